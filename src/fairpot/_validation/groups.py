@@ -1,0 +1,171 @@
+"""Groups: one column, or several that form intersections; coded as integers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from itertools import count
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot._validation.columns import as_column, as_native_columns, missing
+from fairpot.exceptions import UnseenGroupError
+
+Codes = NDArray[np.intp]
+Column = NDArray[Any] | nw.Series[Any]
+# Up to this many groups, comparing the column with each name beats sorting it.
+_FEW = 32
+
+
+def check_groups(
+    sensitive_features: Any, rows: int, name: str = "sensitive_features", *, several: bool = True
+) -> tuple[Codes, tuple[Hashable, ...]]:
+    """Check group columns; return a code a row and the names the codes index, in sorted order.
+
+    Several columns form intersections, named like "sex=F, age=<25" (or "F, <25" without column names).
+    """
+    if sensitive_features is None:
+        raise TypeError(
+            f"{name} is missing: pass the group of each row, {name}=...\n"
+            "Hint: a column (sex, age band, ...), or a frame with several columns for their intersections."
+        )
+    columns = _columns(sensitive_features, name)
+    for label, column in columns:
+        if len(column) != rows:
+            raise ValueError(f"{label} has {len(column)} rows, but there are {rows} scores.")
+    coded = [_encode(column, label) for label, column in columns]
+    if len(columns) == 1:
+        codes, names = coded[0]
+    else:
+        labels = None if _unnamed(sensitive_features) else [label for label, _ in columns]
+        codes, names = _intersect(coded, labels, name)
+    if several and len(names) < 2:
+        raise ValueError(
+            f"{name} has a single group, {names[0]!r}, in all {rows} rows: there is nothing to compare it with."
+        )
+    return codes, names
+
+
+def match_groups(
+    codes: Codes, names: Sequence[Hashable], known: Sequence[Hashable], name: str = "sensitive_features"
+) -> Codes:
+    """Translate codes to places in ``known``; a group that is not there is an error."""
+    place = {group: i for i, group in enumerate(known)}
+    unseen = [group for group in names if group not in place]
+    if unseen:
+        rows = int(np.isin(codes, [i for i, group in enumerate(names) if group in unseen]).sum())
+        raise UnseenGroupError(
+            f"{name} has {rows} rows with a group not seen in fit: {unseen} (seen: {list(known)}).\n"
+            "Hint: refit with those rows, or drop them; fairpot never passes unknown groups through unchanged."
+        )
+    return np.array([place[group] for group in names], dtype=np.intp)[codes]
+
+
+def _columns(values: Any, name: str) -> list[tuple[str, Column]]:
+    """Split the input into named columns."""
+    if isinstance(values, dict):
+        if not values:
+            raise ValueError(f"{name} is an empty dict: it must hold at least one column.")
+        return [(str(key), as_column(column, f"{name}[{key!r}]")) for key, column in values.items()]
+    wrapped = as_native_columns(values)
+    if isinstance(wrapped, nw.DataFrame):
+        if wrapped.shape[1] == 0:
+            raise ValueError(f"{name} is a frame without columns.")
+        return [(str(c), wrapped[c]) for c in wrapped.columns]
+    if wrapped is not None:
+        return [(name, wrapped)]
+    if not isinstance(values, str | bytes):
+        array = np.asarray(values, dtype=object) if isinstance(values, list | tuple) else np.asarray(values)
+        if array.ndim == 2 and array.shape[1] > 1:
+            return [(f"{name}[{j}]", array[:, j]) for j in range(array.shape[1])]
+        if array.ndim == 1:
+            return [(name, array)]
+    return [(name, as_column(values, name))]
+
+
+def _unnamed(values: Any) -> bool:
+    """Whether several columns came without names, as a matrix."""
+    return not isinstance(values, dict) and as_native_columns(values) is None
+
+
+def _encode(column: Column, label: str) -> tuple[Codes, tuple[Hashable, ...]]:
+    """Code one column without sorting it; missing values are an error."""
+    try:
+        if isinstance(column, nw.Series):
+            codes, names = _by_series(column)
+        else:
+            codes, names = _by_hash(column) if column.dtype.kind == "O" else _by_comparison(column)
+    except TypeError as error:
+        raise TypeError(f"{label} must hold plain values (text, numbers, booleans): {error}.") from error
+    gone = missing(np.array([*names, None], dtype=object))[:-1]
+    if gone.any():
+        raise ValueError(
+            f"{label} has {int(np.isin(codes, np.flatnonzero(gone)).sum())} rows without a group.\n"
+            "Hint: drop those rows, or give them a group of their own such as 'unknown'."
+        )
+    order = sorted(range(len(names)), key=lambda i: sort_key(names[i]))
+    if order != list(range(len(names))):
+        codes = np.argsort(order)[codes]
+    return codes, tuple(names[i] for i in order)
+
+
+def sort_key(value: Any) -> tuple[str, Any]:
+    """Order names: numbers by value, everything else by type and text."""
+    if isinstance(value, bool | int | float):
+        return "", value
+    return type(value).__name__, str(value)
+
+
+def _by_series(series: nw.Series[Any]) -> tuple[Codes, list[Any]]:
+    """Let the library that holds a column compare it with each of its names."""
+    if isinstance(series.dtype, nw.Categorical | nw.Enum) and series.implementation.is_polars():
+        series = series.cast(nw.String)
+    names = series.unique().to_list()
+    if len(names) > _FEW or missing(np.array([*names, None], dtype=object))[:-1].any():
+        return _by_hash(np.array([*series.to_list(), None], dtype=object)[:-1])
+    codes = np.zeros(len(series), dtype=np.intp)
+    for i, value in enumerate(names[1:], start=1):
+        codes[np.flatnonzero((series == value).to_numpy())] = i
+    return codes, names
+
+
+def _by_comparison(column: NDArray[Any]) -> tuple[Codes, list[Any]]:
+    """Compare the column with each name as it is met; many names: sort after all."""
+    codes = np.zeros(len(column), dtype=np.intp)
+    names = [column[0].item()]
+    rest = np.flatnonzero(column != column[0])
+    while len(rest):
+        if len(names) == _FEW:
+            distinct, inverse = np.unique(column, return_inverse=True)
+            return inverse.astype(np.intp), [v.item() for v in distinct]
+        left = column[rest]
+        codes[rest] = len(names)
+        names.append(left[0].item())
+        rest = rest[left != left[0]]
+    return codes, names
+
+
+def _by_hash(column: NDArray[Any]) -> tuple[Codes, list[Any]]:
+    """Code a column of Python objects with a dictionary."""
+    seen: defaultdict[Hashable, int] = defaultdict(count().__next__)
+    codes = np.fromiter(map(seen.__getitem__, column.tolist()), dtype=np.intp, count=len(column))
+    return codes, [v.item() if isinstance(v, np.generic) else v for v in seen]
+
+
+def _intersect(
+    coded: list[tuple[Codes, tuple[Hashable, ...]]], labels: list[str] | None, name: str
+) -> tuple[Codes, tuple[Hashable, ...]]:
+    """Form the intersections that occur, named by their values and, where known, their columns."""
+    sizes = [len(names) for _, names in coded]
+    combined = np.ravel_multi_index([codes for codes, _ in coded], sizes)
+    present, codes = np.unique(combined, return_inverse=True)
+    made = []
+    for places in zip(*np.unravel_index(present, sizes)):
+        parts = [str(names[i]) for i, (_, names) in zip(places, coded)]
+        made.append(", ".join(parts if labels is None else map("{}={}".format, labels, parts)))
+    if len(set(made)) < len(made):
+        raise ValueError(f"{name} has values of different types that read alike, such as 1 and '1'.")
+    return codes.astype(np.intp), tuple(made)

@@ -1,0 +1,65 @@
+"""Labels: 0/1 or booleans; other two-valued labels through ``pos_label``."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot._validation.columns import as_column, missing
+
+
+def check_labels(y: Any, rows: int, name: str = "y", pos_label: Any = None) -> NDArray[np.int8]:
+    """Check labels and return them as 0 and 1."""
+    array = as_column(y, name)
+    if len(array) != rows:
+        raise ValueError(f"{name} has {len(array)} rows, but there are {rows} scores.")
+    gone = missing(array)
+    if gone.any():
+        raise ValueError(
+            f"{name} has {int(gone.sum())} missing rows.\nHint: drop the rows whose outcome is not known."
+        )
+    if pos_label is not None:
+        return _by_name(array, name, pos_label)
+    if array.dtype.kind == "b":
+        return array.astype(np.int8)
+    if array.dtype.kind in "iu" and array.min() >= 0 and array.max() <= 1:
+        return array.astype(np.int8)
+    if array.dtype.kind == "f" and ((array == 0) | (array == 1)).all():
+        return array.astype(np.int8)
+    if array.dtype.kind == "O" and all(
+        isinstance(v, bool | int | float | np.number | np.bool_) for v in array.tolist()
+    ):
+        return check_labels(np.array(array.tolist(), dtype=np.float64), rows, name)
+    raise ValueError(_not_binary(array, name))
+
+
+def _by_name(array: NDArray[Any], name: str, pos_label: Any) -> NDArray[np.int8]:
+    values = _distinct(array)
+    if len(values) > 2:
+        raise ValueError(f"{name} must have two values, got {len(values)}: {_listed(values)}.")
+    if pos_label not in values:
+        raise ValueError(f"pos_label={pos_label!r} is not in {name}, which holds {_listed(values)}.")
+    return np.asarray(array == pos_label).astype(np.int8)
+
+
+def _not_binary(array: NDArray[Any], name: str) -> str:
+    values = _distinct(array)
+    if len(values) == 2:
+        return f"{name} must be 0/1 or booleans, got {_listed(values)}.\nHint: name the positive one, pos_label={values[-1]!r}."
+    odd = sum(v not in (0, 1) for v in array.tolist())
+    return (
+        f"{name} must be 0/1 or booleans, got {len(values)} values in all, {odd} rows other than 0/1: "
+        f"{_listed(values)}.\nHint: a label says whether the outcome happened; compare or cut the column first."
+    )
+
+
+def _distinct(array: NDArray[Any]) -> list[Any]:
+    values = set(array.tolist())
+    try:
+        return sorted(values)
+    except TypeError:
+        return sorted(values, key=lambda v: (type(v).__name__, str(v)))
+
+
+def _listed(values: list[Any]) -> str:
+    return ", ".join(map(repr, values[:5])) + (", ..." if len(values) > 5 else "")

@@ -1,0 +1,95 @@
+"""Scores: finite numbers, on any scale; handed back in the type they came in."""
+
+import decimal
+import numbers
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot._validation.columns import as_column, as_native_columns, missing
+
+# Larger magnitudes overflow when scores are subtracted or averaged.
+_LARGEST = 1e300
+
+
+def check_scores(scores: Any, name: str = "scores") -> NDArray[np.float64]:
+    """Check scores and return them as a float64 array.
+
+    Any real numbers will do: probabilities, log-odds, ranks. Only their order and spacing matter.
+    """
+    array = as_column(scores, name)
+    if len(array) == 0:
+        raise ValueError(f"{name} is empty: there are no rows to work on.")
+    clean = to_floats(array, name)
+    largest = np.abs(clean).max()
+    if not largest < _LARGEST:
+        _explain_extremes(clean, name)
+    return clean
+
+
+def to_floats(array: NDArray[Any], name: str) -> NDArray[np.float64]:
+    """Turn a column of numbers into float64; text, booleans and the like are errors, not numbers."""
+    kind = array.dtype.kind
+    if kind == "O":
+        _require_numbers(array, name)
+    elif kind not in "iuf":
+        what = {"b": "booleans", "U": "text", "S": "bytes", "c": "complex numbers"}.get(
+            kind, str(array.dtype)
+        )
+        hint = "pass the score itself, not a class" if kind == "b" else "convert the column to numbers first"
+        raise TypeError(f"{name} must be numbers, got {what}.\nHint: {hint}.")
+    if kind in "iu" and len(array) and max(abs(int(array.min())), abs(int(array.max()))) > 2**53:
+        raise ValueError(
+            f"{name} holds integers beyond 2**53, which doubles cannot tell apart.\nHint: rescale or rank them first."
+        )
+    return array.astype(np.float64, copy=False)
+
+
+def restore(result: NDArray[np.float64], like: Any) -> Any:
+    """Return a result in the caller's type: series and frames keep library, name and index."""
+    wrapped = as_native_columns(like)
+    if wrapped is None:
+        shape = np.shape(like) if not isinstance(like, list | tuple) or np.ndim(like) == 2 else (len(result),)
+        return result.reshape(shape)
+    series = wrapped[wrapped.columns[0]] if isinstance(wrapped, nw.DataFrame) else wrapped
+    made = nw.new_series(series.name, result, nw.Float64, backend=series.implementation)
+    index = nw.maybe_get_index(series)
+    if index is not None:
+        made = nw.maybe_set_index(made, index=index)
+    if isinstance(wrapped, nw.DataFrame):
+        return made.to_frame().to_native()
+    native = made.to_native()
+    # A plain PyArrow array came in: hand a plain one back.
+    return native.combine_chunks() if type(like).__name__ == "DoubleArray" else native
+
+
+def _require_numbers(array: NDArray[Any], name: str) -> None:
+    gone = missing(array)
+    if gone.any():
+        raise ValueError(_missing(name, int(gone.sum())))
+    wrong = [
+        v for v in array.tolist() if not isinstance(v, numbers.Real | decimal.Decimal) or isinstance(v, bool)
+    ]
+    if wrong:
+        raise TypeError(
+            f"{name} must be numbers, got {len(wrong)} rows that are not, such as {wrong[0]!r}.\n"
+            "Hint: convert the column to numbers first; fairpot does not guess what a text means."
+        )
+
+
+def _explain_extremes(scores: NDArray[np.float64], name: str) -> None:
+    nan, inf = int(np.isnan(scores).sum()), int(np.isinf(scores).sum())
+    if nan:
+        raise ValueError(_missing(name, nan))
+    if inf:
+        raise ValueError(
+            f"{name} has {inf} infinite rows; scores must be finite.\n"
+            "Hint: clip them (log-odds of a probability of 0 or 1 are infinite)."
+        )
+    raise ValueError(f"{name} reaches {np.abs(scores).max():.3g}; magnitudes from {_LARGEST:g} on overflow.")
+
+
+def _missing(name: str, count: int) -> str:
+    return f"{name} has {count} missing (NaN) rows; every row needs a score.\nHint: drop those rows or score them first."

@@ -1,0 +1,17 @@
+"""Exceptions and warnings of fairpot; each is also a built-in type, so both can be caught."""
+
+
+class UnseenGroupError(ValueError):
+    """Rows carry a group that was not there when the map was fitted."""
+
+
+class InfeasibleRuleError(ValueError):
+    """No lambda keeps the rule that was asked for; the message names the best that can be had."""
+
+
+class UndefinedMetricWarning(UserWarning):
+    """A metric has no pairs to count; the paper's conventional value was returned."""
+
+
+class MissingDependencyError(ImportError):
+    """An optional package is needed for this call; the message names the extra to install."""

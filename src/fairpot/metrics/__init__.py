@@ -1,0 +1,28 @@
+"""Rank metrics: AUC, xAUC, their gap, the same in the top-alpha region, and background metrics.
+
+All of them are exact functions of one :class:`fairpot.table.ScoreTable`. A tie between a positive and a
+negative is no win by default (``ties="strict"``, as in the paper); ``ties="half"`` counts it as half a win,
+as scikit-learn does.
+"""
+
+from fairpot.metrics._background import bnsp_auc, bpsn_auc, by_group, group_auc, tied_share
+from fairpot.metrics._rank import auc, xauc, xauc_gap, xauc_matrix
+from fairpot.metrics._registry import METRICS, Metric
+from fairpot.metrics._top import partial_auc, partial_xauc, partial_xauc_gap
+
+__all__ = [
+    "METRICS",
+    "Metric",
+    "auc",
+    "bnsp_auc",
+    "bpsn_auc",
+    "by_group",
+    "group_auc",
+    "partial_auc",
+    "partial_xauc",
+    "partial_xauc_gap",
+    "tied_share",
+    "xauc",
+    "xauc_gap",
+    "xauc_matrix",
+]

@@ -1,0 +1,206 @@
+"""What practitioners compare with: AUC per group, BPSN and BNSP AUC, and the share of tied pairs."""
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot._optional import make_frame
+from fairpot.metrics._tables import check_ties, labelled_table, place_of
+from fairpot.metrics._wins import WinMatrix, warn_undefined
+
+
+def group_auc(
+    y_true: Any,
+    y_score: Any,
+    *,
+    sensitive_features: Any,
+    group: Hashable,
+    sample_weight: Any = None,
+    ties: str = "strict",
+    pos_label: Any = None,
+) -> float:
+    """Compute the AUC inside one group.
+
+    Parameters
+    ----------
+    y_true, y_score, sensitive_features, sample_weight, ties, pos_label
+        As in :func:`xauc`.
+    group : name of a group
+
+    Examples
+    --------
+    >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
+    >>> group_auc(y, score, sensitive_features=sex, group="F")
+    1.0
+    """
+    return _one(_inside, y_true, y_score, sensitive_features, group, sample_weight, ties, pos_label)
+
+
+def bpsn_auc(
+    y_true: Any,
+    y_score: Any,
+    *,
+    sensitive_features: Any,
+    group: Hashable,
+    sample_weight: Any = None,
+    ties: str = "strict",
+    pos_label: Any = None,
+) -> float:
+    """Compute the AUC of positives of the other groups against negatives of one group (BPSN).
+
+    Low values mean that the group's negatives are scored too high.
+
+    Parameters
+    ----------
+    y_true, y_score, sensitive_features, sample_weight, ties, pos_label
+        As in :func:`xauc`.
+    group : name of a group
+
+    Examples
+    --------
+    >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
+    >>> bpsn_auc(y, score, sensitive_features=sex, group="M")
+    0.0
+    """
+    return _one(_others_over, y_true, y_score, sensitive_features, group, sample_weight, ties, pos_label)
+
+
+def bnsp_auc(
+    y_true: Any,
+    y_score: Any,
+    *,
+    sensitive_features: Any,
+    group: Hashable,
+    sample_weight: Any = None,
+    ties: str = "strict",
+    pos_label: Any = None,
+) -> float:
+    """Compute the AUC of positives of one group against negatives of the other groups (BNSP).
+
+    Low values mean that the group's positives are scored too low.
+
+    Parameters
+    ----------
+    y_true, y_score, sensitive_features, sample_weight, ties, pos_label
+        As in :func:`xauc`.
+    group : name of a group
+
+    Examples
+    --------
+    >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
+    >>> bnsp_auc(y, score, sensitive_features=sex, group="M")
+    1.0
+    """
+    return _one(_over_others, y_true, y_score, sensitive_features, group, sample_weight, ties, pos_label)
+
+
+def tied_share(y_true: Any, y_score: Any, *, sample_weight: Any = None, pos_label: Any = None) -> float:
+    """Compute the share of (positive, negative) pairs with equal scores.
+
+    Strict AUC and scikit-learn's AUC differ by half of it.
+
+    Parameters
+    ----------
+    y_true, y_score, sample_weight, pos_label
+        As in :func:`auc`.
+
+    Examples
+    --------
+    >>> tied_share([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8])
+    0.25
+    """
+    table = labelled_table(y_true, y_score, sample_weight=sample_weight, grouped=False, pos_label=pos_label)
+    counts = table.counts[0]
+    pairs = float(counts.positive.sum()) * float(counts.negative.sum())
+    if pairs == 0:
+        empty = "positives" if counts.positive.sum() == 0 else "negatives"
+        warn_undefined("the share of tied pairs", empty, None, 0.0)
+        return 0.0
+    return float(np.dot(counts.positive, counts.negative)) / pairs
+
+
+def by_group(
+    y_true: Any,
+    y_score: Any,
+    *,
+    sensitive_features: Any,
+    sample_weight: Any = None,
+    ties: str = "strict",
+    pos_label: Any = None,
+) -> Any:
+    """Return a frame with a row for each group: counts, AUC, BPSN and BNSP AUC.
+
+    Parameters
+    ----------
+    y_true, y_score, sensitive_features, sample_weight, ties, pos_label
+        As in :func:`xauc`.
+
+    Examples
+    --------
+    >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
+    >>> print(by_group(y, score, sensitive_features=sex).to_string(index=False))
+    group  positives  negatives  auc  bpsn_auc  bnsp_auc
+        F          1          1  1.0       1.0       0.0
+        M          1          1  1.0       0.0       1.0
+    """
+    checked = check_ties(ties)
+    table = labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
+    matrix = WinMatrix.of(table, checked)
+    places = range(len(table.groups))
+    return make_frame(
+        {
+            "group": list(table.groups),
+            "positives": table.positives,
+            "negatives": table.negatives,
+            "auc": [_inside(matrix, k) for k in places],
+            "bpsn_auc": [_others_over(matrix, k) for k in places],
+            "bnsp_auc": [_over_others(matrix, k) for k in places],
+        }
+    )
+
+
+def _one(
+    metric: Callable[[WinMatrix, int], float],
+    y_true: Any,
+    y_score: Any,
+    sensitive_features: Any,
+    group: Hashable,
+    sample_weight: Any,
+    ties: str,
+    pos_label: Any,
+) -> float:
+    checked = check_ties(ties)
+    table = labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
+    return metric(WinMatrix.of(table, checked), place_of(table, group, "group"))
+
+
+def _inside(matrix: WinMatrix, k: int) -> float:
+    own = np.arange(len(matrix.groups)) == k
+    return _share(matrix, own, own, "AUC", k)
+
+
+def _others_over(matrix: WinMatrix, k: int) -> float:
+    own = np.arange(len(matrix.groups)) == k
+    return _share(matrix, ~own, own, "BPSN AUC", k)
+
+
+def _over_others(matrix: WinMatrix, k: int) -> float:
+    own = np.arange(len(matrix.groups)) == k
+    return _share(matrix, own, ~own, "BNSP AUC", k)
+
+
+def _share(
+    matrix: WinMatrix, winners: NDArray[np.bool_], losers: NDArray[np.bool_], name: str, k: int
+) -> float:
+    """Give the share of pairs won by the positives of some groups over the negatives of others."""
+    positives, negatives = float(matrix.positives[winners].sum()), float(matrix.negatives[losers].sum())
+    if positives * negatives == 0:
+        what = "positives" if positives == 0 else "negatives"
+        side = winners if positives == 0 else losers
+        warn_undefined(
+            f"{name} of group {matrix.groups[k]!r}", what, matrix.groups[k] if side[k] else None, 0.0
+        )
+        return 0.0
+    return float(matrix.half_wins[np.ix_(winners, losers)].sum()) / 2 / (positives * negatives)

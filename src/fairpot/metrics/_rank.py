@@ -1,0 +1,145 @@
+"""AUC, xAUC and the xAUC gap over all rows."""
+
+from collections.abc import Hashable
+from typing import Any
+
+from fairpot._optional import make_frame
+from fairpot.metrics._tables import check_ties, labelled_table, place_of
+from fairpot.metrics._wins import WinMatrix
+
+
+def auc(
+    y_true: Any, y_score: Any, *, sample_weight: Any = None, ties: str = "strict", pos_label: Any = None
+) -> float:
+    """Compute the share of (positive, negative) pairs in which the positive has the higher score.
+
+    Parameters
+    ----------
+    y_true : column of shape (n,)
+        Outcomes, 0/1 or booleans; other two-valued labels with ``pos_label``.
+    y_score : column of shape (n,)
+        Scores on any scale: probabilities, log-odds, ranks.
+    sample_weight : column of shape (n,), default None
+        Weights; a whole weight counts exactly like that many rows.
+    ties : {"strict", "half"}, default "strict"
+        Whether a tie is no win (the paper) or half a win (scikit-learn).
+    pos_label : default None
+        The positive label where ``y_true`` is not 0/1.
+
+    Returns
+    -------
+    float
+        0 with an ``UndefinedMetricWarning`` if there are no pairs.
+
+    Examples
+    --------
+    >>> auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    0.75
+    """
+    checked = check_ties(ties)
+    table = labelled_table(y_true, y_score, sample_weight=sample_weight, grouped=False, pos_label=pos_label)
+    return WinMatrix.of(table, checked).auc()
+
+
+def xauc(
+    y_true: Any,
+    y_score: Any,
+    *,
+    sensitive_features: Any,
+    positive: Hashable,
+    negative: Hashable,
+    sample_weight: Any = None,
+    ties: str = "strict",
+    pos_label: Any = None,
+) -> float:
+    """Compute how often a positive of one group has a higher score than a negative of another.
+
+    Parameters
+    ----------
+    y_true, y_score, sample_weight, ties, pos_label
+        As in :func:`auc`.
+    sensitive_features : column of shape (n,), or frame with several columns
+        Group of each row; several columns form intersections.
+    positive, negative : names of groups
+        The group whose positives, and the group whose negatives, are compared.
+
+    Returns
+    -------
+    float
+        0 with an ``UndefinedMetricWarning`` if there are no pairs.
+
+    Examples
+    --------
+    >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
+    >>> xauc(y, score, sensitive_features=sex, positive="M", negative="F")
+    1.0
+    >>> xauc(y, score, sensitive_features=sex, positive="F", negative="M")
+    0.0
+    """
+    checked = check_ties(ties)
+    table = labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
+    g, h = place_of(table, positive, "positive"), place_of(table, negative, "negative")
+    return WinMatrix.of(table, checked).cell(g, h)
+
+
+def xauc_gap(
+    y_true: Any,
+    y_score: Any,
+    *,
+    sensitive_features: Any,
+    sample_weight: Any = None,
+    ties: str = "strict",
+    pos_label: Any = None,
+) -> float:
+    """Compute the xAUC gap, \\|xAUC(a->b) - xAUC(b->a)\\|; with more groups, the largest over pairs.
+
+    Parameters
+    ----------
+    y_true, y_score, sensitive_features, sample_weight, ties, pos_label
+        As in :func:`xauc`.
+
+    Examples
+    --------
+    >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
+    >>> xauc_gap(y, score, sensitive_features=sex)
+    1.0
+    """
+    checked = check_ties(ties)
+    table = labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
+    first, second = WinMatrix.of(table, checked).widest()
+    return abs(first - second)
+
+
+def xauc_matrix(
+    y_true: Any,
+    y_score: Any,
+    *,
+    sensitive_features: Any,
+    sample_weight: Any = None,
+    ties: str = "strict",
+    pos_label: Any = None,
+) -> Any:
+    """Return the xAUC of every pair of groups as a frame.
+
+    One row a group of positives (column ``positive``), one further column a group of negatives. The
+    diagonal holds each group's own AUC.
+
+    Parameters
+    ----------
+    y_true, y_score, sensitive_features, sample_weight, ties, pos_label
+        As in :func:`xauc`.
+
+    Examples
+    --------
+    >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
+    >>> print(xauc_matrix(y, score, sensitive_features=sex).to_string(index=False))
+    positive   F   M
+           F 1.0 0.0
+           M 1.0 1.0
+    """
+    checked = check_ties(ties)
+    table = labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
+    values = WinMatrix.of(table, checked).xauc()
+    return make_frame(
+        {"positive": list(table.groups)} | {str(g): values[:, j] for j, g in enumerate(table.groups)}
+    )

@@ -1,0 +1,42 @@
+"""All metrics by name, so that tests and reports can run over them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairpot.metrics._background import bnsp_auc, bpsn_auc, group_auc, tied_share
+from fairpot.metrics._rank import auc, xauc, xauc_gap
+from fairpot.metrics._top import partial_auc, partial_xauc, partial_xauc_gap
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric and what it needs beside ``y_true, y_score``.
+
+    ``needs`` names keyword arguments: ``sensitive_features``, ``alpha``, a pair of groups (``positive``,
+    ``negative``) or one ``group``.
+    """
+
+    function: Callable[..., float]
+    needs: tuple[str, ...] = field(default=())
+    has_ties: bool = True
+    higher_is_better: bool | None = True
+
+
+METRICS: dict[str, Metric] = {
+    "auc": Metric(auc),
+    "xauc": Metric(xauc, ("sensitive_features", "positive", "negative")),
+    "xauc_gap": Metric(xauc_gap, ("sensitive_features",), higher_is_better=False),
+    "partial_auc": Metric(partial_auc, ("alpha",)),
+    "partial_xauc": Metric(partial_xauc, ("sensitive_features", "alpha", "positive", "negative")),
+    "partial_xauc_gap": Metric(partial_xauc_gap, ("sensitive_features", "alpha"), higher_is_better=False),
+    "group_auc": Metric(group_auc, ("sensitive_features", "group")),
+    "bpsn_auc": Metric(bpsn_auc, ("sensitive_features", "group")),
+    "bnsp_auc": Metric(bnsp_auc, ("sensitive_features", "group")),
+    "tied_share": Metric(tied_share, has_ties=False, higher_is_better=None),
+}
+
+
+def arguments(metric: Metric, available: dict[str, Any]) -> dict[str, Any]:
+    """Pick the keyword arguments that a metric needs."""
+    return {name: available[name] for name in metric.needs}

@@ -1,0 +1,54 @@
+"""From the arguments of a metric to the table it is read from."""
+
+from collections.abc import Hashable
+from typing import Any, cast
+
+from fairpot._validation import check_choice, check_rows, check_share
+from fairpot.metrics._wins import TIES, Ties
+from fairpot.table import Region, ScoreTable
+
+REGIONS = ("pooled", "group")
+
+
+def labelled_table(
+    y_true: Any,
+    y_score: Any,
+    sensitive_features: Any = None,
+    sample_weight: Any = None,
+    *,
+    grouped: bool = True,
+    pos_label: Any = None,
+) -> ScoreTable:
+    """Check the arguments of a metric and count them."""
+    if y_true is None:
+        raise TypeError("y_true is missing: pass the outcome of each row, 0 or 1.")
+    rows = check_rows(
+        y_score,
+        y_true,
+        sensitive_features,
+        sample_weight,
+        grouped=grouped,
+        pos_label=pos_label,
+        names=("y_true", "y_score"),
+    )
+    return ScoreTable.from_rows(*rows)
+
+
+def top_table(table: ScoreTable, alpha: Any, region: str) -> ScoreTable:
+    """Cut a table to its top-alpha region."""
+    share = check_share(alpha, "alpha", zero=False)
+    return table.top(share, cast(Region, check_choice(region, "region", REGIONS)))
+
+
+def check_ties(ties: str) -> Ties:
+    """Check the name of a convention for ties."""
+    return cast(Ties, check_choice(ties, "ties", TIES))
+
+
+def place_of(table: ScoreTable, group: Hashable, name: str) -> int:
+    """Find a group named by the caller."""
+    if group not in table.groups:
+        raise ValueError(
+            f"{name}={group!r} is not a group of sensitive_features, which holds {list(table.groups)}."
+        )
+    return table.groups.index(group)

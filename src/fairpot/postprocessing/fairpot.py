@@ -1,0 +1,316 @@
+"""FairPOT: move the top lambda share of a group's scores by optimal transport towards a reference group."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from fairpot._validation import check_choice, check_rows, check_share, match_groups
+from fairpot.metrics._wins import TIES, Ties
+from fairpot.postprocessing._direction import advantaged_group
+from fairpot.postprocessing._mapper import ScoreMapper
+from fairpot.table import Region, ScoreTable
+from fairpot.tradeoff.build import exact_curve, grid_curve, on_grid
+from fairpot.tradeoff.curve import TradeoffCurve
+from fairpot.transport import ScoreMap, TransportPlan
+
+_GRID = np.linspace(0.0, 1.0, 101)
+
+
+class FairPOT(ScoreMapper):
+    """Repair scores by Fair Proportional Optimal Transport.
+
+    One group, the reference, stays as it is. Of every other group the top ``lam`` share of the scores is
+    moved to where the reference group's scores of the same rank are; the rest stays. ``lam=0`` changes
+    nothing, ``lam=1`` aligns the whole distribution. Labels are needed only to find the reference
+    group or to choose ``lam``; applying the repair needs scores and groups alone.
+
+    Scores may be on any scale (probabilities, log-odds, points): moved scores are on the same one.
+
+    Parameters
+    ----------
+    lam : float in [0, 1], dict or None, default 0.4
+        Share of each other group that is moved, ties at the cut included; a dict gives each group its own.
+        None chooses it in ``fit`` by rule, which needs ``y``.
+    alpha : float in (0, 1] or None, default None
+        Repair only the top alpha of the ranking, for use with partial AUC; None repairs everywhere.
+    region : {"pooled", "group"}, default "pooled"
+        Whether the top alpha is that of all rows together or of each group.
+    threshold : {"batch", "fitted"}, default "batch"
+        Whether ``transform`` finds the top alpha in the rows it is given, as the paper does, or uses the
+        threshold of the fitted data, as scoring row by row needs.
+    reference : name of a group or None, default None
+        The group that stays as it is. None takes the advantaged group: the one whose positives are
+        ranked above the others' negatives more often than the other way round.
+    max_gap, max_auc_loss : float or None, default None
+        The rule for ``lam=None``. ``max_gap``: the highest AUC with at most that xAUC gap. ``max_auc_loss``
+        alone: the smallest gap that costs at most that much AUC. Neither: the smallest gap.
+    monotone : bool, default False
+        Keep moved scores from falling below the highest score that stays, so that nobody is overtaken
+        inside a group. It matters where the group is moved downwards.
+    ties : {"strict", "half"}, default "strict"
+        How ties count where the reference group or ``lam`` is chosen.
+    pos_label : default None
+        The positive label where ``y`` is not 0/1.
+
+    Attributes
+    ----------
+    maps_ : dict of group to ScoreMap
+        The fitted map of each group; the reference group's is the identity.
+    reference_ : name of the reference group
+    groups_ : tuple of the groups' names
+    lam_ : float or dict
+        The share that is moved, given or chosen.
+    plans_ : dict of group to TransportPlan
+        The full transport of each moved group, from which any ``lam`` can be read.
+    thresholds_ : dict of group to float, or None
+        The lowest score of the fitted top-alpha region.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairpot import FairPOT
+    >>> scores = np.array([0.9, 0.7, 0.4, 0.2, 0.5, 0.3, 0.2, 0.1])
+    >>> y, sex = [1, 1, 0, 0, 1, 1, 0, 0], ["M"] * 4 + ["F"] * 4
+    >>> fp = FairPOT(lam=0.5).fit(scores, y, sensitive_features=sex)
+    >>> fp.transform(scores, sensitive_features=sex)
+    array([0.9, 0.7, 0.4, 0.2, 0.9, 0.7, 0.2, 0.1])
+    >>> fp.tradeoff(scores, y, sensitive_features=sex).select().lam  # where the gap is smallest
+    0.5
+    """
+
+    plans_: dict[Hashable, TransportPlan]
+    reference_: Hashable
+    lam_: float | dict[Hashable, float]
+    thresholds_: dict[Hashable, float] | None
+
+    def __init__(
+        self,
+        lam: float | Mapping[Hashable, float] | None = 0.4,
+        *,
+        alpha: float | None = None,
+        region: str = "pooled",
+        threshold: str = "batch",
+        reference: Hashable | None = None,
+        max_gap: float | None = None,
+        max_auc_loss: float | None = None,
+        monotone: bool = False,
+        ties: str = "strict",
+        pos_label: Any = None,
+    ) -> None:
+        self.lam = lam
+        self.alpha = alpha
+        self.region = region
+        self.threshold = threshold
+        self.reference = reference
+        self.max_gap = max_gap
+        self.max_auc_loss = max_auc_loss
+        self.monotone = monotone
+        self.ties = ties
+        self.pos_label = pos_label
+
+    def fit(self, scores: Any, y: Any = None, *, sensitive_features: Any, sample_weight: Any = None) -> Self:
+        """Learn the map of every group.
+
+        Parameters
+        ----------
+        scores : column of shape (n,) or (n, 1)
+            Scores of any model: list, NumPy array, pandas, Polars or PyArrow column.
+        y : column of shape (n,), default None
+            Outcomes, 0/1; needed unless ``reference`` and ``lam`` are given.
+        sensitive_features : column of shape (n,), or frame with several columns
+            Group of each row; several columns form intersections.
+        sample_weight : column of shape (n,), default None
+            Weights; a whole weight counts exactly like that many rows.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters(labelled=y is not None)
+        rows = check_rows(scores, y, sensitive_features, sample_weight, pos_label=self.pos_label)
+        table = ScoreTable.from_rows(*rows)
+        self.thresholds_ = (
+            None if self.alpha is None else table.thresholds(self.alpha, cast(Region, self.region))
+        )
+        table = table if self.thresholds_ is None else _region(table, self.thresholds_, self.alpha)
+        if self.reference is None or self.lam is None:
+            _require_both_classes(table)
+        self.groups_ = table.groups
+        self.reference_ = self._find_reference(table)
+        target = table[self.reference_]
+        self.plans_ = {
+            g: TransportPlan.between(c.score, c.weight, target.score, target.weight)
+            for g, c in zip(table.groups, table.counts)
+            if g != self.reference_
+        }
+        if self.lam is None:
+            point = self._curve(table, None, self._ties).select(
+                max_gap=self.max_gap, max_auc_loss=self.max_auc_loss
+            )
+            self.lam_ = point.lam
+        else:
+            self.lam_ = self._given_lam()
+        self.maps_ = {g: self._map(g) for g in self.groups_}
+        self.n_features_in_ = 1
+        return self
+
+    def tradeoff(
+        self,
+        scores: Any,
+        y: Any,
+        *,
+        sensitive_features: Any,
+        sample_weight: Any = None,
+        lams: Any = None,
+        ties: str | None = None,
+    ) -> TradeoffCurve:
+        """Trace AUC and xAUC gap over lambda, on the fitted data or on any other.
+
+        Parameters
+        ----------
+        scores, y, sensitive_features, sample_weight
+            The rows to evaluate on, as in ``fit``; ``y`` is needed.
+        lams : list of floats, dict of group to list, or None, default None
+            None: every distinct lambda, exactly, if there are two groups; with more groups 0, 0.01, ..., 1.
+            A list: these, the same for all groups. A dict: lists of equal length, one for each moved group.
+        ties : {"strict", "half"} or None, default None
+            None takes the estimator's own.
+
+        Returns
+        -------
+        TradeoffCurve
+            With ``alpha`` set its AUC and gap are the partial ones, in the region of the rows given.
+        """
+        check_is_fitted(self, "maps_")
+        if y is None:
+            raise TypeError("y is missing: a trade-off curve counts outcomes.")
+        checked = self._ties if ties is None else cast(Ties, check_choice(ties, "ties", TIES))
+        rows = check_rows(scores, y, sensitive_features, sample_weight, pos_label=self.pos_label)
+        match_groups(cast(NDArray[np.intp], rows.codes), rows.groups, self.groups_)
+        table = ScoreTable.from_rows(*rows)
+        if self.reference_ not in table.groups:
+            raise ValueError(
+                f"sensitive_features has no rows of the reference group {self.reference_!r}: "
+                f"nothing to compare {list(table.groups)} with."
+            )
+        if self.alpha is not None:
+            fitted = self.thresholds_ if self.threshold == "fitted" else None
+            region = cast(Region, self.region)
+            table = _region(table, fitted or table.thresholds(self.alpha, region), self.alpha)
+        return self._curve(table, lams, checked)
+
+    def _check_parameters(self, labelled: bool) -> None:
+        check_choice(self.region, "region", ("pooled", "group"))
+        check_choice(self.threshold, "threshold", ("batch", "fitted"))
+        check_choice(self.ties, "ties", TIES)
+        if not isinstance(self.monotone, bool | np.bool_):
+            raise TypeError(f"monotone must be True or False, got {self.monotone!r}.")
+        if self.alpha is not None:
+            check_share(self.alpha, "alpha", zero=False)
+        for name in ("max_gap", "max_auc_loss"):
+            if getattr(self, name) is not None:
+                check_share(getattr(self, name), name, zero=True)
+                if self.lam is not None:
+                    raise ValueError(
+                        f"{name} is a rule for choosing lam, but lam={self.lam!r} is given.\nHint: lam=None."
+                    )
+        if self.lam is not None and not isinstance(self.lam, Mapping):
+            check_share(self.lam, "lam", zero=True)
+        if not labelled and self.lam is None:
+            raise ValueError(
+                "lam=None chooses lam by its effect on outcomes and needs y.\nHint: pass y, or a lam."
+            )
+        if not labelled and self.reference is None:
+            raise ValueError(
+                "without y the disadvantaged group cannot be told.\n"
+                "Hint: pass y, or name the group that stays as it is, reference=..."
+            )
+
+    @property
+    def _ties(self) -> Ties:
+        return cast(Ties, self.ties)
+
+    def _find_reference(self, table: ScoreTable) -> Hashable:
+        if self.reference is None:
+            return advantaged_group(table, self._ties)
+        if self.reference not in table.groups:
+            raise ValueError(f"reference={self.reference!r} is not among the groups {list(table.groups)}.")
+        return self.reference
+
+    def _given_lam(self) -> float | dict[Hashable, float]:
+        if not isinstance(self.lam, Mapping):
+            return float(cast(float, self.lam))
+        _same_groups(self.lam, self.plans_, "lam")
+        return {g: check_share(self.lam[g], f"lam[{g!r}]", zero=True) for g in self.plans_}
+
+    def _map(self, group: Hashable) -> ScoreMap:
+        if group == self.reference_:
+            return ScoreMap.identity()
+        plan = self.plans_[group]
+        lam = self.lam_[group] if isinstance(self.lam_, dict) else self.lam_
+        fitted = plan.map(plan.cut(lam), monotone=bool(self.monotone))
+        return fitted if self.thresholds_ is None else fitted.starting_at(self.thresholds_[group])
+
+    def _maps_for(self, scores: NDArray[np.float64], codes: NDArray[np.intp]) -> Mapping[Hashable, ScoreMap]:
+        """Let the maps begin at the top-alpha region of the batch, unless the fitted one is asked for."""
+        if self.alpha is None or self.threshold == "fitted":
+            return self.maps_
+        present = np.unique(codes)
+        names = [self.groups_[i] for i in present]
+        table = ScoreTable.from_rows(scores, None, np.searchsorted(present, codes), names)
+        starts = table.thresholds(self.alpha, cast(Region, self.region))
+        return {g: self.maps_[g].starting_at(starts[g]) for g in names}
+
+    def _curve(self, table: ScoreTable, lams: Any, ties: Ties) -> TradeoffCurve:
+        plans = {g: p for g, p in self.plans_.items() if g in table.groups}
+        grid = None if lams is None else _check_grid(lams, plans)
+        options: dict[str, Any] = {"ties": ties, "monotone": bool(self.monotone)}
+        if len(plans) > 1 or (grid is not None and grid.ndim == 2):
+            return grid_curve(plans, table, self.reference_, _GRID if grid is None else grid, **options)
+        [(moved, plan)] = plans.items()
+        curve = exact_curve(plan, table, moved, self.reference_, **options)
+        return curve if grid is None else on_grid(curve, plan, grid)
+
+
+def _region(table: ScoreTable, thresholds: Mapping[Hashable, float], alpha: float | None) -> ScoreTable:
+    """Cut a table, insisting that every group has rows in the region."""
+    cut = table.above(thresholds)
+    empty = [g for g, c in zip(cut.groups, cut.counts) if len(c.score) == 0]
+    if empty:
+        raise ValueError(
+            f"group {empty[0]!r} has no rows in the top-alpha region (alpha={alpha}): there is nothing to align.\n"
+            "Hint: a larger alpha, or region='group' for the top alpha of each group."
+        )
+    return cut
+
+
+def _require_both_classes(table: ScoreTable) -> None:
+    for what, counts in (("positives", table.positives), ("negatives", table.negatives)):
+        if counts.sum() == 0:
+            raise ValueError(
+                f"y has no {what} (in the region, if alpha is set): both outcomes are needed to compare."
+            )
+
+
+def _same_groups(given: Mapping[Hashable, Any], plans: Mapping[Hashable, Any], name: str) -> None:
+    if set(given) != set(plans):
+        raise ValueError(f"{name} must have one entry for each moved group {list(plans)}, got {list(given)}.")
+
+
+def _check_grid(lams: Any, plans: Mapping[Hashable, Any]) -> NDArray[np.float64]:
+    """Check the lambdas to evaluate: ascending, or a column for each moved group."""
+    if isinstance(lams, Mapping):
+        _same_groups(lams, plans, "lams")
+        columns = [[check_share(v, f"lams[{g!r}]", zero=True) for v in lams[g]] for g in plans]
+        if len({len(c) for c in columns}) != 1 or not columns[0]:
+            raise ValueError("the lists of lams must have the same length, at least 1, for every group.")
+        return np.array(columns).T
+    values = np.atleast_1d(np.asarray(lams, dtype=object)).tolist()
+    if not values:
+        raise ValueError("lams is empty: give at least one value in [0, 1], or None for all.")
+    return np.unique([check_share(v, "lams", zero=True) for v in values])

@@ -1,0 +1,192 @@
+"""TradeoffCurve: AUC and xAUC gap at each lambda, and the choice of one."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot._optional import make_frame
+from fairpot.exceptions import InfeasibleRuleError
+from fairpot.tradeoff.pareto import pareto_mask
+
+
+@dataclass(frozen=True)
+class TradeoffPoint:
+    """One point of a trade-off curve.
+
+    ``lam`` is a number, or a number for each moved group where the groups have their own.
+    """
+
+    lam: float | dict[Hashable, float]
+    auc: float
+    gap: float
+    signed_gap: float
+    xauc_ab: float
+    xauc_ba: float
+
+
+@dataclass(frozen=True, eq=False)
+class TradeoffCurve:
+    """AUC against xAUC gap at each lambda, in ascending order of lambda.
+
+    Parameters
+    ----------
+    lam : array of shape (k,), or (k, groups) where each moved group has its own
+        At ``lam[i]`` the top ``lam[i]`` of the moved group is transported. On an exact curve these are the
+        upper ends of the intervals on which nothing changes.
+    auc : array of shape (k,)
+        AUC of all rows (the partial AUC where the curve is that of a top-alpha region).
+    xauc_ab, xauc_ba : arrays of shape (k,)
+        How often a positive of the reference group is above a negative of the moved group, and the other
+        way round; with more than two groups, those of the pair with the largest gap.
+    moved, reference : the moved groups and the reference group
+    exact : bool
+        Whether every distinct lambda is on the curve.
+
+    Attributes
+    ----------
+    gap, signed_gap : arrays of shape (k,)
+        ``signed_gap = xauc_ab - xauc_ba``; it changes its sign where the repair overshoots.
+    pareto : boolean array of shape (k,)
+        The points that no other point beats in both gap and AUC.
+    """
+
+    lam: NDArray[np.float64]
+    auc: NDArray[np.float64]
+    xauc_ab: NDArray[np.float64]
+    xauc_ba: NDArray[np.float64]
+    moved: tuple[Hashable, ...]
+    reference: Hashable
+    exact: bool = False
+
+    def __len__(self) -> int:
+        return len(self.auc)
+
+    def __repr__(self) -> str:
+        kind = "every lambda" if self.exact else "a grid of lambdas"
+        names = ", ".join(str(g) for g in self.moved)
+        return (
+            f"<TradeoffCurve of {names} towards {self.reference}: {len(self)} points ({kind}), "
+            f"AUC {self.auc.min():.4f} to {self.auc.max():.4f}, gap {self.gap.min():.4f} to {self.gap.max():.4f}>"
+        )
+
+    @cached_property
+    def signed_gap(self) -> NDArray[np.float64]:
+        """xauc_ab - xauc_ba: positive while the reference group is ahead."""
+        return self.xauc_ab - self.xauc_ba
+
+    @cached_property
+    def gap(self) -> NDArray[np.float64]:
+        """Absolute xAUC gap."""
+        return np.abs(self.signed_gap)
+
+    @cached_property
+    def pareto(self) -> NDArray[np.bool_]:
+        """Points that no other beats."""
+        return pareto_mask(self.gap, self.auc)
+
+    def frame(self) -> Any:
+        """Return the curve as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
+        per_group = (
+            {f"lam[{g}]": self.lam[:, j] for j, g in enumerate(self.moved)} if self.lam.ndim == 2 else None
+        )
+        columns = {
+            name: getattr(self, name) for name in ("auc", "gap", "signed_gap", "xauc_ab", "xauc_ba", "pareto")
+        }
+        return make_frame((per_group or {"lam": self.lam}) | columns)
+
+    def at(self, lam: float) -> TradeoffPoint:
+        """Return the point that holds at ``lam``.
+
+        On an exact curve every lambda in [0, 1] has one; on a grid ``lam`` must be one of its values.
+        """
+        if self.lam.ndim == 2:
+            raise ValueError("this curve has a lambda for each group: use frame() and pick a row.")
+        if isinstance(lam, bool) or not isinstance(lam, int | float | np.number) or not 0 <= lam <= 1:
+            raise ValueError(f"lam must be a number in [0, 1], got {lam!r}.")
+        # The next lambda upwards belongs to the same cut; a hair below it may be round-off of itself.
+        place = min(int(np.searchsorted(self.lam, lam - 1e-12)), len(self) - 1)
+        if not self.exact and abs(self.lam[place] - lam) > 1e-9:
+            raise ValueError(
+                f"lam={lam!r} is not on this grid of {len(self)} values.\n"
+                "Hint: pass it in lams=[...], or leave lams out for the exact curve (two groups)."
+            )
+        return self.point(place)
+
+    def point(self, place: int) -> TradeoffPoint:
+        """Return the point at one place of the arrays."""
+        lam = self.lam[place]
+        return TradeoffPoint(
+            float(lam) if self.lam.ndim == 1 else {g: float(v) for g, v in zip(self.moved, lam)},
+            *(
+                float(values[place])
+                for values in (self.auc, self.gap, self.signed_gap, self.xauc_ab, self.xauc_ba)
+            ),
+        )
+
+    def select(self, *, max_gap: float | None = None, max_auc_loss: float | None = None) -> TradeoffPoint:
+        """Choose a point by rule.
+
+        With ``max_gap``: the highest AUC whose gap is at most that. With ``max_auc_loss`` alone: the smallest
+        gap that costs at most that much AUC against lambda = 0. With both: the highest AUC that keeps both.
+        Without a rule: the smallest gap. Of equals, the smallest lambda.
+
+        Raises
+        ------
+        InfeasibleRuleError
+            If no point keeps the rule; the message names the best that can be had.
+        """
+        for name, value in (("max_gap", max_gap), ("max_auc_loss", max_auc_loss)):
+            if value is not None and (
+                isinstance(value, bool) or not isinstance(value, int | float | np.number)
+            ):
+                raise TypeError(f"{name} must be a number or None, got {value!r}.")
+            if value is not None and not 0 <= value <= 1:
+                raise ValueError(f"{name} must lie in [0, 1], got {value!r}.")
+        allowed = np.ones(len(self), dtype=bool)
+        if max_auc_loss is not None:
+            allowed &= self._unmoved_auc() - self.auc <= max_auc_loss
+        if max_gap is not None:
+            allowed &= self.gap <= max_gap
+        if not allowed.any():
+            raise InfeasibleRuleError(self._best_instead(max_gap, max_auc_loss))
+        places = np.flatnonzero(allowed)
+        if max_gap is not None:
+            return self.point(int(places[np.argmax(self.auc[places])]))
+        smallest = places[self.gap[places] == self.gap[places].min()]
+        return self.point(int(smallest[0]))
+
+    def _unmoved_auc(self) -> float:
+        if self.lam[0].max() != 0:
+            raise ValueError(
+                "max_auc_loss is measured from lambda = 0, which is not on this grid.\nHint: put 0 into lams."
+            )
+        return float(self.auc[0])
+
+    def _best_instead(self, max_gap: float | None, max_auc_loss: float | None) -> str:
+        if max_gap is None:
+            best = self.point(int(np.argmax(self.auc)))
+            return f"no lambda keeps max_auc_loss={max_auc_loss}: the highest AUC is {best.auc:.6g} at lam={best.lam}."
+        best = self.point(int(np.argmin(self.gap)))
+        message = f"no lambda keeps max_gap={max_gap}"
+        if max_auc_loss is not None:
+            message += f" and max_auc_loss={max_auc_loss} together"
+        message += f": the smallest gap is {best.gap:.6g} at lam={_short(best.lam)} (AUC {best.auc:.6g}"
+        if max_auc_loss is not None:
+            message += f", a loss of {self._unmoved_auc() - best.auc:.6g}"
+            within = np.flatnonzero(self._unmoved_auc() - self.auc <= max_auc_loss)
+            if len(within):
+                near = self.point(int(within[np.argmin(self.gap[within])]))
+                message += (
+                    f"); within that loss it is {near.gap:.6g} at lam={_short(near.lam)} (AUC {near.auc:.6g}"
+                )
+        return message + ").\nHint: allow a larger gap or loss, or look at curve.frame() for what can be had."
+
+
+def _short(lam: float | Mapping[Hashable, float]) -> str:
+    return f"{lam:.6g}" if isinstance(lam, float) else str(dict(lam))

@@ -1,0 +1,274 @@
+"""ScoreMap: what a post-processor learns for one group, as plain arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Edge = Literal["identity", "hold"]
+_KEYS = {"knots", "values", "below", "above", "floor", "start"}
+
+
+class ScoreMap:
+    """A piecewise linear map from scores to scores.
+
+    Between two knots the map interpolates; at a knot it returns the knot's value bit for bit.
+    Outside the knots an edge either leaves the score as it is or holds the edge's value.
+    Without knots the map is the identity. A map need not be monotone: FairPOT at 0 < lambda < 1
+    may step down where the moved part begins.
+
+    Parameters
+    ----------
+    knots : array of shape (k,)
+        Strictly ascending scores.
+    values : array of shape (k,)
+        The map's values at the knots.
+    below, above : {"identity", "hold"}, default "hold"
+        What happens to scores under the first and over the last knot.
+    floor : float or None, default None
+        No score above the first knot is mapped lower than this.
+    start : float or None, default None
+        Scores below this stay as they are: the map works on the region from here upwards.
+
+    Examples
+    --------
+    >>> from fairpot.transport import ScoreMap
+    >>> move = ScoreMap([0.2, 0.6], [0.2, 0.9], below="identity")
+    >>> move([0.1, 0.4, 0.6, 0.8])
+    array([0.1 , 0.55, 0.9 , 0.9 ])
+    """
+
+    __slots__ = ("above", "below", "floor", "knots", "start", "values")
+
+    def __init__(
+        self,
+        knots: ArrayLike,
+        values: ArrayLike,
+        *,
+        below: Edge = "hold",
+        above: Edge = "hold",
+        floor: float | None = None,
+        start: float | None = None,
+    ) -> None:
+        self.knots: NDArray[np.float64] = _frozen(knots, "knots")
+        self.values: NDArray[np.float64] = _frozen(values, "values")
+        if len(self.knots) != len(self.values):
+            raise ValueError(
+                f"a ScoreMap needs one value a knot, got {len(self.knots)} and {len(self.values)}."
+            )
+        if (np.diff(self.knots) <= 0).any():
+            raise ValueError("the knots of a ScoreMap must be strictly ascending.")
+        for edge in (below, above):
+            if edge not in ("identity", "hold"):
+                raise ValueError(f"an edge of a ScoreMap is 'identity' or 'hold', got {edge!r}.")
+        for name, bound in (("floor", floor), ("start", start)):
+            if bound is not None and not np.isfinite(bound):
+                raise ValueError(f"the {name} of a ScoreMap must be finite or None, got {bound!r}.")
+        self.below: Edge = below
+        self.above: Edge = above
+        self.floor: float | None = None if floor is None else float(floor)
+        self.start: float | None = None if start is None else float(start)
+
+    @classmethod
+    def identity(cls) -> ScoreMap:
+        """Return the map that leaves every score as it is."""
+        return cls([], [])
+
+    def __call__(self, scores: ArrayLike) -> NDArray[np.float64]:
+        """Map scores; the result has the shape of the input."""
+        x = np.asarray(scores, dtype=np.float64)
+        if len(self.knots) == 0:
+            return x.copy()
+        left = np.searchsorted(self.knots, x, side="right") - 1
+        result = interpolate(self.knots, self.values, x, left)
+        if self.floor is not None:
+            result = np.where(left >= 0, np.maximum(result, self.floor), result)
+        if self.below == "identity":
+            result = np.where(left < 0, x, result)
+        if self.above == "identity":
+            result = np.where(x > self.knots[-1], x, result)
+        if self.start is not None:
+            result = np.where(x < self.start, x, result)
+        return result
+
+    def starting_at(self, start: float | None) -> ScoreMap:
+        """Return the same map for the region from ``start`` upwards."""
+        return self._with(self.knots, self.values, start=start)
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether every score stays as it is."""
+        x = self._corners()
+        edges = (
+            len(x) == 0 or ((self.below == "identity" or self.start is not None) and self.above == "identity")
+        )
+        return bool(edges and (self(x) == x).all())
+
+    @property
+    def is_monotone(self) -> bool:
+        """Whether a higher score is never mapped lower."""
+        return self._ascends(np.greater_equal)
+
+    def inverse(self) -> ScoreMap:
+        """Return the map that undoes this one on its range.
+
+        Raises
+        ------
+        ValueError
+            If two scores between the knots share a value, so that nothing can undo the map.
+        """
+        if len(self.knots) == 0:
+            return self
+        x = self._corners()
+        if not self._ascends(np.greater) or (self.start is not None and self(x[:1]) != x[:1]):
+            raise ValueError(
+                "this ScoreMap cannot be inverted: it maps different scores to one value, steps down or jumps.\n"
+                "Hint: look at is_monotone; FairPOT maps are strictly increasing only where no scores are tied."
+            )
+        return ScoreMap(
+            self(x), x, below="identity" if self.start is not None else self.below, above=self.above
+        )
+
+    def _corners(self) -> NDArray[np.float64]:
+        """Give the scores between which the map is a straight line (or, at the floor, bends upwards)."""
+        if self.start is None or len(self.knots) == 0:
+            return self.knots
+        return np.concatenate(([self.start], self.knots[self.knots > self.start]))
+
+    def _ascends(self, compare: Any) -> bool:
+        """Whether the values at the corners ascend, and fit the identity where it begins and ends."""
+        if len(self.knots) == 0:
+            return True
+        x = self._corners()
+        values = self(x)
+        enters = (self.below == "hold" and self.start is None) or x[0] <= values[0]
+        leaves = self.above == "hold" or values[-1] <= x[-1]
+        return bool(enters and leaves and compare(values[1:], values[:-1]).all())
+
+    def _with(self, knots: NDArray[np.float64], values: NDArray[np.float64], start: float | None) -> ScoreMap:
+        return ScoreMap(knots, values, below=self.below, above=self.above, floor=self.floor, start=start)
+
+    def compact(self) -> ScoreMap:
+        """Drop the knots that change nothing: inside flat stretches and along an identity edge."""
+        if len(self.knots) == 0:
+            return self
+        keep = np.ones(len(self.knots), dtype=bool)
+        same = self.values[1:] == self.values[:-1]
+        keep[1:-1] = ~(same[:-1] & same[1:])
+        fixed = self.knots == self.values
+        if self.below == "identity":
+            keep[: max(_leading(fixed) - 1, 0)] = False
+        if self.above == "identity":
+            keep[len(keep) - max(_leading(fixed[::-1]) - 1, 0) :] = False
+        return self._with(self.knots[keep], self.values[keep], self.start)
+
+    def simplify(self, tolerance: float) -> tuple[ScoreMap, float]:
+        """Use fewer knots, each value within ``tolerance``; return the map and its true largest error.
+
+        The kept knots are a subset of the old ones, so the largest error lies at an old knot and is
+        measured there.
+        """
+        if not tolerance >= 0:
+            raise ValueError(f"tolerance must be a number >= 0, got {tolerance!r}.")
+        if len(self.knots) <= 2:
+            return self, 0.0
+        keep = _within_cone(self.knots, self.values, tolerance)
+        small = self._with(self.knots[keep], self.values[keep], self.start)
+        left = np.searchsorted(small.knots, self.knots, side="right") - 1
+        error = np.abs(interpolate(small.knots, small.values, self.knots, left) - self.values)
+        return small, float(error.max(initial=0.0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists and strings, ready for JSON."""
+        return {
+            "knots": self.knots.tolist(),
+            "values": self.values.tolist(),
+            "below": self.below,
+            "above": self.above,
+            "floor": self.floor,
+            "start": self.start,
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> ScoreMap:
+        """Rebuild a map from :meth:`to_dict`; unknown or missing keys are an error."""
+        if set(content) != _KEYS:
+            raise ValueError(f"a ScoreMap has the keys {sorted(_KEYS)}, got {sorted(map(str, content))}.")
+        edges = {key: content[key] for key in ("below", "above", "floor", "start")}
+        return cls(content["knots"], content["values"], **edges)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ScoreMap):
+            return NotImplemented
+        return (
+            np.array_equal(self.knots, other.knots)
+            and np.array_equal(self.values, other.values)
+            and (self.below, self.above, self.floor, self.start)
+            == (other.below, other.above, other.floor, other.start)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        if len(self.knots) == 0:
+            return "ScoreMap.identity()"
+        span = f"[{self.knots[0]:.6g}, {self.knots[-1]:.6g}] -> [{self.values.min():.6g}, {self.values.max():.6g}]"
+        return f"<ScoreMap {len(self.knots)} knots, {span}, below={self.below!r}, above={self.above!r}>"
+
+
+def interpolate(
+    knots: NDArray[np.float64], values: NDArray[np.float64], x: NDArray[np.float64], left: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Interpolate at ``x``, whose last knot not above it is ``left``; edges hold.
+
+    Exact at knots, monotone inside each segment, and never outside the segment's two values.
+    """
+    low = np.clip(left, 0, len(knots) - 1)
+    high = np.minimum(low + 1, len(knots) - 1)
+    return between(knots[low], knots[high], values[low], values[high], x)
+
+
+def between(
+    x0: NDArray[np.float64],
+    x1: NDArray[np.float64],
+    v0: NDArray[np.float64],
+    v1: NDArray[np.float64],
+    x: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Interpolate from (x0, v0) to (x1, v1), holding the value outside; x0 == x1 gives v0."""
+    width = x1 - x0
+    share = np.clip(np.divide(x - x0, width, out=np.zeros_like(x), where=width > 0), 0.0, 1.0)
+    return np.clip(v0 + share * (v1 - v0), np.minimum(v0, v1), np.maximum(v0, v1))
+
+
+def _frozen(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    array = np.array(values, dtype=np.float64)
+    if array.ndim != 1 or not np.isfinite(array).all():
+        raise ValueError(f"the {name} of a ScoreMap must be a one-dimensional array of finite numbers.")
+    array.flags.writeable = False
+    return array
+
+
+def _leading(flags: NDArray[np.bool_]) -> int:
+    """Count the leading True values."""
+    return len(flags) if flags.all() else int(np.argmin(flags))
+
+
+def _within_cone(x: NDArray[np.float64], v: NDArray[np.float64], tolerance: float) -> list[int]:
+    """Keep the fewest knots a greedy walk needs: from each kept knot as far as the cone of slopes allows."""
+    kept, low, high = [0], -np.inf, np.inf
+    xs, vs = x.tolist(), v.tolist()
+    for j in range(1, len(xs)):
+        x0, v0 = xs[kept[-1]], vs[kept[-1]]
+        slope = (vs[j] - v0) / (xs[j] - x0)
+        if not low <= slope <= high:
+            kept.append(j - 1)
+            x0, v0, low, high = xs[j - 1], vs[j - 1], -np.inf, np.inf
+        width = xs[j] - x0
+        low = max(low, (vs[j] - tolerance - v0) / width)
+        high = min(high, (vs[j] + tolerance - v0) / width)
+    kept.append(len(xs) - 1)
+    return kept
