@@ -4,13 +4,13 @@ import importlib
 import sys
 from collections.abc import Mapping
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import narwhals as nw
 
 from fairpot.exceptions import MissingDependencyError
 
-_FRAME_LIBRARIES = ("pandas", "polars", "pyarrow")
+_FRAME_LIBRARIES: tuple[Literal["pandas", "polars", "pyarrow"], ...] = ("pandas", "polars", "pyarrow")
 
 
 def import_optional(module: str, extra: str) -> ModuleType:

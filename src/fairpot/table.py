@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.transport import share_of
+from fairpot.transport import weight_to_reach
 
 Region = Literal["pooled", "group"]
-Counts = NDArray[np.int64] | NDArray[np.float64]
+Counts = NDArray[Any]  # int64, or float64 where weights are not whole numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +38,9 @@ class GroupCounts:
     ) -> GroupCounts:
         """Count rows: one sort. Without labels all weight is put down as negative."""
         labels = np.zeros(len(scores), dtype=np.int8) if labels is None else labels
-        scores = scores + 0.0  # -0.0 and 0.0 are one score
         if weight is None:
-            scores, labels = _sort_by_score(scores, labels)
-            return _add_up_units(scores, labels)
+            return _add_up_units(*_sort_by_score(scores, labels))
+        scores = scores + 0.0  # -0.0 and 0.0 are one score
         # Equal scores are added up in the order of their weights: the sum does not depend on row order.
         order = np.argsort(scores) if weight.dtype.kind == "i" else np.lexsort((weight, scores))
         order = order[weight[order] > 0]
@@ -120,9 +119,7 @@ class ScoreTable:
         if codes is None or len(groups) == 1:
             counts = [GroupCounts.from_rows(scores, labels, weight)]
         else:
-            counts = [
-                _count_group(np.flatnonzero(codes == g), scores, labels, weight) for g in range(len(groups))
-            ]
+            counts = [_count_group(np.flatnonzero(codes == g), scores, labels, weight) for g in range(len(groups))]
         return cls(tuple(groups), tuple(counts), labels is not None)
 
     def __getitem__(self, group: Hashable) -> GroupCounts:
@@ -142,10 +139,7 @@ class ScoreTable:
         """All groups as one."""
         if len(self.counts) == 1:
             return self.counts[0]
-        parts = [
-            np.concatenate([getattr(c, name) for c in self.counts])
-            for name in ("score", "positive", "negative")
-        ]
+        parts = [np.concatenate([getattr(c, name) for c in self.counts]) for name in ("score", "positive", "negative")]
         return GroupCounts(*parts).rescored(parts[0])
 
     def thresholds(self, alpha: float, region: Region = "pooled") -> dict[Hashable, float]:
@@ -163,13 +157,9 @@ class ScoreTable:
         """Cut to the top-alpha region: of the pooled ranking, or of each group."""
         return self.above(self.thresholds(alpha, region))
 
-    def rescored(
-        self, maps: Mapping[Hashable, Callable[[NDArray[np.float64]], NDArray[np.float64]]]
-    ) -> ScoreTable:
+    def rescored(self, maps: Mapping[Hashable, Callable[[NDArray[np.float64]], NDArray[np.float64]]]) -> ScoreTable:
         """Apply a map to the scores of each group named in ``maps``."""
-        counts = tuple(
-            c.rescored(maps[g](c.score)) if g in maps else c for g, c in zip(self.groups, self.counts)
-        )
+        counts = tuple(c.rescored(maps[g](c.score)) if g in maps else c for g, c in zip(self.groups, self.counts))
         return ScoreTable(self.groups, counts, self.labelled)
 
     def for_pairs(self) -> ScoreTable:
@@ -213,9 +203,7 @@ class ScoreTable:
         mean = np.add.reduceat(weight * pooled.score, first) / np.add.reduceat(weight, first)
         mean = np.clip(mean, low, high)
         # Scores alone in their bin are left bit for bit as they were: the bound must not hide round-off.
-        small = self.rescored(
-            dict.fromkeys(self.groups, lambda s: mean[np.searchsorted(low, s, side="right") - 1])
-        )
+        small = self.rescored(dict.fromkeys(self.groups, lambda s: mean[np.searchsorted(low, s, side="right") - 1]))
         shift = float(np.maximum(mean - low, high - mean).max())
         return small, _bound(self, low, shift)
 
@@ -223,7 +211,7 @@ class ScoreTable:
 def _bound(table: ScoreTable, low: NDArray[np.float64], shift: float) -> QuantisationBound:
     """Count the pairs of different scores that fall into one bin."""
 
-    def per_bin(score: NDArray[np.float64], counts: Counts) -> NDArray[np.float64]:
+    def per_bin(score: NDArray[np.float64], counts: Counts) -> NDArray[Any]:
         places = np.searchsorted(low, score, side="right") - 1
         return np.bincount(places, weights=counts, minlength=len(low))
 
@@ -252,9 +240,8 @@ def _count_group(
 def _top_score(counts: GroupCounts, alpha: float) -> float:
     """Return the ceil(alpha N)-th largest score."""
     from_top = np.cumsum(counts.weight[::-1])
-    wanted = share_of(alpha, from_top[-1].item())
-    place = np.searchsorted(from_top, wanted - (1e-12 * wanted if from_top.dtype.kind == "f" else 0))
-    return float(counts.score[::-1][min(place, len(from_top) - 1)])
+    place = np.searchsorted(from_top, weight_to_reach(alpha, from_top[-1].item()))
+    return float(counts.score[::-1][place])
 
 
 def _sort_by_score(
@@ -265,33 +252,35 @@ def _sort_by_score(
     Floats >= 0 order like their bits and leave the sign bit free, so the label rides along as the
     lowest bit of a 64-bit key. Sorting values is several times cheaper than an argsort and its gathers.
     """
-    below = scores < 0
-    if not below.any():
+    below = np.flatnonzero(scores < 0)
+    if len(below) == 0:
         return _sort_nonnegative(scores, labels)
-    rows = np.flatnonzero(below)
-    lower, lower_labels = _sort_nonnegative(-scores.take(rows), labels.take(rows))
-    rows = np.flatnonzero(~below)
-    upper, upper_labels = _sort_nonnegative(scores.take(rows), labels.take(rows))
+    lower, lower_labels = _sort_nonnegative(-scores.take(below), labels.take(below))
+    rest = np.flatnonzero(scores >= 0)
+    upper, upper_labels = _sort_nonnegative(scores.take(rest), labels.take(rest))
     return np.concatenate((-lower[::-1], upper)), np.concatenate((lower_labels[::-1], upper_labels))
 
 
 def _sort_nonnegative(
     scores: NDArray[np.float64], labels: NDArray[np.int8]
 ) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
-    keys = scores.view(np.uint64) << np.uint64(1)
+    keys = (scores + 0.0).view(np.uint64)  # -0.0 becomes 0.0
+    keys <<= np.uint64(1)
     keys |= labels.view(np.uint8)
     keys.sort()
-    sorted_labels = keys.astype(np.uint8) & np.uint8(1)
+    sorted_labels = keys.astype(np.uint8)
+    sorted_labels &= np.uint8(1)
     keys >>= np.uint64(1)
     return keys.view(np.float64), sorted_labels.view(np.int8)
 
 
 def _add_up_units(scores: NDArray[np.float64], labels: NDArray[np.int8]) -> GroupCounts:
     """Add up sorted rows of weight one."""
-    first = _run_starts(scores)
-    if len(first) == len(scores):
+    step = scores[1:] != scores[:-1]
+    if step.all():
         positive = labels.astype(np.int64)
         return GroupCounts(scores, positive, 1 - positive)
+    first = _run_starts(step)
     positive = np.add.reduceat(labels, first, dtype=np.int64)
     return GroupCounts(scores[first], positive, np.diff(first, append=len(scores)) - positive)
 
@@ -300,13 +289,13 @@ def _add_up(
     scores: NDArray[np.float64], positive: Counts, negative: Counts
 ) -> tuple[NDArray[np.float64], Counts, Counts]:
     """Add up sorted entries with equal scores."""
-    first = _run_starts(scores)
-    if len(first) == len(scores):
+    step = scores[1:] != scores[:-1]
+    if step.all():
         return scores, positive, negative
+    first = _run_starts(step)
     return scores[first], np.add.reduceat(positive, first), np.add.reduceat(negative, first)
 
 
-def _run_starts(scores: NDArray[np.float64]) -> NDArray[np.intp]:
-    return np.flatnonzero(
-        np.concatenate((np.ones(min(len(scores), 1), dtype=bool), scores[1:] != scores[:-1]))
-    )
+def _run_starts(step: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Give the places where a new score begins, from where neighbours differ."""
+    return np.concatenate(([0], np.flatnonzero(step) + 1))

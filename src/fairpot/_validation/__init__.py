@@ -1,6 +1,6 @@
 """The one place where user input is checked. What leaves it is clean NumPy arrays."""
 
-from fairpot._validation.groups import check_groups, match_groups
+from fairpot._validation.groups import check_groups, check_seen, match_groups
 from fairpot._validation.numbers import check_choice, check_share, is_number
 from fairpot._validation.rows import Rows, check_rows
 from fairpot._validation.scores import check_scores, restore
@@ -11,6 +11,7 @@ __all__ = [
     "check_groups",
     "check_rows",
     "check_scores",
+    "check_seen",
     "check_share",
     "is_number",
     "match_groups",

@@ -29,12 +29,14 @@ def as_column(values: Any, name: str) -> NDArray[Any]:
     """Return one column as a one-dimensional array, not yet checked for its content."""
     if values is None:
         raise TypeError(f"{name} is missing: pass a column with one value a row.")
+    if hasattr(values, "toarray"):
+        raise TypeError(f"{name} is a sparse matrix: sparse data is not supported.\nHint: pass one dense column.")
     if isinstance(values, str | bytes | dict):
         raise TypeError(f"{name} must be a column with one value a row, got {type(values).__name__}.")
     wrapped = as_native_columns(values)
     if isinstance(wrapped, nw.DataFrame):
         if wrapped.shape[1] != 1:
-            raise ValueError(_one_column(name, wrapped.shape[1]))
+            raise ValueError(_one_column(name, wrapped.shape))
         wrapped = wrapped[wrapped.columns[0]]
     if wrapped is not None:
         return series_to_numpy(wrapped)
@@ -48,24 +50,19 @@ def as_column(values: Any, name: str) -> NDArray[Any]:
         raise ValueError(f"{name} has rows of different lengths: it must be one flat column.") from error
     if array.ndim == 2:
         if array.shape[1] != 1:
-            raise ValueError(_one_column(name, array.shape[1]))
+            raise ValueError(_one_column(name, array.shape))
         array = array[:, 0]
     if array.ndim != 1:
         raise ValueError(f"{name} must be a column with one value a row, got {_describe(values, array)}.")
-    if (
-        array.dtype.kind in "US"
-        and isinstance(values, list | tuple)
-        and not set(map(type, values)) <= {str, bytes}
-    ):
+    if array.dtype.kind in "US" and isinstance(values, list | tuple) and not set(map(type, values)) <= {str, bytes}:
         array = np.array(values, dtype=object)  # NumPy turns None and numbers beside text into text
     return array
 
 
 def series_to_numpy(series: nw.Series[Any]) -> NDArray[Any]:
     """Return a series as an array; missing values become NaN or None, never numbers."""
-    if series.dtype.is_integer() or series.dtype == nw.Boolean:
-        if series.null_count():
-            return np.array(series.to_list(), dtype=object)
+    if (series.dtype.is_integer() or series.dtype == nw.Boolean) and series.null_count():
+        return np.array(series.to_list(), dtype=object)
     return np.asarray(series.to_numpy())
 
 
@@ -86,13 +83,11 @@ def _is_missing(value: Any) -> bool:
     return isinstance(value, float | np.floating) and bool(value != value)
 
 
-def _one_column(name: str, columns: int) -> str:
-    hint = (
-        "for probabilities of two classes pass the positive one, proba[:, 1]"
-        if columns == 2
-        else "pick one column"
-    )
-    return f"{name} must be one column, got {columns} columns.\nHint: {hint}."
+def _one_column(name: str, shape: tuple[int, ...]) -> str:
+    if shape[1] == 0:
+        return f"{name} has 0 feature(s) (shape={shape}) while a minimum of 1 is required: it must be one column."
+    hint = "for probabilities of two classes pass the positive one, proba[:, 1]" if shape[1] == 2 else "pick one column"
+    return f"{name} must be one column, got {shape[1]} columns.\nHint: {hint}."
 
 
 def _describe(values: Any, array: NDArray[Any]) -> str:

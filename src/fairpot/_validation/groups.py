@@ -49,19 +49,23 @@ def check_groups(
     return codes, names
 
 
-def match_groups(
-    codes: Codes, names: Sequence[Hashable], known: Sequence[Hashable], name: str = "sensitive_features"
-) -> Codes:
+def match_groups(codes: Codes, names: Sequence[Hashable], known: Sequence[Hashable]) -> Codes:
     """Translate codes to places in ``known``; a group that is not there is an error."""
-    place = {group: i for i, group in enumerate(known)}
-    unseen = [group for group in names if group not in place]
+    check_seen(codes, names, known)
+    if tuple(names) == tuple(known):
+        return codes
+    return np.array([known.index(group) for group in names], dtype=np.intp)[codes]
+
+
+def check_seen(codes: Codes, names: Sequence[Hashable], known: Sequence[Hashable]) -> None:
+    """Insist that every group was there in fit."""
+    unseen = [group for group in names if group not in known]
     if unseen:
         rows = int(np.isin(codes, [i for i, group in enumerate(names) if group in unseen]).sum())
         raise UnseenGroupError(
-            f"{name} has {rows} rows with a group not seen in fit: {unseen} (seen: {list(known)}).\n"
+            f"sensitive_features has {rows} rows with a group not seen in fit: {unseen} (seen: {list(known)}).\n"
             "Hint: refit with those rows, or drop them; fairpot never passes unknown groups through unchanged."
         )
-    return np.array([place[group] for group in names], dtype=np.intp)[codes]
 
 
 def _columns(values: Any, name: str) -> list[tuple[str, Column]]:

@@ -15,9 +15,7 @@ def check_labels(y: Any, rows: int, name: str = "y", pos_label: Any = None) -> N
         raise ValueError(f"{name} has {len(array)} rows, but there are {rows} scores.")
     gone = missing(array)
     if gone.any():
-        raise ValueError(
-            f"{name} has {int(gone.sum())} missing rows.\nHint: drop the rows whose outcome is not known."
-        )
+        raise ValueError(f"{name} has {int(gone.sum())} missing rows.\nHint: drop the rows whose outcome is not known.")
     if pos_label is not None:
         return _by_name(array, name, pos_label)
     if array.dtype.kind == "b":
@@ -45,7 +43,8 @@ def _by_name(array: NDArray[Any], name: str, pos_label: Any) -> NDArray[np.int8]
 def _not_binary(array: NDArray[Any], name: str) -> str:
     values = _distinct(array)
     if len(values) == 2:
-        return f"{name} must be 0/1 or booleans, got {_listed(values)}.\nHint: name the positive one, pos_label={values[-1]!r}."
+        hint = f"Hint: name the positive one, pos_label={values[-1]!r}."
+        return f"{name} must be 0/1 or booleans, got {_listed(values)}.\n{hint}"
     odd = sum(v not in (0, 1) for v in array.tolist())
     return (
         f"{name} must be 0/1 or booleans, got {len(values)} values in all, {odd} rows other than 0/1: "

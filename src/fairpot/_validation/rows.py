@@ -21,7 +21,7 @@ class Rows(NamedTuple):
     labels: NDArray[np.int8] | None
     codes: NDArray[np.intp] | None
     groups: tuple[Hashable, ...]
-    weight: NDArray[np.int64] | NDArray[np.float64] | None
+    weight: NDArray[Any] | None
 
 
 def check_rows(
@@ -42,13 +42,11 @@ def check_rows(
     if weight is not None and codes is not None:
         empty = [g for i, g in enumerate(groups) if not weight[codes == i].any()]
         if empty:
-            raise ValueError(
-                f"sample_weight is 0 in all rows of the group {empty[0]!r}.\nHint: drop those rows."
-            )
+            raise ValueError(f"sample_weight is 0 in all rows of the group {empty[0]!r}.\nHint: drop those rows.")
     return Rows(clean, labels, codes, groups, weight)
 
 
-def _check_weight(sample_weight: Any, rows: int) -> NDArray[np.int64] | NDArray[np.float64]:
+def _check_weight(sample_weight: Any, rows: int) -> NDArray[Any]:
     """Check weights; whole numbers become int64, so that they count exactly like repeated rows."""
     array = as_column(sample_weight, "sample_weight")
     if len(array) != rows:

@@ -34,10 +34,10 @@ def to_floats(array: NDArray[Any], name: str) -> NDArray[np.float64]:
     kind = array.dtype.kind
     if kind == "O":
         _require_numbers(array, name)
+    elif kind == "c":
+        raise ValueError(f"{name} must be real numbers. Complex data not supported.")
     elif kind not in "iuf":
-        what = {"b": "booleans", "U": "text", "S": "bytes", "c": "complex numbers"}.get(
-            kind, str(array.dtype)
-        )
+        what = {"b": "booleans", "U": "text", "S": "bytes"}.get(kind, str(array.dtype))
         hint = "pass the score itself, not a class" if kind == "b" else "convert the column to numbers first"
         raise TypeError(f"{name} must be numbers, got {what}.\nHint: {hint}.")
     if kind in "iu" and len(array) and max(abs(int(array.min())), abs(int(array.max()))) > 2**53:
@@ -69,9 +69,7 @@ def _require_numbers(array: NDArray[Any], name: str) -> None:
     gone = missing(array)
     if gone.any():
         raise ValueError(_missing(name, int(gone.sum())))
-    wrong = [
-        v for v in array.tolist() if not isinstance(v, numbers.Real | decimal.Decimal) or isinstance(v, bool)
-    ]
+    wrong = [v for v in array.tolist() if type(v) is bool or not isinstance(v, numbers.Real | decimal.Decimal)]
     if wrong:
         raise TypeError(
             f"{name} must be numbers, got {len(wrong)} rows that are not, such as {wrong[0]!r}.\n"
@@ -92,4 +90,6 @@ def _explain_extremes(scores: NDArray[np.float64], name: str) -> None:
 
 
 def _missing(name: str, count: int) -> str:
-    return f"{name} has {count} missing (NaN) rows; every row needs a score.\nHint: drop those rows or score them first."
+    return (
+        f"{name} has {count} missing (NaN) rows; every row needs a score.\nHint: drop those rows or score them first."
+    )

@@ -8,21 +8,33 @@ as scikit-learn does.
 from fairpot.metrics._background import bnsp_auc, bpsn_auc, by_group, group_auc, tied_share
 from fairpot.metrics._rank import auc, xauc, xauc_gap, xauc_matrix
 from fairpot.metrics._registry import METRICS, Metric
+from fairpot.metrics._scorers import (
+    GroupScorer,
+    auc_scorer,
+    partial_auc_scorer,
+    partial_xauc_gap_scorer,
+    xauc_gap_scorer,
+)
 from fairpot.metrics._top import partial_auc, partial_xauc, partial_xauc_gap
 
 __all__ = [
     "METRICS",
+    "GroupScorer",
     "Metric",
     "auc",
+    "auc_scorer",
     "bnsp_auc",
     "bpsn_auc",
     "by_group",
     "group_auc",
     "partial_auc",
+    "partial_auc_scorer",
     "partial_xauc",
     "partial_xauc_gap",
+    "partial_xauc_gap_scorer",
     "tied_share",
     "xauc",
     "xauc_gap",
+    "xauc_gap_scorer",
     "xauc_matrix",
 ]

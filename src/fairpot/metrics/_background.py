@@ -191,16 +191,12 @@ def _over_others(matrix: WinMatrix, k: int) -> float:
     return _share(matrix, own, ~own, "BNSP AUC", k)
 
 
-def _share(
-    matrix: WinMatrix, winners: NDArray[np.bool_], losers: NDArray[np.bool_], name: str, k: int
-) -> float:
+def _share(matrix: WinMatrix, winners: NDArray[np.bool_], losers: NDArray[np.bool_], name: str, k: int) -> float:
     """Give the share of pairs won by the positives of some groups over the negatives of others."""
     positives, negatives = float(matrix.positives[winners].sum()), float(matrix.negatives[losers].sum())
     if positives * negatives == 0:
         what = "positives" if positives == 0 else "negatives"
         side = winners if positives == 0 else losers
-        warn_undefined(
-            f"{name} of group {matrix.groups[k]!r}", what, matrix.groups[k] if side[k] else None, 0.0
-        )
+        warn_undefined(f"{name} of group {matrix.groups[k]!r}", what, matrix.groups[k] if side[k] else None, 0.0)
         return 0.0
     return float(matrix.half_wins[np.ix_(winners, losers)].sum()) / 2 / (positives * negatives)

@@ -8,9 +8,7 @@ from fairpot.metrics._tables import check_ties, labelled_table, place_of
 from fairpot.metrics._wins import WinMatrix
 
 
-def auc(
-    y_true: Any, y_score: Any, *, sample_weight: Any = None, ties: str = "strict", pos_label: Any = None
-) -> float:
+def auc(y_true: Any, y_score: Any, *, sample_weight: Any = None, ties: str = "strict", pos_label: Any = None) -> float:
     """Compute the share of (positive, negative) pairs in which the positive has the higher score.
 
     Parameters
@@ -140,6 +138,4 @@ def xauc_matrix(
     checked = check_ties(ties)
     table = labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
     values = WinMatrix.of(table, checked).xauc()
-    return make_frame(
-        {"positive": list(table.groups)} | {str(g): values[:, j] for j, g in enumerate(table.groups)}
-    )
+    return make_frame({"positive": list(table.groups)} | {str(g): values[:, j] for j, g in enumerate(table.groups)})

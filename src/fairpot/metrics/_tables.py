@@ -48,7 +48,5 @@ def check_ties(ties: str) -> Ties:
 def place_of(table: ScoreTable, group: Hashable, name: str) -> int:
     """Find a group named by the caller."""
     if group not in table.groups:
-        raise ValueError(
-            f"{name}={group!r} is not a group of sensitive_features, which holds {list(table.groups)}."
-        )
+        raise ValueError(f"{name}={group!r} is not a group of sensitive_features, which holds {list(table.groups)}.")
     return table.groups.index(group)

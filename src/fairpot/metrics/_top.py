@@ -46,9 +46,7 @@ def partial_auc(
     grouped = sensitive_features is not None
     if region == "group" and not grouped:
         raise TypeError("region='group' cuts each group on its own: pass sensitive_features as well.")
-    table = labelled_table(
-        y_true, y_score, sensitive_features, sample_weight, grouped=grouped, pos_label=pos_label
-    )
+    table = labelled_table(y_true, y_score, sensitive_features, sample_weight, grouped=grouped, pos_label=pos_label)
     matrix = WinMatrix.of(top_table(table, alpha, region), checked)
     if matrix.negatives.sum() == 0:
         warn_undefined("partial AUC", "negatives in the region", None, 1.0)

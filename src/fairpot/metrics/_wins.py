@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from fairpot.exceptions import UndefinedMetricWarning
 from fairpot.table import GroupCounts, ScoreTable
-from fairpot.transport import ranks
+from fairpot.transport.lookup import blocks, ranks
 
 Ties = Literal["strict", "half"]
 TIES = ("strict", "half")
@@ -20,13 +21,36 @@ TIES = ("strict", "half")
 
 def half_wins(winners: GroupCounts, losers: GroupCounts, ties: Ties) -> Any:
     """Count the pairs (positive of winners, negative of losers) won, in half pairs: exact for whole weights."""
-    negatives = np.concatenate(([0], np.cumsum(losers.negative)))
     if winners is losers:
-        below, upto = np.arange(len(winners.score)), np.arange(1, len(winners.score) + 1)
-    else:
-        below, upto = ranks(losers.score, winners.score)
-    beaten = 2 * negatives[below] if ties == "strict" else negatives[below] + negatives[upto]
-    return np.dot(winners.positive, beaten)
+        return inner_half_wins(winners, ties)
+    return cross_half_wins(winners, losers, ties)[0]
+
+
+def inner_half_wins(counts: GroupCounts, ties: Ties) -> Any:
+    """Count the half pairs won inside one group."""
+    below = np.cumsum(counts.negative)
+    below -= counts.negative
+    wins = 2 * np.dot(counts.positive, below)
+    return wins if ties == "strict" else wins + np.dot(counts.positive, counts.negative)
+
+
+def cross_half_wins(g: GroupCounts, h: GroupCounts, ties: Ties) -> tuple[Any, Any]:
+    """Count the half pairs won by positives of g over negatives of h, and the other way round: one merge."""
+    if len(g.score) > len(h.score):
+        return cross_half_wins(h, g, ties)[::-1]
+    negatives = np.concatenate(([0], np.cumsum(h.negative)))
+    positives = np.concatenate(([0], np.cumsum(h.positive)))
+    won = lost = negatives[0] * 0
+    for block in blocks(len(g.score)):
+        below, upto = ranks(h.score, g.score[block])
+        if ties == "strict":
+            beaten, above = 2 * negatives[below], 2 * (positives[-1] - positives[upto])
+        else:
+            beaten = negatives[below] + negatives[upto]
+            above = 2 * positives[-1] - positives[below] - positives[upto]
+        won += np.dot(g.positive[block], beaten)
+        lost += np.dot(g.negative[block], above)
+    return won, lost
 
 
 @dataclass(frozen=True)
@@ -42,7 +66,10 @@ class WinMatrix:
     def of(cls, table: ScoreTable, ties: Ties = "strict") -> WinMatrix:
         """Count all pairs of a table."""
         table = table.for_pairs()
-        wins = np.array([[half_wins(g, h, ties) for h in table.counts] for g in table.counts])
+        size = len(table.counts)
+        wins = np.diag([inner_half_wins(c, ties) for c in table.counts])
+        for i, j in itertools.combinations(range(size), 2):
+            wins[i, j], wins[j, i] = cross_half_wins(table.counts[i], table.counts[j], ties)
         return cls(table.groups, wins, table.positives, table.negatives)
 
     @property
@@ -78,7 +105,7 @@ class WinMatrix:
         """Return xAUC(g->h) and xAUC(h->g) of the pair of groups, g before h, with the largest gap."""
         xauc = self.xauc()
         gap = np.abs(np.triu(xauc - xauc.T))
-        g, h = np.unravel_index(int(np.argmax(gap)), gap.shape)
+        g, h = divmod(int(np.argmax(gap)), len(gap))
         if g == h:  # every gap is zero
             g, h = 0, 1
         return float(xauc[g, h]), float(xauc[h, g])

@@ -1,10 +1,11 @@
 """Which group stays as it is: Appendix A of the paper, for any number of groups."""
 
+import itertools
 from collections.abc import Hashable
 
 import numpy as np
 
-from fairpot.metrics._wins import Ties, WinMatrix
+from fairpot.metrics._wins import Ties, cross_half_wins
 from fairpot.table import ScoreTable
 
 
@@ -13,12 +14,41 @@ def advantaged_group(table: ScoreTable, ties: Ties) -> Hashable:
 
     Of two groups that is the one with the higher xAUC; of equals the first in the table's order.
     """
-    for what, counts in (("positives", table.positives), ("negatives", table.negatives)):
-        empty = [group for group, count in zip(table.groups, counts) if count == 0]
+    for what, totals in (("positives", table.positives), ("negatives", table.negatives)):
+        empty = [group for group, count in zip(table.groups, totals) if count == 0]
         if empty:
             raise ValueError(
                 f"the disadvantaged group cannot be told: group {empty[0]!r} has no {what} to compare.\n"
                 "Hint: name the group that stays as it is, reference=..."
             )
-    xauc = WinMatrix.of(table, ties).xauc()
-    return table.groups[int(np.argmax((xauc - xauc.T).sum(axis=1)))]
+    lead = np.zeros(len(table.groups))
+    pairs = np.outer(table.positives.astype(np.float64), table.negatives)
+    counts = table.for_pairs().counts
+    for i, j in itertools.combinations(range(len(counts)), 2):
+        won, lost = cross_half_wins(counts[i], counts[j], ties)
+        ahead = won / pairs[i, j] - lost / pairs[j, i]
+        lead[i] += ahead
+        lead[j] -= ahead
+    return table.groups[int(np.argmax(lead))]
+
+
+def find_reference(table: ScoreTable, reference: Hashable | None, ties: Ties) -> Hashable:
+    """Return the group that stays as it is: the one named, or the advantaged one."""
+    if reference is None:
+        return advantaged_group(table, ties)
+    if reference not in table.groups:
+        raise ValueError(f"reference={reference!r} is not among the groups {list(table.groups)}.")
+    return reference
+
+
+def require_outcomes(table: ScoreTable) -> None:
+    """Insist on positives and negatives in the whole and in every group."""
+    for what, counts in (("positives", table.positives), ("negatives", table.negatives)):
+        if counts.sum() == 0:
+            raise ValueError(f"y has no {what}: both outcomes are needed to compare.")
+        empty = [group for group, count in zip(table.groups, counts) if count == 0]
+        if empty:
+            raise ValueError(
+                f"group {empty[0]!r} has no {what}: its xAUC cannot be measured, so there is nothing to fit.\n"
+                "Hint: join it with another group, or collect more rows of it."
+            )

@@ -49,9 +49,7 @@ class ScoreMapper(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 result[rows] = maps[group](clean.take(rows))
         return restore(result, scores)
 
-    def fit_transform(  # type: ignore[override]
-        self, scores: Any, y: Any = None, *, sensitive_features: Any, sample_weight: Any = None
-    ) -> Any:
+    def fit_transform(self, scores: Any, y: Any = None, *, sensitive_features: Any, sample_weight: Any = None) -> Any:
         """Fit, then transform the same rows."""
         self.fit(scores, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
         return self.transform(scores, sensitive_features=sensitive_features)
@@ -61,12 +59,6 @@ class ScoreMapper(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "maps_")
         names = ["score"] if input_features is None else list(input_features)
         return np.asarray(names, dtype=object)
-
-    def __sklearn_tags__(self) -> Any:
-        """Say that one column of scores is what comes in."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.one_d_array = True
-        return tags
 
     def _maps_for(self, scores: NDArray[np.float64], codes: NDArray[np.intp]) -> Mapping[Hashable, ScoreMap]:
         """Return the maps to use on a batch, for the groups that are in it."""

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from fairpot._validation import check_choice, check_rows, check_share, match_groups
+from fairpot._validation import check_choice, check_rows, check_share
 from fairpot.metrics._wins import TIES, Ties
-from fairpot.postprocessing._direction import advantaged_group
+from fairpot.postprocessing._direction import find_reference
 from fairpot.postprocessing._mapper import ScoreMapper
+from fairpot.postprocessing._sweep import require_reference, table_to_trace
 from fairpot.table import Region, ScoreTable
-from fairpot.tradeoff.build import exact_curve, grid_curve, on_grid
+from fairpot.tradeoff.build import exact_curve, on_grid, trace
 from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.transport import ScoreMap, TransportPlan
 
@@ -69,6 +70,8 @@ class FairPOT(ScoreMapper):
         The full transport of each moved group, from which any ``lam`` can be read.
     thresholds_ : dict of group to float, or None
         The lowest score of the fitted top-alpha region.
+    table_ : ScoreTable
+        The fitted rows, counted.
 
     Examples
     --------
@@ -87,6 +90,7 @@ class FairPOT(ScoreMapper):
     reference_: Hashable
     lam_: float | dict[Hashable, float]
     thresholds_: dict[Hashable, float] | None
+    table_: ScoreTable
 
     def __init__(
         self,
@@ -133,15 +137,13 @@ class FairPOT(ScoreMapper):
         """
         self._check_parameters(labelled=y is not None)
         rows = check_rows(scores, y, sensitive_features, sample_weight, pos_label=self.pos_label)
-        table = ScoreTable.from_rows(*rows)
-        self.thresholds_ = (
-            None if self.alpha is None else table.thresholds(self.alpha, cast(Region, self.region))
-        )
-        table = table if self.thresholds_ is None else _region(table, self.thresholds_, self.alpha)
+        self.table_ = ScoreTable.from_rows(*rows)
+        self.thresholds_ = None if self.alpha is None else self.table_.thresholds(self.alpha, self._region)
+        table = self._cut(self.table_, self.thresholds_)
         if self.reference is None or self.lam is None:
             _require_both_classes(table)
         self.groups_ = table.groups
-        self.reference_ = self._find_reference(table)
+        self.reference_ = find_reference(table, self.reference, self._ties)
         target = table[self.reference_]
         self.plans_ = {
             g: TransportPlan.between(c.score, c.weight, target.score, target.weight)
@@ -149,9 +151,7 @@ class FairPOT(ScoreMapper):
             if g != self.reference_
         }
         if self.lam is None:
-            point = self._curve(table, None, self._ties).select(
-                max_gap=self.max_gap, max_auc_loss=self.max_auc_loss
-            )
+            point = self._curve(table, None, self._ties).select(max_gap=self.max_gap, max_auc_loss=self.max_auc_loss)
             self.lam_ = point.lam
         else:
             self.lam_ = self._given_lam()
@@ -161,10 +161,10 @@ class FairPOT(ScoreMapper):
 
     def tradeoff(
         self,
-        scores: Any,
-        y: Any,
+        scores: Any = None,
+        y: Any = None,
         *,
-        sensitive_features: Any,
+        sensitive_features: Any = None,
         sample_weight: Any = None,
         lams: Any = None,
         ties: str | None = None,
@@ -174,7 +174,7 @@ class FairPOT(ScoreMapper):
         Parameters
         ----------
         scores, y, sensitive_features, sample_weight
-            The rows to evaluate on, as in ``fit``; ``y`` is needed.
+            The rows to evaluate on, as in ``fit``. Without any of them: the fitted rows, which are still counted.
         lams : list of floats, dict of group to list, or None, default None
             None: every distinct lambda, exactly, if there are two groups; with more groups 0, 0.01, ..., 1.
             A list: these, the same for all groups. A dict: lists of equal length, one for each moved group.
@@ -187,22 +187,13 @@ class FairPOT(ScoreMapper):
             With ``alpha`` set its AUC and gap are the partial ones, in the region of the rows given.
         """
         check_is_fitted(self, "maps_")
-        if y is None:
-            raise TypeError("y is missing: a trade-off curve counts outcomes.")
         checked = self._ties if ties is None else cast(Ties, check_choice(ties, "ties", TIES))
-        rows = check_rows(scores, y, sensitive_features, sample_weight, pos_label=self.pos_label)
-        match_groups(cast(NDArray[np.intp], rows.codes), rows.groups, self.groups_)
-        table = ScoreTable.from_rows(*rows)
-        if self.reference_ not in table.groups:
-            raise ValueError(
-                f"sensitive_features has no rows of the reference group {self.reference_!r}: "
-                f"nothing to compare {list(table.groups)} with."
-            )
-        if self.alpha is not None:
-            fitted = self.thresholds_ if self.threshold == "fitted" else None
-            region = cast(Region, self.region)
-            table = _region(table, fitted or table.thresholds(self.alpha, region), self.alpha)
-        return self._curve(table, lams, checked)
+        table = table_to_trace(self.table_, scores, y, sensitive_features, sample_weight, pos_label=self.pos_label)
+        require_reference(table, self.reference_)
+        thresholds = self.thresholds_
+        if self.alpha is not None and self.threshold == "batch" and table is not self.table_:
+            thresholds = table.thresholds(self.alpha, self._region)
+        return self._curve(self._cut(table, thresholds), lams, checked)
 
     def _check_parameters(self, labelled: bool) -> None:
         check_choice(self.region, "region", ("pooled", "group"))
@@ -222,9 +213,7 @@ class FairPOT(ScoreMapper):
         if self.lam is not None and not isinstance(self.lam, Mapping):
             check_share(self.lam, "lam", zero=True)
         if not labelled and self.lam is None:
-            raise ValueError(
-                "lam=None chooses lam by its effect on outcomes and needs y.\nHint: pass y, or a lam."
-            )
+            raise ValueError("lam=None chooses lam by its effect on outcomes and needs y.\nHint: pass y, or a lam.")
         if not labelled and self.reference is None:
             raise ValueError(
                 "without y the disadvantaged group cannot be told.\n"
@@ -235,12 +224,22 @@ class FairPOT(ScoreMapper):
     def _ties(self) -> Ties:
         return cast(Ties, self.ties)
 
-    def _find_reference(self, table: ScoreTable) -> Hashable:
-        if self.reference is None:
-            return advantaged_group(table, self._ties)
-        if self.reference not in table.groups:
-            raise ValueError(f"reference={self.reference!r} is not among the groups {list(table.groups)}.")
-        return self.reference
+    @property
+    def _region(self) -> Region:
+        return cast(Region, self.region)
+
+    def _cut(self, table: ScoreTable, thresholds: Mapping[Hashable, float] | None) -> ScoreTable:
+        """Cut a table to the region that is repaired, insisting that every group has rows in it."""
+        if thresholds is None:
+            return table
+        cut = table.above(thresholds)
+        empty = [g for g, c in zip(cut.groups, cut.counts) if len(c.score) == 0]
+        if empty:
+            raise ValueError(
+                f"group {empty[0]!r} has no rows in the top-alpha region (alpha={self.alpha}): nothing to align.\n"
+                "Hint: a larger alpha, or region='group' for the top alpha of each group."
+            )
+        return cut
 
     def _given_lam(self) -> float | dict[Hashable, float]:
         if not isinstance(self.lam, Mapping):
@@ -263,38 +262,29 @@ class FairPOT(ScoreMapper):
         present = np.unique(codes)
         names = [self.groups_[i] for i in present]
         table = ScoreTable.from_rows(scores, None, np.searchsorted(present, codes), names)
-        starts = table.thresholds(self.alpha, cast(Region, self.region))
+        starts = table.thresholds(self.alpha, self._region)
         return {g: self.maps_[g].starting_at(starts[g]) for g in names}
 
     def _curve(self, table: ScoreTable, lams: Any, ties: Ties) -> TradeoffCurve:
         plans = {g: p for g, p in self.plans_.items() if g in table.groups}
         grid = None if lams is None else _check_grid(lams, plans)
-        options: dict[str, Any] = {"ties": ties, "monotone": bool(self.monotone)}
+        monotone = bool(self.monotone)
         if len(plans) > 1 or (grid is not None and grid.ndim == 2):
-            return grid_curve(plans, table, self.reference_, _GRID if grid is None else grid, **options)
+            grid = _GRID.copy() if grid is None else grid
+            steps = (
+                {g: plan.map(plan.cut(lam), monotone=monotone) for (g, plan), lam in zip(plans.items(), lams)}
+                for lams in np.broadcast_to(grid if grid.ndim == 2 else grid[:, None], (len(grid), len(plans)))
+            )
+            return trace(table, grid, steps, reference=self.reference_, ties=ties)
         [(moved, plan)] = plans.items()
-        curve = exact_curve(plan, table, moved, self.reference_, **options)
+        curve = exact_curve(plan, table, moved, self.reference_, ties=ties, monotone=monotone)
         return curve if grid is None else on_grid(curve, plan, grid)
-
-
-def _region(table: ScoreTable, thresholds: Mapping[Hashable, float], alpha: float | None) -> ScoreTable:
-    """Cut a table, insisting that every group has rows in the region."""
-    cut = table.above(thresholds)
-    empty = [g for g, c in zip(cut.groups, cut.counts) if len(c.score) == 0]
-    if empty:
-        raise ValueError(
-            f"group {empty[0]!r} has no rows in the top-alpha region (alpha={alpha}): there is nothing to align.\n"
-            "Hint: a larger alpha, or region='group' for the top alpha of each group."
-        )
-    return cut
 
 
 def _require_both_classes(table: ScoreTable) -> None:
     for what, counts in (("positives", table.positives), ("negatives", table.negatives)):
         if counts.sum() == 0:
-            raise ValueError(
-                f"y has no {what} (in the region, if alpha is set): both outcomes are needed to compare."
-            )
+            raise ValueError(f"y has no {what} (in the region, if alpha is set): both outcomes are needed to compare.")
 
 
 def _same_groups(given: Mapping[Hashable, Any], plans: Mapping[Hashable, Any], name: str) -> None:

@@ -1,19 +1,23 @@
-"""From fitted plans and a table to a trade-off curve: exact for two groups, on a grid for more."""
+"""Trade-off curves: exact for a transport plan between two groups, step by step for any maps of any groups."""
 
 from __future__ import annotations
 
+import itertools
 import warnings
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairpot.exceptions import UndefinedMetricWarning
-from fairpot.metrics._wins import Ties, WinMatrix, half_wins, warn_undefined
+from fairpot.metrics._wins import Ties, WinMatrix, cross_half_wins, inner_half_wins, warn_undefined
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.tradeoff.exact import exact_wins
 from fairpot.transport import TransportPlan
+
+Maps = Mapping[Hashable, Callable[[NDArray[np.float64]], NDArray[np.float64]]]
 
 
 def exact_curve(
@@ -31,11 +35,12 @@ def exact_curve(
     wins = exact_wins(plan, b, a, half=ties == "half", monotone=monotone)
     pairs = _Pairs.of(table, moved, reference)
     # Cut m (nobody moves) comes first: lambda ascends.
-    over = wins.b_over_a + wins.a_over_b
-    over += wins.b_over_b
-    auc = _share(over[::-1] + half_wins(a, a, ties), pairs.total, pairs.without)
+    over = wins.b_over_b
+    for other in (wins.b_over_a, wins.a_over_b, inner_half_wins(a, ties)):
+        over += other
+    auc = _share(over[::-1], pairs.total, pairs.without)
     return TradeoffCurve(
-        plan.lam[::-1].copy(),
+        plan.top_weight[::-1] / plan.top_weight[0],
         auc,
         _share(wins.a_over_b[::-1], pairs.ab),
         _share(wins.b_over_a[::-1], pairs.ba),
@@ -53,29 +58,43 @@ def on_grid(curve: TradeoffCurve, plan: TransportPlan, lams: NDArray[np.float64]
     )
 
 
-def grid_curve(
-    plans: Mapping[Hashable, TransportPlan],
+def trace(
     table: ScoreTable,
-    reference: Hashable,
-    lams: NDArray[np.float64],
+    values: NDArray[np.float64],
+    steps: Iterable[Maps],
     *,
-    ties: Ties = "strict",
-    monotone: bool = False,
+    reference: Hashable,
+    ties: Ties,
+    dial: str = "lam",
 ) -> TradeoffCurve:
-    """Evaluate any number of groups at some lambdas, one for all or (2-D) one for each plan."""
-    moved = tuple(plans)
+    """Evaluate the maps of every step, one for each value of the dial, on a labelled table."""
+    before = WinMatrix.of(table, ties)
+    before.xauc()  # what is undefined is so at every step: its warning is given once, here
+    unrepaired = before.auc()
+    moved = tuple(g for g in table.groups if g != reference)
+    a, b = table.groups.index(reference), table.groups.index(moved[0])
     aucs, pairs = [], []
-    for lam in lams:
-        each = np.broadcast_to(lam, len(moved))
-        maps = {g: plans[g].map(plans[g].cut(value), monotone=monotone) for g, value in zip(moved, each)}
-        matrix = WinMatrix.of(table.rescored(maps), ties)
-        with warnings.catch_warnings():
-            if aucs:  # what is undefined is so at every lambda: say it once
-                warnings.simplefilter("ignore", UndefinedMetricWarning)
-            aucs.append(matrix.auc())
-            pairs.append(matrix.widest())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        for maps in steps:
+            wins = _recount(before, table, maps, ties)
+            aucs.append(wins.auc())
+            pairs.append((wins.cell(a, b), wins.cell(b, a)) if len(moved) == 1 else wins.widest())
     ab, ba = np.array(pairs).T
-    return TradeoffCurve(lams, np.array(aucs), ab, ba, moved, reference)
+    return TradeoffCurve(values, np.array(aucs), ab, ba, moved, reference, dial=dial, unrepaired_auc=unrepaired)
+
+
+def _recount(before: WinMatrix, table: ScoreTable, maps: Maps, ties: Ties) -> WinMatrix:
+    """Count again the pairs with a group whose scores a map changes."""
+    counts = table.for_pairs().rescored(maps).counts
+    changed = [group in maps for group in table.groups]
+    wins = before.half_wins.copy()
+    for g, h in itertools.combinations_with_replacement(range(len(counts)), 2):
+        if g == h and changed[g]:
+            wins[g, g] = inner_half_wins(counts[g], ties)
+        elif changed[g] or changed[h]:
+            wins[g, h], wins[h, g] = cross_half_wins(counts[g], counts[h], ties)
+    return WinMatrix(before.groups, wins, before.positives, before.negatives)
 
 
 class _Pairs:
@@ -96,12 +115,10 @@ class _Pairs:
         ):
             if count == 0:
                 warn_undefined("xAUC", what, group, 0.0)
-        return cls(
-            p_a * n_b, p_b * n_a, (p_a + p_b) * (n_a + n_b), 1.0 if n_a + n_b == 0 and p_a + p_b else 0.0
-        )
+        return cls(p_a * n_b, p_b * n_a, (p_a + p_b) * (n_a + n_b), 1.0 if n_a + n_b == 0 and p_a + p_b else 0.0)
 
 
-def _share(half_pairs_won: NDArray, pairs: float, without: float = 0.0) -> NDArray[np.float64]:  # type: ignore[type-arg]
+def _share(half_pairs_won: NDArray[Any], pairs: float, without: float = 0.0) -> NDArray[np.float64]:
     if pairs == 0:
         return np.full(len(half_pairs_won), without)
     return half_pairs_won / (2 * pairs)

@@ -11,8 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import make_frame
+from fairpot._validation import check_share, is_number
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.tradeoff.pareto import pareto_mask
+
+# Metrics are quotients of exact counts: values this close are the same value.
+_ROUND_OFF = 1e-12
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,11 @@ class TradeoffCurve:
     moved, reference : the moved groups and the reference group
     exact : bool
         Whether every distinct lambda is on the curve.
+    dial : str
+        What ``lam`` is called by the method that the curve belongs to: other methods have other dials.
+    unrepaired_auc : float or None
+        AUC of the scores as they came, from which ``max_auc_loss`` is measured; None where ``lam`` 0 is on the
+        curve and leaves them so.
 
     Attributes
     ----------
@@ -63,12 +72,14 @@ class TradeoffCurve:
     moved: tuple[Hashable, ...]
     reference: Hashable
     exact: bool = False
+    dial: str = "lam"
+    unrepaired_auc: float | None = None
 
     def __len__(self) -> int:
         return len(self.auc)
 
     def __repr__(self) -> str:
-        kind = "every lambda" if self.exact else "a grid of lambdas"
+        kind = "every lambda" if self.exact else f"a grid of {self.dial}"
         names = ", ".join(str(g) for g in self.moved)
         return (
             f"<TradeoffCurve of {names} towards {self.reference}: {len(self)} points ({kind}), "
@@ -92,12 +103,8 @@ class TradeoffCurve:
 
     def frame(self) -> Any:
         """Return the curve as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
-        per_group = (
-            {f"lam[{g}]": self.lam[:, j] for j, g in enumerate(self.moved)} if self.lam.ndim == 2 else None
-        )
-        columns = {
-            name: getattr(self, name) for name in ("auc", "gap", "signed_gap", "xauc_ab", "xauc_ba", "pareto")
-        }
+        per_group = {f"lam[{g}]": self.lam[:, j] for j, g in enumerate(self.moved)} if self.lam.ndim == 2 else None
+        columns = {name: getattr(self, name) for name in ("auc", "gap", "signed_gap", "xauc_ab", "xauc_ba", "pareto")}
         return make_frame((per_group or {"lam": self.lam}) | columns)
 
     def at(self, lam: float) -> TradeoffPoint:
@@ -107,14 +114,17 @@ class TradeoffCurve:
         """
         if self.lam.ndim == 2:
             raise ValueError("this curve has a lambda for each group: use frame() and pick a row.")
-        if isinstance(lam, bool) or not isinstance(lam, int | float | np.number) or not 0 <= lam <= 1:
-            raise ValueError(f"lam must be a number in [0, 1], got {lam!r}.")
-        # The next lambda upwards belongs to the same cut; a hair below it may be round-off of itself.
-        place = min(int(np.searchsorted(self.lam, lam - 1e-12)), len(self) - 1)
-        if not self.exact and abs(self.lam[place] - lam) > 1e-9:
+        if self.exact:
+            # The next lambda upwards belongs to the same cut; a hair below it may be round-off of itself.
+            lam = check_share(lam, self.dial, zero=True)
+            return self.point(min(int(np.searchsorted(self.lam, lam - _ROUND_OFF)), len(self) - 1))
+        if not is_number(lam):
+            raise TypeError(f"{self.dial} must be a number, got {lam!r}.")
+        place = int(np.argmin(np.abs(self.lam - lam)))
+        if not abs(self.lam[place] - lam) <= 1e-9:
             raise ValueError(
-                f"lam={lam!r} is not on this grid of {len(self)} values.\n"
-                "Hint: pass it in lams=[...], or leave lams out for the exact curve (two groups)."
+                f"{self.dial}={lam!r} is not on this grid of {len(self)} values, {self.lam[0]:g} to {self.lam[-1]:g}.\n"
+                "Hint: pass it to tradeoff in the list of values to evaluate."
             )
         return self.point(place)
 
@@ -123,10 +133,7 @@ class TradeoffCurve:
         lam = self.lam[place]
         return TradeoffPoint(
             float(lam) if self.lam.ndim == 1 else {g: float(v) for g, v in zip(self.moved, lam)},
-            *(
-                float(values[place])
-                for values in (self.auc, self.gap, self.signed_gap, self.xauc_ab, self.xauc_ba)
-            ),
+            *(float(values[place]) for values in (self.auc, self.gap, self.signed_gap, self.xauc_ab, self.xauc_ba)),
         )
 
     def select(self, *, max_gap: float | None = None, max_auc_loss: float | None = None) -> TradeoffPoint:
@@ -142,26 +149,22 @@ class TradeoffCurve:
             If no point keeps the rule; the message names the best that can be had.
         """
         for name, value in (("max_gap", max_gap), ("max_auc_loss", max_auc_loss)):
-            if value is not None and (
-                isinstance(value, bool) or not isinstance(value, int | float | np.number)
-            ):
-                raise TypeError(f"{name} must be a number or None, got {value!r}.")
-            if value is not None and not 0 <= value <= 1:
-                raise ValueError(f"{name} must lie in [0, 1], got {value!r}.")
+            if value is not None:
+                check_share(value, name, zero=True)
         allowed = np.ones(len(self), dtype=bool)
         if max_auc_loss is not None:
-            allowed &= self._unmoved_auc() - self.auc <= max_auc_loss
+            allowed &= self._unmoved_auc() - self.auc <= max_auc_loss + _ROUND_OFF
         if max_gap is not None:
-            allowed &= self.gap <= max_gap
+            allowed &= self.gap <= max_gap + _ROUND_OFF
         if not allowed.any():
             raise InfeasibleRuleError(self._best_instead(max_gap, max_auc_loss))
         places = np.flatnonzero(allowed)
-        if max_gap is not None:
-            return self.point(int(places[np.argmax(self.auc[places])]))
-        smallest = places[self.gap[places] == self.gap[places].min()]
-        return self.point(int(smallest[0]))
+        worth = self.auc[places] if max_gap is not None else -self.gap[places]
+        return self.point(int(places[np.argmax(worth >= worth.max() - _ROUND_OFF)]))
 
     def _unmoved_auc(self) -> float:
+        if self.unrepaired_auc is not None:
+            return self.unrepaired_auc
         if self.lam[0].max() != 0:
             raise ValueError(
                 "max_auc_loss is measured from lambda = 0, which is not on this grid.\nHint: put 0 into lams."
@@ -182,9 +185,7 @@ class TradeoffCurve:
             within = np.flatnonzero(self._unmoved_auc() - self.auc <= max_auc_loss)
             if len(within):
                 near = self.point(int(within[np.argmin(self.gap[within])]))
-                message += (
-                    f"); within that loss it is {near.gap:.6g} at lam={_short(near.lam)} (AUC {near.auc:.6g}"
-                )
+                message += f"); within that loss it is {near.gap:.6g} at lam={_short(near.lam)} (AUC {near.auc:.6g}"
         return message + ").\nHint: allow a larger gap or loss, or look at curve.frame() for what can be had."
 
 

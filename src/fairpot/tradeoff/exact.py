@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from fairpot.table import GroupCounts
 from fairpot.transport import TransportPlan, ranks, run_ends
+from fairpot.transport.lookup import blocks
 from fairpot.transport.scoremap import between, interpolate
 
 Array = NDArray[Any]
@@ -64,26 +65,18 @@ def exact_wins(
         Arrays of length m + 1; place c belongs to the cut that moves the knots from c upwards.
     """
     points = _Points.of(plan, moved)
-    fixed = _Background(reference, half)
-    inside = _Background(moved, half)
-    low, high, total = points.low, points.high, len(points.x)
-
-    at_x, at_t, at_s = (fixed.look_up(v) for v in (points.x, points.t, points.s))
-    p, q, straddling = moved.positive, moved.negative, points.straddling
-
-    def parts(per_point: Array, per_moved: Array, per_straddling: Array) -> Array:
-        """Sum a quantity over R, A and S at every cut."""
-        result = _prefix(per_point)[low] + _suffix(per_moved)[high]
-        if len(straddling):
-            result += points.sum_straddling(per_straddling)
-        return result
-
-    b_over_a = parts(p * at_x.below, p * at_t.below, p[straddling] * at_s.below)
-    a_over_b = parts(q * at_x.above, q * at_t.above, q[straddling] * at_s.above)
-    b_over_b = _inside(points, inside, half)
-    wins = PlanWins(b_over_a, a_over_b, b_over_b)
-    if monotone and total:
-        _lift_to_floor(wins, plan, points, fixed, inside, half)
+    fixed, own = _Background.of(reference, half), _Background.of(moved, half)
+    lifted = own._replace(score=points.t)
+    sums = _Sums(points)
+    for block in blocks(len(points.x)):
+        sums.add(block, _unmoved(points, fixed, own, half, block), _moved(points, fixed, own, half, block))
+        sums.leave(block, _leaving(points, lifted, block))
+    wins = PlanWins(*sums.at_cuts())
+    if len(points.straddling):
+        for count, values in zip(wins, _straddling(points, fixed, own, lifted, half)):
+            count += points.sum_straddling(values)
+    if monotone:
+        _lift_to_floor(wins, plan, points, fixed, own, half)
     return wins
 
 
@@ -101,6 +94,7 @@ class _Points:
     rises: Array  # ... and whether the line they are on rises
     low: Array
     high: Array
+    run_ends: Array | None  # of the tied among the fully moved
 
     @classmethod
     def of(cls, plan: TransportPlan, moved: GroupCounts) -> _Points:
@@ -110,9 +104,8 @@ class _Points:
         nobody = np.empty(0, dtype=np.intp)
         if r == m and (knots is x or np.array_equal(knots, x)):
             every = np.arange(m + 1)
-            return cls(
-                x, *counts, projected, nobody, nobody, np.empty(0), np.empty(0, dtype=bool), every, every
-            )
+            never = np.empty(0, dtype=bool)
+            return cls(x, *counts, projected, nobody, nobody, np.empty(0), never, every, every, run_ends(projected))
         below, upto = ranks(x, knots)
         high = np.concatenate(([0], below[1:], [r]))
         low = np.concatenate(([0], upto[:-1], [r]))
@@ -123,9 +116,20 @@ class _Points:
         at = left[straddling]
         s = between(knots[at], knots[at + 1], knots[at], projected[at + 1], x[straddling])
         rises = projected[at + 1] >= knots[at]
-        return cls(
-            x, *counts, interpolate(knots, projected, x, left), straddling, at + 1, s, rises, low, high
-        )
+        t = interpolate(knots, projected, x, left)
+        return cls(x, *counts, t, straddling, at + 1, s, rises, low, high, run_ends(t))
+
+    def joins_at(self, block: slice) -> Any:
+        """Give the cut just before each point of a block joins A."""
+        if self.low is self.high:
+            return slice(block.start + 1, block.stop + 1)
+        return np.searchsorted(self.high, np.arange(block.start, block.stop), side="right")
+
+    def leaves_to(self, block: slice) -> Any:
+        """Give the cut at which each point of a block has just left R."""
+        if self.low is self.high:
+            return block
+        return np.searchsorted(self.low, np.arange(block.start, block.stop), side="right") - 1
 
     def sum_straddling(self, values: Array) -> Array:
         """Add up a value of each straddling point at the cut where it straddles."""
@@ -139,21 +143,28 @@ class _LookUp(NamedTuple):
     above: Array
 
 
-class _Background:
+class _Background(NamedTuple):
     """A group to compare with: half-pair counts of its negatives below and positives above a value."""
 
-    def __init__(self, counts: GroupCounts, half: bool) -> None:
-        self.score, self.half = counts.score, half
-        self.p, self.q = _prefix(counts.positive), _prefix(counts.negative)
+    score: Array
+    p: Array
+    q: Array
+    half: bool
+
+    @classmethod
+    def of(cls, counts: GroupCounts, half: bool) -> _Background:
+        return cls(counts.score, _prefix(counts.positive), _prefix(counts.negative), half)
 
     def look_up(self, values: Array) -> _LookUp:
         """Count against every point of the group."""
-        if len(values) == 0:
-            return _LookUp(self.q[:0], self.p[:0])
-        return self.count(*_ranks_unsorted(self.score, values), 0, len(self.score))
+        below, upto = _ranks_unsorted(self.score, values)
+        if self.half:
+            return _LookUp(self.q[below] + self.q[upto], 2 * self.p[-1] - self.p[below] - self.p[upto])
+        return _LookUp(2 * self.q[below], 2 * (self.p[-1] - self.p[upto]))
 
-    def count(self, below: Array, upto: Array, first: Any, end: Any) -> _LookUp:
-        """Count against the places [first, end), given the ranks of the values among all."""
+    def look_up_in(self, values: Array, first: Any, end: Any) -> _LookUp:
+        """Count against the points at the places [first, end)."""
+        below, upto = _ranks_unsorted(self.score, values)
         below, upto = np.clip(below, first, end), np.clip(upto, first, end)
         if self.half:
             negatives = self.q[below] + self.q[upto] - 2 * self.q[first]
@@ -161,61 +172,95 @@ class _Background:
         return _LookUp(2 * (self.q[below] - self.q[first]), 2 * (self.p[end] - self.p[upto]))
 
 
-def _inside(points: _Points, own: _Background, half: bool) -> Array:
-    """Count the wins inside the moved group at every cut."""
-    p, q, low, high = points.positive, points.negative, points.low, points.high
-    m, total = len(low) - 1, len(points.x)
-    moved = _Background(GroupCounts(points.t, p, q), half)
+class _Sums:
+    """Sums over R and over A at every cut, of the three counts that each point brings in either state."""
 
-    join, stay = _ordered_pairs(points, own, half)
+    def __init__(self, points: _Points) -> None:
+        self.low, self.high = points.low, points.high
+        self.same = self.low is self.high
+        dtype = np.result_type(points.positive, points.negative)
+        size = len(points.x) + 1
+        self.rest = [np.zeros(size, dtype=dtype) for _ in range(3)]
+        self.lead = self.rest if self.same else [np.zeros(size, dtype=dtype) for _ in range(3)]
+        self.total = [dtype.type(0)] * 3
 
-    # A with R changes from cut c to c - 1 by the points that join A against R(c), less the points that
-    # leave R against A(c - 1).
-    joins_at = np.repeat(np.arange(m), np.diff(high)) + 1
-    leaves_to = np.repeat(np.arange(m), np.diff(low))
-    t_in_x, x_in_t = ranks(points.x, points.t), ranks(points.t, points.x)
-    joining = own.count(*t_in_x, 0, low[joins_at])
-    join += p * joining.below + q * joining.above
-    leaving = moved.count(*x_in_t, high[leaves_to], total)
-    leave = p * leaving.below + q * leaving.above
+    def add(self, block: slice, unmoved: tuple[Array, ...], moved: tuple[Array, ...]) -> None:
+        """Take in a block of points."""
+        place = slice(block.start + 1, block.stop + 1)
+        for k, (r, a) in enumerate(zip(unmoved, moved)):
+            self.total[k] += a.sum()
+            self.rest[k][place] += r
+            self.lead[k][place] -= a
 
-    result = _suffix(join)[high] + _prefix(stay)[low] - _suffix(leave)[low]
-    if len(points.straddling):
-        result += points.sum_straddling(_straddling(points, own, moved, half))
-    return result
+    def leave(self, block: slice, leaving: Array) -> None:
+        """Take in what is lost inside b when each point of a block leaves R: present while it is outside."""
+        self.total[2] -= leaving.sum()
+        self.rest[2][block.start + 1 : block.stop + 1] += leaving
+
+    def at_cuts(self) -> list[Array]:
+        """Sum the unmoved below ``low`` and the moved from ``high`` up."""
+        for sums in self.rest if self.same else self.rest + self.lead:
+            np.cumsum(sums, out=sums)
+        if self.same:
+            for total, sums in zip(self.total, self.rest):
+                sums += total
+            return self.rest
+        return [t + r[self.low] + a[self.high] for t, r, a in zip(self.total, self.rest, self.lead)]
 
 
-def _ordered_pairs(points: _Points, own: _Background, half: bool) -> tuple[Array, Array]:
-    """Count each point's pairs with those above it when all are moved, and below it when none is."""
-    p, q, place = points.positive, points.negative, np.arange(len(points.x))
-    # T never decreases, so a point loses to everything above it but its ties.
-    ends = run_ends(points.t)
-    ends = place + 1 if ends is None else ends
-    moved = 2 * q * (own.p[-1] - own.p[ends])
-    unmoved = 2 * p * own.q[:-1]
+def _unmoved(points: _Points, fixed: _Background, own: _Background, half: bool, block: slice) -> tuple[Array, ...]:
+    """Count what each point of R brings: over a, under a, and inside R (the points are distinct and ascend)."""
+    p, q = points.positive[block], points.negative[block]
+    with_a = fixed.look_up(points.x[block])
+    inside = p * (2 * own.q[block] + q) if half else 2 * p * own.q[block]
+    return p * with_a.below, q * with_a.above, inside
+
+
+def _leaving(points: _Points, lifted: _Background, block: slice) -> Array:
+    """Count the pairs of A with R that go when a point leaves R: those with A as it is then, [high, ...)."""
+    pairs = lifted.look_up_in(points.x[block], points.high[points.leaves_to(block)], len(points.x))
+    return points.positive[block] * pairs.below + points.negative[block] * pairs.above
+
+
+def _moved(points: _Points, fixed: _Background, own: _Background, half: bool, block: slice) -> tuple[Array, ...]:
+    """Count what each point of A brings: over a, under a, and inside b, where R is as it was just before."""
+    t, p, q = points.t[block], points.positive[block], points.negative[block]
+    with_a = fixed.look_up(t)
+    inside = _lost_to_higher(points, own, half, block)
+    with_rest = own.look_up_in(t, 0, points.low[points.joins_at(block)])
+    return p * with_a.below, q * with_a.above, inside + p * with_rest.below + q * with_rest.above
+
+
+def _lost_to_higher(points: _Points, own: _Background, half: bool, block: slice) -> Array:
+    """Count each point's pairs with those above it when all are moved: T never decreases, so all but ties lose."""
+    p, q, place = points.positive[block], points.negative[block], np.arange(block.start, block.stop)
+    ends = place + 1 if points.run_ends is None else points.run_ends[block]
+    inside = 2 * q * (own.p[-1] - own.p[ends])
     if half:
-        moved += q * (own.p[ends] - own.p[place + 1]) + p * (own.q[ends] - own.q[place + 1]) + p * q
-        unmoved += p * q
-    return moved, unmoved
+        inside += q * (own.p[ends] - own.p[place + 1]) + p * (own.q[ends] - own.q[place + 1]) + p * q
+    return inside
 
 
-def _straddling(points: _Points, own: _Background, moved: _Background, half: bool) -> Array:
-    """Count, for each straddling point, its pairs with A, with R and, once, with its fellows in S."""
+def _straddling(
+    points: _Points, fixed: _Background, own: _Background, lifted: _Background, half: bool
+) -> tuple[Array, Array, Array]:
+    """Count what each straddling point brings: over a, under a, and inside b."""
     i, c, s = points.straddling, points.cut, points.s
     p, q, low, high = points.positive[i], points.negative[i], points.low[c], points.high[c]
-    with_a = moved.count(*_ranks_unsorted(points.t, s), high, len(points.x))
-    with_r = own.count(*_ranks_unsorted(points.x, s), 0, low)
+    with_a = fixed.look_up(s)
+    with_moved = lifted.look_up_in(s, high, len(points.x))
+    with_rest = own.look_up_in(s, 0, low)
     # Inside S the line goes up or down as one, with runs of ties: the fellows below a point are a range.
     new_run = np.concatenate(([True], (s[1:] != s[:-1]) | (c[1:] != c[:-1])))
     starts = i[np.flatnonzero(new_run)]
     run = np.cumsum(new_run) - 1
-    begin, end = starts[run], np.append(starts[1:], i[-1] + 1)[run]
-    end = np.minimum(end, high)
+    begin, end = starts[run], np.minimum(np.append(starts[1:], i[-1] + 1)[run], high)
     below = np.where(points.rises, own.q[begin] - own.q[low], own.q[high] - own.q[end])
     fellows = 2 * p * below
     if half:
         fellows += p * (own.q[end] - own.q[begin])
-    return p * (with_a.below + with_r.below) + q * (with_a.above + with_r.above) + fellows
+    inside = p * (with_moved.below + with_rest.below) + q * (with_moved.above + with_rest.above) + fellows
+    return p * with_a.below, q * with_a.above, inside
 
 
 def _lift_to_floor(
@@ -226,7 +271,7 @@ def _lift_to_floor(
     There every moved or straddling point that would fall below the floor sits on it: one block of ties.
     """
     cuts = np.flatnonzero(plan.projected[1:] < plan.scores[:-1]) + 1
-    if len(cuts) == 0:
+    if len(cuts) == 0 or len(points.x) == 0:
         return
     p, q, total = points.positive, points.negative, len(points.x)
     floor = plan.scores[cuts - 1]
@@ -238,11 +283,10 @@ def _lift_to_floor(
     for target, own_count, side in ((wins.b_over_a, p, "below"), (wins.a_over_b, q, "above")):
         at_x, at_t = getattr(fixed.look_up(points.x), side), getattr(fixed.look_up(points.t), side)
         block = block_p if side == "below" else block_q
-        target[cuts] = (
-            _prefix(own_count * at_x)[low] + _suffix(own_count * at_t)[end] + block * getattr(at_floor, side)
-        )
+        target[cuts] = _prefix(own_count * at_x)[low] + _suffix(own_count * at_t)[end] + block * getattr(at_floor, side)
 
-    above, stay = _ordered_pairs(points, own, half)
+    above = _lost_to_higher(points, own, half, slice(0, total))
+    stay = p * (2 * own.q[:-1] + q) if half else 2 * p * own.q[:-1]
     inside = _prefix(stay)[low] + _suffix(above)[end] + 2 * (own.p[-1] - own.p[end]) * (block_q + own.q[low])
     inside += 2 * block_p * own.q[under]
     if half:

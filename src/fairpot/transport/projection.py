@@ -1,10 +1,12 @@
 """Barycentric projection of one discrete measure onto another on the line."""
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from fairpot.transport.lookup import blocks
 
 # Cumulative weights that are not whole numbers carry round-off: boundaries this close, as a share of
 # the whole mass, count as one boundary.
@@ -17,9 +19,9 @@ _BLOCK = 2**15  # cells worked on at a time: temporary arrays stay in the cache
 
 def project(
     scores: NDArray[np.float64],
-    weight: NDArray[np.int64] | NDArray[np.float64],
+    weight: NDArray[Any],
     target: NDArray[np.float64],
-    target_weight: NDArray[np.int64] | NDArray[np.float64],
+    target_weight: NDArray[Any],
 ) -> NDArray[np.float64]:
     """Move each score to the mean of the target scores it is coupled with.
 
@@ -45,78 +47,85 @@ def project(
     >>> project(np.array([1.0, 2.0, 3.0]), one, np.array([10.0, 20.0]), one[:2])
     array([10., 15., 20.])
     """
-    ends, target_ends, unit = _boundaries(weight, target_weight)
+    # In common units a weight of 1 is `scale` long in the moving measure and `target_scale` in the target.
+    ends, target_ends, scale, target_scale = _boundaries(weight, target_weight)
     # Scores rounded to a few digits make short tables, in which a mean may equal a target score; extended
     # precision keeps such ties. In long tables neighbours are so close that doubles round the same way.
     wide = np.longdouble if len(target) <= _COARSE else np.float64
+    even = target_weight.dtype.kind == "i" and len(target) == target_ends[-1]
     projected = np.empty(len(scores))
-    step = max(_BLOCK * len(scores) // (len(scores) + len(target)), 64)
     begin, reached = 0, ends[0] * 0
-    for i in range(0, len(scores), step):
-        block = ends[i : i + step]
-        stop = int(np.searchsorted(target_ends, block[-1], side="left")) + 1
+    for block in blocks(len(scores), max(_BLOCK * len(scores) // (len(scores) + len(target)), 64)):
+        block_ends = ends[block] * scale
+        stop = int(np.searchsorted(target_ends, _up(block_ends[-1], target_scale), side="left")) + 1
         cells = slice(begin, stop)
-        projected[i : i + step] = _project_block(
-            block, reached, target[cells], target_weight[cells], target_ends[cells], unit, wide
-        )
-        reached = block[-1]
-        begin = stop - 1 + int(target_ends[stop - 1] == reached)
+        part = _Target(target[cells], target_weight[cells], target_ends[cells] * target_scale, target_scale, even)
+        projected[block] = _project_block(block_ends, reached, part, wide)
+        reached = block_ends[-1]
+        begin = stop - int(part.ends[-1] != reached)
     return projected
 
 
-def _boundaries(weight: NDArray[Any], target_weight: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], int]:
-    """Give the upper ends of both measures' cells in common units, and the units in a target weight of 1."""
+class _Target(NamedTuple):
+    """A stretch of the target: scores, weights, the upper ends of their cells, the length of a weight of 1."""
+
+    score: NDArray[np.float64]
+    weight: NDArray[Any]
+    ends: NDArray[Any]
+    unit: int
+    even: bool  # whether every weight is 1
+
+
+def _boundaries(weight: NDArray[Any], target_weight: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], int, int]:
+    """Give the running weights of both measures, and the factors that bring them to common units."""
     if weight.dtype.kind == "i" and target_weight.dtype.kind == "i":
-        n_b, n_a = int(weight.sum()), int(target_weight.sum())
-        wide = np.dtype(object) if n_a * n_b >= _INT64_SAFE else np.dtype(np.int64)
-        return np.cumsum(weight).astype(wide) * n_a, np.cumsum(target_weight).astype(wide) * n_b, n_b
+        ends, target_ends = np.cumsum(weight), np.cumsum(target_weight)
+        n_b, n_a = int(ends[-1]), int(target_ends[-1])
+        if n_a * n_b >= _INT64_SAFE:
+            ends, target_ends = ends.astype(object), target_ends.astype(object)
+        return ends, target_ends, n_a, n_b
     ends, target_ends = np.cumsum(weight, dtype=np.float64), np.cumsum(target_weight, dtype=np.float64)
     # Scale the moving measure to the target's mass, then let near boundaries coincide.
     ends *= target_ends[-1] / ends[-1]
     ends[-1] = target_ends[-1]
     upper = np.minimum(np.searchsorted(target_ends, ends), len(target_ends) - 1)
     lower = np.maximum(upper - 1, 0)
-    near = np.where(
-        ends - target_ends[lower] < target_ends[upper] - ends, target_ends[lower], target_ends[upper]
-    )
+    near = np.where(ends - target_ends[lower] < target_ends[upper] - ends, target_ends[lower], target_ends[upper])
     close = np.abs(near - ends) <= WEIGHT_TOLERANCE * target_ends[-1]
-    return np.where(close, near, ends), target_ends, 1
+    return np.where(close, near, ends), target_ends, 1, 1
 
 
-def _project_block(
-    ends: NDArray[Any],
-    reached: Any,
-    target: NDArray[np.float64],
-    target_weight: NDArray[Any],
-    target_ends: NDArray[Any],
-    unit: int,
-    wide: type[np.floating],
-) -> NDArray[np.float64]:
+def _up(position: Any, unit: int) -> Any:
+    """Bring a position back to running weight, rounded up."""
+    return position if unit == 1 else -(-position // unit)
+
+
+def _project_block(ends: NDArray[Any], reached: Any, target: _Target, wide: type[np.floating]) -> NDArray[np.float64]:
     """Project the cells from ``reached`` to the last of ``ends`` onto the target cells they overlap."""
-    last = np.searchsorted(target_ends, ends, side="left")
+    if target.even and ends.dtype == np.int64:
+        last = (ends - 1) // target.unit - (target.ends[0] // target.unit - 1)
+    else:
+        last = np.searchsorted(target.ends, ends, side="left")
     first = np.zeros_like(last)
-    first[1:] = last[:-1] + (target_ends[last[:-1]] == ends[:-1])
-    low, high = target[first], target[last]
-    starts = np.concatenate(([reached], ends[:-1]))
+    first[1:] = last[:-1] + (target.ends[last[:-1]] == ends[:-1])
+    projected, high = target.score[first], target.score[last]
     inner = np.flatnonzero(last > first)
     if len(inner) == 0:
-        return low
-    tail = (ends - target_ends[last - 1])[inner].astype(wide)
-    shift = tail * (high[inner].astype(wide) - low[inner])
-    shift += _shifts_between(target, target_weight, first[inner], last[inner], wide) * unit
-    shift /= (ends - starts)[inner].astype(wide)
-    shift += low[inner]
-    projected = low.copy()
-    projected[inner] = np.clip(shift.astype(np.float64), low[inner], high[inner])
+        return projected
+    low, high, first, last = projected[inner], high[inner], first[inner], last[inner]
+    length = np.diff(ends, prepend=reached)[inner].astype(wide)
+    # The mean as a shift from the lowest target score: by the cell at the upper end, and by those between.
+    shift = (ends[inner] - target.ends[last - 1]).astype(wide) * (high.astype(wide) - low)
+    if (last - first > 1).any():
+        shift += _shifts_between(target, first, last, wide) * target.unit
+    shift /= length
+    shift += low
+    projected[inner] = np.clip(shift.astype(np.float64), low, high)
     return projected
 
 
 def _shifts_between(
-    target: NDArray[np.float64],
-    target_weight: NDArray[Any],
-    first: NDArray[np.intp],
-    last: NDArray[np.intp],
-    wide: type[np.floating],
+    target: _Target, first: NDArray[np.intp], last: NDArray[np.intp], wide: type[np.floating]
 ) -> NDArray[np.floating]:
     """Sum weight * (score - score of first) over the target cells strictly between first and last.
 
@@ -125,16 +134,19 @@ def _shifts_between(
     """
 
     def total(values: NDArray[Any]) -> NDArray[Any]:
-        running = np.cumsum(values * target_weight)
+        running = np.cumsum(values if target.even else values * target.weight)
         return running[last - 1] - running[first]
 
-    weight = total(np.ones(1, dtype=np.int64))
-    if target_weight.dtype.kind == "f":
-        return total(target.astype(np.longdouble)) - weight * target[first].astype(np.longdouble)
-    largest = float(np.abs(target[[0, -1]]).max()) * int(target_weight.sum())
-    bits = min(61 - math.frexp(largest)[1], 1000)
-    high = np.rint(target * 2.0**bits)
-    low = target - high * 2.0**-bits
+    weight = last - 1 - first if target.even else total(np.ones(1, dtype=np.int64))
+    if target.weight.dtype.kind == "f":
+        return total(target.score.astype(np.longdouble)) - weight * target.score[first].astype(np.longdouble)
+    largest = float(np.abs(target.score[[0, -1]]).max()) * int(target.weight.sum())
+    scale = 2.0 ** min(61 - math.frexp(largest)[1], 1000)
+    high = np.rint(target.score * scale)
     fixed = high.astype(np.int64)
-    whole = (total(fixed) - weight * fixed[first]).astype(wide)
-    return whole * 2.0**-bits + (total(low) - weight * low[first])
+    high /= scale
+    low = target.score - high
+    shift = (total(fixed) - weight * fixed[first]).astype(wide)
+    shift /= scale
+    shift += total(low) - weight * low[first]
+    return shift

@@ -56,9 +56,7 @@ class ScoreMap:
         self.knots: NDArray[np.float64] = _frozen(knots, "knots")
         self.values: NDArray[np.float64] = _frozen(values, "values")
         if len(self.knots) != len(self.values):
-            raise ValueError(
-                f"a ScoreMap needs one value a knot, got {len(self.knots)} and {len(self.values)}."
-            )
+            raise ValueError(f"a ScoreMap needs one value a knot, got {len(self.knots)} and {len(self.values)}.")
         if (np.diff(self.knots) <= 0).any():
             raise ValueError("the knots of a ScoreMap must be strictly ascending.")
         for edge in (below, above):
@@ -102,9 +100,7 @@ class ScoreMap:
     def is_identity(self) -> bool:
         """Whether every score stays as it is."""
         x = self._corners()
-        edges = (
-            len(x) == 0 or ((self.below == "identity" or self.start is not None) and self.above == "identity")
-        )
+        edges = len(x) == 0 or ((self.below == "identity" or self.start is not None) and self.above == "identity")
         return bool(edges and (self(x) == x).all())
 
     @property
@@ -128,9 +124,7 @@ class ScoreMap:
                 "this ScoreMap cannot be inverted: it maps different scores to one value, steps down or jumps.\n"
                 "Hint: look at is_monotone; FairPOT maps are strictly increasing only where no scores are tied."
             )
-        return ScoreMap(
-            self(x), x, below="identity" if self.start is not None else self.below, above=self.above
-        )
+        return ScoreMap(self(x), x, below="identity" if self.start is not None else self.below, above=self.above)
 
     def _corners(self) -> NDArray[np.float64]:
         """Give the scores between which the map is a straight line (or, at the floor, bends upwards)."""
@@ -206,8 +200,7 @@ class ScoreMap:
         return (
             np.array_equal(self.knots, other.knots)
             and np.array_equal(self.values, other.values)
-            and (self.below, self.above, self.floor, self.start)
-            == (other.below, other.above, other.floor, other.start)
+            and (self.below, self.above, self.floor, self.start) == (other.below, other.above, other.floor, other.start)
         )
 
     __hash__ = None  # type: ignore[assignment]

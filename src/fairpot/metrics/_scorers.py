@@ -1,0 +1,211 @@
+"""Scorers for scikit-learn's cross-validation and searches; the groups come by routing or from a column of X."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
+
+from fairpot._validation.columns import as_column
+from fairpot._validation.frames import check_column_names, select_columns
+from fairpot.metrics._rank import auc, xauc_gap
+from fairpot.metrics._top import partial_auc, partial_xauc_gap
+
+_RESPONSES = ("predict_proba", "decision_function")
+
+
+class GroupScorer:
+    """A metric as a scorer that knows the group of each row.
+
+    Called as ``scorer(estimator, X, y, sensitive_features=...)``, as scikit-learn does. Where metadata routing is
+    enabled it requests ``sensitive_features`` without further settings, and passes them on to a model
+    whose ``predict_proba`` requests them too, such as :class:`fairpot.postprocessing.FairScoreClassifier`, also
+    inside a pipeline. Without routing, ``column=`` names the columns of ``X`` that hold the groups.
+
+    Greater is always better: a metric that is better when small comes back negated.
+
+    Parameters
+    ----------
+    metric : callable
+        ``metric(y_true, y_score, **options)``; it gets ``sensitive_features`` if it needs them, and ``sample_weight``
+        if there is one.
+    greater_is_better : bool, default True
+    column : str, list of str or None, default None
+        Columns of ``X`` with the groups; None: they are passed to each call.
+    **options
+        Passed on to the metric: ``alpha``, ``ties``, ``region``.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from fairpot.datasets import make_synthetic
+    >>> from fairpot.metrics import xauc_gap_scorer
+    >>> data = make_synthetic(random_state=0)
+    >>> model = LogisticRegression().fit(data.data, data.target)
+    >>> xauc_gap_scorer(model, data.data, data.target, sensitive_features=data.group) < 0
+    True
+    """
+
+    def __init__(
+        self,
+        metric: Callable[..., float],
+        *,
+        greater_is_better: bool = True,
+        column: str | Sequence[str] | None = None,
+        **options: Any,
+    ) -> None:
+        self.metric = metric
+        self.greater_is_better = greater_is_better
+        self.column = None if column is None else check_column_names(column, "column")
+        self.options = options
+        self._requests: dict[str, bool | str | None] = {"sensitive_features": column is None}
+
+    def __call__(
+        self, estimator: Any, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> float:
+        """Score a fitted model.
+
+        Parameters
+        ----------
+        estimator : fitted binary classifier
+        X : frame or array of shape (n, d)
+        y : column of shape (n,)
+        sensitive_features : column of shape (n,), or frame with several columns, default None
+        sample_weight : column of shape (n,), default None
+
+        Returns
+        -------
+        float
+            The metric, negated if it is better when small.
+        """
+        groups = self._groups(X, sensitive_features)
+        model = _chosen_model(estimator)
+        options = dict(self.options)
+        if self._metric_needs_groups():
+            options["sensitive_features"] = groups
+        if sample_weight is not None:
+            options["sample_weight"] = sample_weight
+        value = self.metric(_as_outcomes(model, y), _scores(model, X, groups), **options)
+        return float(value if self.greater_is_better else -value)
+
+    def with_options(self, *, column: str | Sequence[str] | None = None, **options: Any) -> GroupScorer:
+        """Return a scorer like this one with other options.
+
+        Parameters
+        ----------
+        column : str, list of str or None, default None
+            Columns of ``X`` with the groups; None keeps what the scorer has.
+        **options
+            Options of the metric that change: ``alpha``, ``ties``, ``region``.
+
+        Examples
+        --------
+        >>> from fairpot.metrics import partial_auc_scorer
+        >>> partial_auc_scorer.with_options(alpha=0.05, column="sex")
+        GroupScorer(partial_auc, column=['sex'], alpha=0.05)
+        """
+        unknown = [name for name in options if name not in signature(self.metric).parameters]
+        if unknown:
+            raise TypeError(f"{_name(self.metric)} has no option {unknown[0]!r}.")
+        made = GroupScorer(
+            self.metric,
+            greater_is_better=self.greater_is_better,
+            column=self.column if column is None else column,
+            **(self.options | options),
+        )
+        made._requests = self._requests | made._requests if made.column else dict(self._requests)
+        return made
+
+    def set_score_request(self, **requests: bool | str | None) -> GroupScorer:
+        """Return a scorer that requests other metadata; this one stays as it is.
+
+        Parameters
+        ----------
+        **requests
+            ``sample_weight=True`` requests weights, ``sensitive_features="sex"`` takes the groups from the
+            metadata of that name.
+        """
+        made = self.with_options()
+        made._requests = self._requests | requests
+        return made
+
+    def get_metadata_routing(self) -> Any:
+        """Request the groups, unless columns of ``X`` hold them."""
+        request = MetadataRequest(owner=repr(self))
+        for name in ("sensitive_features", "sample_weight"):
+            request.score.add_request(param=name, alias=self._requests.get(name))
+        return request
+
+    def __repr__(self) -> str:
+        parts = [_name(self.metric)]
+        parts += [] if self.greater_is_better else ["greater_is_better=False"]
+        parts += [] if self.column is None else [f"column={self.column!r}"]
+        return f"GroupScorer({', '.join(parts + [f'{k}={v!r}' for k, v in self.options.items()])})"
+
+    def _accept_sample_weight(self) -> bool:
+        """Answer scikit-learn's searches where routing is off."""
+        return "sample_weight" in signature(self.metric).parameters
+
+    def _metric_needs_groups(self) -> bool:
+        if self.options.get("region") == "group":
+            return True
+        argument = signature(self.metric).parameters.get("sensitive_features")
+        return argument is not None and argument.default is argument.empty
+
+    def _groups(self, X: Any, given: Any) -> Any:
+        if self.column is not None:
+            return select_columns(X, self.column)
+        if given is None and self._metric_needs_groups():
+            raise TypeError(
+                f"{self!r} got no sensitive_features: the group of each row is missing.\n"
+                "Hint: sklearn.set_config(enable_metadata_routing=True) and cross_validate(..., "
+                "params={'sensitive_features': groups}) or search.fit(X, y, sensitive_features=groups); or name the "
+                "column of X, scorer.with_options(column='sex')."
+            )
+        return given
+
+
+auc_scorer = GroupScorer(auc)
+partial_auc_scorer = GroupScorer(partial_auc, alpha=0.1)
+xauc_gap_scorer = GroupScorer(xauc_gap, greater_is_better=False)
+partial_xauc_gap_scorer = GroupScorer(partial_xauc_gap, greater_is_better=False, alpha=0.1)
+
+
+def _chosen_model(estimator: Any) -> Any:
+    """Return the best model of a fitted search, whose own predict_proba passes no groups on."""
+    while hasattr(estimator, "best_estimator_"):
+        estimator = estimator.best_estimator_
+    return estimator
+
+
+def _scores(model: Any, X: Any, groups: Any) -> NDArray[np.float64]:
+    """Return the scores for the second class; groups go to a model that requests them."""
+    name = next((r for r in _RESPONSES if hasattr(model, r)), None)
+    if name is None:
+        raise TypeError(f"{type(model).__name__} has no {' or '.join(_RESPONSES)}: there are no scores to rank by.")
+    wanted = get_routing_for_object(model).consumes(method=name, params={"sensitive_features"})
+    passed = {"sensitive_features": groups} if wanted and groups is not None else {}
+    values = np.asarray(getattr(model, name)(X, **passed), dtype=np.float64)
+    return values[:, 1] if values.ndim == 2 and values.shape[1] == 2 else values
+
+
+def _as_outcomes(model: Any, y: Any) -> Any:
+    """Return labels as 0/1 in the order of the model's classes."""
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        return y
+    if len(classes) != 2:
+        raise ValueError(f"{type(model).__name__} has {len(classes)} classes: the metric ranks two outcomes.")
+    labels = as_column(y, "y")
+    unknown = set(labels.tolist()) - set(np.asarray(classes).tolist())
+    if unknown:
+        raise ValueError(f"y has labels that the model does not know: {sorted(unknown, key=str)} ({list(classes)}).")
+    return (labels == classes[1]).astype(np.int8)
+
+
+def _name(metric: Callable[..., float]) -> str:
+    return str(getattr(metric, "__name__", metric))

@@ -1,0 +1,73 @@
+"""Out-of-fold scores: rows dealt to folds, each fold scored by a model that was trained on the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing, check_random_state
+
+Indices = NDArray[np.intp]
+Fold = tuple[Indices, Indices]
+
+
+def deal_folds(strata: NDArray[np.intp], n_splits: int, random_state: Any = None) -> Indices:
+    """Deal rows to folds like cards, stratum after stratum; return the fold of each row.
+
+    A stratum with at least ``n_splits`` rows is in every fold, and so are neighbouring strata together.
+    Without a ``random_state`` rows are dealt in their order, with one they are shuffled first.
+    """
+    rows = np.arange(len(strata))
+    if random_state is not None:
+        check_random_state(random_state).shuffle(rows)
+    rows = rows[np.argsort(strata[rows], kind="stable")]
+    fold = np.empty(len(strata), dtype=np.intp)
+    fold[rows] = np.arange(len(strata)) % n_splits
+    return fold
+
+
+def check_folds(folds: list[Fold], positive: Indices) -> None:
+    """Insist that both classes train every fold and that no row is tested twice."""
+    tested = np.zeros(len(positive), dtype=np.intp)
+    for k, (train, test) in enumerate(folds):
+        if len(np.unique(positive[train])) < 2:
+            raise ValueError(
+                f"fold {k} of cv trains on {len(train)} rows of a single class: a classifier needs both.\n"
+                "Hint: a stratified splitter, or an int for folds stratified by label and group."
+            )
+        tested[test] += 1
+    if (tested > 1).any():
+        raise ValueError(
+            f"cv tests {int((tested > 1).sum())} rows more than once: each row can have one out-of-fold score.\n"
+            "Hint: a splitter whose test parts do not overlap, such as StratifiedKFold."
+        )
+    if not tested.any():
+        raise ValueError("cv has no test rows: there are no scores to fit the map on.")
+
+
+def score_fold(
+    model: Any, X: Any, labels: NDArray[Any], fold: Fold, params: dict[str, Any], response: str
+) -> NDArray[np.float64]:
+    """Train on one part and score the other."""
+    train, test = fold
+    chosen = {name: _of_rows(value, train, len(labels)) for name, value in params.items()}
+    model.fit(_safe_indexing(X, train), labels[train], **chosen)
+    return score_rows(model, _safe_indexing(X, test), response)
+
+
+def _of_rows(value: Any, rows: Indices, total: int) -> Any:
+    """Return the given rows of a column or frame with one entry a row; anything else as it is."""
+    per_row = isinstance(value, Iterable) and not isinstance(value, str | dict) and hasattr(value, "__len__")
+    return _safe_indexing(value, rows) if per_row and len(value) == total else value
+
+
+def score_rows(model: Any, X: Any, response: str) -> NDArray[np.float64]:
+    """Return a fitted binary classifier's scores for its second class."""
+    values = np.asarray(getattr(model, response)(X), dtype=np.float64)
+    if response == "decision_function":
+        return values.reshape(-1) if values.ndim == 2 and values.shape[1] == 1 else values
+    if values.ndim != 2 or values.shape[1] != 2:
+        raise ValueError(f"predict_proba of {type(model).__name__} must give two columns, got shape {values.shape}.")
+    return values[:, 1]

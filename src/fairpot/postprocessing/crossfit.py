@@ -1,0 +1,477 @@
+"""FairScoreClassifier: a model and a score map in one estimator, the map fitted on out-of-fold scores."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Hashable
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import check_cv
+from sklearn.pipeline import Pipeline
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d, get_tags, indexable
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+
+from fairpot._validation import check_choice, check_groups, is_number
+from fairpot._validation.frames import check_column_names, drop_columns, select_columns
+from fairpot.postprocessing._folds import Fold, Indices, check_folds, deal_folds, score_fold, score_rows
+from fairpot.postprocessing.fairpot import FairPOT
+
+_RESPONSES = ("predict_proba", "decision_function")
+_WITH_GROUPS = ("fit", "predict", "predict_proba", "decision_function", "score")
+
+
+def _gives(response: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a method available only where the model's scores are of that kind."""
+
+    def check(self: FairScoreClassifier) -> bool:
+        return self._response() == response
+
+    return cast(Callable[[Callable[..., Any]], Callable[..., Any]], available_if(check))
+
+
+class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """Fit a classifier and a score map together, the map on scores the model did not memorise.
+
+    A model gives its own training rows scores that are too good, and a map fitted on those repairs a gap
+    that new data do not have. Here the map is fitted on out-of-fold scores: each row is scored by a copy of the
+    model that was trained without it. The model that scores new rows is trained on all of them.
+
+    Groups come with each call (``sensitive_features=...``, which scikit-learn's metadata routing passes through
+    pipelines, cross-validation and searches without further settings), or from named columns of ``X``.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any binary classifier with ``predict_proba`` or ``decision_function``.
+    postprocessor : post-processor or None, default None
+        :class:`FairPOT` or another one of :mod:`fairpot.postprocessing`; None takes ``FairPOT()``. To search
+        over its parameters (``postprocessor__lam``), pass one.
+    cv : int, splitter, iterable, "prefit" or None, default 5
+        How the scores for the map are made. An int: that many folds, stratified by label and group. A splitter or
+        an iterable of (train, test) rows: those; each row is tested at most once, and the map is fitted on the
+        rows that are. "prefit": ``estimator`` is fitted already and scores the given rows, which should be new to
+        it; a ``FrozenEstimator`` is always taken so. None: the model scores its own training rows, as in the
+        paper.
+    sensitive_features : str, list of str or None, default None
+        Columns of ``X`` that hold the groups, where ``X`` is a frame; several form intersections. None: the
+        groups are passed to each call.
+    drop_sensitive : bool, default False
+        Whether the model is kept from seeing the columns of ``sensitive_features``. The map needs them either way.
+    response_method : {"auto", "predict_proba", "decision_function"}, default "auto"
+        The model's scores; "auto" takes probabilities where the model has them.
+    threshold : float or "auto", default "auto"
+        Adjusted score from which ``predict`` gives the second class; "auto" is 0.5 for probabilities, 0 for
+        decision values.
+    n_jobs : int or None, default None
+        Folds to fit at the same time.
+    random_state : int, RandomState or None, default None
+        Shuffles the rows before they are dealt to the folds, if ``cv`` is an int. None deals them in their order.
+
+    Attributes
+    ----------
+    estimator_ : the model, fitted on all rows
+    postprocessor_ : the post-processor, fitted on ``scores_``
+        ``postprocessor_.tradeoff()`` traces AUC and gap over every lambda on these scores at no further fit.
+    scores_ : array of shape (n,)
+        Scores the map was fitted on; NaN in rows that no fold tested.
+    classes_ : array of shape (2,)
+        The labels; the second is the positive one.
+    response_method_ : str
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    See Also
+    --------
+    FairPOT.tradeoff : every lambda from one fit; cheaper than a search over ``postprocessor__lam``.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from fairpot import FairPOT
+    >>> from fairpot.datasets import make_synthetic
+    >>> from fairpot.postprocessing import FairScoreClassifier
+    >>> X, y, group = (lambda b: (b.data, b.target, b.group))(make_synthetic(random_state=0))
+    >>> clf = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.6))
+    >>> clf.fit(X, y, sensitive_features=group).predict_proba(X, sensitive_features=group).shape
+    (3000, 2)
+    """
+
+    __metadata_request__fit: ClassVar = {"sensitive_features": True}
+    __metadata_request__predict: ClassVar = {"sensitive_features": True}
+    __metadata_request__predict_proba: ClassVar = {"sensitive_features": True}
+    __metadata_request__decision_function: ClassVar = {"sensitive_features": True}
+    __metadata_request__score: ClassVar = {"sensitive_features": True}
+
+    estimator_: Any
+    postprocessor_: Any
+    scores_: NDArray[np.float64]
+    classes_: NDArray[Any]
+    response_method_: str
+
+    def __init__(
+        self,
+        estimator: Any,
+        postprocessor: Any = None,
+        *,
+        cv: Any = 5,
+        sensitive_features: str | list[str] | None = None,
+        drop_sensitive: bool = False,
+        response_method: str = "auto",
+        threshold: float | str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.postprocessor = postprocessor
+        self.cv = cv
+        self.sensitive_features = sensitive_features
+        self.drop_sensitive = drop_sensitive
+        self.response_method = response_method
+        self.threshold = threshold
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None, **fit_params: Any
+    ) -> Self:
+        """Fit the model on all rows and the map on scores of the rows.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n, d)
+            Features, as the model takes them.
+        y : column of shape (n,)
+            Any two labels; the second in sorted order is the positive one.
+        sensitive_features : column of shape (n,), or frame with several columns, default None
+            Group of each row, unless the constructor names columns of ``X``.
+        sample_weight : column of shape (n,), default None
+            Weights for the map, and for the model if it takes weights.
+        **fit_params
+            Passed on to the model's ``fit``; with metadata routing, to the model and the splitter as they request.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        self.response_method_ = self._response(required=True)
+        X, y = indexable(X, y)
+        check_consistent_length(X, y, sample_weight)
+        labels = _check_target(y)
+        self.classes_ = self._find_classes(labels)
+        positive = (labels == self.classes_[1]).astype(np.intp)
+        if sample_weight is not None:
+            _check_weighted(positive, sample_weight)
+        codes, groups = check_groups(self._find_groups(X, sensitive_features), len(labels))
+        validate_data(self, X, reset=True, skip_check_array=True)
+        rows = self._model_rows(X)
+        if self._is_prefit():
+            self.estimator_ = self.estimator
+            self.scores_, tested = score_rows(self.estimator_, rows, self.response_method_), np.arange(len(labels))
+        else:
+            params, split_params = self._route(sample_weight, fit_params)
+            folds = None if self.cv is None else self._folds(X, positive, codes, groups, split_params)
+            self.estimator_ = clone(self.estimator).fit(rows, labels, **params)
+            self.scores_, tested = self._training_scores(rows, labels, folds, params)
+        self.postprocessor_ = clone(self._mapper()).fit(
+            self.scores_[tested],
+            positive[tested],
+            sensitive_features=np.array([*groups, None], dtype=object)[codes[tested]],
+            sample_weight=None if sample_weight is None else np.asarray(sample_weight)[tested],
+        )
+        return self
+
+    def adjusted_scores(self, X: Any, *, sensitive_features: Any = None) -> NDArray[np.float64]:
+        """Score rows with the model and adjust the scores; on the scale of the model's scores.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n, d)
+        sensitive_features : as in ``fit``
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        check_is_fitted(self, "postprocessor_")
+        [X] = indexable(X)
+        groups = self._find_groups(X, sensitive_features)
+        scores = score_rows(self.estimator_, self._model_rows(X), self.response_method_)
+        return np.asarray(self.postprocessor_.transform(scores, sensitive_features=groups), dtype=np.float64)
+
+    @_gives("predict_proba")
+    def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> NDArray[np.float64]:
+        """Return adjusted probabilities; only where the model's scores are probabilities.
+
+        They rank rows fairly, and are no better calibrated for it: a moved probability is one of the
+        reference group.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n, d)
+        sensitive_features : as in ``fit``
+
+        Returns
+        -------
+        array of shape (n, 2)
+            Columns in the order of ``classes_``, clipped to [0, 1] where a post-processor goes beyond.
+        """
+        positive = np.clip(self.adjusted_scores(X, sensitive_features=sensitive_features), 0.0, 1.0)
+        return np.column_stack([1.0 - positive, positive])
+
+    @_gives("decision_function")
+    def decision_function(self, X: Any, *, sensitive_features: Any = None) -> NDArray[np.float64]:
+        """Return adjusted decision values; only where the model's scores are decision values.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n, d)
+        sensitive_features : as in ``fit``
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        return self.adjusted_scores(X, sensitive_features=sensitive_features)
+
+    def predict(self, X: Any, *, sensitive_features: Any = None) -> NDArray[Any]:
+        """Predict a label: the second class where the adjusted score is at or above ``threshold``.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n, d)
+        sensitive_features : as in ``fit``
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        scores = self.adjusted_scores(X, sensitive_features=sensitive_features)
+        threshold = self.threshold
+        if isinstance(threshold, str):
+            threshold = 0.5 if self.response_method_ == "predict_proba" else 0.0
+        return self.classes_[(scores >= threshold).astype(np.intp)]
+
+    def score(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> float:
+        """Return the accuracy of ``predict``.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n, d)
+        y : column of shape (n,)
+        sensitive_features, sample_weight : as in ``fit``
+        """
+        predicted = self.predict(X, sensitive_features=sensitive_features)
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+
+    def get_metadata_routing(self) -> Any:
+        """Request the groups, unless columns of ``X`` hold them; route the rest to the model and the splitter."""
+        request = super().get_metadata_routing()
+        if self.sensitive_features is not None:
+            for method in _WITH_GROUPS:
+                getattr(request, method).add_request(param="sensitive_features", alias=False)
+        router = MetadataRouter(owner=type(self).__name__).add_self_request(request)
+        router.add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+        return router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+
+    def __sklearn_tags__(self) -> Any:
+        """Take over what the model can read; two classes only."""
+        tags = super().__sklearn_tags__()
+        model = get_tags(self.estimator)
+        tags.input_tags.sparse = model.input_tags.sparse
+        tags.input_tags.allow_nan = model.input_tags.allow_nan
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _check_parameters(self) -> None:
+        check_choice(self.response_method, "response_method", ("auto", *_RESPONSES))
+        if self.threshold != "auto" and not (is_number(self.threshold) and np.isfinite(float(self.threshold))):
+            raise ValueError(f"threshold must be a finite number or 'auto', got {self.threshold!r}.")
+        if isinstance(self.cv, str):
+            check_choice(self.cv, "cv", ("prefit",))
+        if isinstance(self.cv, bool) or (is_number(self.cv) and (self.cv != int(self.cv) or self.cv < 2)):
+            raise ValueError(f"cv must be at least 2 folds, a splitter, 'prefit' or None, got {self.cv!r}.")
+        if self.sensitive_features is not None:
+            check_column_names(self.sensitive_features)
+        elif self.drop_sensitive:
+            raise ValueError(
+                "drop_sensitive=True drops the columns that sensitive_features names, but it names none.\n"
+                "Hint: FairScoreClassifier(..., sensitive_features='sex', drop_sensitive=True)."
+            )
+        mapper = self._mapper()
+        if isinstance(mapper, type) or not (hasattr(mapper, "fit") and hasattr(mapper, "transform")):
+            raise TypeError(f"postprocessor must be a post-processor such as FairPOT(lam=0.4), got {mapper!r}.")
+
+    def _mapper(self) -> Any:
+        return FairPOT() if self.postprocessor is None else self.postprocessor
+
+    def _is_prefit(self) -> bool:
+        return isinstance(self.estimator, FrozenEstimator) or (isinstance(self.cv, str) and self.cv == "prefit")
+
+    def _response(self, required: bool = False) -> str:
+        """Name the method that gives the model's scores; empty, or an error, if it has none."""
+        wanted = _RESPONSES if self.response_method == "auto" else (self.response_method,)
+        for name in wanted:
+            if hasattr(self.estimator, name):
+                return name
+        if required:
+            raise TypeError(
+                f"estimator {type(self.estimator).__name__} has no {' or '.join(wanted)}: no scores to adjust.\n"
+                "Hint: use a classifier that gives scores, or response_method='auto' for whichever it has."
+            )
+        return ""
+
+    def _find_classes(self, labels: NDArray[Any]) -> NDArray[Any]:
+        """Return the two labels: those of a fitted model, else those of ``y``."""
+        found = np.unique(labels)
+        if not self._is_prefit():
+            if len(found) < 2:
+                raise ValueError(
+                    f"y has one class, {found.tolist()[0]!r}, in all {len(labels)} rows: two classes are needed."
+                )
+            return found
+        self._require_fitted()
+        known = np.asarray(self.estimator.classes_)
+        if len(known) != 2:
+            raise ValueError(f"Only binary classification is supported. The fitted estimator has {len(known)} classes.")
+        unknown = found[~np.isin(found, known)]
+        if len(unknown):
+            raise ValueError(
+                f"y has labels that the fitted estimator does not know: {unknown.tolist()} ({known.tolist()})."
+            )
+        return known
+
+    def _require_fitted(self) -> None:
+        try:
+            check_is_fitted(self.estimator)
+        except NotFittedError as error:
+            raise NotFittedError(
+                f"cv='prefit' needs a fitted model, but this {type(self.estimator).__name__} is not fitted.\n"
+                "Hint: fit it first; inside cross_validate or GridSearchCV, which clone, wrap the fitted model in "
+                "sklearn.frozen.FrozenEstimator."
+            ) from error
+
+    def _find_groups(self, X: Any, given: Any) -> Any:
+        """Return the groups of the rows, from the call or from the columns of ``X``; exactly one way."""
+        if self.sensitive_features is None:
+            if given is None:
+                raise TypeError(
+                    "sensitive_features is missing: pass the group of each row, sensitive_features=...\n"
+                    "Hint: or name a column of the frame X, FairScoreClassifier(..., sensitive_features='sex'). Inside "
+                    "pipelines and searches, passing groups needs sklearn.set_config(enable_metadata_routing=True)."
+                )
+            return given
+        if given is not None:
+            raise TypeError(
+                f"sensitive_features is given twice: as a column of X, {self.sensitive_features!r}, and to the call.\n"
+                "Hint: leave one of them out."
+            )
+        return select_columns(X, check_column_names(self.sensitive_features))
+
+    def _model_rows(self, X: Any) -> Any:
+        """Return what the model sees of ``X``."""
+        return drop_columns(X, check_column_names(self.sensitive_features)) if self.drop_sensitive else X
+
+    def _route(self, sample_weight: Any, fit_params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what is passed to the model's ``fit`` and to the splitter."""
+        weight = {} if sample_weight is None else {"sample_weight": sample_weight}
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", **weight, **fit_params)
+            return dict(routed.estimator.fit), dict(routed.splitter.split)
+        if not weight:
+            return fit_params, {}
+        keyword = _weight_keyword(self.estimator)
+        if keyword is None:
+            warnings.warn(
+                f"{type(self.estimator).__name__} takes no sample_weight: only the map is fitted with the weights.",
+                UserWarning,
+                stacklevel=3,
+            )
+            return fit_params, {}
+        return {keyword: sample_weight, **fit_params}, {}
+
+    def _folds(
+        self,
+        X: Any,
+        positive: Indices,
+        codes: Indices,
+        groups: tuple[Hashable, ...],
+        split_params: dict[str, Any],
+    ) -> list[Fold]:
+        """Return (train, test) rows, each row tested at most once and both classes in every training part."""
+        rows = np.arange(len(positive))
+        if is_number(self.cv):
+            smallest = int(np.bincount(positive, minlength=2).min())
+            if smallest < self.cv:
+                raise ValueError(
+                    f"cv={self.cv} needs at least {self.cv} rows of each class of y, but one class has {smallest}.\n"
+                    "Hint: fewer folds, or cv=None for in-sample scores."
+                )
+            fold = deal_folds(positive * len(groups) + codes, int(self.cv), self.random_state)
+            return [(rows[fold != k], rows[fold == k]) for k in range(int(self.cv))]
+        splits = check_cv(self.cv, positive, classifier=True).split(X, positive, **split_params)
+        folds = [(rows[train], rows[test]) for train, test in splits]
+        check_folds(folds, positive)
+        return folds
+
+    def _training_scores(
+        self, X: Any, labels: NDArray[Any], folds: list[Fold] | None, params: dict[str, Any]
+    ) -> tuple[NDArray[np.float64], Indices]:
+        """Return the scores for the map, and the rows that have one."""
+        if folds is None:
+            return score_rows(self.estimator_, X, self.response_method_), np.arange(len(labels))
+        parts = Parallel(n_jobs=self.n_jobs)(
+            delayed(score_fold)(clone(self.estimator), X, labels, fold, params, self.response_method_) for fold in folds
+        )
+        scores = np.full(len(labels), np.nan)
+        for (_, test), part in zip(folds, parts):
+            scores[test] = part
+        return scores, np.sort(np.concatenate([test for _, test in folds]))
+
+
+def _check_target(y: Any) -> NDArray[Any]:
+    """Check that ``y`` holds labels of two classes."""
+    labels = np.asarray(column_or_1d(y, warn=True))
+    if len(labels) == 0:
+        raise ValueError("y is empty: there are no rows to fit on.")
+    assert_all_finite(labels, input_name="y")
+    check_classification_targets(labels)
+    kind = type_of_target(labels, input_name="y", raise_unknown=True)
+    if kind != "binary":
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is {kind}: y has "
+            f"{len(np.unique(labels))} classes.\nHint: compare y with the class of interest, y == ..."
+        )
+    return labels
+
+
+def _check_weighted(positive: Indices, sample_weight: Any) -> None:
+    """Insist that weights leave rows of both classes."""
+    weight = np.asarray(sample_weight)
+    for label in (0, 1):
+        if not weight[positive == label].any():
+            raise ValueError(
+                f"sample_weight is 0 in every row of the {('negative', 'positive')[label]} class: two classes are needed."
+            )
+
+
+def _weight_keyword(estimator: Any) -> str | None:
+    """Name the argument of ``fit`` that takes weights, also through a pipeline's last step."""
+    if has_fit_parameter(estimator, "sample_weight"):
+        return "sample_weight"
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        inner = _weight_keyword(last)
+        return None if inner is None else f"{name}__{inner}"
+    return None

@@ -1,0 +1,65 @@
+"""Where sorted queries fall in a sorted reference: the look-up behind every count in fairpot."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Merging two sorted runs costs about one pass over both; bisecting costs a look-up per query.
+_MERGE_UP_TO = 8
+# Rows worked on at a time: temporary arrays of this size stay in the cache.
+_BLOCK = 2**13
+
+
+def blocks(rows: int, size: int = _BLOCK) -> Iterator[slice]:
+    """Cut a range of rows into slices whose temporary arrays stay in the cache."""
+    for first in range(0, rows, size):
+        yield slice(first, min(first + size, rows))
+
+
+def ranks(reference: NDArray[np.float64], queries: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Count, for each query, the reference values below it and those not above it.
+
+    Both arrays ascend; either may hold equal values. The result equals
+    ``np.searchsorted(reference, queries, side)`` for ``side`` "left" and "right".
+    """
+    below, upto = np.empty(len(queries), dtype=np.intp), np.empty(len(queries), dtype=np.intp)
+    for block in blocks(len(queries)):
+        part = queries[block]
+        first = int(np.searchsorted(reference, part[0], side="left"))
+        end = int(np.searchsorted(reference, part[-1], side="right"))
+        inside = reference[first:end]
+        low = _below(inside, part)
+        np.add(low, first, out=below[block])
+        np.add(_upto(inside, part, low), first, out=upto[block])
+    return below, upto
+
+
+def run_ends(values: NDArray[np.float64]) -> NDArray[np.intp] | None:
+    """Give, for each place, where its run of equal values ends; None if no value is repeated."""
+    step = values[1:] != values[:-1]
+    if step.all():
+        return None
+    ends = np.append(np.flatnonzero(step) + 1, len(values))
+    return np.repeat(ends, np.diff(ends, prepend=0))
+
+
+def _below(reference: NDArray[np.float64], queries: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Merge when the sizes are alike (a stable sort of two runs is one merge), else bisect."""
+    n, m = len(reference), len(queries)
+    if n > _MERGE_UP_TO * m:
+        return np.searchsorted(reference, queries, side="left")
+    order = np.argsort(np.concatenate((queries, reference)), kind="stable")
+    places = np.flatnonzero(order < m)
+    places -= np.arange(m)
+    return places
+
+
+def _upto(reference: NDArray[np.float64], queries: NDArray[np.float64], below: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Go from the rank below a query to the rank past its equals."""
+    if len(reference) == 0:
+        return below
+    inside = np.minimum(below, len(reference) - 1)
+    hit = (reference[inside] == queries) & (below < len(reference))
+    ends = run_ends(reference)
+    return below + hit if ends is None else np.where(hit, ends[inside], below)

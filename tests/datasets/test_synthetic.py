@@ -1,0 +1,104 @@
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from fairpot.datasets import make_synthetic
+
+
+def test_shape_names_and_halves():
+    drawn = make_synthetic(random_state=0)
+    assert drawn.data.shape == (3000, 5)
+    assert list(drawn.data.columns) == drawn.feature_names == ["x1", "x2", "x3", "x4", "x5"]
+    assert drawn.target.dtype == np.int64
+    assert set(drawn.target.tolist()) == {0, 1}
+    assert {g: int((drawn.group == g).sum()) for g in "ab"} == {"a": 1500, "b": 1500}
+
+
+def test_odd_row_goes_to_a():
+    drawn = make_synthetic(n=101, random_state=0)
+    assert (drawn.group == "a").sum() == 51
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_probability_is_the_stated_model_with_the_wanted_rate(seed):
+    drawn = make_synthetic(random_state=seed)
+    x = drawn.data.to_numpy()
+    for g, (name, rate) in enumerate({"a": 0.3, "b": 0.1}.items()):
+        rows = drawn.group == name
+        expected = expit(x[rows] @ drawn.coefficients[g] + drawn.intercepts[g])
+        np.testing.assert_allclose(drawn.probability[rows], expected)
+        assert drawn.probability[rows].mean() == pytest.approx(rate, abs=1e-9)
+        assert drawn.target[rows].mean() == pytest.approx(rate, abs=0.05)
+
+
+def test_means_and_spreads_are_parameters():
+    drawn = make_synthetic(n=40_000, means=(2.0, -1.0), stds=(0.5, 3.0), random_state=1)
+    x = drawn.data.to_numpy()
+    for name, mean, std in (("a", 2.0, 0.5), ("b", -1.0, 3.0)):
+        np.testing.assert_allclose(x[drawn.group == name].mean(axis=0), mean, atol=0.1)
+        np.testing.assert_allclose(x[drawn.group == name].std(axis=0), std, rtol=0.03)
+
+
+def test_seed_decides_everything():
+    one, two, other = (make_synthetic(random_state=s) for s in (3, 3, 4))
+    np.testing.assert_array_equal(one.data.to_numpy(), two.data.to_numpy())
+    np.testing.assert_array_equal(one.target, two.target)
+    np.testing.assert_array_equal(one.group, two.group)
+    assert not np.allclose(one.coefficients, other.coefficients)
+    np.testing.assert_array_equal(
+        make_synthetic(random_state=np.random.default_rng(3)).data.to_numpy(), one.data.to_numpy()
+    )
+
+
+def test_array_instead_of_frame():
+    array = make_synthetic(random_state=0, as_frame=False).data
+    np.testing.assert_array_equal(array, make_synthetic(random_state=0).data.to_numpy())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n": 3}, "n must be at least 4"),
+        ({"d": 0}, "d at least 1"),
+        ({"rates": (30, 10)}, "strictly between 0 and 1"),
+        ({"rates": (0.0, 0.1)}, "strictly between 0 and 1"),
+        ({"stds": (1.0, 0.0)}, "stds must be positive"),
+        ({"means": (1.0, 2.0, 3.0)}, "means must be two finite numbers"),
+        ({"means": (np.nan, 2.0)}, "means must be two finite numbers"),
+    ],
+)
+def test_impossible_arguments(arguments, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        make_synthetic(**arguments)
+
+
+def test_import_is_light():
+    heavy = ("pandas", "polars", "pyarrow", "pooch", "xgboost", "matplotlib")
+    code = (  # scikit-learn itself loads pandas where it is installed
+        "import sys, narwhals, sklearn.ensemble\n"
+        "before = set(sys.modules)\n"
+        "import fairpot.datasets, fairpot.models\n"
+        f"print([name for name in {heavy} if name in set(sys.modules) - before])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_without_any_frame_library():
+    code = (
+        "import sys\n"
+        "for name in ('pandas', 'polars', 'pyarrow'): sys.modules[name] = None\n"
+        "from fairpot.datasets import check, make_synthetic\n"
+        "drawn = make_synthetic(random_state=0, as_frame=False)\n"
+        "rows = {'s': drawn.probability, 'y': drawn.target, 'g': drawn.group}\n"
+        "print(check(rows, score='s', label='y', group='g').ok)\n"
+        "try: make_synthetic(random_state=0)\n"
+        "except ImportError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("True\n")
+    assert "Hint:" in done.stdout

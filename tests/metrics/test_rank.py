@@ -1,0 +1,139 @@
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+import oracles
+from fairpot import UndefinedMetricWarning
+from fairpot.metrics import (
+    auc,
+    bnsp_auc,
+    bpsn_auc,
+    by_group,
+    group_auc,
+    partial_auc,
+    partial_xauc,
+    partial_xauc_gap,
+    tied_share,
+    xauc,
+    xauc_gap,
+    xauc_matrix,
+)
+
+
+def random_case(rng):
+    """Small tables with ties, tiny groups and one-sided groups."""
+    n, groups = int(rng.integers(2, 14)), int(rng.integers(2, 4))
+    g = np.r_[np.arange(groups), rng.integers(0, groups, n)]
+    return rng.integers(0, 2, len(g)), rng.integers(0, 7, len(g)) / 6, np.array(list("abc"))[g]
+
+
+def exact(metric, *args, **options):
+    """Call a metric, letting it warn about empty cells."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        return metric(*args, **options)
+
+
+@pytest.mark.parametrize("ties", ["strict", "half"])
+def test_everything_equals_pairwise_loops(ties):
+    rng = np.random.default_rng(0)
+    half = ties == "half"
+    for _ in range(600):
+        y, s, g = random_case(rng)
+        alpha, names = float(rng.integers(1, 11)) / 10, sorted(set(g))
+        assert exact(auc, y, s, ties=ties) == pytest.approx(oracles.auc(y, s, half=half), abs=1e-15)
+        cells = {(p, q): oracles.xauc(y, s, g, p, q, half=half) for p in names for q in names}
+        for (p, q), value in cells.items():
+            got = exact(xauc, y, s, sensitive_features=g, positive=p, negative=q, ties=ties)
+            assert got == pytest.approx(value, abs=1e-15)
+        gap = max(abs(cells[p, q] - cells[q, p]) for p in names for q in names)
+        assert exact(xauc_gap, y, s, sensitive_features=g, ties=ties) == pytest.approx(gap, abs=1e-15)
+        for region in ("pooled", "group"):
+            keep = oracles.top_rows(s, alpha, g if region == "group" else None)
+            options = {"alpha": alpha, "sensitive_features": g, "region": region, "ties": ties}
+            yk, sk, gk = y[keep], s[keep], g[keep]
+            value = 1.0 if yk.all() else oracles.auc(yk, sk, half=half)
+            assert exact(partial_auc, y, s, **options) == pytest.approx(value, abs=1e-15)
+            part = {(p, q): oracles.xauc(yk, sk, gk, p, q, half=half) for p in names for q in names}
+            got = exact(partial_xauc, y, s, positive=names[0], negative=names[1], **options)
+            assert got == pytest.approx(part[names[0], names[1]], abs=1e-15)
+            gap = max(abs(part[p, q] - part[q, p]) for p in names for q in names)
+            assert exact(partial_xauc_gap, y, s, **options) == pytest.approx(gap, abs=1e-15)
+
+
+def test_background_metrics_equal_pairwise_loops():
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        y, s, g = random_case(rng)
+        for k in sorted(set(g)):
+            own = g == k
+            one_against = np.where(own, "own", "rest")
+            expected = {
+                group_auc: oracles.auc(y[own], s[own]),
+                bpsn_auc: oracles.xauc(y, s, one_against, "rest", "own"),
+                bnsp_auc: oracles.xauc(y, s, one_against, "own", "rest"),
+            }
+            for metric, value in expected.items():
+                got = exact(metric, y, s, sensitive_features=g, group=k)
+                assert got == pytest.approx(value, abs=1e-15)
+        difference = 2 * (oracles.auc(y, s, half=True) - oracles.auc(y, s))
+        assert exact(tied_share, y, s) == pytest.approx(difference, abs=1e-14)
+
+
+def test_half_ties_equal_scikit_learn_with_weights():
+    rng = np.random.default_rng(2)
+    y, s, w = rng.integers(0, 2, 5000), np.round(rng.random(5000), 2), rng.random(5000)
+    assert auc(y, s, ties="half") == pytest.approx(roc_auc_score(y, s), abs=1e-13)
+    assert auc(y, s, sample_weight=w, ties="half") == pytest.approx(roc_auc_score(y, s, sample_weight=w), abs=1e-13)
+
+
+def test_frames():
+    y, s, g = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.3, 0.35], list("aabbcc")
+    matrix = xauc_matrix(y, s, sensitive_features=g)
+    assert list(matrix.columns) == ["positive", "a", "b", "c"]
+    for p in "abc":
+        for q in "abc":
+            cell = matrix.loc[matrix["positive"] == p, q].item()
+            assert cell == xauc(y, s, sensitive_features=g, positive=p, negative=q)
+    table = by_group(y, s, sensitive_features=g)
+    assert table["positives"].tolist() == [1, 1, 1]
+    assert table["auc"].tolist() == [group_auc(y, s, sensitive_features=g, group=k) for k in "abc"]
+    assert table["bpsn_auc"].tolist() == [bpsn_auc(y, s, sensitive_features=g, group=k) for k in "abc"]
+    assert table["bnsp_auc"].tolist() == [bnsp_auc(y, s, sensitive_features=g, group=k) for k in "abc"]
+
+
+def test_empty_cells_give_the_papers_values_and_say_which():
+    y, s, g = [1, 1, 0, 0], [0.1, 0.2, 0.3, 0.4], ["a", "a", "b", "b"]
+    with pytest.warns(UndefinedMetricWarning, match="group 'b' has no positives"):
+        assert xauc(y, s, sensitive_features=g, positive="b", negative="a") == 0
+    with pytest.warns(UndefinedMetricWarning) as caught:
+        xauc_gap(y, s, sensitive_features=g)
+    assert ["'b' has no positives" in str(w.message) for w in caught] == [True, False]
+    with pytest.warns(UndefinedMetricWarning, match="the data has no negatives"):
+        assert auc([1, 1], [0.1, 0.2]) == 0
+    with pytest.warns(UndefinedMetricWarning, match="no negatives in the region"):
+        assert partial_auc([0, 1], [0.1, 0.2], alpha=0.5) == 1
+    with pytest.warns(UndefinedMetricWarning, match="no positives"):
+        assert partial_auc([1, 0], [0.1, 0.2], alpha=0.5) == 0
+    with pytest.warns(UndefinedMetricWarning, match="BPSN AUC of group 'a'"):
+        assert bpsn_auc(y, s, sensitive_features=g, group="a") == 0
+    with pytest.warns(UndefinedMetricWarning, match="tied pairs"):
+        assert tied_share([0, 0], [0.1, 0.2]) == 0
+
+
+def test_groups_that_are_not_there():
+    y, s, g = [1, 0, 1, 0], [0.1, 0.2, 0.3, 0.4], ["a", "a", "b", "b"]
+    with pytest.raises(ValueError, match="positive='x' is not a group"):
+        xauc(y, s, sensitive_features=g, positive="x", negative="a")
+    with pytest.raises(ValueError, match="group='x' is not a group"):
+        group_auc(y, s, sensitive_features=g, group="x")
+    with pytest.raises(TypeError, match="region='group'"):
+        partial_auc(y, s, alpha=0.5, region="group")
+
+
+def test_the_warning_points_at_the_caller():
+    with pytest.warns(UndefinedMetricWarning) as caught:
+        auc([1, 1], [0.1, 0.2])
+    assert caught[0].filename == __file__

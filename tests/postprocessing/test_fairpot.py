@@ -1,0 +1,342 @@
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import oracles
+from fairpot import FairPOT, InfeasibleRuleError, UndefinedMetricWarning, UnseenGroupError
+from fairpot.metrics import auc, partial_auc, partial_xauc_gap, xauc, xauc_gap
+
+
+def rows(seed=0, n=400, shift=0.2, decimals=2, groups=("F", "M")):
+    rng = np.random.default_rng(seed)
+    group = np.array(groups)[np.r_[np.tile(np.arange(len(groups)), 2), rng.integers(0, len(groups), n)]]
+    y = np.r_[np.repeat([0, 1], len(groups)), rng.integers(0, 2, n)]
+    score = rng.random(len(y)) + 0.4 * y + shift * (group == groups[-1])
+    return np.round(score, decimals), y, group
+
+
+@pytest.mark.parametrize("lam", ["0", "0.1", "0.33", "0.5", "1"])
+@pytest.mark.parametrize("monotone", [False, True])
+def test_transform_equals_the_paper_row_by_row(lam, monotone):
+    for seed in range(5):
+        s, y, g = rows(seed, n=60, shift=0.3 if seed % 2 else -0.3)
+        fp = FairPOT(float(lam), monotone=monotone).fit(s, y, sensitive_features=g)
+        new, _, new_g = rows(seed + 100, n=60, decimals=5)
+        moved, stays = ("F", "M") if fp.reference_ == "M" else ("M", "F")
+        got = fp.transform(new, sensitive_features=new_g)
+        expected = oracles.moved_scores(
+            s[g == moved].tolist(), s[g == stays].tolist(), new[new_g == moved].tolist(), lam, monotone=monotone
+        )
+        np.testing.assert_allclose(got[new_g == moved], expected, atol=1e-12)
+        np.testing.assert_array_equal(got[new_g == stays], new[new_g == stays])
+
+
+@pytest.mark.parametrize("region", ["pooled", "group"])
+@pytest.mark.parametrize("threshold", ["batch", "fitted"])
+@pytest.mark.parametrize("lam", ["0.4", "1"])
+def test_partial_transform_equals_the_paper_row_by_row(region, threshold, lam):
+    for seed in range(5):
+        s, y, g = rows(seed, n=60)
+        fp = FairPOT(float(lam), alpha=0.5, region=region, threshold=threshold, reference="M")
+        fp.fit(s, y, sensitive_features=g)
+        new, _, new_g = rows(seed + 100, n=60, decimals=5)
+        keep = oracles.top_rows(s, 0.5, g if region == "group" else None)
+        inside = oracles.top_rows(new, 0.5, new_g if region == "group" else None)
+        if threshold == "fitted":
+            inside = new >= np.array([fp.thresholds_[k] for k in new_g])
+        rows_f = inside & (new_g == "F")
+        expected = oracles.moved_scores(
+            s[keep & (g == "F")].tolist(), s[keep & (g == "M")].tolist(), new[rows_f].tolist(), lam
+        )
+        got = fp.transform(new, sensitive_features=new_g)
+        np.testing.assert_allclose(got[rows_f], expected, atol=1e-12)
+        np.testing.assert_array_equal(got[~rows_f], new[~rows_f])
+
+
+@pytest.mark.parametrize("ties", ["strict", "half"])
+@pytest.mark.parametrize("monotone", [False, True])
+def test_curve_equals_metrics_of_transformed_rows(ties, monotone):
+    """Every lambda, fitted and held out, against transforming and measuring the rows."""
+    for seed in range(4):
+        s, y, g = rows(seed, n=40, shift=0.25 if seed % 2 else -0.25, decimals=1)
+        fp = FairPOT(monotone=monotone, ties=ties).fit(s, y, sensitive_features=g)
+        a, b = fp.reference_, next(iter(fp.plans_))
+        for t, z, h in ((s, y, g), rows(seed + 50, n=40)):
+            curve = fp.tradeoff(t, z, sensitive_features=h)
+            assert len(curve) == len(fp.plans_[b].scores) + 1
+            assert curve.lam[0] == 0
+            assert curve.lam[-1] == 1
+            for i, lam in enumerate(curve.lam):
+                fixed = FairPOT(lam, reference=a, monotone=monotone).fit(s, sensitive_features=g)
+                moved = fixed.transform(t, sensitive_features=h)
+                options = {"sensitive_features": h, "ties": ties}
+                assert curve.auc[i] == pytest.approx(auc(z, moved, ties=ties), abs=1e-14)
+                assert curve.xauc_ab[i] == pytest.approx(xauc(z, moved, positive=a, negative=b, **options), abs=1e-14)
+                assert curve.xauc_ba[i] == pytest.approx(xauc(z, moved, positive=b, negative=a, **options), abs=1e-14)
+                assert curve.gap[i] == pytest.approx(xauc_gap(z, moved, **options), abs=1e-14)
+                assert curve.at(lam) == curve.point(i)
+
+
+@pytest.mark.parametrize("region", ["pooled", "group"])
+def test_partial_curve_equals_metrics_in_the_region(region):
+    """The region is that of the original scores; inside it everything is measured after the move."""
+    for seed in range(4):
+        s, y, g = rows(seed, n=60, decimals=3)
+        fp = FairPOT(alpha=0.5, region=region, reference="M").fit(s, y, sensitive_features=g)
+        t, z, h = rows(seed + 50, n=60, decimals=3)
+        keep = oracles.top_rows(t, 0.5, h if region == "group" else None)
+        for lam in (0.0, 0.2, 0.7, 1.0):
+            point = fp.tradeoff(t, z, sensitive_features=h).at(lam)
+            clone_ = clone(fp).set_params(lam=lam).fit(s, y, sensitive_features=g)
+            moved = clone_.transform(t, sensitive_features=h)
+            assert point.auc == pytest.approx(auc(z[keep], moved[keep]), abs=1e-14)
+            assert point.gap == pytest.approx(xauc_gap(z[keep], moved[keep], sensitive_features=h[keep]), abs=1e-14)
+            if lam == 0:
+                options = {"alpha": 0.5, "region": region, "sensitive_features": h}
+                assert point.auc == pytest.approx(partial_auc(z, t, **options), abs=1e-14)
+                assert point.gap == pytest.approx(partial_xauc_gap(z, t, **options), abs=1e-14)
+
+
+def test_curve_on_the_fitted_rows_needs_no_arguments():
+    s, y, g = rows()
+    for options in ({}, {"alpha": 0.4}):
+        fp = FairPOT(**options).fit(s, y, sensitive_features=g)
+        again = fp.tradeoff(s, y, sensitive_features=g)
+        np.testing.assert_array_equal(fp.tradeoff().auc, again.auc)
+        np.testing.assert_array_equal(fp.tradeoff().signed_gap, again.signed_gap)
+    with pytest.raises(ValueError, match="fitted without y"):
+        FairPOT(reference="M").fit(s, sensitive_features=g).tradeoff()
+    with pytest.raises(TypeError, match="y is missing"):
+        fp.tradeoff(s, sensitive_features=g)
+
+
+def test_weights_are_repeated_rows():
+    s, y, g = rows(n=80)
+    weight = np.random.default_rng(1).integers(1, 4, len(s))
+    again = np.repeat(np.arange(len(s)), weight)
+    weighted = FairPOT(0.3).fit(s, y, sensitive_features=g, sample_weight=weight)
+    repeated = FairPOT(0.3).fit(s[again], y[again], sensitive_features=g[again])
+    assert weighted.maps_ == repeated.maps_
+    curve, other = weighted.tradeoff(), repeated.tradeoff()
+    np.testing.assert_array_equal(curve.auc, other.auc)
+    np.testing.assert_array_equal(curve.lam, other.lam)
+    scaled = FairPOT(0.3).fit(s, y, sensitive_features=g, sample_weight=weight / 7)
+    np.testing.assert_allclose(scaled.tradeoff().auc, curve.auc, atol=1e-12)
+    np.testing.assert_allclose(scaled.maps_["F"].values, weighted.maps_["F"].values, atol=1e-12)
+
+
+def test_row_order_does_not_matter():
+    s, y, g = rows()
+    order = np.random.default_rng(0).permutation(len(s))
+    fp = FairPOT(0.37).fit(s, y, sensitive_features=g)
+    assert fp.maps_ == FairPOT(0.37).fit(s[order], y[order], sensitive_features=g[order]).maps_
+    result = fp.transform(s, sensitive_features=g)
+    np.testing.assert_array_equal(result[order], fp.transform(s[order], sensitive_features=g[order]))
+
+
+def test_zero_is_exactly_the_identity():
+    s, y, g = rows()
+    fp = FairPOT(0).fit(s, y, sensitive_features=g)
+    x = np.array([-7.0, 0.1 + 0.2, 55.0])
+    np.testing.assert_array_equal(fp.transform(x, sensitive_features=["F", "F", "M"]), x)
+
+
+def test_disadvantaged_group_by_appendix_a():
+    for seed in range(20):
+        s, y, g = rows(seed, n=30, shift=0.1)
+        fm = xauc(y, s, sensitive_features=g, positive="F", negative="M")
+        mf = xauc(y, s, sensitive_features=g, positive="M", negative="F")
+        fp = FairPOT().fit(s, y, sensitive_features=g)
+        assert fp.reference_ == ("F" if fm >= mf else "M")
+        assert fp.tradeoff().signed_gap[0] == pytest.approx(abs(fm - mf))
+        assert FairPOT(reference="F").fit(s, y, sensitive_features=g).reference_ == "F"
+
+
+@pytest.mark.parametrize(
+    ("rule", "keeps"),
+    [
+        ({}, lambda p, c: p.gap == c.gap.min()),
+        ({"max_gap": 0.05}, lambda p, c: p.gap <= 0.05 and p.auc == c.auc[c.gap <= 0.05].max()),
+        ({"max_auc_loss": 0.005}, lambda p, c: p.gap == c.gap[c.auc >= c.auc[0] - 0.005].min()),
+        ({"max_gap": 0.1, "max_auc_loss": 0.1}, lambda p, c: p.gap <= 0.1 and p.auc == c.auc[c.gap <= 0.1].max()),
+    ],
+)
+def test_lam_by_rule(rule, keeps):
+    s, y, g = rows(n=600)
+    fp = FairPOT(None, **rule).fit(s, y, sensitive_features=g)
+    curve = fp.tradeoff()
+    point = curve.at(fp.lam_)
+    assert keeps(point, curve)
+    moved = fp.transform(s, sensitive_features=g)
+    assert xauc_gap(y, moved, sensitive_features=g) == pytest.approx(point.gap, abs=1e-14)
+
+
+def test_impossible_rule():
+    s, y, g = rows(n=600)
+    with pytest.raises(InfeasibleRuleError, match="the smallest gap is"):
+        FairPOT(None, max_gap=0.0, max_auc_loss=0.0).fit(s, y, sensitive_features=g)
+
+
+@pytest.mark.parametrize("alpha", [None, 0.6])
+def test_more_than_two_groups(alpha):
+    s, y, g = rows(n=300, groups=("F", "M", "X"))
+    fp = FairPOT(0.5, alpha=alpha, region="group").fit(s, y, sensitive_features=g)
+    assert fp.maps_[fp.reference_].is_identity
+    assert len(fp.plans_) == 2
+    for group in fp.plans_:  # each group's map is that of the pair
+        pair = (g == group) | (g == fp.reference_)
+        alone = FairPOT(0.5, alpha=alpha, region="group", reference=fp.reference_)
+        alone.fit(s[pair], sensitive_features=g[pair])
+        assert alone.maps_[group] == fp.maps_[group]
+    curve = fp.tradeoff(s, y, sensitive_features=g)
+    assert len(curve) == 101
+    for lam in (0.0, 0.5, 1.0):
+        one = clone(fp).set_params(lam=lam).fit(s, y, sensitive_features=g)
+        moved = one.transform(s, sensitive_features=g)
+        keep = np.ones(len(s), dtype=bool) if alpha is None else oracles.top_rows(s, alpha, g)
+        gap = xauc_gap(y[keep], moved[keep], sensitive_features=g[keep])
+        assert curve.at(lam).gap == pytest.approx(gap, abs=1e-14)
+        assert curve.at(lam).auc == pytest.approx(auc(y[keep], moved[keep]), abs=1e-14)
+    chosen = FairPOT(None, alpha=alpha, region="group").fit(s, y, sensitive_features=g)
+    assert chosen.tradeoff().at(chosen.lam_).gap == curve.gap.min()
+
+
+def test_a_lambda_for_each_group():
+    s, y, g = rows(n=300, groups=("F", "M", "X"))
+    fp = FairPOT({"F": 0.2, "M": 1.0}, reference="X").fit(s, y, sensitive_features=g)
+    assert fp.maps_["F"] == FairPOT(0.2, reference="X").fit(s, y, sensitive_features=g).maps_["F"]
+    assert fp.maps_["M"] == FairPOT(1.0, reference="X").fit(s, y, sensitive_features=g).maps_["M"]
+    curve = fp.tradeoff(s, y, sensitive_features=g, lams={"F": [0.2, 0.3], "M": [1.0, 0.5]})
+    moved = fp.transform(s, sensitive_features=g)
+    assert curve.auc[0] == pytest.approx(auc(y, moved), abs=1e-14)
+    assert curve.point(0).lam == {"F": 0.2, "M": 1.0}
+    assert list(curve.frame().columns)[:2] == ["lam[F]", "lam[M]"]
+    with pytest.raises(ValueError, match="a lambda for each group"):
+        curve.at(0.2)
+    with pytest.raises(ValueError, match="one entry for each moved group"):
+        FairPOT({"F": 0.2}, reference="X").fit(s, y, sensitive_features=g)
+    with pytest.raises(ValueError, match="same length"):
+        fp.tradeoff(lams={"F": [0.2, 0.3], "M": [1.0]})
+
+
+def test_a_grid_reads_the_exact_curve():
+    s, y, g = rows()
+    fp = FairPOT().fit(s, y, sensitive_features=g)
+    grid = fp.tradeoff(s, y, sensitive_features=g, lams=[1, 0, 0.5, 0.1])
+    assert grid.lam.tolist() == [0, 0.1, 0.5, 1]
+    exact = fp.tradeoff()
+    assert [exact.at(lam).auc for lam in grid.lam] == grid.auc.tolist()
+
+
+def test_one_sided_groups():
+    s, y, g = rows(n=50)
+    y = np.where(g == "F", 0, y)
+    with pytest.raises(ValueError, match="group 'F' has no positives"):
+        FairPOT().fit(s, y, sensitive_features=g)
+    fp = FairPOT(reference="M").fit(s, y, sensitive_features=g)
+    with pytest.warns(UndefinedMetricWarning, match="'F' has no positives"):
+        curve = fp.tradeoff()
+    assert (curve.xauc_ba == 0).all()
+    moved = fp.transform(s, sensitive_features=g)
+    assert curve.at(0.4).auc == pytest.approx(auc(y, moved), abs=1e-14)
+
+
+@pytest.mark.parametrize("frame", [pd.Series, pl.Series, pa.array, pa.chunked_array])
+def test_output_in_the_callers_type(frame):
+    s, y, g = rows(n=20)
+    expected = FairPOT().fit(s, y, sensitive_features=g).transform(s, sensitive_features=g)
+    wrap = (lambda v: frame([v.tolist()])) if frame is pa.chunked_array else frame
+    fp = FairPOT().fit(wrap(s), wrap(y), sensitive_features=wrap(g))
+    got = fp.transform(wrap(s), sensitive_features=wrap(g))
+    assert type(got) is type(wrap(s))
+    np.testing.assert_array_equal(np.asarray(got), expected)
+
+
+def test_output_keeps_name_index_and_shape():
+    s, y, g = rows(n=20)
+    fp = FairPOT().fit(s, y, sensitive_features=g)
+    series = pd.Series(s, index=np.arange(len(s)) * 3 + 7, name="risk")
+    got = fp.transform(series, sensitive_features=g)
+    assert got.name == "risk"
+    assert got.index.equals(series.index)
+    frame = fp.transform(series.to_frame(), sensitive_features=g)
+    pd.testing.assert_frame_equal(frame, got.to_frame())
+    assert fp.transform(pl.Series("risk", s), sensitive_features=g).name == "risk"
+    assert fp.transform(s[:, None], sensitive_features=g).shape == (len(s), 1)
+    assert isinstance(fp.transform(s.tolist(), sensitive_features=g), np.ndarray)
+    assert fp.transform(s.astype(np.float32), sensitive_features=g).dtype == np.float64
+
+
+def test_input_is_never_changed():
+    s, y, g = rows(n=20)
+    before = s.copy()
+    FairPOT(1.0).fit(s, y, sensitive_features=g).transform(s, sensitive_features=g)
+    np.testing.assert_array_equal(s, before)
+
+
+def test_fit_transform_clone_pickle():
+    s, y, g = rows(n=50)
+    fp = FairPOT(0.3, alpha=0.9)
+    expected = fp.fit_transform(s, y, sensitive_features=g)
+    np.testing.assert_array_equal(fp.transform(s, sensitive_features=g), expected)
+    again = pickle.loads(pickle.dumps(fp))
+    np.testing.assert_array_equal(again.transform(s, sensitive_features=g), expected)
+    with pytest.raises(NotFittedError):
+        clone(fp).transform(s, sensitive_features=g)
+    assert clone(fp).get_params() == fp.get_params()
+
+
+def test_bad_parameters_and_rows():
+    s, y, g = rows(n=50)
+    cases = [
+        ({"lam": 1.5}, {}, ValueError, r"lam must lie in \[0, 1\], got 1.5"),
+        ({"lam": "half"}, {}, TypeError, "lam must be a number"),
+        ({"lam": True}, {}, TypeError, "lam must be a number"),
+        ({"lam": float("nan")}, {}, ValueError, "lam must lie"),
+        ({"alpha": 0}, {}, ValueError, r"alpha must lie in \(0, 1\]"),
+        ({"alpha": 2}, {}, ValueError, "alpha"),
+        ({"alpha": 0.01, "reference": "M"}, {"scores": s + 5 * (g == "M")}, ValueError, "no rows in the top-alpha"),
+        ({"region": "everywhere"}, {}, ValueError, "region must be one of 'pooled', 'group'"),
+        ({"threshold": 0.5}, {}, ValueError, "threshold must be one of"),
+        ({"ties": "none"}, {}, ValueError, "ties must be one of"),
+        ({"monotone": "yes"}, {}, TypeError, "monotone must be True or False"),
+        ({"max_gap": 0.1}, {}, ValueError, "lam=None"),
+        ({"lam": None, "max_gap": -1}, {}, ValueError, "max_gap must lie"),
+        ({"reference": "Z"}, {}, ValueError, r"reference='Z' is not among the groups \['F', 'M'\]"),
+        ({}, {"y": None}, ValueError, "without y the disadvantaged group cannot be told"),
+        ({"lam": None, "reference": "M"}, {"y": None}, ValueError, "needs y"),
+        ({}, {"y": np.zeros(len(s))}, ValueError, "y has no positives"),
+        ({"lam": None, "reference": "M"}, {"y": np.ones(len(s))}, ValueError, "y has no negatives"),
+    ]
+    for parameters, change, error, message in cases:
+        columns = {"scores": s, "y": y} | change
+        with pytest.raises(error, match=message):
+            FairPOT(**parameters).fit(columns["scores"], columns["y"], sensitive_features=g)
+
+
+def test_unseen_groups_and_missing_reference():
+    s, y, g = rows(n=50)
+    fp = FairPOT().fit(s, y, sensitive_features=g)
+    with pytest.raises(UnseenGroupError, match=r"2 rows with a group not seen in fit: \['X'\] \(seen: \['F', 'M'\]\)"):
+        fp.transform([0.1, 0.2, 0.3], sensitive_features=["X", "F", "X"])
+    with pytest.raises(UnseenGroupError, match="never passes unknown groups"):
+        fp.tradeoff([0.1, 0.2], [0, 1], sensitive_features=["X", "F"])
+    three = rows(n=60, groups=("F", "M", "X"))
+    fp = FairPOT(reference="X").fit(*three[:2], sensitive_features=three[2])
+    with pytest.raises(ValueError, match="no rows of the reference group 'X'"):
+        fp.tradeoff(s, y, sensitive_features=g)
+    assert fp.transform([0.5], sensitive_features=["F"]).shape == (1,)  # one group at a time is fine
+
+
+def test_warnings_stay_away_from_sound_data():
+    s, y, g = rows()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        FairPOT(None, alpha=0.5).fit(s, y, sensitive_features=g).tradeoff()

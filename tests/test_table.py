@@ -1,0 +1,142 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import oracles
+from fairpot.metrics._wins import WinMatrix
+from fairpot.table import GroupCounts, ScoreTable
+
+
+def random_rows(rng, n=60, groups=3, values=9):
+    scores = rng.integers(0, values, n) / 8 - 0.5
+    return scores, rng.integers(0, 2, n).astype(np.int8), rng.integers(0, groups, n)
+
+
+def as_counter(counts):
+    rows = zip(counts.score.tolist(), counts.positive.tolist(), counts.negative.tolist())
+    return {s: (p, n) for s, p, n in rows}
+
+
+SHAPES = {
+    "ties": lambda rng, n: rng.integers(0, 9, n) / 8,
+    "probabilities": lambda rng, n: rng.random(n),
+    "log-odds": lambda rng, n: rng.normal(size=n) * 10,
+    "all negative": lambda rng, n: -rng.random(n),
+    "signed zeros": lambda rng, n: rng.choice([-0.0, 0.0, 1.0, -1.0], n),
+    "denormal": lambda rng, n: rng.integers(-3, 4, n) * 5e-324,
+    "huge": lambda rng, n: rng.integers(-3, 4, n) * 1e299,
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_counts_equal_a_plain_count(shape):
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 7, 300):
+        scores, labels = SHAPES[shape](rng, n), rng.integers(0, 2, n).astype(np.int8)
+        counts = GroupCounts.from_rows(scores, labels)
+        plain = Counter(zip((scores + 0.0).tolist(), labels.tolist()))
+        assert counts.score.tolist() == sorted({s for s, _ in plain})
+        assert as_counter(counts) == {s: (plain[s, 1], plain[s, 0]) for s in counts.score.tolist()}
+        assert counts.positive.dtype == counts.negative.dtype == np.int64
+
+
+def test_groups_and_row_order():
+    rng = np.random.default_rng(1)
+    scores, labels, codes = random_rows(rng)
+    table = ScoreTable.from_rows(scores, labels, codes, ("x", "y", "z"))
+    order = rng.permutation(len(scores))
+    again = ScoreTable.from_rows(scores[order], labels[order], codes[order], ("x", "y", "z"))
+    for g, group in enumerate(table.groups):
+        own = GroupCounts.from_rows(scores[codes == g], labels[codes == g])
+        assert as_counter(table[group]) == as_counter(own) == as_counter(again[group])
+
+
+@pytest.mark.parametrize("fractional", [False, True])
+def test_weights(fractional):
+    rng = np.random.default_rng(2)
+    scores, labels, _ = random_rows(rng)
+    weight = rng.random(60) if fractional else rng.integers(0, 4, 60)
+    counts = GroupCounts.from_rows(scores, labels, weight)
+    order = rng.permutation(60)
+    shuffled = GroupCounts.from_rows(scores[order], labels[order], weight[order])
+    assert as_counter(counts) == as_counter(shuffled)  # to the bit, whatever the row order
+    if not fractional:
+        repeated = GroupCounts.from_rows(np.repeat(scores, weight), np.repeat(labels, weight))
+        assert as_counter(counts) == as_counter(repeated)
+    else:
+        assert counts.weight.sum() == pytest.approx(weight.sum(), abs=1e-12)
+
+
+def test_without_labels():
+    table = ScoreTable.from_rows(np.array([0.2, 0.2, 0.1]), None)
+    assert not table.labelled
+    assert table.counts[0].weight.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("region", ["pooled", "group"])
+def test_top_region_equals_rows(region):
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        scores, labels, codes = random_rows(rng, n=31, groups=2)
+        table = ScoreTable.from_rows(scores, labels, codes, (0, 1))
+        for alpha in (0.01, 0.1, 0.3, 0.5, 1.0):
+            keep = oracles.top_rows(scores, alpha, codes if region == "group" else None)
+            cut = table.top(alpha, region)
+            for g in (0, 1):
+                rows = keep & (codes == g)
+                assert cut[g].weight.sum() == rows.sum()
+                assert set(cut[g].score) == set(scores[rows])
+
+
+def test_merge_equals_counting_together():
+    rng = np.random.default_rng(4)
+    scores, labels, codes = random_rows(rng)
+    names = ("x", "y", "z")
+    whole = ScoreTable.from_rows(scores, labels, codes, names)
+    first = ScoreTable.from_rows(scores[:25], labels[:25], codes[:25], names)
+    second = ScoreTable.from_rows(scores[25:], labels[25:], codes[25:], names)
+    merged = first.merge(second)
+    for group in names:
+        assert as_counter(merged[group]) == as_counter(whole[group])
+    only = ScoreTable.from_rows(scores, labels, None, ("other",))
+    assert whole.merge(only).groups == ("x", "y", "z", "other")
+    with pytest.raises(ValueError, match="without cannot be merged"):
+        whole.merge(ScoreTable.from_rows(scores, None))
+
+
+def test_rescored_adds_up_equals():
+    counts = GroupCounts.from_rows(np.array([0.1, 0.2, 0.3]), np.array([1, 0, 1], dtype=np.int8))
+    same = counts.rescored(np.array([0.9, 0.9, 0.1]))
+    assert as_counter(same) == {0.1: (1, 0), 0.9: (1, 1)}
+
+
+@pytest.mark.parametrize("bins", [1, 2, 7, 50, 200, 10_000])
+def test_quantise_keeps_its_bound(bins):
+    rng = np.random.default_rng(5)
+    n = 2000
+    labels, codes = rng.integers(0, 2, n).astype(np.int8), rng.integers(0, 2, n)
+    scores = np.round(rng.random(n) + 0.2 * labels - 0.1 * codes, 3)
+    table = ScoreTable.from_rows(scores, labels, codes, ("a", "b"))
+    small, bound = table.quantise(bins)
+    assert len(small.pooled().score) <= bins
+    assert small.pooled().weight.sum() == n
+    for ties in ("strict", "half"):
+        before, after = WinMatrix.of(table, ties), WinMatrix.of(small, ties)
+        assert abs(before.auc() - after.auc()) <= bound.auc + 1e-15
+        assert (np.abs(before.xauc() - after.xauc()) <= bound.xauc + 1e-15).all()
+    if bins == 10_000:
+        assert bound.auc == bound.score == 0
+    if bins == 200:
+        assert 0 < bound.auc < 0.01
+        assert 0 < bound.score < 0.02
+    with pytest.raises(ValueError, match="bins"):
+        table.quantise(0)
+
+
+def test_counts_of_pairs_beyond_int64():
+    """Four billion rows on both sides: pairs no longer fit int64, and the metrics still stand."""
+    counts = GroupCounts(np.array([0.1, 0.2]), np.array([1, 3]) * 10**9, np.array([3, 1]) * 10**9)
+    small = GroupCounts(np.array([0.1, 0.2]), np.array([1, 3]), np.array([3, 1]))
+    big = WinMatrix.of(ScoreTable(("all",), (counts,)))
+    assert big.auc() == WinMatrix.of(ScoreTable(("all",), (small,))).auc()

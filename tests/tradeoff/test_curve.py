@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+
+from fairpot import InfeasibleRuleError
+from fairpot.tradeoff import TradeoffCurve, pareto_mask
+
+
+def curve(gap=(0.3, 0.2, 0.1, 0.0, 0.05), auc=(0.8, 0.81, 0.79, 0.75, 0.7), **options):
+    gap = np.array(gap)
+    sign = np.where(np.arange(len(gap)) < 4, 1, -1)
+    signed = gap * sign
+    lam = options.pop("lam", np.linspace(0, 1, len(gap)))
+    return TradeoffCurve(lam, np.array(auc), 0.5 + signed / 2, 0.5 - signed / 2, ("b",), "a", **options)
+
+
+def test_gap_and_sign():
+    c = curve()
+    assert c.gap == pytest.approx([0.3, 0.2, 0.1, 0.0, 0.05])
+    assert c.signed_gap[-1] == pytest.approx(-0.05)
+    assert c.pareto.tolist() == [False, True, True, True, False]
+    assert "5 points" in repr(c)
+
+
+def test_pareto_equals_the_definition():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        gap, auc = rng.integers(0, 5, 9) / 4, rng.integers(0, 5, 9) / 4
+        beaten = [
+            any(gap[j] <= gap[i] and auc[j] >= auc[i] and (gap[j] < gap[i] or auc[j] > auc[i]) for j in range(9))
+            for i in range(9)
+        ]
+        assert pareto_mask(gap, auc).tolist() == [not b for b in beaten]
+
+
+def test_select():
+    c = curve()
+    assert c.select().lam == 0.75  # the smallest gap
+    assert c.select(max_gap=0.1).auc == 0.79
+    assert c.select(max_gap=0.25).auc == 0.81
+    assert c.select(max_auc_loss=0.02).gap == pytest.approx(0.1)  # the most repair for that price
+    assert c.select(max_auc_loss=0.0).lam == 0.25
+    assert c.select(max_gap=0.2, max_auc_loss=0.02).auc == 0.81
+
+
+def test_of_equals_the_smallest_lambda():
+    c = curve(gap=(0.2, 0.1, 0.1, 0.1, 0.1), auc=(0.7, 0.8, 0.8, 0.8, 0.8))
+    assert c.select().lam == c.select(max_gap=0.1).lam == 0.25
+
+
+def test_impossible_rules_name_the_best_that_can_be_had():
+    c = curve(gap=(0.3, 0.2, 0.1, 0.04, 0.05))
+    with pytest.raises(InfeasibleRuleError, match=r"smallest gap is 0.04 at lam=0.75 \(AUC 0.75\)"):
+        c.select(max_gap=0.01)
+    with pytest.raises(InfeasibleRuleError, match=r"within that loss it is 0.1 at lam=0.5"):
+        c.select(max_gap=0.04, max_auc_loss=0.02)
+    with pytest.raises(ValueError, match=r"0\.04"):  # also a ValueError
+        c.select(max_gap=0.01)
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.5, float("nan")])
+@pytest.mark.parametrize("name", ["max_gap", "max_auc_loss"])
+def test_rules_out_of_range(name, value):
+    with pytest.raises(ValueError, match=name):
+        curve().select(**{name: value})
+    with pytest.raises(TypeError, match=name):
+        curve().select(**{name: "0.1"})
+
+
+def test_at():
+    exact = curve(exact=True)
+    assert exact.at(0).lam == 0
+    assert exact.at(0.25).lam == 0.25
+    assert exact.at(0.26).lam == 0.5  # what holds up to 0.5
+    assert exact.at(0.1 + 0.15000000000000002).lam == 0.25
+    grid = curve()
+    assert grid.at(0.5).auc == 0.79
+    with pytest.raises(ValueError, match="not on this grid"):
+        grid.at(0.4)
+    for bad, error in ((-0.1, ValueError), (2, ValueError), (float("nan"), ValueError), ("x", TypeError)):
+        with pytest.raises(error, match="lam must"):
+            exact.at(bad)
+
+
+def test_frame():
+    frame = curve().frame()
+    assert list(frame.columns) == ["lam", "auc", "gap", "signed_gap", "xauc_ab", "xauc_ba", "pareto"]
+    assert frame["gap"].tolist() == curve().gap.tolist()
+
+
+def test_loss_needs_the_unmoved_point():
+    with pytest.raises(ValueError, match="put 0 into lams"):
+        curve(lam=np.linspace(0.1, 1, 5)).select(max_auc_loss=0.1)

@@ -1,0 +1,150 @@
+import json
+
+import numpy as np
+import pytest
+
+from fairpot.transport import ScoreMap
+
+
+def test_interpolates_and_is_exact_at_knots():
+    rng = np.random.default_rng(0)
+    knots, values = np.sort(rng.random(50)), rng.random(50)
+    score_map = ScoreMap(knots, values)
+    np.testing.assert_array_equal(score_map(knots), values)
+    x = rng.random(1000)
+    np.testing.assert_allclose(score_map(x), np.interp(x, knots, values), atol=1e-13)
+
+
+def test_edges():
+    hold = ScoreMap([0.2, 0.6], [0.3, 0.9])
+    assert hold([0.0, 1.0]).tolist() == [0.3, 0.9]
+    keep = ScoreMap([0.2, 0.6], [0.3, 0.9], below="identity", above="identity")
+    assert keep([0.0, 0.2, 0.6, 1.0]).tolist() == [0.0, 0.3, 0.9, 1.0]
+
+
+def test_floor_and_start():
+    floored = ScoreMap([0.5, 0.6, 0.9], [0.5, 0.1, 0.8], below="identity", floor=0.5)
+    assert floored([0.4, 0.5, 0.6, 0.9]).tolist() == [0.4, 0.5, 0.5, 0.8]
+    assert floored.is_monotone
+    region = ScoreMap([0.5, 0.6], [0.7, 0.8], start=0.55)
+    assert region([0.5, 0.54, 0.55, 0.6]).tolist() == pytest.approx([0.5, 0.54, 0.75, 0.8])
+    assert region.is_monotone
+    assert region.starting_at(0.0)([0.1]).tolist() == [0.7]
+
+
+def test_identity_is_exact_everywhere():
+    x = np.array([-1e300, -0.1, 0.0, 0.1 + 0.2, 1e300])
+    identity = ScoreMap.identity()
+    np.testing.assert_array_equal(identity(x), x)
+    assert identity.is_identity
+    assert identity.inverse() == identity
+    assert not ScoreMap([0.1], [0.1]).is_identity  # holds both edges
+    assert ScoreMap([0.1], [0.1], below="identity", above="identity").is_identity
+
+
+def test_shape_is_kept_and_input_untouched():
+    x = np.array([[0.1], [0.5]])
+    assert ScoreMap([0.0, 1.0], [1.0, 2.0])(x).shape == (2, 1)
+    identity = ScoreMap.identity()(x)
+    identity[0] = 7
+    assert x[0] == 0.1
+
+
+def test_no_overshoot_and_monotone_inside_segments():
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        knots, values = np.sort(rng.normal(size=2)), np.sort(rng.normal(size=2))
+        x = np.sort(rng.uniform(*knots, 300))
+        mapped = ScoreMap(knots, values)(x)
+        assert (np.diff(mapped) >= 0).all()
+        assert values[0] <= mapped[0] <= mapped[-1] <= values[1]
+
+
+def test_is_monotone():
+    assert ScoreMap([0.1, 0.2], [0.5, 0.5]).is_monotone
+    assert not ScoreMap([0.1, 0.2], [0.5, 0.4]).is_monotone
+    assert not ScoreMap([0.1, 0.2], [0.0, 0.4], below="identity").is_monotone
+    assert not ScoreMap([0.1, 0.2], [0.1, 0.4], above="identity").is_monotone
+    assert not ScoreMap([0.1, 0.2], [0.0, 0.4], start=0.1).is_monotone
+
+
+def test_inverse():
+    score_map = ScoreMap([0.1, 0.4, 0.8], [0.1, 0.5, 0.9], below="identity")
+    x = np.array([0.0, 0.05, 0.1, 0.3, 0.8])
+    np.testing.assert_allclose(score_map.inverse()(score_map(x)), x, atol=1e-15)
+    for flat in (ScoreMap([0.1, 0.2], [0.5, 0.5]), ScoreMap([0.1, 0.2], [0.5, 0.4])):
+        with pytest.raises(ValueError, match="cannot be inverted"):
+            flat.inverse()
+    with pytest.raises(ValueError, match="cannot be inverted"):
+        ScoreMap([0.1, 0.2], [0.3, 0.4], start=0.1).inverse()  # jumps from 0.1 to 0.3
+
+
+def test_compact_changes_nothing():
+    knots = np.arange(10) / 10
+    values = np.array([0.0, 0.1, 0.2, 0.5, 0.5, 0.5, 0.5, 0.8, 0.8, 0.8])
+    score_map = ScoreMap(knots, values, below="identity")
+    small = score_map.compact()
+    assert small.knots.tolist() == [0.2, 0.3, 0.6, 0.7, 0.9]
+    x = np.linspace(-0.5, 1.5, 1001)
+    np.testing.assert_allclose(small(x), score_map(x), atol=1e-16)
+    np.testing.assert_array_equal(small(knots), score_map(knots))
+    assert ScoreMap.identity().compact() == ScoreMap.identity()
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 0.001, 0.05, 10.0])
+def test_simplify_reports_the_true_error(tolerance):
+    rng = np.random.default_rng(2)
+    knots = np.sort(rng.random(400))
+    score_map = ScoreMap(knots, knots**2 + rng.normal(size=400) * 0.001)
+    small, error = score_map.simplify(tolerance)
+    x = np.sort(np.r_[knots, rng.random(5000)])
+    assert np.abs(small(x) - score_map(x)).max() == pytest.approx(error, abs=1e-15)
+    assert error <= tolerance + 1e-12
+    assert len(small.knots) <= 400
+    if tolerance >= 0.05:
+        assert len(small.knots) < 15
+
+
+def test_simplify_keeps_straight_lines_short():
+    knots = np.arange(100.0)
+    small, error = ScoreMap(knots, 2 * knots).simplify(0.0)
+    assert small.knots.tolist() == [0.0, 99.0]
+    assert error == pytest.approx(0, abs=1e-13)
+    with pytest.raises(ValueError, match="tolerance"):
+        small.simplify(-1)
+
+
+def test_round_trip_through_json():
+    rng = np.random.default_rng(3)
+    score_map = ScoreMap(np.sort(rng.random(20)), rng.random(20), below="identity", floor=0.25, start=0.125)
+    again = ScoreMap.from_dict(json.loads(json.dumps(score_map.to_dict(), allow_nan=False)))
+    assert again == score_map
+    assert again != ScoreMap.identity()
+    assert score_map != "something else"
+    with pytest.raises(ValueError, match="keys"):
+        ScoreMap.from_dict({"knots": []})
+    assert "20 knots" in repr(score_map)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0.1, 0.1], [0, 1]), "strictly ascending"),
+        (([0.2, 0.1], [0, 1]), "strictly ascending"),
+        (([0.1], [0, 1]), "one value a knot"),
+        (([0.1], [np.nan]), "finite"),
+        (([[0.1]], [[0.1]]), "one-dimensional"),
+    ],
+)
+def test_bad_maps(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        ScoreMap(*arguments)
+
+
+def test_bad_edges():
+    with pytest.raises(ValueError, match="'identity' or 'hold'"):
+        ScoreMap([0.1], [0.1], below="extrapolate")
+    with pytest.raises(ValueError, match="floor"):
+        ScoreMap([0.1], [0.1], floor=np.inf)
+    with pytest.raises(ValueError, match="read-only"):
+        ScoreMap([0.1], [0.1]).values[0] = 3
