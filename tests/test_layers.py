@@ -10,6 +10,7 @@ import fairpot
 ROOT = Path(fairpot.__file__).parent
 LAYERS = {
     "exceptions": 0,
+    "_version": 0,
     "_optional": 0.5,
     "transport": 0,  # imports nothing of ours
     "_validation": 1,
@@ -20,6 +21,7 @@ LAYERS = {
     "engines": 2,
     "tradeoff": 3,
     "training": 3,
+    "modelfile": 3,
     "postprocessing": 4,
     "comparison": 5,
     "display": 5,

@@ -4,20 +4,25 @@
 the other way round (xAUC); :class:`FairPOT` repairs the scores without retraining, with one dial.
 """
 
-from fairpot.exceptions import InfeasibleRuleError, UndefinedMetricWarning, UnseenGroupError
-from fairpot.postprocessing import FairPOT
+from fairpot._version import __version__ as __version__
+from fairpot.comparison import compare
+from fairpot.exceptions import InfeasibleRuleError, ModelFileError, UndefinedMetricWarning, UnseenGroupError
+from fairpot.postprocessing import FairPOT, FairScoreClassifier
+from fairpot.postprocessing.fitted import load
 from fairpot.table import ScoreTable
 from fairpot.tradeoff import TradeoffCurve
 from fairpot.transport import ScoreMap
 
-__version__ = "0.1.0"
-
 __all__ = [
     "FairPOT",
+    "FairScoreClassifier",
     "InfeasibleRuleError",
+    "ModelFileError",
     "ScoreMap",
     "ScoreTable",
     "TradeoffCurve",
     "UndefinedMetricWarning",
     "UnseenGroupError",
+    "compare",
+    "load",
 ]

@@ -15,3 +15,15 @@ class UndefinedMetricWarning(UserWarning):
 
 class MissingDependencyError(ImportError):
     """An optional package is needed for this call; the message names the extra to install."""
+
+
+class ModelFileError(ValueError):
+    """A model file cannot be used, or a model cannot be put into one; the message names the reason."""
+
+
+class InputFileError(ValueError):
+    """Rows could not be read from a file, a query or standard input; the message names it and the way out."""
+
+
+class OutputFileError(ValueError):
+    """A file could not be written; the message names it, and nothing of it is left behind."""

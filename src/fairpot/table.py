@@ -111,7 +111,7 @@ class ScoreTable:
         cls,
         scores: NDArray[np.float64],
         labels: NDArray[np.int8] | None,
-        codes: NDArray[np.intp] | None = None,
+        codes: NDArray[Any] | None = None,
         groups: Sequence[Hashable] = ("all",),
         weight: Counts | None = None,
     ) -> ScoreTable:

@@ -1,17 +1,8 @@
-"""Where the published files lie, and a machine that has none of them."""
+"""A machine that has none of the published files."""
 
-import os
 from pathlib import Path
 
 import pytest
-
-
-@pytest.fixture(scope="session")
-def data_home() -> Path:
-    folder = Path(os.environ.get("FAIRPOT_DATA") or Path(__file__).parents[3] / "shared" / "data")
-    if not (folder / "bank-full.csv").is_file() or not (folder / "compas-scores-two-years.csv").is_file():
-        pytest.skip(f"the published files are not in {folder}; set FAIRPOT_DATA to their folder")
-    return folder
 
 
 @pytest.fixture

@@ -218,7 +218,7 @@ def test_a_lambda_for_each_group():
     assert curve.auc[0] == pytest.approx(auc(y, moved), abs=1e-14)
     assert curve.point(0).lam == {"F": 0.2, "M": 1.0}
     assert list(curve.frame().columns)[:2] == ["lam[F]", "lam[M]"]
-    with pytest.raises(ValueError, match="a lambda for each group"):
+    with pytest.raises(ValueError, match="a lam for each group"):
         curve.at(0.2)
     with pytest.raises(ValueError, match="one entry for each moved group"):
         FairPOT({"F": 0.2}, reference="X").fit(s, y, sensitive_features=g)

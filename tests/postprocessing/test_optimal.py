@@ -212,9 +212,7 @@ def test_small_weights_do_not_stiffen_the_line(rows):
     scores, y, group = rows
     whole = fitted(rows, theta=1.0)
     shares = OptimalMerge(1.0).fit(scores, y, sensitive_features=group, sample_weight=np.full(len(y), 1 / len(y)))
-    assert_allclose(
-        *(om.transform(scores, sensitive_features=group) for om in (whole, shares)), rtol=0, atol=1e-5
-    )
+    assert_allclose(*(om.transform(scores, sensitive_features=group) for om in (whole, shares)), rtol=0, atol=1e-5)
 
 
 def test_new_scores_outside_the_range(rows):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fairpot._validation.columns import as_column, as_native_columns, missing
 from fairpot.exceptions import UnseenGroupError
 
-Codes = NDArray[np.intp]
+Codes = NDArray[Any]  # any integers
 Column = NDArray[Any] | nw.Series[Any]
 # Up to this many groups, comparing the column with each name beats sorting it.
 _FEW = 32
@@ -112,7 +112,7 @@ def _encode(column: Column, label: str) -> tuple[Codes, tuple[Hashable, ...]]:
         )
     order = sorted(range(len(names)), key=lambda i: sort_key(names[i]))
     if order != list(range(len(names))):
-        codes = np.argsort(order)[codes]
+        codes = np.argsort(order).astype(codes.dtype)[codes]
     return codes, tuple(names[i] for i in order)
 
 
@@ -130,7 +130,7 @@ def _by_series(series: nw.Series[Any]) -> tuple[Codes, list[Any]]:
     names = series.unique().to_list()
     if len(names) > _FEW or missing(np.array([*names, None], dtype=object))[:-1].any():
         return _by_hash(np.array([*series.to_list(), None], dtype=object)[:-1])
-    codes = np.zeros(len(series), dtype=np.intp)
+    codes = np.zeros(len(series), dtype=np.uint8)
     for i, value in enumerate(names[1:], start=1):
         codes[np.flatnonzero((series == value).to_numpy())] = i
     return codes, names
@@ -138,13 +138,13 @@ def _by_series(series: nw.Series[Any]) -> tuple[Codes, list[Any]]:
 
 def _by_comparison(column: NDArray[Any]) -> tuple[Codes, list[Any]]:
     """Compare the column with each name as it is met; many names: sort after all."""
-    codes = np.zeros(len(column), dtype=np.intp)
+    codes = np.zeros(len(column), dtype=np.uint8)
     names = [column[0].item()]
     rest = np.flatnonzero(column != column[0])
     while len(rest):
         if len(names) == _FEW:
             distinct, inverse = np.unique(column, return_inverse=True)
-            return inverse.astype(np.intp), [v.item() for v in distinct]
+            return inverse, [v.item() for v in distinct]
         left = column[rest]
         codes[rest] = len(names)
         names.append(left[0].item())
@@ -172,4 +172,4 @@ def _intersect(
         made.append(", ".join(parts if labels is None else map("{}={}".format, labels, parts)))
     if len(set(made)) < len(made):
         raise ValueError(f"{name} has values of different types that read alike, such as 1 and '1'.")
-    return codes.astype(np.intp), tuple(made)
+    return codes, tuple(made)

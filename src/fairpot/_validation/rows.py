@@ -19,7 +19,7 @@ class Rows(NamedTuple):
 
     scores: NDArray[np.float64]
     labels: NDArray[np.int8] | None
-    codes: NDArray[np.intp] | None
+    codes: NDArray[Any] | None
     groups: tuple[Hashable, ...]
     weight: NDArray[Any] | None
 

@@ -23,8 +23,7 @@ def check_scores(scores: Any, name: str = "scores") -> NDArray[np.float64]:
     if len(array) == 0:
         raise ValueError(f"{name} is empty: there are no rows to work on.")
     clean = to_floats(array, name)
-    largest = np.abs(clean).max()
-    if not largest < _LARGEST:
+    if not (clean.max() < _LARGEST and clean.min() > -_LARGEST):  # NaN fails both
         _explain_extremes(clean, name)
     return clean
 

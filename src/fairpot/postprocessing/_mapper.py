@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +12,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from fairpot._validation import check_groups, check_scores, match_groups, restore
+from fairpot.modelfile import ModelFile, write
+from fairpot.postprocessing._saving import describe, stamped
 from fairpot.transport import ScoreMap
 
 
@@ -59,6 +62,25 @@ class ScoreMapper(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "maps_")
         names = ["score"] if input_features is None else list(input_features)
         return np.asarray(names, dtype=object)
+
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False, timestamp: bool = False) -> None:
+        """Write the fitted maps to a JSON file, for :func:`fairpot.load`; equal fits give equal bytes.
+
+        Parameters
+        ----------
+        path : str or path
+        overwrite : bool, default False
+            Whether a file that is there already is replaced.
+        timestamp : bool, default False
+            Whether the time of saving is put down.
+        """
+        check_is_fitted(self, "maps_")
+        content = self._file_content()
+        write(stamped(content) if timestamp else content, path, overwrite=overwrite)
+
+    def _file_content(self) -> ModelFile:
+        """Return what a model file holds of this model."""
+        return describe(self)
 
     def _maps_for(self, scores: NDArray[np.float64], codes: NDArray[np.intp]) -> Mapping[Hashable, ScoreMap]:
         """Return the maps to use on a batch, for the groups that are in it."""

@@ -101,9 +101,10 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     >>> from fairpot import FairPOT
     >>> from fairpot.datasets import make_synthetic
     >>> from fairpot.postprocessing import FairScoreClassifier
-    >>> X, y, group = (lambda b: (b.data, b.target, b.group))(make_synthetic(random_state=0))
+    >>> data = make_synthetic(random_state=0)
     >>> clf = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.6))
-    >>> clf.fit(X, y, sensitive_features=group).predict_proba(X, sensitive_features=group).shape
+    >>> _ = clf.fit(data.data, data.target, sensitive_features=data.group)
+    >>> clf.predict_proba(data.data, sensitive_features=data.group).shape
     (3000, 2)
     """
 
@@ -167,6 +168,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         self._check_parameters()
         self.response_method_ = self._response(required=True)
         X, y = indexable(X, y)
+        sample_weight = None if sample_weight is None else column_or_1d(sample_weight)
         check_consistent_length(X, y, sample_weight)
         labels = _check_target(y)
         self.classes_ = self._find_classes(labels)
@@ -188,7 +190,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
             self.scores_[tested],
             positive[tested],
             sensitive_features=np.array([*groups, None], dtype=object)[codes[tested]],
-            sample_weight=None if sample_weight is None else np.asarray(sample_weight)[tested],
+            sample_weight=None if sample_weight is None else sample_weight[tested],
         )
         return self
 
@@ -456,13 +458,12 @@ def _check_target(y: Any) -> NDArray[Any]:
     return labels
 
 
-def _check_weighted(positive: Indices, sample_weight: Any) -> None:
+def _check_weighted(positive: Indices, weight: NDArray[Any]) -> None:
     """Insist that weights leave rows of both classes."""
-    weight = np.asarray(sample_weight)
     for label in (0, 1):
         if not weight[positive == label].any():
             raise ValueError(
-                f"sample_weight is 0 in every row of the {('negative', 'positive')[label]} class: two classes are needed."
+                f"sample_weight is zero in every row of the {('negative', 'positive')[label]} class: both are needed."
             )
 
 

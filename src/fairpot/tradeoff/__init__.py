@@ -2,6 +2,16 @@
 
 from fairpot.tradeoff.curve import TradeoffCurve, TradeoffPoint
 from fairpot.tradeoff.exact import exact_wins
+from fairpot.tradeoff.limit import Limit, LimitPoint, auc_limit, distance_to_limit
 from fairpot.tradeoff.pareto import pareto_mask
 
-__all__ = ["TradeoffCurve", "TradeoffPoint", "exact_wins", "pareto_mask"]
+__all__ = [
+    "Limit",
+    "LimitPoint",
+    "TradeoffCurve",
+    "TradeoffPoint",
+    "auc_limit",
+    "distance_to_limit",
+    "exact_wins",
+    "pareto_mask",
+]

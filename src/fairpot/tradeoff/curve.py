@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -103,9 +103,12 @@ class TradeoffCurve:
 
     def frame(self) -> Any:
         """Return the curve as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
-        per_group = {f"lam[{g}]": self.lam[:, j] for j, g in enumerate(self.moved)} if self.lam.ndim == 2 else None
+        if self.lam.ndim == 2:
+            dial = {f"{self.dial}[{g}]": self.lam[:, j] for j, g in enumerate(self.moved)}
+        else:
+            dial = {self.dial: self.lam}
         columns = {name: getattr(self, name) for name in ("auc", "gap", "signed_gap", "xauc_ab", "xauc_ba", "pareto")}
-        return make_frame((per_group or {"lam": self.lam}) | columns)
+        return make_frame(dial | columns)
 
     def at(self, lam: float) -> TradeoffPoint:
         """Return the point that holds at ``lam``.
@@ -113,7 +116,7 @@ class TradeoffCurve:
         On an exact curve every lambda in [0, 1] has one; on a grid ``lam`` must be one of its values.
         """
         if self.lam.ndim == 2:
-            raise ValueError("this curve has a lambda for each group: use frame() and pick a row.")
+            raise ValueError(f"this curve has a {self.dial} for each group: use frame() and pick a row.")
         if self.exact:
             # The next lambda upwards belongs to the same cut; a hair below it may be round-off of itself.
             lam = check_share(lam, self.dial, zero=True)
@@ -174,20 +177,20 @@ class TradeoffCurve:
     def _best_instead(self, max_gap: float | None, max_auc_loss: float | None) -> str:
         if max_gap is None:
             best = self.point(int(np.argmax(self.auc)))
-            return f"no lambda keeps max_auc_loss={max_auc_loss}: the highest AUC is {best.auc:.6g} at lam={best.lam}."
+            rule = f"no {self.dial} keeps max_auc_loss={max_auc_loss}"
+            return f"{rule}: the highest AUC is {best.auc:.6g} at {self._named(best)}."
         best = self.point(int(np.argmin(self.gap)))
-        message = f"no lambda keeps max_gap={max_gap}"
+        message = f"no {self.dial} keeps max_gap={max_gap}"
         if max_auc_loss is not None:
             message += f" and max_auc_loss={max_auc_loss} together"
-        message += f": the smallest gap is {best.gap:.6g} at lam={_short(best.lam)} (AUC {best.auc:.6g}"
+        message += f": the smallest gap is {best.gap:.6g} at {self._named(best)} (AUC {best.auc:.6g}"
         if max_auc_loss is not None:
             message += f", a loss of {self._unmoved_auc() - best.auc:.6g}"
             within = np.flatnonzero(self._unmoved_auc() - self.auc <= max_auc_loss)
             if len(within):
                 near = self.point(int(within[np.argmin(self.gap[within])]))
-                message += f"); within that loss it is {near.gap:.6g} at lam={_short(near.lam)} (AUC {near.auc:.6g}"
+                message += f"); within that loss it is {near.gap:.6g} at {self._named(near)} (AUC {near.auc:.6g}"
         return message + ").\nHint: allow a larger gap or loss, or look at curve.frame() for what can be had."
 
-
-def _short(lam: float | Mapping[Hashable, float]) -> str:
-    return f"{lam:.6g}" if isinstance(lam, float) else str(dict(lam))
+    def _named(self, point: TradeoffPoint) -> str:
+        return f"{self.dial}=" + (f"{point.lam:.6g}" if isinstance(point.lam, float) else str(point.lam))

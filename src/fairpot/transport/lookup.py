@@ -1,6 +1,7 @@
 """Where sorted queries fall in a sorted reference: the look-up behind every count in fairpot."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 # Merging two sorted runs costs about one pass over both; bisecting costs a look-up per query.
 _MERGE_UP_TO = 8
 # Rows worked on at a time: temporary arrays of this size stay in the cache.
-_BLOCK = 2**13
+_BLOCK = 2**14
 
 
 def blocks(rows: int, size: int = _BLOCK) -> Iterator[slice]:
@@ -28,14 +29,14 @@ def ranks(reference: NDArray[np.float64], queries: NDArray[np.float64]) -> tuple
         part = queries[block]
         first = int(np.searchsorted(reference, part[0], side="left"))
         end = int(np.searchsorted(reference, part[-1], side="right"))
-        inside = reference[first:end]
-        low = _below(inside, part)
+        inside, wanted = _keys(reference[first:end]), _keys(part)
+        low = _below(inside, wanted)
         np.add(low, first, out=below[block])
-        np.add(_upto(inside, part, low), first, out=upto[block])
+        np.add(_upto(inside, wanted, low), first, out=upto[block])
     return below, upto
 
 
-def run_ends(values: NDArray[np.float64]) -> NDArray[np.intp] | None:
+def run_ends(values: NDArray[Any]) -> NDArray[np.intp] | None:
     """Give, for each place, where its run of equal values ends; None if no value is repeated."""
     step = values[1:] != values[:-1]
     if step.all():
@@ -44,7 +45,15 @@ def run_ends(values: NDArray[np.float64]) -> NDArray[np.intp] | None:
     return np.repeat(ends, np.diff(ends, prepend=0))
 
 
-def _below(reference: NDArray[np.float64], queries: NDArray[np.float64]) -> NDArray[np.intp]:
+def _keys(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Turn ascending finite floats into integers of the same order, which compare in half the time."""
+    bits = (values + 0.0).view(np.int64)  # -0.0 and 0.0 are one value
+    if len(values) and values[0] < 0:
+        bits ^= (bits >> 63) & np.int64(2**63 - 1)
+    return bits
+
+
+def _below(reference: NDArray[np.int64], queries: NDArray[np.int64]) -> NDArray[np.intp]:
     """Merge when the sizes are alike (a stable sort of two runs is one merge), else bisect."""
     n, m = len(reference), len(queries)
     if n > _MERGE_UP_TO * m:
@@ -55,7 +64,7 @@ def _below(reference: NDArray[np.float64], queries: NDArray[np.float64]) -> NDAr
     return places
 
 
-def _upto(reference: NDArray[np.float64], queries: NDArray[np.float64], below: NDArray[np.intp]) -> NDArray[np.intp]:
+def _upto(reference: NDArray[np.int64], queries: NDArray[np.int64], below: NDArray[np.intp]) -> NDArray[np.intp]:
     """Go from the rank below a query to the rank past its equals."""
     if len(reference) == 0:
         return below

@@ -144,9 +144,9 @@ def _shifts_between(
     scale = 2.0 ** min(61 - math.frexp(largest)[1], 1000)
     high = np.rint(target.score * scale)
     fixed = high.astype(np.int64)
-    high /= scale
+    high *= 1 / scale  # a power of two: exact
     low = target.score - high
     shift = (total(fixed) - weight * fixed[first]).astype(wide)
-    shift /= scale
+    shift *= 1 / scale
     shift += total(low) - weight * low[first]
     return shift

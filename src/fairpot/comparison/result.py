@@ -1,0 +1,226 @@
+"""Comparison: every method's points on the same held-out rows, and the choice of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot._optional import make_frame
+from fairpot._validation import check_share
+from fairpot.exceptions import InfeasibleRuleError
+from fairpot.tradeoff.limit import Limit
+from fairpot.tradeoff.pareto import pareto_mask
+
+Array = NDArray[np.float64]
+
+UNREPAIRED = "unrepaired"
+# Metrics are quotients of exact counts: values this close are the same value.
+_ROUND_OFF = 1e-12
+
+
+class ComparisonRow(NamedTuple):
+    """One method at one value of its dial, on the held-out rows."""
+
+    method: str
+    dial: str
+    value: float
+    auc: float
+    gap: float
+    signed_gap: float
+    distance_to_limit: float
+    pareto: bool
+
+    @property
+    def label(self) -> str:
+        """The method with its dial, such as "FairPOT (lam = 0.4)"."""
+        return f"{self.method} ({self.dial} = {self.value:.4g})" if self.dial else self.method
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Points of all methods on the same held-out rows; the first row is the scores as they came.
+
+    With folds, AUC and signed gap are means over the folds, each value of a dial for itself, and ``gap`` is the
+    absolute value of the mean signed gap: chance that favours one group in one fold and the other in another
+    cancels. With more than two groups ``gap`` is the mean of the folds' largest gaps over pairs, and
+    ``signed_gap`` and ``distance_to_limit`` are NaN.
+
+    Attributes
+    ----------
+    method, dial : arrays of str of shape (k,)
+        The method and what its dial is called; a method without one has an empty name.
+    value : array of shape (k,)
+        Of the dial; NaN without one.
+    auc, gap, signed_gap : arrays of shape (k,)
+        ``signed_gap`` is positive where the reference group is ahead.
+    distance_to_limit : array of shape (k,)
+        The AUC left on the table at the point's signed gap.
+    pareto : boolean array of shape (k,)
+        The points that no other point of any method beats in both gap and AUC.
+    limit : Limit or None
+        The line that no repair which keeps the order inside each group can cross on these rows. With folds: the
+        highest mean AUC for each mean signed gap, whatever is done in each fold. It is fitted to the labels
+        of the held-out rows, and the more so the smaller the folds are. None with more than two groups.
+    skipped : dict of method to reason
+        Methods that cannot run on these rows.
+    reference : name of the group that is ahead or was named
+    max_gaps : tuple of floats
+        The bounds that ``str()`` shows.
+    rows : str
+        What the methods were evaluated on.
+    """
+
+    method: NDArray[np.str_]
+    dial: NDArray[np.str_]
+    value: Array
+    auc: Array
+    gap: Array
+    signed_gap: Array
+    reference: Any
+    limit: Limit | None = None
+    skipped: dict[str, str] = field(default_factory=dict)
+    max_gaps: tuple[float, ...] = (0.02, 0.05, 0.10)
+    rows: str = ""
+
+    def __len__(self) -> int:
+        return len(self.auc)
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {', '.join(self.methods)} on {self.rows}: {self.verdict(self.max_gaps[-1])}>"
+
+    def __str__(self) -> str:
+        bounds = [f"gap <= {bound:g}" for bound in self.max_gaps]
+        lines = [["highest AUC at", *bounds, "smallest gap"]]
+        lines += [self._line(name) for name in (UNREPAIRED, *self.methods)]
+        if self.limit is not None:
+            lines.append(["limit", *(f"{self.limit.best(bound).auc:.4f}" for bound in self.max_gaps), ""])
+        left_out = [f"left out: {name}: {reason}" for name, reason in self.skipped.items()]
+        verdicts = [self.verdict(bound) for bound in self.max_gaps]
+        return "\n".join([f"{self.rows}, reference {self.reference}", *_aligned(lines), "", *verdicts, *left_out])
+
+    @cached_property
+    def methods(self) -> tuple[str, ...]:
+        """The methods that were compared, in their order."""
+        return tuple(dict.fromkeys(name for name in self.method.tolist() if name != UNREPAIRED))
+
+    @cached_property
+    def pareto(self) -> NDArray[np.bool_]:
+        """Points that no other beats, of all methods together."""
+        return pareto_mask(self.gap, self.auc)
+
+    @cached_property
+    def distance_to_limit(self) -> Array:
+        """The AUC left on the table at each point's signed gap; below 0 only if the order in a group is broken."""
+        if self.limit is None:
+            return np.full(len(self), np.nan)
+        return self.limit.auc_at(self.signed_gap) - self.auc
+
+    def frame(self) -> Any:
+        """Return the points as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
+        return make_frame({name: getattr(self, name) for name in ComparisonRow._fields})
+
+    def row(self, place: int) -> ComparisonRow:
+        """Return the point at one place of the arrays."""
+        return ComparisonRow(*(getattr(self, name)[place].item() for name in ComparisonRow._fields))
+
+    def best(self, max_gap: float, *, method: str | None = None) -> ComparisonRow:
+        """Return the point of highest AUC whose gap is at most ``max_gap``, of all methods or of one.
+
+        Raises
+        ------
+        InfeasibleRuleError
+            If there is no such point; the message names the smallest gap there is.
+        """
+        bound = check_share(max_gap, "max_gap", zero=True)
+        places = self._places(method)
+        allowed = places[self.gap[places] <= bound + _ROUND_OFF]
+        if len(allowed) == 0:
+            near = self._smallest_gap(places)
+            raise InfeasibleRuleError(
+                f"no point has a gap of at most {bound:g}: the smallest is {near.gap:.4f}, by {near.label}, "
+                f"AUC {near.auc:.4f}.\nHint: allow a larger gap, or look at frame() for what can be had."
+            )
+        # Of equals the first: the scores as they came, then the order of the methods.
+        return self.row(int(allowed[np.argmax(self.auc[allowed] >= self.auc[allowed].max() - _ROUND_OFF)]))
+
+    def verdict(self, max_gap: float = 0.05) -> str:
+        """Say in one line which method is best at gaps up to ``max_gap``, what it costs and what was possible."""
+        try:
+            best = self.best(max_gap)
+        except InfeasibleRuleError:
+            near = self._smallest_gap(np.arange(len(self)))
+            return f"no method reaches gap <= {max_gap:g}: the smallest is {near.gap:.4f}, by {_with_auc(near)}"
+        line = f"at gap <= {max_gap:g} the best is {_with_auc(best)}"
+        if best.method == UNREPAIRED:
+            line = f"at gap <= {max_gap:g} nothing beats the scores as they came: AUC {best.auc:.4f}"
+        else:
+            line += f", {_difference(best.auc, float(self.auc[0]))}"
+        return line if self.limit is None else f"{line}; limit on this sample {self.limit.best(max_gap).auc:.4f}"
+
+    def _places(self, method: str | None) -> NDArray[np.intp]:
+        if method is None:
+            return np.arange(len(self))
+        places = np.flatnonzero(self.method == method)
+        if len(places) == 0:
+            raise ValueError(f"method {method!r} was not compared; there are {[UNREPAIRED, *self.methods]}.")
+        return places
+
+    def _smallest_gap(self, places: NDArray[np.intp]) -> ComparisonRow:
+        return self.row(int(places[np.argmin(self.gap[places])]))
+
+    def _line(self, method: str) -> list[str]:
+        cells = [method]
+        for bound in self.max_gaps:
+            try:
+                cells.append(_cell(self.best(bound, method=method)))
+            except InfeasibleRuleError:
+                cells.append("-")
+        return [*cells, f"{self._smallest_gap(self._places(method)).gap:.4f}"]
+
+
+def mean_limit(limits: Sequence[Limit]) -> Limit:
+    """Return the highest mean AUC for each mean signed gap, over all choices of a point on each limit.
+
+    The limits are concave, so the best choice has the same slope on each: their edges, a share of each, are laid
+    one after another from the steepest down.
+    """
+    if len(limits) == 1:
+        return limits[0]
+    width, rise, theta = (
+        np.concatenate(parts)
+        for parts in zip(*((np.diff(line.signed_gap), np.diff(line.auc), line.theta[:-1]) for line in limits))
+    )
+    kept = np.flatnonzero(width > 0)
+    order = kept[np.argsort(-rise[kept] / width[kept], kind="stable")]
+    start = [np.mean([getattr(line, name)[0] for line in limits]) for name in ("signed_gap", "auc")]
+    gap, auc = (
+        np.concatenate(([first], first + np.cumsum(steps[order]) / len(limits)))
+        for first, steps in zip(start, (width, rise))
+    )
+    # The same slope is another theta in a fold with other rates; what is told stays in order.
+    falling = np.append(np.minimum.accumulate(theta[order]), 0.0)
+    error = float(np.mean([line.error for line in limits]))
+    return Limit(np.clip(gap, -1.0, 1.0), auc, falling, limits[0].moved, limits[0].reference, error)
+
+
+def _cell(row: ComparisonRow) -> str:
+    return f"{row.auc:.4f} ({row.dial} = {row.value:.3g})" if row.dial else f"{row.auc:.4f}"
+
+
+def _with_auc(row: ComparisonRow) -> str:
+    return f"{row.label}: AUC {row.auc:.4f}"
+
+
+def _difference(auc: float, unrepaired: float) -> str:
+    side = "above" if auc > unrepaired else "below"
+    return f"{abs(auc - unrepaired):.4f} {side} the unrepaired {unrepaired:.4f}"
+
+
+def _aligned(lines: list[list[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines]

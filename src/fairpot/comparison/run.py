@@ -1,0 +1,259 @@
+"""compare(): fit every method on one part of the rows, evaluate it on another."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot._validation import Rows, check_rows, check_seen, check_share, is_number
+from fairpot.comparison.methods import (
+    Part,
+    Points,
+    Setting,
+    find_methods,
+    measure,
+    obstacle,
+    sweep,
+    theta_grid,
+)
+from fairpot.comparison.progress import Report, make_report
+from fairpot.comparison.result import UNREPAIRED, Comparison, mean_limit
+from fairpot.postprocessing._folds import deal_folds
+from fairpot.postprocessing._sweep import check_ties, find_reference
+from fairpot.table import ScoreTable
+from fairpot.tradeoff.limit import Limit
+
+
+def compare(
+    scores: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    methods: Any = None,
+    cv: int = 5,
+    held_out: Sequence[Any] | None = None,
+    sample_weight: Any = None,
+    reference: Hashable | None = None,
+    ties: str = "strict",
+    pos_label: Any = None,
+    random_state: Any = None,
+    max_gaps: Sequence[float] = (0.02, 0.05, 0.10),
+    progress: Any = None,
+) -> Comparison:
+    """Compare repairs on the same rows, none of which a map was fitted on.
+
+    Each method is fitted on all folds but one and evaluated on that one, at every value of its dial; the
+    points are means over the folds. With ``held_out`` it is fitted on all rows and evaluated on those.
+
+    The scores should be of rows that the model was not trained on, or out-of-fold scores.
+
+    Parameters
+    ----------
+    scores : column of shape (n,)
+    y : column of shape (n,)
+        Outcomes, 0/1.
+    sensitive_features : column of shape (n,), or frame with several columns
+        Group of each row; several columns form intersections.
+    methods : list of names and post-processors, dict of name to either, or None, default None
+        None compares FairPOT, WassersteinRepair, PostLogit, XOrder and OptimalMerge, and leaves out those that
+        cannot run on these rows (see ``skipped``); of what is named here, nothing is left out. The dial of a
+        post-processor is swept, its other parameters are kept; one whose dial is not known gives one point.
+    cv : int, default 5
+        Number of folds, stratified by group and outcome.
+    held_out : tuple (scores, y, sensitive_features) or (..., sample_weight), default None
+        Rows to evaluate on, in place of folds.
+    sample_weight : column of shape (n,), default None
+        Weights; a whole weight counts exactly like that many rows.
+    reference : name of a group, default None
+        The group that stays as it is, in all methods that leave one so. None takes the advantaged group, found
+        once on all rows given to fit.
+    ties : {"strict", "half"}, default "strict"
+    pos_label : default None
+        The positive label where ``y`` is not 0/1.
+    random_state : int, RandomState or None, default None
+        Shuffles the rows before they are dealt to folds; None deals them in their order.
+    max_gaps : list of floats, default (0.02, 0.05, 0.10)
+        The bounds that ``print`` shows.
+    progress : bool, function or None, default None
+        True draws a bar on stderr, None does so on a terminal; a function is called with (done, total).
+
+    Returns
+    -------
+    Comparison
+
+    Notes
+    -----
+    Dials: ``lam`` of FairPOT and ``t`` in steps of 0.01; the grid of PostLogit; 13 values of xOrder's ``lam``, most
+    of them small; ``theta`` in steps of 5 %. With more than two groups OptimalMerge's dial is the ``share`` of
+    the way from theta 1 to each group's theta of the smallest fitted gap, and up to a quarter beyond.
+
+    The best of many points is a little flattered by chance even on held-out rows: differences in the fourth
+    decimal are no reason to choose.
+
+    Examples
+    --------
+    >>> from fairpot import compare
+    >>> from fairpot.datasets import make_synthetic
+    >>> data = make_synthetic(n=2000, random_state=3)
+    >>> scores = data.data.to_numpy() @ [0.4, 0.1, 0.4, 0.2, 0.5]
+    >>> result = compare(scores, data.target, sensitive_features=data.group, random_state=0)
+    >>> result.best(max_gap=0.05).method
+    'OptimalMerge'
+    >>> sorted(result.skipped)
+    ['PostLogit']
+    """
+    checked, report = check_ties(ties), make_report(progress)
+    bounds = _check_bounds(max_gaps)
+    estimators = find_methods(methods)
+    rows = _check(scores, y, sensitive_features, sample_weight, pos_label, "scores")
+    table = ScoreTable.from_rows(*rows)
+    if held_out is None:
+        parts = _folds(rows, cv, random_state)
+        where = f"{len(parts)} folds of {len(rows.scores)} rows"
+    else:
+        other = _check_held_out(held_out, pos_label, rows)
+        parts, where = [Part(rows, other)], f"{len(other.scores)} held-out rows"
+    setting = Setting(find_reference(table, reference, checked), checked, theta_grid(table))
+    skipped = {}
+    if methods is None:
+        reasons = {name: obstacle(each, table, setting.reference) for name, each in estimators.items()}
+        skipped = {name: reason for name, reason in reasons.items() if reason is not None}
+    points = _run(estimators, parts, setting, report, skipped, strict=methods is not None)
+    return _collect(points, parts, setting, skipped, bounds, where)
+
+
+def _run(
+    estimators: dict[str, Any],
+    parts: list[Part],
+    setting: Setting,
+    report: Report,
+    skipped: dict[str, str],
+    *,
+    strict: bool,
+) -> dict[str, Points]:
+    """Sweep every method over every part; one that fails is put down as skipped, unless ``strict``."""
+    points, total = {}, len(estimators) * len(parts)
+    for place, (name, estimator) in enumerate(estimators.items()):
+        try:
+            each = []
+            for k, part in enumerate(parts if name not in skipped else []):
+                each.append(sweep(estimator, part, setting))
+                if k < len(parts) - 1:
+                    report(place * len(parts) + k + 1, total)
+        except ValueError as error:
+            if strict:
+                raise
+            skipped[name] = str(error).split("\n")[0]
+        if name not in skipped:
+            points[name] = _mean(each)
+        report((place + 1) * len(parts), total)
+    return points
+
+
+def _mean(each: list[Points]) -> Points:
+    """Average points that have the same values of the dial."""
+    auc, signed_gap = (np.mean([getattr(p, name) for p in each], axis=0) for name in ("auc", "signed_gap"))
+    return Points(each[0].dial, each[0].value, auc, signed_gap)
+
+
+def _collect(
+    points: dict[str, Points],
+    parts: list[Part],
+    setting: Setting,
+    skipped: dict[str, str],
+    bounds: tuple[float, ...],
+    where: str,
+) -> Comparison:
+    """Put the unrepaired scores and all points into one result."""
+    tables = [ScoreTable.from_rows(*part.held_out) for part in parts]
+    auc, signed_gap = np.mean([measure(table, setting) for table in tables], axis=0)
+    before = Points("", np.array([np.nan]), np.array([auc]), np.array([signed_gap]))
+    named = {UNREPAIRED: before, **points}
+    value, auc, signed_gap = (
+        np.concatenate([getattr(p, name) for p in named.values()]) for name in ("value", "auc", "signed_gap")
+    )
+    two = len(tables[0].groups) == 2
+    return Comparison(
+        np.repeat(list(named), [len(p.auc) for p in named.values()]),
+        np.repeat([p.dial for p in named.values()], [len(p.auc) for p in named.values()]),
+        value,
+        auc,
+        np.abs(signed_gap),
+        signed_gap if two else np.full(len(auc), np.nan),
+        setting.reference,
+        mean_limit([Limit.of(t, reference=setting.reference, ties=setting.ties) for t in tables]) if two else None,
+        skipped,
+        bounds,
+        where,
+    )
+
+
+def _check_bounds(max_gaps: Any) -> tuple[float, ...]:
+    listed = [max_gaps] if is_number(max_gaps) else list(max_gaps)
+    if not listed:
+        raise ValueError("max_gaps is empty: give at least one bound, such as 0.05.")
+    return tuple(sorted({check_share(bound, "max_gaps", zero=True) for bound in listed}))
+
+
+def _check(scores: Any, y: Any, groups: Any, weight: Any, pos_label: Any, name: str) -> Rows:
+    """Check rows with outcomes; those of weight 0 are left out, so that they fill no fold."""
+    if y is None:
+        raise TypeError("y is missing: methods are compared by how they rank outcomes.")
+    rows = check_rows(scores, y, groups, weight, pos_label=pos_label, names=("y", name))
+    return rows if rows.weight is None else _take(rows, np.flatnonzero(rows.weight > 0))
+
+
+def _check_held_out(held_out: Any, pos_label: Any, fitted: Rows) -> Rows:
+    if not isinstance(held_out, tuple | list) or len(held_out) not in (3, 4):
+        raise TypeError(
+            "held_out must be a tuple (scores, y, sensitive_features) or (scores, y, sensitive_features, "
+            f"sample_weight), got {_described(held_out)}."
+        )
+    scores, y, groups, *weight = held_out
+    rows = _check(scores, y, groups, weight[0] if weight else None, pos_label, "scores of held_out")
+    assert rows.codes is not None
+    check_seen(rows.codes, rows.groups, fitted.groups)
+    absent = [g for g in fitted.groups if g not in rows.groups]
+    if absent:
+        raise ValueError(
+            f"held_out has no rows of the group {absent[0]!r}: its gap cannot be measured.\n"
+            "Hint: draw the held-out rows by group and outcome, or use cv=5, which does so."
+        )
+    _require_cells(fitted, 1, "the rows to fit on need at least 1 positive and 1 negative of every group")
+    _require_cells(rows, 1, "held_out needs at least 1 positive and 1 negative of every group")
+    return rows
+
+
+def _described(value: Any) -> str:
+    return f"{len(value)} values" if isinstance(value, tuple | list) else type(value).__name__
+
+
+def _require_cells(rows: Rows, least: int, rule: str, hint: str = "") -> None:
+    """Insist on so many rows of either outcome in every group."""
+    assert rows.codes is not None and rows.labels is not None
+    for place, group in enumerate(rows.groups):
+        own = rows.labels[rows.codes == place]
+        for what, count in (("positives", int(own.sum())), ("negatives", len(own) - int(own.sum()))):
+            if count < least:
+                way_out = hint or "join small groups, or collect more rows."
+                raise ValueError(f"{rule}, but {group!r} has {count} {what}.\nHint: {way_out}")
+
+
+def _folds(rows: Rows, cv: Any, random_state: Any) -> list[Part]:
+    """Deal the rows to folds, every group and outcome to each."""
+    if not isinstance(cv, int | np.integer) or isinstance(cv, bool) or cv < 2:
+        raise ValueError(f"cv must be a whole number of folds, at least 2, got {cv!r}.\nHint: or pass held_out=...")
+    rule = f"cv={cv} needs at least {cv} positives and {cv} negatives of every group"
+    _require_cells(rows, int(cv), rule, "fewer folds, join small groups, or pass held_out=...")
+    assert rows.codes is not None and rows.labels is not None
+    fold = deal_folds(rows.labels.astype(np.intp) * len(rows.groups) + rows.codes, int(cv), random_state)
+    return [Part(_take(rows, np.flatnonzero(fold != k)), _take(rows, np.flatnonzero(fold == k))) for k in range(cv)]
+
+
+def _take(rows: Rows, places: NDArray[np.intp]) -> Rows:
+    assert rows.codes is not None and rows.labels is not None
+    weight = None if rows.weight is None else rows.weight[places]
+    return Rows(rows.scores[places], rows.labels[places], rows.codes[places], rows.groups, weight)

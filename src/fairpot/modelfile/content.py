@@ -1,0 +1,234 @@
+"""ModelFile: the content of a model file as plain values, and its way to JSON and back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Hashable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from fairpot.exceptions import ModelFileError
+from fairpot.modelfile.checks import (
+    MAX_KNOTS,
+    check_ascending,
+    check_by_group,
+    check_flag,
+    check_group,
+    check_list,
+    check_name,
+    check_number,
+    check_numbers,
+    check_object,
+    check_text,
+    refuse,
+    shown,
+)
+from fairpot.modelfile.origin import COUNTS, ORIGIN
+from fairpot.modelfile.values import decode, encode, plain_group
+
+KEYS = ("apply", "dial", "fitted_on", "maps", "method", "parameters", "reference", "thresholds")
+_EDGES = ("identity", "hold")
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """What a model file holds, as plain values.
+
+    Parameters
+    ----------
+    method : str
+        Name of the method, such as "FairPOT".
+    parameters : dict of str to value
+        What the method was given; where groups have their own values, a dict of group to value.
+    dial : (str, value)
+        The method's dial (lam, t, alpha, theta) and its value as given or chosen in ``fit``.
+    maps : dict of group to dict
+        The map of each group: ``{"kind": "piecewise"}`` with the fields of :meth:`ScoreMap.to_dict`, or
+        ``{"kind": "sigmoid", "knots", "alpha", "beta"}``.
+    reference : name of a group or None
+    thresholds : dict of group to float, or None
+        The lowest score of the fitted top-alpha region.
+    apply : dict
+        What is needed beyond the maps: ``{"kind": "maps"}`` nothing; ``{"kind": "top_of_batch", "alpha",
+        "region"}`` and ``{"kind": "barycentre_of_batch", "t"}`` look at all rows that are transformed.
+    fitted_on : dict
+        See :func:`describe_table`.
+    """
+
+    method: str
+    parameters: dict[str, Any]
+    dial: tuple[str, Any]
+    maps: dict[Hashable, dict[str, Any]]
+    reference: Hashable | None
+    thresholds: dict[Hashable, float] | None
+    apply: dict[str, Any]
+    fitted_on: dict[str, Any]
+
+    @property
+    def groups(self) -> tuple[Hashable, ...]:
+        """Names of the groups."""
+        return tuple(self.maps)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return lists, objects, texts and numbers, ready for JSON."""
+        name, value = self.dial
+        return {
+            "method": self.method,
+            "parameters": {key: encode(given, f"parameters.{key}") for key, given in self.parameters.items()},
+            "dial": {"name": name, "value": encode(value, "dial.value")},
+            "maps": _listed(self.maps, "map"),
+            "reference": plain_group(self.reference),
+            "thresholds": None if self.thresholds is None else _listed(self.thresholds, "value"),
+            "apply": self.apply,
+            "fitted_on": self.fitted_on,
+        }
+
+    @classmethod
+    def from_json(cls, content: Any) -> ModelFile:
+        """Check parsed JSON; anything that is not as :meth:`to_json` makes it is refused."""
+        content = check_object(content, "the file", KEYS)
+        maps = check_by_group(content["maps"], "maps", "map")
+        if not maps:
+            refuse("maps", "a list with at least one group", content["maps"])
+        return cls(
+            method=check_text(content["method"], "method"),
+            parameters=_parameters(content["parameters"]),
+            dial=_dial(content["dial"]),
+            maps=_maps(maps),
+            reference=_reference(content["reference"], maps),
+            thresholds=_thresholds(content["thresholds"], maps),
+            apply=_apply(content["apply"]),
+            fitted_on=_fitted_on(content["fitted_on"], maps),
+        )
+
+
+def _listed(by_group: Mapping[Hashable, Any], key: str) -> list[dict[str, Any]]:
+    return [{"group": plain_group(group), key: value} for group, value in by_group.items()]
+
+
+def _parameters(content: Any) -> dict[str, Any]:
+    if not isinstance(content, dict):
+        refuse("parameters", "an object", content)
+    return {check_text(name, "parameters"): decode(value, f"parameters.{name}") for name, value in content.items()}
+
+
+def _dial(content: Any) -> tuple[str, Any]:
+    content = check_object(content, "dial", ("name", "value"))
+    value = decode(content["value"], "dial.value")
+    for number in value.values() if isinstance(value, dict) else [value]:
+        check_number(number, "dial.value")
+    return check_text(content["name"], "dial.name"), value
+
+
+def _maps(maps: Mapping[Hashable, Any]) -> dict[Hashable, dict[str, Any]]:
+    checked = {group: _map(content, f"the map of group {shown(group)}") for group, content in maps.items()}
+    knots = sum(len(each["knots"]) for each in checked.values())
+    if knots > MAX_KNOTS:
+        refuse("maps", f"of at most {MAX_KNOTS} knots together", knots, "Hint: fit on a quantised score table.")
+    return checked
+
+
+def _map(content: Any, where: str) -> dict[str, Any]:
+    kind = content.get("kind") if isinstance(content, dict) else None
+    return _MAPS[check_name(kind, f"the kind of {where}", _MAPS)](content, where)
+
+
+def _piecewise(content: Any, where: str) -> dict[str, Any]:
+    check_object(content, where, ("kind", "knots", "values", "below", "above", "floor", "start"))
+    knots = check_ascending(content["knots"], f"{where}: knots")
+    values = check_numbers(content["values"], f"{where}: values")
+    if len(knots) != len(values):
+        refuse(where, "of one value for each knot", (len(knots), len(values)))
+    for edge in ("below", "above"):
+        check_name(content[edge], f"{where}: {edge}", _EDGES)
+    bounds = {name: _bound(content[name], f"{where}: {name}") for name in ("floor", "start")}
+    return content | bounds | {"knots": knots.tolist(), "values": values.tolist()}
+
+
+def _bound(value: Any, where: str) -> float | None:
+    return None if value is None else float(check_number(value, where))
+
+
+def _sigmoid(content: Any, where: str) -> dict[str, Any]:
+    check_object(content, where, ("kind", "knots", "alpha", "beta"))
+    numbers = {name: float(check_number(content[name], f"{where}: {name}")) for name in ("alpha", "beta")}
+    return content | numbers | {"knots": check_ascending(content["knots"], f"{where}: knots").tolist()}
+
+
+_MAPS: dict[str, Callable[[Any, str], dict[str, Any]]] = {"piecewise": _piecewise, "sigmoid": _sigmoid}
+
+
+def _reference(value: Any, groups: Collection[Hashable]) -> Hashable | None:
+    if value is not None and (check_group(value, "reference"), type(value)) not in [(g, type(g)) for g in groups]:
+        refuse("reference", "one of the groups, or null", value)
+    return value
+
+
+def _thresholds(content: Any, groups: Collection[Hashable]) -> dict[Hashable, float] | None:
+    if content is None:
+        return None
+    found = check_by_group(content, "thresholds", "value", groups)
+    return {group: float(check_number(value, "thresholds")) for group, value in found.items()}
+
+
+def _apply(content: Any) -> dict[str, Any]:
+    kind = content.get("kind") if isinstance(content, dict) else None
+    names = {"maps": (), "top_of_batch": ("alpha", "region"), "barycentre_of_batch": ("t",)}
+    check_object(content, "apply", ("kind", *names[check_name(kind, "apply.kind", names)]))
+    for name in ("alpha", "t"):
+        if name in content:
+            check_number(content[name], f"apply.{name}", 0.0, 1.0)
+    if kind == "top_of_batch":
+        check_name(content["region"], "apply.region", ("pooled", "group"))
+        if content["alpha"] == 0:
+            refuse("apply.alpha", "above 0", content["alpha"])
+    return dict(content)
+
+
+def _fitted_on(content: Any, groups: Collection[Hashable]) -> dict[str, Any]:
+    content = check_object(content, "fitted_on", ORIGIN)
+    labelled = check_flag(content["labelled"], "fitted_on.labelled")
+    found = check_by_group(content["groups"], "fitted_on.groups", "counts", groups)
+    for group, counts in found.items():
+        _counts(counts, f"fitted_on: the counts of group {shown(group)}", labelled)
+    check_number(content["rows"], "fitted_on.rows", 0.0)
+    _range(content["score_range"], "fitted_on.score_range")
+    check_text(content["library_version"], "fitted_on.library_version")
+    digest = content["table_sha256"]
+    if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
+        refuse("fitted_on.table_sha256", "64 hexadecimal digits", digest)
+    if content["time"] is not None:
+        _time(content["time"])
+    return dict(content)
+
+
+def _counts(content: Any, where: str, labelled: bool) -> None:
+    check_object(content, where, COUNTS)
+    check_number(content["rows"], f"{where}: rows", 0.0)
+    if not isinstance(content["scores"], int):
+        refuse(f"{where}: scores", "a whole number", content["scores"])
+    check_number(content["scores"], f"{where}: scores", 0.0)
+    _range(content["score_range"], f"{where}: score_range")
+    for name in ("positives", "negatives"):
+        if labelled:
+            check_number(content[name], f"{where}: {name}", 0.0)
+        elif content[name] is not None:
+            refuse(f"{where}: {name}", "null, as there were no labels", content[name])
+
+
+def _range(content: Any, where: str) -> None:
+    low, high = check_numbers(check_list(content, where, limit=2, least=2), where)
+    if low > high:
+        refuse(where, "the lowest and the highest score", content)
+
+
+def _time(value: Any) -> None:
+    try:
+        moment = datetime.fromisoformat(check_text(value, "fitted_on.time"))
+    except ModelFileError:
+        raise
+    except ValueError:
+        refuse("fitted_on.time", "a time such as 2025-01-31T12:00:00+00:00, or null", value)
+    if moment.utcoffset() != timedelta(0) or moment.isoformat(timespec="seconds") != value:
+        refuse("fitted_on.time", "a time such as 2025-01-31T12:00:00+00:00, or null", value)

@@ -1,0 +1,119 @@
+"""The text of a model file: canonical JSON with a checksum, and parsing that trusts nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from importlib import resources
+from typing import Any, NoReturn
+
+from fairpot.exceptions import ModelFileError
+from fairpot.modelfile.checks import CHANGED, refuse, shown
+from fairpot.modelfile.content import KEYS, ModelFile
+
+FORMAT = "fairpot-model"
+SCHEMA_VERSION = 1
+_HEADER = ("checksum", "format", "schema_version")
+_NO_MODEL = "Hint: a model file is what save() writes; see docs/model-file.md."
+
+
+def dumps(model: ModelFile) -> bytes:
+    """Return the bytes of a model file; equal models give equal bytes.
+
+    What could not be loaded again is refused here already.
+    """
+    content = model.to_json()
+    ModelFile.from_json(content)
+    content |= {"format": FORMAT, "schema_version": SCHEMA_VERSION}
+    content["checksum"] = checksum(content)
+    lines = [f"{_canonical(key)}: {_canonical(content[key])}" for key in sorted(content)]
+    return ("{\n" + ",\n".join(lines) + "\n}\n").encode("utf-8")
+
+
+def loads(data: bytes) -> ModelFile:
+    """Read the bytes of a model file.
+
+    Raises
+    ------
+    ModelFileError
+        If they are anything but a complete, unchanged model file of this schema version.
+    """
+    content = _parse(data)
+    _check_header(content)
+    model = ModelFile.from_json({key: value for key, value in content.items() if key not in _HEADER})
+    if content["checksum"] != checksum(content):
+        raise ModelFileError(f"the checksum does not fit the content: {shown(content['checksum'])}.\n{CHANGED}")
+    return model
+
+
+def checksum(content: dict[str, Any]) -> str:
+    """Hash everything but the checksum itself, as canonical JSON."""
+    rest = {key: value for key, value in content.items() if key != "checksum"}
+    return hashlib.sha256(_canonical(rest).encode("utf-8")).hexdigest()
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of model files.
+
+    >>> from fairpot import modelfile
+    >>> modelfile.schema()["properties"]["schema_version"]
+    {'const': 1}
+    """
+    text = resources.files("fairpot.modelfile").joinpath("schema.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))
+
+
+def _canonical(content: Any) -> str:
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def _parse(data: bytes) -> dict[str, Any]:
+    if not data.strip():
+        raise ModelFileError(f"it is empty.\n{_NO_MODEL}")
+    try:
+        content = json.loads(data.decode("utf-8"), object_pairs_hook=_distinct, parse_constant=_no_constant)
+    except ModelFileError:
+        raise
+    except UnicodeDecodeError as error:
+        raise ModelFileError(f"it is not UTF-8 text (byte {error.start}).\n{_NO_MODEL}") from error
+    except RecursionError:
+        raise ModelFileError(f"it is nested too deeply to be a model.\n{_NO_MODEL}") from None
+    except ValueError as error:
+        raise ModelFileError(f"it is not JSON: {error}.\n{_NO_MODEL}") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ModelFileError(f'it is JSON, but no model of fairpot: no "format": "{FORMAT}" in it.\n{_NO_MODEL}')
+    return content
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object, refusing a key that comes twice."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise ModelFileError(f"the key {shown(twice)} comes twice in one object.\n{CHANGED}")
+    return made
+
+
+def _no_constant(token: str) -> NoReturn:
+    raise ModelFileError(
+        f"it holds {token}, which is no finite number (and not JSON).\n"
+        "Hint: NaN and infinity have no place in a model; look at the fit."
+    )
+
+
+def _check_header(content: dict[str, Any]) -> None:
+    version = content.get("schema_version")
+    if type(version) is not int or version != SCHEMA_VERSION:
+        wrote = content.get("fitted_on")
+        wrote = wrote.get("library_version") if isinstance(wrote, dict) else None
+        by = "" if wrote is None else f" (written by fairpot {shown(wrote)})"
+        refuse(
+            "schema_version",
+            f"{SCHEMA_VERSION}{by}",
+            version,
+            "Hint: load it with the fairpot that wrote it, or fit and save the model again.",
+        )
+    absent = sorted({*_HEADER, *KEYS} - set(content))
+    if absent:
+        raise ModelFileError(f"the file lacks the keys {absent}.\n{CHANGED}")

@@ -1,0 +1,167 @@
+"""FittedMaps: a post-processor as it comes out of a model file."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from os import PathLike
+from typing import Any, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot._version import __version__
+from fairpot.exceptions import ModelFileError
+from fairpot.modelfile import ModelFile, naming, read
+from fairpot.postprocessing._mapper import ScoreMapper
+from fairpot.postprocessing._saving import METHODS, map_content
+from fairpot.postprocessing.fairpot import FairPOT
+from fairpot.postprocessing.optimal import OptimalMerge
+from fairpot.postprocessing.post_logit import LogitMap, PostLogit
+from fairpot.postprocessing.wasserstein import WassersteinRepair
+from fairpot.postprocessing.xorder import XOrder
+from fairpot.transport import ScoreMap
+
+_CLASSES = {each.__name__: each for each in (FairPOT, OptimalMerge, PostLogit, WassersteinRepair, XOrder)}
+
+
+class FittedMaps(ScoreMapper):
+    """A fitted post-processor without its data: it transforms as the one that was saved did, bit for bit.
+
+    :func:`fairpot.load` makes it. It cannot be fitted again or trace a trade-off, which need the rows.
+
+    Attributes
+    ----------
+    method_ : str
+        Name of the method, such as "FairPOT".
+    params_ : dict
+        What the method was given.
+    dial_ : (str, value)
+        Name of the method's dial (lam, t, alpha, theta) and its value, given or chosen in ``fit``.
+    groups_ : tuple of the groups' names
+    maps_ : dict of group to ScoreMap
+    reference_ : name of the group that stays as it is, or None
+    thresholds_ : dict of group to float, or None
+        The lowest score of the fitted top-alpha region.
+    apply_ : dict
+        What ``transform`` needs beyond the maps. If ``row_by_row``, nothing.
+    fitted_on_ : dict
+        Counts, score range, fingerprint of the score table, version of the library, time if it was put down.
+    """
+
+    method_: str
+    params_: dict[str, Any]
+    dial_: tuple[str, Any]
+    reference_: Hashable | None
+    thresholds_: dict[Hashable, float] | None
+    apply_: dict[str, Any]
+    fitted_on_: dict[str, Any]
+
+    @classmethod
+    def from_content(cls, content: ModelFile) -> Self:
+        """Make the transformer from the content of a model file."""
+        _check_method(content)
+        model = cls()
+        model.method_ = content.method
+        model.params_ = content.parameters
+        model.dial_ = content.dial
+        model.groups_ = content.groups
+        model.maps_ = {group: _make_map(each) for group, each in content.maps.items()}
+        model.reference_ = content.reference
+        model.thresholds_ = content.thresholds
+        model.apply_ = content.apply
+        model.fitted_on_ = content.fitted_on
+        model.n_features_in_ = 1
+        return model
+
+    def fit(self, scores: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None) -> NoReturn:
+        """Refuse: what was loaded is fitted."""
+        raise NotImplementedError(
+            "FittedMaps comes from a file and cannot be fitted again.\n"
+            "Hint: call transform; for a new fit use the method itself, such as FairPOT."
+        )
+
+    @property
+    def row_by_row(self) -> bool:
+        """Whether a row's result does not depend on the other rows it is transformed with."""
+        return bool(self.apply_["kind"] == "maps")
+
+    def _maps_for(self, scores: NDArray[np.float64], codes: NDArray[np.intp]) -> Mapping[Hashable, ScoreMap]:
+        """Let the method itself look at the batch, where it has to."""
+        method: ScoreMapper
+        if self.row_by_row:
+            return self.maps_
+        if self.apply_["kind"] == "top_of_batch":
+            method = FairPOT(alpha=self.apply_["alpha"], region=self.apply_["region"])
+        else:
+            method = WassersteinRepair(distributions="batch")
+            method.t_ = self.apply_["t"]
+        method.groups_, method.maps_ = self.groups_, self.maps_
+        return method._maps_for(scores, codes)
+
+    def _file_content(self) -> ModelFile:
+        return ModelFile(
+            method=self.method_,
+            parameters=self.params_,
+            dial=self.dial_,
+            maps={group: map_content(self.maps_[group]) for group in self.groups_},
+            reference=self.reference_,
+            thresholds=self.thresholds_,
+            apply=self.apply_,
+            fitted_on=self.fitted_on_,
+        )
+
+
+def load(path: str | PathLike[str]) -> FittedMaps:
+    """Load a model file that ``save`` wrote.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    FittedMaps
+        Its ``transform`` gives what that of the saved model gave, bit for bit.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is anything but a complete, unchanged model file of this schema version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import fairpot
+    >>> path = Path(tempfile.mkdtemp()) / "map.json"
+    >>> fp = fairpot.FairPOT(1.0, reference="M").fit([0.2, 0.4, 0.6, 0.8], sensitive_features=["F", "F", "M", "M"])
+    >>> fp.save(path)
+    >>> fairpot.load(path).transform([0.2, 0.3, 0.8], sensitive_features=["F", "F", "M"])
+    array([0.6, 0.7, 0.8])
+    """
+    content = read(path)
+    with naming(path):
+        return FittedMaps.from_content(content)
+
+
+def _check_method(content: ModelFile) -> None:
+    """Insist on a method, a dial and parameters that this version knows."""
+    hint = f"Hint: it was written by fairpot {content.fitted_on['library_version']}, and this is {__version__}."
+    if content.method not in _CLASSES:
+        raise ModelFileError(f"the method {content.method!r} is not one of {', '.join(_CLASSES)}.\n{hint}")
+    known = _CLASSES[content.method]().get_params(deep=False)
+    unknown = sorted(set(content.parameters) - set(known))
+    if unknown:
+        raise ModelFileError(f"{content.method} has no parameters {unknown}.\n{hint}")
+    dial, _ = content.dial
+    if dial != METHODS[content.method].dial:
+        raise ModelFileError(f"{content.method} has no dial {dial!r}, but {METHODS[content.method].dial!r}.\n{hint}")
+
+
+def _make_map(content: dict[str, Any]) -> ScoreMap:
+    fields = {key: value for key, value in content.items() if key != "kind"}
+    try:
+        with np.errstate(all="ignore"):  # numbers near the end of the range overflow where they are compared
+            return LogitMap(**fields) if content["kind"] == "sigmoid" else ScoreMap.from_dict(fields)
+    except ValueError as error:
+        raise ModelFileError(f"a map is not one: {error}\nHint: fit and save the model again.") from error

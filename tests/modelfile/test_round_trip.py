@@ -1,0 +1,209 @@
+"""What is saved and loaded transforms as before, bit for bit, and is written again as the same bytes."""
+
+import json
+from copy import deepcopy
+
+import jsonschema
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
+
+import fairpot
+import modelfile_cases as cases
+from fairpot import FairPOT, UnseenGroupError, modelfile
+from fairpot.postprocessing import PostLogit, WassersteinRepair
+from fairpot.postprocessing.fitted import FittedMaps
+from fairpot.table import ScoreTable
+
+VALIDATOR = jsonschema.Draft202012Validator(modelfile.schema())
+CASES = list(cases.models())
+
+
+def same_bits(a, b):
+    assert a.tobytes() == b.tobytes()
+
+
+def new_rows(data, seed):
+    """Rows like the fitted ones, between them and far outside, with every group."""
+    rng = np.random.default_rng(seed)
+    n = len(data.scores)
+    scores = np.where(rng.random(n) < 0.3, data.scores, rng.uniform(-0.2, 1.2, n))
+    return scores, data.group
+
+
+@pytest.mark.parametrize("kind", cases.NAMES)
+@pytest.mark.parametrize("case", CASES)
+def test_round_trip(tmp_path, case, kind):
+    names = cases.NAMES[kind]
+    data = cases.make_data(names=names)
+    model = data.fit(cases.models(names)[case])
+    model.save(tmp_path / "map.json")
+    loaded = fairpot.load(tmp_path / "map.json")
+    for scores, group in [(data.scores, data.group), new_rows(data, 1)]:
+        same_bits(loaded.transform(scores, sensitive_features=group), model.transform(scores, sensitive_features=group))
+    assert loaded.maps_ == model.maps_
+    assert [(type(g), g) for g in loaded.groups_] == [(type(g), g) for g in model.groups_]
+    assert loaded.reference_ == getattr(model, "reference_", None)
+    assert loaded.thresholds_ == getattr(model, "thresholds_", None)
+    assert loaded.method_ == type(model).__name__
+    name, value = loaded.dial_
+    assert value == getattr(model, f"{name}_")
+    loaded.save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "map.json").read_bytes()
+    VALIDATOR.validate(json.loads((tmp_path / "map.json").read_text(encoding="utf-8")))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    seed=st.integers(0, 10**6),
+    case=st.sampled_from(CASES),
+    kind=st.sampled_from(list(cases.NAMES)),
+    digits=st.sampled_from([None, 1, 2]),
+    weights=st.sampled_from([None, "whole", "real"]),
+)
+def test_round_trip_of_random_data(tmp_path, seed, case, kind, digits, weights):
+    names = cases.NAMES[kind]
+    data = cases.make_data(seed, names, n=60, digits=digits, weights=weights)
+    model = data.fit(cases.models(names)[case])
+    model.save(tmp_path / "map.json", overwrite=True)
+    written = (tmp_path / "map.json").read_bytes()
+    loaded = fairpot.load(tmp_path / "map.json")
+    scores, group = new_rows(data, seed)
+    same_bits(loaded.transform(scores, sensitive_features=group), model.transform(scores, sensitive_features=group))
+    assert modelfile.dumps(loaded._file_content()) == written
+
+
+@pytest.mark.parametrize("weights", [None, "whole", "real"])
+@pytest.mark.parametrize("case", CASES)
+def test_equal_fits_give_equal_bytes(tmp_path, case, weights):
+    data = cases.make_data(weights=weights)
+    for seed, name in enumerate("abc"):
+        rows = data if seed == 0 else data.shuffled(seed)
+        rows.fit(cases.models()[case]).save(tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes() == (tmp_path / "c").read_bytes()
+
+
+def test_bytes_do_not_depend_on_the_order_of_a_dict(tmp_path):
+    data = cases.make_data()
+    first, second, last = cases.NAMES["text"]
+    for name, lam in (("a", {first: 0.1, second: 0.2}), ("b", {second: 0.2, first: 0.1})):
+        data.fit(FairPOT(lam, reference=last)).save(tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_text_of_the_file(tmp_path):
+    cases.make_data().fit(FairPOT(0.4)).save(tmp_path / "map.json")
+    text = (tmp_path / "map.json").read_bytes().decode("utf-8")
+    assert text.endswith("}\n")
+    assert "é" in text
+    content = json.loads(text)
+    assert list(content) == sorted(content)
+    claimed = content.pop("checksum")
+    assert claimed == modelfile.text.checksum(content)
+
+
+def test_fitted_on(tmp_path):
+    data = cases.make_data()
+    data.fit(FairPOT(0.4)).save(tmp_path / "map.json")
+    origin = fairpot.load(tmp_path / "map.json").fitted_on_
+    assert origin["rows"] == len(data.scores)
+    assert origin["score_range"] == [data.scores.min(), data.scores.max()]
+    assert origin["library_version"] == fairpot.__version__
+    assert origin["labelled"] is True
+    assert origin["time"] is None
+    for entry in origin["groups"]:
+        rows = data.group == entry["group"]
+        assert entry["counts"] == {
+            "rows": rows.sum(),
+            "positives": data.y[rows].sum(),
+            "negatives": (1 - data.y[rows]).sum(),
+            "scores": len(np.unique(data.scores[rows])),
+            "score_range": [data.scores[rows].min(), data.scores[rows].max()],
+        }
+
+
+def test_without_labels(tmp_path):
+    data = cases.make_data()
+    model = FairPOT(0.4, reference="F").fit(data.scores, sensitive_features=data.group)
+    model.save(tmp_path / "map.json")
+    VALIDATOR.validate(json.loads((tmp_path / "map.json").read_text(encoding="utf-8")))
+    counts = fairpot.load(tmp_path / "map.json").fitted_on_["groups"][0]["counts"]
+    assert counts["positives"] is None
+    assert counts["negatives"] is None
+
+
+def test_timestamp(tmp_path):
+    model = cases.make_data().fit(FairPOT(0.4))
+    model.save(tmp_path / "map.json", timestamp=True)
+    loaded = fairpot.load(tmp_path / "map.json")
+    assert loaded.fitted_on_["time"].endswith("+00:00")
+    VALIDATOR.validate(json.loads((tmp_path / "map.json").read_text(encoding="utf-8")))
+    loaded.save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "map.json").read_bytes()
+
+
+def test_table_hash():
+    data = cases.make_data()
+    table = data.fit(FairPOT(0.4)).table_
+    digest = modelfile.table_sha256(table)
+    assert digest == modelfile.table_sha256(data.shuffled().fit(FairPOT(0.9)).table_)
+    moved = deepcopy(table)
+    moved.counts[0].positive[0] += 1
+    assert digest != modelfile.table_sha256(moved)
+    renamed = ScoreTable(("G", *table.groups[1:]), table.counts)
+    assert digest != modelfile.table_sha256(renamed)
+
+
+def test_types_of_parameters(tmp_path):
+    data = cases.make_data(names=(0, 1))
+    model = data.fit(PostLogit(grid=[np.float32(0.5), 2], reference=np.int64(1), pos_label=np.int8(1)))
+    model.save(tmp_path / "map.json")
+    params = fairpot.load(tmp_path / "map.json").params_
+    assert params == {"alpha": None, "beta": -2.0, "grid": [0.5, 2.0], "reference": 1, "ties": "strict", "pos_label": 1}
+    assert type(params["reference"]) is int
+
+
+def test_reference_is_spelt_as_the_groups_are(tmp_path):
+    data = cases.make_data(names=(0.0, 1.0))
+    data.fit(FairPOT(0.4, reference=1)).save(tmp_path / "map.json")
+    assert type(fairpot.load(tmp_path / "map.json").reference_) is float
+
+
+def test_row_by_row(tmp_path):
+    data = cases.make_data()
+    expected = {"top of batch": False, "Wasserstein, batch": False, "top of fitted": True, "unmoved": True}
+    for case, model in cases.models().items():
+        data.fit(model).save(tmp_path / case)
+        for part, answer in expected.items():
+            if part in case and (part, case) != ("Wasserstein, batch", "Wasserstein, batch unmoved"):
+                assert fairpot.load(tmp_path / case).row_by_row is answer
+
+
+def test_loaded_model_keeps_the_errors(tmp_path):
+    data = cases.make_data()
+    data.fit(FairPOT(0.4)).save(tmp_path / "a")
+    data.fit(WassersteinRepair(distributions="batch")).save(tmp_path / "b")
+    with pytest.raises(UnseenGroupError, match="not seen in fit"):
+        fairpot.load(tmp_path / "a").transform([0.5], sensitive_features=["X"])
+    with pytest.raises(ValueError, match="rows of every fitted group"):
+        fairpot.load(tmp_path / "b").transform([0.5], sensitive_features=["F"])
+    with pytest.raises(ValueError, match=r"NaN|nan|finite|missing"):
+        fairpot.load(tmp_path / "a").transform([np.nan], sensitive_features=["F"])
+    with pytest.raises(NotImplementedError, match="cannot be fitted"):
+        data.fit(fairpot.load(tmp_path / "a"))
+    with pytest.raises(NotFittedError):
+        FittedMaps().transform([0.5], sensitive_features=["F"])
+    with pytest.raises(NotFittedError):
+        FairPOT().save(tmp_path / "c")
+
+
+def test_frames_keep_their_type(tmp_path):
+    pd = pytest.importorskip("pandas")
+    data = cases.make_data()
+    model = data.fit(FairPOT(0.4))
+    model.save(tmp_path / "map.json")
+    scores = pd.Series(data.scores, name="risk", index=np.arange(len(data.scores)) + 7)
+    got = fairpot.load(tmp_path / "map.json").transform(scores, sensitive_features=data.group)
+    pd.testing.assert_series_equal(got, model.transform(scores, sensitive_features=data.group))

@@ -1,0 +1,75 @@
+"""Every method that can be saved, in every way it can be applied, with data to fit it on."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fairpot import FairPOT
+from fairpot.postprocessing import OptimalMerge, PostLogit, WassersteinRepair, XOrder
+
+NAMES = {
+    "text": ("F", "M", 'x "y", é 🏳\\'),
+    "whole": (-3, 0, 2**63 + 7),
+    "real": (-0.1, 1e-300, 2.5),
+    "boolean": (False, True),
+    "mixed": (1, 2.5, "1"),
+}
+
+
+class Data(NamedTuple):
+    scores: np.ndarray
+    y: np.ndarray
+    group: np.ndarray
+    weight: np.ndarray | None = None
+
+    def fit(self, model):
+        return model.fit(self.scores, self.y, sensitive_features=self.group, sample_weight=self.weight)
+
+    def shuffled(self, seed=0):
+        order = np.random.default_rng(seed).permutation(len(self.scores))
+        return Data(*(None if column is None else column[order] for column in self))
+
+
+def make_data(seed=0, names=NAMES["text"], n=150, digits=None, weights=None) -> Data:
+    """Make scores that favour the later groups, every group with both outcomes at both ends."""
+    rng = np.random.default_rng(seed)
+    place = np.concatenate((np.arange(len(names)).repeat(4), rng.integers(0, len(names), n)))
+    y = np.concatenate((np.tile([0, 0, 1, 1], len(names)), rng.integers(0, 2, n)))
+    scores = 1 / (1 + np.exp(-rng.normal(0.8 * y + 0.3 * place - 0.5, 1.0)))
+    scores[: 4 * len(names) : 4] = 0.97
+    scores[2 : 4 * len(names) : 4] = 0.98
+    scores = scores if digits is None else scores.round(digits)
+    group = np.array([*names, None], dtype=object)[place]
+    weight = {None: None, "whole": rng.integers(1, 4, len(y)), "real": rng.uniform(0.1, 2, len(y))}[weights]
+    return Data(scores, y, group, weight)
+
+
+def models(names=NAMES["text"]) -> dict[str, Any]:
+    """Return unfitted models by a name of the case."""
+    last = names[-1]
+    each = {g: (i + 1) / 10 for i, g in enumerate(names[:-1])}
+    cases = {
+        "FairPOT": FairPOT(0.4),
+        "FairPOT, unmoved": FairPOT(0.0, reference=last),
+        "FairPOT, whole": FairPOT(1, reference=last),
+        "FairPOT, monotone": FairPOT(0.6, reference=names[0], monotone=True),
+        "FairPOT, lam by rule": FairPOT(None, ties="half"),
+        "FairPOT, lam by group": FairPOT(each, reference=last),
+        "Wasserstein": WassersteinRepair(),
+        "Wasserstein, part of the way": WassersteinRepair(0.3),
+        "Wasserstein, batch": WassersteinRepair(0.7, distributions="batch"),
+        "Wasserstein, batch unmoved": WassersteinRepair(0, distributions="batch"),
+        "PostLogit": PostLogit(),
+        "PostLogit, grid": PostLogit(grid=np.array([1.0, 2.5, 7.0]), beta=-1),
+        "PostLogit, alpha by group": PostLogit({g: 9 * v for g, v in each.items()}, reference=last),
+        "XOrder": XOrder(0.05),
+        "OptimalMerge": OptimalMerge(),
+        "OptimalMerge, isotonic": OptimalMerge(1.3, smoothing="isotonic"),
+        "OptimalMerge, theta by group": OptimalMerge(each, reference=last, smoothing="none"),
+    }
+    for region in ("pooled", "group"):
+        for threshold in ("fitted", "batch"):
+            cases[f"FairPOT, top of {threshold}, {region}"] = FairPOT(
+                0.5, alpha=0.4, region=region, threshold=threshold, reference=last
+            )
+    return cases

@@ -1,0 +1,515 @@
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from joblib import parallel_config
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array, issparse
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    PredefinedSplit,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    cross_val_predict,
+    cross_validate,
+    train_test_split,
+)
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import fairpot.postprocessing as postprocessing
+from fairpot import FairPOT, UnseenGroupError
+from fairpot.datasets import fetch_compas, make_synthetic
+from fairpot.metrics import auc, auc_scorer, xauc_gap, xauc_gap_scorer
+from fairpot.models import make_model
+from fairpot.postprocessing import FairScoreClassifier
+from fairpot.postprocessing._folds import deal_folds
+from fairpot.postprocessing._mapper import ScoreMapper
+
+MAPPERS = [
+    kind
+    for kind in map(vars(postprocessing).get, postprocessing.__all__)
+    if isinstance(kind, type) and issubclass(kind, ScoreMapper)
+]
+CHOICE = np.random.default_rng(0)
+N = 400
+X = CHOICE.normal(size=(N, 3))
+GROUP = np.where(CHOICE.random(N) < 0.4, "F", "M")
+Y = (X[:, 0] + 0.8 * (GROUP == "M") + CHOICE.normal(size=N) > 0.6).astype(int)
+
+
+def frame(library: str) -> Any:
+    columns = {"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "sex": GROUP}
+    return {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}[library](columns)
+
+
+def numbers() -> Any:
+    """A model for the frames above: it reads the three numeric columns by name."""
+    return make_pipeline(make_column_transformer(("passthrough", ["a", "b", "c"])), LogisticRegression())
+
+
+@pytest.fixture
+def routing() -> Any:
+    with config_context(enable_metadata_routing=True):
+        yield
+
+
+# What it computes
+
+
+@pytest.mark.parametrize("random_state", [None, 3])
+def test_map_is_fitted_on_out_of_fold_scores_and_model_on_all_rows(random_state):
+    clf = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.5), cv=4, random_state=random_state)
+    clf.fit(X, Y, sensitive_features=GROUP)
+    folds = deal_folds(Y * 2 + (GROUP == "M"), 4, random_state)
+    scores = cross_val_predict(LogisticRegression(), X, Y, cv=PredefinedSplit(folds), method="predict_proba")[:, 1]
+    assert_array_equal(clf.scores_, scores)
+    by_hand = FairPOT(lam=0.5).fit(scores, Y, sensitive_features=GROUP)
+    model = LogisticRegression().fit(X, Y)
+    expected = by_hand.transform(model.predict_proba(X)[:, 1], sensitive_features=GROUP)
+    assert_array_equal(clf.estimator_.coef_, model.coef_)
+    assert_array_equal(clf.adjusted_scores(X, sensitive_features=GROUP), expected)
+    proba = clf.predict_proba(X, sensitive_features=GROUP)
+    assert_array_equal(proba[:, 1], expected)
+    assert_allclose(proba.sum(axis=1), 1.0)
+
+
+def test_without_cv_the_model_scores_its_own_training_rows():
+    tree = DecisionTreeClassifier(random_state=0)
+    in_sample = FairScoreClassifier(tree, cv=None).fit(X, Y, sensitive_features=GROUP)
+    out_of_fold = FairScoreClassifier(tree).fit(X, Y, sensitive_features=GROUP)
+    assert auc(Y, in_sample.scores_) == 1.0
+    assert auc(Y, out_of_fold.scores_, ties="half") < 0.8
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_folds_hold_every_cell_and_differ_by_one_row_at_most(seed):
+    rng = np.random.default_rng(seed)
+    strata = rng.integers(0, 6, size=rng.integers(60, 200))
+    for random_state in (None, seed):
+        folds = deal_folds(strata, 5, random_state)
+        counts = np.array([np.bincount(folds[strata == s], minlength=5) for s in range(6)])
+        assert np.ptp(counts, axis=1).max() <= 1
+        assert np.ptp(counts.sum(axis=0)) <= 1
+    assert (deal_folds(strata, 5, 0) != deal_folds(strata, 5, 1)).any()
+
+
+def test_rare_cell_is_no_obstacle():
+    labels, group = Y.copy(), GROUP.copy()
+    labels[group == "F"] = 0
+    labels[np.flatnonzero(group == "F")[:2]] = 1
+    clf = FairScoreClassifier(LogisticRegression()).fit(X, labels, sensitive_features=group)
+    assert np.isfinite(clf.scores_).all()
+
+
+def test_prefit_scores_the_rows_with_the_model_as_it_is():
+    model = LogisticRegression().fit(X[:200], Y[:200])
+    before = model.coef_.copy()
+    given = FairScoreClassifier(model, cv="prefit").fit(X[200:], Y[200:], sensitive_features=GROUP[200:])
+    frozen = FairScoreClassifier(FrozenEstimator(model), cv=5).fit(X[200:], Y[200:], sensitive_features=GROUP[200:])
+    assert given.estimator_ is model
+    assert_array_equal(model.coef_, before)
+    assert_array_equal(given.scores_, model.predict_proba(X[200:])[:, 1])
+    assert_array_equal(
+        given.predict_proba(X, sensitive_features=GROUP), frozen.predict_proba(X, sensitive_features=GROUP)
+    )
+
+
+def test_splitters_and_iterables():
+    splitter = StratifiedKFold(3, shuffle=True, random_state=0)
+    by_splitter = FairScoreClassifier(LogisticRegression(), cv=splitter).fit(X, Y, sensitive_features=GROUP)
+    by_list = FairScoreClassifier(LogisticRegression(), cv=list(splitter.split(X, Y)))
+    assert_array_equal(by_splitter.scores_, by_list.fit(X, Y, sensitive_features=GROUP).scores_)
+
+
+def test_rows_that_no_fold_tests_are_left_out_of_the_map():
+    clf = FairScoreClassifier(LogisticRegression(), cv=ShuffleSplit(1, test_size=0.5, random_state=0))
+    clf.fit(X, Y, sensitive_features=GROUP)
+    tested = ~np.isnan(clf.scores_)
+    assert tested.sum() == N // 2
+    by_hand = FairPOT().fit(clf.scores_[tested], Y[tested], sensitive_features=GROUP[tested])
+    assert_array_equal(clf.postprocessor_.maps_["F"].values, by_hand.maps_["F"].values)
+
+
+@pytest.mark.parametrize("kind", MAPPERS)
+def test_works_with_every_postprocessor(kind):
+    clf = FairScoreClassifier(LogisticRegression(), kind()).fit(X, Y, sensitive_features=GROUP)
+    proba = clf.predict_proba(X, sensitive_features=GROUP)
+    expected = clf.postprocessor_.transform(clf.estimator_.predict_proba(X)[:, 1], sensitive_features=GROUP)
+    assert_array_equal(proba[:, 1], np.clip(expected, 0, 1))
+
+
+def test_tradeoff_of_the_fitted_map_needs_no_further_fit():
+    clf = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.0)).fit(X, Y, sensitive_features=GROUP)
+    curve = clf.postprocessor_.tradeoff()
+    assert curve.at(0.0).gap == pytest.approx(xauc_gap(Y, clf.scores_, sensitive_features=GROUP))
+
+
+def test_more_than_two_groups_and_folds_at_the_same_time():
+    group = np.array(["a", "b", "c"])[np.arange(N) % 3]
+    alone = FairScoreClassifier(LogisticRegression()).fit(X, Y, sensitive_features=group)
+    with parallel_config(backend="threading"):
+        together = FairScoreClassifier(LogisticRegression(), n_jobs=2).fit(X, Y, sensitive_features=group)
+    assert alone.postprocessor_.groups_ == ("a", "b", "c")
+    assert_array_equal(alone.scores_, together.scores_)
+
+
+# Labels, thresholds, decision values
+
+
+@pytest.mark.parametrize("labels", [np.array(["no", "yes"]), np.array([False, True]), np.array([-1.0, 1.0])])
+@pytest.mark.parametrize("library", ["numpy", "pandas", "polars"])
+def test_any_two_labels(labels, library):
+    y = {"numpy": np.asarray, "pandas": pd.Series, "polars": pl.Series}[library](labels[Y])
+    clf = FairScoreClassifier(LogisticRegression()).fit(X, y, sensitive_features=GROUP)
+    as_numbers = FairScoreClassifier(LogisticRegression()).fit(X, Y, sensitive_features=GROUP)
+    assert_array_equal(clf.classes_, labels)
+    predicted = clf.predict(X, sensitive_features=GROUP)
+    assert_array_equal(predicted, labels[as_numbers.predict(X, sensitive_features=GROUP)])
+    assert clf.score(X, y, sensitive_features=GROUP) == np.mean(predicted == labels[Y])
+
+
+def test_threshold_is_inclusive():
+    clf = FairScoreClassifier(LogisticRegression()).fit(X, Y, sensitive_features=GROUP)
+    scores = clf.adjusted_scores(X, sensitive_features=GROUP)
+    assert_array_equal(clf.predict(X, sensitive_features=GROUP), scores >= 0.5)
+    clf.set_params(threshold=float(scores[7]))
+    assert clf.predict(X, sensitive_features=GROUP)[7] == 1
+
+
+def test_decision_values_are_no_probabilities():
+    ridge = FairScoreClassifier(RidgeClassifier()).fit(X, Y, sensitive_features=GROUP)
+    assert not hasattr(ridge, "predict_proba")
+    values = ridge.decision_function(X, sensitive_features=GROUP)
+    assert values.min() < 0
+    assert_array_equal(ridge.predict(X, sensitive_features=GROUP), values >= 0)
+    assert not hasattr(FairScoreClassifier(LogisticRegression()), "decision_function")
+    margins = FairScoreClassifier(LogisticRegression(), response_method="decision_function")
+    margins.fit(X, Y, sensitive_features=GROUP)
+    assert not hasattr(margins, "predict_proba")
+    assert (margins.decision_function(X, sensitive_features=GROUP)[GROUP == "M"].min()) < 0
+
+
+def test_probabilities_are_clipped_only_where_a_postprocessor_goes_beyond():
+    class Shift(FairPOT):
+        def transform(self, scores: Any, *, sensitive_features: Any) -> Any:
+            return super().transform(scores, sensitive_features=sensitive_features) + 0.5
+
+    clf = FairScoreClassifier(LogisticRegression(), Shift()).fit(X, Y, sensitive_features=GROUP)
+    assert clf.adjusted_scores(X, sensitive_features=GROUP).max() > 1
+    assert clf.predict_proba(X, sensitive_features=GROUP).max() == 1
+
+
+# Groups from columns
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_column_of_the_frame_gives_the_groups(library):
+    data = frame(library)
+    model = make_model("logistic_regression")
+    by_column = FairScoreClassifier(model, sensitive_features="sex").fit(data, Y)
+    by_keyword = FairScoreClassifier(model).fit(data, Y, sensitive_features=GROUP)
+    assert_array_equal(by_column.predict_proba(data), by_keyword.predict_proba(data, sensitive_features=GROUP))
+    assert by_column.n_features_in_ == 4
+    if library != "pyarrow":
+        assert list(by_column.feature_names_in_) == ["a", "b", "c", "sex"]
+
+
+def test_several_columns_form_intersections():
+    data = frame("pandas").assign(old=np.arange(N) % 2)
+    clf = FairScoreClassifier(numbers(), sensitive_features=["sex", "old"]).fit(data, Y)
+    assert clf.postprocessor_.groups_ == ("sex=F, old=0", "sex=F, old=1", "sex=M, old=0", "sex=M, old=1")
+    assert clf.predict(data).shape == (N,)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_drop_sensitive_keeps_the_column_from_the_model(library):
+    data = frame(library)
+    clf = FairScoreClassifier(LogisticRegression(), sensitive_features="sex", drop_sensitive=True).fit(data, Y)
+    assert list(clf.estimator_.feature_names_in_) == ["a", "b", "c"]
+    plain = FairScoreClassifier(LogisticRegression()).fit(X, Y, sensitive_features=GROUP)
+    assert_allclose(clf.predict_proba(data), plain.predict_proba(X, sensitive_features=GROUP))
+
+
+@pytest.mark.parametrize("library", ["list", "pandas", "polars", "pyarrow"])
+def test_groups_in_any_container(library):
+    make = {"list": list, "pandas": pd.Series, "polars": pl.Series, "pyarrow": pa.array}[library]
+    clf = FairScoreClassifier(LogisticRegression()).fit(X, Y, sensitive_features=make(GROUP.tolist()))
+    again = clf.predict_proba(X[:5], sensitive_features=make(GROUP[:5].tolist()))
+    assert_array_equal(again, clf.predict_proba(X[:5], sensitive_features=GROUP[:5]))
+
+
+# Weights and other arguments of fit
+
+
+def test_weights_reach_the_model_and_the_map():
+    weight = CHOICE.integers(1, 4, size=N)
+    plain = FairScoreClassifier(LogisticRegression(), cv=None)
+    piped = FairScoreClassifier(make_pipeline(StandardScaler(with_mean=False, with_std=False), LogisticRegression()))
+    repeated = np.repeat(np.arange(N), weight)
+    expected = clone(plain).fit(X[repeated], Y[repeated], sensitive_features=GROUP[repeated])
+    for clf in (plain, clone(piped).set_params(cv=None)):
+        clf.fit(X, Y, sensitive_features=GROUP, sample_weight=weight)
+        assert_allclose(
+            clf.predict_proba(X, sensitive_features=GROUP),
+            expected.predict_proba(X, sensitive_features=GROUP),
+            atol=1e-3,
+        )
+        assert clf.postprocessor_.table_.positives.sum() == weight[Y == 1].sum()
+    piped.fit(X, Y, sensitive_features=GROUP, sample_weight=weight.tolist())
+    assert np.isfinite(piped.scores_).all()
+
+
+def test_model_without_weights_warns():
+    with pytest.warns(UserWarning, match="takes no sample_weight"):
+        FairScoreClassifier(KNeighborsClassifier()).fit(X, Y, sensitive_features=GROUP, sample_weight=np.ones(N))
+
+
+def test_other_arguments_reach_the_model_cut_to_the_fold():
+    weight = np.where(Y == 1, 2.0, 1.0)
+    pipe = make_pipeline(StandardScaler(), LogisticRegression())
+    clf = FairScoreClassifier(pipe).fit(X, Y, sensitive_features=GROUP, logisticregression__sample_weight=weight)
+    heavier = FairScoreClassifier(pipe).fit(X, Y, sensitive_features=GROUP)
+    assert clf.scores_.mean() > heavier.scores_.mean()
+
+
+def test_sparse_features():
+    dense = FairScoreClassifier(LogisticRegression()).fit(X, Y, sensitive_features=GROUP)
+    sparse = FairScoreClassifier(LogisticRegression()).fit(csr_array(X), Y, sensitive_features=GROUP)
+    assert_allclose(dense.scores_, sparse.scores_, atol=1e-4)
+
+
+# Inside scikit-learn's tools
+
+
+def test_clone_pickle_and_repr():
+    clf = FairScoreClassifier(LogisticRegression(C=2), FairPOT(lam=0.3), cv=3, threshold=0.4)
+    copy = clone(clf)
+    assert copy.get_params()["postprocessor__lam"] == 0.3
+    assert copy.get_params()["estimator__C"] == 2
+    assert not hasattr(copy, "estimator_")
+    clf.fit(X, Y, sensitive_features=GROUP)
+    back = pickle.loads(pickle.dumps(clf))
+    assert_array_equal(back.predict_proba(X, sensitive_features=GROUP), clf.predict_proba(X, sensitive_features=GROUP))
+    assert "FairPOT" in repr(clf)
+    assert "FairPOT" in clf._repr_html_()
+
+
+@pytest.mark.usefixtures("routing")
+def test_pipeline_passes_the_groups_on():
+    pipe = make_pipeline(StandardScaler(), FairScoreClassifier(LogisticRegression()))
+    pipe.fit(X, Y, sensitive_features=GROUP)
+    alone = FairScoreClassifier(LogisticRegression())
+    scaled = StandardScaler().fit_transform(X)
+    alone.fit(scaled, Y, sensitive_features=GROUP)
+    assert_array_equal(
+        pipe.predict_proba(X, sensitive_features=GROUP), alone.predict_proba(scaled, sensitive_features=GROUP)
+    )
+    assert_array_equal(pipe.predict(X, sensitive_features=GROUP), alone.predict(scaled, sensitive_features=GROUP))
+    assert pipe.score(X, Y, sensitive_features=GROUP) == alone.score(scaled, Y, sensitive_features=GROUP)
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.parametrize("piped", [False, True])
+def test_cross_validate_with_groups_by_keyword(piped):
+    clf = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.6))
+    model = make_pipeline(StandardScaler(), clf) if piped else clf
+    scoring = {"auc": auc_scorer, "gap": xauc_gap_scorer}
+    result = cross_validate(model, X, Y, cv=3, scoring=scoring, params={"sensitive_features": GROUP})
+    for k, (train, test) in enumerate(StratifiedKFold(3).split(X, Y)):
+        fitted = clone(model).fit(X[train], Y[train], sensitive_features=GROUP[train])
+        scores = fitted.predict_proba(X[test], sensitive_features=GROUP[test])[:, 1]
+        assert result["test_auc"][k] == auc(Y[test], scores)
+        assert result["test_gap"][k] == -xauc_gap(Y[test], scores, sensitive_features=GROUP[test])
+
+
+def test_cross_validate_with_a_column_needs_no_routing():
+    data = frame("pandas")
+    clf = FairScoreClassifier(numbers(), sensitive_features="sex")
+    by_column = cross_validate(clf, data, Y, cv=3, scoring=xauc_gap_scorer.with_options(column="sex"))
+    assert (by_column["test_score"] <= 0).all()
+    with config_context(enable_metadata_routing=True):
+        mixed = cross_validate(clf, data, Y, cv=3, scoring=xauc_gap_scorer, params={"sensitive_features": GROUP})
+    assert_array_equal(mixed["test_score"], by_column["test_score"])
+
+
+@pytest.mark.usefixtures("routing")
+def test_requests_can_be_changed():
+    clf = FairScoreClassifier(LogisticRegression())
+    for method in ("fit", "predict", "predict_proba", "score"):
+        getattr(clf, f"set_{method}_request")(sensitive_features="sex")
+    pipe = make_pipeline(StandardScaler(), clf).fit(X, Y, sex=GROUP)
+    assert pipe.predict_proba(X, sex=GROUP).shape == (N, 2)
+
+
+@pytest.mark.usefixtures("routing")
+def test_weights_and_splitting_groups_are_routed_as_requested():
+    weight, patient = np.ones(N), np.arange(N) // 4
+    with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+        FairScoreClassifier(LogisticRegression()).fit(X, Y, sensitive_features=GROUP, sample_weight=weight)
+    model = LogisticRegression().set_fit_request(sample_weight=True)
+    clf = FairScoreClassifier(model, cv=GroupKFold(4)).fit(
+        X, Y, sensitive_features=GROUP, sample_weight=weight, groups=patient
+    )
+    by_hand = list(GroupKFold(4).split(X, Y, patient))
+    listed = FairScoreClassifier(LogisticRegression(), cv=by_hand).fit(X, Y, sensitive_features=GROUP)
+    assert_allclose(clf.scores_, listed.scores_)
+
+
+def test_grid_search_on_compas_as_a_user_writes_it(data_home):
+    compas = fetch_compas(data_home=data_home)
+    X_train, X_new, y_train, y_new, g_train, g_new = train_test_split(
+        compas.data, compas.target, compas.group, test_size=0.3, random_state=0
+    )
+    clf = FairScoreClassifier(make_model("logistic_regression"), FairPOT(), cv=2, random_state=0)
+    grid = {"postprocessor__lam": [0.0, 0.3, 0.6], "estimator__model__C": [1.0]}
+    with config_context(enable_metadata_routing=True):
+        search = GridSearchCV(clf, grid, scoring={"auc": auc_scorer, "gap": xauc_gap_scorer}, refit="gap", cv=2)
+        search.fit(X_train, y_train, sensitive_features=g_train)
+    gaps = -search.cv_results_["mean_test_gap"]
+    assert gaps[0] > 0.15
+    assert search.best_params_["postprocessor__lam"] == 0.6
+    assert search.cv_results_["mean_test_auc"].min() > 0.7
+    best = search.best_estimator_
+    before = xauc_gap(y_new, best.estimator_.predict_proba(X_new)[:, 1], sensitive_features=g_new)
+    adjusted = best.predict_proba(X_new, sensitive_features=g_new)[:, 1]
+    assert xauc_gap(y_new, adjusted, sensitive_features=g_new) < before / 2
+
+
+def test_grid_search_by_column_needs_no_routing():
+    data = make_synthetic(n=600, random_state=1)
+    table = pd.DataFrame(np.asarray(data.data), columns=list("abcde")).assign(site=data.group)
+    clf = FairScoreClassifier(LogisticRegression(), FairPOT(), sensitive_features="site", drop_sensitive=True, cv=3)
+    search = GridSearchCV(
+        clf, {"postprocessor__lam": [0.0, 1.0]}, scoring=xauc_gap_scorer.with_options(column="site"), cv=3
+    ).fit(table, data.target)
+    assert search.predict_proba(table).shape == (600, 2)
+
+
+# Errors
+
+
+def fails(clf: FairScoreClassifier, kind: type[Exception], match: str, **changes: Any) -> None:
+    given = {"X": X, "y": Y, "sensitive_features": GROUP} | changes
+    with pytest.raises(kind, match=match):
+        clf.fit(**given)
+
+
+def test_groups_must_be_given_in_exactly_one_way():
+    fails(FairScoreClassifier(LogisticRegression()), TypeError, r"missing(.|\n)*Hint: or name", sensitive_features=None)
+    named = FairScoreClassifier(numbers(), sensitive_features="sex")
+    fails(named, TypeError, r"given twice(.|\n)*Hint", X=frame("pandas"))
+    fails(named, TypeError, r"X is no frame: ndarray(.|\n)*Hint", sensitive_features=None)
+    fitted = FairScoreClassifier(LogisticRegression()).fit(X, Y, sensitive_features=GROUP)
+    with pytest.raises(TypeError, match="sensitive_features is missing"):
+        fitted.predict_proba(X)
+    with pytest.raises(UnseenGroupError, match="not seen in fit"):
+        fitted.predict(X[:2], sensitive_features=["F", "X"])
+
+
+def test_columns_must_be_there():
+    unknown = FairScoreClassifier(numbers(), sensitive_features="gender")
+    fails(
+        unknown,
+        ValueError,
+        r"no column 'gender' \(columns: 'a', 'b', 'c', 'sex'\)",
+        X=frame("polars"),
+        sensitive_features=None,
+    )
+    fails(FairScoreClassifier(numbers(), sensitive_features=GROUP), TypeError, r"name of a column(.|\n)*Hint")
+    fails(FairScoreClassifier(numbers(), drop_sensitive=True), ValueError, r"names none(.|\n)*Hint")
+
+
+def test_models_without_scores_or_with_other_targets():
+    fails(FairScoreClassifier(LinearRegression()), TypeError, r"has no predict_proba or decision_function(.|\n)*Hint")
+    asked = FairScoreClassifier(RidgeClassifier(), response_method="predict_proba")
+    fails(asked, TypeError, "RidgeClassifier has no predict_proba")
+    plain = FairScoreClassifier(LogisticRegression())
+    fails(plain, ValueError, r"Only binary(.|\n)*3 classes(.|\n)*Hint", y=np.arange(N) % 3)
+    fails(plain, ValueError, "one class, 0, in all 400 rows", y=np.zeros(N, dtype=int))
+    fails(plain, ValueError, "y is empty", X=X[:0], y=Y[:0], sensitive_features=GROUP[:0])
+    fails(plain, ValueError, "zero in every row of the positive class", sample_weight=1 - Y)
+
+
+def test_prefit_errors():
+    fails(
+        FairScoreClassifier(LogisticRegression(), cv="prefit"), NotFittedError, r"is not fitted(.|\n)*FrozenEstimator"
+    )
+    fails(FairScoreClassifier(FrozenEstimator(LogisticRegression())), NotFittedError, "is not fitted")
+    three = LogisticRegression().fit(X, np.arange(N) % 3)
+    fails(FairScoreClassifier(three, cv="prefit"), ValueError, "has 3 classes")
+    fitted = LogisticRegression().fit(X, Y)
+    fails(FairScoreClassifier(fitted, cv="prefit"), ValueError, r"does not know: \[2\]", y=Y + 1)
+
+
+def test_folds_must_fit():
+    few = np.zeros(N, dtype=int)
+    few[:3] = 1
+    fails(FairScoreClassifier(LogisticRegression()), ValueError, r"one class has 3(.|\n)*Hint: fewer", y=few)
+    order = np.argsort(Y, kind="stable")
+    halves = [(order[:100], order[100:]), (order[100:], order[:100])]
+    fails(FairScoreClassifier(LogisticRegression(), cv=halves), ValueError, r"fold 0 (.|\n)*single class(.|\n)*Hint")
+    repeated = RepeatedStratifiedKFold(n_splits=2, n_repeats=2)
+    fails(FairScoreClassifier(LogisticRegression(), cv=repeated), ValueError, r"more than once(.|\n)*Hint")
+    for cv in (1, True, 2.5, "later"):
+        fails(FairScoreClassifier(LogisticRegression(), cv=cv), ValueError, "cv must be")
+
+
+def test_odd_parameters():
+    fails(FairScoreClassifier(LogisticRegression(), FairPOT), TypeError, "postprocessor must be")
+    fails(FairScoreClassifier(LogisticRegression(), threshold="high"), ValueError, "threshold must be")
+    fails(FairScoreClassifier(LogisticRegression(), response_method="predict"), ValueError, "response_method must be")
+
+
+def test_not_fitted():
+    with pytest.raises(NotFittedError):
+        FairScoreClassifier(LogisticRegression()).predict(X, sensitive_features=GROUP)
+
+
+# scikit-learn's own checks
+
+
+class GroupsFromFeatures(FairScoreClassifier):
+    """Take the groups from the features, since the checks pass none."""
+
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Any:  # type: ignore[override]
+        return super().fit(X, y, sensitive_features=derived(X), sample_weight=sample_weight)
+
+    def adjusted_scores(self, X: Any, *, sensitive_features: Any = None) -> Any:
+        return super().adjusted_scores(X, sensitive_features=derived(X))
+
+
+def derived(X: Any) -> Any:
+    """Return a group that depends on the row alone, and is there for malformed features too."""
+    values = X.toarray() if issparse(X) else np.asarray(X)
+    if values.ndim != 2 or values.shape[1] == 0:
+        return np.arange(values.shape[0]) % 2
+    clean = np.nan_to_num(np.real(values).astype(float), posinf=0, neginf=0)
+    return (np.floor(clean.sum(axis=1) + 10 * clean[:, 0]) % 2).astype(int)
+
+
+# The reference is named because a derived group may have no positives in the checks' tiny tables.
+CHECKED = [
+    GroupsFromFeatures(model, FairPOT(lam=0.5, reference=0), cv=cv)
+    for model, cv in [(LogisticRegression(), 2), (LogisticRegression(), None), (RidgeClassifier(), 2)]
+]
+
+
+@parametrize_with_checks(CHECKED)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)

@@ -1,0 +1,27 @@
+"""The README's first command does the whole job."""
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from fairpot import ScoreMap
+
+DEMO = Path(__file__).parents[1] / "examples" / "demo.py"
+
+
+def test_demo(tmp_path):
+    result = subprocess.run([sys.executable, DEMO, tmp_path / "out"], capture_output=True, text=True, check=True)
+    for part in ("Audit", "xAUC gap", "is moved", "whole trade-off", "Next:"):
+        assert part in result.stdout
+    with (tmp_path / "out" / "tradeoff.csv").open() as file:
+        curve = list(csv.DictReader(file))
+    assert float(curve[0]["lam"]) == 0
+    assert float(curve[-1]["lam"]) == 1
+    with (tmp_path / "out" / "adjusted.csv").open() as file:
+        people = list(csv.DictReader(file))
+    score_map = ScoreMap.from_dict(json.loads((tmp_path / "out" / "map.json").read_text()))
+    for row in people:
+        expected = score_map([float(row["score"])])[0] if row["group"] == "b" else float(row["score"])
+        assert float(row["adjusted"]) == expected

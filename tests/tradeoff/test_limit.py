@@ -1,0 +1,296 @@
+"""The limit against exhaustive search over all repairs of small tables, and as a bound for every method."""
+
+from __future__ import annotations
+
+from itertools import combinations, combinations_with_replacement
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.datasets import load_breast_cancer
+
+import fairpot.tradeoff.limit as module
+from fairpot import FairPOT
+from fairpot.metrics import auc, xauc, xauc_gap
+from fairpot.metrics._wins import WinMatrix
+from fairpot.table import GroupCounts, ScoreTable
+from fairpot.tradeoff.curve import TradeoffCurve
+from fairpot.tradeoff.limit import Limit, auc_limit, distance_to_limit, pool
+
+TIES = ("strict", "half")
+
+
+def random_group(rng, size, whole):
+    """Draw atoms, some of them with one outcome only; the group as a whole has both."""
+    while True:
+        counts = rng.integers(0, 5, (2, size)) if whole else rng.random((2, size)) * rng.integers(0, 2, (2, size))
+        counts[:, counts.sum(axis=0) == 0] = 1
+        if (counts.sum(axis=1) > 0).all():
+            return GroupCounts(np.arange(size) * 1.0, counts[0], counts[1])
+
+
+def random_table(rng, largest, whole=True):
+    sizes = rng.integers(1, largest + 1, 2)
+    return ScoreTable(("a", "b"), tuple(random_group(rng, size, whole) for size in sizes))
+
+
+def measured(table, score_a, score_b, ties):
+    """Measure a repair by the library's own matrix of wins."""
+    moved = tuple(c.rescored(np.asarray(s) * 1.0) for c, s in zip(table.counts, (score_a, score_b)))
+    matrix = WinMatrix.of(ScoreTable(table.groups, moved), ties)
+    cross = matrix.xauc()
+    return cross[0, 1] - cross[1, 0], matrix.auc()
+
+
+def interleavings(m_a, m_b):
+    """Give the scores of a and b in every strict merge of the two orders."""
+    every = np.arange(m_a + m_b)
+    for chosen in combinations(range(m_a + m_b), m_a):
+        yield np.array(chosen), np.delete(every, chosen)
+
+
+def weak_merges(m_a, m_b):
+    """Give every merge with any ties, between the groups and inside them."""
+    levels = range(m_a + m_b)
+    for score_a in combinations_with_replacement(levels, m_a):
+        for score_b in combinations_with_replacement(levels, m_b):
+            yield score_a, score_b
+
+
+def upper_hull(points):
+    """Give the upper concave envelope of points, by a scan from left to right."""
+    hull: list[tuple[float, float]] = []
+    points = [(round(float(x), 13), float(y)) for x, y in points]  # round-off must not split a signed gap
+    for point in sorted(points, key=lambda p: (p[0], -p[1])):
+        if hull and point[0] == hull[-1][0]:
+            continue
+        while len(hull) > 1 and cross_product(hull[-2], hull[-1], point) >= 0:
+            hull.pop()
+        hull.append(point)
+    return np.array(hull).T
+
+
+def cross_product(o, p, q):
+    return (p[0] - o[0]) * (q[1] - o[1]) - (p[1] - o[1]) * (q[0] - o[0])
+
+
+def assert_is_hull(limit, points):
+    """Compare two concave lines at the corners of both."""
+    x, y = upper_hull(points)
+    assert_allclose(limit.auc_at(x), y, rtol=0, atol=1e-12)
+    assert_allclose(np.interp(limit.signed_gap, x, y), limit.auc, rtol=0, atol=1e-12)
+    assert limit.signed_gap[[0, -1]] == pytest.approx([-1, 1], abs=1e-12)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("seed", range(60))
+def test_equals_the_hull_of_all_interleavings(seed, whole):
+    rng = np.random.default_rng(seed)
+    table = random_table(rng, 4 if seed % 6 else 6, whole)
+    sizes = [len(c.score) for c in table.counts]
+    points = [measured(table, *scores, "strict") for scores in interleavings(*sizes)]
+    assert_is_hull(Limit.of(table, reference="a"), points)
+
+
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("seed", range(12))
+def test_equals_the_hull_of_all_repairs_that_may_tie(seed, ties):
+    rng = np.random.default_rng(seed)
+    table = random_table(rng, 3, whole=seed % 2 == 0)
+    sizes = [len(c.score) for c in table.counts]
+    points = [measured(table, *scores, ties) for scores in weak_merges(*sizes)]
+    assert_is_hull(Limit.of(table, reference="a", ties=ties), points)
+
+
+def test_pooling_inside_a_group_helps_only_if_ties_count_half():
+    # In both groups the negative is above the positive: ties repair half of that.
+    table = ScoreTable(("a", "b"), (GroupCounts(np.array([0.0, 1.0]), np.array([1, 0]), np.array([0, 1])),) * 2)
+    assert Limit.of(table).best().auc == 0.25
+    assert Limit.of(table, ties="half").best().auc == 0.5
+
+
+@pytest.fixture(scope="module")
+def sample():
+    rng = np.random.default_rng(5)
+    n = 3000
+    group = rng.choice(["a", "b"], n, p=[0.7, 0.3])
+    risk = rng.normal(size=n) + 0.6 * (group == "a")
+    y = (risk + rng.normal(size=n) > 0.8).astype(int)
+    score = np.round(1 / (1 + np.exp(-risk - 0.4 * (group == "a") - 0.5 * rng.normal(size=n))), 3)
+    return y, score, group
+
+
+@pytest.mark.parametrize("ties", TIES)
+def test_vertices_are_merges_by_odds(sample, ties):
+    y, score, group = sample
+    limit = auc_limit(y, score, sensitive_features=group, ties=ties)
+    assert (np.diff(limit.signed_gap) > 0).all()
+    assert (np.diff(limit.theta[:-1]) < 0).all()
+    assert limit.theta[-1] == 0
+    slopes = np.diff(limit.auc) / np.diff(limit.signed_gap)
+    assert (np.diff(slopes) < 1e-9).all()
+    # Where the line turns, b's odds count as they are: theta = 1 maximises AUC.
+    top = int(np.argmax(limit.auc))
+    assert limit.theta[top] <= 1 <= limit.theta[top - 1]
+    assert limit.best().auc == limit.auc[top]
+
+
+def test_measured_points_lie_under_it(sample):
+    y, score, group = sample
+    limit = auc_limit(y, score, sensitive_features=group)
+    signed = xauc(y, score, sensitive_features=group, positive="a", negative="b")
+    signed -= xauc(y, score, sensitive_features=group, positive="b", negative="a")
+    assert limit.reference == "a"
+    assert limit.auc_at(signed) > auc(y, score)
+
+
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("seed", range(30))
+def test_fairpot_never_crosses_it(seed, ties):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(20, 400))
+    group = np.where(np.arange(n) % 3 > 0, "a", "b")
+    y = rng.integers(0, 2, n)
+    y[:6] = [0, 0, 0, 1, 1, 1]
+    score = np.round(rng.normal(size=n) + 0.5 * y * (group == "a"), 1 + seed % 3)
+    weight = None if seed % 2 else rng.random(n) + 0.1
+    rows = {"sensitive_features": group, "sample_weight": weight}
+    limit = auc_limit(y, score, reference="a", ties=ties, **rows)
+    for reference in "ab":
+        method = FairPOT(0.5, reference=reference, monotone=True, ties=ties)
+        curve = method.fit(score, y, **rows).tradeoff(score, y, **rows)
+        assert distance_to_limit(curve, limit).min() > -1e-12
+
+
+@pytest.mark.parametrize("feature", [0, 1, 4, 8, 26])
+def test_fairpot_never_crosses_it_on_real_measurements(feature):
+    data = load_breast_cancer()
+    y, score, group = 1 - data.target, data.data[:, feature], np.where(data.data[:, 9] > 0.0615, "high", "low")
+    method = FairPOT(monotone=True).fit(score, y, sensitive_features=group)
+    limit = auc_limit(y, score, sensitive_features=group)
+    assert distance_to_limit(method.tradeoff(score, y, sensitive_features=group), limit).min() > -1e-12
+
+
+def test_fairpot_touches_it_nowhere_but_comes_near(sample):
+    y, score, group = sample
+    limit = auc_limit(y, score, sensitive_features=group)
+    curve = FairPOT().fit(score, y, sensitive_features=group).tradeoff(score, y, sensitive_features=group)
+    left = distance_to_limit(curve, limit)
+    assert 0 < left.min() < 0.02
+
+
+def test_rows_table_weights_and_labels_agree(sample):
+    y, score, group = (column[:400] for column in sample)
+    weight = np.random.default_rng(0).integers(0, 4, len(y))
+    by_weight = auc_limit(y, score, sensitive_features=group, sample_weight=weight)
+    repeated = [np.repeat(column, weight) for column in (y, score, group)]
+    named = np.where(repeated[0] == 1, "yes", "no")
+    by_rows = auc_limit(named, repeated[1], sensitive_features=repeated[2], pos_label="yes")
+    assert np.array_equal(by_weight.auc, by_rows.auc)
+    assert np.array_equal(by_weight.signed_gap, by_rows.signed_gap)
+
+
+def test_swapping_the_groups_mirrors_the_line(sample):
+    y, score, group = sample
+    one, other = (auc_limit(y, score, sensitive_features=group, reference=g) for g in "ab")
+    grid = np.linspace(-1, 1, 101)
+    assert_allclose(one.auc_at(grid), other.auc_at(-grid), atol=1e-12)
+    curve = FairPOT().fit(score, y, sensitive_features=group).tradeoff(score, y, sensitive_features=group)
+    assert_allclose(distance_to_limit(curve, one), distance_to_limit(curve, other), atol=1e-12)
+
+
+def test_best_keeps_the_gap(sample):
+    y, score, group = sample
+    limit = auc_limit(y, score, sensitive_features=group)
+    grid = np.linspace(-1, 1, 20001)
+    for max_gap in (0.0, 0.02, 0.1, 1.0):
+        point = limit.best(max_gap)
+        inside = np.abs(grid) <= max_gap + 1e-12
+        assert point.gap <= max_gap
+        assert point.auc == pytest.approx(limit.auc_at(grid[inside]).max(), abs=1e-6)
+        assert point.gap == abs(point.signed_gap)
+    assert limit.best(0.0).theta > 1  # b has to be lifted
+
+
+def test_many_blocks_are_thinned_within_the_stated_error(monkeypatch):
+    rng = np.random.default_rng(1)
+    groups = []
+    for shift in (0, 1):
+        positive = np.sort(rng.random(300)) * 100 + shift
+        positive[0], positive[-1] = 0, 100
+        negative = 101.0 - positive
+        negative[-1] = 0
+        groups.append(GroupCounts(np.arange(300.0), positive, negative))
+    table = ScoreTable(("a", "b"), tuple(groups))
+    exact = Limit.of(table, reference="a")
+    monkeypatch.setattr(module, "_MOST_PAIRS", 1000)
+    monkeypatch.setattr(module, "_KEPT_THETAS", 200)
+    thin = Limit.of(table, reference="a")
+    short = exact.auc - thin.auc_at(exact.signed_gap)
+    assert exact.error == 0
+    assert len(thin) < 205 < len(exact)
+    assert short.min() > -1e-12
+    assert 0 < short.max() <= thin.error < 1e-4
+
+
+def test_frame_and_repr(sample):
+    y, score, group = sample
+    limit = auc_limit(y, score, sensitive_features=group)
+    frame = limit.frame()
+    assert list(frame.columns) == ["signed_gap", "auc", "theta"]
+    assert len(frame) == len(limit)
+    assert "merging b into a" in repr(limit)
+
+
+def test_pool_gives_ascending_shares(sample):
+    y, score, _ = sample
+    counts = GroupCounts.from_rows(score, y.astype(np.int8))
+    blocks = pool(counts)
+    assert blocks.positive.sum() == y.sum()
+    assert (np.diff(blocks.positive / blocks.weight) > 0).all()
+
+
+def test_the_gap_of_the_vertex_can_be_reached(sample):
+    """Rebuild one vertex as scores, by hand, and measure it."""
+    y, score, group = (column[:300] for column in sample)
+    limit = auc_limit(y, score, sensitive_features=group, reference="a")
+    place = len(limit) // 3
+    theta = np.sqrt(limit.theta[place] * limit.theta[place - 1])
+    key = np.empty(len(y))
+    for g, factor in (("a", 1.0), ("b", theta)):
+        rows = np.flatnonzero(group == g)
+        counts = GroupCounts.from_rows(score[rows], y[rows].astype(np.int8))
+        blocks = pool(counts)
+        at = np.searchsorted(blocks.score, score[rows], side="right") - 1
+        with np.errstate(divide="ignore"):
+            key[rows] = (np.log(blocks.positive / blocks.negative) + np.log(factor))[at]
+    # Inside a block the old order is kept.
+    merged = np.empty(len(y))
+    merged[np.lexsort((score, group, key))] = np.arange(len(y))
+    for g in "ab":
+        rows = np.flatnonzero(group == g)
+        merged[rows] = [merged[rows][score[rows] == s].min() for s in score[rows]]
+    assert auc(y, merged) == pytest.approx(limit.auc[place], abs=1e-12)
+    assert xauc_gap(y, merged, sensitive_features=group) == pytest.approx(abs(limit.signed_gap[place]), abs=1e-12)
+
+
+def test_errors():
+    y, score = [0, 1, 0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+    with pytest.raises(ValueError, match="two groups, got 3"):
+        auc_limit(y, score, sensitive_features=list("aabbcc"))
+    with pytest.raises(ValueError, match="group 'b' has no negatives"):
+        auc_limit([0, 1, 0, 0, 1, 1], score, sensitive_features=list("aaaabb"))
+    with pytest.raises(ValueError, match="reference='z'"):
+        auc_limit(y, score, sensitive_features=list("aaaabb"), reference="z")
+    with pytest.raises(TypeError, match="y_true is missing"):
+        auc_limit(None, score, sensitive_features=list("aaaabb"))
+    with pytest.raises(ValueError, match="ties"):
+        auc_limit(y, score, sensitive_features=list("aaaabb"), ties="maybe")
+    limit = auc_limit(y, score, sensitive_features=list("aaaabb"))
+    with pytest.raises(ValueError, match=r"\[-1, 1\]"):
+        limit.auc_at([0.0, 1.5])
+    with pytest.raises(ValueError, match="max_gap"):
+        limit.best(2.0)
+    other = TradeoffCurve(*(np.zeros(1) for _ in range(4)), ("x",), "y")
+    with pytest.raises(ValueError, match="same rows of two groups"):
+        distance_to_limit(other, limit)
