@@ -39,7 +39,7 @@ class GroupCounts:
         """Count rows: one sort. Without labels all weight is put down as negative."""
         labels = np.zeros(len(scores), dtype=np.int8) if labels is None else labels
         if weight is None:
-            return _add_up_units(*_sort_by_score(scores, labels))
+            return _add_up_units(*_sort_by_score(scores.copy(), labels))
         scores = scores + 0.0  # -0.0 and 0.0 are one score
         # Equal scores are added up in the order of their weights: the sum does not depend on row order.
         order = np.argsort(scores) if weight.dtype.kind == "i" else np.lexsort((weight, scores))
@@ -230,11 +230,11 @@ def _count_group(
     weight: Counts | None,
 ) -> GroupCounts:
     """Count the rows of one group."""
-    return GroupCounts.from_rows(
-        scores.take(rows),
-        None if labels is None else labels.take(rows),
-        None if weight is None else weight.take(rows),
-    )
+    own = None if labels is None else labels.take(rows)
+    if weight is None:
+        own = np.zeros(len(rows), dtype=np.int8) if own is None else own
+        return _add_up_units(*_sort_by_score(scores.take(rows), own))
+    return GroupCounts.from_rows(scores.take(rows), own, weight.take(rows))
 
 
 def _top_score(counts: GroupCounts, alpha: float) -> float:
@@ -247,7 +247,7 @@ def _top_score(counts: GroupCounts, alpha: float) -> float:
 def _sort_by_score(
     scores: NDArray[np.float64], labels: NDArray[np.int8]
 ) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
-    """Sort scores with their labels as a plain sort of integers.
+    """Sort scores, which may be overwritten, with their labels as a plain sort of integers.
 
     Floats >= 0 order like their bits and leave the sign bit free, so the label rides along as the
     lowest bit of a 64-bit key. Sorting values is several times cheaper than an argsort and its gathers.
@@ -264,7 +264,8 @@ def _sort_by_score(
 def _sort_nonnegative(
     scores: NDArray[np.float64], labels: NDArray[np.int8]
 ) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
-    keys = (scores + 0.0).view(np.uint64)  # -0.0 becomes 0.0
+    scores += 0.0  # -0.0 becomes 0.0
+    keys = scores.view(np.uint64)
     keys <<= np.uint64(1)
     keys |= labels.view(np.uint8)
     keys.sort()

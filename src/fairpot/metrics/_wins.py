@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fairpot.exceptions import UndefinedMetricWarning
 from fairpot.table import GroupCounts, ScoreTable
-from fairpot.transport.lookup import blocks, ranks
+from fairpot.transport.lookup import blocks, ranks, running
 
 Ties = Literal["strict", "half"]
 TIES = ("strict", "half")
@@ -38,8 +38,7 @@ def cross_half_wins(g: GroupCounts, h: GroupCounts, ties: Ties) -> tuple[Any, An
     """Count the half pairs won by positives of g over negatives of h, and the other way round: one merge."""
     if len(g.score) > len(h.score):
         return cross_half_wins(h, g, ties)[::-1]
-    negatives = np.concatenate(([0], np.cumsum(h.negative)))
-    positives = np.concatenate(([0], np.cumsum(h.positive)))
+    negatives, positives = running(h.negative, h.positive)
     won = lost = negatives[0] * 0
     for block in blocks(len(g.score)):
         below, upto = ranks(h.score, g.score[block])

@@ -38,16 +38,12 @@ def exact_curve(
     over = wins.b_over_b
     for other in (wins.b_over_a, wins.a_over_b, inner_half_wins(a, ties)):
         over += other
-    auc = _share(over[::-1], pairs.total, pairs.without)
-    return TradeoffCurve(
-        plan.top_weight[::-1] / plan.top_weight[0],
-        auc,
-        _share(wins.a_over_b[::-1], pairs.ab),
-        _share(wins.b_over_a[::-1], pairs.ba),
-        (moved,),
-        reference,
-        exact=True,
-    )
+    values = np.empty((4, len(over)))
+    np.divide(plan.top_weight[::-1], plan.top_weight[0], out=values[0])
+    _share(over[::-1], pairs.total, values[1], pairs.without)
+    _share(wins.a_over_b[::-1], pairs.ab, values[2])
+    _share(wins.b_over_a[::-1], pairs.ba, values[3])
+    return TradeoffCurve(*values, (moved,), reference, exact=True)
 
 
 def on_grid(curve: TradeoffCurve, plan: TransportPlan, lams: NDArray[np.float64]) -> TradeoffCurve:
@@ -118,7 +114,9 @@ class _Pairs:
         return cls(p_a * n_b, p_b * n_a, (p_a + p_b) * (n_a + n_b), 1.0 if n_a + n_b == 0 and p_a + p_b else 0.0)
 
 
-def _share(half_pairs_won: NDArray[Any], pairs: float, without: float = 0.0) -> NDArray[np.float64]:
+def _share(half_pairs_won: NDArray[Any], pairs: float, out: NDArray[np.float64], without: float = 0.0) -> None:
+    """Write the share of pairs won, or what stands for it where there are none."""
     if pairs == 0:
-        return np.full(len(half_pairs_won), without)
-    return half_pairs_won / (2 * pairs)
+        out[:] = without
+    else:
+        np.divide(half_pairs_won, 2 * pairs, out=out)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from fairpot.table import GroupCounts
 from fairpot.transport import TransportPlan, ranks, run_ends
-from fairpot.transport.lookup import blocks
+from fairpot.transport.lookup import blocks, running
 from fairpot.transport.scoremap import between, interpolate
 
 Array = NDArray[Any]
@@ -153,7 +153,7 @@ class _Background(NamedTuple):
 
     @classmethod
     def of(cls, counts: GroupCounts, half: bool) -> _Background:
-        return cls(counts.score, _prefix(counts.positive), _prefix(counts.negative), half)
+        return cls(counts.score, *running(counts.positive, counts.negative), half)
 
     def look_up(self, values: Array) -> _LookUp:
         """Count against every point of the group."""
@@ -180,8 +180,8 @@ class _Sums:
         self.same = self.low is self.high
         dtype = np.result_type(points.positive, points.negative)
         size = len(points.x) + 1
-        self.rest = [np.zeros(size, dtype=dtype) for _ in range(3)]
-        self.lead = self.rest if self.same else [np.zeros(size, dtype=dtype) for _ in range(3)]
+        self.rest = np.zeros((3, size), dtype=dtype)
+        self.lead = self.rest if self.same else np.zeros((3, size), dtype=dtype)
         self.total = [dtype.type(0)] * 3
 
     def add(self, block: slice, unmoved: tuple[Array, ...], moved: tuple[Array, ...]) -> None:
@@ -199,12 +199,12 @@ class _Sums:
 
     def at_cuts(self) -> list[Array]:
         """Sum the unmoved below ``low`` and the moved from ``high`` up."""
-        for sums in self.rest if self.same else self.rest + self.lead:
+        for sums in (*self.rest, *(() if self.same else self.lead)):
             np.cumsum(sums, out=sums)
         if self.same:
             for total, sums in zip(self.total, self.rest):
                 sums += total
-            return self.rest
+            return list(self.rest)
         return [t + r[self.low] + a[self.high] for t, r, a in zip(self.total, self.rest, self.lead)]
 
 

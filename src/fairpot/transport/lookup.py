@@ -36,6 +36,17 @@ def ranks(reference: NDArray[np.float64], queries: NDArray[np.float64]) -> tuple
     return below, upto
 
 
+def running(*counts: NDArray[Any]) -> NDArray[Any]:
+    """Give the running sums of equally long counts, one a row, starting from 0: place k sums the first k.
+
+    One array for all: a few large pieces of memory cost less than many middling ones.
+    """
+    sums = np.zeros((len(counts), len(counts[0]) + 1), dtype=np.result_type(np.int64, *counts))
+    for row, values in zip(sums, counts):
+        np.cumsum(values, out=row[1:])
+    return sums
+
+
 def run_ends(values: NDArray[Any]) -> NDArray[np.intp] | None:
     """Give, for each place, where its run of equal values ends; None if no value is repeated."""
     step = values[1:] != values[:-1]
