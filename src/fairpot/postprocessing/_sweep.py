@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -18,9 +18,11 @@ __all__ = [
     "check_dial",
     "check_grid",
     "check_ties",
+    "check_values",
     "find_reference",
     "require_outcomes",
     "require_reference",
+    "same_groups",
     "table_to_trace",
     "trace",
 ]
@@ -50,12 +52,33 @@ def require_reference(table: ScoreTable, reference: Hashable) -> None:
         )
 
 
-def check_grid(values: Any, name: str, *, upper: float = np.inf) -> NDArray[np.float64]:
-    """Check the values of a dial, numbers from 0 to ``upper``; return them ascending, each once."""
+def check_values(
+    values: Any, moved: Sequence[Hashable], name: str, check: Callable[[Any, str], float]
+) -> NDArray[np.float64]:
+    """Check the values of a dial to evaluate: ascending, each once, or a column for each moved group from a dict."""
+    if isinstance(values, Mapping):
+        same_groups(values, moved, name)
+        columns = [[check(value, f"{name}[{g!r}]") for value in values[g]] for g in moved]
+        if len({len(c) for c in columns}) != 1 or not columns[0]:
+            raise ValueError(f"the lists of {name} must have the same length, at least 1, for every group.")
+        return np.array(columns).T
     listed = np.atleast_1d(np.asarray(values, dtype=object)).tolist()
     if not listed:
         raise ValueError(f"{name} is empty: give at least one number, or None for the default.")
-    return np.unique([check_dial(value, name, upper=upper) for value in listed])
+    return np.unique([check(value, name) for value in listed])
+
+
+def same_groups(given: Mapping[Hashable, Any], moved: Sequence[Hashable], name: str) -> None:
+    """Insist that a dict has an entry for each moved group and no other."""
+    if set(given) != set(moved):
+        raise ValueError(f"{name} must have one entry for each moved group {list(moved)}, got {list(given)}.")
+
+
+def check_grid(values: Any, name: str, *, upper: float = np.inf) -> NDArray[np.float64]:
+    """Check the values of a dial, numbers from 0 to ``upper``; return them ascending, each once."""
+    if isinstance(values, Mapping):
+        raise TypeError(f"{name} must be a list of numbers, got {type(values).__name__}.")
+    return check_values(values, (), name, lambda value, label: check_dial(value, label, upper=upper))
 
 
 def check_dial(value: Any, name: str, *, upper: float = np.inf) -> float:

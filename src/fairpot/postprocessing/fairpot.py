@@ -13,7 +13,7 @@ from fairpot._validation import check_choice, check_rows, check_share
 from fairpot.metrics._wins import TIES, Ties
 from fairpot.postprocessing._direction import find_reference
 from fairpot.postprocessing._mapper import ScoreMapper
-from fairpot.postprocessing._sweep import require_reference, table_to_trace
+from fairpot.postprocessing._sweep import check_values, require_reference, same_groups, table_to_trace
 from fairpot.table import Region, ScoreTable
 from fairpot.tradeoff.build import exact_curve, on_grid, trace
 from fairpot.tradeoff.curve import TradeoffCurve
@@ -211,7 +211,7 @@ class FairPOT(ScoreMapper):
                         f"{name} is a rule for choosing lam, but lam={self.lam!r} is given.\nHint: lam=None."
                     )
         if self.lam is not None and not isinstance(self.lam, Mapping):
-            check_share(self.lam, "lam", zero=True)
+            _check_lam(self.lam, "lam")
         if not labelled and self.lam is None:
             raise ValueError("lam=None chooses lam by its effect on outcomes and needs y.\nHint: pass y, or a lam.")
         if not labelled and self.reference is None:
@@ -244,8 +244,8 @@ class FairPOT(ScoreMapper):
     def _given_lam(self) -> float | dict[Hashable, float]:
         if not isinstance(self.lam, Mapping):
             return float(cast(float, self.lam))
-        _same_groups(self.lam, self.plans_, "lam")
-        return {g: check_share(self.lam[g], f"lam[{g!r}]", zero=True) for g in self.plans_}
+        same_groups(self.lam, tuple(self.plans_), "lam")
+        return {g: _check_lam(self.lam[g], f"lam[{g!r}]") for g in self.plans_}
 
     def _map(self, group: Hashable) -> ScoreMap:
         if group == self.reference_:
@@ -267,7 +267,7 @@ class FairPOT(ScoreMapper):
 
     def _curve(self, table: ScoreTable, lams: Any, ties: Ties) -> TradeoffCurve:
         plans = {g: p for g, p in self.plans_.items() if g in table.groups}
-        grid = None if lams is None else _check_grid(lams, plans)
+        grid = None if lams is None else check_values(lams, tuple(plans), "lams", _check_lam)
         monotone = bool(self.monotone)
         if len(plans) > 1 or (grid is not None and grid.ndim == 2):
             grid = _GRID.copy() if grid is None else grid
@@ -287,20 +287,5 @@ def _require_both_classes(table: ScoreTable) -> None:
             raise ValueError(f"y has no {what} (in the region, if alpha is set): both outcomes are needed to compare.")
 
 
-def _same_groups(given: Mapping[Hashable, Any], plans: Mapping[Hashable, Any], name: str) -> None:
-    if set(given) != set(plans):
-        raise ValueError(f"{name} must have one entry for each moved group {list(plans)}, got {list(given)}.")
-
-
-def _check_grid(lams: Any, plans: Mapping[Hashable, Any]) -> NDArray[np.float64]:
-    """Check the lambdas to evaluate: ascending, or a column for each moved group."""
-    if isinstance(lams, Mapping):
-        _same_groups(lams, plans, "lams")
-        columns = [[check_share(v, f"lams[{g!r}]", zero=True) for v in lams[g]] for g in plans]
-        if len({len(c) for c in columns}) != 1 or not columns[0]:
-            raise ValueError("the lists of lams must have the same length, at least 1, for every group.")
-        return np.array(columns).T
-    values = np.atleast_1d(np.asarray(lams, dtype=object)).tolist()
-    if not values:
-        raise ValueError("lams is empty: give at least one value in [0, 1], or None for all.")
-    return np.unique([check_share(v, "lams", zero=True) for v in values])
+def _check_lam(value: Any, name: str) -> float:
+    return check_share(value, name, zero=True)

@@ -15,9 +15,11 @@ from fairpot.postprocessing._mapper import ScoreMapper
 from fairpot.postprocessing._odds import SMOOTHINGS, Plan, make_plans
 from fairpot.postprocessing._sweep import (
     check_ties,
+    check_values,
     find_reference,
     require_outcomes,
     require_reference,
+    same_groups,
     table_to_trace,
     trace,
 )
@@ -176,7 +178,11 @@ class OptimalMerge(ScoreMapper):
         table = table_to_trace(self.table_, scores, y, sensitive_features, sample_weight, pos_label=self.pos_label)
         require_reference(table, self.reference_)
         moved = [g for g in table.groups if g != self.reference_]
-        values = self._default_thetas(table, checked) if thetas is None else _check_thetas(thetas, moved)
+        values = (
+            self._default_thetas(table, checked)
+            if thetas is None
+            else check_values(thetas, moved, "thetas", check_theta)
+        )
         return self._curve(table, values, checked)
 
     def _check_parameters(self, labelled: bool) -> Ties:
@@ -200,7 +206,7 @@ class OptimalMerge(ScoreMapper):
     def _given_theta(self) -> float | dict[Hashable, float]:
         if not isinstance(self.theta, Mapping):
             return float(cast(float, self.theta))
-        _same_groups(self.theta, self.plans_, "theta")
+        same_groups(self.theta, tuple(self.plans_), "theta")
         return {g: check_theta(self.theta[g], f"theta[{g!r}]") for g in self.plans_}
 
     def _choose(self, table: ScoreTable, ties: Ties) -> float | dict[Hashable, float]:
@@ -277,25 +283,6 @@ def check_theta(value: Any, name: str) -> float:
     if not 0 < value < np.inf:
         raise ValueError(f"{name} must be finite and above 0, got {value!r}.\nHint: 1 leaves the odds as they are.")
     return float(value)
-
-
-def _check_thetas(thetas: Any, moved: list[Hashable]) -> Array:
-    """Check the thetas to evaluate: ascending, or a column for each moved group."""
-    if isinstance(thetas, Mapping):
-        _same_groups(thetas, dict.fromkeys(moved), "thetas")
-        columns = [[check_theta(v, f"thetas[{g!r}]") for v in thetas[g]] for g in moved]
-        if len({len(c) for c in columns}) != 1 or not columns[0]:
-            raise ValueError("the lists of thetas must have the same length, at least 1, for every group.")
-        return np.array(columns).T
-    values = np.atleast_1d(np.asarray(thetas, dtype=object)).tolist()
-    if not values:
-        raise ValueError("thetas is empty: give at least one number above 0, or None for a grid.")
-    return np.unique([check_theta(v, "thetas") for v in values])
-
-
-def _same_groups(given: Mapping[Hashable, Any], plans: Mapping[Hashable, Any], name: str) -> None:
-    if set(given) != set(plans):
-        raise ValueError(f"{name} must have one entry for each moved group {list(plans)}, got {list(given)}.")
 
 
 def _grid(moved: GroupCounts, reference: GroupCounts) -> Array:

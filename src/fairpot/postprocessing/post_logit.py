@@ -21,6 +21,7 @@ from fairpot.postprocessing._sweep import (
     find_reference,
     require_outcomes,
     require_reference,
+    same_groups,
     table_to_trace,
     trace,
 )
@@ -222,8 +223,7 @@ class PostLogit(ScoreMapper):
     def _given_alpha(self, moved: list[Hashable]) -> dict[Hashable, float]:
         if not isinstance(self.alpha, Mapping):
             return dict.fromkeys(moved, check_dial(self.alpha, "alpha"))
-        if set(self.alpha) != set(moved):
-            raise ValueError(f"alpha must have one entry for each moved group {moved}, got {list(self.alpha)}.")
+        same_groups(self.alpha, moved, "alpha")
         return {g: check_dial(self.alpha[g], f"alpha[{g!r}]") for g in moved}
 
 

@@ -43,7 +43,8 @@ def exact_curve(
     _share(over[::-1], pairs.total, values[1], pairs.without)
     _share(wins.a_over_b[::-1], pairs.ab, values[2])
     _share(wins.b_over_a[::-1], pairs.ba, values[3])
-    return TradeoffCurve(*values, (moved,), reference, exact=True)
+    lam, auc, xauc_ab, xauc_ba = values
+    return TradeoffCurve(lam, auc, xauc_ab, xauc_ba, (moved,), reference, exact=True)
 
 
 def on_grid(curve: TradeoffCurve, plan: TransportPlan, lams: NDArray[np.float64]) -> TradeoffCurve:
