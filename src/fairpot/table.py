@@ -83,7 +83,8 @@ class ScoreTable:
     """One :class:`GroupCounts` per group.
 
     All rank metrics, the transport map and the whole trade-off curve are functions of this table;
-    engines that cannot hold the rows build it with one ``GROUP BY group, score``.
+    engines that cannot hold the rows build it with one ``GROUP BY group, score``. From rows of any kind it comes
+    with :func:`fairpot.metrics.score_table`, which checks them.
 
     Parameters
     ----------

@@ -15,6 +15,7 @@ from fairpot.metrics._scorers import (
     partial_xauc_gap_scorer,
     xauc_gap_scorer,
 )
+from fairpot.metrics._tables import score_table
 from fairpot.metrics._top import partial_auc, partial_xauc, partial_xauc_gap
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "partial_xauc",
     "partial_xauc_gap",
     "partial_xauc_gap_scorer",
+    "score_table",
     "tied_share",
     "xauc",
     "xauc_gap",

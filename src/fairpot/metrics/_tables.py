@@ -10,6 +10,30 @@ from fairpot.table import Region, ScoreTable
 REGIONS = ("pooled", "group")
 
 
+def score_table(
+    y_true: Any, y_score: Any, *, sensitive_features: Any = None, sample_weight: Any = None, pos_label: Any = None
+) -> ScoreTable:
+    """Count rows into a table: distinct scores per group with their positives and negatives.
+
+    Tables can be merged, cut to a top-alpha region, rescored by maps and quantised; all metrics are functions of one.
+
+    Parameters
+    ----------
+    y_true, y_score, sample_weight, pos_label
+        As in :func:`auc`.
+    sensitive_features : column of shape (n,), or frame with several columns, default None
+        Group of each row; None counts all rows as one group, "all".
+
+    Examples
+    --------
+    >>> table = score_table([0, 1, 1], [0.3, 0.9, 0.3], sensitive_features=["F", "M", "F"])
+    >>> table["F"].score, table["F"].positive, table["F"].negative
+    (array([0.3]), array([1]), array([1]))
+    """
+    grouped = sensitive_features is not None
+    return labelled_table(y_true, y_score, sensitive_features, sample_weight, grouped=grouped, pos_label=pos_label)
+
+
 def labelled_table(
     y_true: Any,
     y_score: Any,

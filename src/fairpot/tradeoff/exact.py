@@ -153,7 +153,8 @@ class _Background(NamedTuple):
 
     @classmethod
     def of(cls, counts: GroupCounts, half: bool) -> _Background:
-        return cls(counts.score, *running(counts.positive, counts.negative), half)
+        p, q = running(counts.positive, counts.negative)
+        return cls(counts.score, p, q, half)
 
     def look_up(self, values: Array) -> _LookUp:
         """Count against every point of the group."""
