@@ -97,6 +97,15 @@ def test_fractional_weights():
             check(plan, other, a, half, True, exactly=False)
 
 
+def test_whole_and_fractional_weights_together():
+    """Merged tables can have whole weights in one group and others in the other."""
+    rng = np.random.default_rng(4)
+    a, b = (random_counts(rng, np.arange(12) / 10, 8) for _ in range(2))
+    plan = TransportPlan.between(b.score, b.weight, a.score, a.weight)
+    check(plan, b, GroupCounts(a.score, a.positive * 0.5, a.negative * 0.25), True, True, exactly=False)
+    check(plan, GroupCounts(b.score, b.positive * 0.5, b.negative * 0.25), a, False, False, exactly=False)
+
+
 def test_oracle_counts_rows_like_weights():
     """The weighted loop above against the row-by-row oracle."""
     assert weighted_wins([1, 2], [2, 1], [1, 0], [1, 3], True) == oracles.wins([1, 1, 2], [1, 0, 0, 0], half=True)

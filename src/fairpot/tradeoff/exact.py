@@ -67,7 +67,7 @@ def exact_wins(
     points = _Points.of(plan, moved)
     fixed, own = _Background.of(reference, half), _Background.of(moved, half)
     lifted = own._replace(score=points.t)
-    sums = _Sums(points)
+    sums = _Sums(points, np.result_type(fixed.p, own.p))
     for block in blocks(len(points.x)):
         sums.add(block, _unmoved(points, fixed, own, half, block), _moved(points, fixed, own, half, block))
         sums.leave(block, _leaving(points, lifted, block))
@@ -176,10 +176,9 @@ class _Background(NamedTuple):
 class _Sums:
     """Sums over R and over A at every cut, of the three counts that each point brings in either state."""
 
-    def __init__(self, points: _Points) -> None:
+    def __init__(self, points: _Points, dtype: np.dtype[Any]) -> None:
         self.low, self.high = points.low, points.high
         self.same = self.low is self.high
-        dtype = np.result_type(points.positive, points.negative)
         size = len(points.x) + 1
         self.rest = np.zeros((3, size), dtype=dtype)
         self.lead = self.rest if self.same else np.zeros((3, size), dtype=dtype)
