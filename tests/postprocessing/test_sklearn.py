@@ -118,3 +118,9 @@ def test_parameters():
     assert fp.get_params()["alpha"] == 0.3
     assert fp.set_params(lam=0.9).lam == 0.9
     assert "FairPOT" in repr(fp)
+
+
+def test_scores_are_data_to_the_router():
+    requests = FairPOT().get_metadata_routing()
+    assert set(requests.fit.requests) == {"sensitive_features", "sample_weight"}
+    assert set(requests.transform.requests) == {"sensitive_features"}

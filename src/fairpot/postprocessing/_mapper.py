@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from os import PathLike
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from fairpot._validation import check_groups, check_scores, match_groups, restore
@@ -22,6 +23,10 @@ class ScoreMapper(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     groups_: tuple[Hashable, ...]
     maps_: dict[Hashable, ScoreMap]
+
+    # To scikit-learn's routing the first argument is data, whatever its name.
+    __metadata_request__fit: ClassVar = {"scores": UNUSED}
+    __metadata_request__transform: ClassVar = {"scores": UNUSED}
 
     def fit(self, scores: Any, y: Any = None, *, sensitive_features: Any, sample_weight: Any = None) -> Self:
         """Learn the map of every group."""
