@@ -6,7 +6,6 @@ It needs nothing but fairpot's own dependencies.
 """
 
 import csv
-import json
 import sys
 from pathlib import Path
 
@@ -34,7 +33,7 @@ def audit(y, score, group):
         print(f"  AUC inside group {name}               {inside:.4f}")
     for p, n in (names, names[::-1]):
         value = xauc(y, score, sensitive_features=group, positive=p, negative=n)
-        print(f"  positives of {p} above negatives of {n} {value:.4f}   xAUC({p} -> {n})")
+        print(f"  positives of {p} over negatives of {n} {value:.4f}   xAUC({p} -> {n})")
     print(f"  xAUC gap                         {xauc_gap(y, score, sensitive_features=group):.4f}")
 
 
@@ -109,12 +108,12 @@ def main(folder):
     write_csv(folder / "tradeoff.csv", {name: getattr(curve, name).tolist() for name in names})
     columns = {"group": group[new_rows], "outcome": y[new_rows], "score": scores[new_rows], "adjusted": adjusted}
     write_csv(folder / "adjusted.csv", {name: values.tolist() for name, values in columns.items()})
-    (folder / "map.json").write_text(json.dumps(fp.maps_[moved].to_dict(), allow_nan=False))
+    fp.save(folder / "map.json", overwrite=True)
 
     heading("Written")
     print(f"  {folder / 'tradeoff.csv'}   AUC and gap at every lambda")
     print(f"  {folder / 'adjusted.csv'}   the new people with their old and new scores")
-    print(f"  {folder / 'map.json'}       the map of group {moved}: knots and values")
+    print(f"  {folder / 'map.json'}       the fitted maps: fairpot.load() reads them back")
     print("\nNext: use your own columns. In Python:")
     print("  from fairpot import FairPOT")
     print("  fp = FairPOT(lam=None, max_gap=0.02).fit(scores, outcomes, sensitive_features=groups)")

@@ -1,12 +1,11 @@
 """The README's first command does the whole job."""
 
 import csv
-import json
 import subprocess
 import sys
 from pathlib import Path
 
-from fairpot import ScoreMap
+from fairpot import load
 
 DEMO = Path(__file__).parents[1] / "examples" / "demo.py"
 
@@ -21,7 +20,7 @@ def test_demo(tmp_path):
     assert float(curve[-1]["lam"]) == 1
     with (tmp_path / "out" / "adjusted.csv").open() as file:
         people = list(csv.DictReader(file))
-    score_map = ScoreMap.from_dict(json.loads((tmp_path / "out" / "map.json").read_text()))
-    for row in people:
-        expected = score_map([float(row["score"])])[0] if row["group"] == "b" else float(row["score"])
-        assert float(row["adjusted"]) == expected
+    model = load(tmp_path / "out" / "map.json")
+    scores, groups = [float(row["score"]) for row in people], [row["group"] for row in people]
+    expected = model.transform(scores, sensitive_features=groups)
+    assert [float(row["adjusted"]) for row in people] == expected.tolist()

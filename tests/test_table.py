@@ -140,3 +140,26 @@ def test_counts_of_pairs_beyond_int64():
     small = GroupCounts(np.array([0.1, 0.2]), np.array([1, 3]), np.array([3, 1]))
     big = WinMatrix.of(ScoreTable(("all",), (counts,)))
     assert big.auc() == WinMatrix.of(ScoreTable(("all",), (small,))).auc()
+
+
+def test_tables_refuse_what_they_cannot_count():
+    scores, labels = np.array([0.1, 0.2]), np.array([0, 1], dtype=np.int8)
+    with pytest.raises(ValueError, match="1 scores are NaN"):
+        ScoreTable.from_rows(np.array([0.1, np.nan]), labels)
+    with pytest.raises(ValueError, match="labels must be 0 or 1"):
+        ScoreTable.from_rows(scores, np.array([0, 2]))
+    with pytest.raises(ValueError, match=r"codes must lie in 0 ... 1"):
+        ScoreTable.from_rows(scores, labels, np.array([0, 5]), ("a", "b"))
+    with pytest.raises(ValueError, match="weights"):
+        ScoreTable.from_rows(scores, labels, weight=np.array([1, -1]))
+    table = ScoreTable.from_rows([0.1, 0.2], [0, 1])  # lists are fine
+    assert as_counter(table["all"]) == {0.1: (0, 1), 0.2: (1, 0)}
+    for alpha in (0, 2, np.nan, -1):
+        with pytest.raises(ValueError, match="alpha"):
+            table.top(alpha)
+    with pytest.raises(ValueError, match="region"):
+        table.top(0.5, "x")
+    with pytest.raises(ValueError, match="bins"):
+        table.quantise(1.5)
+    with pytest.raises(KeyError, match="no group 'X'"):
+        table["X"]

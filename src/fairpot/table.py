@@ -9,9 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._validation import check_choice, check_share
 from fairpot.transport import weight_to_reach
 
 Region = Literal["pooled", "group"]
+REGIONS = ("pooled", "group")
 Counts = NDArray[Any]  # int64, or float64 where weights are not whole numbers
 
 
@@ -116,7 +118,15 @@ class ScoreTable:
         groups: Sequence[Hashable] = ("all",),
         weight: Counts | None = None,
     ) -> ScoreTable:
-        """Count clean rows (see ``fairpot._validation``); ``codes`` index into ``groups``."""
+        """Count clean rows: finite scores, labels 0 and 1, ``codes`` that index into ``groups``, weights >= 0.
+
+        :func:`fairpot.metrics.score_table` makes them clean, whatever they come in.
+        """
+        scores, labels = _plain(scores, labels)
+        if codes is not None and not (codes.min() >= 0 and codes.max() < len(groups)):
+            raise ValueError(f"codes must lie in 0 ... {len(groups) - 1}, got {codes.min()} to {codes.max()}.")
+        if weight is not None and not (weight >= 0).all():
+            raise ValueError("weights must be numbers >= 0.")
         if codes is None or len(groups) == 1:
             counts = [GroupCounts.from_rows(scores, labels, weight)]
         else:
@@ -124,6 +134,8 @@ class ScoreTable:
         return cls(tuple(groups), tuple(counts), labels is not None)
 
     def __getitem__(self, group: Hashable) -> GroupCounts:
+        if group not in self.groups:
+            raise KeyError(f"the table has no group {group!r}, only {list(self.groups)}")
         return self.counts[self.groups.index(group)]
 
     @property
@@ -145,6 +157,8 @@ class ScoreTable:
 
     def thresholds(self, alpha: float, region: Region = "pooled") -> dict[Hashable, float]:
         """Return the lowest score of each group's top-alpha region, ties included."""
+        alpha = check_share(alpha, "alpha", zero=False)
+        check_choice(region, "region", REGIONS)
         if region == "pooled":
             return dict.fromkeys(self.groups, _top_score(self.pooled(), alpha))
         return {g: _top_score(c, alpha) for g, c in zip(self.groups, self.counts)}
@@ -191,8 +205,8 @@ class ScoreTable:
         (ScoreTable, QuantisationBound)
             The smaller table, and how far any metric made from it can be off.
         """
-        if bins < 1:
-            raise ValueError(f"bins must be at least 1, got {bins!r}.")
+        if not isinstance(bins, int | np.integer) or bins < 1:
+            raise ValueError(f"bins must be a whole number, at least 1, got {bins!r}.")
         pooled = self.pooled()
         if len(pooled.score) <= bins:
             return self, QuantisationBound(0.0, np.zeros((len(self.groups),) * 2), 0.0)
@@ -222,6 +236,21 @@ def _bound(table: ScoreTable, low: NDArray[np.float64], shift: float) -> Quantis
     total = np.outer(table.positives, table.negatives)
     share = np.divide(pairs, total, out=np.zeros(pairs.shape), where=total > 0)
     return QuantisationBound(float(pairs.sum() / max(total.sum(), 1)), share, shift)
+
+
+def _plain(
+    scores: NDArray[np.float64], labels: NDArray[np.int8] | None
+) -> tuple[NDArray[np.float64], NDArray[np.int8] | None]:
+    """Bring rows to the types that are counted; refuse what would be counted wrongly."""
+    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    if not np.isfinite(scores).all():
+        raise ValueError(f"{int((~np.isfinite(scores)).sum())} scores are NaN or infinite.")
+    if labels is None:
+        return scores, None
+    labels = np.asarray(labels)
+    if len(labels) != len(scores) or (labels.dtype != np.int8 and not np.isin(labels, (0, 1)).all()):
+        raise ValueError(f"labels must be 0 or 1, one for each of the {len(scores)} scores.")
+    return scores, labels.astype(np.int8, copy=False)
 
 
 def _count_group(

@@ -125,9 +125,9 @@ def test_empty_cells_give_the_papers_values_and_say_which():
 
 def test_groups_that_are_not_there():
     y, s, g = [1, 0, 1, 0], [0.1, 0.2, 0.3, 0.4], ["a", "a", "b", "b"]
-    with pytest.raises(ValueError, match="positive='x' is not a group"):
+    with pytest.raises(ValueError, match="positive='x' is not among the groups"):
         xauc(y, s, sensitive_features=g, positive="x", negative="a")
-    with pytest.raises(ValueError, match="group='x' is not a group"):
+    with pytest.raises(ValueError, match="group='x' is not among the groups"):
         group_auc(y, s, sensitive_features=g, group="x")
     with pytest.raises(TypeError, match="region='group'"):
         partial_auc(y, s, alpha=0.5, region="group")

@@ -240,12 +240,26 @@ def test_one_sided_groups():
     y = np.where(g == "F", 0, y)
     with pytest.raises(ValueError, match="group 'F' has no positives"):
         FairPOT().fit(s, y, sensitive_features=g)
+    with pytest.raises(ValueError, match="group 'F' has no positives"):
+        FairPOT(None, reference="M").fit(s, y, sensitive_features=g)
     fp = FairPOT(reference="M").fit(s, y, sensitive_features=g)
     with pytest.warns(UndefinedMetricWarning, match="'F' has no positives"):
         curve = fp.tradeoff()
     assert (curve.xauc_ba == 0).all()
     moved = fp.transform(s, sensitive_features=g)
     assert curve.at(0.4).auc == pytest.approx(auc(y, moved), abs=1e-14)
+
+
+def test_rows_of_one_class_have_the_metrics_values():
+    """0 everywhere, but 1 in a region without negatives: on every way to a curve."""
+    s, y, g = rows(n=60)
+    new, ones, h = [0.5, 0.6, 0.7, 0.1], [1, 1, 1, 1], ["M", "F", "F", "M"]
+    for alpha, value in ((None, 0.0), (0.5, 1.0)):
+        fp = FairPOT(alpha=alpha, region="group", reference="M").fit(s, y, sensitive_features=g)
+        for lams in (None, [0, 0.5], {"F": [0, 0.5]}):
+            with pytest.warns(UndefinedMetricWarning):
+                curve = fp.tradeoff(new, ones, sensitive_features=h, lams=lams)
+            assert (curve.auc == value).all()
 
 
 @pytest.mark.parametrize("frame", [pd.Series, pl.Series, pa.array, pa.chunked_array])

@@ -127,6 +127,38 @@ def test_round_trip_through_json():
 
 
 @pytest.mark.parametrize(
+    "score_map",
+    [
+        ScoreMap([0.55, 0.95], [0.25, 0.85], below="identity", start=0.1),
+        ScoreMap([0.55], [0.9], below="identity", start=0.45),
+        ScoreMap([0.3, 0.55], [0.2, 0.55], below="identity", above="identity", floor=0.3, start=0.1),
+        ScoreMap([0.0, 0.5, 0.55], [0.0, 0.5, 0.5], below="identity", above="identity", floor=0.3),
+        ScoreMap([0.85, 0.9], [0.2, 0.55], above="identity", floor=0.3),
+        ScoreMap([0.2, 0.4, 0.6], [0.2, 0.5, 0.9], below="identity"),
+    ],
+)
+def test_properties_hold_on_a_fine_grid(score_map):
+    """What a map says of itself against what it does, for maps made by hand."""
+    x = np.sort(np.r_[np.linspace(-0.2, 1.4, 16_001), score_map.knots])
+    mapped = score_map(x)
+    assert score_map.is_monotone == bool((np.diff(mapped) >= 0).all())
+    assert score_map.is_identity == bool((mapped == x).all())
+    np.testing.assert_allclose(score_map.compact()(x), mapped, atol=1e-15)
+    try:
+        inverse = score_map.inverse()
+    except ValueError:
+        return
+    inside = (x >= score_map.knots[0]) & (x <= score_map.knots[-1])
+    np.testing.assert_allclose(inverse(mapped[inside]), x[inside], atol=1e-12)
+
+
+@pytest.mark.parametrize("scores", [[np.nan, 0.1], [None, 0.1], ["0.3"], [1j]])
+def test_scores_without_a_value(scores):
+    with pytest.raises((ValueError, TypeError), match=r"missing|must be numbers"):
+        ScoreMap([0.2, 0.6], [0.2, 0.9])(scores)
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (([0.1, 0.1], [0, 1]), "strictly ascending"),
@@ -146,5 +178,13 @@ def test_bad_edges():
         ScoreMap([0.1], [0.1], below="extrapolate")
     with pytest.raises(ValueError, match="floor"):
         ScoreMap([0.1], [0.1], floor=np.inf)
+    with pytest.raises(ValueError, match="floor"):
+        ScoreMap([0.1], [0.1], floor="a")
+    with pytest.raises(TypeError, match="must be numbers"):
+        ScoreMap("a", "b")
+    with pytest.raises(TypeError, match="from a dict"):
+        ScoreMap.from_dict(None)
+    with pytest.raises(ValueError, match="tolerance"):
+        ScoreMap([0.1], [0.1]).simplify("a")
     with pytest.raises(ValueError, match="read-only"):
         ScoreMap([0.1], [0.1]).values[0] = 3

@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._validation.columns import as_column, as_native_columns, missing
+from fairpot._validation.columns import as_column, as_native_columns, missing, reject_masked
 from fairpot.exceptions import UnseenGroupError
 
 Codes = NDArray[Any]  # any integers
@@ -33,10 +33,12 @@ def check_groups(
             "Hint: a column (sex, age band, ...), or a frame with several columns for their intersections."
         )
     columns = _columns(sensitive_features, name)
-    for label, column in columns:
+    several_columns = len(columns) > 1 or isinstance(sensitive_features, dict)
+    where = [f"{name}[{label!r}]" if several_columns else name for label, _ in columns]
+    for label, (_, column) in zip(where, columns):
         if len(column) != rows:
             raise ValueError(f"{label} has {len(column)} rows, but there are {rows} scores.")
-    coded = [_encode(column, label) for label, column in columns]
+    coded = [_encode(column, label) for label, (_, column) in zip(where, columns)]
     if len(columns) == 1:
         codes, names = coded[0]
     else:
@@ -62,10 +64,11 @@ def check_seen(codes: Codes, names: Sequence[Hashable], known: Sequence[Hashable
     unseen = [group for group in names if group not in known]
     if unseen:
         rows = int(np.isin(codes, [i for i, group in enumerate(names) if group in unseen]).sum())
-        raise UnseenGroupError(
-            f"sensitive_features has {rows} rows with a group not seen in fit: {unseen} (seen: {list(known)}).\n"
-            "Hint: refit with those rows, or drop them; fairpot never passes unknown groups through unchanged."
-        )
+        hint = "refit with those rows, or drop them; fairpot never passes unknown groups through unchanged."
+        if any(", " in str(group) for group in known):
+            hint = "several columns form intersections: pass the same columns in the same order as in fit. Else " + hint
+        which = f"a group not seen in fit: {unseen} (seen: {list(known)})"
+        raise UnseenGroupError(f"sensitive_features has {rows} rows with {which}.\nHint: {hint}")
 
 
 def _columns(values: Any, name: str) -> list[tuple[str, Column]]:
@@ -78,16 +81,32 @@ def _columns(values: Any, name: str) -> list[tuple[str, Column]]:
     if isinstance(wrapped, nw.DataFrame):
         if wrapped.shape[1] == 0:
             raise ValueError(f"{name} is a frame without columns.")
-        return [(str(c), wrapped[c]) for c in wrapped.columns]
+        return [(_label(c), wrapped[:, j]) for j, c in enumerate(wrapped.columns)]
     if wrapped is not None:
         return [(name, wrapped)]
     if not isinstance(values, str | bytes):
+        reject_masked(values, name)
         array = np.asarray(values, dtype=object) if isinstance(values, list | tuple) else np.asarray(values)
         if array.ndim == 2 and array.shape[1] > 1:
-            return [(f"{name}[{j}]", array[:, j]) for j in range(array.shape[1])]
+            return [(str(j), array[:, j]) for j in range(array.shape[1])]
         if array.ndim == 1:
             return [(name, array)]
     return [(name, as_column(values, name))]
+
+
+def _label(column: Any) -> str:
+    return ".".join(map(str, column)) if isinstance(column, tuple) else str(column)
+
+
+def check_group_name(group: Any, names: Sequence[Hashable], argument: str) -> Hashable:
+    """Check the name of one group that the caller gives."""
+    try:
+        known = group in names
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{argument} must be the name of one group, got {type(group).__name__}.") from error
+    if not known:
+        raise ValueError(f"{argument}={group!r} is not among the groups {list(names)}.")
+    return next(name for name in names if name == group)
 
 
 def _unnamed(values: Any) -> bool:
@@ -102,8 +121,9 @@ def _encode(column: Column, label: str) -> tuple[Codes, tuple[Hashable, ...]]:
             codes, names = _by_series(column)
         else:
             codes, names = _by_hash(column) if column.dtype.kind == "O" else _by_comparison(column)
-    except TypeError as error:
-        raise TypeError(f"{label} must hold plain values (text, numbers, booleans): {error}.") from error
+    except Exception as error:  # every library has its own way to say that it cannot compare or hash
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise TypeError(f"{label} must hold plain values (text, numbers, booleans): {reason}.") from error
     gone = missing(np.array([*names, None], dtype=object))[:-1]
     if gone.any():
         raise ValueError(
@@ -170,6 +190,10 @@ def _intersect(
     for places in zip(*np.unravel_index(present, sizes)):
         parts = [str(names[i]) for i, (_, names) in zip(places, coded)]
         made.append(", ".join(parts if labels is None else map("{}={}".format, labels, parts)))
-    if len(set(made)) < len(made):
-        raise ValueError(f"{name} has values of different types that read alike, such as 1 and '1'.")
+    twice = [group for i, group in enumerate(made) if group in made[:i]]
+    if twice:
+        raise ValueError(
+            f"{name} has two intersections that both read {twice[0]!r}: 1 and '1' read alike, and a comma inside a "
+            "value looks like the one between values.\nHint: make one column of them, with names of your own."
+        )
     return codes, tuple(made)

@@ -32,7 +32,9 @@ def check_labels(y: Any, rows: int, name: str = "y", pos_label: Any = None) -> N
 
 
 def _by_name(array: NDArray[Any], name: str, pos_label: Any) -> NDArray[np.int8]:
-    values = _distinct(array)
+    if np.ndim(pos_label):
+        raise TypeError(f"pos_label must be one label, got {type(pos_label).__name__}.")
+    values = _distinct(array, name)
     if len(values) > 2:
         raise ValueError(f"{name} must have two values, got {len(values)}: {_listed(values)}.")
     if pos_label not in values:
@@ -41,7 +43,7 @@ def _by_name(array: NDArray[Any], name: str, pos_label: Any) -> NDArray[np.int8]
 
 
 def _not_binary(array: NDArray[Any], name: str) -> str:
-    values = _distinct(array)
+    values = _distinct(array, name)
     if len(values) == 2:
         hint = f"Hint: name the positive one, pos_label={values[-1]!r}."
         return f"{name} must be 0/1 or booleans, got {_listed(values)}.\n{hint}"
@@ -52,8 +54,11 @@ def _not_binary(array: NDArray[Any], name: str) -> str:
     )
 
 
-def _distinct(array: NDArray[Any]) -> list[Any]:
-    values = set(array.tolist())
+def _distinct(array: NDArray[Any], name: str) -> list[Any]:
+    try:
+        values = set(array.tolist())
+    except TypeError as error:
+        raise TypeError(f"{name} must hold plain values (numbers, booleans, text): {error}.") from error
     try:
         return sorted(values)
     except TypeError:

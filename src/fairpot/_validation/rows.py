@@ -13,6 +13,9 @@ from fairpot._validation.groups import check_groups
 from fairpot._validation.labels import check_labels
 from fairpot._validation.scores import check_scores, to_floats
 
+# Products of four weights must neither vanish nor overflow.
+_LEAST = 1e-70
+
 
 class Rows(NamedTuple):
     """Clean columns: what :meth:`fairpot.table.ScoreTable.from_rows` takes."""
@@ -51,7 +54,7 @@ def _check_weight(sample_weight: Any, rows: int) -> NDArray[Any]:
     array = as_column(sample_weight, "sample_weight")
     if len(array) != rows:
         raise ValueError(f"sample_weight has {len(array)} rows, but there are {rows} scores.")
-    weight = to_floats(array, "sample_weight")
+    weight = to_floats(array, "sample_weight", "weight")
     bad = ~np.isfinite(weight)
     if bad.any():
         raise ValueError(f"sample_weight has {int(bad.sum())} missing or infinite rows.")
@@ -62,6 +65,12 @@ def _check_weight(sample_weight: Any, rows: int) -> NDArray[Any]:
         )
     if not weight.any():
         raise ValueError("sample_weight is 0 in every row.")
+    least, most = weight[weight > 0].min(), weight.max()
+    if least < _LEAST or most > 1 / _LEAST:
+        raise ValueError(
+            f"sample_weight goes from {least:.3g} to {most:.3g}, beyond what products of weights can hold.\n"
+            "Hint: divide all weights by their mean; only their proportions matter."
+        )
     if weight.sum() < 2**53 and (weight == np.floor(weight)).all():
         return weight.astype(np.int64)
     return weight

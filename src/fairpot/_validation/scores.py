@@ -28,22 +28,28 @@ def check_scores(scores: Any, name: str = "scores") -> NDArray[np.float64]:
     return clean
 
 
-def to_floats(array: NDArray[Any], name: str) -> NDArray[np.float64]:
+def to_floats(array: NDArray[Any], name: str, noun: str = "score") -> NDArray[np.float64]:
     """Turn a column of numbers into float64; text, booleans and the like are errors, not numbers."""
     kind = array.dtype.kind
-    if kind == "O":
-        _require_numbers(array, name)
-    elif kind == "c":
+    if kind == "c":
         raise ValueError(f"{name} must be real numbers. Complex data not supported.")
-    elif kind not in "iuf":
+    if kind not in "iufO":
         what = {"b": "booleans", "U": "text", "S": "bytes"}.get(kind, str(array.dtype))
-        hint = "pass the score itself, not a class" if kind == "b" else "convert the column to numbers first"
+        hint = f"pass the {noun} itself, not a class" if kind == "b" else "convert the column to numbers first"
         raise TypeError(f"{name} must be numbers, got {what}.\nHint: {hint}.")
-    if kind in "iu" and len(array) and max(abs(int(array.min())), abs(int(array.max()))) > 2**53:
+    if kind == "O":
+        _require_numbers(array, name, noun)
+    if _beyond_doubles(array):
         raise ValueError(
-            f"{name} holds integers beyond 2**53, which doubles cannot tell apart.\nHint: rescale or rank them first."
+            f"{name} holds integers beyond 2**53, which doubles cannot tell apart.\nHint: divide or rank them first."
         )
     return array.astype(np.float64, copy=False)
+
+
+def _beyond_doubles(array: NDArray[Any]) -> bool:
+    if array.dtype.kind == "O":
+        return any(isinstance(v, int) and abs(v) > 2**53 for v in array.tolist())
+    return array.dtype.kind in "iu" and len(array) > 0 and max(abs(int(array.min())), abs(int(array.max()))) > 2**53
 
 
 def restore(result: NDArray[np.float64], like: Any) -> Any:
@@ -52,7 +58,7 @@ def restore(result: NDArray[np.float64], like: Any) -> Any:
     if wrapped is None:
         shape = np.shape(like) if not isinstance(like, list | tuple) or np.ndim(like) == 2 else (len(result),)
         return result.reshape(shape)
-    series = wrapped[wrapped.columns[0]] if isinstance(wrapped, nw.DataFrame) else wrapped
+    series = wrapped[:, 0] if isinstance(wrapped, nw.DataFrame) else wrapped
     made = nw.new_series(series.name, result, nw.Float64, backend=series.implementation)
     index = nw.maybe_get_index(series)
     if index is not None:
@@ -64,10 +70,10 @@ def restore(result: NDArray[np.float64], like: Any) -> Any:
     return native.combine_chunks() if type(like).__name__ == "DoubleArray" else native
 
 
-def _require_numbers(array: NDArray[Any], name: str) -> None:
+def _require_numbers(array: NDArray[Any], name: str, noun: str) -> None:
     gone = missing(array)
     if gone.any():
-        raise ValueError(_missing(name, int(gone.sum())))
+        raise ValueError(_missing(name, int(gone.sum()), noun))
     wrong = [v for v in array.tolist() if type(v) is bool or not isinstance(v, numbers.Real | decimal.Decimal)]
     if wrong:
         raise TypeError(
@@ -79,7 +85,7 @@ def _require_numbers(array: NDArray[Any], name: str) -> None:
 def _explain_extremes(scores: NDArray[np.float64], name: str) -> None:
     nan, inf = int(np.isnan(scores).sum()), int(np.isinf(scores).sum())
     if nan:
-        raise ValueError(_missing(name, nan))
+        raise ValueError(_missing(name, nan, "score"))
     if inf:
         raise ValueError(
             f"{name} has {inf} infinite rows; scores must be finite.\n"
@@ -88,7 +94,7 @@ def _explain_extremes(scores: NDArray[np.float64], name: str) -> None:
     raise ValueError(f"{name} reaches {np.abs(scores).max():.3g}; magnitudes from {_LARGEST:g} on overflow.")
 
 
-def _missing(name: str, count: int) -> str:
+def _missing(name: str, count: int, noun: str) -> str:
     return (
-        f"{name} has {count} missing (NaN) rows; every row needs a score.\nHint: drop those rows or score them first."
+        f"{name} has {count} missing (NaN) rows; every row needs a {noun}.\nHint: drop those rows or fill them first."
     )

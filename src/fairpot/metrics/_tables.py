@@ -3,11 +3,9 @@
 from collections.abc import Hashable
 from typing import Any, cast
 
-from fairpot._validation import check_choice, check_rows, check_share
+from fairpot._validation import check_choice, check_group_name, check_rows, check_share
 from fairpot.metrics._wins import TIES, Ties
-from fairpot.table import Region, ScoreTable
-
-REGIONS = ("pooled", "group")
+from fairpot.table import REGIONS, Region, ScoreTable
 
 
 def score_table(
@@ -71,6 +69,4 @@ def check_ties(ties: str) -> Ties:
 
 def place_of(table: ScoreTable, group: Hashable, name: str) -> int:
     """Find a group named by the caller."""
-    if group not in table.groups:
-        raise ValueError(f"{name}={group!r} is not a group of sensitive_features, which holds {list(table.groups)}.")
-    return table.groups.index(group)
+    return table.groups.index(check_group_name(group, table.groups, name))

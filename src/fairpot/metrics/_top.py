@@ -4,7 +4,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from fairpot.metrics._tables import check_ties, labelled_table, place_of, top_table
-from fairpot.metrics._wins import WinMatrix, warn_undefined
+from fairpot.metrics._wins import WinMatrix
 
 
 def partial_auc(
@@ -47,11 +47,7 @@ def partial_auc(
     if region == "group" and not grouped:
         raise TypeError("region='group' cuts each group on its own: pass sensitive_features as well.")
     table = labelled_table(y_true, y_score, sensitive_features, sample_weight, grouped=grouped, pos_label=pos_label)
-    matrix = WinMatrix.of(top_table(table, alpha, region), checked)
-    if matrix.negatives.sum() == 0:
-        warn_undefined("partial AUC", "negatives in the region", None, 1.0)
-        return 1.0
-    return matrix.auc()
+    return WinMatrix.of(top_table(table, alpha, region), checked).auc(partial=True)
 
 
 def partial_xauc(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any, Literal
 
 import numpy as np
@@ -76,12 +78,11 @@ class WinMatrix:
         """Number of pairs in each cell."""
         return np.outer(self.positives.astype(np.float64), self.negatives)
 
-    def auc(self) -> float:
-        """Share of all pairs won; 0 where there is no pair."""
+    def auc(self, *, partial: bool = False) -> float:
+        """Share of all pairs won; without pairs the paper's value, with a warning."""
         total = float(self.positives.sum()) * float(self.negatives.sum())
         if total == 0:
-            warn_undefined("AUC", "positives" if self.positives.sum() == 0 else "negatives", None, 0.0)
-            return 0.0
+            return undefined_auc(self.positives.sum() > 0, partial)
         return float(self.half_wins.sum()) / 2 / total
 
     def xauc(self) -> NDArray[np.float64]:
@@ -110,11 +111,28 @@ class WinMatrix:
         return float(xauc[g, h]), float(xauc[h, g])
 
 
+def undefined_auc(has_positives: bool, partial: bool) -> float:
+    """Return what stands for an AUC without pairs: 0, but 1 for a region without negatives; warn."""
+    name, where = ("partial AUC", " in the region") if partial else ("AUC", "")
+    value = 1.0 if partial and has_positives else 0.0
+    warn_undefined(name, ("negatives" if has_positives else "positives") + where, None, value)
+    return value
+
+
 def warn_undefined(metric: str, what: str, group: Hashable | None, value: float) -> None:
     """Warn that a metric has nothing to count and which value stands in for it."""
     where = "the data" if group is None else f"group {group!r}"
     warnings.warn(
         f"{metric} is undefined because {where} has no {what} to compare; {value:g} is returned (the paper's value).",
         UndefinedMetricWarning,
-        stacklevel=4,
+        stacklevel=_callers_level(),
     )
+
+
+def _callers_level() -> int:
+    """Count the frames up to the first one outside fairpot: the line a warning should point at."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 0
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "fairpot":
+        frame, level = frame.f_back, level + 1
+    return level + 1

@@ -5,6 +5,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
+from fairpot._validation import check_group_name
 from fairpot.metrics._wins import Ties, cross_half_wins
 from fairpot.table import ScoreTable
 
@@ -36,9 +37,7 @@ def find_reference(table: ScoreTable, reference: Hashable | None, ties: Ties) ->
     """Return the group that stays as it is: the one named, or the advantaged one."""
     if reference is None:
         return advantaged_group(table, ties)
-    if reference not in table.groups:
-        raise ValueError(f"reference={reference!r} is not among the groups {list(table.groups)}.")
-    return reference
+    return check_group_name(reference, table.groups, "reference")
 
 
 def require_outcomes(table: ScoreTable) -> None:

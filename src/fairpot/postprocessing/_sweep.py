@@ -58,7 +58,10 @@ def check_values(
     """Check the values of a dial to evaluate: ascending, each once, or a column for each moved group from a dict."""
     if isinstance(values, Mapping):
         same_groups(values, moved, name)
-        columns = [[check(value, f"{name}[{g!r}]") for value in values[g]] for g in moved]
+        columns = [
+            [check(value, f"{name}[{g!r}]") for value in np.atleast_1d(np.asarray(values[g], dtype=object))]
+            for g in moved
+        ]
         if len({len(c) for c in columns}) != 1 or not columns[0]:
             raise ValueError(f"the lists of {name} must have the same length, at least 1, for every group.")
         return np.array(columns).T

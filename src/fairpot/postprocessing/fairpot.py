@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairpot._validation import check_choice, check_rows, check_share
 from fairpot.metrics._wins import TIES, Ties
-from fairpot.postprocessing._direction import find_reference
+from fairpot.postprocessing._direction import find_reference, require_outcomes
 from fairpot.postprocessing._mapper import ScoreMapper
 from fairpot.postprocessing._sweep import check_values, require_reference, same_groups, table_to_trace
 from fairpot.table import Region, ScoreTable
@@ -43,7 +43,8 @@ class FairPOT(ScoreMapper):
         Whether the top alpha is that of all rows together or of each group.
     threshold : {"batch", "fitted"}, default "batch"
         Whether ``transform`` finds the top alpha in the rows it is given, as the paper does, or uses the
-        threshold of the fitted data, as scoring row by row needs.
+        threshold of the fitted data, as scoring row by row needs. Weights play no part in ``transform``: if the
+        map was fitted with them, "fitted" is the region they gave.
     reference : name of a group or None, default None
         The group that stays as it is. None takes the advantaged group: the one whose positives are
         ranked above the others' negatives more often than the other way round.
@@ -127,7 +128,7 @@ class FairPOT(ScoreMapper):
         y : column of shape (n,), default None
             Outcomes, 0/1; needed unless ``reference`` and ``lam`` are given.
         sensitive_features : column of shape (n,), or frame with several columns
-            Group of each row; several columns form intersections.
+            Group of each row; several columns form intersections. Rows are matched by position, not by index.
         sample_weight : column of shape (n,), default None
             Weights; a whole weight counts exactly like that many rows.
 
@@ -140,7 +141,9 @@ class FairPOT(ScoreMapper):
         self.table_ = ScoreTable.from_rows(*rows)
         self.thresholds_ = None if self.alpha is None else self.table_.thresholds(self.alpha, self._region)
         table = self._cut(self.table_, self.thresholds_)
-        if self.reference is None or self.lam is None:
+        if self.lam is None:
+            require_outcomes(table)
+        elif self.reference is None:
             _require_both_classes(table)
         self.groups_ = table.groups
         self.reference_ = find_reference(table, self.reference, self._ties)
@@ -177,7 +180,8 @@ class FairPOT(ScoreMapper):
             The rows to evaluate on, as in ``fit``. Without any of them: the fitted rows, which are still counted.
         lams : list of floats, dict of group to list, or None, default None
             None: every distinct lambda, exactly, if there are two groups; with more groups 0, 0.01, ..., 1.
-            A list: these, the same for all groups. A dict: lists of equal length, one for each moved group.
+            A list: these in ascending order, each once, the same for all groups. A dict: lists of equal length, one
+            for each moved group, row by row as given.
         ties : {"strict", "half"} or None, default None
             None takes the estimator's own.
 
@@ -275,9 +279,10 @@ class FairPOT(ScoreMapper):
                 {g: plan.map(plan.cut(lam), monotone=monotone) for (g, plan), lam in zip(plans.items(), lams)}
                 for lams in np.broadcast_to(grid if grid.ndim == 2 else grid[:, None], (len(grid), len(plans)))
             )
-            return trace(table, grid, steps, reference=self.reference_, ties=ties)
+            return trace(table, grid, steps, reference=self.reference_, ties=ties, partial=self.alpha is not None)
         [(moved, plan)] = plans.items()
-        curve = exact_curve(plan, table, moved, self.reference_, ties=ties, monotone=monotone)
+        partial = self.alpha is not None
+        curve = exact_curve(plan, table, moved, self.reference_, ties=ties, monotone=monotone, partial=partial)
         return curve if grid is None else on_grid(curve, plan, grid)
 
 

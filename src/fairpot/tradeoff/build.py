@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot.exceptions import UndefinedMetricWarning
-from fairpot.metrics._wins import Ties, WinMatrix, cross_half_wins, inner_half_wins, warn_undefined
+from fairpot.metrics._wins import Ties, WinMatrix, cross_half_wins, inner_half_wins, undefined_auc, warn_undefined
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.tradeoff.exact import exact_wins
@@ -28,8 +28,9 @@ def exact_curve(
     *,
     ties: Ties = "strict",
     monotone: bool = False,
+    partial: bool = False,
 ) -> TradeoffCurve:
-    """Trace every distinct lambda of a plan on a table of two groups."""
+    """Trace every distinct lambda of a plan on a table of two groups, or on the top-alpha part of one."""
     table = table.for_pairs()
     b, a = table[moved], table[reference]
     wins = exact_wins(plan, b, a, half=ties == "half", monotone=monotone)
@@ -40,7 +41,8 @@ def exact_curve(
         over += other
     values = np.empty((4, len(over)))
     np.divide(plan.top_weight[::-1], plan.top_weight[0], out=values[0])
-    _share(over[::-1], pairs.total, values[1], pairs.without)
+    without = 0.0 if pairs.total else undefined_auc(pairs.positives > 0, partial)
+    _share(over[::-1], pairs.total, values[1], without)
     _share(wins.a_over_b[::-1], pairs.ab, values[2])
     _share(wins.b_over_a[::-1], pairs.ba, values[3])
     lam, auc, xauc_ab, xauc_ba = values
@@ -63,11 +65,12 @@ def trace(
     reference: Hashable,
     ties: Ties,
     dial: str = "lam",
+    partial: bool = False,
 ) -> TradeoffCurve:
     """Evaluate the maps of every step, one for each value of the dial, on a labelled table."""
     before = WinMatrix.of(table, ties)
     before.xauc()  # what is undefined is so at every step: its warning is given once, here
-    unrepaired = before.auc()
+    unrepaired = before.auc(partial=partial)
     moved = tuple(g for g in table.groups if g != reference)
     a, b = table.groups.index(reference), table.groups.index(moved[0])
     aucs, pairs = [], []
@@ -75,7 +78,7 @@ def trace(
         warnings.simplefilter("ignore", UndefinedMetricWarning)
         for maps in steps:
             wins = _recount(before, table, maps, ties)
-            aucs.append(wins.auc())
+            aucs.append(wins.auc(partial=partial))
             pairs.append((wins.cell(a, b), wins.cell(b, a)) if len(moved) == 1 else wins.widest())
     ab, ba = np.array(pairs).T
     return TradeoffCurve(values, np.array(aucs), ab, ba, moved, reference, dial=dial, unrepaired_auc=unrepaired)
@@ -95,10 +98,10 @@ def _recount(before: WinMatrix, table: ScoreTable, maps: Maps, ties: Ties) -> Wi
 
 
 class _Pairs:
-    """How many pairs there are to win, and what an AUC without any is called."""
+    """How many pairs there are to win, and positives to win them."""
 
-    def __init__(self, ab: float, ba: float, total: float, without: float) -> None:
-        self.ab, self.ba, self.total, self.without = ab, ba, total, without
+    def __init__(self, ab: float, ba: float, total: float, positives: float) -> None:
+        self.ab, self.ba, self.total, self.positives = ab, ba, total, positives
 
     @classmethod
     def of(cls, table: ScoreTable, moved: Hashable, reference: Hashable) -> _Pairs:
@@ -112,7 +115,7 @@ class _Pairs:
         ):
             if count == 0:
                 warn_undefined("xAUC", what, group, 0.0)
-        return cls(p_a * n_b, p_b * n_a, (p_a + p_b) * (n_a + n_b), 1.0 if n_a + n_b == 0 and p_a + p_b else 0.0)
+        return cls(p_a * n_b, p_b * n_a, (p_a + p_b) * (n_a + n_b), p_a + p_b)
 
 
 def _share(half_pairs_won: NDArray[Any], pairs: float, out: NDArray[np.float64], without: float = 0.0) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -63,8 +64,8 @@ class ScoreMap:
             if edge not in ("identity", "hold"):
                 raise ValueError(f"an edge of a ScoreMap is 'identity' or 'hold', got {edge!r}.")
         for name, bound in (("floor", floor), ("start", start)):
-            if bound is not None and not np.isfinite(bound):
-                raise ValueError(f"the {name} of a ScoreMap must be finite or None, got {bound!r}.")
+            if bound is not None and not (isinstance(bound, numbers.Real) and np.isfinite(float(bound))):
+                raise ValueError(f"the {name} of a ScoreMap must be a finite number or None, got {bound!r}.")
         self.below: Edge = below
         self.above: Edge = above
         self.floor: float | None = None if floor is None else float(floor)
@@ -77,7 +78,10 @@ class ScoreMap:
 
     def __call__(self, scores: ArrayLike) -> NDArray[np.float64]:
         """Map scores; the result has the shape of the input."""
-        x = np.asarray(scores, dtype=np.float64)
+        x = _numbers(scores, "scores")
+        gone = int(np.isnan(x).sum())
+        if gone:
+            raise ValueError(f"{gone} of {x.size} scores are missing (NaN): a map has no value for them.")
         if len(self.knots) == 0:
             return x.copy()
         left = np.searchsorted(self.knots, x, side="right") - 1
@@ -99,9 +103,11 @@ class ScoreMap:
     @property
     def is_identity(self) -> bool:
         """Whether every score stays as it is."""
+        if len(self.knots) == 0:
+            return True
         x = self._corners()
-        edges = len(x) == 0 or ((self.below == "identity" or self.start is not None) and self.above == "identity")
-        return bool(edges and (self(x) == x).all())
+        edges = (self.below == "identity" or self.start is not None) and self.above == "identity"
+        return bool(edges and not self._is_floored() and (self(x) == x).all())
 
     @property
     def is_monotone(self) -> bool:
@@ -119,16 +125,25 @@ class ScoreMap:
         if len(self.knots) == 0:
             return self
         x = self._corners()
-        if not self._ascends(np.greater) or (self.start is not None and self(x[:1]) != x[:1]):
+        jumps = self._starts_as_identity() and self(x[:1]) != x[:1]
+        jumps |= self.above == "identity" and self(x[-1:]) != x[-1:]
+        if jumps or self._is_floored() or not self._ascends(np.greater):
             raise ValueError(
                 "this ScoreMap cannot be inverted: it maps different scores to one value, steps down or jumps.\n"
                 "Hint: look at is_monotone; FairPOT maps are strictly increasing only where no scores are tied."
             )
-        return ScoreMap(self(x), x, below="identity" if self.start is not None else self.below, above=self.above)
+        return ScoreMap(self(x), x, below="identity" if self._starts_as_identity() else "hold", above=self.above)
+
+    def _starts_as_identity(self) -> bool:
+        return self.below == "identity" or self.start is not None
+
+    def _is_floored(self) -> bool:
+        """Whether the floor changes anything."""
+        return self.floor is not None and bool((self.values < self.floor).any())
 
     def _corners(self) -> NDArray[np.float64]:
         """Give the scores between which the map is a straight line (or, at the floor, bends upwards)."""
-        if self.start is None or len(self.knots) == 0:
+        if self.start is None or (self.below == "identity" and self.start <= self.knots[0]):
             return self.knots
         return np.concatenate(([self.start], self.knots[self.knots > self.start]))
 
@@ -138,7 +153,7 @@ class ScoreMap:
             return True
         x = self._corners()
         values = self(x)
-        enters = (self.below == "hold" and self.start is None) or x[0] <= values[0]
+        enters = not self._starts_as_identity() or x[0] <= values[0]
         leaves = self.above == "hold" or values[-1] <= x[-1]
         return bool(enters and leaves and compare(values[1:], values[:-1]).all())
 
@@ -153,7 +168,7 @@ class ScoreMap:
         same = self.values[1:] == self.values[:-1]
         keep[1:-1] = ~(same[:-1] & same[1:])
         fixed = self.knots == self.values
-        if self.below == "identity":
+        if self.below == "identity" and (self.floor is None or self.floor <= self.knots[0]):
             keep[: max(_leading(fixed) - 1, 0)] = False
         if self.above == "identity":
             keep[len(keep) - max(_leading(fixed[::-1]) - 1, 0) :] = False
@@ -165,7 +180,7 @@ class ScoreMap:
         The kept knots are a subset of the old ones, so the largest error lies at an old knot and is
         measured there.
         """
-        if not tolerance >= 0:
+        if not (isinstance(tolerance, numbers.Real) and tolerance >= 0):
             raise ValueError(f"tolerance must be a number >= 0, got {tolerance!r}.")
         if len(self.knots) <= 2:
             return self, 0.0
@@ -189,6 +204,8 @@ class ScoreMap:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> ScoreMap:
         """Rebuild a map from :meth:`to_dict`; unknown or missing keys are an error."""
+        if not isinstance(content, Mapping):
+            raise TypeError(f"a ScoreMap is read from a dict, got {type(content).__name__}.")
         if set(content) != _KEYS:
             raise ValueError(f"a ScoreMap has the keys {sorted(_KEYS)}, got {sorted(map(str, content))}.")
         edges = {key: content[key] for key in ("below", "above", "floor", "start")}
@@ -237,8 +254,18 @@ def between(
     return np.clip(v0 + share * (v1 - v0), np.minimum(v0, v1), np.maximum(v0, v1))
 
 
+def _numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    array = np.asarray(values)
+    if array.dtype.kind not in "iufbO":
+        raise TypeError(f"the {name} of a ScoreMap must be numbers, got {array.dtype}.")
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"the {name} of a ScoreMap must be numbers: {error}.") from error
+
+
 def _frozen(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    array = np.array(values, dtype=np.float64)
+    array = _numbers(values, name)
     if array.ndim != 1 or not np.isfinite(array).all():
         raise ValueError(f"the {name} of a ScoreMap must be a one-dimensional array of finite numbers.")
     array.flags.writeable = False
