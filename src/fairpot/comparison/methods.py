@@ -29,8 +29,10 @@ MOST_CELLS = 10**8
 
 _HUNDREDTHS = np.arange(101) / 100
 # Nearly all that xOrder's dial does happens near 0.
-_SMALL_LAMS = np.array([0, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 3e-3, 5e-3, 0.01, 0.02, 0.03, 0.1, 1])
-_LOG_STEP, _LOG_SPAN = 0.05, 3.0
+_SMALL_LAMS = np.array([0, 5e-4, 1e-3, 2e-3, 3e-3, 5e-3, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 1])
+# Thetas, on either side of 1 and in logarithms.
+_FINE_STEPS, _FINE_BEYOND = 100, 0.3
+_COARSE = np.arange(1, 31) / 10
 _WAY = np.linspace(0.0, 1.25, 51)
 
 
@@ -140,19 +142,22 @@ def obstacle(estimator: Any, table: ScoreTable, reference: Hashable) -> str | No
 
 
 def theta_grid(table: ScoreTable) -> Array:
-    """Spread thetas around 1 and around the factors that make the groups' odds equal, 1 among them."""
+    """Spread thetas around 1, finely up to the factors that make the groups' odds equal, coarsely beyond."""
     log_odds = np.log(table.positives / table.negatives)
-    reach = int(np.ceil((np.ptp(log_odds) + _LOG_SPAN) / _LOG_STEP))
-    return np.asarray(np.exp(np.arange(-reach, reach + 1) * _LOG_STEP))
+    reach = float(np.ptp(log_odds)) + _FINE_BEYOND
+    fine = np.arange(1, _FINE_STEPS + 1) * (reach / _FINE_STEPS)
+    one_side = np.concatenate((fine, reach + _COARSE))
+    return np.asarray(np.exp(np.concatenate((-one_side[::-1], [0.0], one_side))))
 
 
 def sweep(estimator: Any, part: Part, setting: Setting) -> Points:
     """Fit a method on one part of the rows and evaluate it on the other, at every value of its dial.
 
-    An estimator without a dial that is known gives one point.
+    An estimator without a dial that is known gives one point, and so does a repair of the top alpha only, whose
+    own curve is one of partial AUC.
     """
     dial = _DIALS.get(type(estimator))
-    if dial is None or getattr(estimator, "alpha", None) is not None and isinstance(estimator, FairPOT):
+    if dial is None or (isinstance(estimator, FairPOT) and estimator.alpha is not None):
         return _single_point(estimator, part, setting)
     fitted = _prepare(estimator, setting, dial.neutral)
     if isinstance(fitted, OptimalMerge) and len(part.fitted.groups) > 2:
@@ -181,7 +186,7 @@ def columns(rows: Rows) -> dict[str, Any]:
 def _prepare(estimator: Any, setting: Setting, changes: Mapping[str, Any]) -> Any:
     """Copy an estimator, with the common setting where it has none of its own."""
     known = estimator.get_params(deep=False)
-    common = {"ties": setting.ties, "pos_label": None}
+    common: dict[str, Any] = {"ties": setting.ties, "pos_label": None}
     if known.get("reference") is None:
         common["reference"] = setting.reference
     wanted = {**common, **changes}

@@ -217,6 +217,8 @@ def _with_auc(row: ComparisonRow) -> str:
 
 
 def _difference(auc: float, unrepaired: float) -> str:
+    if abs(auc - unrepaired) < 0.00005:
+        return f"that of the unrepaired {unrepaired:.4f}"
     side = "above" if auc > unrepaired else "below"
     return f"{abs(auc - unrepaired):.4f} {side} the unrepaired {unrepaired:.4f}"
 

@@ -1,0 +1,485 @@
+"""compare(): the same numbers as by hand, the joint Pareto set, the limit, and an answer to every wrong call."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator
+
+import fairpot
+from fairpot import FairPOT, ScoreTable, compare
+from fairpot.comparison import Comparison
+from fairpot.comparison.methods import METHODS, obstacle, theta_grid
+from fairpot.comparison.result import mean_limit
+from fairpot.exceptions import InfeasibleRuleError, UnseenGroupError
+from fairpot.metrics import auc, xauc, xauc_gap
+from fairpot.postprocessing import OptimalMerge, PostLogit, WassersteinRepair, XOrder
+from fairpot.postprocessing._folds import deal_folds
+from fairpot.tradeoff import auc_limit
+from fairpot.tradeoff.limit import Limit
+
+
+def draw(n, seed, groups=("a", "b"), probability=True):
+    """Draw rows whose first group is ahead."""
+    rng = np.random.default_rng(seed)
+    group = rng.choice(list(groups), n)
+    risk = rng.normal(size=n) + 0.9 * (group == groups[0])
+    y = (rng.random(n) < 1 / (1 + np.exp(1 - risk))).astype(int)
+    score = risk + 0.7 * rng.normal(size=n) + 0.5 * (group == groups[0]) - 1
+    return (np.round(1 / (1 + np.exp(-score)), 3) if probability else score), y, group
+
+
+FITTED, NEW = draw(500, 0), draw(400, 1)
+
+
+def compared(rows, **options):
+    scores, y, group = rows
+    return compare(scores, y, sensitive_features=group, **options)
+
+
+@pytest.fixture(scope="module")
+def held_out():
+    return compared(FITTED, held_out=NEW)
+
+
+@pytest.fixture(scope="module")
+def crossfitted():
+    return compared(FITTED, cv=4, random_state=0)
+
+
+def signed_gap(y, scores, group, first="a", second="b", **options):
+    options["sensitive_features"] = group
+    ahead = xauc(y, scores, positive=first, negative=second, **options)
+    return ahead - xauc(y, scores, positive=second, negative=first, **options)
+
+
+def row_of(result, method, value):
+    [place] = np.flatnonzero((result.method == method) & np.isclose(result.value, value, rtol=1e-9, atol=1e-12))
+    return result.row(int(place))
+
+
+THETA = float(theta_grid(ScoreTable.from_rows(FITTED[0], FITTED[1].astype(np.int8), (FITTED[2] == "b") * 1, "ab"))[150])
+SINGLE = [
+    FairPOT(lam=0.4),
+    FairPOT(lam=1.0),
+    WassersteinRepair(t=0.5),
+    PostLogit(alpha=3.0),
+    XOrder(lam=0.01),
+    OptimalMerge(theta=THETA),
+]
+
+
+def dial_of(estimator):
+    name = {"WassersteinRepair": "t", "PostLogit": "alpha", "OptimalMerge": "theta"}.get(
+        type(estimator).__name__, "lam"
+    )
+    return name, getattr(estimator, name)
+
+
+@pytest.mark.parametrize("estimator", SINGLE, ids=str)
+def test_held_out_numbers_are_those_by_hand(held_out, estimator):
+    scores, y, group = NEW
+    estimator.fit(FITTED[0], FITTED[1], sensitive_features=FITTED[2])
+    after = estimator.transform(scores, sensitive_features=group)
+    row = row_of(held_out, type(estimator).__name__, dial_of(estimator)[1])
+    assert row.dial == dial_of(estimator)[0]
+    assert_allclose(row.auc, auc(y, after), rtol=1e-12)
+    assert_allclose(row.gap, xauc_gap(y, after, sensitive_features=group), atol=1e-12)
+    assert_allclose(row.signed_gap, signed_gap(y, after, group), atol=1e-12)
+
+
+@pytest.mark.parametrize("estimator", SINGLE, ids=str)
+def test_crossfitted_numbers_are_means_over_folds(crossfitted, estimator):
+    scores, y, group = FITTED
+    fold = deal_folds(y * 2 + (group == "b"), 4, 0)
+    aucs, gaps = [], []
+    for k in range(4):
+        train, test = fold != k, fold == k
+        estimator.set_params(**({"reference": "a"} if hasattr(estimator, "reference") else {}))
+        estimator.fit(scores[train], y[train], sensitive_features=group[train])
+        after = estimator.transform(scores[test], sensitive_features=group[test])
+        aucs.append(auc(y[test], after))
+        gaps.append(signed_gap(y[test], after, group[test]))
+    row = row_of(crossfitted, type(estimator).__name__, dial_of(estimator)[1])
+    assert_allclose([row.auc, row.signed_gap], [np.mean(aucs), np.mean(gaps)], atol=1e-12)
+    assert row.gap == abs(row.signed_gap)
+
+
+def test_the_unrepaired_scores_come_first(held_out):
+    scores, y, group = NEW
+    first = held_out.row(0)
+    assert (first.method, first.dial) == ("unrepaired", "")
+    assert np.isnan(first.value)
+    assert_allclose([first.auc, first.gap], [auc(y, scores), xauc_gap(y, scores, sensitive_features=group)], rtol=1e-12)
+    for name in ("FairPOT", "WassersteinRepair"):
+        assert_allclose(row_of(held_out, name, 0.0)[3:6], first[3:6], rtol=1e-12)
+
+
+@pytest.mark.parametrize("options", [{}, {"random_state": 3}, {"held_out": NEW}])
+def test_the_same_twice(options):
+    first, second = (compared(FITTED, methods=["FairPOT", "OptimalMerge"], **options).frame() for _ in range(2))
+    pd.testing.assert_frame_equal(first, second)
+
+
+def test_random_state_matters():
+    first, second = (compared(FITTED, methods=["FairPOT"], random_state=s) for s in (0, 1))
+    assert not np.array_equal(first.auc, second.auc)
+
+
+class Recorder(BaseEstimator):
+    """Leaves scores as they are and keeps what it was shown."""
+
+    seen: ClassVar[list] = []
+
+    def fit(self, scores, y, *, sensitive_features, sample_weight=None):
+        self.seen.append(("fit", scores.copy(), sensitive_features.copy()))
+        return self
+
+    def transform(self, scores, *, sensitive_features):
+        self.seen.append(("transform", scores.copy(), sensitive_features.copy()))
+        return scores
+
+
+def test_folds_are_disjoint_and_stratified():
+    Recorder.seen.clear()
+    _, y, group = draw(203, 5)
+    rows = np.arange(203.0)
+    result = compare(rows, y, sensitive_features=group, methods=[Recorder()], cv=3, random_state=1)
+    tested = []
+    for (_, train, _), (_, test, groups) in zip(Recorder.seen[::2], Recorder.seen[1::2]):
+        assert_array_equal(np.sort(np.concatenate((train, test))), rows)
+        assert_array_equal(groups, group[test.astype(int)])
+        for g, label in itertools.product("ab", (0, 1)):
+            whole = np.sum((group == g) & (y == label))
+            assert abs(np.sum((groups == g) & (y[test.astype(int)] == label)) - whole / 3) < 1
+        tested.append(test)
+    assert_array_equal(np.sort(np.concatenate(tested)), rows)
+    assert len(result) == 2
+    assert_allclose(result.auc[1], result.auc[0], rtol=1e-12)
+
+
+def test_an_estimator_without_a_known_dial_gives_one_point():
+    scores, y, group = NEW
+    top = FairPOT(lam=0.5, alpha=0.3, region="group")
+    row = compared(FITTED, methods={"top": top}, held_out=NEW).row(1)
+    after = top.fit(FITTED[0], FITTED[1], sensitive_features=FITTED[2]).transform(scores, sensitive_features=group)
+    assert (row.method, row.dial) == ("top", "")
+    assert_allclose([row.auc, row.signed_gap], [auc(y, after), signed_gap(y, after, group)], atol=1e-12)
+
+
+def test_pareto_is_joint(held_out):
+    gap, area = held_out.gap, held_out.auc
+    for k in range(len(held_out)):
+        beaten = (gap <= gap[k]) & (area >= area[k]) & ((gap < gap[k]) | (area > area[k]))
+        assert held_out.pareto[k] == (not beaten.any())
+    assert len(set(held_out.method[held_out.pareto])) > 1
+
+
+@pytest.mark.parametrize("ties", ["strict", "half"])
+@pytest.mark.parametrize("where", [{"held_out": NEW}, {"cv": 3}, {"held_out": FITTED}])
+def test_nothing_is_above_the_limit(ties, where):
+    methods = {
+        **dict.fromkeys(METHODS, None),
+        "FairPOT": FairPOT(monotone=True),
+        "exact": OptimalMerge(smoothing="none"),
+    }
+    result = compared(FITTED, methods={k: v or k for k, v in methods.items()}, ties=ties, **where)
+    assert result.distance_to_limit.min() > -1e-12
+
+
+def test_limit_of_held_out_rows_is_that_of_the_rows(held_out):
+    limit = auc_limit(NEW[1], NEW[0], sensitive_features=NEW[2])
+    assert_array_equal(held_out.limit.auc, limit.auc)
+    assert_allclose(held_out.distance_to_limit, limit.auc_at(held_out.signed_gap) - held_out.auc, rtol=0, atol=0)
+
+
+def test_mean_limit_is_the_best_choice_on_each():
+    limits = []
+    for seed in range(3):
+        scores, y, group = draw(12 + seed, seed)
+        y[:4], group[:4] = [0, 1, 0, 1], ["a", "a", "b", "b"]
+        limits.append(auc_limit(y, np.round(scores, 1), sensitive_features=group, reference="a"))
+    line = mean_limit(limits)
+    assert isinstance(line, Limit)
+    assert_allclose(line.signed_gap[[0, -1]], [-1, 1])
+    corners = [list(zip(one.signed_gap, one.auc)) for one in limits]
+    points = np.array([np.mean(choice, axis=0) for choice in itertools.product(*corners)])
+    assert (points[:, 1] <= line.auc_at(points[:, 0]) + 1e-12).all()
+    # Every corner is reached by a choice, so the line is the lowest such bound.
+    for gap, area in zip(line.signed_gap, line.auc):
+        assert np.min(np.abs(points - [gap, area]).max(axis=1)) < 1e-12
+    assert (np.diff(np.diff(line.auc) / np.diff(line.signed_gap)) <= 1e-9).all()
+    assert (line.theta[1:] <= line.theta[:-1]).all()
+    assert mean_limit(limits[:1]) is limits[0]
+
+
+def test_frame_is_tidy(held_out):
+    frame = held_out.frame()
+    assert list(frame.columns) == [
+        "method",
+        "dial",
+        "value",
+        "auc",
+        "gap",
+        "signed_gap",
+        "distance_to_limit",
+        "pareto",
+    ]
+    assert len(frame) == len(held_out)
+    assert list(frame["method"].unique()) == ["unrepaired", *METHODS]
+    assert held_out.methods == tuple(METHODS)
+
+
+@pytest.mark.parametrize("bound", [0.02, 0.05, 0.1, 1.0])
+def test_best_is_the_highest_auc_within_the_bound(held_out, bound):
+    frame = held_out.frame()
+    row = held_out.best(bound)
+    assert row.auc == frame[frame["gap"] <= bound]["auc"].max()
+    assert row.gap <= bound
+    one = held_out.best(bound, method="WassersteinRepair")
+    own = frame[frame["method"] == "WassersteinRepair"]
+    assert one.auc == own[own["gap"] <= bound]["auc"].max()
+
+
+def made(auc, gap, limit=None):
+    """Make a result by hand."""
+    names = ["unrepaired", "FairPOT", "OptimalMerge"]
+    value = np.array([np.nan, 0.25, 0.8])
+    return Comparison(
+        np.array(names), np.array(["", "lam", "theta"]), value, np.array(auc), np.abs(gap), np.array(gap), "M", limit
+    )
+
+
+def test_verdict():
+    limit = Limit(np.array([-1.0, 0.0, 1.0]), np.array([0.5, 0.736, 0.5]), np.array([2.0, 0.5, 0.0]), "F", "M")
+    result = made([0.7333, 0.72, 0.7312], [0.2, 0.01, -0.04], limit)
+    assert result.verdict(0.05) == (
+        "at gap <= 0.05 the best is OptimalMerge (theta = 0.8): AUC 0.7312, 0.0021 below the unrepaired 0.7333; "
+        "limit on this sample 0.7360"
+    )
+    assert result.verdict() == result.verdict(0.05)
+    assert made([0.73, 0.72, 0.74], [0.2, 0.01, 0.04]).verdict() == (
+        "at gap <= 0.05 the best is OptimalMerge (theta = 0.8): AUC 0.7400, 0.0100 above the unrepaired 0.7300"
+    )
+    assert "AUC 0.7300, that of the unrepaired 0.7300" in made([0.73, 0.72, 0.73001], [0.2, 0.01, 0.04]).verdict()
+    assert made([0.75, 0.72, 0.74], [0.02, 0.01, 0.04]).verdict() == (
+        "at gap <= 0.05 nothing beats the scores as they came: AUC 0.7500"
+    )
+    assert made([0.75, 0.72, 0.74], [0.2, 0.1, 0.3]).verdict() == (
+        "no method reaches gap <= 0.05: the smallest is 0.1000, by FairPOT (lam = 0.25): AUC 0.7200"
+    )
+
+
+def test_best_says_what_can_be_had():
+    result = made([0.75, 0.72, 0.74], [0.2, 0.1, 0.3])
+    with pytest.raises(InfeasibleRuleError, match=re.escape("smallest is 0.1000, by FairPOT (lam = 0.25)")):
+        result.best(0.05)
+    with pytest.raises(InfeasibleRuleError, match=r"smallest is 0\.3000, by OptimalMerge"):
+        result.best(0.25, method="OptimalMerge")
+    with pytest.raises(ValueError, match="'XOrder' was not compared"):
+        result.best(0.05, method="XOrder")
+    with pytest.raises(ValueError, match="max_gap"):
+        result.best(5)
+
+
+def test_of_equals_the_unrepaired_is_best():
+    assert made([0.75, 0.75, 0.75], [0.02, 0.01, 0.0]).best(0.05).method == "unrepaired"
+
+
+def test_text(crossfitted):
+    text = str(crossfitted)
+    assert text.startswith("4 folds of 500 rows, reference a\n")
+    assert all(f"\n{name} " in text for name in ("unrepaired", *METHODS, "limit"))
+    assert all(crossfitted.verdict(bound) in text for bound in (0.02, 0.05, 0.1))
+    assert str(compared(FITTED, methods="FairPOT", max_gaps=0.3, held_out=NEW)).count("gap <= 0.3") == 2
+    assert "FairPOT, WassersteinRepair" in repr(crossfitted)
+
+
+def test_what_cannot_run_is_skipped():
+    rows = draw(300, 2, probability=False)
+    result = compared(rows, cv=2)
+    assert list(result.skipped) == ["PostLogit"]
+    assert "needs scores in [0, 1]" in result.skipped["PostLogit"]
+    assert "\n" not in result.skipped["PostLogit"]
+    assert result.methods == tuple(name for name in METHODS if name != "PostLogit")
+    assert "left out: PostLogit: " in str(result)
+    with pytest.raises(ValueError, match=r"PostLogit needs scores in \[0, 1\]"):
+        compared(rows, methods=["FairPOT", "PostLogit"])
+
+
+def test_a_grid_too_large_for_xorder():
+    scores = np.arange(21_000.0)
+    table = ScoreTable.from_rows(scores, (scores % 2).astype(np.int8), (scores > 10_500) * 1, ("a", "b"))
+    assert "1.1e+08 cells" in obstacle(XOrder(), table, "a")
+    assert obstacle(FairPOT(), table, "a") is None
+    few = ScoreTable.from_rows(scores[:99], (scores[:99] % 2).astype(np.int8), (scores[:99] > 50) * 1, ("a", "b"))
+    assert obstacle(XOrder(), few, "a") is None
+
+
+def test_methods_by_name_instance_and_dict():
+    assert compared(FITTED, methods="fair_pot", held_out=NEW).methods == ("FairPOT",)
+    listed = compared(FITTED, methods=["xorder", OptimalMerge(smoothing="isotonic")], held_out=NEW)
+    assert listed.methods == ("XOrder", "OptimalMerge")
+    named = compared(FITTED, methods={"logistic": "OptimalMerge", "iso": listed_estimator()}, held_out=NEW)
+    assert named.methods == ("logistic", "iso")
+    assert_array_equal(named.auc[named.method == "iso"], listed.auc[listed.method == "OptimalMerge"])
+    assert not np.array_equal(named.auc[named.method == "iso"], named.auc[named.method == "logistic"])
+
+
+def listed_estimator():
+    """An estimator with a rule that no fit keeps: only its other parameters count."""
+    return OptimalMerge(smoothing="isotonic", max_gap=0.0, max_auc_loss=0.0)
+
+
+def test_given_estimators_are_left_alone():
+    given = FairPOT(lam=0.7)
+    compared(FITTED, methods=[given], held_out=NEW)
+    assert given.lam == 0.7
+    assert not hasattr(given, "maps_")
+
+
+def test_an_own_reference_keeps_the_sign():
+    result = compared(FITTED, methods={"down": FairPOT(reference="b", monotone=True), "up": FairPOT()}, held_out=NEW)
+    assert result.reference == "a"
+    for name in ("down", "up"):
+        assert_allclose(row_of(result, name, 0.0).signed_gap, result.signed_gap[0], atol=1e-12)
+    other = compared(FITTED, methods=["FairPOT"], held_out=NEW, reference="b")
+    assert_allclose(other.signed_gap[0], -result.signed_gap[0], atol=1e-12)
+    assert other.limit.reference == "b"
+    assert_allclose(other.distance_to_limit[0], result.distance_to_limit[0], atol=1e-12)
+
+
+def test_whole_weights_are_repeated_rows():
+    rng = np.random.default_rng(4)
+    w, w_new = rng.integers(0, 3, 500), rng.integers(0, 3, 400)
+    weighted = compared(FITTED, sample_weight=w, held_out=(*NEW, w_new))
+    repeated = compared([np.repeat(c, w) for c in FITTED], held_out=[np.repeat(c, w_new) for c in NEW])
+    pd.testing.assert_frame_equal(weighted.frame(), repeated.frame(), rtol=1e-9, atol=1e-12)
+
+
+def test_weights_in_folds():
+    scores, y, group = FITTED
+    w = np.random.default_rng(4).random(500) + 0.1
+    result = compared(FITTED, sample_weight=w, methods=["WassersteinRepair"], cv=2)
+    fold = deal_folds(y * 2 + (group == "b"), 2)
+    by_hand = [auc(y[fold == k], scores[fold == k], sample_weight=w[fold == k]) for k in (0, 1)]
+    assert_allclose(result.auc[0], np.mean(by_hand), rtol=1e-12)
+    zeros = np.append(w, [0.0] * 10)
+    longer = [np.append(c, c[:10]) for c in FITTED]
+    assert_array_equal(compared(longer, sample_weight=zeros, methods=["WassersteinRepair"], cv=2).auc, result.auc)
+
+
+def test_three_groups():
+    fitted, new = draw(700, 0, "abc"), draw(600, 1, "abc")
+    scores, y, group = new
+    result = compared(fitted, held_out=new)
+    assert not result.skipped
+    assert result.limit is None
+    assert np.isnan(result.signed_gap).all()
+    assert np.isnan(result.distance_to_limit).all()
+    assert "limit" not in result.verdict(0.5)
+    for estimator in (FairPOT(lam=0.6), WassersteinRepair(t=0.5)):
+        estimator.fit(fitted[0], fitted[1], sensitive_features=fitted[2])
+        after = estimator.transform(scores, sensitive_features=group)
+        row = row_of(result, type(estimator).__name__, dial_of(estimator)[1])
+        assert_allclose([row.auc, row.gap], [auc(y, after), xauc_gap(y, after, sensitive_features=group)], atol=1e-12)
+    merge = OptimalMerge().fit(fitted[0], fitted[1], sensitive_features=fitted[2])
+    after = merge.transform(scores, sensitive_features=group)
+    row = row_of(result, "OptimalMerge", 1.0)
+    assert row.dial == "share"
+    assert_allclose([row.auc, row.gap], [auc(y, after), xauc_gap(y, after, sensitive_features=group)], atol=1e-12)
+
+
+def test_labels_ties_and_frames():
+    scores, y, group = FITTED
+    plain = compare(scores, y, sensitive_features=group, methods=["FairPOT"], ties="half", cv=2)
+    named = compare(
+        pd.Series(scores),
+        np.where(y == 1, "bad", "good"),
+        sensitive_features=pd.Series(group),
+        methods=[FairPOT(pos_label="bad")],
+        ties="half",
+        cv=2,
+        pos_label="bad",
+    )
+    assert_array_equal(plain.auc, named.auc)
+    fold = deal_folds(y * 2 + (group == "b"), 2)
+    assert_allclose(plain.auc[0], np.mean([auc(y[fold == k], scores[fold == k], ties="half") for k in (0, 1)]))
+
+
+def test_progress_is_told():
+    steps = []
+    rows = draw(200, 2, probability=False)
+    compared(rows, cv=2, progress=lambda done, total: steps.append((done, total)))
+    done, totals = zip(*steps)
+    assert set(totals) == {10}
+    assert list(done) == sorted(set(done))
+    assert done[-1] == 10
+
+
+def test_progress_bar(capsys):
+    compared(FITTED, methods=["FairPOT"], cv=2, progress=True)
+    drawn = capsys.readouterr()
+    assert drawn.out == ""
+    assert drawn.err == f"\rcomparing [{'#' * 15}{'.' * 15}] 1/2\rcomparing [{'#' * 30}] 2/2\n"
+    compared(FITTED, methods=["FairPOT"], cv=2)
+    compared(FITTED, methods=["FairPOT"], cv=2, progress=False)
+    assert capsys.readouterr().err == ""
+
+
+# Group b has three positives.
+FEW = [c.copy() for c in FITTED]
+FEW[1][FEW[2] == "b"] = 0
+FEW[1][np.flatnonzero(FEW[2] == "b")[:3]] = 1
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"methods": ["wasserstein"]}, ValueError, "did you mean 'WassersteinRepair'"),
+        ({"methods": ["FairPot", "optimal"]}, ValueError, "did you mean 'OptimalMerge'"),
+        ({"methods": ["#"]}, ValueError, "pass an estimator for any other method"),
+        ({"methods": [FairPOT]}, TypeError, "names or post-processors"),
+        ({"methods": [3]}, TypeError, "names or post-processors"),
+        ({"methods": []}, ValueError, "methods is empty"),
+        ({"methods": ["FairPOT", FairPOT(monotone=True)]}, ValueError, "Hint: name them"),
+        ({"methods": {"unrepaired": "FairPOT"}}, ValueError, "something else"),
+        ({"cv": 1}, ValueError, "at least 2"),
+        ({"cv": 2.5}, ValueError, "whole number"),
+        ({"cv": 400}, ValueError, "cv=400 needs at least 400 positives"),
+        ({"held_out": NEW[:2]}, TypeError, "got 2 values"),
+        ({"held_out": "rows"}, TypeError, "got str"),
+        ({"held_out": (NEW[0], NEW[1], np.where(NEW[2] == "b", "c", "a"))}, UnseenGroupError, "'c'"),
+        ({"held_out": (NEW[0], np.where(NEW[2] == "b", 0, NEW[1]), NEW[2])}, ValueError, "'b' has 0 positives"),
+        ({"reference": "z"}, ValueError, "'z' is not among"),
+        ({"ties": "loose"}, ValueError, "ties"),
+        ({"max_gaps": ()}, ValueError, "max_gaps is empty"),
+        ({"max_gaps": (0.1, 3)}, ValueError, "max_gaps"),
+        ({"progress": "yes"}, TypeError, "progress must be"),
+    ],
+)
+def test_errors(options, error, message):
+    with pytest.raises(error, match=message):
+        compared(FITTED, **options)
+
+
+def test_errors_of_rows():
+    with pytest.raises(TypeError, match="y is missing"):
+        compare(FITTED[0], None, sensitive_features=FITTED[2])
+    with pytest.raises(ValueError, match=r"needs at least 5 positives .* 'b' has 3 positives.\nHint: fewer folds"):
+        compared(FEW)
+    assert len(compared(FEW, cv=3, methods=["FairPOT"])) == 102
+    three = draw(300, 3, "abc")
+    with pytest.raises(ValueError, match="no rows of the group 'c'"):
+        compared(three, held_out=NEW)
+
+
+def test_it_is_public():
+    assert fairpot.compare is compare
+    assert "compare" in fairpot.__all__
