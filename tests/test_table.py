@@ -56,7 +56,7 @@ def test_groups_and_row_order():
 def test_weights(fractional):
     rng = np.random.default_rng(2)
     scores, labels, _ = random_rows(rng)
-    weight = rng.random(60) if fractional else rng.integers(0, 4, 60)
+    weight = rng.choice(rng.random(7), 60) if fractional else rng.integers(0, 4, 60)
     counts = GroupCounts.from_rows(scores, labels, weight)
     order = rng.permutation(60)
     shuffled = GroupCounts.from_rows(scores[order], labels[order], weight[order])

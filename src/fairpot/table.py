@@ -43,8 +43,8 @@ class GroupCounts:
         if weight is None:
             return _add_up_units(*_sort_by_score(scores.copy(), labels))
         scores = scores + 0.0  # -0.0 and 0.0 are one score
-        # Equal scores are added up in the order of their weights: the sum does not depend on row order.
-        order = np.argsort(scores) if weight.dtype.kind == "i" else np.lexsort((weight, scores))
+        # Equal scores are added up in the order of weights and labels: the sum does not depend on row order.
+        order = np.argsort(scores) if weight.dtype.kind == "i" else np.lexsort((labels, weight, scores))
         order = order[weight[order] > 0]
         scores, labels, weight = scores[order], labels[order], weight[order]
         return cls(*_add_up(scores, weight * labels, weight * (1 - labels)))

@@ -117,6 +117,28 @@ def test_curve_on_the_fitted_rows_needs_no_arguments():
         fp.tradeoff(s, sensitive_features=g)
 
 
+@pytest.mark.parametrize("change", ["scores", "y", "groups", "weight", "order"])
+def test_fitted_rows_are_known_again_and_changed_ones_are_not(change):
+    s, y, g = rows(n=80, decimals=3)
+    w = np.linspace(1, 2, len(s))
+    fp = FairPOT().fit(s, y, sensitive_features=g, sample_weight=w)
+    known = fp.tradeoff(s, y, sensitive_features=g, sample_weight=w)
+    np.testing.assert_array_equal(known.auc, fp.tradeoff().auc)
+    if change == "scores":
+        s[:10] = s[:10][::-1]  # in place: the estimator must not be fooled by the same object
+    elif change == "y":
+        y[:10] = 1 - y[:10]
+    elif change == "groups":
+        g[:10] = np.where(g[:10] == "F", "M", "F")
+    elif change == "weight":
+        w[:10] *= 3
+    else:
+        s, y, g, w = (column[::-1] for column in (s, y, g, w))
+    fresh = pickle.loads(pickle.dumps(fp)).tradeoff(s, y, sensitive_features=g, sample_weight=w)
+    np.testing.assert_array_equal(fp.tradeoff(s, y, sensitive_features=g, sample_weight=w).auc, fresh.auc)
+    assert (fresh.auc != known.auc).any() == (change != "order")
+
+
 def test_weights_are_repeated_rows():
     s, y, g = rows(n=80)
     weight = np.random.default_rng(1).integers(1, 4, len(s))

@@ -26,6 +26,19 @@ class Rows(NamedTuple):
     groups: tuple[Hashable, ...]
     weight: NDArray[Any] | None
 
+    def copy(self) -> Rows:
+        """Return rows that do not change when the caller's arrays do."""
+        weight = None if self.weight is None else self.weight.copy()
+        return self._replace(scores=self.scores.copy(), weight=weight)  # the others are never the caller's
+
+    def equals(self, other: Rows) -> bool:
+        """Whether these are the same rows in the same order."""
+        pairs = ((self.scores, other.scores), (self.labels, other.labels), (self.codes, other.codes))
+        return self.groups == other.groups and all(
+            np.array_equal(a, b) if a is not None and b is not None else a is b
+            for a, b in (*pairs, (self.weight, other.weight))
+        )
+
 
 def check_rows(
     scores: Any,

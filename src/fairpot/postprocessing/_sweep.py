@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._validation import check_choice, check_rows, check_seen, is_number
+from fairpot._validation import Rows, check_choice, check_rows, check_seen, is_number
 from fairpot.metrics._wins import TIES, Ties
 from fairpot.postprocessing._direction import find_reference, require_outcomes
 from fairpot.table import ScoreTable
@@ -29,9 +29,16 @@ __all__ = [
 
 
 def table_to_trace(
-    fitted: ScoreTable, scores: Any, y: Any, sensitive_features: Any, sample_weight: Any, *, pos_label: Any
+    fitted: ScoreTable,
+    scores: Any,
+    y: Any,
+    sensitive_features: Any,
+    sample_weight: Any,
+    *,
+    pos_label: Any,
+    fitted_rows: Rows | None = None,
 ) -> ScoreTable:
-    """Check and count the rows a curve is to be evaluated on; without any, take the fitted ones."""
+    """Check and count the rows to evaluate a curve on; without any, or with the fitted ones, take their table."""
     if all(given is None for given in (scores, y, sensitive_features, sample_weight)):
         if not fitted.labelled:
             raise ValueError("the map was fitted without y: pass scores, y and sensitive_features to trace a curve.")
@@ -39,6 +46,8 @@ def table_to_trace(
     if y is None:
         raise TypeError("y is missing: a trade-off curve counts outcomes.")
     rows = check_rows(scores, y, sensitive_features, sample_weight, pos_label=pos_label)
+    if fitted_rows is not None and rows.equals(fitted_rows):
+        return fitted
     check_seen(cast(NDArray[np.intp], rows.codes), rows.groups, fitted.groups)
     return ScoreTable.from_rows(*rows)
 

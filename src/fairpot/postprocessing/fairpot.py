@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from fairpot._validation import check_choice, check_rows, check_share
+from fairpot._validation import Rows, check_choice, check_rows, check_share
 from fairpot.metrics._wins import TIES, Ties
 from fairpot.postprocessing._direction import find_reference, require_outcomes
 from fairpot.postprocessing._mapper import ScoreMapper
@@ -139,6 +139,7 @@ class FairPOT(ScoreMapper):
         self._check_parameters(labelled=y is not None)
         rows = check_rows(scores, y, sensitive_features, sample_weight, pos_label=self.pos_label)
         self.table_ = ScoreTable.from_rows(*rows)
+        self._fitted_rows: Rows | None = rows.copy()
         self.thresholds_ = None if self.alpha is None else self.table_.thresholds(self.alpha, self._region)
         table = self._cut(self.table_, self.thresholds_)
         if self.lam is None:
@@ -192,12 +193,24 @@ class FairPOT(ScoreMapper):
         """
         check_is_fitted(self, "maps_")
         checked = self._ties if ties is None else cast(Ties, check_choice(ties, "ties", TIES))
-        table = table_to_trace(self.table_, scores, y, sensitive_features, sample_weight, pos_label=self.pos_label)
+        table = table_to_trace(
+            self.table_,
+            scores,
+            y,
+            sensitive_features,
+            sample_weight,
+            pos_label=self.pos_label,
+            fitted_rows=self._fitted_rows,
+        )
         require_reference(table, self.reference_)
         thresholds = self.thresholds_
         if self.alpha is not None and self.threshold == "batch" and table is not self.table_:
             thresholds = table.thresholds(self.alpha, self._region)
         return self._curve(self._cut(table, thresholds), lams, checked)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the fitted rows, kept only to know them again; their table goes along."""
+        return super().__getstate__() | {"_fitted_rows": None}
 
     def _check_parameters(self, labelled: bool) -> None:
         check_choice(self.region, "region", ("pooled", "group"))

@@ -1,0 +1,149 @@
+"""The table when there are too many distinct scores: rows are counted in bins, and the loss is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot.engines import checks
+from fairpot.engines.columns import Kind, doubles
+from fairpot.engines.keys import KeyCoder
+from fairpot.engines.source import RowSource
+from fairpot.table import GroupCounts, QuantisationBound, ScoreTable
+
+Floats = NDArray[np.float64]
+MOST_BINS = 500_000
+# A value that comes up this often in a sample of about four a bin is given a bin of its own.
+_ATOM = 8
+
+
+def choose_edges(sample: Floats, limit: int) -> Floats:
+    """Choose where bins begin, so that each holds about as many rows; frequent values are alone in theirs."""
+    bins = max(min(limit // 2, MOST_BINS), 1)
+    if len(sample) == 0:
+        return np.array([-np.inf])
+    ordered = np.sort(sample) + 0.0
+    edges = ordered[np.linspace(0, len(ordered), bins, endpoint=False).astype(np.intp)]
+    values, times = np.unique(ordered, return_counts=True)
+    atoms = values[times >= _ATOM]
+    return np.unique(np.concatenate(([-np.inf], edges, atoms, np.nextafter(atoms, np.inf))))
+
+
+class BinnedRows:
+    """Counts of rows in bins, one array for each combination of group and label.
+
+    Parameters
+    ----------
+    source : RowSource
+    kind : str
+        How values of group and label columns come.
+    edges : array
+        Where bins begin; the first is -inf.
+    """
+
+    def __init__(self, source: RowSource, kind: Kind, edges: Floats) -> None:
+        self.source, self.kind, self.edges = source, kind, edges
+        names = [*source.group_columns, *([] if source.label is None else [source.label])]
+        self.coder = KeyCoder(names)
+        self.weights: dict[int, Floats] = {}
+        self.rows: dict[int, int] = {}
+        size = len(edges)
+        self.low, self.high = np.full(size, np.inf), np.full(size, -np.inf)
+        self.mass = np.zeros(size)
+        self.bad_scores: list[Floats] = []
+        self.bad_weights: list[Floats] = []
+        self.whole = True
+
+    def add(self, batch: Any) -> None:
+        """Count an Arrow batch: the columns of the combination, the score and perhaps the weight."""
+        key = self.coder.encode(batch.columns[: len(self.coder.names)], batch.num_rows)
+        score = doubles(batch.column("score")) + 0.0
+        weight = None if self.source.weight is None else doubles(batch.column("weight"))
+        for code in np.flatnonzero(np.bincount(key)).tolist():
+            chosen = np.flatnonzero(key == code)
+            self.rows[code] = self.rows.get(code, 0) + len(chosen)
+            self._add_rows(code, score[chosen], None if weight is None else weight[chosen])
+
+    def _add_rows(self, code: int, score: Floats, weight: Floats | None) -> None:
+        good = np.abs(score) < checks.LARGEST
+        if not good.all():
+            self.bad_scores.append(score[~good])
+            score, weight = score[good], None if weight is None else weight[good]
+        if weight is not None and not (np.isfinite(weight) & (weight >= 0)).all():
+            self.bad_weights.append(weight[~(np.isfinite(weight) & (weight >= 0))])
+            return
+        counts = self.weights.setdefault(code, np.zeros(len(self.edges)))
+        if weight is None:
+            ordered, running = np.sort(score), None
+        else:
+            self.whole = self.whole and bool((weight == np.floor(weight)).all())
+            order = np.argsort(score)
+            order = order[weight[order] > 0]
+            ordered, running = score[order], weight[order]
+        if len(ordered):
+            self._add_sorted(counts, ordered, running)
+
+    def _add_sorted(self, counts: Floats, score: Floats, weight: Floats | None) -> None:
+        """Add rows in the order of their scores: where the bins begin among them says all."""
+        begin = np.searchsorted(score, self.edges)
+        bins = np.flatnonzero(np.diff(begin, append=len(score)))
+        first, last = begin[bins], np.append(begin[1:], len(score))[bins] - 1
+        mass = (last - first + 1).astype(np.float64) if weight is None else np.add.reduceat(weight, first)
+        counts[bins] += mass
+        self.mass[bins] += mass
+        self.low[bins] = np.minimum(self.low[bins], score[first])
+        self.high[bins] = np.maximum(self.high[bins], score[last])
+
+    def finish(
+        self, positive: Any, several: bool, explain: Callable[[Floats, NDArray[np.int64] | None], None]
+    ) -> tuple[ScoreTable, int, QuantisationBound]:
+        """Check what was counted; return the table, the number of rows and how far the table can be off."""
+        if self.bad_scores:
+            explain(np.concatenate(self.bad_scores), None)
+        if self.bad_weights:
+            bad = np.concatenate(self.bad_weights)
+            checks.check_weights(bad, np.ones(len(bad), dtype=np.int64), self.source.roles["weight"])
+        rows = np.array([self.rows.get(i, 0) for i in range(len(self.coder.keys))], dtype=np.int64)
+        codes, groups, labels = checks.name_keys(
+            self.coder.keys, rows, self.source.group_columns, self.source.label, self.kind, positive, several
+        )
+        used = np.flatnonzero(self.mass)
+        positives, negatives = np.zeros((2, len(groups), len(used)))
+        for code, counts in self.weights.items():
+            side = positives if labels is not None and labels[code] else negatives
+            side[codes[code]] += counts[used]
+        if self.source.weight is not None:
+            total = (positives + negatives).sum(axis=1)
+            checks.check_weights(total, rows, self.source.roles["weight"])
+            checks.check_weight_of_groups(total, groups, self.source.roles["weight"])
+        table = self._table(groups, positives, negatives, used, labels is not None)
+        return table, int(rows.sum()), self._bound(positives, negatives, used)
+
+    def _centres(self, used: NDArray[np.intp]) -> Floats:
+        """Return the middle of each bin, whatever the order of the rows; a score alone in its bin stays as it was."""
+        low, high = self.low[used], self.high[used]
+        return np.where(low < high, low / 2 + high / 2, low)
+
+    def _table(
+        self, groups: tuple[Any, ...], positives: Floats, negatives: Floats, used: NDArray[np.intp], labelled: bool
+    ) -> ScoreTable:
+        kind = np.int64 if self.whole else np.float64
+        centres, counts = self._centres(used), []
+        for positive, negative in zip(positives, negatives):
+            there = positive + negative > 0
+            counts.append(GroupCounts(centres[there], positive[there].astype(kind), negative[there].astype(kind)))
+        return ScoreTable(groups, tuple(counts), labelled)
+
+    def _bound(self, positives: Floats, negatives: Floats, used: NDArray[np.intp]) -> QuantisationBound:
+        """Measure the loss: only pairs of different scores that share a bin can change."""
+        low, high = self.low[used], self.high[used]
+        mixed = low < high
+        pairs = positives[:, mixed] @ negatives[:, mixed].T
+        total = np.outer(positives.sum(axis=1), negatives.sum(axis=1))
+        share = np.divide(pairs, total, out=np.zeros(pairs.shape), where=total > 0)
+        centres = self._centres(used)
+        shift = float(np.maximum(centres - low, high - centres).max(initial=0.0))
+        return QuantisationBound(float(pairs.sum() / max(total.sum(), 1)), share, shift)

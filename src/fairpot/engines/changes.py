@@ -1,0 +1,95 @@
+"""The record of what an apply changed for each row: scores, ranks, and a threshold crossed."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot._optional import import_optional
+from fairpot.engines.batches import Batches
+from fairpot.engines.duckdb import score_table
+from fairpot.engines.sinks import Sink, open_sink
+from fairpot.engines.source import RowSource
+from fairpot.exceptions import OutputFileError
+from fairpot.table import GroupCounts
+from fairpot.transport import ScoreMap
+
+Floats = NDArray[np.float64]
+_OWN = ("row", "group", "old_score", "new_score", "old_rank", "new_rank", "crossed")
+
+
+class Changes:
+    """Write, for each row: its number from 1, its group, old and new score, old and new rank.
+
+    Rank 1 is the highest score of the whole file; equal scores share the best rank among them (1, 2, 2, 4).
+    With a threshold, ``crossed`` says "up" or "down" where the score went over it; a score equal to the
+    threshold counts as over it.
+    """
+
+    kind = "typed"
+    exact_types = True
+
+    def __init__(
+        self,
+        source: RowSource,
+        maps: Mapping[Hashable, ScoreMap],
+        batches: Batches,
+        keep: Sequence[str],
+        threshold: float | None,
+        memory_limit: str,
+    ) -> None:
+        counted = score_table(source.bare(), memory_limit=memory_limit, several=False)
+        self.exact = counted.quantisation is None
+        self.old = _Ranks(counted.table.pooled())
+        self.new = _Ranks(counted.table.rescored({g: m for g, m in maps.items() if not m.is_identity}).pooled())
+        self.names = np.array([str(g) for g in maps], dtype=object)
+        self.keep, self.threshold, self.rows = list(keep), threshold, 0
+        self.schema = self._schema(batches)
+        self.sink: Sink | None = None
+
+    def _schema(self, batches: Batches) -> Any:
+        pa = import_optional("pyarrow", "cli")
+        clash = [name for name in self.keep if name in _OWN]
+        if clash:
+            raise OutputFileError(f"the record of changes has columns of its own named {clash}.\nHint: rename them.")
+        kept = [batches.schema.field(batches.schema.names.index(name)) for name in self.keep]
+        types = [pa.int64(), pa.string(), pa.float64(), pa.float64(), pa.int64(), pa.int64(), pa.string()]
+        own = _OWN if self.threshold is not None else _OWN[:-1]
+        return pa.schema(kept + [pa.field(name, type_) for name, type_ in zip(own, types)])
+
+    def open(self, place: Path, target: Path) -> Sink:
+        """Open the file."""
+        self.sink = open_sink(place, target, self, None)  # type: ignore[arg-type]
+        return self.sink
+
+    def add(self, batch: Any, old: Floats, new: Floats, codes: NDArray[np.int64]) -> None:
+        """Record a batch."""
+        pa = import_optional("pyarrow", "cli")
+        assert self.sink is not None
+        numbers = np.arange(self.rows + 1, self.rows + len(old) + 1)
+        self.rows += len(old)
+        names = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(self.names, pa.string())).cast(pa.string())
+        kept = [batch.column(batch.schema.names.index(name)) for name in self.keep]
+        columns = [*kept, numbers, names, old, new, self.old(old), self.new(new)]
+        if self.threshold is not None:
+            step = (new >= self.threshold).astype(int) - (old >= self.threshold)
+            columns.append(np.array([None, "up", "down"], dtype=object)[step])
+        arrays = [pa.array(c, f.type) if isinstance(c, np.ndarray) else c for c, f in zip(columns, self.schema)]
+        self.sink.write(pa.RecordBatch.from_arrays(arrays, schema=self.schema), None)
+
+
+class _Ranks:
+    """Places in the ranking of a whole file."""
+
+    def __init__(self, counts: GroupCounts) -> None:
+        self.score = counts.score
+        self.above = np.append(np.cumsum(counts.weight[::-1])[::-1], 0)
+
+    def __call__(self, scores: Floats) -> NDArray[np.int64]:
+        """Return one more than the number of rows with a higher score."""
+        place = np.searchsorted(self.score, scores, side="right")
+        return self.above[place].astype(np.int64) + 1

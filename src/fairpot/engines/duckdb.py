@@ -1,0 +1,161 @@
+"""Rows to score table with DuckDB: one ``GROUP BY group, score, label`` with a memory limit and spilling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot.engines import checks
+from fairpot.engines.binned import BinnedRows, choose_edges
+from fairpot.engines.columns import doubles
+from fairpot.engines.keys import KeyCoder
+from fairpot.engines.parts import Parts
+from fairpot.engines.scan import Progress, Scan
+from fairpot.engines.source import RowSource
+from fairpot.table import QuantisationBound, ScoreTable
+
+# Weights that are not whole are added up one by one, as in memory, up to this many rows.
+_ONE_BY_ONE = 50_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class CountedRows:
+    """What a scan found.
+
+    Attributes
+    ----------
+    table : ScoreTable
+        The counts of every group.
+    rows : int
+        How many rows there were. No row is ever dropped: one that cannot be used is an error.
+    quantisation : QuantisationBound or None
+        How far any number made from the table can be off, if there were too many distinct scores to keep
+        them all; None where the table is exact.
+    """
+
+    table: ScoreTable
+    rows: int
+    quantisation: QuantisationBound | None = None
+
+
+def score_table(
+    source: RowSource,
+    *,
+    positive: Any = None,
+    memory_limit: str = "2GB",
+    threads: int | None = None,
+    max_distinct: int = 20_000_000,
+    several: bool = True,
+    progress: Progress | None = None,
+) -> CountedRows:
+    """Count the rows of a source: the same table, to the last bit, as the Python API makes in memory.
+
+    Parameters
+    ----------
+    source : RowSource
+    positive : default None
+        The positive value of a label that is not 0/1 or boolean.
+    memory_limit : str, default "2GB"
+        What DuckDB may use before it spills to the temporary directory.
+    threads : int or None, default None
+        None takes all cores.
+    max_distinct : int, default 20_000_000
+        With more distinct scores than about this the table is quantised; with weights, more than twice as many
+        distinct pairs of score and weight.
+    several : bool, default True
+        Whether a single group is an error.
+    progress : callable or None, default None
+        Called with the share of the work that is done, between 0 and 1.
+
+    Returns
+    -------
+    CountedRows
+
+    Raises
+    ------
+    InputFileError
+        If the rows cannot be read.
+    ValueError, TypeError
+        If they can, but break a rule; the message names the value and the number of rows.
+    """
+    if max_distinct < 2:
+        raise ValueError(f"max_distinct must be at least 2, got {max_distinct!r}.")
+    with Scan(source, memory_limit=memory_limit, threads=threads) as scan:
+        parts = Parts(scan)
+        distinct, rows = parts.estimate(max_distinct)
+        if distinct <= max_distinct:
+            counted = _Groups(parts)
+            if counted.read(progress, 2 * max_distinct):
+                return counted.finish(positive, several)
+        edges = choose_edges(parts.sample(rows or parts.count(), max_distinct), max_distinct)
+        binned = BinnedRows(source, scan.kind, edges)
+        for batch in scan.batches(parts.plain(), progress):
+            binned.add(batch)
+        return CountedRows(*binned.finish(positive, several, parts.explain))
+
+
+class _Groups:
+    """The result of the GROUP BY, as it comes in."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts, self.source = parts, parts.source
+        self.coder = KeyCoder([self.source.roles[key] for key in parts.keys])
+        self.columns: dict[str, list[NDArray[Any]]] = {"key": [], "score": [], "weight": [], "n": []}
+
+    def read(self, progress: Progress | None, limit: int) -> bool:
+        """Fetch all groups; False if there are far more than was thought."""
+        fetched = 0
+        for batch in self.parts.scan.batches(self.parts.grouped(), progress):
+            fetched += batch.num_rows
+            if fetched > limit:
+                return False
+            width = len(self.parts.keys)
+            self.columns["key"].append(self.coder.encode(batch.columns[:width], batch.num_rows))
+            self.columns["score"].append(doubles(batch.column("score")))
+            self.columns["n"].append(batch.column("n").to_numpy(zero_copy_only=False))
+            if self.source.weight is not None:
+                self.columns["weight"].append(doubles(batch.column("weight")))
+        if progress is not None:
+            progress(1.0)
+        return True
+
+    def finish(self, positive: Any, several: bool) -> CountedRows:
+        """Check what was counted and put it into a table."""
+        scores, n = self._whole("score"), self._whole("n")
+        self.parts.explain(scores, n)
+        key = self._whole("key")
+        rows = np.bincount(key, weights=n, minlength=len(self.coder.keys)).astype(np.int64)
+        codes, groups, labels = checks.name_keys(
+            self.coder.keys, rows, self.source.group_columns, self.source.label, self.parts.scan.kind, positive, several
+        )
+        of_row = None if labels is None else labels[key]
+        place = codes.astype(np.intp)[key] if len(groups) > 1 else None
+        total = int(rows.sum())
+        if self.source.weight is None:
+            table = ScoreTable.from_rows(scores, of_row, place, groups, None if n.max() == 1 else n)
+            return CountedRows(table, total)
+        return CountedRows(self._weighted(scores, of_row, place, groups, n), total)
+
+    def _weighted(self, scores: Any, labels: Any, place: Any, groups: Any, n: NDArray[np.int64]) -> ScoreTable:
+        weight = self._whole("weight")
+        self.parts.explain_weights(weight, n)
+        total = np.bincount(np.zeros(len(n), dtype=np.intp) if place is None else place, weight, len(groups))
+        checks.check_weight_of_groups(total, groups, self.source.roles["weight"])
+        if (weight == np.floor(weight)).all() and float((weight * n).sum()) < 2**53:
+            return ScoreTable.from_rows(scores, labels, place, groups, weight.astype(np.int64) * n)
+        if n.max() > 1 and int(n.sum()) <= _ONE_BY_ONE:
+            again = np.repeat(np.arange(len(n)), n)
+            scores, weight = scores[again], weight[again]
+            labels = None if labels is None else labels[again]
+            place = None if place is None else place[again]
+        else:
+            weight = weight * n
+        return ScoreTable.from_rows(scores, labels, place, groups, weight)
+
+    def _whole(self, name: str) -> NDArray[Any]:
+        """Join the pieces of a column, letting go of them."""
+        pieces = self.columns.pop(name)
+        return np.concatenate(pieces) if pieces else np.empty(0, dtype=np.float64 if name == "score" else np.int64)

@@ -1,0 +1,108 @@
+"""Outputs that are either complete or not there: written beside the target, renamed when done."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fairpot.engines.leftovers import forget, remove_leftovers, temporary_name
+from fairpot.exceptions import OutputFileError
+
+
+@contextmanager
+def complete_file(target: str | Path, *, force: bool = False, inputs: Iterable[Path] = ()) -> Iterator[Path]:
+    """Give a temporary path beside ``target`` that becomes the target when the block ends without an error.
+
+    Parameters
+    ----------
+    target : path
+        A symbolic link is followed: what it points to is replaced.
+    force : bool, default False
+        Whether a target that is there already may be replaced.
+    inputs : iterable of paths
+        Files that the target must not be, under any name or link.
+
+    Raises
+    ------
+    OutputFileError
+        If the target may not or cannot be written. Whatever the error, no part of the output is left.
+    """
+    place = Path(os.path.realpath(target))
+    _check_target(place, target, force, list(inputs))
+    remove_leftovers(place.parent)
+    temporary = place.with_name(temporary_name(place.name))
+    try:
+        yield temporary
+        _sync(temporary)
+        _put_in_place(temporary, place, force)
+    except OSError as error:
+        raise _explained(error, target) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+        forget(temporary.name)
+
+
+def _check_target(place: Path, target: str | Path, force: bool, inputs: list[Path]) -> None:
+    if place.is_dir():
+        raise OutputFileError(f"{target} is a folder.\nHint: name a file in it.")
+    if not place.parent.is_dir():
+        raise OutputFileError(f"the folder of {target} is not there.\nHint: make it first: {place.parent}")
+    if place.exists() or any(Path(os.path.realpath(path)) == place for path in inputs):
+        if any(_same(place, path) for path in inputs):
+            raise OutputFileError(f"{target} is also the input, or a link to it.\nHint: write to another name.")
+        if not force:
+            raise OutputFileError(f"{target} is there already.\nHint: choose another name, or force to replace it.")
+    if not os.access(place.parent, os.W_OK | os.X_OK):
+        raise OutputFileError(f"{target} cannot be written: no permission in {place.parent}.\nHint: another folder.")
+
+
+def _same(place: Path, other: Path) -> bool:
+    try:
+        return place == Path(os.path.realpath(other)) or place.samefile(other)
+    except OSError:
+        return False
+
+
+def _sync(path: Path) -> None:
+    """Have the system put a file on disk, not only in its memory."""
+    handle = os.open(path, os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _put_in_place(temporary: Path, place: Path, force: bool) -> None:
+    if force:
+        os.replace(temporary, place)
+    else:
+        _rename_to_new(temporary, place)
+    if hasattr(os, "O_DIRECTORY"):
+        handle = os.open(place.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _rename_to_new(temporary: Path, place: Path) -> None:
+    """Rename without replacing a file that has come up meanwhile; a hard link fails where there is one."""
+    try:
+        os.link(temporary, place)
+    except FileExistsError:
+        raise OutputFileError(f"{place} was made by somebody else meanwhile.\nHint: force to replace it.") from None
+    except OSError:  # a file system without hard links
+        if place.exists():
+            raise OutputFileError(f"{place} is there already.\nHint: force to replace it.") from None
+        os.replace(temporary, place)
+
+
+def _explained(error: OSError, target: str | Path) -> Exception:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left" in str(error):
+        return OutputFileError(f"{target} was not written: the disk is full.\nHint: free some space, or another disk.")
+    if error.errno == errno.EFBIG:
+        return OutputFileError(f"{target} was not written: larger than a file may be here.\nHint: ulimit -f, or split.")
+    return OutputFileError(f"{target} was not written: {error.strerror or error}.\nHint: nothing is left of it; retry.")

@@ -1,0 +1,215 @@
+"""RowSource: where rows come from, and which columns play which part."""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import cast
+
+from fairpot.engines.formats import (
+    EXTENSIONS,
+    FORMATS,
+    Format,
+    Layout,
+    format_of_bytes,
+    format_of_name,
+    read_layout,
+)
+from fairpot.engines.leftovers import scratch_folder
+from fairpot.exceptions import InputFileError
+
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+@dataclass(frozen=True)
+class RowSource:
+    """Rows in files, on standard input or behind a query.
+
+    Parameters
+    ----------
+    path : path, sequence of paths or None
+        Files, folders or patterns such as ``"scores/*.parquet"``; ``"-"`` is standard input. Parquet, CSV
+        and TSV (also gzipped), Arrow IPC or Feather, JSON lines.
+    score : str
+        The column with the score.
+    label : str or None, default None
+        The column with the outcome.
+    groups : str or sequence of str, default ()
+        The columns with the group; several form intersections.
+    weight : str or None, default None
+        The column with the weight of a row.
+    format : str or None, default None
+        One of "parquet", "csv", "tsv", "arrow", "jsonl", where names of files do not say.
+    sql : str or None, default None
+        A SELECT instead of files, in DuckDB's dialect.
+    database : path or None, default None
+        The DuckDB file that ``sql`` asks; it is opened for reading only.
+
+    Examples
+    --------
+    >>> source = RowSource("scores.parquet", score="risk", label="outcome", groups="sex")
+    >>> source.groups
+    ('sex',)
+    """
+
+    path: Paths | None = None
+    _: KW_ONLY
+    score: str
+    label: str | None = None
+    groups: str | Sequence[str] = ()
+    weight: str | None = None
+    format: str | None = None
+    sql: str | None = None
+    database: str | os.PathLike[str] | None = None
+
+    def __post_init__(self) -> None:
+        groups = (self.groups,) if isinstance(self.groups, str) else tuple(self.groups)
+        object.__setattr__(self, "groups", groups)
+        if (self.path is None) == (self.sql is None):
+            raise InputFileError("rows come either from files or from sql: give one of the two.")
+        if self.database is not None and self.sql is None:
+            raise InputFileError("a database needs a query.\nHint: sql='select ... from ...'.")
+        if self.format is not None and self.format not in FORMATS:
+            raise InputFileError(f"format must be one of {', '.join(map(repr, FORMATS))}, got {self.format!r}.")
+        if len(set(groups)) < len(groups):
+            raise InputFileError(f"the groups name a column twice: {list(groups)}.")
+
+    @property
+    def group_columns(self) -> tuple[str, ...]:
+        """The columns with the group."""
+        return cast(tuple[str, ...], self.groups)
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """The part each column plays: "score", "label", "weight", "group0", ..."""
+        named = {"score": self.score, "label": self.label, "weight": self.weight}
+        named |= {f"group{i}": name for i, name in enumerate(self.group_columns)}
+        return {role: name for role, name in named.items() if name is not None}
+
+    @cached_property
+    def files(self) -> dict[Path, Layout]:
+        """The files and what each looks like; standard input is put into a file first."""
+        if self.sql is not None:
+            return {}
+        if isinstance(self.path, str) and self.path == "-":
+            paths = [self._spooled()]
+        else:
+            paths = _expanded(cast(Paths, self.path), self.format is not None)
+        formats = {p: cast(Format, self.format) or format_of_name(p) or _sniffed(p) for p in paths}
+        if len(set(formats.values())) > 1:
+            kinds = ", ".join(sorted(set(formats.values())))
+            raise InputFileError(f"the files have different formats: {kinds}.\nHint: one format at a time.")
+        layouts = {p: read_layout(p, f) for p, f in formats.items()}
+        _check_alike(layouts, self.roles)
+        return layouts
+
+    @property
+    def total_bytes(self) -> int:
+        """Size of all files."""
+        return sum(p.stat().st_size for p in self.files)
+
+    def bare(self) -> RowSource:
+        """Return the same rows without label and weight; files are not looked at, nor input read, again."""
+        other = replace(self, label=None, weight=None)
+        if self.sql is None:
+            other.__dict__.update(files=self.files, _keeps=self)  # what was spooled lives as long as either
+        return other
+
+    def _spooled(self) -> Path:
+        place = scratch_folder(self) / "standard-input"
+        try:
+            with place.open("wb") as out:
+                shutil.copyfileobj(sys.stdin.buffer, out, 1 << 20)
+        except OSError as error:
+            raise InputFileError(
+                f"standard input could not be kept in {place.parent.parent}: {error.strerror}.\n"
+                "Hint: point TMPDIR to a disk with more room, or name a file."
+            ) from error
+        if place.stat().st_size == 0:
+            raise InputFileError("standard input is empty.\nHint: pipe a file into it, or name one.")
+        return place
+
+
+def find_column(name: str, columns: Sequence[str], where: str) -> int:
+    """Return the place of a column; if there is none of that name, say which come near."""
+    places = [i for i, column in enumerate(columns) if column == name]
+    if len(places) == 1:
+        return places[0]
+    if places:
+        raise InputFileError(f"{where} has {len(places)} columns named {name!r}.\nHint: rename one of them.")
+    folded = {column.casefold(): column for column in columns}
+    near = [folded[c] for c in difflib.get_close_matches(name.casefold(), list(folded), n=3, cutoff=0.5)]
+    shown = ", ".join(map(repr, columns[:12])) + (f" and {len(columns) - 12} more" if len(columns) > 12 else "")
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "names are compared letter by letter."
+    raise InputFileError(f"{where} has no column {name!r} (columns: {shown}).\nHint: {hint}")
+
+
+def _expanded(path: Paths, any_name: bool) -> list[Path]:
+    """List the files behind paths, folders and patterns, sorted and each once."""
+    given = [path] if isinstance(path, str | os.PathLike) else list(path)
+    found = [file for item in given for file in _files_of(os.fspath(item), any_name)]
+    if not found:
+        raise InputFileError("no file is named.\nHint: give a path, a folder or a pattern.")
+    return list(dict.fromkeys(found))
+
+
+def _files_of(item: str, any_name: bool) -> list[Path]:
+    path = Path(item)
+    if path.is_dir():
+        inside = sorted(p for p in path.rglob("*") if p.is_file() and not _hidden(p, path))
+        files = [p for p in inside if any_name or format_of_name(p)]
+        if not files:
+            raise InputFileError(f"the folder {item} holds no file to read.\nHint: known are {_known()}.")
+        return files
+    if path.exists():
+        return [path]
+    if not glob.has_magic(item):
+        raise InputFileError(f"{item} is not there.\nHint: check the path; it is taken from {Path.cwd()}.")
+    matched = sorted(Path(p) for p in glob.glob(item, recursive=True) if Path(p).is_file())
+    if not matched:
+        raise InputFileError(f"no file matches {item!r}.\nHint: check the path; it is taken from {Path.cwd()}.")
+    return matched
+
+
+def _hidden(path: Path, folder: Path) -> bool:
+    """Whether a file is no data: hidden files, and what Spark and others leave beside theirs."""
+    return any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+
+
+def _sniffed(path: Path) -> Format:
+    """Look into a file whose name does not say what it is, unless the name says it is something else."""
+    if path.suffix and path.suffix.lower() != ".gz" and path.suffix.lower() not in (".txt", ".dat"):
+        raise InputFileError(
+            f"{path} has a name that does not say its format.\nHint: known are {_known()}; or name the format."
+        )
+    try:
+        return format_of_bytes(path)
+    except (OSError, EOFError) as error:
+        raise InputFileError(f"{path} cannot be opened: {error}.\nHint: check who may read it.") from error
+
+
+def _known() -> str:
+    return ", ".join([*EXTENSIONS, ".csv.gz", ".tsv.gz", ".jsonl.gz"])
+
+
+def _check_alike(layouts: dict[Path, Layout], roles: dict[str, str]) -> None:
+    """Insist that every file has the columns that are used, and of one type."""
+    first: tuple[Path, list[str]] | None = None
+    for path, layout in layouts.items():
+        places = [find_column(name, layout.columns, str(path)) for name in roles.values()]
+        types = [layout.types[i] for i in places] if layout.types else []
+        if first is None:
+            first = path, types
+        for name, mine, other in zip(roles.values(), types, first[1]):
+            if mine != other:
+                raise InputFileError(
+                    f"the column {name!r} is {other} in {first[0]} but {mine} in {path}.\n"
+                    "Hint: bring the files to one type first."
+                )

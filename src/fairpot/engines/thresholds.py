@@ -1,0 +1,103 @@
+"""Where the top-alpha region of a file begins: the first pass of a threshold that is found in the rows themselves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot._validation import check_share
+from fairpot.engines import checks
+from fairpot.engines.columns import doubles
+from fairpot.engines.duckdb import CountedRows, score_table
+from fairpot.engines.keys import KeyCoder
+from fairpot.engines.parts import Parts
+from fairpot.engines.scan import Scan
+from fairpot.engines.source import RowSource
+from fairpot.table import Region, ScoreTable
+from fairpot.transport import weight_to_reach
+
+
+def score_thresholds(
+    source: RowSource,
+    alpha: float,
+    *,
+    region: Region = "pooled",
+    memory_limit: str = "2GB",
+    threads: int | None = None,
+    counted: CountedRows | None = None,
+) -> dict[Hashable, float]:
+    """Find the lowest score of the top-alpha region of a file, exactly: the first pass of a batch threshold.
+
+    Parameters
+    ----------
+    source : RowSource
+    alpha : float in (0, 1]
+    region : {"pooled", "group"}, default "pooled"
+    memory_limit, threads
+        As for :func:`score_table`.
+    counted : CountedRows or None, default None
+        The rows without label and weight, if they have been counted already.
+
+    Returns
+    -------
+    dict of group to float
+    """
+    check_share(alpha, "alpha", zero=False)
+    bare = source.bare()
+    if counted is None:
+        counted = score_table(bare, memory_limit=memory_limit, threads=threads, several=False)
+    table = counted.table
+    thresholds = table.thresholds(alpha, region)
+    if counted.quantisation is None:
+        return thresholds
+    with Scan(bare, memory_limit=memory_limit, threads=threads) as scan:
+        return _refined(Parts(scan), table, thresholds, alpha, region)
+
+
+def _refined(
+    parts: Parts, table: ScoreTable, thresholds: dict[Hashable, float], alpha: float, region: Region
+) -> dict[Hashable, float]:
+    """Read the rows again to turn the thresholds of a quantised table into exact ones.
+
+    The score that is looked for lies between the neighbours of the bin it was found in: count the rows above
+    them and keep those between.
+    """
+    pooled = table.pooled().score
+    windows = {g: _around(pooled, t) for g, t in thresholds.items()}
+    above: dict[Hashable, int] = dict.fromkeys(table.groups, 0)
+    total: dict[Hashable, int] = dict.fromkeys(table.groups, 0)
+    inside: dict[Hashable, list[NDArray[np.float64]]] = {g: [] for g in table.groups}
+    coder, source = KeyCoder(parts.source.group_columns), parts.source
+    for batch in parts.scan.batches(parts.plain()):
+        key = coder.encode(batch.columns[: len(parts.keys)], batch.num_rows)
+        score = doubles(batch.column("score"))
+        ones = np.ones(len(coder.keys), dtype=np.int64)
+        codes, groups = checks.name_groups(coder.keys, ones, source.group_columns, parts.scan.kind, several=False)
+        for place, group in enumerate(groups):
+            mine = score[np.isin(key, np.flatnonzero(codes == place))]
+            low, high = windows[group]
+            above[group] += int((mine > high).sum())
+            total[group] += len(mine)
+            inside[group].append(mine[(mine >= low) & (mine <= high)])
+    if region == "group":
+        return {g: _largest(inside[g], above[g], total[g], alpha) for g in table.groups}
+    everyone = [part for parts_of_group in inside.values() for part in parts_of_group]
+    found = _largest(everyone, sum(above.values()), sum(total.values()), alpha)
+    return dict.fromkeys(table.groups, found)
+
+
+def _around(scores: NDArray[np.float64], threshold: float) -> tuple[float, float]:
+    """Return the neighbours of a score among the bins' scores."""
+    place = int(np.searchsorted(scores, threshold))
+    low = scores[place - 1] if place > 0 else -np.inf
+    high = scores[place + 1] if place + 1 < len(scores) else np.inf
+    return float(low), float(high)
+
+
+def _largest(parts: list[NDArray[np.float64]], above: int, total: int, alpha: float) -> float:
+    """Return the ceil(alpha n)-th largest score, ``above`` of them being larger than all in ``parts``."""
+    place = math.ceil(weight_to_reach(alpha, total)) - above
+    return float(np.sort(np.concatenate(parts))[-place])

@@ -1,0 +1,208 @@
+"""Files are adjusted as the Python API adjusts columns, and nothing else in them changes."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from engines_cases import FORMATS, SCORE, read, write
+from fairpot import FairPOT
+from fairpot.engines import RowSource, apply_maps, score_thresholds
+from fairpot.exceptions import InputFileError, OutputFileError, UnseenGroupError
+from fairpot.transport import ScoreMap
+
+
+def fitted(frame, groups="sex", **options):
+    columns = frame[groups] if isinstance(groups, str) else frame[list(groups)]
+    model = FairPOT(0.4, **{"reference": None, **options}).fit(frame[SCORE], frame["y"], sensitive_features=columns)
+    return model, model.transform(frame[SCORE], sensitive_features=columns).to_numpy()
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "tsv.gz", "feather", "jsonl"])
+def test_every_format_to_every_format(file, frame, tmp_path, suffix):
+    model, expected = fitted(frame)
+    target = tmp_path / f"out.{suffix}"
+    told = []
+    source = RowSource(file, score=SCORE, groups="sex")
+    done = apply_maps(source, model.maps_, output=target, progress=lambda *a: told.append(a))
+    assert (done.rows, done.column) == (len(frame), SCORE + "_fair")
+    assert done.moved == (expected != frame[SCORE]).sum()
+    assert told[-1] == (len(frame), len(frame))
+    after, before = read(target), read(file)
+    np.testing.assert_array_equal(after.pop(done.column), expected)
+    pd.testing.assert_frame_equal(after, before, check_dtype=file.suffix == target.suffix)
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("groups", ["age", "old", ("sex", "age"), ("old", "age")])
+def test_groups_of_every_type(frame, tmp_path, groups, suffix):
+    model, expected = fitted(frame, groups)
+    target = tmp_path / f"out.{suffix}"
+    source = RowSource(write(frame, tmp_path / f"rows.{suffix}"), score=SCORE, groups=groups)
+    apply_maps(source, model.maps_, output=target, column="new")
+    np.testing.assert_array_equal(read(target)["new"], expected)
+
+
+@pytest.mark.parametrize("region", ["pooled", "group"])
+def test_top_alpha_of_the_batch(frame, tmp_path, region):
+    model, _ = fitted(frame, alpha=0.2, region=region)
+    new = frame.sample(1000, random_state=1)
+    source = RowSource(write(new, tmp_path / "x.parquet"), score=SCORE, groups="sex")
+    thresholds = score_thresholds(source, 0.2, region=region)
+    apply_maps(source, model.maps_, output=tmp_path / "y.parquet", thresholds=thresholds, column="new")
+    expected = model.transform(new[SCORE], sensitive_features=new["sex"])
+    np.testing.assert_array_equal(read(tmp_path / "y.parquet")["new"], expected)
+    with pytest.raises(UnseenGroupError, match="thresholds has groups"):
+        apply_maps(source, {}, output=tmp_path / "z.parquet", thresholds=thresholds)
+
+
+def test_parquet_keeps_its_schema(tmp_path):
+    schema = pa.schema(
+        [
+            pa.field("s", pa.float32(), metadata={"unit": "points"}),
+            pa.field("g", pa.dictionary(pa.int32(), pa.string())),
+            pa.field("t", pa.timestamp("us", "UTC"), nullable=False),
+            pa.field("d", pa.decimal128(12, 3)),
+            pa.field("deep", pa.list_(pa.struct([("a", pa.int8())]))),
+            pa.field("b", pa.large_binary()),
+        ],
+        metadata={"who": "we"},
+    )
+    rows = {
+        "s": np.arange(9, dtype=np.float32) / 10,
+        "g": pa.array(["a", "b", "a"] * 3).dictionary_encode(),
+        "t": pa.array(range(9), pa.timestamp("us", "UTC")),
+        "d": pa.array([None, *range(8)], pa.decimal128(12, 3)),
+        "deep": pa.array([[{"a": 1}], None, []] * 3, schema.field("deep").type),
+        "b": pa.array([b"\0", None, b"x"] * 3, pa.large_binary()),
+    }
+    table = pa.table(rows, schema=schema)
+    maps = {"a": ScoreMap([0, 1], [0, 0.5]), "b": ScoreMap.identity()}
+    for name in ("x.parquet", "x.feather", "x.arrow"):
+        path, target = tmp_path / name, tmp_path / f"out-{name}"
+        if name == "x.parquet":
+            pq.write_table(table, path, compression="zstd", row_group_size=4)
+        else:
+            pa.feather.write_feather(table, path, compression="uncompressed", chunksize=4)
+        apply_maps(RowSource(path, score="s", groups="g"), maps, output=target, column="new")
+        after = pq.read_table(target) if name == "x.parquet" else pa.feather.read_table(target)
+        assert after.drop_columns("new").equals(table)
+        before = pq.read_schema(path) if name == "x.parquet" else schema
+        assert after.schema.remove(6).equals(before, check_metadata=True)
+        new = np.where(np.arange(9) % 3 == 1, 1.0, 0.5) * rows["s"].astype(np.float64)
+        np.testing.assert_allclose(after["new"].to_numpy(), new, rtol=1e-15)
+    assert pq.read_metadata(tmp_path / "out-x.parquet").row_group(0).column(0).compression == "ZSTD"
+    with pytest.raises(OutputFileError, match=r"'deep'.*cannot be written as text"):
+        apply_maps(RowSource(tmp_path / "x.parquet", score="s", groups="g"), maps, output=tmp_path / "y.csv")
+
+
+def test_text_stays_as_it_is(tmp_path):
+    text = 'zip;s;g;"a ""q"""\n007;0.50;x;\n 1 ;1e0;y;"p;q"\nNA;.5;x;"l\nl"\n'
+    (tmp_path / "x.csv").write_text(text)
+    maps = {"x": ScoreMap.identity(), "y": ScoreMap([0, 1], [0, 0.25])}
+    apply_maps(RowSource(tmp_path / "x.csv", score="s", groups="g"), maps, output=tmp_path / "y.csv")
+    after = (tmp_path / "y.csv").read_text()
+    assert after == ('zip;s;g;"a ""q""";s_fair\n007;0.50;x;;0.5\n 1 ;1e0;y;"p;q";0.25\nNA;.5;x;"l\nl";0.5\n')
+
+
+def test_lines_stay_as_they_are(tmp_path):
+    lines = ['{"s":0.50,"g":"x","n":{"s_fair":1}}', '{ "g":"y", "s":1.0, "big": 12345678901234567890 }']
+    (tmp_path / "x.jsonl").write_text("\n\n".join(lines))
+    maps = {"x": ScoreMap.identity(), "y": ScoreMap([0, 1], [0, 0.25])}
+    apply_maps(RowSource(tmp_path / "x.jsonl", score="s", groups="g"), maps, output=tmp_path / "y.jsonl")
+    assert (tmp_path / "y.jsonl").read_text().splitlines() == [
+        '{"s":0.50,"g":"x","n":{"s_fair":1}, "s_fair": 0.5}',
+        '{ "g":"y", "s":1.0, "big": 12345678901234567890, "s_fair": 0.25}',
+    ]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "feather", "jsonl"])
+def test_replace_a_column(frame, tmp_path, suffix):
+    model, expected = fitted(frame)
+    source = RowSource(write(frame, tmp_path / f"x.{suffix}"), score=SCORE, groups="sex")
+    target = tmp_path / f"y.{suffix}"
+    with pytest.raises(OutputFileError, match="has a column"):
+        apply_maps(source, model.maps_, output=target, column=SCORE)
+    apply_maps(source, model.maps_, output=target, column=SCORE, replace=True)
+    after = read(target)
+    assert [*after.columns] == [*frame.columns]
+    np.testing.assert_array_equal(after[SCORE], expected)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
+def test_record_of_changes(frame, tmp_path, suffix):
+    model, new = fitted(frame)
+    source = RowSource(write(frame, tmp_path / f"x.{suffix}"), score=SCORE, groups="sex")
+    options = {"changes": tmp_path / f"changes.{suffix}", "threshold": 0.5, "keep": ["id"]}
+    done = apply_maps(source, model.maps_, output=tmp_path / f"y.{suffix}", **options)
+    assert done.ranks_exact
+    record = read(tmp_path / f"changes.{suffix}")
+    old = frame[SCORE].to_numpy()
+    np.testing.assert_array_equal(record["row"], np.arange(1, len(frame) + 1))
+    np.testing.assert_array_equal(record["id"].astype(int), frame["id"])
+    np.testing.assert_array_equal(record["group"], frame["sex"])
+    np.testing.assert_array_equal(record["old_score"], old)
+    np.testing.assert_array_equal(record["new_score"], new)
+    for name, scores in (("old_rank", old), ("new_rank", new)):
+        np.testing.assert_array_equal(record[name], pd.Series(scores).rank(method="min", ascending=False))
+    crossed = np.select([(old < 0.5) & (new >= 0.5), (old >= 0.5) & (new < 0.5)], ["up", "down"], "")
+    np.testing.assert_array_equal(record["crossed"].fillna(""), crossed)
+    assert "up" in crossed or "down" in crossed
+
+
+def test_several_files_become_one(frame, tmp_path):
+    model, expected = fitted(frame)
+    parts = [write(part, tmp_path / f"{i}.parquet") for i, part in enumerate((frame[:1000], frame[1000:]))]
+    apply_maps(RowSource(parts, score=SCORE, groups="sex"), model.maps_, output=tmp_path / "all.parquet", column="n")
+    np.testing.assert_array_equal(read(tmp_path / "all.parquet")["n"], expected)
+
+
+def test_query(frame, tmp_path):
+    model, expected = fitted(frame)
+    path = write(frame, tmp_path / "x.parquet")
+    source = RowSource(sql=f"select * from '{path}' order by id", score=SCORE, groups="sex")
+    apply_maps(source, model.maps_, output=tmp_path / "y.parquet", column="n", progress=lambda *a: None)
+    np.testing.assert_array_equal(read(tmp_path / "y.parquet")["n"], expected)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "feather", "jsonl"])
+def test_bad_rows_leave_nothing(frame, tmp_path, suffix):
+    """The last rows are the bad ones, and all of them are counted."""
+    model, _ = fitted(frame)
+    cases = [
+        ({"sex": "X"}, UnseenGroupError, r"3 rows with a group not seen in fit: \['X'\] \(seen: \['F', 'M'\]\)"),
+        ({"sex": None}, ValueError, "column 'sex' has 3 rows without a group"),
+        ({SCORE: None}, ValueError, "has 3 missing"),
+    ]
+    for number, (bad, kind, message) in enumerate(cases):
+        changed = frame.copy()
+        for column, value in bad.items():
+            changed.loc[len(frame) - 3 :, column] = value
+        path = write(changed, tmp_path / f"{number}.{suffix}")
+        target = tmp_path / f"out.{suffix}"
+        target.write_bytes(b"as it was")
+        before = sorted(tmp_path.iterdir())
+        for options in ({}, {"changes": tmp_path / "changes.csv"}):
+            with pytest.raises(kind, match=message):
+                apply_maps(
+                    RowSource(path, score=SCORE, groups="sex"), model.maps_, output=target, force=True, **options
+                )
+        assert sorted(tmp_path.iterdir()) == before
+        assert target.read_bytes() == b"as it was"
+
+
+def test_bad_arguments(frame, tmp_path):
+    source = RowSource(write(frame, tmp_path / "x.parquet"), score=SCORE, groups="sex")
+    cases = [
+        ({"output": tmp_path / "y.xlsx"}, OutputFileError, "does not say its format"),
+        ({"output": tmp_path / "y.csv", "changes": tmp_path / "y.csv"}, OutputFileError, "need two files"),
+        ({"output": tmp_path / "y.csv", "column": "sex", "replace": True}, OutputFileError, "is the group"),
+        ({"output": tmp_path / "y.csv", "keep": ["idd"]}, InputFileError, "did you mean 'id'"),
+        ({"output": tmp_path / "no" / "y.csv"}, OutputFileError, "not there"),
+    ]
+    for arguments, kind, message in cases:
+        with pytest.raises(kind, match=message):
+            apply_maps(source, {}, **arguments)
+    with pytest.raises(InputFileError, match="no group column"):
+        apply_maps(RowSource(tmp_path / "x.parquet", score=SCORE), {}, output=tmp_path / "y.csv")
