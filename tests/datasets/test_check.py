@@ -1,9 +1,12 @@
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
+from fairpot import FairPOT
 from fairpot.datasets import check, make_synthetic
 
 N = 400
@@ -167,8 +170,78 @@ def test_weights(columns):
 def test_intersections(columns):
     columns["site"] = np.where(np.arange(N) % 2, "north", "south")
     report = check(pd.DataFrame(columns), score="risk", label="case", group=["sex", "site"])
-    assert sorted(set(report.sizes["group"])) == ["F & north", "F & south", "M & north", "M & south"]
+    assert sorted(set(report.sizes["group"])) == [f"sex={s}, site={p}" for s in "FM" for p in ("north", "south")]
     assert report.ok
+
+
+@pytest.mark.parametrize("group", ["sex", "age", ["age"], ["sex", "age"]])
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_groups_have_the_names_that_a_fit_gives_them(columns, kind, group):
+    columns["age"] = np.arange(N) % 3
+    frame = BUILDERS[kind](columns)
+    report = check(frame, score="risk", label="case", group=group)
+    named = columns[group] if isinstance(group, str) else pd.DataFrame(columns)[group]
+    fitted = FairPOT(reference=report.sizes["group"][0]).fit(columns["risk"], columns["case"], sensitive_features=named)
+    assert tuple(report.sizes["group"][::2]) == fitted.groups_
+    assert str(report).splitlines()[2].startswith(str(fitted.groups_[0]))
+    assert report.frame()["group"].tolist() == report.sizes["group"]
+
+
+def test_a_group_whose_rows_are_all_incomplete_is_left_out(columns):
+    columns["risk"][columns["sex"] == "F"] = np.nan
+    report = check(columns, **NAMES, weight="w")
+    assert report.sizes["group"] == ["M", "M"]
+    assert report.sizes["label"] == [0, 1]
+    assert sum(report.sizes["n"]) == report.n_complete == (columns["sex"] == "M").sum()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"risk": np.arange(N) % 2 == 0}, "risk must be numbers, got booleans"),
+        ({"risk": np.linspace(0, 1e301, N)}, "overflow"),
+        ({"case": [Decimal(i % 2) for i in range(N)]}, "case must be 0/1 or booleans"),
+        (
+            {"w": np.where(np.arange(N) % 2, 0.0, 1.0), "sex": ["F", "M"] * (N // 2)},
+            "is 0 in all rows of the group 'sex=M",
+        ),
+        ({"sex": [1, "1"] * (N // 2)}, "read"),
+        ({"sex": [("F",), ["M"]] * (N // 2)}, "plain values"),
+    ],
+)
+def test_whatever_a_fit_refuses_is_a_problem(columns, change, message):
+    """Nothing that fairpot refuses passes for fine."""
+    frame = pd.DataFrame({**columns, "site": "north", **change})
+    report = check(frame, score="risk", label="case", group=["sex", "site"], weight="w")
+    assert message in only(report, message)
+    assert "\n" not in only(report, message)
+    with pytest.raises((TypeError, ValueError)):
+        FairPOT().fit(frame.risk, frame.case, sensitive_features=frame[["sex", "site"]], sample_weight=frame.w)
+
+
+@pytest.mark.parametrize(("argument", "value"), [("score", 0), ("label", None), ("group", None), ("group", ["sex", 0])])
+def test_what_is_no_column_name(columns, argument, value):
+    with pytest.raises(TypeError, match=rf"^{argument} must be a column name, got (int|NoneType)(.|\n)*Hint:"):
+        check(pd.DataFrame(columns), **{**NAMES, argument: value})
+    with pytest.raises(TypeError, match="weight must be a column name"):
+        check(columns, **NAMES, weight=0)
+
+
+def test_no_group_column(columns):
+    with pytest.raises(ValueError, match="at least one column"):
+        check(columns, score="risk", label="case", group=[])
+
+
+@pytest.mark.parametrize("build", [pd.DataFrame, lambda rows, columns: pa.table(list(rows.T), names=columns)])
+def test_two_columns_of_one_name(build):
+    frame = build(np.zeros((3, 5)), columns=["risk", "case", "risk", "sex", "risk"])
+    with pytest.raises(ValueError, match=r"columns of the same name: 'risk' 3 times\.\nHint: rename"):
+        check(frame, **NAMES)
+
+
+def test_names_that_are_numbers_do_not_hinder_the_search(columns):
+    with pytest.raises(ValueError, match="did you mean 'risk'"):
+        check(pd.DataFrame(columns).rename(columns={"w": 0}), score="rsk", label="case", group="sex")
 
 
 def test_unknown_column_suggests_the_nearest(columns):

@@ -96,3 +96,11 @@ def test_seed_decides_everything():
 def test_too_few_rows():
     with pytest.raises(ValueError, match="n must be at least 1000"):
         make_clinical(200)
+    with pytest.raises(ValueError, match="random_state must be a whole number, at least 0"):
+        make_clinical(random_state=-1)
+
+
+@pytest.mark.parametrize("n", ["a", 1000.5])
+def test_rows_that_are_no_number(n):
+    with pytest.raises(TypeError, match="n must be a whole number, at least 1000, got"):
+        make_clinical(n)

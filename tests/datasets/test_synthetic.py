@@ -63,17 +63,40 @@ def test_array_instead_of_frame():
     ("arguments", "message"),
     [
         ({"n": 3}, "n must be at least 4"),
-        ({"d": 0}, "d at least 1"),
+        ({"d": 0}, "d must be at least 1"),
         ({"rates": (30, 10)}, "strictly between 0 and 1"),
         ({"rates": (0.0, 0.1)}, "strictly between 0 and 1"),
         ({"stds": (1.0, 0.0)}, "stds must be positive"),
         ({"means": (1.0, 2.0, 3.0)}, "means must be two finite numbers"),
         ({"means": (np.nan, 2.0)}, "means must be two finite numbers"),
+        ({"means": ("a", "b")}, "means must be two finite numbers"),
+        ({"random_state": -1}, "random_state must be a whole number, at least 0"),
     ],
 )
 def test_impossible_arguments(arguments, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         make_synthetic(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n": 10.5}, "n must be a whole number, at least 4, got 10.5."),
+        ({"n": "a"}, "n must be a whole number, at least 4, got 'a'."),
+        ({"n": True}, "n must be a whole number"),
+        ({"d": 1.5}, "d must be a whole number, at least 1, got 1.5."),
+        ({"random_state": "a"}, "random_state must be a whole number, at least 0, a NumPy Generator or None, got 'a'."),
+        ({"as_frame": "no"}, "as_frame must be True or False, got 'no'."),
+    ],
+)
+def test_arguments_of_another_type(arguments, message):
+    with pytest.raises(TypeError, match=re.escape(message)):
+        make_synthetic(**arguments)
+
+
+def test_whole_numbers_of_numpy():
+    drawn = make_synthetic(np.int32(10), np.uint8(2), random_state=np.random.default_rng(0))
+    assert drawn.data.shape == (10, 2)
 
 
 def test_import_is_light():

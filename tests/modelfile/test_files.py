@@ -52,8 +52,10 @@ def test_plain_text_paths_and_permissions(tmp_path, model):
 def test_bad_targets(tmp_path, model):
     with pytest.raises(IsADirectoryError, match="name a file"):
         model.save(tmp_path)
-    with pytest.raises(FileNotFoundError):
-        model.save(tmp_path / "no" / "map.json")
+    with pytest.raises(FileNotFoundError, match=r"^the folder '.*no.such' does not exist\.\nHint: make it"):
+        model.save(tmp_path / "no" / "such" / "map.json")
+    with pytest.raises(ValueError, match="the path is empty"):
+        model.save("")
     with pytest.raises(TypeError):
         model.save(3)
     assert os.listdir(tmp_path) == []

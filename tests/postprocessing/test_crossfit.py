@@ -205,6 +205,22 @@ def test_decision_values_are_no_probabilities():
     assert (margins.decision_function(X, sensitive_features=GROUP)[GROUP == "M"].min()) < 0
 
 
+def test_a_kind_of_score_that_is_not_there_says_which_is():
+    margins = FairScoreClassifier(LogisticRegression(), response_method="decision_function")
+    with pytest.raises(
+        AttributeError, match=r"no attribute 'predict_proba'(.|\n)*use decision_function or adjusted_sc"
+    ):
+        margins.predict_proba(X, sensitive_features=GROUP)
+    with pytest.raises(
+        AttributeError, match=r"no attribute 'decision_function'(.|\n)*use predict_proba or adjusted_sc"
+    ):
+        FairScoreClassifier(LogisticRegression()).decision_function(X, sensitive_features=GROUP)
+    with pytest.raises(AttributeError, match="gives no such scores"):
+        FairScoreClassifier(LinearRegression()).predict_proba(X, sensitive_features=GROUP)
+    assert not hasattr(FairScoreClassifier(LogisticRegression(), response_method=3), "predict_proba")
+    assert "adjusted probabilities" in FairScoreClassifier.predict_proba.__doc__
+
+
 def test_probabilities_are_clipped_only_where_a_postprocessor_goes_beyond():
     class Shift(FairPOT):
         def transform(self, scores: Any, *, sensitive_features: Any) -> Any:

@@ -1,16 +1,19 @@
 """Look over your own table before an audit: what is in it, and what will go wrong."""
 
-import difflib
-from collections.abc import Mapping, Sequence
+import numbers
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from fairpot._optional import make_frame
+from fairpot._validation import check_groups, check_rows
+from fairpot._validation.columns import missing
+from fairpot.datasets._columns import group_names, read_columns, require_name
 
 SMALL_CELL = 30
 MANY_TIES = 0.10
@@ -18,6 +21,7 @@ MANY_GROUPS = 20
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Columns = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,8 @@ class CheckReport:
     warnings : list of str
         What works but deserves a look.
     sizes : dict of lists
-        Rows per group and label: columns group, label, n, share (and weight, if given).
+        Rows per group and label: columns group, label, n, share (and weight, if given). Groups are named as
+        everywhere in fairpot, so that the names can be given on (``reference=...``).
     n_rows, n_complete : int
         Rows, and rows without anything missing or unusable.
     distinct_scores : int
@@ -72,11 +77,11 @@ class CheckReport:
         return "\n".join(lines)
 
 
-def check(frame: Any, *, score: str, label: str, group: str | Sequence[str], weight: str | None = None) -> CheckReport:
+def check(frame: Any, *, score: str, label: str, group: str | Iterable[str], weight: str | None = None) -> CheckReport:
     """Report sizes, ties, missing values, and what will go wrong with a table of scores.
 
-    It reports and does not raise, except when there is nothing to look at: a column that does not exist, or
-    an object that is not a frame.
+    It reports and does not raise, except when there is nothing to look at: a column that does not exist or
+    exists twice, or an object that is not a frame.
 
     Parameters
     ----------
@@ -85,7 +90,7 @@ def check(frame: Any, *, score: str, label: str, group: str | Sequence[str], wei
     score, label : str
         Columns with the score (higher means more risk) and the label (0/1).
     group : str or list of str
-        Column with the group; several form intersections.
+        Column with the group; several form intersections, named like "sex=F, region=north".
     weight : str, default=None
         Column with sample weights.
 
@@ -104,20 +109,28 @@ def check(frame: Any, *, score: str, label: str, group: str | Sequence[str], wei
     >>> print(report.problems[0])
     1 of 4 rows has no group in 'sex'. Hint: drop those rows, or give them a group of their own.
     """
-    groups = [group] if isinstance(group, str) else list(group)
-    columns = _read(frame, [score, label, *groups, *([weight] if weight else [])])
+    named = {"score": score, "label": label} | ({} if weight is None else {"weight": weight})
+    for argument, name in named.items():
+        require_name(name, argument)
+    grouping = group_names(group)
+    columns = read_columns(frame, [*named.values(), *grouping])
+    gone = {name: missing(column) for name, column in columns.items()}
     problems: list[str] = []
     warnings: list[str] = []
-    missing = {name: int(_is_missing(column).sum()) for name, column in columns.items()}
-    scores, score_ok = _check_scores(columns[score], score, problems)
-    labels, label_ok = _check_labels(columns[label], label, problems)
-    names, group_ok = _check_groups([columns[name] for name in groups], groups, problems)
-    weights, weight_ok = _check_weights(columns[weight] if weight else None, weight, len(scores), problems)
-    usable = score_ok & label_ok & group_ok & weight_ok
-    sizes = _sizes(names, labels, weights if weight else None, usable)
-    _check_cells(sizes, usable, problems, warnings)
+    scores, score_ok = _check_scores(columns[score], gone[score], score, problems)
+    labels, label_ok = _check_labels(columns[label], gone[label], label, problems)
+    codes, names = _check_groups({name: columns[name] for name in grouping}, problems)
+    usable = score_ok & label_ok & (codes >= 0)
+    weights = None
+    if weight is not None:
+        weights, weight_ok = _check_weights(columns[weight], weight, problems)
+        usable &= weight_ok
+    sizes = _sizes(codes[usable], names, labels[usable], None if weights is None else weights[usable])
+    _check_cells(sizes, problems, warnings)
     distinct, tied = _check_ties(scores[usable], problems, warnings)
     _check_direction(scores[usable], labels[usable], warnings)
+    if not problems:
+        _check_as_input(columns, score, label, grouping, weight, problems)
     return CheckReport(
         problems=problems,
         warnings=warnings,
@@ -126,101 +139,16 @@ def check(frame: Any, *, score: str, label: str, group: str | Sequence[str], wei
         n_complete=int(usable.sum()),
         distinct_scores=distinct,
         tied_share=tied,
-        missing=missing,
+        missing={name: int(mask.sum()) for name, mask in gone.items()},
     )
 
 
-def _read(frame: Any, wanted: list[str]) -> dict[str, NDArray[Any]]:
-    """Return the wanted columns as arrays, or say which one is not there."""
-    if isinstance(frame, Mapping):
-        _require(list(frame), wanted)
-        columns = {name: _from_values(frame[name]) for name in wanted}
-        if len({len(column) for column in columns.values()}) > 1:
-            raise ValueError(
-                "the columns must have the same length; got "
-                + ", ".join(f"{name}: {len(column)}" for name, column in columns.items())
-                + ".\nHint: build them from the same rows."
-            )
-        return columns
-    try:
-        table: Any = nw.from_native(frame)
-    except TypeError as error:
-        raise TypeError(
-            "frame must be a table (pandas, Polars, PyArrow, ... or a dict of columns); "
-            f"got {type(frame).__name__}.\n"
-            "Hint: for arrays, pass {'score': scores, 'label': labels, 'group': groups}."
-        ) from error
-    _require(table.collect_schema().names(), wanted)
-    table = table.select(*dict.fromkeys(wanted))
-    table = table.collect() if isinstance(table, nw.LazyFrame) else table
-    return {name: _from_series(table[name]) for name in wanted}
-
-
-def _from_values(values: Any) -> NDArray[Any]:
-    """Keep an array of numbers as it is; anything else becomes an array of objects, unconverted."""
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
-        return values
-    return _objects(values.tolist() if isinstance(values, np.ndarray) else list(values))
-
-
-def _from_series(series: Any) -> NDArray[Any]:
-    """Keep a column of numbers without gaps as numbers; anything else becomes an array of objects."""
-    plain = series.dtype.is_float() or series.dtype.is_integer() or series.dtype == nw.Boolean
-    if plain and not series.null_count():
-        return np.asarray(series.to_numpy())
-    return _objects(series.to_list())
-
-
-def _objects(values: list[Any]) -> NDArray[Any]:
-    """Return a list as a one-dimensional array of its very objects."""
-    column = np.empty(len(values), dtype=object)
-    column[:] = values
-    return column
-
-
-def _require(present: list[str], wanted: list[str]) -> None:
-    """Raise for a column that is not there and suggest the nearest name."""
-    for name in wanted:
-        if name not in present:
-            near = difflib.get_close_matches(name, present, n=1, cutoff=0.5)
-            way_out = f"did you mean {near[0]!r}?" if near else f"the columns are {present[:20]}."
-            raise ValueError(f"the frame has no column {name!r}.\nHint: {way_out}")
-
-
-def _is_missing(column: NDArray[Any]) -> Bools:
-    """Mark None, NaN and a frame library's own missing value (each differs from itself, or is None)."""
-    if column.dtype != object:
-        return np.isnan(column) if column.dtype.kind == "f" else np.zeros(len(column), dtype=bool)
-    return np.array([value is None or _differs_from_itself(value) for value in column], dtype=bool)
-
-
-def _differs_from_itself(value: Any) -> bool:
-    """Tell NaN, NaT and pandas.NA from real values."""
-    try:
-        return bool(value != value)
-    except TypeError:  # pandas.NA: comparing gives NA, which has no truth value
-        return True
-
-
-def _numbers(column: NDArray[Any], missing: Bools) -> tuple[Floats, Bools]:
-    """Return a column as floats, with a mask of the entries that are no numbers."""
-    if column.dtype != object:
-        return column.astype(np.float64), np.zeros(len(column), dtype=bool)
-    values = np.full(len(column), np.nan)
-    wrong = np.zeros(len(column), dtype=bool)
-    for i in np.flatnonzero(~missing):
-        try:
-            values[i] = _as_float(column[i])
-        except (TypeError, ValueError):
-            wrong[i] = True
-    return values, wrong
-
-
-def _as_float(value: Any) -> float:
-    """Turn a number into a float; text is not taken for a number."""
-    if isinstance(value, str):
-        raise TypeError(value)
-    return float(value)
+def _numbers(column: NDArray[Any]) -> Floats:
+    """Return a column as floats: NaN where it holds no number, and text is none."""
+    if column.dtype.kind in "iufb":
+        return column.astype(np.float64)
+    known = numbers.Real | Decimal | np.bool_
+    return np.array([float(v) if isinstance(v, known) else np.nan for v in column.tolist()], dtype=np.float64)
 
 
 def _rows(count: int, total: int) -> str:
@@ -228,35 +156,33 @@ def _rows(count: int, total: int) -> str:
     return f"{count:,} of {total:,} rows {'has' if count == 1 else 'have'}"
 
 
-def _check_scores(column: NDArray[Any], name: str, problems: list[str]) -> tuple[Floats, Bools]:
+def _check_scores(column: NDArray[Any], gone: Bools, name: str, problems: list[str]) -> tuple[Floats, Bools]:
     """Scores must be finite numbers."""
-    missing = _is_missing(column)
-    scores, wrong = _numbers(column, missing)
-    infinite = np.isinf(scores)
+    scores = _numbers(column)
+    wrong, infinite = np.isnan(scores) & ~gone, np.isinf(scores)
     n = len(column)
-    if missing.any():
-        problems.append(f"{_rows(missing.sum(), n)} no score in {name!r}. Hint: drop those rows, or score them.")
+    if gone.any():
+        problems.append(f"{_rows(gone.sum(), n)} no score in {name!r}. Hint: drop those rows, or score them.")
     if wrong.any():
         problems.append(
             f"{_rows(wrong.sum(), n)} a score in {name!r} that is not a number, such as "
-            f"{column[wrong][0]!r}. Hint: convert the column to numbers."
+            f"{column[wrong].tolist()[0]!r}. Hint: convert the column to numbers."
         )
     if infinite.any():
         problems.append(
             f"{_rows(infinite.sum(), n)} an infinite score in {name!r}. Hint: use probabilities, or clip log-odds."
         )
-    return scores, ~(missing | wrong | infinite)
+    return scores, np.isfinite(scores)
 
 
-def _check_labels(column: NDArray[Any], name: str, problems: list[str]) -> tuple[Floats, Bools]:
+def _check_labels(column: NDArray[Any], gone: Bools, name: str, problems: list[str]) -> tuple[Floats, Bools]:
     """Labels must be 0 and 1, and both must occur."""
-    missing = _is_missing(column)
-    labels, _ = _numbers(column, missing)
+    labels = _numbers(column)
     binary = np.isin(labels, [0.0, 1.0])
-    other = ~missing & ~binary
-    if missing.any():
+    other = ~gone & ~binary
+    if gone.any():
         problems.append(
-            f"{_rows(missing.sum(), len(column))} no label in {name!r}. Hint: drop rows whose outcome is unknown."
+            f"{_rows(gone.sum(), len(column))} no label in {name!r}. Hint: drop rows whose outcome is unknown."
         )
     if other.any():
         values = sorted({repr(value) for value in column[other].tolist()})
@@ -272,60 +198,82 @@ def _check_labels(column: NDArray[Any], name: str, problems: list[str]) -> tuple
     return labels, binary
 
 
-def _check_groups(columns: list[NDArray[Any]], names: list[str], problems: list[str]) -> tuple[NDArray[Any], Bools]:
-    """Groups must be there, at least two and not a number line."""
-    missing: Bools = np.any([_is_missing(column) for column in columns], axis=0)
-    texts = np.array([" & ".join(map(str, row)) for row in zip(*columns)], dtype=object)
-    label = " & ".join(names)
-    found = np.unique(texts[~missing].astype(str))
-    if missing.any():
+def _check_groups(columns: Columns, problems: list[str]) -> tuple[NDArray[np.intp], tuple[Hashable, ...]]:
+    """Groups must be there, at least two and not a number line; a row without one has the code -1."""
+    present: Bools = ~np.any([missing(column) for column in columns.values()], axis=0)
+    codes = np.full(len(present), -1, dtype=np.intp)
+    names: tuple[Hashable, ...] = ()
+    label = ", ".join(columns)
+    if not present.all():
         problems.append(
-            f"{_rows(missing.sum(), len(texts))} no group in {label!r}. "
+            f"{_rows((~present).sum(), len(present))} no group in {label!r}. "
             "Hint: drop those rows, or give them a group of their own."
         )
-    if len(found) < 2:
-        problems.append(f"{label!r} has {len(found)} group(s): {found.tolist()}. Hint: a gap needs two.")
-    if len(found) > MANY_GROUPS:
-        problems.append(f"{label!r} has {len(found):,} groups. Hint: form bands, such as age < 25 and age >= 25.")
-    return texts, ~missing
+    if present.any():
+        try:
+            known = {name: column[present] for name, column in columns.items()}
+            codes[present], names = check_groups(known, int(present.sum()), "group", several=False)
+        except (TypeError, ValueError) as error:
+            problems.append(_one_line(error))
+            return codes, names
+    if len(names) < 2:
+        problems.append(f"{label!r} has {len(names)} group(s): {list(names)}. Hint: a gap needs two.")
+    if len(names) > MANY_GROUPS:
+        problems.append(f"{label!r} has {len(names):,} groups. Hint: form bands, such as age < 25 and age >= 25.")
+    return codes, names
 
 
-def _check_weights(column: NDArray[Any] | None, name: str | None, n: int, problems: list[str]) -> tuple[Floats, Bools]:
+def _check_weights(column: NDArray[Any], name: str, problems: list[str]) -> tuple[Floats, Bools]:
     """Weights must be finite and not negative."""
-    if column is None:
-        return np.ones(n), np.ones(n, dtype=bool)
-    weights, _ = _numbers(column, _is_missing(column))
+    weights = _numbers(column)
     good = np.isfinite(weights) & (weights >= 0)
     if not good.all():
         problems.append(
-            f"{_rows((~good).sum(), n)} a weight in {name!r} that is missing, negative or not finite. "
+            f"{_rows((~good).sum(), len(good))} a weight in {name!r} that is missing, negative or not finite. "
             "Hint: repair or drop those rows."
         )
-    elif n and not weights.any():
+    elif len(good) and not weights.any():
         problems.append(f"every weight in {name!r} is 0. Hint: leave weight out for equal weights.")
     return weights, good
 
 
-def _sizes(names: NDArray[Any], labels: Floats, weights: Floats | None, usable: Bools) -> dict[str, list[Any]]:
-    """Count the usable rows of every group and label, empty cells included."""
-    sizes: dict[str, list[Any]] = {"group": [], "label": [], "n": [], "share": []}
+def _check_as_input(
+    columns: Columns, score: str, label: str, grouping: list[str], weight: str | None, problems: list[str]
+) -> None:
+    """Let a table without problems pass the very checks of the metrics and post-processors."""
+    groups = {name: columns[name] for name in grouping}
+    weights = None if weight is None else columns[weight]
+    try:
+        check_rows(columns[score], columns[label], groups, weights, names=(label, score))
+    except (TypeError, ValueError) as error:
+        problems.append(_one_line(error))
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).splitlines())
+
+
+def _sizes(
+    codes: NDArray[np.intp], names: tuple[Hashable, ...], labels: Floats, weights: Floats | None
+) -> dict[str, list[Any]]:
+    """Count the rows of every group that has any, by label, empty cells included."""
+    cells = 2 * codes + labels.astype(np.intp)
+    n = np.bincount(cells, minlength=2 * len(names))
+    kept = np.flatnonzero(np.repeat(n.reshape(-1, 2).any(axis=1), 2))
+    sizes: dict[str, list[Any]] = {
+        "group": [names[cell // 2] for cell in kept],
+        "label": (kept % 2).tolist(),
+        "n": n[kept].tolist(),
+        "share": (n[kept] / max(len(cells), 1)).tolist(),
+    }
     if weights is not None:
-        sizes["weight"] = []
-    for name in sorted(set(names[usable].tolist())):
-        for label in (0, 1):
-            cell = usable & (names == name) & (labels == label)
-            sizes["group"].append(name)
-            sizes["label"].append(label)
-            sizes["n"].append(int(cell.sum()))
-            sizes["share"].append(float(cell.sum() / usable.sum()))
-            if weights is not None:
-                sizes["weight"].append(float(weights[cell].sum()))
+        sizes["weight"] = np.bincount(cells, weights, minlength=len(n))[kept].tolist()
     return sizes
 
 
-def _check_cells(sizes: dict[str, list[Any]], usable: Bools, problems: list[str], warnings: list[str]) -> None:
+def _check_cells(sizes: dict[str, list[Any]], problems: list[str], warnings: list[str]) -> None:
     """Every group needs positives and negatives, and enough of both."""
-    if not usable.any():
+    if not sizes["n"]:
         problems.append("no row is complete. Hint: see the problems above.")
     for group, label, n in zip(sizes["group"], sizes["label"], sizes["n"]):
         kind = "positives" if label else "negatives"
@@ -379,5 +327,5 @@ def _text_table(sizes: dict[str, list[Any]]) -> list[str]:
     for i in range(0, len(sizes["group"]), 2):
         negatives, positives = sizes["n"][i], sizes["n"][i + 1]
         rate = f"{positives / (positives + negatives):.1%}"
-        lines.append(f"{sizes['group'][i]:<{width}}  {negatives:>10,}  {positives:>10,}  {rate:>6}")
+        lines.append(f"{sizes['group'][i]!s:<{width}}  {negatives:>10,}  {positives:>10,}  {rate:>6}")
     return lines

@@ -8,6 +8,7 @@ from scipy.special import expit, logit
 from sklearn.utils import Bunch
 
 from fairpot._optional import make_frame
+from fairpot.datasets._arguments import check_whole, make_rng
 from fairpot.datasets._calibrate import calibrate_intercept
 from fairpot.datasets._clinical_columns import (
     CHAPTERS,
@@ -80,12 +81,11 @@ def make_clinical(n: int = 43_945, *, random_state: int | np.random.Generator | 
     >>> int(cohort.date[cohort.train].max() < cohort.split_date)
     1
     """
-    if n < 1000:
-        raise ValueError(
-            f"n must be at least 1000, for positives of both sexes before and after the split; got {n!r}.\n"
-            "Hint: draw more rows and take a sample, or use make_synthetic for small data."
-        )
-    rng = np.random.default_rng(random_state)
+    few = (
+        "below that a sex may lack positives before or after the split; draw more and take a sample, or make_synthetic."
+    )
+    n = check_whole(n, "n", 1000, few)
+    rng = make_rng(random_state)
     date = _draw_dates(rng, n)
     demographics = _draw_demographics(rng, n, date)
     diagnoses = _draw_diagnoses(rng, demographics, date)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from fairpot._optional import make_frame
+from fairpot.datasets._arguments import check_flag, check_whole
 from fairpot.datasets._fetch import DataFile, locate
 
 _COMMIT = "bafff5da3f2e45eca6c2d5055faad269defd135a"
@@ -98,6 +99,8 @@ def fetch_compas(
     >>> compas.data.shape  # doctest: +SKIP
     (7214, 12)
     """
+    with_scores = check_flag(with_scores, "with_scores")
+    min_charge_count = check_whole(min_charge_count, "min_charge_count", 0)
     path = locate(FILE, data_home=data_home, download_if_missing=download_if_missing)
     with path.open(newline="", encoding="utf-8") as stream:
         header, *rows = csv.reader(stream)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fairpot._optional import import_optional
+from fairpot.datasets._arguments import check_flag
 from fairpot.exceptions import MissingDependencyError
 
 ENVIRONMENT_VARIABLE = "FAIRPOT_DATA"
@@ -32,6 +33,7 @@ class DataFile:
 
 def locate(file: DataFile, *, data_home: str | os.PathLike[str] | None, download_if_missing: bool) -> Path:
     """Return the path of a verified copy of ``file``: local folders, then the cache, then a download."""
+    download_if_missing = check_flag(download_if_missing, "download_if_missing")
     cache = _cache_folder()
     folders = [_expand(data_home), _expand(os.environ.get(ENVIRONMENT_VARIABLE)), cache]
     for folder in folders:

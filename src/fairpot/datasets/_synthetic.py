@@ -5,6 +5,8 @@ from scipy.special import expit
 from sklearn.utils import Bunch
 
 from fairpot._optional import make_frame
+from fairpot._validation import is_number
+from fairpot.datasets._arguments import check_flag, check_whole, make_rng
 from fairpot.datasets._calibrate import calibrate_intercept
 
 _DESCR = """\
@@ -70,8 +72,11 @@ def make_synthetic(
     >>> [round(float(drawn.probability[drawn.group == g].mean()), 6) for g in "ab"]
     [0.3, 0.1]
     """
-    _check_arguments(n, d, means, stds, rates)
-    rng = np.random.default_rng(random_state)
+    n = check_whole(n, "n", 4, "a group needs two rows.")
+    d = check_whole(d, "d", 1)
+    _check_pairs(means, stds, rates)
+    as_frame = check_flag(as_frame, "as_frame")
+    rng = make_rng(random_state)
     in_b = rng.permutation(n) >= (n + 1) // 2
     index = in_b.astype(np.int64)
     features = rng.normal(np.take(means, index)[:, None], np.take(stds, index)[:, None], size=(n, d))
@@ -96,16 +101,10 @@ def make_synthetic(
     )
 
 
-def _check_arguments(
-    n: int, d: int, means: tuple[float, float], stds: tuple[float, float], rates: tuple[float, float]
-) -> None:
-    """Raise for sizes, spreads and rates that no data set can have."""
-    if n < 4 or d < 1:
-        raise ValueError(
-            f"n must be at least 4 and d at least 1, two rows a group and one feature; got n={n!r}, d={d!r}."
-        )
+def _check_pairs(means: tuple[float, float], stds: tuple[float, float], rates: tuple[float, float]) -> None:
+    """Raise for spreads and rates that no data set can have."""
     for name, pair in {"means": means, "stds": stds, "rates": rates}.items():
-        if np.shape(pair) != (2,) or not np.all(np.isfinite(pair)):
+        if np.shape(pair) != (2,) or not all(is_number(value) and np.isfinite(value) for value in pair):
             raise ValueError(f"{name} must be two finite numbers, for groups a and b; got {pair!r}.")
     if min(stds) <= 0:
         raise ValueError(f"stds must be positive; got {stds!r}.\nHint: use a small number such as 1e-3.")

@@ -38,6 +38,8 @@ def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = Fals
     ------
     FileExistsError
         If there is something at ``path`` and ``overwrite`` is False.
+    FileNotFoundError
+        If the folder of ``path`` is not there.
     ModelFileError
         If the model cannot be put into a file.
     """
@@ -47,11 +49,7 @@ def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = Fals
             f"the model would take {len(data)} bytes, more than the {MAX_BYTES} that are loaded again.\n"
             "Hint: fit on a quantised score table."
         )
-    target = Path(os.path.realpath(path))
-    if target.is_dir():
-        raise IsADirectoryError(f"{path} is a directory.\nHint: name a file in it.")
-    if target.exists() and not overwrite:
-        raise _exists(path)
+    target = _target(path, overwrite)
     temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
     try:
         _write_through(temporary, data)
@@ -98,6 +96,22 @@ def _bytes_of(path: str) -> bytes:
         if isinstance(error, ModelFileError):
             raise
         raise ModelFileError(f"that is no name of a file: {error}.\nHint: look at the name.") from error
+
+
+def _target(path: str | PathLike[str], overwrite: bool) -> Path:
+    """Return where the file goes, links followed; refuse a place where it cannot or must not go."""
+    if not os.fspath(path):
+        raise ValueError("the path is empty.\nHint: name the file to write, such as 'model.json'.")
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(f"{os.fspath(path)!r} is a directory.\nHint: name a file in it.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"the folder {str(target.parent)!r} does not exist.\nHint: make it first, or name a file in another one."
+        )
+    if target.exists() and not overwrite:
+        raise _exists(path)
+    return target
 
 
 def _write_through(path: Path, data: bytes) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Hashable
-from typing import Any, ClassVar, Self, cast
+from types import MethodType
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,6 @@ from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
@@ -31,13 +31,25 @@ _RESPONSES = ("predict_proba", "decision_function")
 _WITH_GROUPS = ("fit", "predict", "predict_proba", "decision_function", "score")
 
 
-def _gives(response: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make a method available only where the model's scores are of that kind."""
+class _Gives:
+    """A method that is there only where the model's scores are of the kind it is named after.
 
-    def check(self: FairScoreClassifier) -> bool:
-        return self._response() == response
+    As scikit-learn's ``available_if``, which leaves no room for a hint.
+    """
 
-    return cast(Callable[[Callable[..., Any]], Callable[..., Any]], available_if(check))
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
+
+    def __get__(self, owner: FairScoreClassifier | None, kind: type) -> Callable[..., Any]:
+        if owner is None:
+            return self.method
+        wanted, given = self.method.__name__, owner._response()
+        if given != wanted:
+            reason, hint = "its model gives no such scores", "use a model with scores, or response_method='auto'"
+            if given:
+                reason, hint = f"its scores are those of {given}", f"use {given} or adjusted_scores"
+            raise AttributeError(f"this {kind.__name__!r} has no attribute {wanted!r}: {reason}.\nHint: {hint}.")
+        return MethodType(self.method, owner)
 
 
 class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -212,7 +224,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         scores = score_rows(self.estimator_, self._model_rows(X), self.response_method_)
         return np.asarray(self.postprocessor_.transform(scores, sensitive_features=groups), dtype=np.float64)
 
-    @_gives("predict_proba")
+    @_Gives
     def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> NDArray[np.float64]:
         """Return adjusted probabilities; only where the model's scores are probabilities.
 
@@ -232,19 +244,9 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         positive = np.clip(self.adjusted_scores(X, sensitive_features=sensitive_features), 0.0, 1.0)
         return np.column_stack([1.0 - positive, positive])
 
-    @_gives("decision_function")
+    @_Gives
     def decision_function(self, X: Any, *, sensitive_features: Any = None) -> NDArray[np.float64]:
-        """Return adjusted decision values; only where the model's scores are decision values.
-
-        Parameters
-        ----------
-        X : frame or array of shape (n, d)
-        sensitive_features : as in ``fit``
-
-        Returns
-        -------
-        array of shape (n,)
-        """
+        """Return :meth:`adjusted_scores`; only where the model's scores are decision values."""
         return self.adjusted_scores(X, sensitive_features=sensitive_features)
 
     def predict(self, X: Any, *, sensitive_features: Any = None) -> NDArray[Any]:
@@ -323,7 +325,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
 
     def _response(self, required: bool = False) -> str:
         """Name the method that gives the model's scores; empty, or an error, if it has none."""
-        wanted = _RESPONSES if self.response_method == "auto" else (self.response_method,)
+        wanted = [name for name in _RESPONSES if self.response_method in ("auto", name)]
         for name in wanted:
             if hasattr(self.estimator, name):
                 return name

@@ -80,6 +80,13 @@ class FittedMaps(ScoreMapper):
             "Hint: call transform; for a new fit use the method itself, such as FairPOT."
         )
 
+    def tradeoff(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refuse: a model file keeps the maps, not the rows."""
+        raise NotImplementedError(
+            "a model file keeps the maps, not the rows that a trade-off is traced from.\n"
+            f"Hint: fit {getattr(self, 'method_', 'the method')} on the rows again and call its tradeoff."
+        )
+
     @property
     def row_by_row(self) -> bool:
         """Whether a row's result does not depend on the other rows it is transformed with."""
