@@ -1,0 +1,254 @@
+"""The audit of a score table: who is ranked above whom, by how much, and how far the numbers can be trusted."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot._calibration import BINS, calibration
+from fairpot._validation import check_choice, check_share
+from fairpot.metrics._wins import TIES, Ties, WinMatrix
+from fairpot.postprocessing._direction import advantaged_group
+from fairpot.table import GroupCounts, Region, ScoreTable
+
+# Fewer positives or negatives than this, and an xAUC that rests on them says little.
+SMALL = 30
+# Strict and half ties are both worth a look where they differ by this much.
+_VISIBLE = 0.0005
+Maps = Mapping[Hashable, Callable[[NDArray[np.float64]], NDArray[np.float64]]]
+
+
+def audit(
+    table: ScoreTable,
+    *,
+    alpha: float | None = None,
+    region: str = "pooled",
+    ties: str = "strict",
+    reference: Hashable | None = None,
+    bins: int = BINS,
+) -> dict[str, Any]:
+    """Describe a labelled score table: plain numbers, lists and dicts, ready for JSON.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        With labels and at least two groups.
+    alpha : float in (0, 1] or None, default None
+        Also rank among the top alpha alone.
+    region : {"pooled", "group"}, default "pooled"
+        Whether that is the top alpha of all rows or of each group.
+    ties : {"strict", "half"}, default "strict"
+        Whether a tie is no win or half of one.
+    reference : name of a group or None, default None
+        The group that signed gaps are seen from; None takes the advantaged one.
+    bins : int, default 10
+        Bins of the expected calibration error, of equal width on [0, 1].
+
+    Returns
+    -------
+    dict
+        What has no pairs to count is None, and a warning in ``warnings`` names it. Where a number is defined it
+        is equal to that of :mod:`fairpot.metrics`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y, codes = np.array([1, 0, 1, 0], dtype=np.int8), np.array([0, 0, 1, 1])
+    >>> table = ScoreTable.from_rows(np.array([0.4, 0.1, 0.9, 0.6]), y, codes, ("F", "M"))
+    >>> audit(table)["gap"], audit(table)["reference"]
+    (1.0, 'M')
+    """
+    checked = cast(Ties, check_choice(ties, "ties", TIES))
+    _check_table(table, reference)
+    ahead = _ahead(table, checked) if reference is None else reference
+    pooled = table.pooled()
+    matrix = WinMatrix.of(table, checked)
+    summary = {
+        **_size(pooled),
+        "ties": checked,
+        "reference": ahead,
+        **_ranking(matrix, ahead),
+        "groups": [_describe(table, matrix, place, bins) for place in range(len(table.groups))],
+        "partial": None if alpha is None else _partial(table, alpha, region, checked, ahead),
+        "tied": _tied(table, matrix, pooled, checked, ahead),
+        "calibration": calibration(pooled, bins),
+        "calibration_bins": bins,
+    }
+    return summary | {"warnings": _warnings(table, summary)}
+
+
+def moves(table: ScoreTable, maps: Maps) -> list[dict[str, Any]]:
+    """Count, for each group, whose score a map changes, which way and how far.
+
+    Examples
+    --------
+    >>> table = ScoreTable.from_rows(np.array([0.2, 0.4]), None)
+    >>> [found] = moves(table, {"all": lambda s: s + 0.1 * (s > 0.3)})
+    >>> found["moved"], found["up"], round(found["largest_shift"], 6)
+    (1, 1, 0.1)
+    """
+    return [_moved(g, c, maps[g](c.score) - c.score) for g, c in zip(table.groups, table.counts)]
+
+
+def _check_table(table: ScoreTable, reference: Hashable | None) -> None:
+    if not table.labelled:
+        raise ValueError("an audit counts outcomes, and this table has no labels.")
+    if len(table.groups) < 2:
+        raise ValueError(f"an audit compares groups, and there is one, {table.groups[0]!r}.")
+    if reference is not None and reference not in table.groups:
+        raise ValueError(f"reference={reference!r} is not among the groups {list(table.groups)}.")
+
+
+def _ahead(table: ScoreTable, ties: Ties) -> Hashable:
+    """Name the advantaged group; the first, if groups without positives or negatives leave it open."""
+    complete = (table.positives > 0).all() and (table.negatives > 0).all()
+    return advantaged_group(table, ties) if complete else table.groups[0]
+
+
+def _size(counts: GroupCounts) -> dict[str, Any]:
+    positives, negatives = counts.positive.sum().item(), counts.negative.sum().item()
+    rows = positives + negatives
+    return {
+        "rows": rows,
+        "positives": positives,
+        "negatives": negatives,
+        "rate": positives / rows if rows else None,
+        "distinct_scores": len(counts.score),
+        "score_range": [float(counts.score[0]), float(counts.score[-1])] if len(counts.score) else None,
+    }
+
+
+def _describe(table: ScoreTable, matrix: WinMatrix, place: int, bins: int) -> dict[str, Any]:
+    own = np.arange(len(table.groups)) == place
+    return {
+        "group": table.groups[place],
+        **_size(table.counts[place]),
+        "auc": _won(matrix, own, own),
+        "bpsn_auc": _won(matrix, ~own, own),
+        "bnsp_auc": _won(matrix, own, ~own),
+        "calibration": calibration(table.counts[place], bins),
+    }
+
+
+def _won(matrix: WinMatrix, winners: NDArray[np.bool_], losers: NDArray[np.bool_]) -> float | None:
+    """Give the share of pairs that positives of some groups win over negatives of others."""
+    pairs = float(matrix.positives[winners].sum()) * float(matrix.negatives[losers].sum())
+    return float(matrix.half_wins[np.ix_(winners, losers)].sum()) / 2 / pairs if pairs else None
+
+
+def _ranking(matrix: WinMatrix, ahead: Hashable) -> dict[str, Any]:
+    """Read AUC, every xAUC and the gaps off the matrix of wins."""
+    everyone = np.ones(len(matrix.groups), dtype=bool)
+    pairs = matrix.pairs
+    # As WinMatrix.xauc does, but what cannot be measured is not a number instead of 0.
+    xauc = np.divide(matrix.half_wins / 2, pairs, out=np.full(pairs.shape, np.nan), where=pairs > 0)
+    cells = [
+        {"positive": g, "negative": h, "pairs": float(pairs[i, j]), "xauc": _number(xauc[i, j])}
+        for i, g in enumerate(matrix.groups)
+        for j, h in enumerate(matrix.groups)
+        if i != j
+    ]
+    gaps = _gaps(matrix.groups, xauc, ahead)
+    return {
+        "auc": _won(matrix, everyone, everyone),
+        "gap": max((abs(g["signed_gap"]) for g in gaps if g["signed_gap"] is not None), default=None),
+        "gaps": gaps,
+        "xauc": cells,
+    }
+
+
+def _gaps(groups: tuple[Hashable, ...], xauc: NDArray[np.float64], ahead: Hashable) -> list[dict[str, Any]]:
+    """List every pair of groups, the reference first where it is one of them."""
+    found = []
+    for i, j in itertools.combinations(range(len(groups)), 2):
+        first, second = (j, i) if groups[j] == ahead else (i, j)
+        found.append(
+            {
+                "first": groups[first],
+                "second": groups[second],
+                "xauc_first": _number(xauc[first, second]),
+                "xauc_second": _number(xauc[second, first]),
+                "signed_gap": _number(xauc[first, second] - xauc[second, first]),
+            }
+        )
+    return found
+
+
+def _partial(table: ScoreTable, alpha: float, region: str, ties: Ties, ahead: Hashable) -> dict[str, Any]:
+    share = check_share(alpha, "alpha", zero=False)
+    where = cast(Region, check_choice(region, "region", ("pooled", "group")))
+    thresholds = table.thresholds(share, where)
+    top = table.above(thresholds)
+    sizes = [{"group": g, "threshold": thresholds[g], **_size(c)} for g, c in zip(top.groups, top.counts)]
+    return {
+        "alpha": share,
+        "region": where,
+        "rows": sum(each["rows"] for each in sizes),
+        **_ranking(WinMatrix.of(top, ties), ahead),
+        "groups": sizes,
+    }
+
+
+def _tied(table: ScoreTable, matrix: WinMatrix, pooled: GroupCounts, ties: Ties, ahead: Hashable) -> dict[str, Any]:
+    """Count pairs with equal scores, and rank by both conventions."""
+    other: Ties = "half" if ties == "strict" else "strict"
+    pairs = float(pooled.positive.sum()) * float(pooled.negative.sum())
+    share = float(np.dot(pooled.positive.astype(np.float64), pooled.negative)) / pairs if pairs else None
+    ranked: dict[str, dict[str, Any]] = dict.fromkeys(TIES, _ranking(matrix, ahead))
+    if share:
+        ranked[other] = _ranking(WinMatrix.of(table, other), ahead)
+    return {"share": share} | {f"{name}_{how}": ranked[how][name] for name in ("auc", "gap") for how in TIES}
+
+
+def _warnings(table: ScoreTable, summary: dict[str, Any]) -> list[str]:
+    found = _small_cells(summary["groups"], "")
+    if summary["partial"] is not None:
+        found += _small_cells(summary["partial"]["groups"], f" in the top {summary['partial']['alpha']:g}")
+    if summary["calibration"] is None:
+        low, high = summary["score_range"]
+        found.append(f"calibration is not measured: scores run from {low:g} to {high:g} and are no probabilities.")
+    tied = summary["tied"]
+    for name in ("auc", "gap"):
+        strict, half = tied[f"{name}_strict"], tied[f"{name}_half"]
+        if strict is not None and abs(strict - half) >= _VISIBLE:
+            shown = "AUC" if name == "auc" else "xAUC gap"
+            found.append(
+                f"ties matter: the {shown} is {strict:.4f} if a tie is no win, {half:.4f} if it is half of one."
+            )
+    return found
+
+
+def _small_cells(groups: list[dict[str, Any]], where: str) -> list[str]:
+    found = []
+    for each, what in itertools.product(groups, ("positives", "negatives")):
+        count = each[what]
+        if count == 0:
+            found.append(f"group {each['group']!r} has no {what}{where}: what rests on them cannot be measured.")
+        elif count < SMALL:
+            found.append(
+                f"group {each['group']!r} has only {count:g} {what}{where} (under {SMALL}): "
+                "what rests on them is uncertain."
+            )
+    return found
+
+
+def _moved(group: Hashable, counts: GroupCounts, shift: NDArray[np.float64]) -> dict[str, Any]:
+    weight = counts.weight
+    rows, moved = weight.sum().item(), weight[shift != 0].sum().item()
+    return {
+        "group": group,
+        "rows": rows,
+        "moved": moved,
+        "up": weight[shift > 0].sum().item(),
+        "down": weight[shift < 0].sum().item(),
+        "mean_shift": float(np.dot(weight, shift) / moved) if moved else 0.0,
+        "largest_shift": float(np.abs(shift).max(initial=0.0)),
+    }
+
+
+def _number(value: Any) -> float | None:
+    return None if np.isnan(value) else float(value)

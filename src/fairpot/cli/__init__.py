@@ -1,0 +1,21 @@
+"""The command line: ``fairpot audit``, ``fit``, ``apply``, ``show``, ``compare``, ``datasets``, ``demo``."""
+
+import sys
+
+__all__ = ["main"]
+
+_PARTS = ("click", "rich")
+
+
+def main() -> None:
+    """Run the command line; where its packages are missing, say how to install them."""
+    try:
+        from fairpot.cli._app import app
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").split(".")[0]
+        if missing not in _PARTS:
+            raise
+        sys.stderr.write(f"error: the command line needs the package {missing!r}, which is not installed.\n")
+        sys.stderr.write("Hint: pip install 'fairpot[cli]'\n")
+        raise SystemExit(2) from None
+    app()

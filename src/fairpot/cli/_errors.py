@@ -1,0 +1,162 @@
+"""What goes wrong, in one or two lines on standard error, and the exit code that tells it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import sys
+import traceback
+import warnings
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+import fairpot
+from fairpot.exceptions import MissingDependencyError
+
+OK, ERROR, ABOVE_LIMIT, INTERRUPTED, CLOSED_PIPE = 0, 2, 3, 130, 141
+_PACKAGE = str(Path(fairpot.__file__).parent)
+_LOOK = "Hint: this should not happen; run again with --debug to see where it did."
+
+# The library speaks of arguments, the command line has options.
+_OPTIONS = [
+    (re.compile(pattern), option)
+    for pattern, option in (
+        (r"\bpositive='([^']*)'", r"--positive '\1'"),
+        (r"\bpositive=(\w+)", r"--positive \1"),
+        (r"\breference='([^']*)'", r"--reference '\1'"),
+        (r"\breference=\.\.\.", "--reference NAME"),
+        (r"\b(or|Hint:) force to replace it", r"\1 --force to replace it"),
+        (r"\boverwrite=True", "--force"),
+        (r"\bor replace to overwrite it", "or --replace to overwrite it"),
+        (r"^y has no ", "the label has no "),
+        (r"\bname the format\b", "name the format with --format"),
+        (r"\braise memory_limit", "raise --memory"),
+        (r"\bregion='group'", "--region group"),
+        (r"\bmax_gap=", "--max-gap "),
+        (r"\bmax_auc_loss=", "--max-auc-loss "),
+        (r"\bsql='select \.\.\. from \.\.\.'", "--sql 'select ... from ...'"),
+        (r"\bsensitive_features\b", "the group"),
+        (r"reading the stream registered as '\w+' failed: ", ""),
+        (r"\.? Detail: Python exception.*", "."),
+        (
+            r", or look at curve\.frame\(\) for what can be had",
+            ", or another --method; fairpot compare shows what each reaches",
+        ),
+    )
+]
+
+
+class Failure(click.ClickException):
+    """Something the user can put right."""
+
+
+def run(work: Callable[[], Any], *, debug: bool, quiet: bool) -> int:
+    """Do the work of a command and return the exit code."""
+    try:
+        with _warnings_as_lines(quiet):
+            code = _exit_code(work)
+        sys.stdout.flush()
+        return code
+    except (KeyboardInterrupt, click.Abort):
+        _say("interrupted.")
+        return INTERRUPTED
+    except BrokenPipeError:
+        _drop_output()
+        return CLOSED_PIPE
+    except Exception as error:
+        if debug:
+            traceback.print_exc(file=sys.stderr)
+        _say(*explain(error))
+        return ERROR
+
+
+def _exit_code(work: Callable[[], Any]) -> int:
+    try:
+        work()
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    return OK
+
+
+def explain(error: Exception) -> list[str]:
+    """Put an error into one or two lines."""
+    if isinstance(error, click.UsageError):
+        name = error.ctx.command_path if error.ctx is not None else "fairpot"
+        return [_one_line(error.format_message()), f"Hint: {name} --help shows the options, with an example."]
+    if isinstance(error, click.ClickException):
+        return _lines(error.message)
+    if isinstance(error, MemoryError):
+        return ["there is not enough memory.", "Hint: give the scan less with --memory, or use a larger machine."]
+    if isinstance(error, zlib.error):
+        return [f"a gzipped input is damaged: {_one_line(str(error))}.", "Hint: fetch or write it again."]
+    if isinstance(error, UnicodeDecodeError):
+        return ["an input is damaged, or no UTF-8 text.", "Hint: write it again, or convert it with iconv -t utf-8."]
+    if isinstance(error, OSError):
+        return _about_files(error)
+    if isinstance(error, ValueError | TypeError | MissingDependencyError) and _is_ours(error):
+        return _lines(str(error))
+    return [f"unexpected {type(error).__name__}: {_one_line(str(error))}", _LOOK]
+
+
+def _lines(message: str) -> list[str]:
+    """Split a message into what is wrong and its hint, in the words of the command line."""
+    for pattern, option in _OPTIONS:
+        message = pattern.sub(option, message)
+    what, hint, way_out = message.partition("\nHint:")
+    return [_one_line(what)] + ([f"Hint: {_one_line(way_out)}"] if hint else [])
+
+
+def _one_line(text: str) -> str:
+    joined = " ".join(line.strip() for line in text.splitlines() if line.strip())
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in joined)
+
+
+def _is_ours(error: Exception) -> bool:
+    """Whether our own code raised it, with a message for people."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return not frames or frames[-1].filename.startswith(_PACKAGE)
+
+
+def _about_files(error: OSError) -> list[str]:
+    where = f"{error.filename}: " if error.filename else ""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return [f"{where}the disk is full.", "Hint: free some space, or write to another disk."]
+    if error.strerror is None:
+        return _lines(str(error))
+    return [f"{where}{error.strerror}."]
+
+
+def _say(first: str, *more: str) -> None:
+    with suppress(OSError):
+        sys.stderr.write("\n".join([f"error: {first}", *more]) + "\n")
+        sys.stderr.flush()
+
+
+def _drop_output() -> None:
+    """Let nothing more be written to a pipe that nobody reads, not even when Python ends."""
+    with suppress(Exception):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def _warnings_as_lines(quiet: bool) -> Iterator[None]:
+    """Show warnings for people, each once, as a line on standard error."""
+    seen: set[str] = set()
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        text = _one_line(str(message))
+        if text not in seen and not quiet:
+            seen.add(text)
+            sys.stderr.write(f"warning: {text}\n")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = show
+        yield

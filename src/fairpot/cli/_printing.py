@@ -1,0 +1,148 @@
+"""What commands print: rich tables on a terminal, plain columns in a pipe, JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import click
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+Report = Callable[[float], object]
+
+
+class Output:
+    """Where a command's answer goes.
+
+    Parameters
+    ----------
+    as_json : bool
+        Write one JSON document on standard output and nothing else there.
+    quiet : bool
+        Write nothing but errors (and the JSON document, if that is asked for).
+    """
+
+    def __init__(self, *, as_json: bool = False, quiet: bool = False) -> None:
+        self.as_json = as_json
+        self.quiet = quiet
+        self.silent = as_json or quiet
+        self.console = Console(file=sys.stdout, markup=False, emoji=False, highlight=False)
+
+    @property
+    def on_terminal(self) -> bool:
+        """Whether people look at a terminal: room for colours and pictures."""
+        return self.console.is_terminal and not self.silent
+
+    @property
+    def plot_width(self) -> int:
+        """How wide a picture may be."""
+        return max(20, min(60, self.console.width - 14))
+
+    def document(self, content: dict[str, Any]) -> None:
+        """Write the JSON document, if that is asked for."""
+        if self.as_json:
+            click.echo(json.dumps(plain(content), allow_nan=False, indent=2))
+
+    def line(self, text: str = "", style: str | None = None) -> None:
+        """Write a line of text."""
+        if self.silent:
+            return
+        if self.on_terminal:
+            self.console.print(Text(text, style or ""))
+        else:
+            click.echo(text)
+
+    def heading(self, text: str) -> None:
+        """Write what the following lines are about, after an empty line."""
+        self.line()
+        self.line(text, "bold")
+
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1) -> None:
+        """Write a table whose first columns are text and whose others are numbers."""
+        if self.silent:
+            return
+        if not self.on_terminal:
+            for line in plain_table(columns, rows, texts):
+                click.echo(line)
+            return
+        made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for place, name in enumerate(columns):
+            made.add_column(Text(name), justify="left" if place < texts else "right")
+        for row in rows:
+            made.add_row(*map(Text, row))
+        self.console.print(made)
+
+    def warning(self, text: str) -> None:
+        """Write a warning that belongs to the answer."""
+        self.line(f"warning: {text}", "yellow")
+
+    @contextmanager
+    def progress(self, what: str, *, known: bool = True) -> Iterator[Report | None]:
+        """Give a callable that takes the share done, from 0 to 1; None where nobody would see the bar."""
+        console = Console(file=sys.stderr, markup=False, emoji=False)
+        if self.silent or not console.is_terminal:
+            yield None
+            return
+        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=console, transient=True) as bar:
+            task = bar.add_task(shown(what), total=1.0 if known else None)
+            yield lambda done: bar.update(task, completed=done)
+
+
+def plain_table(columns: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1) -> list[str]:
+    """Align columns with spaces; no line ends in one."""
+    cells = [list(columns), *map(list, rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
+    lines = []
+    for row in cells:
+        padded = [c.ljust(w) if i < texts else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths))]
+        lines.append("  ".join(padded).rstrip())
+    return lines
+
+
+def shown(value: Any) -> str:
+    """Show a name as text; what is no printable character is escaped, so that it cannot steer a terminal."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """Show a number; what cannot be measured is a dash."""
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def signed(value: float | None, digits: int = 4) -> str:
+    """Show a number with its sign."""
+    return "-" if value is None else f"{round(value, digits) + 0.0:+.{digits}f}"
+
+
+def count(value: float | None) -> str:
+    """Show a number of rows, which weights may have made a fraction."""
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
+
+
+def percent(part: float, whole: float) -> str:
+    """Show a share."""
+    return f"{part / whole:.1%}" if whole else "-"
+
+
+def plain(value: Any) -> Any:
+    """Turn a value into what JSON knows; names of groups keep their type where it has one."""
+    if isinstance(value, dict):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)

@@ -1,0 +1,196 @@
+"""Options that say where the rows are and which columns play which part, and the scan they lead to."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from fairpot.cli._errors import Failure
+from fairpot.cli._numbers import SIZE
+from fairpot.cli._printing import Output, shown
+from fairpot.engines import CountedRows, RowSource, score_table
+from fairpot.engines.formats import FORMATS
+from fairpot.table import ScoreTable
+
+_MOST_GROUPS = 250
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class RowOptions:
+    """What the options of a command say about its rows."""
+
+    inputs: tuple[str, ...]
+    score: str
+    groups: tuple[str, ...]
+    label: str | None = None
+    weight: str | None = None
+    positive: str | None = None
+    format: str | None = None
+    sql: str | None = None
+    database: str | None = None
+    memory: str = "2GB"
+    threads: int | None = None
+
+    @functools.cached_property
+    def source(self) -> RowSource:
+        """The rows as the engine takes them; made once, since standard input can be read once."""
+        self._check()
+        path = self.inputs[0] if len(self.inputs) == 1 else list(self.inputs)
+        return RowSource(
+            path if self.inputs else None,
+            score=self.score,
+            label=self.label,
+            groups=self.groups,
+            weight=self.weight,
+            format=self.format,
+            sql=self.sql,
+            database=self.database,
+        )
+
+    def elsewhere(self, inputs: Sequence[str]) -> RowOptions:
+        """Return the same columns of other files."""
+        changed = {"inputs": tuple(inputs), "sql": None, "database": None}
+        return RowOptions(**{f.name: getattr(self, f.name) for f in fields(self)} | changed)
+
+    def counted(self, out: Output, what: str = "counting rows", *, labelled: bool = True) -> CountedRows:
+        """Count the rows into a score table, with a bar that shows how far it is."""
+        source = self.source if labelled else self.source.bare()
+        with out.progress(what) as progress:
+            counted = score_table(
+                source,
+                positive=self.positive,
+                memory_limit=self.memory,
+                threads=self.threads,
+                several=labelled,
+                progress=progress,
+            )
+        groups = len(counted.table.groups)
+        if groups > _MOST_GROUPS:
+            raise Failure(
+                f"{' x '.join(map(repr, self.groups))} makes {groups:,} groups; at most {_MOST_GROUPS} are compared.\n"
+                "Hint: was a column of identifiers or of numbers named? Put its values into a few bands first."
+            )
+        return counted
+
+    def files(self) -> list[Path]:
+        """List the files that are read, which no output may replace."""
+        named = [Path(self.database)] if self.database is not None else []
+        return [*self.source.files, *named]
+
+    def describe(self) -> str:
+        """Say which columns are used."""
+        named = [f"score {self.score!r}"]
+        named += [f"label {self.label!r}"] if self.label is not None else []
+        named.append("group " + " x ".join(map(repr, self.groups)))
+        named += [f"weight {self.weight!r}"] if self.weight is not None else []
+        return ", ".join(named)
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns by the part they play, for JSON."""
+        return {"score": self.score, "label": self.label, "group": list(self.groups), "weight": self.weight}
+
+    def _check(self) -> None:
+        if self.inputs and self.sql is not None:
+            raise click.UsageError("rows come either from files or from --sql, not both.")
+        if not self.inputs and self.sql is None:
+            raise click.UsageError("no file is named (and no --sql).")
+        if self.database is not None and self.sql is None:
+            raise click.UsageError("--database needs a query, --sql 'select ...'.")
+        if "-" in self.inputs and len(self.inputs) > 1:
+            raise click.UsageError("standard input (-) cannot be mixed with files.")
+        named = [self.score, self.label, self.weight, *self.groups]
+        twice = sorted({n for n in named if n is not None and named.count(n) > 1})
+        if twice:
+            raise click.UsageError(f"the column {twice[0]!r} cannot play two parts.")
+
+
+def row_options(*, labelled: bool = True) -> Callable[[Command], Callable[..., Any]]:
+    """Add the options to a command, which then takes them as one argument, ``rows``."""
+
+    def decorate(command: Command) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def inner(**values: Any) -> Any:
+            names = {f.name for f in fields(RowOptions)} & set(values)
+            rows = RowOptions(**{name: values.pop(name) for name in names})
+            return command(rows=rows, **values)
+
+        chosen: Callable[..., Any] = inner
+        for option in reversed([*_COLUMNS, *(_OUTCOME if labelled else []), *_PLACES]):
+            chosen = option(chosen)
+        return chosen
+
+    return decorate
+
+
+_COLUMNS = [
+    click.argument("inputs", nargs=-1, metavar="[FILE]..."),
+    click.option("--score", default="score", show_default=True, metavar="COLUMN", help="Column with the score."),
+    click.option(
+        "--group",
+        "groups",
+        multiple=True,
+        default=("group",),
+        show_default="group",
+        metavar="COLUMN",
+        help="Column with the group; give it several times for intersections.",
+    ),
+]
+_OUTCOME = [
+    click.option("--label", default="label", show_default=True, metavar="COLUMN", help="Column with the outcome."),
+    click.option("--positive", metavar="VALUE", help="The positive label, where labels are not 0/1 or true/false."),
+    click.option("--weight", metavar="COLUMN", help="Column with the weight of each row."),
+]
+_PLACES = [
+    click.option("--format", type=click.Choice(FORMATS), help="Format of the files, where names do not say."),
+    click.option("--sql", metavar="SELECT", help="Take the rows of a DuckDB query instead of files."),
+    click.option("--database", metavar="FILE", help="The DuckDB file that --sql asks; it is only read."),
+    click.option("--memory", type=SIZE, default="2GB", show_default=True, metavar="SIZE", help="Memory of the scan."),
+    click.option("--threads", type=click.IntRange(1), metavar="N", help="Threads of the scan; default: all cores."),
+]
+
+
+def output_options(command: Command) -> Callable[..., Any]:
+    """Add --json, --quiet and --debug to a command, which then takes an ``out``."""
+
+    @functools.wraps(command)
+    def inner(*, as_json: bool, quiet: bool, debug: bool, **values: Any) -> Any:
+        return command(out=Output(as_json=as_json, quiet=quiet), **values)
+
+    chosen: Callable[..., Any] = inner
+    chosen = click.option("--debug", is_flag=True, help="Show where an error came from.")(chosen)
+    chosen = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")(chosen)
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output.")(chosen)
+
+
+def named_group(text: str | None, groups: Iterable[Hashable]) -> Hashable | None:
+    """Find the group that was named: on a command line a number or a boolean is text as well."""
+    if text is None:
+        return None
+    known = list(groups)
+    for group in known:
+        if str(group) == text or (isinstance(group, bool) and str(group).lower() == text.lower()):
+            return group
+    near = difflib.get_close_matches(text, list(map(str, known)), n=1)
+    hint = f"did you mean {near[0]!r}?" if near else "names are compared letter by letter."
+    raise Failure(f"there is no group {text!r}: the groups are {', '.join(map(shown, known))}.\nHint: {hint}")
+
+
+def with_groups_of(table: ScoreTable, known: Sequence[Hashable], what: str) -> ScoreTable:
+    """Call the groups of a table as others are called; one file may say 1 where the other says "1"."""
+    names: list[Hashable] = []
+    for group, counts in zip(table.groups, table.counts):
+        same = [k for k in known if k == group or str(k) == str(group)]
+        if not same:
+            raise Failure(
+                f"{what} has {int(counts.weight.sum())} rows with a group that is not in the map: {shown(group)} "
+                f"(known: {', '.join(map(shown, known))}).\nHint: fit with those rows, or drop them."
+            )
+        names.append(same[0])
+    return ScoreTable(tuple(names), table.counts, table.labelled)

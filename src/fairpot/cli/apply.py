@@ -1,0 +1,83 @@
+"""``fairpot apply``: adjust the scores of files with a fitted map."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import click
+
+from fairpot.cli._numbers import Number
+from fairpot.cli._printing import Output, count, percent, shown
+from fairpot.cli._ranking import print_quantisation
+from fairpot.cli._repair import maps_on
+from fairpot.cli._rows import RowOptions, output_options, row_options, with_groups_of
+from fairpot.engines import apply_maps, score_thresholds
+from fairpot.postprocessing.fitted import FittedMaps, load
+from fairpot.transport import ScoreMap
+
+
+@click.command(short_help="Adjust the scores of files with a map.")
+@click.argument("model_file", metavar="MAP")
+@row_options(labelled=False)
+@click.option("-o", "--output", required=True, metavar="FILE", help="Where the rows go, with a column more.")
+@click.option("--column", metavar="NAME", help="Name of the new column; default: that of the score and _fair.")
+@click.option("--replace", is_flag=True, help="Replace a column of that name.")
+@click.option("--changes", metavar="FILE", help="Also write each row's old and new score and rank.")
+@click.option("--threshold", type=Number(-1e300, 1e300), metavar="SCORE", help="In --changes: who crosses this score.")
+@click.option("--keep", multiple=True, metavar="COLUMN", help="In --changes: also this column, such as an identifier.")
+@click.option("--force", is_flag=True, help="Replace outputs that are there.")
+@output_options
+def apply(model_file: str, rows: RowOptions, out: Output, output: str, changes: str | None, **options: Any) -> None:
+    """Write the rows of files with their adjusted score as one column more.
+
+    Rows stream through, so files may be larger than memory. Every other column, the order and the types stay. The
+    output appears when it is complete; what is there already is not replaced without --force.
+
+    \b
+    Examples:
+      fairpot apply map.json new.parquet --score risk --group sex -o adjusted.parquet
+      fairpot apply map.json new.csv -o adjusted.csv --column risk_fair
+      fairpot apply map.json new.csv -o adjusted.csv --changes changes.csv --threshold 0.5 --keep id
+
+    Name the columns as for `fit`, several --group in the same order. A group that the map does not know is an error.
+    """
+    if changes is None and (options["threshold"] is not None or options["keep"]):
+        raise click.UsageError("--threshold and --keep say what goes into --changes, which is not given.")
+    model = load(model_file)
+    maps = _maps(model, rows, out)
+    with out.progress("adjusting") as bar:
+        done = apply_maps(
+            rows.source,
+            maps,
+            output=output,
+            changes=changes,
+            memory_limit=rows.memory,
+            progress=None if bar is None else lambda done, total: bar(done / max(total, 1)),
+            **options,
+        )
+    out.document({"output": output, "changes": changes, "map": model_file, **vars(done)})
+    moved = percent(done.moved, done.rows)
+    out.line(f"Written: {shown(output)}, {count(done.rows)} rows with the column {done.column!r}")
+    out.line(f"{count(done.moved)} scores changed ({moved})")
+    if changes is not None:
+        out.line(f"Written: {shown(changes)}, what changed for whom")
+        if not done.ranks_exact:
+            out.warning("too many distinct scores: ranks are close, not exact.")
+
+
+def _maps(model: FittedMaps, rows: RowOptions, out: Output) -> dict[Hashable, ScoreMap]:
+    """Return the maps; where they depend on all rows at hand, count those first."""
+    if model.row_by_row:
+        return model.maps_
+    counted = rows.counted(out, labelled=False)
+    table = with_groups_of(counted.table, model.groups_, "the input")
+    if model.apply_["kind"] != "top_of_batch":
+        print_quantisation(out, counted.quantisation)
+        return maps_on(table, model.maps_, model.apply_)
+    found = score_thresholds(
+        rows.source, model.apply_["alpha"], region=model.apply_["region"], memory_limit=rows.memory, counted=counted
+    )
+    return {
+        name: model.maps_[name].starting_at(found[group]) for name, group in zip(table.groups, counted.table.groups)
+    }

@@ -1,0 +1,147 @@
+"""``fairpot audit``: who is ranked above whom."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fairpot.audit import audit as audit_table
+from fairpot.cli._errors import ABOVE_LIMIT, Failure
+from fairpot.cli._numbers import LIMIT
+from fairpot.cli._printing import Output, count, number, percent, shown
+from fairpot.cli._ranking import (
+    print_calibration,
+    print_gap,
+    print_matrix,
+    print_quantisation,
+    quantisation_document,
+    ranking_options,
+)
+from fairpot.cli._rows import RowOptions, named_group, output_options, row_options
+
+
+@click.command(short_help="Measure who is ranked above whom.")
+@row_options()
+@ranking_options("Also look at the top SHARE of the ranking.", "Group to compare with; default: the one ahead.")
+@click.option("--fail-above", type=LIMIT, metavar="GAP", help="Exit with 3 if the xAUC gap is above GAP.")
+@output_options
+def audit(
+    rows: RowOptions,
+    out: Output,
+    alpha: float | None,
+    region: str,
+    ties: str,
+    reference: str | None,
+    fail_above: float | None,
+) -> None:
+    """Measure how fairly scores rank: AUC in each group, xAUC between groups, their gap, and calibration.
+
+    xAUC is how often a positive of one group is ranked above a negative of another. The gap is how much that
+    differs from the other way round: 0 is fair.
+
+    \b
+    Examples:
+      fairpot audit scores.parquet --score risk --label outcome --group sex
+      fairpot audit 'scores/*.csv' --group sex --group age_band --alpha 0.1
+      fairpot audit scores.csv --label churned --positive yes --fail-above 0.05   # for pipelines
+      cat scores.csv | fairpot audit - --json
+      fairpot audit --sql "select * from visits" --database clinic.duckdb --score risk
+
+    FILE is a file, a folder, a pattern or - for standard input: Parquet, CSV or TSV (also .gz), Arrow, JSON lines.
+    With --alpha, --fail-above looks at the gap in the top of the ranking as well.
+    """
+    counted = rows.counted(out)
+    table = counted.table
+    summary = audit_table(table, alpha=alpha, region=region, ties=ties, reference=named_group(reference, table.groups))
+    verdict = _verdict(summary, fail_above)
+    quantisation = quantisation_document(counted.quantisation)
+    out.document({"columns": rows.columns(), **summary, "quantisation": quantisation, "fail_above": verdict})
+    print_audit(out, summary, rows)
+    print_quantisation(out, counted.quantisation)
+    if verdict is not None:
+        _print_verdict(out, verdict)
+        if verdict["exceeded"]:
+            raise click.exceptions.Exit(ABOVE_LIMIT)
+
+
+def print_audit(out: Output, summary: dict[str, Any], rows: RowOptions) -> None:
+    """Show an audit."""
+    low, high = summary["score_range"]
+    out.line(f"{count(summary['rows'])} rows, {summary['rate']:.1%} positive: {rows.describe()}")
+    out.line(f"{count(summary['distinct_scores'])} distinct scores from {low:g} to {high:g}")
+    out.heading("Groups")
+    _print_groups(out, summary)
+    out.heading("xAUC")
+    print_matrix(out, summary)
+    out.line()
+    print_gap(out, summary)
+    if summary["partial"] is not None:
+        _print_partial(out, summary["partial"])
+    print_calibration(out, summary)
+    tied = summary["tied"]
+    out.line()
+    out.line(f"tied pairs: {tied['share'] or 0.0:.2%} (counted as {_WINS[summary['ties']]})")
+    for text in summary["warnings"]:
+        out.warning(text)
+
+
+_WINS = {"strict": "no win, --ties half counts them as half", "half": "half a win"}
+
+
+def _print_groups(out: Output, summary: dict[str, Any]) -> None:
+    columns = ["group", "rows", "positives", "negatives", "rate", "AUC", "BPSN AUC", "BNSP AUC"]
+    cells = [
+        [
+            shown(each["group"]),
+            *(count(each[name]) for name in ("rows", "positives", "negatives")),
+            percent(each["positives"], each["rows"]),
+            *(number(each[name]) for name in ("auc", "bpsn_auc", "bnsp_auc")),
+        ]
+        for each in summary["groups"]
+    ]
+    total = ["all", *(count(summary[name]) for name in ("rows", "positives", "negatives"))]
+    out.table(
+        columns, [*cells, [*total, percent(summary["positives"], summary["rows"]), number(summary["auc"]), "", ""]]
+    )
+
+
+def _print_partial(out: Output, partial: dict[str, Any]) -> None:
+    whose = "all rows" if partial["region"] == "pooled" else "each group"
+    out.heading(f"In the top {partial['alpha']:.4g} of {whose}: {count(partial['rows'])} rows")
+    columns = ["group", "rows", "positives", "negatives", "from score"]
+    out.table(
+        columns,
+        [
+            [
+                shown(each["group"]),
+                *(count(each[name]) for name in ("rows", "positives", "negatives")),
+                f"{each['threshold']:.6g}",
+            ]
+            for each in partial["groups"]
+        ],
+    )
+    out.line(f"partial AUC: {number(partial['auc'])}")
+    print_gap(out, partial, "partial xAUC gap")
+
+
+def _verdict(summary: dict[str, Any], limit: float | None) -> dict[str, Any] | None:
+    """Compare the gaps with the limit; a gap that cannot be measured is an error, not a pass."""
+    if limit is None:
+        return None
+    gaps = {"gap": summary["gap"]}
+    if summary["partial"] is not None:
+        gaps["partial_gap"] = summary["partial"]["gap"]
+    if None in gaps.values() or None in [pair["signed_gap"] for pair in summary["gaps"]]:
+        raise Failure(
+            "--fail-above cannot be decided: a gap cannot be measured for lack of positives or negatives.\n"
+            "Hint: run without --fail-above to see which; join small groups, or collect more rows."
+        )
+    return {"limit": limit, **gaps, "exceeded": any(gap > limit for gap in gaps.values())}
+
+
+def _print_verdict(out: Output, verdict: dict[str, Any]) -> None:
+    if verdict["exceeded"]:
+        out.line(f"FAILED: the gap is above {verdict['limit']:g}", "bold red")
+    else:
+        out.line(f"passed: the gap is at most {verdict['limit']:g}", "green")

@@ -1,0 +1,151 @@
+"""``fairpot compare``: all methods on the same rows, judged on rows that they were not fitted on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import numpy as np
+
+from fairpot._table_fit import WeightedRows, weighted_rows
+from fairpot.cli._methods import METHODS
+from fairpot.cli._numbers import SHARE
+from fairpot.cli._printing import Output, count, number, shown
+from fairpot.cli._ranking import print_quantisation, quantisation_document
+from fairpot.cli._rows import RowOptions, named_group, output_options, row_options, with_groups_of
+from fairpot.comparison import Comparison, ComparisonRow
+from fairpot.comparison import compare as compare_methods
+from fairpot.exceptions import InfeasibleRuleError
+from fairpot.table import ScoreTable
+
+# Up to this many rows folds are dealt row by row; beyond, all rows of one score share a fold.
+_MOST_ROWS = 2_000_000
+
+
+@click.command(short_help="Compare all methods on one file.")
+@row_options()
+@click.option("--method", "methods", multiple=True, type=click.Choice(list(METHODS)), help="Only this one; repeatable.")
+@click.option(
+    "--max-gap",
+    "max_gaps",
+    multiple=True,
+    type=SHARE,
+    default=(0.02, 0.05, 0.1),
+    show_default="0.02, 0.05, 0.1",
+    metavar="GAP",
+    help="Show the highest AUC with at most this gap; repeatable.",
+)
+@click.option("--validate", "held_out", multiple=True, metavar="FILE", help="Judge on these rows instead of in folds.")
+@click.option("--folds", type=click.IntRange(2), default=5, show_default=True, metavar="N", help="Number of folds.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Seed of the folds.")
+@click.option("--ties", type=click.Choice(["strict", "half"]), default="strict", show_default=True)
+@click.option("--reference", metavar="GROUP", help="Group that stays as it is; default: the one ahead.")
+@output_options
+def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference: str | None, **options: Any) -> None:
+    """Compare methods: the highest AUC that each reaches at a bounded gap, on rows it was not fitted on.
+
+    \b
+    Examples:
+      fairpot compare scores.csv --score risk --label outcome --group sex
+      fairpot compare train.csv --validate held_out.csv --max-gap 0.03
+      fairpot compare scores.csv --method fairpot --method wasserstein --json
+
+    The line `limit` is what no repair that keeps the order inside each group could exceed on these rows.
+    """
+    counted = rows.counted(out)
+    table = counted.table
+    other = None
+    if held_out:
+        found = rows.elsewhere(held_out).counted(out, "counting held-out rows")
+        other = _one_by_one(with_groups_of(found.table, table.groups, "the held-out file"))
+    given = _one_by_one(table)
+    with out.progress("comparing methods") as bar:
+        result = compare_methods(
+            given.scores,
+            given.y,
+            sensitive_features=given.groups,
+            sample_weight=given.weight,
+            held_out=other,
+            methods=[METHODS[name].make() for name in options["methods"]] or None,
+            cv=options["folds"],
+            random_state=options["seed"],
+            reference=named_group(reference, table.groups),
+            ties=options["ties"],
+            max_gaps=options["max_gaps"],
+            progress=False if bar is None else lambda done, total: bar(done / total),
+        )
+    document = {"evaluated_on": _where(given if other is None else other, other is not None, options["folds"])}
+    document |= _document(result)
+    out.document({"columns": rows.columns(), **document, "quantisation": quantisation_document(counted.quantisation)})
+    _print(out, result, document)
+    print_quantisation(out, counted.quantisation)
+
+
+def _one_by_one(table: ScoreTable) -> WeightedRows:
+    """Repeat rows of whole weight, so that folds take them one by one; the order of a file plays no part."""
+    rows = weighted_rows(table)
+    if rows.weight.dtype.kind != "i" or rows.weight.sum() > _MOST_ROWS:
+        return rows
+    again = np.repeat(np.arange(len(rows.scores)), rows.weight)
+    y = None if rows.y is None else rows.y[again]
+    return WeightedRows(rows.scores[again], y, rows.groups[again], np.ones(len(again), dtype=np.int64))
+
+
+def _where(rows: WeightedRows, held_out: bool, folds: int) -> str:
+    total = count(rows.weight.sum().item())
+    return f"{total} held-out rows" if held_out else f"{folds} folds of {total} rows"
+
+
+def _document(result: Comparison) -> dict[str, Any]:
+    limit = result.limit
+    return {
+        "reference": result.reference,
+        "methods": [_method(result, name) for name in ("unrepaired", *result.methods)],
+        "limit": None
+        if limit is None
+        else [{"max_gap": bound, "auc": float(limit.best(bound).auc)} for bound in result.max_gaps],
+        "verdicts": [result.verdict(bound) for bound in result.max_gaps],
+        "left_out": [{"method": name, "reason": reason} for name, reason in result.skipped.items()],
+    }
+
+
+def _method(result: Comparison, name: str) -> dict[str, Any]:
+    places = np.flatnonzero(result.method == name)
+    smallest = result.row(int(places[np.argmin(result.gap[places])]))
+    best = [{"max_gap": bound, **_best(result, name, bound)} for bound in result.max_gaps]
+    return {"method": name, "best": best, "smallest_gap": _point(smallest)}
+
+
+def _best(result: Comparison, name: str, bound: float) -> dict[str, Any]:
+    try:
+        return _point(result.best(bound, method=name))
+    except InfeasibleRuleError:
+        return dict.fromkeys(("dial", "value", "auc", "gap", "signed_gap"))
+
+
+def _point(row: ComparisonRow) -> dict[str, Any]:
+    dial = row.dial or None
+    value = None if dial is None else row.value
+    return {"dial": dial, "value": value, "auc": row.auc, "gap": row.gap, "signed_gap": row.signed_gap}
+
+
+def _print(out: Output, result: Comparison, document: dict[str, Any]) -> None:
+    out.line(f"{document['evaluated_on']}; group {shown(result.reference)} is the reference", "bold")
+    out.heading("Highest AUC at a gap of at most")
+    rows = [
+        [each["method"], *map(_cell, each["best"]), number(each["smallest_gap"]["gap"])] for each in document["methods"]
+    ]
+    if document["limit"] is not None:
+        rows.append(["limit", *(number(each["auc"]) for each in document["limit"]), ""])
+    out.table(["method", *(f"{bound:g}" for bound in result.max_gaps), "smallest gap"], rows)
+    out.line()
+    for text in document["verdicts"]:
+        out.line(text)
+    for each in document["left_out"]:
+        out.warning(f"{each['method']} is left out: {each['reason']}")
+
+
+def _cell(best: dict[str, Any]) -> str:
+    if best["auc"] is None:
+        return "-"
+    return number(best["auc"]) + (f" ({best['dial']} = {best['value']:.3g})" if best["dial"] else "")

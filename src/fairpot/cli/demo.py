@@ -1,0 +1,79 @@
+"""``fairpot demo``: the whole job on generated people, command by command."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+from fairpot.cli._errors import Failure
+from fairpot.cli._printing import Output
+from fairpot.cli._rows import output_options
+from fairpot.cli.datasets import scored_table, write_table
+from fairpot.datasets import make_synthetic
+from fairpot.engines.output import complete_file
+
+_PEOPLE, _SEED, _MODEL = 6000, 7, "logistic_regression"
+
+
+@click.command(short_help="Run the whole job on generated people.")
+@click.argument("folder", default="fairpot-demo", metavar="[FOLDER]")
+@click.option("--force", is_flag=True, help="Replace files of an earlier run.")
+@output_options
+def demo(folder: str, force: bool, out: Output) -> None:
+    """Run the whole job on generated people: audit, fit, check on held-out rows, apply, audit again.
+
+    Every command is shown before its output, so that it can be repeated with a file of your own.
+
+    \b
+    Example:
+      fairpot demo
+      fairpot demo somewhere/else --force
+    """
+    place = _folder(folder)
+    names = {name: place / name for name in ("past.csv", "new.csv", "map.json", "adjusted.csv", "changes.csv")}
+    _write_people(names["past.csv"], names["new.csv"], force, out)
+    past, new, model, adjusted, changes = map(str, names.values())
+    again = ["--force"] if force else []
+    commands = [
+        ["audit", past],
+        ["fit", past, "--max-gap", "0.02", "--validate", new, "-o", model, *again],
+        ["show", model],
+        ["apply", model, new, "-o", adjusted, "--changes", changes, "--threshold", "0.5", *again],
+        ["audit", adjusted, "--score", "score_fair"],
+    ]
+    for command in commands:
+        _run(command, out)
+    shown = ["fairpot " + shlex.join(command) for command in commands]
+    out.document({"folder": folder, "files": list(map(str, names.values())), "commands": shown})
+    out.heading(f"Done. The files are in {folder}; `fairpot audit --help` is where your own file begins.")
+
+
+def _folder(name: str) -> Path:
+    place = Path(name)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise Failure(f"{name} is a file, not a folder.\nHint: name another folder for the demo's files.") from None
+    return place
+
+
+def _write_people(past: Path, new: Path, force: bool, out: Output) -> None:
+    """Score generated people out of fold, and put half of them into each file."""
+    out.line(f"{_PEOPLE:,} generated people, scored by a logistic regression: half of them past, half new.")
+    with complete_file(past, force=force) as first, complete_file(new, force=force) as second:
+        with out.progress("scoring", known=False):
+            table = scored_table(make_synthetic(_PEOPLE, random_state=_SEED), _MODEL, _SEED)
+        half = table.num_rows // 2
+        write_table(table.slice(0, half), first, past)
+        write_table(table.slice(half), second, new)
+
+
+def _run(command: list[str], out: Output) -> None:
+    out.heading("$ fairpot " + shlex.join(command))
+    out.line()
+    quietly = [*command, "--quiet"] if out.silent else command
+    root = click.get_current_context().find_root().command
+    with root.make_context("fairpot", quietly) as context:
+        root.invoke(context)

@@ -1,0 +1,118 @@
+"""``fairpot show``: what a map is, for whom, and what it was fitted on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import numpy as np
+
+from fairpot.cli._plot import Marks, picture
+from fairpot.cli._printing import Output, count, number, shown
+from fairpot.cli._rows import output_options
+from fairpot.postprocessing.fitted import FittedMaps, load
+from fairpot.transport import ScoreMap
+
+_MARKS = "o*+x#%@&"
+_KINDS = {
+    "maps": "each row by itself",
+    "top_of_batch": "on the top of the rows that are given together",
+    "barycentre_of_batch": "from the distributions of the rows that are given together",
+}
+
+
+@click.command(short_help="Show what a map does and where it comes from.")
+@click.argument("model_file", metavar="MAP")
+@output_options
+def show(model_file: str, out: Output) -> None:
+    """Show a map: its method, the groups it is for, what it was fitted on, and how scores move.
+
+    \b
+    Example:
+      fairpot show map.json
+      fairpot show map.json --json
+
+    The file is checked first: one that is damaged, changed or of another version is refused, with the reason.
+    """
+    model = load(model_file)
+    out.document(_document(model))
+    dial, value = model.dial_
+    chosen = value if not isinstance(value, dict) else ", ".join(f"{v:.6g} ({shown(g)})" for g, v in value.items())
+    out.line(f"{model.method_}, {dial} = {chosen}", "bold")
+    _print_origin(out, model)
+    given = {name: value for name, value in model.params_.items() if value is not None}
+    out.line("parameters: " + ", ".join(f"{name}={shown(repr(value))}" for name, value in given.items()))
+    out.line(f"applies to {_KINDS[model.apply_['kind']]}")
+    out.heading("Groups")
+    out.table(["group", "rows", "positives", "negatives", "map", "knots", "moves"], _groups(model))
+    _print_picture(out, model)
+
+
+def _print_origin(out: Output, model: FittedMaps) -> None:
+    origin = model.fitted_on_
+    low, high = origin["score_range"]
+    out.line(
+        f"fitted on {count(origin['rows'])} rows with scores from {low:g} to {high:g}, by fairpot "
+        f"{origin['library_version']}" + (f", {origin['time']}" if origin["time"] else "")
+    )
+    out.line(f"fingerprint of those rows: {origin['table_sha256'][:16]}...")
+
+
+def _groups(model: FittedMaps) -> list[list[str]]:
+    counts = {each["group"]: each["counts"] for each in model.fitted_on_["groups"]}
+    return [_group(model, group, counts[group]) for group in model.groups_]
+
+
+def _group(model: FittedMaps, group: Any, counts: dict[str, Any]) -> list[str]:
+    found = model.maps_[group]
+    kind = "stays as it is" if found.is_identity else "never overtakes" if found.is_monotone else "may overtake"
+    sizes = [count(counts[name]) for name in ("rows", "positives", "negatives")]
+    return [shown(group), *sizes, kind, count(len(found.knots)), _largest_shift(found)]
+
+
+def _largest_shift(found: ScoreMap) -> str:
+    if len(found.knots) == 0:
+        return "-"
+    return f"up to {number(float(np.abs(found(found.knots) - found.knots).max()))}"
+
+
+def _print_picture(out: Output, model: FittedMaps) -> None:
+    """Draw new scores over old ones, for people at a terminal."""
+    if not out.on_terminal:
+        return
+    low, high = model.fitted_on_["score_range"]
+    x = np.linspace(low, high, 240)
+    moving = [g for g in model.groups_ if not model.maps_[g].is_identity][: len(_MARKS)]
+    out.heading("New score (upwards) over old score; dots stay as they are")
+    layers = [Marks(x, x, "."), *(Marks(x, model.maps_[g](x), mark) for g, mark in zip(moving, _MARKS))]
+    for line in picture(layers, width=out.plot_width):
+        out.line(line)
+    out.line("   ".join(f"{mark} {shown(g)}" for g, mark in zip(moving, _MARKS)))
+
+
+def _document(model: FittedMaps) -> dict[str, Any]:
+    dial, value = model.dial_
+    by_group = isinstance(value, dict)
+    return {
+        "method": model.method_,
+        "parameters": {name: repr(v) if isinstance(v, dict) else v for name, v in model.params_.items()},
+        "dial": {"name": dial, "value": [{"group": g, "value": v} for g, v in value.items()] if by_group else value},
+        "reference": model.reference_,
+        "thresholds": None
+        if model.thresholds_ is None
+        else [{"group": g, "value": v} for g, v in model.thresholds_.items()],
+        "apply": model.apply_,
+        "fitted_on": model.fitted_on_,
+        "maps": [_map_document(group, model.maps_[group]) for group in model.groups_],
+    }
+
+
+def _map_document(group: Any, found: ScoreMap) -> dict[str, Any]:
+    return {
+        "group": group,
+        "knots": len(found.knots),
+        "identity": found.is_identity,
+        "monotone": found.is_monotone,
+        "range": [float(found.knots[0]), float(found.knots[-1])] if len(found.knots) else None,
+        "values": [float(found.values.min()), float(found.values.max())] if len(found.knots) else None,
+    }

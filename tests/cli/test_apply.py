@@ -1,0 +1,146 @@
+"""fairpot apply: what transform gives, in the file's own format."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+from cli.conftest import COLUMNS, WRITERS, draw_people
+from fairpot import FairPOT, load
+from fairpot.postprocessing import WassersteinRepair
+
+ROWS = ["--score", "risk", "--group", "sex"]
+
+
+def read(path):
+    name = path.name
+    if ".csv" in name:
+        return pd.read_csv(path)
+    if ".tsv" in name:
+        return pd.read_csv(path, sep="\t")
+    if ".jsonl" in name:
+        return pd.read_json(path, lines=True, precise_float=True)
+    if name.endswith(".parquet"):
+        return pa.parquet.read_table(path).to_pandas()
+    if name.endswith(".feather"):
+        return pa.feather.read_table(path).to_pandas()
+    with pa.memory_map(str(path)) as source:
+        opened = pa.ipc.open_file(source) if source.read(6) == b"ARROW1" else None
+    if opened is not None:
+        return pa.ipc.open_file(pa.memory_map(str(path))).read_all().to_pandas()
+    return pa.ipc.open_stream(pa.memory_map(str(path))).read_all().to_pandas()
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_format(run, folder, fitted, people, tmp_path, name):
+    run("apply", fitted, folder / name, *ROWS, "-o", tmp_path / f"new-{name}")
+    found = read(tmp_path / f"new-{name}")
+    expected = load(fitted).transform(people["risk"].to_numpy(), sensitive_features=people["sex"])
+    np.testing.assert_array_equal(found["risk_fair"], expected)
+    pd.testing.assert_frame_equal(found.drop(columns="risk_fair"), people, check_dtype=False)
+
+
+@pytest.mark.parametrize("alpha", ["0.3", "0.7"])
+@pytest.mark.parametrize("region", ["pooled", "group"])
+@pytest.mark.parametrize("threshold", ["batch", "fitted"])
+def test_top_of_the_ranking(run, csv, folder, people, held_out, tmp_path, alpha, region, threshold):
+    options = ["--lam", "0.8", "--alpha", alpha, "--region", region, "--region-from", threshold]
+    run("fit", csv, *COLUMNS, *options, "-o", tmp_path / "map.json")
+    run("apply", tmp_path / "map.json", folder / "held_out.csv", *ROWS, "-o", tmp_path / "new.csv")
+    model = FairPOT(0.8, alpha=float(alpha), region=region, threshold=threshold)
+    model.fit(people["risk"], people["outcome"], sensitive_features=people["sex"])
+    expected = model.transform(held_out["risk"].to_numpy(), sensitive_features=held_out["sex"])
+    np.testing.assert_array_equal(pd.read_csv(tmp_path / "new.csv")["risk_fair"], expected)
+
+
+def test_distributions_of_the_batch(run, folder, people, held_out, tmp_path):
+    model = WassersteinRepair(0.7, distributions="batch").fit(people["risk"], sensitive_features=people["sex"])
+    model.save(tmp_path / "map.json")
+    run("apply", tmp_path / "map.json", folder / "held_out.csv", *ROWS, "-o", tmp_path / "new.csv")
+    expected = model.transform(held_out["risk"].to_numpy(), sensitive_features=held_out["sex"])
+    np.testing.assert_array_equal(pd.read_csv(tmp_path / "new.csv")["risk_fair"], expected)
+    held_out[held_out["sex"] == "F"].to_csv(tmp_path / "one.csv", index=False)
+    answer = run("apply", tmp_path / "map.json", tmp_path / "one.csv", *ROWS, "-o", tmp_path / "no.csv", expect=2)
+    assert "rows of every group" in answer.err
+
+
+@pytest.mark.parametrize("columns", [["age"], ["smoker"], ["sex", "age"], ["age", "smoker", "sex"]])
+def test_groups_of_any_type(run, csv, folder, people, tmp_path, columns):
+    named = [word for name in columns for word in ("--group", name)]
+    run("fit", csv, "--score", "risk", "--label", "outcome", *named, "--lam", 0.5, "-o", tmp_path / "map.json")
+    model = FairPOT(0.5).fit(people["risk"], people["outcome"], sensitive_features=people[columns])
+    expected = model.transform(people["risk"].to_numpy(), sensitive_features=people[columns])
+    for name in ("people.csv", "people.parquet", "people.jsonl"):
+        target = tmp_path / f"new-{name}"
+        run("apply", tmp_path / "map.json", folder / name, "--score", "risk", *named, "-o", target)
+        np.testing.assert_array_equal(read(target)["risk_fair"], expected)
+
+
+def test_record_of_changes(run, csv, fitted, people, tmp_path):
+    options = ["--changes", tmp_path / "changes.csv", "--threshold", "0.4", "--keep", "id", "--column", "fair"]
+    answer = run("apply", fitted, csv, *ROWS, "-o", tmp_path / "new.csv", *options)
+    new = pd.read_csv(tmp_path / "new.csv")["fair"]
+    record = pd.read_csv(tmp_path / "changes.csv")
+    np.testing.assert_array_equal(record["id"], people["id"])
+    np.testing.assert_array_equal(record["old_score"], people["risk"])
+    np.testing.assert_array_equal(record["new_score"], new)
+    np.testing.assert_array_equal(record["old_rank"], people["risk"].rank(method="min", ascending=False))
+    np.testing.assert_array_equal(record["new_rank"], new.rank(method="min", ascending=False))
+    crossed = np.select(
+        [(people["risk"] < 0.4) & (new >= 0.4), (people["risk"] >= 0.4) & (new < 0.4)], ["up", "down"], ""
+    )
+    np.testing.assert_array_equal(record["crossed"].fillna(""), crossed)
+    assert f"{int((new != people['risk']).sum())} scores changed" in answer.out
+
+
+def test_json(run, csv, fitted, people, tmp_path):
+    found = run("apply", fitted, csv, *ROWS, "-o", tmp_path / "new.csv", "--json").json
+    moved = int((pd.read_csv(tmp_path / "new.csv")["risk_fair"] != people["risk"]).sum())
+    assert found == {
+        "output": str(tmp_path / "new.csv"),
+        "changes": None,
+        "map": str(fitted),
+        "rows": 600,
+        "moved": moved,
+        "column": "risk_fair",
+        "ranks_exact": True,
+    }
+    assert run("apply", fitted, csv, *ROWS, "-o", tmp_path / "other.csv", "--quiet").out == ""
+
+
+def test_standard_input_and_query(run, csv, folder, fitted, people, tmp_path):
+    expected = load(fitted).transform(people["risk"].to_numpy(), sensitive_features=people["sex"])
+    text = (folder / "people.csv").read_bytes()
+    run("apply", fitted, "-", *ROWS, "-o", tmp_path / "piped.csv", stdin=text)
+    np.testing.assert_array_equal(pd.read_csv(tmp_path / "piped.csv")["risk_fair"], expected)
+    query = f"select * from read_csv('{csv}') order by id"
+    run("apply", fitted, "--sql", query, *ROWS, "-o", tmp_path / "asked.parquet")
+    np.testing.assert_array_equal(read(tmp_path / "asked.parquet")["risk_fair"], expected)
+
+
+def test_column_that_is_there(run, csv, fitted, tmp_path):
+    answer = run("apply", fitted, csv, *ROWS, "-o", tmp_path / "new.csv", "--column", "share", expect=2)
+    assert "--replace" in answer.err
+    run("apply", fitted, csv, *ROWS, "-o", tmp_path / "new.csv", "--column", "share", "--replace")
+
+
+def test_existing_output(run, csv, fitted, tmp_path):
+    place = tmp_path / "new.csv"
+    place.write_text("mine")
+    assert "--force" in run("apply", fitted, csv, *ROWS, "-o", place, expect=2).err
+    assert place.read_text() == "mine"
+    run("apply", fitted, csv, *ROWS, "-o", place, "--force")
+    assert len(pd.read_csv(place)) == 600
+
+
+def test_input_is_never_the_output(run, fitted, tmp_path):
+    place = tmp_path / "people.csv"
+    draw_people(50).to_csv(place, index=False)
+    before = place.read_bytes()
+    (tmp_path / "link.csv").symlink_to(place)
+    (tmp_path / "hard.csv").hardlink_to(place)
+    for target in (place, tmp_path / "link.csv", tmp_path / "hard.csv"):
+        assert "input" in run("apply", fitted, place, *ROWS, "-o", target, "--force", expect=2).err
+    assert place.read_bytes() == before

@@ -1,0 +1,154 @@
+"""fairpot audit: the numbers of the Python API, from files of every kind."""
+
+import json
+
+import duckdb
+import pytest
+
+from cli.conftest import COLUMNS, WRITERS
+from fairpot._validation import check_rows
+from fairpot.audit import audit
+from fairpot.metrics import auc, partial_xauc_gap, xauc, xauc_gap
+from fairpot.table import ScoreTable
+
+
+def from_python(people, groups="sex", weight=None, **options):
+    features = people[groups]
+    rows = check_rows(people["risk"], people["outcome"], features, None if weight is None else people[weight])
+    return json.loads(json.dumps(audit(ScoreTable.from_rows(*rows), **options)))
+
+
+def without(document, *names):
+    return {key: value for key, value in document.items() if key not in names}
+
+
+EXTRA = ("columns", "quantisation", "fail_above")
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_format(run, folder, people, name):
+    found = run("audit", folder / name, *COLUMNS, "--json").json
+    assert without(found, *EXTRA) == from_python(people)
+    assert found["auc"] == auc(people["outcome"], people["risk"])
+    assert found["gap"] == xauc_gap(people["outcome"], people["risk"], sensitive_features=people["sex"])
+
+
+@pytest.mark.parametrize(
+    ("options", "python"),
+    [
+        (["--ties", "half"], {"ties": "half"}),
+        (["--alpha", "0.2"], {"alpha": 0.2}),
+        (["--alpha", "0.2", "--region", "group"], {"alpha": 0.2, "region": "group"}),
+        (["--reference", "F"], {"reference": "F"}),
+        (["--weight", "times"], {"weight": "times"}),
+        (["--weight", "share"], {"weight": "share"}),
+        (["--group", "age"], {"groups": ["sex", "age"]}),
+        (["--group", "smoker", "--group", "age"], {"groups": ["sex", "smoker", "age"]}),
+    ],
+)
+@pytest.mark.parametrize("name", ["people.parquet", "people.csv"])
+def test_options(run, folder, people, name, options, python):
+    found = run("audit", folder / name, *COLUMNS, *options, "--json").json
+    assert without(found, *EXTRA) == from_python(people, **python)
+
+
+@pytest.mark.parametrize(("column", "reference", "known"), [("age", "10", 10), ("smoker", "true", True)])
+def test_groups_that_are_numbers_or_booleans(run, folder, people, column, reference, known):
+    options = ["--score", "risk", "--label", "outcome", "--group", column, "--reference", reference, "--json"]
+    for name in ("people.parquet", "people.csv", "people.jsonl"):
+        found = run("audit", folder / name, *options).json
+        assert found["reference"] is known or found["reference"] == known
+        assert without(found, *EXTRA) == from_python(people, groups=column, reference=known)
+
+
+def test_labels_in_words(run, csv, people):
+    words = ["--score", "risk", "--group", "sex", "--label", "answer", "--positive", "yes", "--json"]
+    assert without(run("audit", csv, *words).json, *EXTRA) == from_python(people)
+
+
+def test_folder_pattern_and_several_files(run, tmp_path, people):
+    people[:250].to_csv(tmp_path / "one.csv", index=False)
+    people[250:].to_csv(tmp_path / "two.csv", index=False)
+    expected = from_python(people)
+    for files in ([tmp_path], [tmp_path / "*.csv"], [tmp_path / "two.csv", tmp_path / "one.csv"]):
+        assert without(run("audit", *files, *COLUMNS, "--json").json, *EXTRA) == expected
+
+
+def test_standard_input(run, folder, people):
+    text = (folder / "people.csv").read_bytes()
+    assert without(run("audit", "-", *COLUMNS, "--json", stdin=text).json, *EXTRA) == from_python(people)
+    lines = (folder / "people.parquet").read_bytes()
+    assert without(run("audit", "-", *COLUMNS, "--json", stdin=lines).json, *EXTRA) == from_python(people)
+
+
+def test_query(run, tmp_path, people):
+    path = tmp_path / "clinic.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.register("frame", people)
+        connection.execute("create table visits as select * from frame")
+    query = "select risk, outcome, sex from visits where age > 9"
+    found = run("audit", "--sql", query, "--database", path, *COLUMNS, "--json").json
+    assert without(found, *EXTRA) == from_python(people[people["age"] > 9])
+
+
+@pytest.mark.parametrize("name", ["a b", "a.b", 'a"b', "a'b", "größe", "select", "risk; drop table x", "[red]x", "~/a"])
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+def test_names_of_columns(run, tmp_path, people, name, ending):
+    path = tmp_path / f"people.{ending}"
+    WRITERS[f"people.{ending}"](people.rename(columns={"risk": name}), path)
+    found = run("audit", path, "--score", name, *COLUMNS[2:], "--json").json
+    assert without(found, *EXTRA) == from_python(people)
+    assert run("audit", path, "--score", name, *COLUMNS[2:]).out
+
+
+def test_limit(run, csv, people):
+    gap = xauc_gap(people["outcome"], people["risk"], sensitive_features=people["sex"])
+    answer = run("audit", csv, *COLUMNS, "--fail-above", gap / 2, expect=3)
+    assert "FAILED" in answer.out
+    assert answer.err == ""
+    assert "passed" in run("audit", csv, *COLUMNS, "--fail-above", gap).out
+    found = run("audit", csv, *COLUMNS, "--fail-above", gap / 2, "--json", expect=3).json
+    assert found["fail_above"] == {"limit": gap / 2, "gap": gap, "exceeded": True}
+    assert run("audit", csv, *COLUMNS, "--fail-above", gap / 2, "--quiet", expect=3).out == ""
+
+
+def test_limit_looks_at_the_top_as_well(run, csv, people):
+    y, score, sex = people["outcome"], people["risk"], people["sex"]
+    overall = xauc_gap(y, score, sensitive_features=sex)
+    alpha = next(
+        a for a in (0.3, 0.2, 0.1, 0.5) if partial_xauc_gap(y, score, alpha=a, sensitive_features=sex) > overall
+    )
+    found = run("audit", csv, *COLUMNS, "--alpha", alpha, "--fail-above", overall, "--json", expect=3).json
+    assert found["fail_above"]["partial_gap"] > overall
+
+
+def test_limit_that_cannot_be_decided(run, tmp_path):
+    (tmp_path / "x.csv").write_text("score,label,group\n0.1,0,a\n0.2,1,a\n0.3,0,b\n")
+    answer = run("audit", tmp_path / "x.csv", "--fail-above", 0.5, expect=2)
+    assert "cannot be decided" in answer.err
+
+
+def test_what_is_printed(run, csv, people):
+    out = run("audit", csv, *COLUMNS, "--alpha", 0.2).out
+    for part in ("600 rows", "Groups", "BPSN", "xAUC gap", "is ahead of", "top 0.2", "Calibration", "tied pairs"):
+        assert part in out
+    share = xauc(people["outcome"], people["risk"], sensitive_features=people["sex"], positive="M", negative="F")
+    assert f"a positive of M is above a negative of F: {share:.4f}" in out
+    assert "\x1b" not in out
+
+
+def test_json_is_alone_and_stable(run, csv):
+    first, second = (run("audit", csv, *COLUMNS, "--json") for _ in range(2))
+    assert first.out == second.out
+    assert first.err == ""
+    assert list(first.json)[:3] == ["columns", "rows", "positives"]
+    assert first.json["columns"] == {"score": "risk", "label": "outcome", "group": ["sex"], "weight": None}
+
+
+def test_names_cannot_steer_the_terminal(run, tmp_path):
+    rows = "".join(f"0.{i},{i % 2},{g}\n" for i in range(1, 9) for g in ("[bold]x", "\x1b[31mred"))
+    (tmp_path / "x.csv").write_text("score,label,group\n" + rows)
+    out = run("audit", tmp_path / "x.csv").out
+    assert "\x1b" not in out
+    assert "\\x1b[31mred" in out
+    assert "[bold]x" in out

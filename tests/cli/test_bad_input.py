@@ -1,0 +1,357 @@
+"""Whatever is wrong: one or two lines that name it, exit code 2, no traceback, nothing left behind."""
+
+import gzip
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cli.conftest import COLUMNS, draw_people
+from fairpot.cli import _errors
+
+HEAD = "score,label,group\n"
+GOOD = "0.1,0,a\n0.6,1,a\n0.3,0,b\n0.7,1,b\n"
+
+
+def _damaged(data):
+    return data[:10] + bytes([data[10] | 7]) + data[11:]
+
+
+# Content of x.csv (or another name), and a part of what is said of it.
+FILES = {
+    "empty file": ("x.csv", b"", "is empty"),
+    "column names only": ("x.csv", HEAD.encode(), "no rows"),
+    "missing score": ("x.csv", (HEAD + GOOD + ",1,a\n").encode(), "1 missing"),
+    "score nan": ("x.csv", (HEAD + GOOD + "nan,1,a\n").encode(), "1 missing"),
+    "score inf": ("x.csv", (HEAD + GOOD + "inf,1,a\n").encode(), "1 infinite"),
+    "score text": ("x.csv", (HEAD + GOOD + "high,1,a\n").encode(), "'high'"),
+    "score with comma": ("x.csv", (HEAD + GOOD + '"0,5",1,a\n').encode(), "'0,5'"),
+    "score huge": ("x.csv", (HEAD + GOOD + "1e305,1,a\n").encode(), "overflow"),
+    "missing label": ("x.csv", (HEAD + GOOD + "0.5,,a\n").encode(), "outcome is not known"),
+    "label of three values": ("x.csv", (HEAD + GOOD + "0.5,2,a\n").encode(), "0/1"),
+    "label in words": ("x.csv", (HEAD + "0.1,no,a\n0.2,yes,b\n").encode(), "--positive 'yes'"),
+    "missing group": ("x.csv", (HEAD + GOOD + "0.5,1,\n").encode(), "without a group"),
+    "one group": ("x.csv", (HEAD + "0.1,0,a\n0.6,1,a\n").encode(), "nothing to compare"),
+    "row too long": ("x.csv", (HEAD + GOOD + "0.5,1,a,b,c\n").encode(), "x.csv"),
+    "row too short": ("x.csv", (HEAD + GOOD + "0.5,1\n").encode(), "x.csv"),
+    "not utf-8": ("x.csv", (HEAD + GOOD).encode() + b"0.5,1,\xff\xfe\n", "UTF-8"),
+    "binary csv": ("x.csv", bytes(range(256)) * 10, "x.csv"),
+    "doubled column": ("x.csv", b"score,label,group,score\n0.1,0,a,1\n0.2,1,b,2\n", "2 columns named 'score'"),
+    "other columns": ("x.csv", b"Score,label,group\n0.1,0,a\n0.2,1,b\n", "did you mean 'Score'"),
+    "no parquet": ("x.parquet", b"hello", "x.parquet"),
+    "cut parquet": ("x.parquet", b"PAR1" + b"\0" * 100, "x.parquet"),
+    "no arrow": ("x.feather", b"hello", "x.feather"),
+    "cut arrow": ("x.arrow", b"ARROW1\0\0" + b"\1" * 40, "x.arrow"),
+    "no gzip": ("x.csv.gz", b"hello", "x.csv.gz"),
+    "cut gzip": ("x.csv.gz", gzip.compress((HEAD + GOOD * 4000).encode())[:60], "x.csv.gz"),
+    "damaged gzip": ("x.csv.gz", _damaged(gzip.compress((HEAD + GOOD).encode())), "damaged"),
+    "bad json": ("x.jsonl", b'{"score": 0.1, "label": 0,\n', "x.jsonl"),
+    "json list": ("x.jsonl", b"[1, 2]\n", "not a JSON object"),
+    "json score of text": ("x.jsonl", b'{"score":"0.1","label":0,"group":"a"}\n' * 2, "number"),
+    "json without column": ("x.jsonl", b'{"risk":0.1,"label":0,"group":"a"}\n', "no column 'score'"),
+    "unknown ending": ("x.xlsx", b"PK\3\4", "format"),
+}
+
+
+def check(answer, part):
+    """One or two lines on stderr, the first with the error; nothing on stdout."""
+    lines = answer.err.splitlines()
+    assert 1 <= len(lines) <= 2, answer.err
+    assert lines[0].startswith("error: ")
+    assert "Traceback" not in answer.err
+    assert "unexpected" not in answer.err
+    assert part in answer.err, answer.err
+    assert answer.out == ""
+
+
+@pytest.mark.parametrize(("name", "content", "part"), FILES.values(), ids=FILES)
+@pytest.mark.parametrize("command", ["audit", "fit"])
+def test_files(run, tmp_path, command, name, content, part):
+    path = tmp_path / name
+    path.write_bytes(content)
+    more = ["--lam", 0.4, "-o", tmp_path / "map.json"] if command == "fit" else []
+    check(run(command, path, *more, expect=2), part)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+APPLIED = [
+    "missing score",
+    "score inf",
+    "score text",
+    "missing group",
+    "not utf-8",
+    "no parquet",
+    "bad json",
+    "empty file",
+]
+
+
+@pytest.mark.parametrize("case", APPLIED)
+def test_files_to_adjust(run, tmp_path, case):
+    name, content, part = FILES[case]
+    (tmp_path / "good.csv").write_text(HEAD + GOOD)
+    run("fit", tmp_path / "good.csv", "--lam", 1, "-o", tmp_path / "map.json", "--quiet")
+    (tmp_path / name).write_bytes(content)
+    before = set(tmp_path.iterdir())
+    target = tmp_path / f"new-{name}"
+    check(run("apply", tmp_path / "map.json", tmp_path / name, "-o", target, expect=2), part)
+    assert set(tmp_path.iterdir()) == before
+
+
+OPTIONS = {
+    "no input": (["audit"], "no file is named"),
+    "file that is not there": (["audit", "nowhere.csv"], "nowhere.csv is not there"),
+    "pattern without files": (["audit", "*.nothing"], "no file matches"),
+    "file and query": (["audit", "CSV", "--sql", "select 1"], "not both"),
+    "database without query": (["audit", "CSV", "--database", "x.duckdb"], "--sql"),
+    "database that is not there": (["audit", "--sql", "select 1 as score", "--database", "no.duckdb"], "no.duckdb"),
+    "query that is none": (["audit", "--sql", "selekt 1"], "query"),
+    "two queries": (["audit", "--sql", "select 1; select 2"], "single SELECT"),
+    "query that writes": (["audit", "--sql", "create table x (y int)"], "single SELECT"),
+    "query without the column": (["audit", "--sql", "select 1 as risk"], "no column 'score'"),
+    "input and files": (["audit", "-", "CSV"], "standard input"),
+    "unknown column": (["audit", "CSV", "--score", "riks"], "did you mean 'risk'"),
+    "unknown group column": (["audit", "CSV", "--score", "risk", "--label", "outcome", "--group", "Sex"], "'sex'"),
+    "one column twice": (["audit", "CSV", "--score", "risk", "--label", "risk"], "two parts"),
+    "group given twice": (["audit", "CSV", *COLUMNS, "--group", "sex"], "two parts"),
+    "score of text": (["audit", "CSV", "--score", "answer", "--label", "outcome", "--group", "sex"], "numbers"),
+    "score of booleans": (["audit", "PARQUET", "--score", "smoker", *COLUMNS[2:]], "booleans"),
+    "label of numbers": (["audit", "CSV", "--score", "risk", "--label", "age", "--group", "sex"], "0/1"),
+    "positive that is not there": (
+        ["audit", "CSV", "--score", "risk", "--label", "answer", "--group", "sex", "--positive", "si"],
+        "'si'",
+    ),
+    "group of identifiers": (
+        ["audit", "CSV", "--score", "risk", "--label", "outcome", "--group", "id", "--fail-above", "1"],
+        "600 groups",
+    ),
+    "unknown reference": (["audit", "CSV", *COLUMNS, "--reference", "X"], "no group 'X'"),
+    "near reference": (
+        ["fit", "CSV", *COLUMNS, "--lam", "1", "--group", "age", "--reference", "sex=F, age=11"],
+        "did you",
+    ),
+    "alpha of 0": (["audit", "CSV", *COLUMNS, "--alpha", "0"], "--alpha"),
+    "alpha above 1": (["audit", "CSV", *COLUMNS, "--alpha", "1.5"], "--alpha"),
+    "alpha in words": (["audit", "CSV", *COLUMNS, "--alpha", "ten"], "not a number"),
+    "alpha nan": (["audit", "CSV", *COLUMNS, "--alpha", "nan"], "--alpha"),
+    "limit nan": (["audit", "CSV", *COLUMNS, "--fail-above", "nan"], "--fail-above"),
+    "limit below 0": (["audit", "CSV", *COLUMNS, "--fail-above", "-1"], "--fail-above"),
+    "unknown ties": (["audit", "CSV", *COLUMNS, "--ties", "most"], "--ties"),
+    "unknown format": (["audit", "CSV", *COLUMNS, "--format", "xlsx"], "--format"),
+    "wrong format": (["audit", "CSV", *COLUMNS, "--format", "parquet"], "cannot be read as parquet"),
+    "memory in words": (["audit", "CSV", *COLUMNS, "--memory", "much"], "much"),
+    "no threads": (["audit", "CSV", *COLUMNS, "--threads", "0"], "--threads"),
+    "weight of text": (["audit", "CSV", *COLUMNS, "--weight", "answer"], "numbers"),
+    "unknown command": (["adit"], "Did you mean 'audit'"),
+    "unknown option": (["audit", "CSV", "--scoer", "x"], "--score"),
+    "option without value": (["audit", "CSV", "--score"], "--score"),
+    "fit without a rule": (["fit", "CSV", *COLUMNS], "exactly one of"),
+    "fit with two rules": (["fit", "CSV", *COLUMNS, "--lam", "0.1", "--max-gap", "0.1"], "more than one way"),
+    "lam above 1": (["fit", "CSV", *COLUMNS, "--lam", "1.1"], "--lam"),
+    "lam for wasserstein": (["fit", "CSV", *COLUMNS, "--method", "wasserstein", "--lam", "1"], "--lam is not for"),
+    "theta for fairpot": (["fit", "CSV", *COLUMNS, "--theta", "1"], "--theta is not for fairpot"),
+    "theta of 0": (["fit", "CSV", *COLUMNS, "--method", "optimal-merge", "--theta", "0"], "--theta"),
+    "alpha for xorder": (
+        ["fit", "CSV", *COLUMNS, "--method", "xorder", "--lam", "1", "--alpha", "0.1"],
+        "--alpha is not",
+    ),
+    "reference for wasserstein": (
+        ["fit", "CSV", *COLUMNS, "--method", "wasserstein", "--t", "1", "--reference", "M"],
+        "--reference is not for",
+    ),
+    "monotone wasserstein": (
+        ["fit", "CSV", *COLUMNS, "--method", "wasserstein", "--t", "1", "--monotone"],
+        "--monotone",
+    ),
+    "unknown method": (["fit", "CSV", *COLUMNS, "--method", "magic", "--lam", "1"], "--method"),
+    "logit of points": (
+        ["fit", "CSV", "--score", "times", *COLUMNS[2:], "--method", "post-logit", "--slope", "1"],
+        "[0, 1]",
+    ),
+    "output in no folder": (["fit", "CSV", *COLUMNS, "--lam", "1", "-o", "no/where/map.json"], "folder"),
+    "output is a folder": (["fit", "CSV", *COLUMNS, "--lam", "1", "-o", "TMP"], "folder"),
+    "output is the input": (["fit", "CSV", *COLUMNS, "--lam", "1", "-o", "CSV", "--force"], "input"),
+    "held-out file that is not there": (["fit", "CSV", *COLUMNS, "--lam", "1", "--validate", "no.csv"], "no.csv"),
+    "apply without output": (["apply", "MAP", "CSV"], "--output"),
+    "apply without a map": (["apply", "nowhere.json", "CSV", "-o", "x.csv"], "no such file"),
+    "apply a table": (["apply", "CSV", "CSV", "-o", "x.csv"], "cannot be used"),
+    "apply without rows": (["apply", "MAP", "-o", "x.csv"], "no file is named"),
+    "apply to an unknown format": (
+        ["apply", "MAP", "CSV", "--score", "risk", "--group", "sex", "-o", "x.xlsx"],
+        "format",
+    ),
+    "apply with other groups": (
+        ["apply", "MAP", "CSV", "--score", "risk", "--group", "age", "-o", "x.csv"],
+        "not seen in fit",
+    ),
+    "threshold without changes": (["apply", "MAP", "CSV", "-o", "x.csv", "--threshold", "0.5"], "--changes"),
+    "changes into the output": (
+        ["apply", "MAP", "CSV", "--score", "risk", "--group", "sex", "-o", "x.csv", "--changes", "x.csv"],
+        "two files",
+    ),
+    "keep what is not there": (
+        [
+            "apply",
+            "MAP",
+            "CSV",
+            "--score",
+            "risk",
+            "--group",
+            "sex",
+            "-o",
+            "x.csv",
+            "--changes",
+            "y.csv",
+            "--keep",
+            "ID",
+        ],
+        "'id'",
+    ),
+    "show nothing": (["show"], "MAP"),
+    "show a folder": (["show", "TMP"], "directory"),
+    "folds": (["compare", "CSV", *COLUMNS, "--folds", "1"], "--folds"),
+    "too many folds": (["compare", "CSV", *COLUMNS, "--folds", "500"], "500"),
+    "unknown data set": (["datasets", "write", "iris", "x.csv"], "synthetic"),
+    "unknown model": (["datasets", "write", "synthetic", "x.csv", "--model", "gpt"], "--model"),
+    "data set to an unknown format": (["datasets", "write", "synthetic", "x.docx"], "format"),
+    "rows of a fixed data set": (["datasets", "write", "compas", "x.csv", "--rows", "100"], "--rows"),
+    "data set into no folder": (["datasets", "write", "synthetic", "no/where.csv"], "folder"),
+    "demo into a file": (["demo", "CSV"], "folder"),
+    "name with a null": (["audit", "a\0b.csv"], "error: "),
+    "name too long": (["audit", "x" * 5000], "error: "),
+}
+
+
+@pytest.mark.parametrize(("arguments", "part"), OPTIONS.values(), ids=OPTIONS)
+def test_options(run, folder, csv, fitted, tmp_path, monkeypatch, arguments, part):
+    monkeypatch.chdir(tmp_path)
+    places = {"CSV": csv, "PARQUET": str(folder / "people.parquet"), "MAP": str(fitted), "TMP": str(tmp_path)}
+    before = set(tmp_path.iterdir())
+    check(run(*(places.get(a, a) for a in arguments), expect=2), part)
+    assert set(tmp_path.iterdir()) == before
+
+
+DAMAGES = {
+    "empty": lambda text: "",
+    "cut": lambda text: text[: len(text) // 2],
+    "changed": lambda text: text.replace("0.4", "0.5", 1),
+    "version": lambda text: text.replace('"schema_version":1', '"schema_version":2').replace(
+        '"schema_version": 1', '"schema_version": 2'
+    ),
+    "no json": lambda text: "import os",
+    "other json": lambda text: "[]",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_damaged_maps(run, csv, fitted, tmp_path, damage):
+    broken = tmp_path / "broken.json"
+    broken.write_text(damage(fitted.read_text()))
+    check(run("show", broken, expect=2), "cannot be used")
+    check(run("apply", broken, csv, "--score", "risk", "--group", "sex", "-o", tmp_path / "x.csv", expect=2), "cannot")
+
+
+def test_mixed_files(run, tmp_path):
+    people = draw_people(60)
+    people.to_csv(tmp_path / "one.csv", index=False)
+    people.rename(columns={"risk": "Risk"}).to_csv(tmp_path / "two.csv", index=False)
+    check(run("audit", tmp_path, *COLUMNS, expect=2), "did you mean 'Risk'")
+    people.to_parquet(tmp_path / "three.parquet", index=False)
+    check(run("audit", tmp_path, *COLUMNS, expect=2), "different formats")
+    (tmp_path / "more").mkdir()
+    people.to_parquet(tmp_path / "more" / "a.parquet", index=False)
+    people.assign(risk=people["risk"].astype(str)).to_parquet(tmp_path / "more" / "b.parquet", index=False)
+    check(run("audit", tmp_path / "more", *COLUMNS, expect=2), "'risk' is")
+
+
+def test_cut_arrow_file(run, folder, tmp_path):
+    whole = (folder / "people.arrow").read_bytes()
+    (tmp_path / "x.arrow").write_bytes(whole[: len(whole) // 2])
+    answer = run("audit", tmp_path / "x.arrow", *COLUMNS, expect=2)
+    check(answer, "x.arrow cannot be read")
+    assert "registered" not in answer.err
+
+
+def test_folder_without_data(run, tmp_path):
+    check(run("audit", tmp_path, expect=2), "holds no file")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_file_that_may_not_be_read(run, tmp_path):
+    (tmp_path / "x.csv").write_text(HEAD + GOOD)
+    (tmp_path / "x.csv").chmod(0)
+    check(run("audit", tmp_path / "x.csv", expect=2), "permission")
+
+
+def test_group_that_the_map_does_not_know(run, fitted, people, tmp_path):
+    people.assign(sex=np.where(people["id"] < 7, "D", people["sex"])).to_csv(tmp_path / "x.csv", index=False)
+    rows = ["--score", "risk", "--group", "sex", "-o", tmp_path / "new.csv"]
+    check(run("apply", fitted, tmp_path / "x.csv", *rows, expect=2), "7 rows with a group not seen in fit: ['D']")
+
+
+def test_full_disk(run, csv, fitted):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full here")
+    error = OSError(28, "No space left on device", "x.csv")
+    assert _errors.explain(error) == ["x.csv: the disk is full.", "Hint: free some space, or write to another disk."]
+
+
+def test_only_labels_of_one_class(run, tmp_path):
+    pd.DataFrame({"score": [0.1, 0.2, 0.3], "label": [0, 0, 0], "group": list("aab")}).to_csv(tmp_path / "x.csv")
+    check(run("fit", tmp_path / "x.csv", "--lam", 0.4, expect=2), "no positives")
+    out = run("audit", tmp_path / "x.csv").out
+    assert "xAUC gap: -" in out
+    assert "no positives" in out
+
+
+class Broken:
+    def __init__(self, error):
+        self.error = error
+
+    def __call__(self, *_, **__):
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("broken"),
+        KeyError("x"),
+        AttributeError("broken"),
+        AssertionError(),
+        ZeroDivisionError("z"),
+        IndexError(),
+    ],
+)
+def test_whatever_else_happens(run, csv, monkeypatch, error):
+    monkeypatch.setattr("fairpot.cli.audit.audit_table", Broken(error))
+    answer = run("audit", csv, *COLUMNS, expect=2)
+    lines = answer.err.splitlines()
+    assert lines[0].startswith(f"error: unexpected {type(error).__name__}")
+    assert "--debug" in lines[1]
+    assert len(lines) == 2
+    assert answer.out == ""
+    shown = run("audit", csv, *COLUMNS, "--debug", expect=2).err
+    assert "Traceback" in shown
+    assert shown.splitlines()[-2].startswith("error: unexpected")
+
+
+def test_memory(run, csv, monkeypatch):
+    monkeypatch.setattr("fairpot.cli.audit.audit_table", Broken(MemoryError()))
+    check(run("audit", csv, *COLUMNS, expect=2), "not enough memory")
+
+
+def test_debug_shows_where_a_known_error_came_from(run):
+    err = run("audit", "nowhere.csv", "--debug", expect=2).err
+    assert "Traceback" in err
+    assert "InputFileError" in err
+
+
+def test_interrupted(run, csv, monkeypatch):
+    monkeypatch.setattr("fairpot.cli.audit.audit_table", Broken(KeyboardInterrupt()))
+    assert run("audit", csv, *COLUMNS, expect=130).err == "error: interrupted.\n"
+
+
+def test_errors_with_json_leave_standard_output_empty(run, csv):
+    assert run("audit", csv, "--score", "riks", "--json", expect=2).out == ""

@@ -1,0 +1,51 @@
+"""fairpot compare: the numbers of compare() in Python."""
+
+import pytest
+
+from cli.conftest import COLUMNS
+from fairpot.comparison import compare
+
+
+def columns(frame):
+    return frame["risk"].to_numpy(), frame["outcome"].to_numpy(), frame["sex"].to_numpy()
+
+
+def test_held_out(run, csv, folder, people, held_out):
+    bounds = ["--max-gap", "0.03", "--max-gap", "1"]
+    found = run("compare", csv, *COLUMNS, "--validate", folder / "held_out.csv", *bounds, "--json").json
+    scores, y, sex = columns(people)
+    result = compare(scores, y, sensitive_features=sex, held_out=columns(held_out), max_gaps=(0.03, 1.0))
+    assert found["evaluated_on"] == "400 held-out rows"
+    assert found["verdicts"] == [result.verdict(bound) for bound in (0.03, 1.0)]
+    assert [each["method"] for each in found["methods"]] == ["unrepaired", *result.methods]
+    for each in found["methods"]:
+        assert each["best"][1]["auc"] == result.best(1.0, method=each["method"]).auc
+
+
+def test_folds_do_not_depend_on_the_order_of_rows(run, csv, people, tmp_path):
+    people.sample(frac=1, random_state=0).to_csv(tmp_path / "shuffled.csv", index=False)
+    chosen = ["--method", "fairpot", "--method", "wasserstein", "--folds", "3", "--json"]
+    first = run("compare", csv, *COLUMNS, *chosen)
+    second = run("compare", tmp_path / "shuffled.csv", *COLUMNS, *chosen)
+    assert first.out == second.out
+    assert first.json["evaluated_on"] == "3 folds of 600 rows"
+
+
+@pytest.mark.parametrize("weight", ["times", "share"])
+def test_weights(run, csv, weight):
+    found = run("compare", csv, *COLUMNS, "--weight", weight, "--method", "fairpot", "--json").json
+    assert found["methods"][1]["smallest_gap"]["gap"] < 0.1
+
+
+def test_what_is_printed(run, csv):
+    answer = run("compare", csv, *COLUMNS, "--method", "fairpot", "--method", "optimal-merge", "--reference", "F")
+    for part in (
+        "5 folds of 600 rows",
+        "group F is the reference",
+        "FairPOT",
+        "OptimalMerge",
+        "limit",
+        "at gap <= 0.05",
+    ):
+        assert part in answer.out
+    assert answer.err == ""

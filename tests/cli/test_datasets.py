@@ -1,0 +1,63 @@
+"""fairpot datasets and fairpot demo: something real to try."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairpot.datasets import make_synthetic
+from fairpot.metrics import xauc_gap
+
+
+def test_list(run):
+    found = run("datasets", "list", "--json").json
+    assert [each["name"] for each in found["datasets"]] == ["synthetic", "clinical", "bank", "compas"]
+    assert "xgboost" in found["models"]
+    assert "generated" in run("datasets", "list").out
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv.gz", "parquet", "feather", "arrow", "jsonl"])
+def test_write(run, tmp_path, ending):
+    path = tmp_path / f"scores.{ending}"
+    found = run("datasets", "write", "synthetic", path, "--rows", 200, "--seed", 4, "--json").json
+    assert found["rows"] == 200
+    assert found["columns"][:3] == ["score", "label", "group"]
+    assert run("audit", path, "--json").json["rows"] == 200
+
+
+def test_written_rows_are_the_drawn_ones(run, tmp_path):
+    run("datasets", "write", "synthetic", tmp_path / "s.csv", "--rows", 300, "--seed", 4, "--model", "naive_bayes")
+    frame, drawn = pd.read_csv(tmp_path / "s.csv"), make_synthetic(300, random_state=4)
+    np.testing.assert_array_equal(frame["label"], drawn.target)
+    np.testing.assert_array_equal(frame["group"], drawn.group)
+    np.testing.assert_array_equal(frame["x1"], drawn.data["x1"])
+    gap = run("audit", tmp_path / "s.csv", "--json").json["gap"]
+    assert gap == xauc_gap(frame["label"], frame["score"], sensitive_features=frame["group"])
+
+
+def test_same_seed_same_bytes(run, tmp_path):
+    for name in ("one.csv", "two.csv"):
+        run("datasets", "write", "synthetic", tmp_path / name, "--rows", 100, "--model", "decision_tree")
+    assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
+
+
+def test_fetch_and_write_real_data(run, data_home, tmp_path):
+    answer = run("datasets", "fetch", "compas", "--home", data_home)
+    assert "7,214 rows" in answer.out
+    run("datasets", "write", "compas", tmp_path / "c.parquet", "--home", data_home)
+    assert run("audit", tmp_path / "c.parquet", "--json").json["rows"] == 7214
+
+
+def test_group_without_a_command_shows_help(run):
+    assert "Usage: fairpot datasets" in run("datasets").out
+    assert "Usage: fairpot" in run().out
+
+
+def test_demo(run, tmp_path):
+    answer = run("demo", tmp_path / "out")
+    for command in ("audit", "fit", "show", "apply"):
+        assert f"$ fairpot {command} " in answer.out
+    names = {p.name for p in (tmp_path / "out").iterdir()}
+    assert names == {"past.csv", "new.csv", "map.json", "adjusted.csv", "changes.csv"}
+    assert "--force" in run("demo", tmp_path / "out", expect=2).err
+    found = run("demo", tmp_path / "out", "--force", "--json").json
+    assert len(found["commands"]) == 5

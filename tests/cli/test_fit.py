@@ -1,0 +1,183 @@
+"""fairpot fit: the same map as in Python, and what it is said to cost."""
+
+import json
+
+import numpy as np
+import pytest
+
+from cli.conftest import COLUMNS, WRITERS
+from fairpot import FairPOT, load
+from fairpot.metrics import auc, partial_auc, partial_xauc_gap, xauc_gap
+from fairpot.postprocessing import OptimalMerge, PostLogit, WassersteinRepair, XOrder
+
+MODELS = [
+    (["--lam", "0.4"], FairPOT(0.4)),
+    (["--lam", "0"], FairPOT(0.0)),
+    (["--max-gap", "0.05"], FairPOT(None, max_gap=0.05)),
+    (["--max-auc-loss", "0.01"], FairPOT(None, max_auc_loss=0.01)),
+    (["--smallest-gap"], FairPOT(None)),
+    (["--lam", "0.6", "--alpha", "0.5"], FairPOT(0.6, alpha=0.5)),
+    (
+        ["--lam", "1", "--alpha", "0.5", "--region", "group", "--region-from", "fitted"],
+        FairPOT(1.0, alpha=0.5, region="group", threshold="fitted"),
+    ),
+    (["--lam", "0.5", "--reference", "F", "--monotone"], FairPOT(0.5, reference="F", monotone=True)),
+    (["--lam", "0.5", "--ties", "half"], FairPOT(0.5, ties="half")),
+    (["--method", "wasserstein", "--t", "0.5"], WassersteinRepair(0.5)),
+    (["--method", "post-logit", "--slope", "3"], PostLogit(3.0)),
+    (["--method", "xorder", "--lam", "0.3"], XOrder(0.3)),
+    (["--method", "optimal-merge", "--theta", "1.2"], OptimalMerge(1.2)),
+    (["--method", "optimal-merge", "--max-gap", "0.05"], OptimalMerge(max_gap=0.05)),
+]
+
+
+def python_bytes(model, people, path, groups="sex", weight=None):
+    model.fit(
+        people["risk"],
+        people["outcome"],
+        sensitive_features=people[groups],
+        sample_weight=None if weight is None else people[weight],
+    )
+    model.save(path, overwrite=True)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(("options", "model"), MODELS)
+def test_same_bytes_as_python(run, csv, people, tmp_path, options, model):
+    run("fit", csv, *COLUMNS, *options, "-o", tmp_path / "map.json")
+    assert (tmp_path / "map.json").read_bytes() == python_bytes(model, people, tmp_path / "python.json")
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_same_bytes_from_every_format(run, folder, people, tmp_path, name):
+    run("fit", folder / name, *COLUMNS, "--max-gap", 0.05, "-o", tmp_path / "map.json")
+    expected = python_bytes(FairPOT(None, max_gap=0.05), people, tmp_path / "python.json")
+    assert (tmp_path / "map.json").read_bytes() == expected
+
+
+@pytest.mark.parametrize("weight", ["times", "share"])
+def test_weights(run, csv, people, tmp_path, weight):
+    run("fit", csv, *COLUMNS, "--lam", 0.4, "--weight", weight, "-o", tmp_path / "map.json")
+    expected = python_bytes(FairPOT(0.4), people, tmp_path / "python.json", weight=weight)
+    assert (tmp_path / "map.json").read_bytes() == expected
+
+
+def test_intersections(run, csv, people, tmp_path):
+    run(
+        "fit",
+        csv,
+        "--score",
+        "risk",
+        "--label",
+        "outcome",
+        "--group",
+        "age",
+        "--group",
+        "sex",
+        "--lam",
+        0.4,
+        "-o",
+        tmp_path / "m.json",
+    )
+    expected = python_bytes(FairPOT(0.4), people, tmp_path / "python.json", groups=["age", "sex"])
+    assert (tmp_path / "m.json").read_bytes() == expected
+
+
+@pytest.mark.parametrize("method", ["wasserstein", "post-logit", "xorder"])
+@pytest.mark.parametrize("rule", [["--max-gap", "0.05"], ["--smallest-gap"]])
+def test_rules_for_methods_without_their_own(run, csv, people, tmp_path, method, rule):
+    run("fit", csv, *COLUMNS, "--method", method, *rule, "-o", tmp_path / "map.json")
+    make = {"wasserstein": WassersteinRepair, "post-logit": PostLogit, "xorder": XOrder}[method]
+    model = make().fit(people["risk"], people["outcome"], sensitive_features=people["sex"])
+    point = model.tradeoff().select(**({"max_gap": 0.05} if len(rule) == 2 else {}))
+    value = load(tmp_path / "map.json").dial_[1]
+    assert (value if isinstance(value, float) else value["F"]) == point.lam
+
+
+def test_effect_is_that_of_python(run, csv, folder, people, held_out):
+    options = ["--lam", "0.4", "--validate", folder / "held_out.csv", "--json"]
+    found = run("fit", csv, *COLUMNS, *options).json
+    model = FairPOT(0.4).fit(people["risk"], people["outcome"], sensitive_features=people["sex"])
+    for part, frame in (("fitted", people), ("held_out", held_out)):
+        before, y, sex = frame["risk"].to_numpy(), frame["outcome"], frame["sex"]
+        after = model.transform(before, sensitive_features=sex)
+        for name, scores in (("before", before), ("after", after)):
+            assert found[part][name]["auc"] == auc(y, scores)
+            assert found[part][name]["gap"] == xauc_gap(y, scores, sensitive_features=sex)
+        moved = {each["group"]: each["moved"] for each in found[part]["moves"]}
+        assert moved == {g: int((after != before)[sex == g].sum()) for g in ("F", "M")}
+    assert found["dial"] == {"name": "lam", "value": 0.4}
+    assert found["reference"] == model.reference_ == "M"
+    assert found["rule"] is None
+
+
+def test_effect_in_the_top(run, csv, folder, people, held_out):
+    options = ["--lam", "0.5", "--alpha", "0.4", "--validate", folder / "held_out.csv", "--json"]
+    found = run("fit", csv, *COLUMNS, *options).json
+    model = FairPOT(0.5, alpha=0.4).fit(people["risk"], people["outcome"], sensitive_features=people["sex"])
+    for part, frame in (("fitted", people), ("held_out", held_out)):
+        after = model.transform(frame["risk"], sensitive_features=frame["sex"])
+        y, sex = frame["outcome"], frame["sex"]
+        assert found[part]["after"]["partial"]["auc"] == partial_auc(y, after, alpha=0.4)
+        assert found[part]["after"]["partial"]["gap"] == partial_xauc_gap(y, after, alpha=0.4, sensitive_features=sex)
+
+
+def test_what_is_printed(run, csv, folder, tmp_path):
+    answer = run(
+        "fit", csv, *COLUMNS, "--max-gap", 0.03, "--validate", folder / "held_out.csv", "-o", tmp_path / "map.json"
+    )
+    for part in ("FairPOT fitted on 600 rows", "lam = ", "gap of at most 0.03", "group M stays", "signed gap", "moved"):
+        assert part in answer.out
+    assert "On 400 held-out rows" in answer.out
+    assert "calibration error, F" in answer.out
+    assert "Next: fairpot apply" in answer.out
+    assert answer.err == ""
+
+
+def test_without_output_nothing_is_written(run, csv, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "Nothing was written" in run("fit", csv, *COLUMNS, "--lam", 0.4).out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_force(run, csv, tmp_path):
+    place = tmp_path / "map.json"
+    place.write_text("mine")
+    answer = run("fit", csv, *COLUMNS, "--lam", 0.4, "-o", place, expect=2)
+    assert "--force" in answer.err
+    assert place.read_text() == "mine"
+    run("fit", csv, *COLUMNS, "--lam", 0.4, "-o", place, "--force")
+    assert load(place).dial_ == ("lam", 0.4)
+    assert [p.name for p in tmp_path.iterdir()] == ["map.json"]
+
+
+def test_nothing_is_left_of_a_failed_fit(run, csv, tmp_path):
+    run("fit", csv, *COLUMNS, "--max-gap", 0, "--max-auc-loss", 0, "-o", tmp_path / "map.json", expect=2)
+    run("fit", csv, *COLUMNS, "--lam", 0.4, "--validate", "nowhere.csv", "-o", tmp_path / "map.json", expect=2)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_rule_that_cannot_be_kept(run, csv, tmp_path):
+    answer = run("fit", csv, *COLUMNS, "--max-gap", 0, "-o", tmp_path / "m.json", expect=2)
+    assert "no lam keeps --max-gap 0" in answer.err
+    assert "the smallest gap is" in answer.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_held_out_rows_of_part_of_the_groups(run, folder, tmp_path, people):
+    three = people.assign(sex=np.where(people["age"] == 30, "X", people["sex"]))
+    three.to_csv(tmp_path / "three.csv", index=False)
+    options = ["--lam", "0.4", "--json", "--validate"]
+    found = run("fit", tmp_path / "three.csv", *COLUMNS, *options, folder / "held_out.csv").json
+    assert [each["group"] for each in found["held_out"]["moves"]] == ["F", "M"]
+    answer = run("fit", folder / "people.csv", *COLUMNS, *options, tmp_path / "three.csv", expect=2)
+    assert "not in the map: X" in answer.err
+
+
+def test_json_with_values_by_group(run, csv):
+    found = run("fit", csv, *COLUMNS, "--group", "smoker", "--method", "post-logit", "--smallest-gap", "--json").json
+    assert {each["group"] for each in found["dial"]["value"]} < {
+        f"sex={s}, smoker={k}" for s in "FM" for k in (True, False)
+    }
+    assert found["rule"] == {"name": "smallest_gap", "value": None}
+    json.dumps(found)

@@ -1,0 +1,157 @@
+"""The command as a process: pipes, signals, exit codes, terminals, and a machine without the extra."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from cli.conftest import COLUMNS, draw_people
+
+FAIRPOT = [sys.executable, "-m", "fairpot.cli"]
+
+
+def start(*arguments, **options):
+    environment = {k: v for k, v in os.environ.items() if k not in ("FORCE_COLOR", "PYTHONWARNINGS")}
+    return subprocess.run(
+        [*FAIRPOT, *map(str, arguments)], capture_output=True, timeout=120, env=environment, check=False, **options
+    )
+
+
+def test_pipes(folder, tmp_path, people):
+    text = (folder / "people.csv").read_bytes()
+    done = start("audit", "-", *COLUMNS, input=text)
+    assert done.returncode == 0
+    assert done.stderr == b""
+    assert b"600 rows" in done.stdout
+    assert b"\x1b" not in done.stdout
+    assert all(not line.endswith(b" ") for line in done.stdout.splitlines())
+
+
+def test_failure(folder):
+    done = start("audit", folder / "nowhere.csv")
+    assert done.returncode == 2
+    assert done.stdout == b""
+    assert done.stderr.startswith(b"error: ")
+    assert start("audit", folder / "people.csv", *COLUMNS, "--fail-above", 0, "--quiet").returncode == 3
+
+
+def test_nobody_reads(csv):
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([*FAIRPOT, "audit", csv, *COLUMNS], stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert done.stderr == b""
+    assert done.returncode == 141
+
+
+def test_interrupted_while_reading():
+    with subprocess.Popen(
+        [*FAIRPOT, "audit", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdin.write(b"score,label,group\n" + b"0.5,1,a\n" * 200_000)  # more than a pipe holds: it is being read
+        process.stdin.flush()
+        process.send_signal(signal.SIGINT)
+        process.stdin.close()  # Ctrl-C ends what writes into the pipe as well
+        assert process.wait(60) == 130
+        assert process.stdout.read() == b""
+        assert process.stderr.read() == b"error: interrupted.\n"
+
+
+def test_file_larger_than_allowed(fitted, tmp_path):
+    draw_people(20_000).to_csv(tmp_path / "x.csv", index=False)
+    rows = ["--score", "risk", "--group", "sex", "-o", tmp_path / "new.csv"]
+    done = start(
+        "apply",
+        fitted,
+        tmp_path / "x.csv",
+        *rows,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)),
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"error: ")
+    assert len(done.stderr.splitlines()) <= 2
+    assert [p.name for p in tmp_path.iterdir()] == ["x.csv"]
+
+
+@pytest.mark.parametrize("missing", ["click", "rich"])
+def test_without_the_extra(missing):
+    code = f"import sys; sys.modules[{missing!r}] = None; from fairpot.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        f"error: the command line needs the package {missing!r}, which is not installed.",
+        "Hint: pip install 'fairpot[cli]'",
+    ]
+
+
+def test_terminal_that_knows_no_unicode(tmp_path):
+    frame = pd.DataFrame(
+        {"score": [0.1, 0.6, 0.3, 0.7], "label": [0, 1, 0, 1], "group": ["größe", "größe", "好", "好"]}
+    )
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    done = subprocess.run(
+        [*FAIRPOT, "audit", tmp_path / "x.csv"],
+        capture_output=True,
+        env=os.environ | {"PYTHONIOENCODING": "latin-1"},
+        check=False,
+    )
+    assert done.returncode == 0
+    assert b"\\u597d" in done.stdout
+
+
+class TestTerminal:
+    """On a terminal there are colours, pictures and a bar on standard error."""
+
+    @pytest.fixture(autouse=True)
+    def terminal(self, monkeypatch):
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        monkeypatch.setenv("COLUMNS", "90")
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            ["--max-gap", "0.05"],
+            ["--lam", "0.4", "--alpha", "0.4"],
+            ["--lam", "0.4", "--group", "smoker"],
+            ["--method", "wasserstein", "--t", "0.3"],
+            ["--method", "post-logit", "--smallest-gap"],
+            ["--method", "xorder", "--lam", "0.1"],
+            ["--method", "optimal-merge", "--smallest-gap"],
+        ],
+    )
+    def test_fit_draws_the_curve(self, run, csv, options):
+        answer = run("fit", csv, *COLUMNS, *options)
+        assert "Trade-off" in answer.out
+        assert "X chosen" in answer.out
+        assert "counting rows" in answer.err
+        assert "\x1b[1m" in answer.out
+
+    def test_show_draws_the_map(self, run, fitted):
+        assert "New score (upwards)" in run("show", fitted).out
+
+    def test_no_bar_with_json_or_quiet(self, run, csv):
+        for option in ("--json", "--quiet"):
+            answer = run("audit", csv, *COLUMNS, option)
+            assert answer.err == ""
+            assert "\x1b" not in answer.out
+
+    def test_apply_and_compare_show_a_bar(self, run, csv, fitted, tmp_path):
+        answer = run("apply", fitted, csv, "--score", "risk", "--group", "sex", "-o", tmp_path / "x.csv")
+        assert "adjusting" in answer.err
+        assert "comparing" in run("compare", csv, *COLUMNS, "--method", "wasserstein").err
+
+
+@pytest.mark.parametrize("command", ["audit", "fit", "apply", "show", "compare", "datasets", "demo"])
+def test_help_teaches_with_an_example(run, command):
+    out = run(command, "--help").out
+    assert "Example" in out
+    assert f"fairpot {command}" in out
+    assert command in run("--help").out
+
+
+def test_version(run):
+    assert "fairpot" in run("--version").out

@@ -1,0 +1,37 @@
+"""fairpot show: what is in a map."""
+
+import pytest
+
+from cli.conftest import COLUMNS
+
+
+def test_what_is_printed(run, fitted):
+    out = run("show", fitted).out
+    for part in ("FairPOT, lam = 0.4", "fitted on 600 rows", "each row by itself", "stays as it is", "knots", "up to"):
+        assert part in out
+
+
+def test_json(run, fitted, people):
+    found = run("show", fitted, "--json").json
+    assert found["method"] == "FairPOT"
+    assert found["dial"] == {"name": "lam", "value": 0.4}
+    assert found["reference"] == "M"
+    assert found["fitted_on"]["rows"] == 600
+    identity = {each["group"]: each["identity"] for each in found["maps"]}
+    assert identity == {"F": False, "M": True}
+    assert found["apply"] == {"kind": "maps"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--lam", "0.4", "--alpha", "0.3"],
+        ["--method", "wasserstein", "--t", "1"],
+        ["--method", "post-logit", "--smallest-gap"],
+        ["--method", "optimal-merge", "--smallest-gap", "--group", "smoker"],
+    ],
+)
+def test_every_kind_of_map(run, csv, tmp_path, options):
+    run("fit", csv, *COLUMNS, *options, "-o", tmp_path / "map.json")
+    assert "Groups" in run("show", tmp_path / "map.json").out
+    assert run("show", tmp_path / "map.json", "--json").json["maps"]
