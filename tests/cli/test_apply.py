@@ -144,3 +144,21 @@ def test_input_is_never_the_output(run, fitted, tmp_path):
     for target in (place, tmp_path / "link.csv", tmp_path / "hard.csv"):
         assert "input" in run("apply", fitted, place, *ROWS, "-o", target, "--force", expect=2).err
     assert place.read_bytes() == before
+
+
+def test_columns_are_those_of_fit(run, folder, csv, people, held_out, tmp_path):
+    """The map knows what the columns were called; other names can be given, and files without them are refused."""
+    run("fit", csv, *COLUMNS, "--lam", "0.5", "-o", tmp_path / "map.json")
+    run("apply", tmp_path / "map.json", folder / "held_out.csv", "-o", tmp_path / "new.csv")
+    model = FairPOT(0.5).fit(people["risk"], people["outcome"], sensitive_features=people["sex"])
+    expected = model.transform(held_out["risk"].to_numpy(), sensitive_features=held_out["sex"])
+    np.testing.assert_array_equal(pd.read_csv(tmp_path / "new.csv")["risk_fair"], expected)
+    held_out.rename(columns={"sex": "gender"}).to_csv(tmp_path / "renamed.csv", index=False)
+    command = ["apply", tmp_path / "map.json", tmp_path / "renamed.csv"]
+    answer = run(*command, "-o", tmp_path / "b.csv", expect=2)
+    assert "no column 'sex'" in answer.err
+    run(*command, "--group", "gender", "-o", tmp_path / "b.csv")
+    np.testing.assert_array_equal(pd.read_csv(tmp_path / "b.csv")["risk_fair"], expected)
+    model.save(tmp_path / "plain.json")  # from Python, without names: the usual ones
+    answer = run("apply", tmp_path / "plain.json", folder / "held_out.csv", "-o", tmp_path / "c.csv", expect=2)
+    assert "no column 'score'" in answer.err

@@ -38,7 +38,8 @@ def python_bytes(model, people, path, groups="sex", weight=None):
         sensitive_features=people[groups],
         sample_weight=None if weight is None else people[weight],
     )
-    model.save(path, overwrite=True)
+    columns = {"score": "risk", "group": [groups] if isinstance(groups, str) else list(groups)}
+    model.save(path, overwrite=True, columns=columns)
     return path.read_bytes()
 
 

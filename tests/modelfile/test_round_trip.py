@@ -209,3 +209,16 @@ def test_frames_keep_their_type(tmp_path):
     scores = pd.Series(data.scores, name="risk", index=np.arange(len(data.scores)) + 7)
     got = fairpot.load(tmp_path / "map.json").transform(scores, sensitive_features=data.group)
     pd.testing.assert_series_equal(got, model.transform(scores, sensitive_features=data.group))
+
+
+def test_names_of_columns(tmp_path):
+    model = cases.make_data().fit(FairPOT(0.4))
+    columns = {"score": "risk", "group": ["sex", "age band"]}
+    model.save(tmp_path / "map.json", columns=columns)
+    loaded = fairpot.load(tmp_path / "map.json")
+    assert loaded.columns_ == columns
+    loaded.save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "map.json").read_bytes()
+    for wrong in ({"score": "risk"}, {"score": "risk", "group": "sex"}, {"score": "risk", "group": ["a"], "x": 1}):
+        with pytest.raises(fairpot.ModelFileError, match="columns must be"):
+            model.save(tmp_path / "no.json", columns=wrong)

@@ -54,6 +54,12 @@ class RowOptions:
             database=self.database,
         )
 
+    def named_by(self, columns: dict[str, Any] | None) -> RowOptions:
+        """Fill in the names of columns that were not given, from a model file or else the usual ones."""
+        known = columns or {"score": "score", "group": ["group"]}
+        changed = {"score": self.score or known["score"], "groups": self.groups or tuple(known["group"])}
+        return RowOptions(**{f.name: getattr(self, f.name) for f in fields(self)} | changed)
+
     def elsewhere(self, inputs: Sequence[str]) -> RowOptions:
         """Return the same columns of other files."""
         changed = {"inputs": tuple(inputs), "sql": None, "database": None}
@@ -122,7 +128,8 @@ def row_options(*, labelled: bool = True) -> Callable[[Command], Callable[..., A
             return command(rows=rows, **values)
 
         chosen: Callable[..., Any] = inner
-        for option in reversed([*_COLUMNS, *(_OUTCOME if labelled else []), *_PLACES]):
+        columns = [*_COLUMNS, *_OUTCOME] if labelled else _NAMED_BY_MAP
+        for option in reversed([*columns, *_PLACES]):
             chosen = option(chosen)
         return chosen
 
@@ -140,6 +147,13 @@ _COLUMNS = [
         show_default="group",
         metavar="COLUMN",
         help="Column with the group; give it several times for intersections.",
+    ),
+]
+_NAMED_BY_MAP = [
+    click.argument("inputs", nargs=-1, metavar="[FILE]..."),
+    click.option("--score", default="", metavar="COLUMN", help="Column with the score; default: as in `fit`."),
+    click.option(
+        "--group", "groups", multiple=True, metavar="COLUMN", help="Column with the group; default: as in `fit`."
     ),
 ]
 _OUTCOME = [

@@ -36,15 +36,17 @@ def apply(model_file: str, rows: RowOptions, out: Output, output: str, changes: 
 
     \b
     Examples:
-      fairpot apply map.json new.parquet --score risk --group sex -o adjusted.parquet
-      fairpot apply map.json new.csv -o adjusted.csv --column risk_fair
+      fairpot apply map.json new.parquet -o adjusted.parquet
+      fairpot apply map.json new.csv --score risk --group sex -o adjusted.csv --column risk_fair
       fairpot apply map.json new.csv -o adjusted.csv --changes changes.csv --threshold 0.5 --keep id
 
-    Name the columns as for `fit`, several --group in the same order. A group that the map does not know is an error.
+    Columns are looked for under the names they had in `fit`; --score and --group name others, several groups in the
+    same order. A group that the map does not know is an error.
     """
     if changes is None and (options["threshold"] is not None or options["keep"]):
         raise click.UsageError("--threshold and --keep say what goes into --changes, which is not given.")
     model = load(model_file)
+    rows = rows.named_by(model.columns_)
     maps = _maps(model, rows, out)
     with out.progress("adjusting") as bar:
         done = apply_maps(

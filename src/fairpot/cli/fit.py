@@ -102,7 +102,7 @@ def fit(
         summary = _summary(model, content, counted, ranking)
         summary["held_out"] = _validated(out, rows.elsewhere(held_out), model, content, ranking) if held_out else None
         if place is not None:
-            model.save(place)
+            model.save(place, columns={"score": rows.score, "group": rows.groups})
     out.document({"columns": rows.columns(), **_head(content, method, wish), **summary, "output": output})
     _print_fit(out, content, wish, summary)
     _print_curve(out, method, model, summary["fitted"]["after"])
@@ -214,6 +214,5 @@ def _print_output(out: Output, output: str | None, rows: RowOptions) -> None:
     if output is None:
         out.line("Nothing was written; -o map.json saves the map.")
         return
-    columns = ["--score", rows.score, *(word for name in rows.groups for word in ("--group", name))]
     out.line(f"Written: {shown(output)}")
-    out.line(shown(f"Next: fairpot apply {shlex.join([output, 'NEW_FILE', *columns])} -o ADJUSTED_FILE"))
+    out.line(shown(f"Next: fairpot apply {shlex.join([output, 'NEW_FILE'])} -o ADJUSTED_FILE"))

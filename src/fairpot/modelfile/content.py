@@ -27,7 +27,7 @@ from fairpot.modelfile.checks import (
 from fairpot.modelfile.origin import COUNTS, ORIGIN
 from fairpot.modelfile.values import decode, encode, plain_group
 
-KEYS = ("apply", "dial", "fitted_on", "maps", "method", "parameters", "reference", "thresholds")
+KEYS = ("apply", "columns", "dial", "fitted_on", "maps", "method", "parameters", "reference", "thresholds")
 _EDGES = ("identity", "hold")
 
 
@@ -54,6 +54,8 @@ class ModelFile:
         "region"}`` and ``{"kind": "barycentre_of_batch", "t"}`` look at all rows that are transformed.
     fitted_on : dict
         See :func:`describe_table`.
+    columns : dict or None
+        ``{"score": name, "group": [names]}``: where the rows' columns were called something, what.
     """
 
     method: str
@@ -64,6 +66,7 @@ class ModelFile:
     thresholds: dict[Hashable, float] | None
     apply: dict[str, Any]
     fitted_on: dict[str, Any]
+    columns: dict[str, Any] | None = None
 
     @property
     def groups(self) -> tuple[Hashable, ...]:
@@ -82,6 +85,7 @@ class ModelFile:
             "thresholds": None if self.thresholds is None else _listed(self.thresholds, "value"),
             "apply": self.apply,
             "fitted_on": self.fitted_on,
+            "columns": self.columns,
         }
 
     @classmethod
@@ -100,6 +104,7 @@ class ModelFile:
             thresholds=_thresholds(content["thresholds"], maps),
             apply=_apply(content["apply"]),
             fitted_on=_fitted_on(content["fitted_on"], maps),
+            columns=_columns(content["columns"]),
         )
 
 
@@ -184,6 +189,14 @@ def _apply(content: Any) -> dict[str, Any]:
         if content["alpha"] == 0:
             refuse("apply.alpha", "above 0", content["alpha"])
     return dict(content)
+
+
+def _columns(content: Any) -> dict[str, Any] | None:
+    if content is None:
+        return None
+    check_object(content, "columns", ("group", "score"))
+    groups = [check_text(name, "columns.group") for name in check_list(content["group"], "columns.group", least=1)]
+    return {"score": check_text(content["score"], "columns.score"), "group": groups}
 
 
 def _fitted_on(content: Any, groups: Collection[Hashable]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairpot._validation import check_groups, check_scores, match_groups, restore
 from fairpot.modelfile import ModelFile, write
-from fairpot.postprocessing._saving import describe, stamped
+from fairpot.postprocessing._saving import describe, stamped, with_columns
 from fairpot.transport import ScoreMap
 
 
@@ -68,7 +68,14 @@ class ScoreMapper(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         names = ["score"] if input_features is None else list(input_features)
         return np.asarray(names, dtype=object)
 
-    def save(self, path: str | PathLike[str], *, overwrite: bool = False, timestamp: bool = False) -> None:
+    def save(
+        self,
+        path: str | PathLike[str],
+        *,
+        overwrite: bool = False,
+        timestamp: bool = False,
+        columns: Mapping[str, Any] | None = None,
+    ) -> None:
         """Write the fitted maps to a JSON file, for :func:`fairpot.load`; equal fits give equal bytes.
 
         Parameters
@@ -78,9 +85,13 @@ class ScoreMapper(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             Whether a file that is there already is replaced.
         timestamp : bool, default False
             Whether the time of saving is put down.
+        columns : dict or None, default None
+            ``{"score": name, "group": [names]}``: what `fairpot apply` looks for in a file.
         """
         check_is_fitted(self, "maps_")
         content = self._file_content()
+        if columns is not None:
+            content = with_columns(content, columns)
         write(stamped(content) if timestamp else content, path, overwrite=overwrite)
 
     def _file_content(self) -> ModelFile:

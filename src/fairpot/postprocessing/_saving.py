@@ -99,3 +99,11 @@ def stamped(content: ModelFile) -> ModelFile:
     """Put down the time."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return replace(content, fitted_on=content.fitted_on | {"time": now})
+
+
+def with_columns(content: ModelFile, columns: Mapping[str, Any]) -> ModelFile:
+    """Put down what the columns were called."""
+    if set(columns) != {"score", "group"} or isinstance(columns["group"], str):
+        raise ModelFileError("columns must be {'score': name, 'group': [names]}.")
+    named = {"score": str(columns["score"]), "group": [str(name) for name in columns["group"]]}
+    return replace(content, columns=named)

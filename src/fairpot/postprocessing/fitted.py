@@ -46,6 +46,8 @@ class FittedMaps(ScoreMapper):
         What ``transform`` needs beyond the maps. If ``row_by_row``, nothing.
     fitted_on_ : dict
         Counts, score range, fingerprint of the score table, version of the library, time if it was put down.
+    columns_ : dict or None
+        What the columns of score and group were called, if that was put down.
     """
 
     method_: str
@@ -55,6 +57,7 @@ class FittedMaps(ScoreMapper):
     thresholds_: dict[Hashable, float] | None
     apply_: dict[str, Any]
     fitted_on_: dict[str, Any]
+    columns_: dict[str, Any] | None
 
     @classmethod
     def from_content(cls, content: ModelFile) -> Self:
@@ -70,6 +73,7 @@ class FittedMaps(ScoreMapper):
         model.thresholds_ = content.thresholds
         model.apply_ = content.apply
         model.fitted_on_ = content.fitted_on
+        model.columns_ = content.columns
         model.n_features_in_ = 1
         return model
 
@@ -115,6 +119,7 @@ class FittedMaps(ScoreMapper):
             thresholds=self.thresholds_,
             apply=self.apply_,
             fitted_on=self.fitted_on_,
+            columns=self.columns_,
         )
 
 
