@@ -26,8 +26,9 @@ def dumps(model: ModelFile) -> bytes:
     content = model.to_json()
     ModelFile.from_json(content)
     content |= {"format": FORMAT, "schema_version": SCHEMA_VERSION}
-    content["checksum"] = checksum(content)
-    lines = [f"{_canonical(key)}: {_canonical(content[key])}" for key in sorted(content)]
+    texts = {key: _canonical(value) for key, value in content.items()}
+    texts["checksum"] = _canonical(_digest(texts))
+    lines = [f"{_canonical(key)}: {texts[key]}" for key in sorted(texts)]
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode("utf-8")
 
 
@@ -49,8 +50,13 @@ def loads(data: bytes) -> ModelFile:
 
 def checksum(content: dict[str, Any]) -> str:
     """Hash everything but the checksum itself, as canonical JSON."""
-    rest = {key: value for key, value in content.items() if key != "checksum"}
-    return hashlib.sha256(_canonical(rest).encode("utf-8")).hexdigest()
+    return _digest({key: _canonical(value) for key, value in content.items() if key != "checksum"})
+
+
+def _digest(texts: dict[str, str]) -> str:
+    """Hash an object whose values are canonical texts already: long maps are written out once."""
+    joined = ",".join(f"{_canonical(key)}:{texts[key]}" for key in sorted(texts))
+    return hashlib.sha256(f"{{{joined}}}".encode()).hexdigest()
 
 
 def schema() -> dict[str, Any]:
