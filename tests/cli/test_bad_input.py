@@ -355,3 +355,24 @@ def test_interrupted(run, csv, monkeypatch):
 
 def test_errors_with_json_leave_standard_output_empty(run, csv):
     assert run("audit", csv, "--score", "riks", "--json", expect=2).out == ""
+
+
+def test_outputs_never_replace_inputs(run, csv, folder, tmp_path):
+    held_out, copy = tmp_path / "held_out.csv", tmp_path / "map.csv"
+    held_out.write_bytes((folder / "held_out.csv").read_bytes())
+    before = held_out.read_bytes()
+    fit = ["fit", csv, "--score", "risk", "--label", "outcome", "--group", "sex", "--lam", "0.4"]
+    run(*fit, "--validate", held_out, "-o", held_out, "--force", expect=2)
+    assert held_out.read_bytes() == before
+    run(*fit, "-o", tmp_path / "map.json")
+    copy.write_bytes((tmp_path / "map.json").read_bytes())
+    for output in (["-o", copy], ["-o", tmp_path / "new.csv", "--changes", copy]):
+        answer = run("apply", copy, held_out, *output, "--force", expect=2)
+        assert "is also an input" in answer.err
+    assert copy.read_bytes() == (tmp_path / "map.json").read_bytes()
+    assert not (tmp_path / "new.csv").exists()
+
+
+def test_empty_names_and_huge_seeds(run, csv):
+    assert "empty text" in run("audit", "", expect=2).err
+    assert "--seed" in run("compare", csv, "--seed", "99999999999999999999", expect=2).err

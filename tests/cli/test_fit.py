@@ -7,6 +7,7 @@ import pytest
 
 from cli.conftest import COLUMNS, WRITERS
 from fairpot import FairPOT, load
+from fairpot.cli._methods import XORDER_LAMS
 from fairpot.metrics import auc, partial_auc, partial_xauc_gap, xauc_gap
 from fairpot.postprocessing import OptimalMerge, PostLogit, WassersteinRepair, XOrder
 
@@ -90,7 +91,8 @@ def test_rules_for_methods_without_their_own(run, csv, people, tmp_path, method,
     run("fit", csv, *COLUMNS, "--method", method, *rule, "-o", tmp_path / "map.json")
     make = {"wasserstein": WassersteinRepair, "post-logit": PostLogit, "xorder": XOrder}[method]
     model = make().fit(people["risk"], people["outcome"], sensitive_features=people["sex"])
-    point = model.tradeoff().select(**({"max_gap": 0.05} if len(rule) == 2 else {}))
+    grid = {"lams": XORDER_LAMS} if method == "xorder" else {}
+    point = model.tradeoff(**grid).select(**({"max_gap": 0.05} if len(rule) == 2 else {}))
     value = load(tmp_path / "map.json").dial_[1]
     assert (value if isinstance(value, float) else value["F"]) == point.lam
 
@@ -182,3 +184,13 @@ def test_json_with_values_by_group(run, csv):
     }
     assert found["rule"] == {"name": "smallest_gap", "value": None}
     json.dumps(found)
+
+
+def test_xorder_by_rule_searches_where_its_dial_works(run, csv, tmp_path):
+    """A rule finds a point at least as good as any of the small values of the dial that keep it."""
+    rule = ["fit", csv, *COLUMNS, "--method", "xorder", "--max-gap", "0.1", "--json"]
+    chosen = json.loads(run(*rule).out)["fitted"]["after"]
+    assert chosen["gap"] <= 0.1
+    for lam in ("0.01", "0.03", "0.1"):
+        other = json.loads(run(*rule[:-3], "--lam", lam, "--json").out)["fitted"]["after"]
+        assert other["gap"] > 0.1 or other["auc"] <= chosen["auc"] + 1e-12

@@ -39,6 +39,8 @@ _OPTIONS = [
         (r"\braise memory_limit", "raise --memory"),
         (r"\bregion='group'", "--region group"),
         (r"\bmax_gap=", "--max-gap "),
+        (r"\bcv=(\d+)", r"--folds \1"),
+        (r"\bpass held_out=\.\.\.", "name held-out rows with --validate"),
         (r"\bmax_auc_loss=", "--max-auc-loss "),
         (r"\bsql='select \.\.\. from \.\.\.'", "--sql 'select ... from ...'"),
         (r"\bsensitive_features\b", "the group"),
@@ -61,7 +63,8 @@ def run(work: Callable[[], Any], *, debug: bool, quiet: bool) -> int:
     try:
         with _warnings_as_lines(quiet):
             code = _exit_code(work)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # it may have been closed from the start
+            sys.stdout.flush()
         return code
     except (KeyboardInterrupt, click.Abort):
         _say("interrupted.")

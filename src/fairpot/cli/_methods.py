@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import click
+import numpy as np
 
 from fairpot._table_fit import fit_table
+from fairpot.comparison.methods import SMALL_LAMS
 from fairpot.postprocessing import FairPOT, OptimalMerge, PostLogit, WassersteinRepair, XOrder
 from fairpot.table import ScoreTable
 
@@ -54,6 +56,10 @@ class Wish:
         return {self.name: self.value} if self.is_rule and self.name != "smallest_gap" else {}
 
 
+# Nearly all that xOrder's dial does happens near 0, more so the smaller a group is.
+XORDER_LAMS = np.union1d(SMALL_LAMS, np.arange(11) / 10)
+
+
 def one_wish(method: str, given: Mapping[str, Any]) -> Wish:
     """Insist on exactly one way to say how far to go, and on one that the method has."""
     there = {name: value for name, value in given.items() if value is not None and value is not False}
@@ -89,5 +95,6 @@ def fit_method(
     if chosen.has_rules:
         return fit_table(chosen.make(**{chosen.dial: None}, **wish.rules(), **settings), table)
     model = fit_table(chosen.make(**settings), table)
-    point = model.tradeoff(ties=ties).select(**wish.rules())
+    grid = {"lams": XORDER_LAMS} if method == "xorder" else {}
+    point = model.tradeoff(ties=ties, **grid).select(**wish.rules())
     return fit_table(model.set_params(**{chosen.dial: point.lam}), table)

@@ -110,7 +110,7 @@ def _print_sign(out: Output, before: dict[str, Any], after: dict[str, Any]) -> N
         was, now = pair["signed_gap"], later["signed_gap"]
         if was is None or now is None:
             continue
-        said = f"{_ahead(pair, was)} before, {_ahead(pair, now)} after"
+        said = ("In the top: " if key else "") + f"{_ahead(pair, was)} before, {_ahead(pair, now)} after"
         past = was * now < 0 and abs(now) >= _VISIBLE
         out.line(said + (": the sign has changed, the repair goes past even." if past else "."))
 

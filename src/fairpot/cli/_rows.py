@@ -103,6 +103,8 @@ class RowOptions:
         return {"score": self.score, "label": self.label, "group": list(self.groups), "weight": self.weight}
 
     def _check(self) -> None:
+        if any(not name.strip() for name in self.inputs):
+            raise click.UsageError("a file is named by an empty text.")
         if self.inputs and self.sql is not None:
             raise click.UsageError("rows come either from files or from --sql, not both.")
         if not self.inputs and self.sql is None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable
 from typing import Any
 
 import click
 
+from fairpot.cli._errors import Failure
 from fairpot.cli._numbers import Number
 from fairpot.cli._printing import Output, count, percent, shown
 from fairpot.cli._ranking import print_quantisation
@@ -47,6 +49,8 @@ def apply(model_file: str, rows: RowOptions, out: Output, output: str, changes: 
         raise click.UsageError("--threshold and --keep say what goes into --changes, which is not given.")
     model = load(model_file)
     rows = rows.named_by(model.columns_)
+    for target in filter(None, (output, changes)):
+        _refuse_inputs(target, [model_file, *filter(None, [rows.database])])
     maps = _maps(model, rows, out)
     with out.progress("adjusting") as bar:
         done = apply_maps(
@@ -66,6 +70,13 @@ def apply(model_file: str, rows: RowOptions, out: Output, output: str, changes: 
         out.line(f"Written: {shown(changes)}, what changed for whom")
         if not done.ranks_exact:
             out.warning("too many distinct scores: ranks are close, not exact.")
+
+
+def _refuse_inputs(target: str, inputs: list[str]) -> None:
+    """Refuse a target that is the map or the database: an output never replaces what it is made from."""
+    for each in inputs:
+        if os.path.exists(target) and os.path.exists(each) and os.path.samefile(target, each):
+            raise Failure(f"{shown(target)} is also an input.\nHint: name another file for the output.")
 
 
 def _maps(model: FittedMaps, rows: RowOptions, out: Output) -> dict[Hashable, ScoreMap]:

@@ -37,7 +37,9 @@ _MOST_ROWS = 2_000_000
 )
 @click.option("--validate", "held_out", multiple=True, metavar="FILE", help="Judge on these rows instead of in folds.")
 @click.option("--folds", type=click.IntRange(2), default=5, show_default=True, metavar="N", help="Number of folds.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Seed of the folds.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, metavar="N", help="Seed of the folds."
+)
 @click.option("--ties", type=click.Choice(["strict", "half"]), default="strict", show_default=True)
 @click.option("--reference", metavar="GROUP", help="Group that stays as it is; default: the one ahead.")
 @output_options
@@ -49,6 +51,9 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
       fairpot compare scores.csv --score risk --label outcome --group sex
       fairpot compare train.csv --validate held_out.csv --max-gap 0.03
       fairpot compare scores.csv --method fairpot --method wasserstein --json
+
+    Maps are fitted on other rows, but each method's dial is the best one for the rows it is judged on: that
+    compares the methods. What a dial chosen beforehand does on new rows, `fit --validate` shows.
 
     The line `limit` is what no repair that keeps the order inside each group could exceed on these rows.
     """

@@ -102,7 +102,12 @@ def fetch(name: str, home: str | None, out: Output) -> None:
 @click.option("--model", type=click.Choice(MODEL_NAMES), default="logistic_regression", show_default=True)
 @click.option("--rows", type=click.IntRange(20), metavar="N", help="How many rows, of generated data.")
 @click.option(
-    "--seed", type=click.IntRange(0), default=4, show_default=True, metavar="N", help="Seed of all that is drawn."
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=4,
+    show_default=True,
+    metavar="N",
+    help="Seed of all that is drawn.",
 )
 @click.option("--home", metavar="FOLDER", help="Where fetched files are looked for and stored.")
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")

@@ -93,14 +93,15 @@ def fit(
     wish = one_wish(method, {name: options.pop(name) for name in _WISHES})
     ranking = {name: options[name] for name in ("alpha", "region", "ties")}
     settings_for(method, options | {"threshold": region_from})
-    with _target(output, force, rows) as place:
+    validated = rows.elsewhere(held_out) if held_out else None
+    with _target(output, force, [rows] if validated is None else [rows, validated]) as place:
         counted = rows.counted(out)
         ranking["reference"] = named_group(options["reference"], counted.table.groups)
         settings = settings_for(method, options | {"threshold": region_from, "reference": ranking["reference"]})
         model = fit_method(method, wish, settings, counted.table, ties=options["ties"])
         content = describe(model)
         summary = _summary(model, content, counted, ranking)
-        summary["held_out"] = _validated(out, rows.elsewhere(held_out), model, content, ranking) if held_out else None
+        summary["held_out"] = None if validated is None else _validated(out, validated, model, content, ranking)
         if place is not None:
             model.save(place, columns={"score": rows.score, "group": rows.groups})
     out.document({"columns": rows.columns(), **_head(content, method, wish), **summary, "output": output})
@@ -114,12 +115,12 @@ _WISHES = ("lam", "max_gap", "max_auc_loss", "smallest_gap", "t", "theta", "slop
 
 
 @contextmanager
-def _target(output: str | None, force: bool, rows: RowOptions) -> Iterator[Path | None]:
+def _target(output: str | None, force: bool, inputs: Sequence[RowOptions]) -> Iterator[Path | None]:
     """Check the output before the work begins, and put it into place when all is done."""
     if output is None:
         yield None
         return
-    with complete_file(output, force=force, inputs=rows.files()) as place:
+    with complete_file(output, force=force, inputs=[file for rows in inputs for file in rows.files()]) as place:
         yield place
 
 

@@ -29,7 +29,7 @@ MOST_CELLS = 10**8
 
 _HUNDREDTHS = np.arange(101) / 100
 # Nearly all that xOrder's dial does happens near 0.
-_SMALL_LAMS = np.array([0, 5e-4, 1e-3, 2e-3, 3e-3, 5e-3, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 1])
+SMALL_LAMS = np.array([0, 5e-4, 1e-3, 2e-3, 3e-3, 5e-3, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 1])
 # Thetas, on either side of 1 and in logarithms.
 _FINE_STEPS, _FINE_BEYOND = 100, 0.3
 _COARSE = np.arange(1, 31) / 10
@@ -198,7 +198,7 @@ def _values(fitted: Any, setting: Setting) -> Array | None:
         return setting.thetas
     if isinstance(fitted, PostLogit):
         return None  # its own grid
-    return _SMALL_LAMS if isinstance(fitted, XOrder) else _HUNDREDTHS
+    return SMALL_LAMS if isinstance(fitted, XOrder) else _HUNDREDTHS
 
 
 def _sweep_the_way(merge: OptimalMerge, part: Part, setting: Setting) -> Points:
