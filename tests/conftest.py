@@ -7,6 +7,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import settings
+
+# The same examples in every run; HYPOTHESIS_PROFILE=default looks for new ones.
+settings.register_profile("steady", derandomize=True, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 COMPAS_FEATURES = ["age", "race", "juv_fel_count", "juv_misd_count", "juv_other_count", "priors_count"]
 
