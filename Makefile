@@ -21,7 +21,7 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) --constraint constraints.txt --editable . --group test --group lint
+	$(PIP) --constraint constraints.txt --editable . --group test --group extras --group lint
 	@touch $@ $(VENV)/.core
 
 demo: $(VENV)/.core  ## audit, fit, choose lambda and apply on generated data; writes demo-output/
