@@ -46,9 +46,9 @@ def bare(path):
 
 
 def table(path):
-    from fairpot.engines import RowSource, score_table
+    from fairpot.files import RowSource, count_rows
 
-    counted = score_table(RowSource(path, score="risk", label="outcome", groups="sex"), memory_limit=MEMORY)
+    counted = count_rows(RowSource(path, score="risk", label="outcome", groups="sex"), memory_limit=MEMORY)
     bound = "exact" if counted.quantisation is None else f"AUC within {counted.quantisation.auc:.1e}"
     return f"{sum(len(c.score) for c in counted.table.counts)} ({bound})"
 
@@ -87,7 +87,8 @@ def rewrite(path):
 def apply(path):
     import numpy as np
 
-    from fairpot.engines import RowSource, apply_maps
+    from fairpot.files import RowSource
+    from fairpot.files import apply as apply_maps
     from fairpot.transport import ScoreMap
 
     rng = np.random.default_rng(0)
@@ -107,7 +108,7 @@ def run_one(name, path):
     import duckdb  # noqa: F401, not part of the work
     import pyarrow.parquet  # noqa: F401
 
-    import fairpot.engines  # noqa: F401
+    import fairpot.files  # noqa: F401
 
     start, cpu = time.perf_counter(), time.process_time()
     found = globals()[name](path)

@@ -10,7 +10,7 @@ import pytest
 
 import fairpot
 import modelfile_cases as cases
-from fairpot import FairPOT, ModelFileError, modelfile
+from fairpot import FairPOT, ModelFileError
 from fairpot.modelfile.files import MAX_BYTES
 from fairpot.postprocessing import PostLogit
 
@@ -104,7 +104,7 @@ def test_killed_while_writing(tmp_path):
             process.kill()
         assert fairpot.load(path).dial_[1] in (0.5, 1.0)
         left = [name for name in os.listdir(tmp_path) if name != "map.json"]
-        assert all(name.startswith(".map.json.") and name.endswith(modelfile.TEMPORARY_SUFFIX) for name in left)
+        assert all(name.startswith(".map.json.fairpot-") and name.endswith(".tmp") for name in left)
 
 
 def test_what_cannot_be_saved(tmp_path):

@@ -11,6 +11,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._validation import wording
 from fairpot._validation.columns import as_column, as_native_columns, missing, reject_masked
 from fairpot.exceptions import UnseenGroupError
 
@@ -45,9 +46,7 @@ def check_groups(
         labels = None if _unnamed(sensitive_features) else [label for label, _ in columns]
         codes, names = _intersect(coded, labels, name)
     if several and len(names) < 2:
-        raise ValueError(
-            f"{name} has a single group, {names[0]!r}, in all {rows} rows: there is nothing to compare it with."
-        )
+        raise ValueError(wording.single_group(f"{name} has", names[0], rows))
     return codes, names
 
 
@@ -64,11 +63,7 @@ def check_seen(codes: Codes, names: Sequence[Hashable], known: Sequence[Hashable
     unseen = [group for group in names if group not in known]
     if unseen:
         rows = int(np.isin(codes, [i for i, group in enumerate(names) if group in unseen]).sum())
-        hint = "refit with those rows, or drop them; fairpot never passes unknown groups through unchanged."
-        if any(", " in str(group) for group in known):
-            hint = "several columns form intersections: pass the same columns in the same order as in fit. Else " + hint
-        which = f"a group not seen in fit: {unseen} (seen: {list(known)})"
-        raise UnseenGroupError(f"sensitive_features has {rows} rows with {which}.\nHint: {hint}")
+        raise UnseenGroupError(wording.unseen_groups("sensitive_features", rows, unseen, known))
 
 
 def _columns(values: Any, name: str) -> list[tuple[str, Column]]:
@@ -123,13 +118,10 @@ def _encode(column: Column, label: str) -> tuple[Codes, tuple[Hashable, ...]]:
             codes, names = _by_hash(column) if column.dtype.kind == "O" else _by_comparison(column)
     except Exception as error:  # every library has its own way to say that it cannot compare or hash
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise TypeError(f"{label} must hold plain values (text, numbers, booleans): {reason}.") from error
+        raise TypeError(wording.not_plain(label, reason)) from error
     gone = missing(np.array([*names, None], dtype=object))[:-1]
     if gone.any():
-        raise ValueError(
-            f"{label} has {int(np.isin(codes, np.flatnonzero(gone)).sum())} rows without a group.\n"
-            "Hint: drop those rows, or give them a group of their own such as 'unknown'."
-        )
+        raise ValueError(wording.missing_groups(label, int(np.isin(codes, np.flatnonzero(gone)).sum())))
     order = sorted(range(len(names)), key=lambda i: sort_key(names[i]))
     if order != list(range(len(names))):
         codes = np.argsort(order).astype(codes.dtype)[codes]

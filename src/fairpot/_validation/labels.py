@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._validation import wording
 from fairpot._validation.columns import as_column, missing
 
 
@@ -15,7 +16,7 @@ def check_labels(y: Any, rows: int, name: str = "y", pos_label: Any = None) -> N
         raise ValueError(f"{name} has {len(array)} rows, but there are {rows} scores.")
     gone = missing(array)
     if gone.any():
-        raise ValueError(f"{name} has {int(gone.sum())} missing rows.\nHint: drop the rows whose outcome is not known.")
+        raise ValueError(wording.missing_labels(name, int(gone.sum())))
     if pos_label is not None:
         return _by_name(array, name, pos_label)
     if array.dtype.kind == "b":
@@ -36,22 +37,16 @@ def _by_name(array: NDArray[Any], name: str, pos_label: Any) -> NDArray[np.int8]
         raise TypeError(f"pos_label must be one label, got {type(pos_label).__name__}.")
     values = _distinct(array, name)
     if len(values) > 2:
-        raise ValueError(f"{name} must have two values, got {len(values)}: {_listed(values)}.")
+        raise ValueError(wording.too_many_labels(name, values))
     if pos_label not in values:
-        raise ValueError(f"pos_label={pos_label!r} is not in {name}, which holds {_listed(values)}.")
+        raise ValueError(wording.label_not_there(name, values, "pos_label", pos_label))
     return np.asarray(array == pos_label).astype(np.int8)
 
 
 def _not_binary(array: NDArray[Any], name: str) -> str:
     values = _distinct(array, name)
-    if len(values) == 2:
-        hint = f"Hint: name the positive one, pos_label={values[-1]!r}."
-        return f"{name} must be 0/1 or booleans, got {_listed(values)}.\n{hint}"
     odd = sum(v not in (0, 1) for v in array.tolist())
-    return (
-        f"{name} must be 0/1 or booleans, got {len(values)} values in all, {odd} rows other than 0/1: "
-        f"{_listed(values)}.\nHint: a label says whether the outcome happened; compare or cut the column first."
-    )
+    return wording.not_binary(name, values, odd, "pos_label")
 
 
 def _distinct(array: NDArray[Any], name: str) -> list[Any]:
@@ -59,11 +54,4 @@ def _distinct(array: NDArray[Any], name: str) -> list[Any]:
         values = set(array.tolist())
     except TypeError as error:
         raise TypeError(f"{name} must hold plain values (numbers, booleans, text): {error}.") from error
-    try:
-        return sorted(values)
-    except TypeError:
-        return sorted(values, key=lambda v: (type(v).__name__, str(v)))
-
-
-def _listed(values: list[Any]) -> str:
-    return ", ".join(map(repr, values[:5])) + (", ..." if len(values) > 5 else "")
+    return wording.in_order(values)

@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._validation import wording
 from fairpot._validation.columns import as_column
+from fairpot._validation.counted import check_weights
 from fairpot._validation.groups import check_groups
 from fairpot._validation.labels import check_labels
 from fairpot._validation.scores import check_scores, to_floats
-
-# Products of four weights must neither vanish nor overflow.
-_LEAST = 1e-70
 
 
 class Rows(NamedTuple):
@@ -58,7 +57,7 @@ def check_rows(
     if weight is not None and codes is not None:
         empty = [g for i, g in enumerate(groups) if not weight[codes == i].any()]
         if empty:
-            raise ValueError(f"sample_weight is 0 in all rows of the group {empty[0]!r}.\nHint: drop those rows.")
+            raise ValueError(wording.no_weight_in_group("sample_weight", empty[0]))
     return Rows(clean, labels, codes, groups, weight)
 
 
@@ -68,22 +67,7 @@ def _check_weight(sample_weight: Any, rows: int) -> NDArray[Any]:
     if len(array) != rows:
         raise ValueError(f"sample_weight has {len(array)} rows, but there are {rows} scores.")
     weight = to_floats(array, "sample_weight", "weight")
-    bad = ~np.isfinite(weight)
-    if bad.any():
-        raise ValueError(f"sample_weight has {int(bad.sum())} missing or infinite rows.")
-    if (weight < 0).any():
-        raise ValueError(
-            f"sample_weight has {int((weight < 0).sum())} negative rows, the least is {weight.min():g}; "
-            "weights count rows and cannot be below 0."
-        )
-    if not weight.any():
-        raise ValueError("sample_weight is 0 in every row.")
-    least, most = weight[weight > 0].min(), weight.max()
-    if least < _LEAST or most > 1 / _LEAST:
-        raise ValueError(
-            f"sample_weight goes from {least:.3g} to {most:.3g}, beyond what products of weights can hold.\n"
-            "Hint: divide all weights by their mean; only their proportions matter."
-        )
+    check_weights(weight, np.ones(len(weight), dtype=np.int64), "sample_weight")
     if weight.sum() < 2**53 and (weight == np.floor(weight)).all():
         return weight.astype(np.int64)
     return weight

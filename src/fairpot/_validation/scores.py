@@ -8,10 +8,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._validation import wording
 from fairpot._validation.columns import as_column, as_native_columns, missing
-
-# Larger magnitudes overflow when scores are subtracted or averaged.
-_LARGEST = 1e300
 
 
 def check_scores(scores: Any, name: str = "scores") -> NDArray[np.float64]:
@@ -21,9 +19,9 @@ def check_scores(scores: Any, name: str = "scores") -> NDArray[np.float64]:
     """
     array = as_column(scores, name)
     if len(array) == 0:
-        raise ValueError(f"{name} is empty: there are no rows to work on.")
+        raise ValueError(wording.empty(name))
     clean = to_floats(array, name)
-    if not (clean.max() < _LARGEST and clean.min() > -_LARGEST):  # NaN fails both
+    if not (clean.max() < wording.LARGEST and clean.min() > -wording.LARGEST):  # NaN fails both
         _explain_extremes(clean, name)
     return clean
 
@@ -36,13 +34,11 @@ def to_floats(array: NDArray[Any], name: str, noun: str = "score") -> NDArray[np
     if kind not in "iufO":
         what = {"b": "booleans", "U": "text", "S": "bytes"}.get(kind, str(array.dtype))
         hint = f"pass the {noun} itself, not a class" if kind == "b" else "convert the column to numbers first"
-        raise TypeError(f"{name} must be numbers, got {what}.\nHint: {hint}.")
+        raise TypeError(wording.wrong_kind(name, what, hint))
     if kind == "O":
         _require_numbers(array, name, noun)
     if _beyond_doubles(array):
-        raise ValueError(
-            f"{name} holds integers beyond 2**53, which doubles cannot tell apart.\nHint: divide or rank them first."
-        )
+        raise ValueError(wording.beyond_doubles(name))
     return array.astype(np.float64, copy=False)
 
 
@@ -73,28 +69,16 @@ def restore(result: NDArray[np.float64], like: Any) -> Any:
 def _require_numbers(array: NDArray[Any], name: str, noun: str) -> None:
     gone = missing(array)
     if gone.any():
-        raise ValueError(_missing(name, int(gone.sum()), noun))
+        raise ValueError(wording.missing_numbers(name, int(gone.sum()), noun))
     wrong = [v for v in array.tolist() if type(v) is bool or not isinstance(v, numbers.Real | decimal.Decimal)]
     if wrong:
-        raise TypeError(
-            f"{name} must be numbers, got {len(wrong)} rows that are not, such as {wrong[0]!r}.\n"
-            "Hint: convert the column to numbers first; fairpot does not guess what a text means."
-        )
+        raise TypeError(wording.no_numbers(name, len(wrong), wrong[0]))
 
 
 def _explain_extremes(scores: NDArray[np.float64], name: str) -> None:
     nan, inf = int(np.isnan(scores).sum()), int(np.isinf(scores).sum())
     if nan:
-        raise ValueError(_missing(name, nan, "score"))
+        raise ValueError(wording.missing_numbers(name, nan))
     if inf:
-        raise ValueError(
-            f"{name} has {inf} infinite rows; scores must be finite.\n"
-            "Hint: clip them (log-odds of a probability of 0 or 1 are infinite)."
-        )
-    raise ValueError(f"{name} reaches {np.abs(scores).max():.3g}; magnitudes from {_LARGEST:g} on overflow.")
-
-
-def _missing(name: str, count: int, noun: str) -> str:
-    return (
-        f"{name} has {count} missing (NaN) rows; every row needs a {noun}.\nHint: drop those rows or fill them first."
-    )
+        raise ValueError(wording.infinite_scores(name, inf))
+    raise ValueError(wording.huge_scores(name, float(np.abs(scores).max())))

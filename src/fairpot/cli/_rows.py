@@ -14,8 +14,8 @@ import click
 from fairpot.cli._errors import Failure
 from fairpot.cli._numbers import SIZE
 from fairpot.cli._printing import Output, shown
-from fairpot.engines import CountedRows, RowSource, score_table
-from fairpot.engines.formats import FORMATS
+from fairpot.files import CountedRows, RowSource, count_rows
+from fairpot.files.layout import FORMATS
 from fairpot.table import ScoreTable
 
 _MOST_GROUPS = 250
@@ -69,7 +69,7 @@ class RowOptions:
         """Count the rows into a score table, with a bar that shows how far it is."""
         source = self.source if labelled else self.source.bare()
         with out.progress(what) as progress:
-            counted = score_table(
+            counted = count_rows(
                 source,
                 positive=self.positive,
                 memory_limit=self.memory,

@@ -14,7 +14,8 @@ from fairpot.cli._printing import Output, count, percent, shown
 from fairpot.cli._ranking import print_quantisation
 from fairpot.cli._repair import maps_on
 from fairpot.cli._rows import RowOptions, output_options, row_options, with_groups_of
-from fairpot.engines import apply_maps, score_thresholds
+from fairpot.files import apply as apply_maps
+from fairpot.files import score_thresholds
 from fairpot.postprocessing.fitted import FittedMaps, load
 from fairpot.transport import ScoreMap
 

@@ -17,8 +17,8 @@ from fairpot.cli._printing import Output, count, shown
 from fairpot.cli._ranking import print_quantisation, quantisation_document, ranking_options
 from fairpot.cli._repair import effect, maps_on, print_effect
 from fairpot.cli._rows import RowOptions, named_group, output_options, row_options, with_groups_of
-from fairpot.engines import CountedRows
-from fairpot.engines.output import complete_file
+from fairpot.files import CountedRows
+from fairpot.files.output import complete_file
 from fairpot.modelfile import ModelFile
 from fairpot.postprocessing._saving import describe
 

@@ -1,8 +1,6 @@
-"""Rows in files and databases: counted into a score table, and adjusted file to file."""
+"""Engines that count rows where they are: a small protocol, and DuckDB as its first implementation."""
 
-from fairpot.engines.apply import AppliedRows, apply_maps
-from fairpot.engines.duckdb import CountedRows, score_table
-from fairpot.engines.source import RowSource
-from fairpot.engines.thresholds import score_thresholds
+from fairpot.engines.duckdb import DuckDBEngine
+from fairpot.engines.protocol import CountedRows, Engine
 
-__all__ = ["AppliedRows", "CountedRows", "RowSource", "apply_maps", "score_table", "score_thresholds"]
+__all__ = ["CountedRows", "DuckDBEngine", "Engine"]

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.engines import checks
-from fairpot.engines.columns import Kind, doubles
+from fairpot._validation.counted import check_weight_of_groups, check_weights
+from fairpot._validation.wording import LARGEST
 from fairpot.engines.keys import KeyCoder
-from fairpot.engines.source import RowSource
+from fairpot.engines.naming import name_keys
+from fairpot.engines.protocol import Roles
+from fairpot.engines.values import Kind, doubles
 from fairpot.table import GroupCounts, QuantisationBound, ScoreTable
 
 Floats = NDArray[np.float64]
@@ -37,14 +39,14 @@ class BinnedRows:
 
     Parameters
     ----------
-    source : RowSource
+    source : Roles
     kind : str
         How values of group and label columns come.
     edges : array
         Where bins begin; the first is -inf.
     """
 
-    def __init__(self, source: RowSource, kind: Kind, edges: Floats) -> None:
+    def __init__(self, source: Roles, kind: Kind, edges: Floats) -> None:
         self.source, self.kind, self.edges = source, kind, edges
         names = [*source.group_columns, *([] if source.label is None else [source.label])]
         self.coder = KeyCoder(names)
@@ -57,6 +59,10 @@ class BinnedRows:
         self.bad_weights: list[Floats] = []
         self.whole = True
 
+    @property
+    def _weight_name(self) -> str:
+        return f"column {self.source.weight!r}"
+
     def add(self, batch: Any) -> None:
         """Count an Arrow batch: the columns of the combination, the score and perhaps the weight."""
         key = self.coder.encode(batch.columns[: len(self.coder.names)], batch.num_rows)
@@ -68,7 +74,7 @@ class BinnedRows:
             self._add_rows(code, score[chosen], None if weight is None else weight[chosen])
 
     def _add_rows(self, code: int, score: Floats, weight: Floats | None) -> None:
-        good = np.abs(score) < checks.LARGEST
+        good = np.abs(score) < LARGEST
         if not good.all():
             self.bad_scores.append(score[~good])
             score, weight = score[good], None if weight is None else weight[good]
@@ -105,9 +111,9 @@ class BinnedRows:
             explain(np.concatenate(self.bad_scores), None)
         if self.bad_weights:
             bad = np.concatenate(self.bad_weights)
-            checks.check_weights(bad, np.ones(len(bad), dtype=np.int64), self.source.roles["weight"])
+            check_weights(bad, np.ones(len(bad), dtype=np.int64), self._weight_name)
         rows = np.array([self.rows.get(i, 0) for i in range(len(self.coder.keys))], dtype=np.int64)
-        codes, groups, labels = checks.name_keys(
+        codes, groups, labels = name_keys(
             self.coder.keys, rows, self.source.group_columns, self.source.label, self.kind, positive, several
         )
         used = np.flatnonzero(self.mass)
@@ -117,8 +123,8 @@ class BinnedRows:
             side[codes[code]] += counts[used]
         if self.source.weight is not None:
             total = (positives + negatives).sum(axis=1)
-            checks.check_weights(total, rows, self.source.roles["weight"])
-            checks.check_weight_of_groups(total, groups, self.source.roles["weight"])
+            check_weights(total, rows, self._weight_name)
+            check_weight_of_groups(total, groups, self._weight_name)
         table = self._table(groups, positives, negatives, used, labels is not None)
         return table, int(rows.sum()), self._bound(positives, negatives, used)
 

@@ -1,91 +1,22 @@
-"""Values as files hold them (typed, as text, as JSON) and what Python would have made of them."""
+"""Columns by their name: where one is, or which come near."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+import difflib
+from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
-Kind = Literal["typed", "text", "json"]
-
-# What pandas reads as missing in a text file.
-MISSING_WORDS = (
-    "",
-    "#N/A",
-    "#N/A N/A",
-    "#NA",
-    "-1.#IND",
-    "-1.#QNAN",
-    "-NaN",
-    "-nan",
-    "1.#IND",
-    "1.#QNAN",
-    "<NA>",
-    "N/A",
-    "NA",
-    "NULL",
-    "NaN",
-    "None",
-    "n/a",
-    "nan",
-    "null",
-)
-_MISSING = frozenset(MISSING_WORDS)
-_INTEGER = re.compile(r"[+-]?[0-9]+")
-_FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+from fairpot.exceptions import InputFileError
 
 
-def decoded(values: Sequence[Any], kind: Kind) -> list[Any]:
-    """Turn the distinct values of a column into Python objects; None where missing.
-
-    A column of text is taken as integers, numbers or booleans if all its values are, as pandas does.
-    """
-    if kind == "json":
-        return [None if v is None else json.loads(v) for v in values]
-    if kind == "typed":
-        return list(values)
-    texts = [None if v is None or v in _MISSING else v for v in values]
-    read = _reader([t.strip() for t in texts if t is not None])
-    return [None if t is None else read(t) for t in texts]
-
-
-def _reader(texts: list[str]) -> Callable[[str], Any]:
-    """Choose how to read a column of text from all that is in it."""
-    if texts and all(_INTEGER.fullmatch(t) for t in texts):
-        return int
-    if texts and all(_FLOAT.fullmatch(t) for t in texts):
-        return float
-    if texts and all(t in _BOOLEANS for t in texts):
-        return lambda t: _BOOLEANS[t.strip()]
-    return str
-
-
-def readings(value: Any, kind: Kind) -> list[Any]:
-    """Return what a value of a group column may be called, the likeliest first.
-
-    Text says nothing of its type: "1" may have been 1, "true" True where the map was fitted.
-    """
-    [known] = decoded([value], "json" if kind == "json" else "typed")
-    if kind != "text" or known is None:
-        return [known]
-    if known in _MISSING:
-        return [None]
-    text = known.strip()
-    ways: list[Any] = [known]
-    if _INTEGER.fullmatch(text):
-        ways.append(int(text))
-    if _FLOAT.fullmatch(text):
-        ways.append(float(text))
-    if text in _BOOLEANS:
-        ways.append(_BOOLEANS[text])
-    return ways
-
-
-def doubles(column: Any) -> NDArray[np.float64]:
-    """Return an Arrow column of doubles; missing ones become NaN."""
-    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+def find_column(name: str, columns: Sequence[str], where: str) -> int:
+    """Return the place of a column; if there is none of that name, say which come near."""
+    places = [i for i, column in enumerate(columns) if column == name]
+    if len(places) == 1:
+        return places[0]
+    if places:
+        raise InputFileError(f"{where} has {len(places)} columns named {name!r}.\nHint: rename one of them.")
+    folded = {column.casefold(): column for column in columns}
+    near = [folded[c] for c in difflib.get_close_matches(name.casefold(), list(folded), n=3, cutoff=0.5)]
+    shown = ", ".join(map(repr, columns[:12])) + (f" and {len(columns) - 12} more" if len(columns) > 12 else "")
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "names are compared letter by letter."
+    raise InputFileError(f"{where} has no column {name!r} (columns: {shown}).\nHint: {hint}")

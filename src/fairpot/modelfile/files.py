@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 
 from fairpot.exceptions import ModelFileError
+from fairpot.files.output import atomic_file
 from fairpot.modelfile.content import ModelFile
 from fairpot.modelfile.text import dumps, loads
 
 MAX_BYTES = 2**30
-# A file with this ending is the leftover of a write that was killed; it can be deleted.
-TEMPORARY_SUFFIX = ".fairpot-tmp"
 
 
 def read(path: str | PathLike[str]) -> ModelFile:
@@ -50,17 +48,11 @@ def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = Fals
             "Hint: fit on a quantised score table."
         )
     target = _target(path, overwrite)
-    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
     try:
-        _write_through(temporary, data)
-        if overwrite:
-            os.replace(temporary, target)
-        else:
-            _place_new(temporary, target, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    _sync_folder(target.parent)
+        with atomic_file(target, force=overwrite) as temporary:
+            temporary.write_bytes(data)
+    except FileExistsError:
+        raise _exists(path) from None
 
 
 @contextmanager
@@ -114,37 +106,7 @@ def _target(path: str | PathLike[str], overwrite: bool) -> Path:
     return target
 
 
-def _write_through(path: Path, data: bytes) -> None:
-    """Write a new file and wait until it is on disk."""
-    with open(path, "xb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _place_new(temporary: Path, target: Path, named: str | PathLike[str]) -> None:
-    """Give a complete file its name, unless another has taken it in the meantime."""
-    try:
-        os.link(temporary, target)
-    except FileExistsError:
-        raise _exists(named) from None
-    except OSError:  # a file system without hard links
-        os.replace(temporary, target)
-    else:
-        temporary.unlink()
-
-
 def _exists(path: str | PathLike[str]) -> FileExistsError:
     return FileExistsError(
         f"{os.fspath(path)!r} exists and is not overwritten.\nHint: another name, or overwrite=True."
     )
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name last, where folders can be synced."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

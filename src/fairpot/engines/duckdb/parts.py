@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.engines import checks
-from fairpot.engines.columns import MISSING_WORDS, doubles
-from fairpot.engines.formats import parquet_rows
-from fairpot.engines.scan import Scan
-
-_LEAST_BYTES = 4  # that a row of text takes
+from fairpot._validation import wording
+from fairpot._validation.counted import check_counted_scores, check_weights
+from fairpot.engines.duckdb.scan import Scan
+from fairpot.engines.naming import check_plain, check_score_type
+from fairpot.engines.values import MISSING_WORDS, doubles
 
 
 class Parts:
@@ -25,7 +24,7 @@ class Parts:
         if scan.kind == "typed":
             for role in ("score", "weight"):
                 if role in self.types:
-                    checks.check_score_type(self.types[role], self.source.roles[role])
+                    check_score_type(self.types[role], self.source.roles[role])
             self.whole = "INT" in self.types["score"]
             self._check_plain()
 
@@ -63,8 +62,8 @@ class Parts:
 
     def estimate(self, limit: int) -> tuple[int, int | None]:
         """Estimate the number of distinct scores, only looking where there may be too many."""
-        least = 1 if self.scan.kind == "typed" else _LEAST_BYTES
-        if self.source.sql is None and self._rows_at_most(least) <= limit:
+        most = self.source.most_rows()
+        if most is not None and most <= limit:
             return 0, None
         what = f"approx_count_distinct({self.raw('score')}), count(*)"
         [(distinct, rows)] = self.scan.all_rows(f"SELECT {what} FROM {{rows}}")
@@ -88,13 +87,13 @@ class Parts:
         """Check the scores; where text could not be read as a number, look which it was."""
         if self.scan.kind != "typed" and np.isnan(scores).any():
             self._find_text("score")
-        checks.check_scores(scores, rows, self.source.score, whole=self.whole)
+        check_counted_scores(scores, rows, f"column {self.source.score!r}", whole=self.whole)
 
     def explain_weights(self, weight: NDArray[np.float64], rows: NDArray[np.int64]) -> None:
         """Check the weights likewise."""
         if self.scan.kind != "typed" and np.isnan(weight).any():
             self._find_text("weight")
-        checks.check_weights(weight, rows, self.source.roles["weight"])
+        check_weights(weight, rows, f"column {self.source.weight!r}")
 
     def _find_text(self, role: str) -> None:
         value = f"CAST({role} AS VARCHAR)"
@@ -102,14 +101,8 @@ class Parts:
         odd = f"{self.raw(role)} IS NULL AND trim({value}) NOT IN ({words})"
         found = self.scan.all_rows(f"SELECT min({value}), count(*) FROM {{rows}} WHERE {odd}")
         if found[0][1]:
-            raise TypeError(checks.no_numbers(found[0][1], found[0][0], self.source.roles[role]))
-
-    def _rows_at_most(self, least: int) -> int:
-        if all(layout.format == "parquet" for layout in self.scan.layouts.values()):
-            return sum(map(parquet_rows, self.scan.layouts))
-        factor = 1000 if any(layout.zipped for layout in self.scan.layouts.values()) else 1
-        return self.source.total_bytes * factor // least
+            raise TypeError(wording.no_numbers(f"column {self.source.roles[role]!r}", found[0][1], found[0][0]))
 
     def _check_plain(self) -> None:
         for key in self.keys:
-            checks.check_plain(self.types[key], self.source.roles[key])
+            check_plain(self.types[key], self.source.roles[key])

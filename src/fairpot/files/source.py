@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import glob
 import os
 import shutil
@@ -13,18 +12,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import cast
 
-from fairpot.engines.formats import (
-    EXTENSIONS,
-    FORMATS,
-    Format,
-    Layout,
-    format_of_bytes,
-    format_of_name,
-    read_layout,
-)
-from fairpot.engines.leftovers import scratch_folder
+from fairpot._leftovers import scratch_folder
+from fairpot.engines.columns import find_column
+from fairpot.engines.duckdb.relation import Relation
+from fairpot.engines.values import Kind
 from fairpot.exceptions import InputFileError
+from fairpot.files.formats import parquet, read_layout, relations
+from fairpot.files.layout import FORMATS, Format, Layout, format_of_bytes, format_of_name, known_endings
 
+_KINDS: dict[str, Kind] = {"csv": "text", "tsv": "text", "jsonl": "json"}
+_LEAST_BYTES = 4  # that a row of text takes
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
@@ -115,6 +112,30 @@ class RowSource:
         """Size of all files."""
         return sum(p.stat().st_size for p in self.files)
 
+    @property
+    def kind(self) -> Kind:
+        """How values of label and group columns come out: typed, as text or as JSON."""
+        layout = next(iter(self.files.values()), None)
+        return "typed" if layout is None else _KINDS.get(layout.format, "typed")
+
+    @property
+    def where(self) -> str:
+        """What to call the place of the rows in an error."""
+        return "the query" if self.sql is not None else ", ".join(map(str, [*self.files][:3]))
+
+    def relations(self) -> list[Relation]:
+        """Say how DuckDB reads the files; nothing for a query."""
+        return relations(self.files, self.roles)
+
+    def most_rows(self) -> int | None:
+        """Return a number that there are surely no more rows than; None for a query."""
+        if self.sql is not None:
+            return None
+        if all(layout.format == "parquet" for layout in self.files.values()):
+            return sum(map(parquet.count_rows, self.files))
+        factor = 1000 if any(layout.zipped for layout in self.files.values()) else 1
+        return self.total_bytes * factor // (1 if self.kind == "typed" else _LEAST_BYTES)
+
     def bare(self) -> RowSource:
         """Return the same rows without label and weight; files are not looked at, nor input read, again."""
         other = replace(self, label=None, weight=None)
@@ -137,20 +158,6 @@ class RowSource:
         return place
 
 
-def find_column(name: str, columns: Sequence[str], where: str) -> int:
-    """Return the place of a column; if there is none of that name, say which come near."""
-    places = [i for i, column in enumerate(columns) if column == name]
-    if len(places) == 1:
-        return places[0]
-    if places:
-        raise InputFileError(f"{where} has {len(places)} columns named {name!r}.\nHint: rename one of them.")
-    folded = {column.casefold(): column for column in columns}
-    near = [folded[c] for c in difflib.get_close_matches(name.casefold(), list(folded), n=3, cutoff=0.5)]
-    shown = ", ".join(map(repr, columns[:12])) + (f" and {len(columns) - 12} more" if len(columns) > 12 else "")
-    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "names are compared letter by letter."
-    raise InputFileError(f"{where} has no column {name!r} (columns: {shown}).\nHint: {hint}")
-
-
 def _expanded(path: Paths, any_name: bool) -> list[Path]:
     """List the files behind paths, folders and patterns, sorted and each once."""
     given = [path] if isinstance(path, str | os.PathLike) else list(path)
@@ -166,7 +173,7 @@ def _files_of(item: str, any_name: bool) -> list[Path]:
         inside = sorted(p for p in path.rglob("*") if p.is_file() and not _hidden(p, path))
         files = [p for p in inside if any_name or format_of_name(p)]
         if not files:
-            raise InputFileError(f"the folder {item} holds no file to read.\nHint: known are {_known()}.")
+            raise InputFileError(f"the folder {item} holds no file to read.\nHint: known are {known_endings()}.")
         return files
     if path.exists():
         return [path]
@@ -187,16 +194,12 @@ def _sniffed(path: Path) -> Format:
     """Look into a file whose name does not say what it is, unless the name says it is something else."""
     if path.suffix and path.suffix.lower() != ".gz" and path.suffix.lower() not in (".txt", ".dat"):
         raise InputFileError(
-            f"{path} has a name that does not say its format.\nHint: known are {_known()}; or name the format."
+            f"{path} has a name that does not say its format.\nHint: known are {known_endings()}; or name the format."
         )
     try:
         return format_of_bytes(path)
     except (OSError, EOFError) as error:
         raise InputFileError(f"{path} cannot be opened: {error}.\nHint: check who may read it.") from error
-
-
-def _known() -> str:
-    return ", ".join([*EXTENSIONS, ".csv.gz", ".tsv.gz", ".jsonl.gz"])
 
 
 def _check_alike(layouts: dict[Path, Layout], roles: dict[str, str]) -> None:

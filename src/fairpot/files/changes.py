@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
-from fairpot.engines.batches import Batches
-from fairpot.engines.duckdb import score_table
-from fairpot.engines.sinks import Sink, open_sink
-from fairpot.engines.source import RowSource
+from fairpot.engines.protocol import CountedRows
 from fairpot.exceptions import OutputFileError
+from fairpot.files.batches import Batches
+from fairpot.files.formats import open_sink
+from fairpot.files.sinks import Sink
 from fairpot.table import GroupCounts
 from fairpot.transport import ScoreMap
 
@@ -35,14 +35,12 @@ class Changes:
 
     def __init__(
         self,
-        source: RowSource,
+        counted: CountedRows,
         maps: Mapping[Hashable, ScoreMap],
         batches: Batches,
         keep: Sequence[str],
         threshold: float | None,
-        memory_limit: str,
     ) -> None:
-        counted = score_table(source.bare(), memory_limit=memory_limit, several=False)
         self.exact = counted.quantisation is None
         self.old = _Ranks(counted.table.pooled())
         self.new = _Ranks(counted.table.rescored({g: m for g, m in maps.items() if not m.is_identity}).pooled())

@@ -12,10 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from engines_cases import SCORE, read, write
+from fairpot import files
 from fairpot._validation import check_rows
-from fairpot.engines import RowSource, score_table, score_thresholds
+from fairpot.files import RowSource, count_rows, score_thresholds
 from fairpot.table import ScoreTable
+from files_cases import SCORE, read, write
 
 
 def in_memory(frame, groups="sex", weight=None, label="y", pos_label=None):
@@ -41,15 +42,15 @@ def assert_same(one, other):
     [("sex", None), ("sex", "w"), ("age", "wf"), ("old", None), (("sex", "age"), "w"), (("old", "age", "sex"), None)],
 )
 def test_same_as_in_memory(file, frame, groups, weight):
-    counted = score_table(RowSource(file, score=SCORE, label="y", groups=groups, weight=weight))
+    counted = count_rows(RowSource(file, score=SCORE, label="y", groups=groups, weight=weight))
     assert_same(counted.table, in_memory(frame, groups, weight))
     assert counted.rows == len(frame)
     assert counted.quantisation is None
 
 
 def test_without_label_and_without_group(file, frame):
-    assert_same(score_table(RowSource(file, score=SCORE, groups="sex")).table, in_memory(frame, label=None))
-    table = score_table(RowSource(file, score=SCORE, label="y")).table
+    assert_same(count_rows(RowSource(file, score=SCORE, groups="sex")).table, in_memory(frame, label=None))
+    table = count_rows(RowSource(file, score=SCORE, label="y")).table
     assert table.groups == ("all",)
     assert_same(ScoreTable(("all",), table.counts), ScoreTable(("all",), (in_memory(frame).pooled(),)))
 
@@ -61,14 +62,14 @@ def test_without_label_and_without_group(file, frame):
 )
 def test_labels(save, frame, name, values, positive):
     changed = frame.assign(y=[values[v] for v in frame["y"]])
-    counted = score_table(RowSource(save(changed, name), score=SCORE, label="y", groups="sex"), positive=positive)
+    counted = count_rows(RowSource(save(changed, name), score=SCORE, label="y", groups="sex"), positive=positive)
     assert_same(counted.table, in_memory(frame))
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "rows.jsonl", "rows.feather"])
 def test_boolean_labels_by_their_text(save, frame, name):
     changed = frame.assign(y=frame["y"] == 1)
-    counted = score_table(RowSource(save(changed, name), score=SCORE, label="y", groups="sex"), positive="true")
+    counted = count_rows(RowSource(save(changed, name), score=SCORE, label="y", groups="sex"), positive="true")
     assert_same(counted.table, in_memory(frame))
 
 
@@ -77,7 +78,7 @@ def test_types_of_scores(save, frame, type_):
     changed = frame.assign(**{SCORE: (frame[SCORE] * 20 + 100).astype(type_)})
     for name in ("rows.parquet", "rows.feather", "rows.csv"):
         path = save(changed, name)
-        counted = score_table(RowSource(path, score=SCORE, label="y", groups="sex"))
+        counted = count_rows(RowSource(path, score=SCORE, label="y", groups="sex"))
         assert_same(counted.table, in_memory(changed if name != "rows.csv" else read(path)))
 
 
@@ -87,7 +88,7 @@ def test_decimals_and_dictionaries(tmp_path, frame):
     for name in ("rows.parquet", "rows.arrow"):
         path = tmp_path / name
         pq.write_table(table, path) if name.endswith("parquet") else pa.feather.write_feather(table, path)
-        counted = score_table(RowSource(path, score="s", groups="g"))
+        counted = count_rows(RowSource(path, score="s", groups="g"))
         assert_same(counted.table, in_memory(frame, label=None))
 
 
@@ -96,7 +97,7 @@ def test_full_doubles_in_text(tmp_path):
     frame = pd.DataFrame({SCORE: rng.normal(size=2000) * 10.0 ** rng.integers(-12, 12, 2000), "g": ["a", "b"] * 1000})
     frame = frame.assign(sex=frame["g"])
     for name in ("x.csv", "x.parquet"):
-        counted = score_table(RowSource(write(frame, tmp_path / name), score=SCORE, groups="g"))
+        counted = count_rows(RowSource(write(frame, tmp_path / name), score=SCORE, groups="g"))
         assert_same(counted.table, in_memory(frame, label=None))
 
 
@@ -107,7 +108,7 @@ def test_dialects_of_csv(tmp_path, newline, mark, delimiter):
     rows = [["s c", '"g"""'], ["0.5", "a"], [" 1e-3 ", '"b\nb"'], ["0.5", '"c""c"'], ["2", "a"]]
     text = newline.join(delimiter.join(row) for row in rows) + newline
     (tmp_path / "x.csv").write_bytes((mark + text).encode())
-    table = score_table(RowSource(tmp_path / "x.csv", score="s c", groups='g"')).table
+    table = count_rows(RowSource(tmp_path / "x.csv", score="s c", groups='g"')).table
     assert table.groups == ("a", "b\nb", 'c"c')
     assert table["a"].score.tolist() == [0.5, 2.0]
 
@@ -116,7 +117,7 @@ def test_whole_csv_is_looked_at_for_types(tmp_path):
     """A group that is no number in the last row makes all groups text."""
     lines = [f"{i},{i % 2}" for i in range(60_000)]
     (tmp_path / "x.csv").write_text("\n".join(["s,g", *lines, "1,other"]) + "\n")
-    assert score_table(RowSource(tmp_path / "x.csv", score="s", groups="g")).table.groups == ("0", "1", "other")
+    assert count_rows(RowSource(tmp_path / "x.csv", score="s", groups="g")).table.groups == ("0", "1", "other")
 
 
 def test_folder_pattern_and_list(tmp_path, frame):
@@ -127,10 +128,10 @@ def test_folder_pattern_and_list(tmp_path, frame):
     (tmp_path / "_SUCCESS").touch()
     (tmp_path / "notes.md").write_text("not rows")
     for given in (tmp_path, str(tmp_path / "**" / "*.parquet"), paths):
-        counted = score_table(RowSource(given, score=SCORE, label="y", groups="sex"))
+        counted = count_rows(RowSource(given, score=SCORE, label="y", groups="sex"))
         assert_same(counted.table, in_memory(frame))
     csv = [write(part, tmp_path / f"{i}.csv") for i, part in enumerate(parts)]
-    assert_same(score_table(RowSource(csv, score=SCORE, label="y", groups="sex")).table, in_memory(frame))
+    assert_same(count_rows(RowSource(csv, score=SCORE, label="y", groups="sex")).table, in_memory(frame))
 
 
 def test_standard_input(file, frame, monkeypatch):
@@ -138,7 +139,7 @@ def test_standard_input(file, frame, monkeypatch):
     with file.open("rb") as stream:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stream))
         source = RowSource("-", score=SCORE, label="y", groups="sex")
-        assert_same(score_table(source).table, in_memory(frame))
+        assert_same(count_rows(source).table, in_memory(frame))
         assert score_thresholds(source, 0.1) == in_memory(frame, label=None).thresholds(0.1)
     [spooled] = source.files
     del source
@@ -153,12 +154,12 @@ def test_query(tmp_path, frame):
         connection.execute("CREATE TABLE people AS SELECT * FROM seen")
     for sql in ("select * from people", 'with p as (from people) select *, 1 as "Y" from p; -- all\n'):
         source = RowSource(sql=sql, database=database, score=SCORE, label="y", groups=("sex", "age"))
-        assert_same(score_table(source).table, in_memory(frame, ("sex", "age")))
+        assert_same(count_rows(source).table, in_memory(frame, ("sex", "age")))
 
 
 def test_progress(save, frame):
     told = []
-    score_table(RowSource(save(frame), score=SCORE, label="y", groups="sex"), progress=told.append)
+    count_rows(RowSource(save(frame), score=SCORE, label="y", groups="sex"), progress=told.append)
     assert told == sorted(told)
     assert told[-1] == 1.0
 
@@ -169,6 +170,13 @@ def test_thresholds(save, frame, alpha, region):
     source = RowSource(save(frame), score=SCORE, label="y", groups="sex", weight="w")
     expected = in_memory(frame, label=None).thresholds(alpha, region)
     assert score_thresholds(source, alpha, region=region) == expected
-    rough = score_table(source.bare(), max_distinct=40)
+    rough = count_rows(source.bare(), max_distinct=40)
     assert rough.quantisation is not None
     assert score_thresholds(source, alpha, region=region, counted=rough) == expected
+
+
+def test_score_table_of_files(file, frame):
+    """The public way: columns named by their part, a ScoreTable back; a quantised one says so."""
+    assert_same(files.score_table(file, score=SCORE, label="y", group="sex", weight="w"), in_memory(frame, weight="w"))
+    with pytest.warns(UserWarning, match="put into bins"):
+        files.score_table(file, score=SCORE, label="y", group="sex", max_distinct=20)

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from engines_cases import SCORE, write
 from fairpot._validation import check_rows
-from fairpot.engines import RowSource, apply_maps, score_table
 from fairpot.exceptions import InputFileError, UnseenGroupError
+from fairpot.files import RowSource, apply, count_rows
 from fairpot.transport import ScoreMap
+from files_cases import SCORE, write
 
 N = 40
 GOOD = {"s": np.arange(N) / N, "y": np.arange(N) % 2, "g": ["a", "b"] * (N // 2), "w": np.ones(N)}
@@ -61,7 +61,7 @@ def test_bad_rows(tmp_path, case, name, max_distinct):
         check_rows(frame["s"], frame["y"], frame["g"], frame["w"])
     source = RowSource(write(frame, tmp_path / name), score="s", label="y", groups="g", weight="w")
     with pytest.raises(in_memory.type) as in_file:
-        score_table(source, max_distinct=max_distinct)
+        count_rows(source, max_distinct=max_distinct)
     expected = plain(str(in_memory.value)).replace("y has", "X has").replace("y must", "X must")
     said = plain(str(in_file.value))
     assert said.splitlines()[0] == expected.splitlines()[0]
@@ -77,10 +77,10 @@ def test_scores_that_are_no_numbers(tmp_path, column, message):
     frame = pd.DataFrame({"text": ["a", "b"], "flag": [True, False], "day": days, "many": [[1.0], [2.0]], "g": [1, 2]})
     path = write(frame, tmp_path / "x.parquet")
     with pytest.raises(TypeError, match=message):
-        score_table(RowSource(path, score=column, groups="g"))
+        count_rows(RowSource(path, score=column, groups="g"))
     with pytest.raises(TypeError, match=message):
-        apply_maps(RowSource(path, score=column, groups="g"), {}, output=tmp_path / "y.parquet")
-    for act in (score_table, lambda s: apply_maps(s, {}, output=tmp_path / "y.parquet")):
+        apply(RowSource(path, score=column, groups="g"), {}, output=tmp_path / "y.parquet")
+    for act in (count_rows, lambda s: apply(s, {}, output=tmp_path / "y.parquet")):
         with pytest.raises(TypeError, match="plain values"):
             act(RowSource(path, score="g", groups="many"))
 
@@ -91,36 +91,36 @@ def test_words_in_a_column_of_numbers(tmp_path, word):
     source = RowSource(tmp_path / "x.csv", score="s", groups="g")
     message = f"got 2 rows that are not, such as '{word}'"
     with pytest.raises(TypeError, match=message):
-        score_table(source)
+        count_rows(source)
     with pytest.raises(TypeError, match=message):
-        apply_maps(source, dict.fromkeys("ab", ScoreMap.identity()), output=tmp_path / "y.csv")
+        apply(source, dict.fromkeys("ab", ScoreMap.identity()), output=tmp_path / "y.csv")
 
 
 def test_numbers_as_text_in_json(tmp_path):
     (tmp_path / "x.jsonl").write_text('{"s": "0.5", "g": 1}\n{"s": 1, "g": 2}\n')
     source = RowSource(tmp_path / "x.jsonl", score="s", groups="g")
     with pytest.raises(TypeError, match="1 rows that are not"):
-        score_table(source)
+        count_rows(source)
     with pytest.raises(TypeError, match="1 rows that are not"):
-        apply_maps(source, IDENTITIES, output=tmp_path / "y.jsonl")
+        apply(source, IDENTITIES, output=tmp_path / "y.jsonl")
 
 
 def test_large_integers(tmp_path):
     path = write(pd.DataFrame({"s": [2**60, 1], "g": [1, 2]}), tmp_path / "x.parquet")
     with pytest.raises(ValueError, match=r"beyond 2\*\*53"):
-        score_table(RowSource(path, score="s", groups="g"))
+        count_rows(RowSource(path, score="s", groups="g"))
 
 
 def test_identifiers_are_no_groups(tmp_path):
     path = write(pd.DataFrame({"s": np.zeros(60_000), "g": np.arange(60_000)}), tmp_path / "x.parquet")
     with pytest.raises(ValueError, match="more than 50,000 different values"):
-        score_table(RowSource(path, score="s", groups="g"))
+        count_rows(RowSource(path, score="s", groups="g"))
 
 
 def test_nearest_column(file):
     for wrong, hint in (("Sex", "did you mean 'sex'"), ("sexx", "'sex'"), ("zzzzzz", "letter by letter")):
         with pytest.raises(InputFileError, match=hint):
-            score_table(RowSource(file, score=SCORE, groups=wrong))
+            count_rows(RowSource(file, score=SCORE, groups=wrong))
 
 
 def cut_in_half(path):
@@ -133,7 +133,7 @@ def test_damaged_files(tmp_path, frame, name, damage):
     path = write(frame, tmp_path / name)
     damage(path)
     source = RowSource(path, score=SCORE, groups="sex")
-    for act in (score_table, lambda s: apply_maps(s, {}, output=tmp_path / f"out-{name}")):
+    for act in (count_rows, lambda s: apply(s, {}, output=tmp_path / f"out-{name}")):
         with pytest.raises(InputFileError, match=r"(?s)x\..*Hint: "):
             act(source)
     assert [p.name for p in tmp_path.iterdir()] == [name]
@@ -145,7 +145,7 @@ def test_damaged_in_the_middle(tmp_path, frame):
     content[2000 : len(content) // 2] = os.urandom(len(content) // 2 - 2000)
     path.write_bytes(content)
     source = RowSource(path, score=SCORE, groups="sex")
-    for act in (score_table, lambda s: apply_maps(s, {}, output=tmp_path / "y.parquet")):
+    for act in (count_rows, lambda s: apply(s, {}, output=tmp_path / "y.parquet")):
         with pytest.raises(InputFileError, match="cannot be read"):
             act(source)
     assert [p.name for p in tmp_path.iterdir()] == ["x.parquet"]
@@ -164,7 +164,7 @@ def test_damaged_in_the_middle(tmp_path, frame):
 )
 def test_bad_csv(tmp_path, content, message):
     (tmp_path / "x.csv").write_bytes(content)
-    for act in (score_table, lambda s: apply_maps(s, {}, output=tmp_path / "y.csv")):
+    for act in (count_rows, lambda s: apply(s, {}, output=tmp_path / "y.csv")):
         with pytest.raises(InputFileError, match=message):
             act(RowSource(tmp_path / "x.csv", score="s", groups="g"))
     assert [p.name for p in tmp_path.iterdir()] == ["x.csv"]
@@ -173,7 +173,7 @@ def test_bad_csv(tmp_path, content, message):
 @pytest.mark.parametrize("content", ["[1, 2]\n", '{"s": 1, "g"', "\n\n"])
 def test_bad_json_lines(tmp_path, content):
     (tmp_path / "x.jsonl").write_text(content)
-    for act in (score_table, lambda s: apply_maps(s, {}, output=tmp_path / "y.jsonl")):
+    for act in (count_rows, lambda s: apply(s, {}, output=tmp_path / "y.jsonl")):
         with pytest.raises(InputFileError, match="Hint"):
             act(RowSource(tmp_path / "x.jsonl", score="s", groups="g"))
 
@@ -184,7 +184,7 @@ def test_bad_json_lines(tmp_path, content):
 def test_numbers_that_are_no_json(tmp_path, word, message):
     (tmp_path / "x.jsonl").write_text(f'{{"s": 1, "g": 2}}\n{{"s": {word}, "g": 1}}\n')
     source = RowSource(tmp_path / "x.jsonl", score="s", groups="g")
-    for act in (score_table, lambda s: apply_maps(s, IDENTITIES, output=tmp_path / "y.jsonl")):
+    for act in (count_rows, lambda s: apply(s, IDENTITIES, output=tmp_path / "y.jsonl")):
         with pytest.raises(ValueError, match=message):
             act(source)
 
@@ -203,9 +203,9 @@ def test_no_such_files(tmp_path):
     }
     for name, message in cases.items():
         with pytest.raises(InputFileError, match=message):
-            score_table(RowSource(tmp_path / name, score="s", groups="g"))
+            count_rows(RowSource(tmp_path / name, score="s", groups="g"))
     with pytest.raises(InputFileError, match="no file is named"):
-        score_table(RowSource([], score="s", groups="g"))
+        count_rows(RowSource([], score="s", groups="g"))
 
 
 def test_mixed_files(tmp_path):
@@ -213,13 +213,13 @@ def test_mixed_files(tmp_path):
     two = write(pd.DataFrame({"s": [1], "g": ["b"]}), tmp_path / "2.parquet")
     three = write(pd.DataFrame({"other": [1], "g": ["b"]}), tmp_path / "3.parquet")
     with pytest.raises(InputFileError, match=r"'s' is double in .*1.parquet but int64 in .*2.parquet"):
-        score_table(RowSource([one, two], score="s", groups="g"))
+        count_rows(RowSource([one, two], score="s", groups="g"))
     with pytest.raises(InputFileError, match=r"3.parquet has no column 's'"):
-        score_table(RowSource([one, three], score="s", groups="g"))
+        count_rows(RowSource([one, three], score="s", groups="g"))
     four = write(pd.DataFrame({"s": [1.0], "g": ["b"], "more": [1]}), tmp_path / "4.parquet")
-    assert score_table(RowSource([one, four], score="s", groups="g")).rows == 2
+    assert count_rows(RowSource([one, four], score="s", groups="g")).rows == 2
     with pytest.raises(InputFileError, match=r"differ in their columns: \['more'\]"):
-        apply_maps(RowSource([one, four], score="s", groups="g"), {}, output=tmp_path / "out.parquet")
+        apply(RowSource([one, four], score="s", groups="g"), {}, output=tmp_path / "out.parquet")
 
 
 def test_bad_sources(tmp_path):
@@ -250,20 +250,20 @@ def test_bad_queries(tmp_path):
         ("select s, g from t where error('no') is null", "cannot be read"),
     ):
         with pytest.raises(InputFileError, match=message):
-            score_table(RowSource(sql=sql, database=database, score="s", groups="g"))
+            count_rows(RowSource(sql=sql, database=database, score="s", groups="g"))
     (tmp_path / "y.duckdb").write_bytes(b"no database" * 2000)
     with pytest.raises(InputFileError, match="Hint"):
-        score_table(RowSource(sql="select 1 as s", database=tmp_path / "y.duckdb", score="s"))
+        count_rows(RowSource(sql="select 1 as s", database=tmp_path / "y.duckdb", score="s"))
     with pytest.raises(InputFileError, match="not there"):
-        score_table(RowSource(sql="select 1 as s", database=tmp_path / "z.duckdb", score="s"))
+        count_rows(RowSource(sql="select 1 as s", database=tmp_path / "z.duckdb", score="s"))
 
 
 def test_bad_memory_limit(tmp_path):
     path = write(pd.DataFrame({"s": [1.0, 2.0], "g": [1, 2]}), tmp_path / "x.parquet")
     with pytest.raises(InputFileError, match="memory"):
-        score_table(RowSource(path, score="s", groups="g"), memory_limit="lots")
+        count_rows(RowSource(path, score="s", groups="g"), memory_limit="lots")
     with pytest.raises(ValueError, match="max_distinct"):
-        score_table(RowSource(path, score="s", groups="g"), max_distinct=0)
+        count_rows(RowSource(path, score="s", groups="g"), max_distinct=0)
 
 
 def test_empty_tables(tmp_path):
@@ -271,7 +271,7 @@ def test_empty_tables(tmp_path):
         table = pa.table({"s": pa.array([], pa.float64()), "g": pa.array([], pa.string())})
         path = tmp_path / name
         pq.write_table(table, path) if name == "x.parquet" else pa.feather.write_feather(table, path)
-        for act in (score_table, lambda s, n=name: apply_maps(s, {}, output=tmp_path / f"y-{n}")):
+        for act in (count_rows, lambda s, n=name: apply(s, {}, output=tmp_path / f"y-{n}")):
             with pytest.raises(ValueError, match="there are no rows"):
                 act(RowSource(path, score="s", groups="g"))
         assert not (tmp_path / f"y-{name}").exists()
@@ -281,6 +281,6 @@ def test_lists_are_no_groups_in_json(tmp_path):
     (tmp_path / "x.jsonl").write_text('{"s": 1, "g": [1]}\n{"s": 2, "g": {"a": 1}}\n')
     source = RowSource(tmp_path / "x.jsonl", score="s", groups="g")
     with pytest.raises(TypeError, match="plain values"):
-        score_table(source)
+        count_rows(source)
     with pytest.raises(UnseenGroupError, match="2 rows with a group not seen"):
-        apply_maps(source, IDENTITIES, output=tmp_path / "y.jsonl")
+        apply(source, IDENTITIES, output=tmp_path / "y.jsonl")

@@ -1,4 +1,4 @@
-"""Where the top-alpha region of a file begins: the first pass of a threshold that is found in the rows themselves."""
+"""Exact top-alpha thresholds where the table was quantised: the rows around each are read again."""
 
 from __future__ import annotations
 
@@ -8,56 +8,15 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._validation import check_share
-from fairpot.engines import checks
-from fairpot.engines.columns import doubles
-from fairpot.engines.duckdb import CountedRows, score_table
+from fairpot.engines.duckdb.parts import Parts
 from fairpot.engines.keys import KeyCoder
-from fairpot.engines.parts import Parts
-from fairpot.engines.scan import Scan
-from fairpot.engines.source import RowSource
+from fairpot.engines.naming import name_groups
+from fairpot.engines.values import doubles
 from fairpot.table import Region, ScoreTable
 from fairpot.transport import weight_to_reach
 
 
-def score_thresholds(
-    source: RowSource,
-    alpha: float,
-    *,
-    region: Region = "pooled",
-    memory_limit: str = "2GB",
-    threads: int | None = None,
-    counted: CountedRows | None = None,
-) -> dict[Hashable, float]:
-    """Find the lowest score of the top-alpha region of a file, exactly: the first pass of a batch threshold.
-
-    Parameters
-    ----------
-    source : RowSource
-    alpha : float in (0, 1]
-    region : {"pooled", "group"}, default "pooled"
-    memory_limit, threads
-        As for :func:`score_table`.
-    counted : CountedRows or None, default None
-        The rows without label and weight, if they have been counted already.
-
-    Returns
-    -------
-    dict of group to float
-    """
-    check_share(alpha, "alpha", zero=False)
-    bare = source.bare()
-    if counted is None:
-        counted = score_table(bare, memory_limit=memory_limit, threads=threads, several=False)
-    table = counted.table
-    thresholds = table.thresholds(alpha, region)
-    if counted.quantisation is None:
-        return thresholds
-    with Scan(bare, memory_limit=memory_limit, threads=threads) as scan:
-        return _refined(Parts(scan), table, thresholds, alpha, region)
-
-
-def _refined(
+def refined_thresholds(
     parts: Parts, table: ScoreTable, thresholds: dict[Hashable, float], alpha: float, region: Region
 ) -> dict[Hashable, float]:
     """Read the rows again to turn the thresholds of a quantised table into exact ones.
@@ -75,7 +34,7 @@ def _refined(
         key = coder.encode(batch.columns[: len(parts.keys)], batch.num_rows)
         score = doubles(batch.column("score"))
         ones = np.ones(len(coder.keys), dtype=np.int64)
-        codes, groups = checks.name_groups(coder.keys, ones, source.group_columns, parts.scan.kind, several=False)
+        codes, groups = name_groups(coder.keys, ones, source.group_columns, parts.scan.kind, several=False)
         for place, group in enumerate(groups):
             mine = score[np.isin(key, np.flatnonzero(codes == place))]
             low, high = windows[group]

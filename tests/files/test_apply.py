@@ -6,11 +6,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from engines_cases import FORMATS, SCORE, read, write
 from fairpot import FairPOT
-from fairpot.engines import RowSource, apply_maps, score_thresholds
 from fairpot.exceptions import InputFileError, OutputFileError, UnseenGroupError
+from fairpot.files import RowSource, apply, score_thresholds
 from fairpot.transport import ScoreMap
+from files_cases import FORMATS, SCORE, read, write
 
 
 def fitted(frame, groups="sex", **options):
@@ -25,7 +25,7 @@ def test_every_format_to_every_format(file, frame, tmp_path, suffix):
     target = tmp_path / f"out.{suffix}"
     told = []
     source = RowSource(file, score=SCORE, groups="sex")
-    done = apply_maps(source, model.maps_, output=target, progress=lambda *a: told.append(a))
+    done = apply(source, model.maps_, output=target, progress=lambda *a: told.append(a))
     assert (done.rows, done.column) == (len(frame), SCORE + "_fair")
     assert done.moved == (expected != frame[SCORE]).sum()
     assert told[-1] == (len(frame), len(frame))
@@ -40,7 +40,7 @@ def test_groups_of_every_type(frame, tmp_path, groups, suffix):
     model, expected = fitted(frame, groups)
     target = tmp_path / f"out.{suffix}"
     source = RowSource(write(frame, tmp_path / f"rows.{suffix}"), score=SCORE, groups=groups)
-    apply_maps(source, model.maps_, output=target, column="new")
+    apply(source, model.maps_, output=target, column="new")
     np.testing.assert_array_equal(read(target)["new"], expected)
 
 
@@ -50,11 +50,11 @@ def test_top_alpha_of_the_batch(frame, tmp_path, region):
     new = frame.sample(1000, random_state=1)
     source = RowSource(write(new, tmp_path / "x.parquet"), score=SCORE, groups="sex")
     thresholds = score_thresholds(source, 0.2, region=region)
-    apply_maps(source, model.maps_, output=tmp_path / "y.parquet", thresholds=thresholds, column="new")
+    apply(source, model.maps_, output=tmp_path / "y.parquet", thresholds=thresholds, column="new")
     expected = model.transform(new[SCORE], sensitive_features=new["sex"])
     np.testing.assert_array_equal(read(tmp_path / "y.parquet")["new"], expected)
     with pytest.raises(UnseenGroupError, match="thresholds has groups"):
-        apply_maps(source, {}, output=tmp_path / "z.parquet", thresholds=thresholds)
+        apply(source, {}, output=tmp_path / "z.parquet", thresholds=thresholds)
 
 
 def test_parquet_keeps_its_schema(tmp_path):
@@ -85,7 +85,7 @@ def test_parquet_keeps_its_schema(tmp_path):
             pq.write_table(table, path, compression="zstd", row_group_size=4)
         else:
             pa.feather.write_feather(table, path, compression="uncompressed", chunksize=4)
-        apply_maps(RowSource(path, score="s", groups="g"), maps, output=target, column="new")
+        apply(RowSource(path, score="s", groups="g"), maps, output=target, column="new")
         after = pq.read_table(target) if name == "x.parquet" else pa.feather.read_table(target)
         assert after.drop_columns("new").equals(table)
         before = pq.read_schema(path) if name == "x.parquet" else schema
@@ -94,14 +94,14 @@ def test_parquet_keeps_its_schema(tmp_path):
         np.testing.assert_allclose(after["new"].to_numpy(), new, rtol=1e-15)
     assert pq.read_metadata(tmp_path / "out-x.parquet").row_group(0).column(0).compression == "ZSTD"
     with pytest.raises(OutputFileError, match=r"'deep'.*cannot be written as text"):
-        apply_maps(RowSource(tmp_path / "x.parquet", score="s", groups="g"), maps, output=tmp_path / "y.csv")
+        apply(RowSource(tmp_path / "x.parquet", score="s", groups="g"), maps, output=tmp_path / "y.csv")
 
 
 def test_text_stays_as_it_is(tmp_path):
     text = 'zip;s;g;"a ""q"""\n007;0.50;x;\n 1 ;1e0;y;"p;q"\nNA;.5;x;"l\nl"\n'
     (tmp_path / "x.csv").write_text(text)
     maps = {"x": ScoreMap.identity(), "y": ScoreMap([0, 1], [0, 0.25])}
-    apply_maps(RowSource(tmp_path / "x.csv", score="s", groups="g"), maps, output=tmp_path / "y.csv")
+    apply(RowSource(tmp_path / "x.csv", score="s", groups="g"), maps, output=tmp_path / "y.csv")
     after = (tmp_path / "y.csv").read_text()
     assert after == ('zip;s;g;"a ""q""";s_fair\n007;0.50;x;;0.5\n 1 ;1e0;y;"p;q";0.25\nNA;.5;x;"l\nl";0.5\n')
 
@@ -110,7 +110,7 @@ def test_lines_stay_as_they_are(tmp_path):
     lines = ['{"s":0.50,"g":"x","n":{"s_fair":1}}', '{ "g":"y", "s":1.0, "big": 12345678901234567890 }']
     (tmp_path / "x.jsonl").write_text("\n\n".join(lines))
     maps = {"x": ScoreMap.identity(), "y": ScoreMap([0, 1], [0, 0.25])}
-    apply_maps(RowSource(tmp_path / "x.jsonl", score="s", groups="g"), maps, output=tmp_path / "y.jsonl")
+    apply(RowSource(tmp_path / "x.jsonl", score="s", groups="g"), maps, output=tmp_path / "y.jsonl")
     assert (tmp_path / "y.jsonl").read_text().splitlines() == [
         '{"s":0.50,"g":"x","n":{"s_fair":1}, "s_fair": 0.5}',
         '{ "g":"y", "s":1.0, "big": 12345678901234567890, "s_fair": 0.25}',
@@ -123,8 +123,8 @@ def test_replace_a_column(frame, tmp_path, suffix):
     source = RowSource(write(frame, tmp_path / f"x.{suffix}"), score=SCORE, groups="sex")
     target = tmp_path / f"y.{suffix}"
     with pytest.raises(OutputFileError, match="has a column"):
-        apply_maps(source, model.maps_, output=target, column=SCORE)
-    apply_maps(source, model.maps_, output=target, column=SCORE, replace=True)
+        apply(source, model.maps_, output=target, column=SCORE)
+    apply(source, model.maps_, output=target, column=SCORE, replace=True)
     after = read(target)
     assert [*after.columns] == [*frame.columns]
     np.testing.assert_array_equal(after[SCORE], expected)
@@ -135,7 +135,7 @@ def test_record_of_changes(frame, tmp_path, suffix):
     model, new = fitted(frame)
     source = RowSource(write(frame, tmp_path / f"x.{suffix}"), score=SCORE, groups="sex")
     options = {"changes": tmp_path / f"changes.{suffix}", "threshold": 0.5, "keep": ["id"]}
-    done = apply_maps(source, model.maps_, output=tmp_path / f"y.{suffix}", **options)
+    done = apply(source, model.maps_, output=tmp_path / f"y.{suffix}", **options)
     assert done.ranks_exact
     record = read(tmp_path / f"changes.{suffix}")
     old = frame[SCORE].to_numpy()
@@ -154,7 +154,7 @@ def test_record_of_changes(frame, tmp_path, suffix):
 def test_several_files_become_one(frame, tmp_path):
     model, expected = fitted(frame)
     parts = [write(part, tmp_path / f"{i}.parquet") for i, part in enumerate((frame[:1000], frame[1000:]))]
-    apply_maps(RowSource(parts, score=SCORE, groups="sex"), model.maps_, output=tmp_path / "all.parquet", column="n")
+    apply(RowSource(parts, score=SCORE, groups="sex"), model.maps_, output=tmp_path / "all.parquet", column="n")
     np.testing.assert_array_equal(read(tmp_path / "all.parquet")["n"], expected)
 
 
@@ -162,7 +162,7 @@ def test_query(frame, tmp_path):
     model, expected = fitted(frame)
     path = write(frame, tmp_path / "x.parquet")
     source = RowSource(sql=f"select * from '{path}' order by id", score=SCORE, groups="sex")
-    apply_maps(source, model.maps_, output=tmp_path / "y.parquet", column="n", progress=lambda *a: None)
+    apply(source, model.maps_, output=tmp_path / "y.parquet", column="n", progress=lambda *a: None)
     np.testing.assert_array_equal(read(tmp_path / "y.parquet")["n"], expected)
 
 
@@ -185,9 +185,7 @@ def test_bad_rows_leave_nothing(frame, tmp_path, suffix):
         before = sorted(tmp_path.iterdir())
         for options in ({}, {"changes": tmp_path / "changes.csv"}):
             with pytest.raises(kind, match=message):
-                apply_maps(
-                    RowSource(path, score=SCORE, groups="sex"), model.maps_, output=target, force=True, **options
-                )
+                apply(RowSource(path, score=SCORE, groups="sex"), model.maps_, output=target, force=True, **options)
         assert sorted(tmp_path.iterdir()) == before
         assert target.read_bytes() == b"as it was"
 
@@ -203,6 +201,18 @@ def test_bad_arguments(frame, tmp_path):
     ]
     for arguments, kind, message in cases:
         with pytest.raises(kind, match=message):
-            apply_maps(source, {}, **arguments)
+            apply(source, {}, **arguments)
     with pytest.raises(InputFileError, match="no group column"):
-        apply_maps(RowSource(tmp_path / "x.parquet", score=SCORE), {}, output=tmp_path / "y.csv")
+        apply(RowSource(tmp_path / "x.parquet", score=SCORE), {}, output=tmp_path / "y.csv")
+
+
+def test_paths_and_columns(frame, tmp_path):
+    """The public way: a path, and columns named by their part."""
+    model, expected = fitted(frame)
+    path, target = write(frame, tmp_path / "x.parquet"), tmp_path / "y.parquet"
+    apply(path, model.maps_, output=target, score=SCORE, group="sex", column="new")
+    np.testing.assert_array_equal(read(target)["new"], expected)
+    with pytest.raises(InputFileError, match="no score column"):
+        apply(path, model.maps_, output=target)
+    with pytest.raises(InputFileError, match="names its columns itself"):
+        apply(RowSource(path, score=SCORE, groups="sex"), model.maps_, output=target, score="s")

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fairpot.engines import RowSource, apply_maps
-from fairpot.engines.leftovers import remove_leftovers, scratch_folder, temporary_name
-from fairpot.engines.output import complete_file
+from fairpot._leftovers import remove_leftovers, scratch_folder, temporary_name
 from fairpot.exceptions import OutputFileError
+from fairpot.files import RowSource, apply
+from fairpot.files.output import complete_file
 from fairpot.transport import ScoreMap
 
 MAPS = {0: ScoreMap.identity(), 1: ScoreMap([0, 1], [0.5, 1])}
@@ -137,7 +137,7 @@ def rows_file(path, rows):
 
 CHILD = """
 import resource, sys
-from fairpot.engines import RowSource, apply_maps
+from fairpot.files import RowSource, apply
 from fairpot.exceptions import OutputFileError
 from fairpot.transport import ScoreMap
 source, target, limit = sys.argv[1:]
@@ -146,7 +146,7 @@ if limit != "0":
 maps = {0: ScoreMap.identity(), 1: ScoreMap([0, 1], [0.5, 1])}
 print("ready", flush=True)
 try:
-    apply_maps(RowSource(source, score="s", groups="g"), maps, output=target, force=True)
+    apply(RowSource(source, score="s", groups="g"), maps, output=target, force=True)
 except OutputFileError as error:
     print(error)
 """
@@ -190,7 +190,7 @@ def test_killed_at_any_moment(tmp_path):
             assert pq.read_table(target).num_rows == rows
             target.write_text("old")
     assert left >= 2
-    apply_maps(RowSource(source, score="s", groups="g"), MAPS, output=target, force=True)
+    apply(RowSource(source, score="s", groups="g"), MAPS, output=target, force=True)
     assert not _temporary(tmp_path)
     after = pq.read_table(target)
     np.testing.assert_array_equal(after["s"], pq.read_table(source)["s"])

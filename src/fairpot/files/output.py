@@ -5,10 +5,10 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from fairpot.engines.leftovers import forget, remove_leftovers, temporary_name
+from fairpot._leftovers import forget, remove_leftovers, temporary_name
 from fairpot.exceptions import OutputFileError
 
 
@@ -32,14 +32,32 @@ def complete_file(target: str | Path, *, force: bool = False, inputs: Iterable[P
     """
     place = Path(os.path.realpath(target))
     _check_target(place, target, force, list(inputs))
+    try:
+        with atomic_file(place, force=force) as temporary:
+            yield temporary
+    except FileExistsError as error:
+        raise OutputFileError(f"{place} was made by somebody else meanwhile.\nHint: force to replace it.") from error
+    except OSError as error:
+        raise _explained(error, target) from error
+
+
+@contextmanager
+def atomic_file(place: Path, *, force: bool = False) -> Iterator[Path]:
+    """Do the writing of :func:`complete_file` and of model files: no checks before, and the system's own errors.
+
+    At any moment ``place`` is what it was before, or complete. A file that is there, or comes up meanwhile, is a
+    FileExistsError unless ``force``.
+    """
     remove_leftovers(place.parent)
     temporary = place.with_name(temporary_name(place.name))
     try:
         yield temporary
         _sync(temporary)
-        _put_in_place(temporary, place, force)
-    except OSError as error:
-        raise _explained(error, target) from error
+        if force:
+            os.replace(temporary, place)
+        else:
+            _rename_to_new(temporary, place)
+        _sync_folder(place.parent)
     finally:
         temporary.unlink(missing_ok=True)
         forget(temporary.name)
@@ -75,13 +93,12 @@ def _sync(path: Path) -> None:
         os.close(handle)
 
 
-def _put_in_place(temporary: Path, place: Path, force: bool) -> None:
-    if force:
-        os.replace(temporary, place)
-    else:
-        _rename_to_new(temporary, place)
-    if hasattr(os, "O_DIRECTORY"):
-        handle = os.open(place.parent, os.O_RDONLY | os.O_DIRECTORY)
+def _sync_folder(folder: Path) -> None:
+    """Make the new name last, where folders can be synced."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(handle)
         finally:
@@ -93,10 +110,10 @@ def _rename_to_new(temporary: Path, place: Path) -> None:
     try:
         os.link(temporary, place)
     except FileExistsError:
-        raise OutputFileError(f"{place} was made by somebody else meanwhile.\nHint: force to replace it.") from None
+        raise
     except OSError:  # a file system without hard links
         if place.exists():
-            raise OutputFileError(f"{place} is there already.\nHint: force to replace it.") from None
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(place)) from None
         os.replace(temporary, place)
 
 

@@ -1,100 +1,41 @@
-"""Rows to score table with DuckDB: one ``GROUP BY group, score, label`` with a memory limit and spilling."""
+"""Rows to score table: one ``GROUP BY group, score, label`` with a memory limit and spilling."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.engines import checks
+from fairpot._validation.counted import check_weight_of_groups
 from fairpot.engines.binned import BinnedRows, choose_edges
-from fairpot.engines.columns import doubles
+from fairpot.engines.duckdb.parts import Parts
+from fairpot.engines.duckdb.scan import Scan
 from fairpot.engines.keys import KeyCoder
-from fairpot.engines.parts import Parts
-from fairpot.engines.scan import Progress, Scan
-from fairpot.engines.source import RowSource
-from fairpot.table import QuantisationBound, ScoreTable
+from fairpot.engines.naming import name_keys
+from fairpot.engines.protocol import CountedRows, Progress
+from fairpot.engines.values import doubles
+from fairpot.table import ScoreTable
 
 # Weights that are not whole are added up one by one, as in memory, up to this many rows.
 _ONE_BY_ONE = 50_000_000
 
 
-@dataclass(frozen=True, eq=False)
-class CountedRows:
-    """What a scan found.
-
-    Attributes
-    ----------
-    table : ScoreTable
-        The counts of every group.
-    rows : int
-        How many rows there were. No row is ever dropped: one that cannot be used is an error.
-    quantisation : QuantisationBound or None
-        How far any number made from the table can be off, if there were too many distinct scores to keep
-        them all; None where the table is exact.
-    """
-
-    table: ScoreTable
-    rows: int
-    quantisation: QuantisationBound | None = None
-
-
-def score_table(
-    source: RowSource,
-    *,
-    positive: Any = None,
-    memory_limit: str = "2GB",
-    threads: int | None = None,
-    max_distinct: int = 20_000_000,
-    several: bool = True,
-    progress: Progress | None = None,
-) -> CountedRows:
-    """Count the rows of a source: the same table, to the last bit, as the Python API makes in memory.
-
-    Parameters
-    ----------
-    source : RowSource
-    positive : default None
-        The positive value of a label that is not 0/1 or boolean.
-    memory_limit : str, default "2GB"
-        What DuckDB may use before it spills to the temporary directory.
-    threads : int or None, default None
-        None takes all cores.
-    max_distinct : int, default 20_000_000
-        With more distinct scores than about this the table is quantised; with weights, more than twice as many
-        distinct pairs of score and weight.
-    several : bool, default True
-        Whether a single group is an error.
-    progress : callable or None, default None
-        Called with the share of the work that is done, between 0 and 1.
-
-    Returns
-    -------
-    CountedRows
-
-    Raises
-    ------
-    InputFileError
-        If the rows cannot be read.
-    ValueError, TypeError
-        If they can, but break a rule; the message names the value and the number of rows.
-    """
+def count(scan: Scan, positive: Any, several: bool, max_distinct: int, progress: Progress | None) -> CountedRows:
+    """Count the rows of a scan; where there are too many distinct scores, in bins."""
     if max_distinct < 2:
         raise ValueError(f"max_distinct must be at least 2, got {max_distinct!r}.")
-    with Scan(source, memory_limit=memory_limit, threads=threads) as scan:
-        parts = Parts(scan)
-        distinct, rows = parts.estimate(max_distinct)
-        if distinct <= max_distinct:
-            counted = _Groups(parts)
-            if counted.read(progress, 2 * max_distinct):
-                return counted.finish(positive, several)
-        edges = choose_edges(parts.sample(rows or parts.count(), max_distinct), max_distinct)
-        binned = BinnedRows(source, scan.kind, edges)
-        for batch in scan.batches(parts.plain(), progress):
-            binned.add(batch)
-        return CountedRows(*binned.finish(positive, several, parts.explain))
+    parts = Parts(scan)
+    distinct, rows = parts.estimate(max_distinct)
+    if distinct <= max_distinct:
+        counted = _Groups(parts)
+        if counted.read(progress, 2 * max_distinct):
+            return counted.finish(positive, several)
+    edges = choose_edges(parts.sample(rows or parts.count(), max_distinct), max_distinct)
+    binned = BinnedRows(scan.source, scan.kind, edges)
+    for batch in scan.batches(parts.plain(), progress):
+        binned.add(batch)
+    return CountedRows(*binned.finish(positive, several, parts.explain))
 
 
 class _Groups:
@@ -128,7 +69,7 @@ class _Groups:
         self.parts.explain(scores, n)
         key = self._whole("key")
         rows = np.bincount(key, weights=n, minlength=len(self.coder.keys)).astype(np.int64)
-        codes, groups, labels = checks.name_keys(
+        codes, groups, labels = name_keys(
             self.coder.keys, rows, self.source.group_columns, self.source.label, self.parts.scan.kind, positive, several
         )
         of_row = None if labels is None else labels[key]
@@ -143,7 +84,7 @@ class _Groups:
         weight = self._whole("weight")
         self.parts.explain_weights(weight, n)
         total = np.bincount(np.zeros(len(n), dtype=np.intp) if place is None else place, weight, len(groups))
-        checks.check_weight_of_groups(total, groups, self.source.roles["weight"])
+        check_weight_of_groups(total, groups, f"column {self.source.weight!r}")
         if (weight == np.floor(weight)).all() and float((weight * n).sum()) < 2**53:
             return ScoreTable.from_rows(scores, labels, place, groups, weight.astype(np.int64) * n)
         if n.max() > 1 and int(n.sum()) <= _ONE_BY_ONE:

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from engines_cases import write
-from fairpot.engines import RowSource, score_table
 from fairpot.engines.binned import choose_edges
-from fairpot.engines.parts import Parts
+from fairpot.engines.duckdb.parts import Parts
+from fairpot.files import RowSource, count_rows
 from fairpot.metrics import auc, xauc
 from fairpot.metrics._wins import half_wins
+from files_cases import write
 
 
 def metrics(table):
@@ -32,8 +32,8 @@ def many():
 @pytest.mark.parametrize("name", ["x.parquet", "x.csv"])
 def test_within_its_bound(many, tmp_path, name, weight):
     source = RowSource(write(many, tmp_path / name), score="s", label="y", groups="g", weight=weight)
-    exact = score_table(source)
-    rough = score_table(source, max_distinct=1000)
+    exact = count_rows(source)
+    rough = count_rows(source, max_distinct=1000)
     assert exact.quantisation is None
     assert rough.rows == exact.rows == len(many)
     bound = rough.quantisation
@@ -45,13 +45,13 @@ def test_within_its_bound(many, tmp_path, name, weight):
     for one, other in zip(metrics(rough.table), metrics(exact.table)):
         assert (np.abs(one - other) <= (bound.auc if np.ndim(one) == 0 else bound.xauc) + 1e-12).all()
     assert 0.25 in rough.table["a"].score
-    again = score_table(source, max_distinct=1000)
+    again = count_rows(source, max_distinct=1000)
     for a, b in zip(rough.table.counts, again.table.counts):
         np.testing.assert_array_equal(a.score, b.score)
 
 
 def test_metrics_of_the_exact_table(many, tmp_path):
-    table = score_table(RowSource(write(many, tmp_path / "x.parquet"), score="s", label="y", groups="g")).table
+    table = count_rows(RowSource(write(many, tmp_path / "x.parquet"), score="s", label="y", groups="g")).table
     overall, each = metrics(table)
     assert overall == pytest.approx(auc(many["y"], many["s"]), abs=1e-15)
     pair = {"sensitive_features": many["g"], "positive": "a", "negative": "b"}
@@ -71,4 +71,4 @@ def test_far_more_than_estimated(many, tmp_path, monkeypatch):
     """The estimate may be wrong; the number of groups that arrive is not."""
     monkeypatch.setattr(Parts, "estimate", lambda self, limit: (0, None))
     source = RowSource(write(many, tmp_path / "x.parquet"), score="s", label="y", groups="g")
-    assert score_table(source, max_distinct=1000).quantisation is not None
+    assert count_rows(source, max_distinct=1000).quantisation is not None

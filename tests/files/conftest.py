@@ -1,5 +1,5 @@
 """Fixtures for rows in files."""
 
-from engines_cases import file, frame, save
+from files_cases import file, frame, save
 
 __all__ = ["file", "frame", "save"]

@@ -1,0 +1,146 @@
+"""What is said of a bad value: one wording for rows in memory and for rows that an engine counted.
+
+Every function takes what the column is called (``"scores"``, ``"column 'risk'"``) and how many rows are concerned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+LARGEST = 1e300  # larger magnitudes overflow when scores are subtracted or averaged
+
+
+def empty(name: str) -> str:
+    """Say that there are no rows."""
+    return f"{name} is empty: there are no rows to work on."
+
+
+def missing_numbers(name: str, rows: int, noun: str = "score") -> str:
+    """Say that scores or weights are missing."""
+    return f"{name} has {rows} missing (NaN) rows; every row needs a {noun}.\nHint: drop those rows or fill them first."
+
+
+def infinite_scores(name: str, rows: int) -> str:
+    """Say that scores are infinite."""
+    return (
+        f"{name} has {rows} infinite rows; scores must be finite.\n"
+        "Hint: clip them (log-odds of a probability of 0 or 1 are infinite)."
+    )
+
+
+def huge_scores(name: str, largest: float) -> str:
+    """Say that scores are too large to be subtracted."""
+    return f"{name} reaches {largest:.3g}; magnitudes from {LARGEST:g} on overflow."
+
+
+def beyond_doubles(name: str) -> str:
+    """Say that whole numbers are too large for doubles."""
+    return f"{name} holds integers beyond 2**53, which doubles cannot tell apart.\nHint: divide or rank them first."
+
+
+def no_numbers(name: str, rows: int, example: Any) -> str:
+    """Say that a column holds what is no number."""
+    return (
+        f"{name} must be numbers, got {rows} rows that are not, such as {example!r}.\n"
+        "Hint: convert the column to numbers first; fairpot does not guess what a text means."
+    )
+
+
+def wrong_kind(name: str, what: str, hint: str) -> str:
+    """Say that a whole column is of a type that is no number."""
+    return f"{name} must be numbers, got {what}.\nHint: {hint}."
+
+
+def missing_groups(name: str, rows: int) -> str:
+    """Say that groups are missing."""
+    return (
+        f"{name} has {rows} rows without a group.\n"
+        "Hint: drop those rows, or give them a group of their own such as 'unknown'."
+    )
+
+
+def single_group(where: str, group: Hashable, rows: int) -> str:
+    """Say that there is nothing to compare; ``where`` ends in "has" or "have"."""
+    return f"{where} a single group, {group!r}, in all {rows} rows: there is nothing to compare it with."
+
+
+def unseen_groups(name: str, rows: int, unseen: Sequence[Hashable], known: Sequence[Hashable]) -> str:
+    """Say that there are groups without a map."""
+    hint = "refit with those rows, or drop them; fairpot never passes unknown groups through unchanged."
+    if any(", " in str(group) for group in known):
+        hint = "several columns form intersections: pass the same columns in the same order as in fit. Else " + hint
+    which = f"a group not seen in fit: {list(unseen)} (seen: {list(known)})"
+    return f"{name} has {rows} rows with {which}.\nHint: {hint}"
+
+
+def missing_labels(name: str, rows: int) -> str:
+    """Say that outcomes are missing."""
+    return f"{name} has {rows} missing rows.\nHint: drop the rows whose outcome is not known."
+
+
+def not_binary(name: str, values: list[Any], odd: int, argument: str) -> str:
+    """Say that labels are not 0/1; ``odd`` rows are neither, ``argument`` names the positive value."""
+    if len(values) == 2:
+        hint = f"Hint: name the positive one, {argument}={values[-1]!r}."
+        return f"{name} must be 0/1 or booleans, got {listed(values)}.\n{hint}"
+    return (
+        f"{name} must be 0/1 or booleans, got {len(values)} values in all, {odd} rows other than 0/1: "
+        f"{listed(values)}.\nHint: a label says whether the outcome happened; compare or cut the column first."
+    )
+
+
+def too_many_labels(name: str, values: list[Any]) -> str:
+    """Say that a label has more than two values though one is named positive."""
+    return f"{name} must have two values, got {len(values)}: {listed(values)}."
+
+
+def label_not_there(name: str, values: list[Any], argument: str, given: Any) -> str:
+    """Say that the value named positive does not occur."""
+    return f"{argument}={given!r} is not in {name}, which holds {listed(values)}."
+
+
+def broken_weights(name: str, rows: int) -> str:
+    """Say that weights are missing or infinite."""
+    return f"{name} has {rows} missing or infinite rows."
+
+
+def negative_weights(name: str, rows: int, least: float) -> str:
+    """Say that weights are negative."""
+    return f"{name} has {rows} negative rows, the least is {least:g}; weights count rows and cannot be below 0."
+
+
+def no_weight(name: str) -> str:
+    """Say that every weight is 0."""
+    return f"{name} is 0 in every row."
+
+
+def extreme_weights(name: str, least: float, most: float) -> str:
+    """Say that products of weights would vanish or overflow."""
+    return (
+        f"{name} goes from {least:.3g} to {most:.3g}, beyond what products of weights can hold.\n"
+        "Hint: divide all weights by their mean; only their proportions matter."
+    )
+
+
+def no_weight_in_group(name: str, group: Hashable) -> str:
+    """Say that a group has no weight."""
+    return f"{name} is 0 in all rows of the group {group!r}.\nHint: drop those rows."
+
+
+def not_plain(name: str, reason: str = "") -> str:
+    """Say that a column holds lists, structures or the like."""
+    return f"{name} must hold plain values (text, numbers, booleans){f': {reason}' if reason else ''}."
+
+
+def listed(values: Sequence[Any]) -> str:
+    """List up to five values."""
+    return ", ".join(map(repr, values[:5])) + (", ..." if len(values) > 5 else "")
+
+
+def in_order(values: set[Any]) -> list[Any]:
+    """Sort values, also those that do not compare."""
+    try:
+        return sorted(values)
+    except TypeError:
+        return sorted(values, key=lambda v: (type(v).__name__, str(v)))

@@ -1,0 +1,93 @@
+"""DuckDBEngine: the engine for files and databases of one machine."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fairpot._optional import import_optional
+from fairpot._validation import check_share
+from fairpot.engines.duckdb.counting import count
+from fairpot.engines.duckdb.parts import Parts
+from fairpot.engines.duckdb.relation import DuckDBRows, Relation
+from fairpot.engines.duckdb.scan import Scan
+from fairpot.engines.duckdb.thresholds import refined_thresholds
+from fairpot.engines.mapper import Mapper, with_column
+from fairpot.engines.protocol import MOST_DISTINCT, CountedRows, Progress
+from fairpot.table import Region
+from fairpot.transport import ScoreMap
+
+
+@dataclass(frozen=True)
+class DuckDBEngine:
+    """Counts rows with one ``GROUP BY``, within a memory limit; what does not fit is spilled to disk.
+
+    Parameters
+    ----------
+    memory_limit : str, default "2GB"
+        What DuckDB may use before it spills to the temporary directory.
+    threads : int or None, default None
+        None takes all cores.
+    """
+
+    memory_limit: str = "2GB"
+    threads: int | None = None
+
+    def count(
+        self,
+        rows: DuckDBRows,
+        *,
+        positive: Any = None,
+        several: bool = True,
+        max_distinct: int = MOST_DISTINCT,
+        progress: Progress | None = None,
+    ) -> CountedRows:
+        """Count rows into a score table; see :class:`fairpot.engines.Engine`."""
+        with self.scan(rows) as scan:
+            return count(scan, positive, several, max_distinct, progress)
+
+    def thresholds(
+        self, rows: DuckDBRows, alpha: float, *, region: Region = "pooled", counted: CountedRows | None = None
+    ) -> dict[Hashable, float]:
+        """Find the lowest score of each group's top-alpha region; see :class:`fairpot.engines.Engine`."""
+        check_share(alpha, "alpha", zero=False)
+        bare = rows.bare()
+        if counted is None:
+            counted = self.count(bare, several=False)
+        found = counted.table.thresholds(alpha, region)
+        if counted.quantisation is None:
+            return found
+        with self.scan(bare) as scan:
+            return refined_thresholds(Parts(scan), counted.table, found, alpha, region)
+
+    def apply(self, rows: DuckDBRows, maps: Mapping[Hashable, ScoreMap], *, column: str | None = None) -> Any:
+        """Return the rows of a query in their order, with the adjusted score, as a stream of Arrow batches."""
+        stream = self.whole_rows(rows)
+        schema = next(stream)
+        mapper = Mapper(rows.score, rows.group_columns, schema, maps)
+        column = column or f"{rows.score}_fair"
+        wanted = with_column(schema, column)
+
+        def adjusted() -> Iterator[Any]:
+            total = 0
+            for batch in stream:
+                total += batch.num_rows
+                yield mapper.extended(batch, wanted, column)
+            mapper.complain(total)
+
+        return import_optional("pyarrow", "cli").RecordBatchReader.from_batches(wanted, adjusted())
+
+    def count_rows(self, rows: DuckDBRows) -> int:
+        """Count the rows, whatever they hold."""
+        with self.scan(rows.bare()) as scan:
+            return int(scan.all_rows("SELECT count(*) FROM {rows}")[0][0])
+
+    def whole_rows(self, rows: DuckDBRows, relation: Relation | None = None) -> Iterator[Any]:
+        """Yield the schema of all columns, then Arrow batches of all rows in their order."""
+        with self.scan(rows, ordered=True) as scan:
+            yield from scan.whole_rows(relation)
+
+    def scan(self, rows: DuckDBRows, *, ordered: bool = False) -> Scan:
+        """Open a connection with the rows in it."""
+        return Scan(rows, memory_limit=self.memory_limit, threads=self.threads, ordered=ordered)

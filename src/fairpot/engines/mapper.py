@@ -1,0 +1,204 @@
+"""Maps applied to Arrow batches: the score of every row goes through the map of its group."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from itertools import product
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot._optional import import_optional
+from fairpot._validation import wording
+from fairpot._validation.counted import bad_scores
+from fairpot.engines.columns import find_column
+from fairpot.engines.keys import Key, KeyCoder
+from fairpot.engines.naming import check_plain, check_score_type
+from fairpot.engines.values import MISSING_WORDS, Kind, doubles, readings
+from fairpot.exceptions import UnseenGroupError
+from fairpot.transport import ScoreMap
+
+Floats = NDArray[np.float64]
+
+
+class Mapper:
+    """Apply maps batch by batch; what is wrong with rows is counted to the end, then told at once.
+
+    Parameters
+    ----------
+    score : str
+        The column with the score.
+    groups : sequence of str
+        The columns with the group.
+    schema : pyarrow.Schema
+        Of the batches.
+    maps : mapping of group to ScoreMap
+    kind : {"typed", "text", "json"}, default "typed"
+        How values come in the batches.
+    exact_types : bool, default True
+        False where types were found by looking, so that groups may read otherwise than in fit.
+    """
+
+    def __init__(
+        self,
+        score: str,
+        groups: Sequence[str],
+        schema: Any,
+        maps: Mapping[Hashable, ScoreMap],
+        *,
+        kind: Kind = "typed",
+        exact_types: bool = True,
+    ) -> None:
+        self.name, self.group_columns, self.maps = score, tuple(groups), maps
+        self.kind, self.exact_types = kind, exact_types
+        self.known = list(maps)
+        self.moving = [i for i, group in enumerate(self.known) if not maps[group].is_identity]
+        self.score = find_column(score, schema.names, "the input")
+        self.groups = [find_column(g, schema.names, "the input") for g in groups]
+        self.coder = KeyCoder(groups)
+        self.places = np.empty(0, dtype=np.int64)
+        self.met = np.empty(0, dtype=np.int64)
+        self.bad: list[Floats] = []
+        self.words: list[str] = []
+        self.whole = False
+        if kind == "typed":
+            self._check_type(schema.field(self.score).type)
+            for place in self.groups:
+                check_plain(schema.field(place).type, schema.names[place])
+
+    @property
+    def problems(self) -> bool:
+        """Whether any row so far cannot be mapped."""
+        return bool(self.bad or self.words or (self.places < 0).any())
+
+    def __call__(self, batch: Any) -> tuple[Floats, NDArray[np.int64], Floats]:
+        """Return the scores of a batch, the place of each row's group, and the adjusted scores."""
+        scores = self._scores(batch.column(self.score))
+        key = self.coder.encode([batch.column(i) for i in self.groups], batch.num_rows)
+        self._learn()
+        self.met += np.bincount(key, minlength=len(self.met))
+        codes = self.places[key]
+        adjusted = scores.copy()
+        for place in self.moving:
+            rows = np.flatnonzero(codes == place)
+            if len(rows) and not self.problems:
+                adjusted[rows] = self.maps[self.known[place]](scores.take(rows))
+        return scores, codes, adjusted
+
+    def extended(self, batch: Any, schema: Any, column: str) -> Any:
+        """Return a batch with the adjusted scores as a column more, see :func:`with_column`."""
+        _, _, adjusted = self(batch)
+        return joined(batch, adjusted, schema, column)
+
+    def _check_type(self, type_: Any) -> None:
+        pa = import_optional("pyarrow", "cli")
+        types = pa.types
+        kind = "text" if types.is_dictionary(type_) and not types.is_floating(type_.value_type) else str(type_)
+        check_score_type("VARCHAR" if kind == "text" else kind, self.name)
+        self.whole = types.is_integer(type_)
+
+    def _scores(self, column: Any) -> Floats:
+        """Return scores as doubles, keeping those that are no finite numbers for the complaint."""
+        pa = import_optional("pyarrow", "cli")
+        if self.kind != "typed":
+            column = self._from_text(column)
+        elif pa.types.is_decimal(column.type):
+            column = column.cast(pa.string())
+        if column.type != pa.float64():
+            column = column.cast(pa.float64(), safe=False)
+        scores = doubles(column)
+        good = np.abs(scores) < (2**53 if self.whole else wording.LARGEST)
+        if not good.all() and not self.words:
+            self.bad.append(scores[~good])
+        return scores
+
+    def _from_text(self, column: Any) -> Any:
+        """Read text as numbers; words that are none are kept for the complaint."""
+        pa, pc = import_optional("pyarrow", "cli"), import_optional("pyarrow.compute", "cli")
+        words = pa.array([*MISSING_WORDS], pa.string())
+        text = pc.utf8_trim(column, " ")
+        text = pc.if_else(pc.is_in(text, words), pa.scalar(None, pa.string()), text)
+        try:
+            return text.cast(pa.float64())
+        except pa.ArrowInvalid:
+            numbers = [_number(word) for word in text.to_pylist()]
+            self.words += [w for w, v in zip(text.to_pylist(), numbers) if v is None and w is not None]
+            return pa.array(numbers, pa.float64())
+
+    def _learn(self) -> None:
+        """Find the map of combinations that have not been met before: -1 for none, -2 for a missing group."""
+        new = [self._place(key) for key in self.coder.keys[len(self.places) :]]
+        if new:
+            self.places = np.append(self.places, np.array(new, dtype=np.int64))
+            self.met = np.append(self.met, np.zeros(len(new), dtype=np.int64))
+
+    def _place(self, key: Key) -> int:
+        ways = [self._readings(value) for value in key]
+        if any(way[0] is None or way[0] != way[0] for way in ways):
+            return -2
+        for choice in product(*ways):
+            name = self._name(choice)
+            if isinstance(name, Hashable) and name in self.maps:
+                return self.known.index(name)
+        return -1
+
+    def _readings(self, value: Any) -> list[Any]:
+        if self.exact_types or value is None:
+            return readings(value, self.kind)
+        return [value, str(value)]
+
+    def _name(self, values: Sequence[Any]) -> Hashable:
+        if len(values) == 1:
+            return cast(Hashable, values[0])
+        return ", ".join(f"{column}={value}" for column, value in zip(self.group_columns, values))
+
+    def complain(self, rows: int) -> None:
+        """Raise if any row could not be mapped, or if there were none."""
+        name = f"column {self.name!r}"
+        if rows == 0:
+            raise ValueError(wording.empty(name))
+        if self.words:
+            raise TypeError(wording.no_numbers(name, len(self.words), min(self.words)))
+        if self.bad:
+            raise ValueError(bad_scores(np.concatenate(self.bad), None, name, whole=self.whole))
+        self._complain_of_groups()
+
+    def _complain_of_groups(self) -> None:
+        gone = self.places == -2
+        if gone.any():
+            lost = [self.coder.keys[i] for i in np.flatnonzero(gone)]
+            first = next(j for key in lost for j, v in enumerate(key) if (r := self._readings(v)[0]) is None or r != r)
+            name = f"column {self.group_columns[first]!r}"
+            raise ValueError(wording.missing_groups(name, int(self.met[gone].sum())))
+        unseen = self.places == -1
+        if unseen.any():
+            keys = [self.coder.keys[i] for i in np.flatnonzero(unseen)]
+            names = [self._name([self._readings(v)[0] for v in key]) for key in keys]
+            rows = int(self.met[unseen].sum())
+            raise UnseenGroupError(wording.unseen_groups("the input", rows, names[:10], self.known))
+
+
+def with_column(schema: Any, column: str | None) -> Any:
+    """Add a column of doubles to a schema, in place of one of that name if there is one."""
+    if column is None:
+        return schema
+    field = import_optional("pyarrow", "cli").field(column, import_optional("pyarrow", "cli").float64())
+    return schema.set(schema.names.index(column), field) if column in schema.names else schema.append(field)
+
+
+def joined(batch: Any, values: Floats | None, schema: Any, column: str | None) -> Any:
+    """Put the values of a column into a batch, where the schema has it."""
+    pa = import_optional("pyarrow", "cli")
+    arrays = list(batch.columns)
+    if column is not None:
+        place = schema.names.index(column)
+        arrays[place : place + 1] = [pa.array(values)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _number(word: str | None) -> float | None:
+    try:
+        return None if word is None or "_" in word else float(word)
+    except ValueError:
+        return None

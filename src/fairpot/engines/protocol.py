@@ -1,0 +1,103 @@
+"""What every counting engine does: rows to a score table, thresholds of the top alpha, maps applied to rows."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from fairpot.table import QuantisationBound, Region, ScoreTable
+from fairpot.transport import ScoreMap
+
+# With more distinct scores than this a table is quantised, unless the caller says otherwise.
+MOST_DISTINCT = 20_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class CountedRows:
+    """What a scan found.
+
+    Attributes
+    ----------
+    table : ScoreTable
+        The counts of every group.
+    rows : int
+        How many rows there were. No row is ever dropped: one that cannot be used is an error.
+    quantisation : QuantisationBound or None
+        How far any number made from the table can be off, if there were too many distinct scores to keep
+        them all; None where the table is exact.
+    """
+
+    table: ScoreTable
+    rows: int
+    quantisation: QuantisationBound | None = None
+
+
+class Progress(Protocol):
+    """Told how far a scan is, from 0 to 1."""
+
+    def __call__(self, done: float, /) -> object:
+        """Take the share of the work that is done."""
+
+
+class Roles(Protocol):
+    """Which columns play which part: what every engine asks of the rows it is given."""
+
+    @property
+    def score(self) -> str:
+        """The column with the score."""
+
+    @property
+    def label(self) -> str | None:
+        """The column with the outcome."""
+
+    @property
+    def weight(self) -> str | None:
+        """The column with the weight."""
+
+    @property
+    def group_columns(self) -> tuple[str, ...]:
+        """The columns with the group."""
+
+
+RowsT = TypeVar("RowsT", bound=Roles, contravariant=True)
+AdjustedT = TypeVar("AdjustedT", covariant=True)
+
+
+class Engine(Protocol[RowsT, AdjustedT]):
+    """Counts and adjusts rows where they are; ``RowsT`` holds them (files, a frame of a cluster) with their roles.
+
+    Whatever the engine, equal rows give equal tables, to the last bit, and a bad row is an error in the words of
+    ``fairpot._validation.wording``, with the number of rows.
+    """
+
+    def count(
+        self,
+        rows: RowsT,
+        *,
+        positive: Any = None,
+        several: bool = True,
+        max_distinct: int = MOST_DISTINCT,
+        progress: Progress | None = None,
+    ) -> CountedRows:
+        """Count rows into a score table.
+
+        Parameters
+        ----------
+        rows
+        positive : default None
+            The positive value of a label that is not 0/1 or boolean.
+        several : bool, default True
+            Whether a single group is an error.
+        max_distinct : int
+            With more distinct scores than about this the table is quantised.
+        progress : callable or None
+        """
+
+    def thresholds(
+        self, rows: RowsT, alpha: float, *, region: Region = "pooled", counted: CountedRows | None = None
+    ) -> dict[Hashable, float]:
+        """Find the lowest score of each group's top-alpha region, exactly; ``counted`` saves a pass."""
+
+    def apply(self, rows: RowsT, maps: Mapping[Hashable, ScoreMap], *, column: str | None = None) -> AdjustedT:
+        """Return the rows with one column more, the adjusted score."""
