@@ -68,8 +68,8 @@ def models(names=NAMES["text"]) -> dict[str, Any]:
         "OptimalMerge, theta by group": OptimalMerge(each, reference=last, smoothing="none"),
     }
     for region in ("pooled", "group"):
-        for threshold in ("fitted", "batch"):
-            cases[f"FairPOT, top of {threshold}, {region}"] = FairPOT(
-                0.5, alpha=0.4, region=region, threshold=threshold, reference=last
+        for region_from in ("fitted", "batch"):
+            cases[f"FairPOT, top of {region_from}, {region}"] = FairPOT(
+                0.5, alpha=0.4, region=region, region_from=region_from, reference=last
             )
     return cases

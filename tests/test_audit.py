@@ -7,9 +7,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from fairpot import FairPOT
-from fairpot._calibration import calibration, logistic_slope
 from fairpot._validation import check_rows
-from fairpot.audit import audit, moves
+from fairpot.auditing.calibration import calibration, logistic_slope
+from fairpot.auditing.numbers import moves
+from fairpot.auditing.numbers import summarise as audit
 from fairpot.metrics import (
     auc,
     bnsp_auc,
@@ -69,11 +70,15 @@ def test_equal_to_the_metrics(ties, weighted, groups):
 
 def test_both_ways_to_count_ties():
     scores, y, group, _ = draw(groups="ab", digits=1)
-    found = audit(table_of(scores, y, group), ties="half")
-    assert found["tied"]["auc_half"] == found["auc"] == auc(y, scores, ties="half")
-    assert found["tied"]["auc_strict"] == auc(y, scores)
-    assert found["tied"]["gap_strict"] == xauc_gap(y, scores, sensitive_features=group)
-    assert any("ties matter" in text for text in found["warnings"])
+    table, by_group = table_of(scores, y, group), {"sensitive_features": group}
+    for ties in ("half", "strict"):
+        found = audit(table, ties=ties)
+        assert found["auc"] == found["tied"][f"auc_{ties}"]
+        for each in ("half", "strict"):
+            assert found["tied"][f"auc_{each}"] == auc(y, scores, ties=each)
+            assert found["tied"][f"gap_{each}"] == xauc_gap(y, scores, ties=each, **by_group)
+        assert any("ties matter" in text for text in found["warnings"])
+    assert audit(table) == audit(table, ties="half")
 
 
 def test_reference_turns_the_signed_gap():

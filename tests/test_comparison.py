@@ -20,7 +20,7 @@ from fairpot.comparison.result import mean_limit
 from fairpot.exceptions import InfeasibleRuleError, UnseenGroupError
 from fairpot.metrics import auc, xauc, xauc_gap
 from fairpot.postprocessing import OptimalMerge, PostLogit, WassersteinRepair, XOrder
-from fairpot.postprocessing._folds import deal_folds
+from fairpot.postprocessing.folds import deal_folds
 from fairpot.tradeoff import auc_limit
 from fairpot.tradeoff.limit import Limit
 

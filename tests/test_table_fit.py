@@ -2,20 +2,20 @@
 
 import numpy as np
 import pytest
+from fairpot._table_fit import fit_table, weighted_rows
 
 from fairpot import FairPOT
-from fairpot._table_fit import fit_table, weighted_rows
 from fairpot._validation import check_rows
 from fairpot.modelfile import dumps
 from fairpot.postprocessing import OptimalMerge, PostLogit, WassersteinRepair, XOrder
-from fairpot.postprocessing._saving import describe
+from fairpot.postprocessing.saving import describe
 from fairpot.table import ScoreTable
 
 METHODS = [
     lambda: FairPOT(0.4),
     lambda: FairPOT(None, max_gap=0.05),
     lambda: FairPOT(0.7, alpha=0.5, region="group", ties="half"),
-    lambda: FairPOT(0.3, alpha=0.4, threshold="fitted", reference="b"),
+    lambda: FairPOT(0.3, alpha=0.4, region_from="fitted", reference="b"),
     lambda: OptimalMerge(),
     lambda: PostLogit(),
     lambda: WassersteinRepair(0.5),

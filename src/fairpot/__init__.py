@@ -5,6 +5,7 @@ the other way round (xAUC); :class:`FairPOT` repairs the scores without retraini
 """
 
 from fairpot._version import __version__ as __version__
+from fairpot.auditing import audit, effect
 from fairpot.comparison import compare
 from fairpot.exceptions import InfeasibleRuleError, ModelFileError, UndefinedMetricWarning, UnseenGroupError
 from fairpot.postprocessing import FairPOT, FairScoreClassifier
@@ -23,6 +24,8 @@ __all__ = [
     "TradeoffCurve",
     "UndefinedMetricWarning",
     "UnseenGroupError",
+    "audit",
     "compare",
+    "effect",
     "load",
 ]

@@ -27,3 +27,23 @@ class InputFileError(ValueError):
 
 class OutputFileError(ValueError):
     """A file could not be written; the message names it, and nothing of it is left behind."""
+
+
+class FairpotWarning(UserWarning):
+    """Something that the caller should know before a result is trusted."""
+
+
+class SmallGroupWarning(FairpotWarning):
+    """A comparison rests on few positives or negatives of a group, or leaves small groups out."""
+
+
+class ScaleWarning(FairpotWarning):
+    """Scores seem to be on another scale than those a map was fitted on."""
+
+
+class ReversedScoreWarning(FairpotWarning):
+    """Scores rank the outcome worse than chance: perhaps low scores mean high risk."""
+
+
+class TiesWarning(FairpotWarning):
+    """Strict and half ties lead to different choices or disagree on what a repair costs."""

@@ -172,6 +172,14 @@ class ScoreTable:
         """Cut to the top-alpha region: of the pooled ranking, or of each group."""
         return self.above(self.thresholds(alpha, region))
 
+    def only(self, groups: Sequence[Hashable]) -> ScoreTable:
+        """Keep the named groups, in the table's own order."""
+        unknown = [g for g in groups if g not in self.groups]
+        if unknown:
+            raise KeyError(f"the table has no group {unknown[0]!r}, only {list(self.groups)}")
+        kept = [i for i, g in enumerate(self.groups) if g in groups]
+        return ScoreTable(tuple(self.groups[i] for i in kept), tuple(self.counts[i] for i in kept), self.labelled)
+
     def rescored(self, maps: Mapping[Hashable, Callable[[NDArray[np.float64]], NDArray[np.float64]]]) -> ScoreTable:
         """Apply a map to the scores of each group named in ``maps``."""
         counts = tuple(c.rescored(maps[g](c.score)) if g in maps else c for g, c in zip(self.groups, self.counts))

@@ -49,7 +49,7 @@ def test_top_of_the_ranking(run, csv, folder, people, held_out, tmp_path, alpha,
     options = ["--lam", "0.8", "--alpha", alpha, "--region", region, "--region-from", threshold]
     run("fit", csv, *COLUMNS, *options, "-o", tmp_path / "map.json")
     run("apply", tmp_path / "map.json", folder / "held_out.csv", *ROWS, "-o", tmp_path / "new.csv")
-    model = FairPOT(0.8, alpha=float(alpha), region=region, threshold=threshold)
+    model = FairPOT(0.8, alpha=float(alpha), region=region, region_from=threshold)
     model.fit(people["risk"], people["outcome"], sensitive_features=people["sex"])
     expected = model.transform(held_out["risk"].to_numpy(), sensitive_features=held_out["sex"])
     np.testing.assert_array_equal(pd.read_csv(tmp_path / "new.csv")["risk_fair"], expected)
@@ -63,7 +63,7 @@ def test_distributions_of_the_batch(run, folder, people, held_out, tmp_path):
     np.testing.assert_array_equal(pd.read_csv(tmp_path / "new.csv")["risk_fair"], expected)
     held_out[held_out["sex"] == "F"].to_csv(tmp_path / "one.csv", index=False)
     answer = run("apply", tmp_path / "map.json", tmp_path / "one.csv", *ROWS, "-o", tmp_path / "no.csv", expect=2)
-    assert "rows of every group" in answer.err
+    assert "rows of every fitted group" in answer.err
 
 
 @pytest.mark.parametrize("columns", [["age"], ["smoker"], ["sex", "age"], ["age", "smoker", "sex"]])

@@ -6,8 +6,8 @@ import duckdb
 import pytest
 
 from cli.conftest import COLUMNS, WRITERS
+from fairpot import audit
 from fairpot._validation import check_rows
-from fairpot.audit import audit
 from fairpot.metrics import auc, partial_xauc_gap, xauc, xauc_gap
 from fairpot.table import ScoreTable
 
@@ -15,7 +15,7 @@ from fairpot.table import ScoreTable
 def from_python(people, groups="sex", weight=None, **options):
     features = people[groups]
     rows = check_rows(people["risk"], people["outcome"], features, None if weight is None else people[weight])
-    return json.loads(json.dumps(audit(ScoreTable.from_rows(*rows), **options)))
+    return json.loads(json.dumps(audit(ScoreTable.from_rows(*rows), **options).to_dict()))
 
 
 def without(document, *names):

@@ -146,7 +146,7 @@ OPTIONS = {
     "unknown command": (["adit"], "Did you mean 'audit'"),
     "unknown option": (["audit", "CSV", "--scoer", "x"], "--score"),
     "option without value": (["audit", "CSV", "--score"], "--score"),
-    "fit without a rule": (["fit", "CSV", *COLUMNS], "exactly one of"),
+    "fit without a rule": (["fit", "CSV", *COLUMNS], "no way is given"),
     "fit with two rules": (["fit", "CSV", *COLUMNS, "--lam", "0.1", "--max-gap", "0.1"], "more than one way"),
     "lam above 1": (["fit", "CSV", *COLUMNS, "--lam", "1.1"], "--lam"),
     "lam for wasserstein": (["fit", "CSV", *COLUMNS, "--method", "wasserstein", "--lam", "1"], "--lam is not for"),

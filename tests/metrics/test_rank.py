@@ -63,20 +63,22 @@ def test_everything_equals_pairwise_loops(ties):
             assert exact(partial_xauc_gap, y, s, **options) == pytest.approx(gap, abs=1e-15)
 
 
-def test_background_metrics_equal_pairwise_loops():
+@pytest.mark.parametrize("ties", ["strict", "half"])
+def test_background_metrics_equal_pairwise_loops(ties):
     rng = np.random.default_rng(1)
+    half = ties == "half"
     for _ in range(200):
         y, s, g = random_case(rng)
         for k in sorted(set(g)):
             own = g == k
             one_against = np.where(own, "own", "rest")
             expected = {
-                group_auc: oracles.auc(y[own], s[own]),
-                bpsn_auc: oracles.xauc(y, s, one_against, "rest", "own"),
-                bnsp_auc: oracles.xauc(y, s, one_against, "own", "rest"),
+                group_auc: oracles.auc(y[own], s[own], half=half),
+                bpsn_auc: oracles.xauc(y, s, one_against, "rest", "own", half=half),
+                bnsp_auc: oracles.xauc(y, s, one_against, "own", "rest", half=half),
             }
             for metric, value in expected.items():
-                got = exact(metric, y, s, sensitive_features=g, group=k)
+                got = exact(metric, y, s, sensitive_features=g, group=k, ties=ties)
                 assert got == pytest.approx(value, abs=1e-15)
         difference = 2 * (oracles.auc(y, s, half=True) - oracles.auc(y, s))
         assert exact(tied_share, y, s) == pytest.approx(difference, abs=1e-14)
@@ -87,6 +89,7 @@ def test_half_ties_equal_scikit_learn_with_weights():
     y, s, w = rng.integers(0, 2, 5000), np.round(rng.random(5000), 2), rng.random(5000)
     assert auc(y, s, ties="half") == pytest.approx(roc_auc_score(y, s), abs=1e-13)
     assert auc(y, s, sample_weight=w, ties="half") == pytest.approx(roc_auc_score(y, s, sample_weight=w), abs=1e-13)
+    assert auc(y, s) == auc(y, s, ties="half")  # scikit-learn's convention is the default
 
 
 def test_frames():

@@ -19,12 +19,12 @@ VALIDATOR = jsonschema.Draft202012Validator(modelfile.schema())
 
 
 def valid_bytes(model):
-    return modelfile.dumps(cases.make_data(n=20).fit(model)._file_content())
+    return modelfile.dumps(cases.make_data(n=20).fit(model).file_content())
 
 
 @pytest.fixture(scope="module")
 def valid():
-    return valid_bytes(FairPOT({"F": 0.5, "M": 1}, alpha=0.8, reference=cases.NAMES["text"][2]))
+    return valid_bytes(FairPOT({"F": 0.5, "M": 1}, alpha=0.8, region_from="batch", reference=cases.NAMES["text"][2]))
 
 
 def load_bytes(data):
@@ -153,7 +153,9 @@ def at(content, path):
 
 
 @pytest.mark.parametrize("seal", [True, False])
-@pytest.mark.parametrize("model", [FairPOT(0.5, alpha=0.8), PostLogit(), WassersteinRepair(distributions="batch")])
+@pytest.mark.parametrize(
+    "model", [FairPOT(0.5, alpha=0.8, region_from="batch"), PostLogit(), WassersteinRepair(distributions="batch")]
+)
 def test_every_key_is_needed_and_no_other(model, seal):
     data = valid_bytes(model)
     for path, found in every_object(json.loads(data)):
@@ -248,7 +250,7 @@ def test_numbers_at_the_end_of_the_range(valid):
 def test_layout_does_not_matter(valid):
     content = json.loads(valid)
     for text in (json.dumps(content, indent=2), json.dumps(dict(reversed(content.items())))):
-        assert modelfile.dumps(load_bytes(text.encode())._file_content()) == valid
+        assert modelfile.dumps(load_bytes(text.encode()).file_content()) == valid
 
 
 def test_the_file_is_named(tmp_path, valid):
@@ -275,7 +277,9 @@ def mutate(data, rng):
     ])()  # fmt: skip
 
 
-@pytest.mark.parametrize("model", [FairPOT(0.5, alpha=0.8), PostLogit(), WassersteinRepair(0.5)], ids=repr)
+@pytest.mark.parametrize(
+    "model", [FairPOT(0.5, alpha=0.8, region_from="batch"), PostLogit(), WassersteinRepair(0.5)], ids=repr
+)
 def test_random_damage(model):
     data = valid_bytes(model)
     rng = random.Random(0)
@@ -283,7 +287,7 @@ def test_random_damage(model):
     for _ in range(1500):
         damaged = mutate(data, rng)
         try:
-            content = load_bytes(damaged)._file_content()
+            content = load_bytes(damaged).file_content()
         except ModelFileError:
             continue
         survived += 1

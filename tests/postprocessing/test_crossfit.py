@@ -38,8 +38,8 @@ from fairpot.datasets import fetch_compas, make_synthetic
 from fairpot.metrics import auc, auc_scorer, xauc_gap, xauc_gap_scorer
 from fairpot.models import make_model
 from fairpot.postprocessing import FairScoreClassifier
-from fairpot.postprocessing._folds import deal_folds
-from fairpot.postprocessing._mapper import ScoreMapper
+from fairpot.postprocessing.folds import deal_folds
+from fairpot.postprocessing.mapper import ScoreMapper
 
 MAPPERS = [
     kind

@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 import oracles
 from fairpot import FairPOT, InfeasibleRuleError, UndefinedMetricWarning, UnseenGroupError
+from fairpot.exceptions import ScaleWarning
 from fairpot.metrics import auc, partial_auc, partial_xauc_gap, xauc, xauc_gap
 
 
@@ -39,17 +40,17 @@ def test_transform_equals_the_paper_row_by_row(lam, monotone):
 
 
 @pytest.mark.parametrize("region", ["pooled", "group"])
-@pytest.mark.parametrize("threshold", ["batch", "fitted"])
+@pytest.mark.parametrize("region_from", ["batch", "fitted"])
 @pytest.mark.parametrize("lam", ["0.4", "1"])
-def test_partial_transform_equals_the_paper_row_by_row(region, threshold, lam):
+def test_partial_transform_equals_the_paper_row_by_row(region, region_from, lam):
     for seed in range(5):
         s, y, g = rows(seed, n=60)
-        fp = FairPOT(float(lam), alpha=0.5, region=region, threshold=threshold, reference="M")
+        fp = FairPOT(float(lam), alpha=0.5, region=region, region_from=region_from, reference="M")
         fp.fit(s, y, sensitive_features=g)
         new, _, new_g = rows(seed + 100, n=60, decimals=5)
         keep = oracles.top_rows(s, 0.5, g if region == "group" else None)
         inside = oracles.top_rows(new, 0.5, new_g if region == "group" else None)
-        if threshold == "fitted":
+        if region_from == "fitted":
             inside = new >= np.array([fp.thresholds_[k] for k in new_g])
         rows_f = inside & (new_g == "F")
         expected = oracles.moved_scores(
@@ -58,6 +59,18 @@ def test_partial_transform_equals_the_paper_row_by_row(region, threshold, lam):
         got = fp.transform(new, sensitive_features=new_g)
         np.testing.assert_allclose(got[rows_f], expected, atol=1e-12)
         np.testing.assert_array_equal(got[~rows_f], new[~rows_f])
+        assert fp.row_by_row == (region_from == "fitted")
+
+
+def test_by_default_nobodys_score_depends_on_the_batch():
+    s, y, g = rows(n=300, decimals=4)
+    fp = FairPOT(0.8, alpha=0.5).fit(s, y, sensitive_features=g)
+    whole = fp.transform(s, sensitive_features=g)
+    top = np.argsort(-s)[:60]
+    np.testing.assert_array_equal(fp.transform(s[top], sensitive_features=g[top]), whole[top])
+    batch = clone(fp).set_params(region_from="batch").fit(s, y, sensitive_features=g)
+    np.testing.assert_array_equal(batch.transform(s, sensitive_features=g), whole)
+    assert (batch.transform(s[top], sensitive_features=g[top]) != whole[top]).any()
 
 
 @pytest.mark.parametrize("ties", ["strict", "half"])
@@ -84,24 +97,23 @@ def test_curve_equals_metrics_of_transformed_rows(ties, monotone):
                 assert curve.at(lam) == curve.point(i)
 
 
+@pytest.mark.parametrize("region_from", ["fitted", "batch"])
 @pytest.mark.parametrize("region", ["pooled", "group"])
-def test_partial_curve_equals_metrics_in_the_region(region):
-    """The region is that of the original scores; inside it everything is measured after the move."""
+def test_partial_curve_equals_metrics_in_the_region(region, region_from):
+    """At every lambda what the curve says is what the metrics say of the transformed rows, region and all."""
     for seed in range(4):
         s, y, g = rows(seed, n=60, decimals=3)
-        fp = FairPOT(alpha=0.5, region=region, reference="M").fit(s, y, sensitive_features=g)
+        fp = FairPOT(alpha=0.5, region=region, region_from=region_from, reference="M").fit(s, y, sensitive_features=g)
         t, z, h = rows(seed + 50, n=60, decimals=3)
-        keep = oracles.top_rows(t, 0.5, h if region == "group" else None)
+        options = {"alpha": 0.5, "region": region, "sensitive_features": h}
         for lam in (0.0, 0.2, 0.7, 1.0):
-            point = fp.tradeoff(t, z, sensitive_features=h).at(lam)
-            clone_ = clone(fp).set_params(lam=lam).fit(s, y, sensitive_features=g)
-            moved = clone_.transform(t, sensitive_features=h)
-            assert point.auc == pytest.approx(auc(z[keep], moved[keep]), abs=1e-14)
-            assert point.gap == pytest.approx(xauc_gap(z[keep], moved[keep], sensitive_features=h[keep]), abs=1e-14)
-            if lam == 0:
-                options = {"alpha": 0.5, "region": region, "sensitive_features": h}
-                assert point.auc == pytest.approx(partial_auc(z, t, **options), abs=1e-14)
-                assert point.gap == pytest.approx(partial_xauc_gap(z, t, **options), abs=1e-14)
+            point = fp.tradeoff(t, z, sensitive_features=h, lams=[lam]).point(0)
+            again = clone(fp).set_params(lam=lam).fit(s, y, sensitive_features=g)
+            moved = again.transform(t, sensitive_features=h)
+            assert point.auc == pytest.approx(partial_auc(z, moved, **options), abs=1e-14)
+            assert point.gap == pytest.approx(partial_xauc_gap(z, moved, **options), abs=1e-14)
+            keep = oracles.top_rows(moved, 0.5, h if region == "group" else None)
+            assert point.auc == pytest.approx(oracles.auc(z[keep], moved[keep], half=True), abs=1e-14)
 
 
 def test_curve_on_the_fitted_rows_needs_no_arguments():
@@ -112,7 +124,7 @@ def test_curve_on_the_fitted_rows_needs_no_arguments():
         np.testing.assert_array_equal(fp.tradeoff().auc, again.auc)
         np.testing.assert_array_equal(fp.tradeoff().signed_gap, again.signed_gap)
     with pytest.raises(ValueError, match="fitted without y"):
-        FairPOT(reference="M").fit(s, sensitive_features=g).tradeoff()
+        FairPOT(0.4, reference="M").fit(s, sensitive_features=g).tradeoff()
     with pytest.raises(TypeError, match="y is missing"):
         fp.tradeoff(s, sensitive_features=g)
 
@@ -167,7 +179,8 @@ def test_zero_is_exactly_the_identity():
     s, y, g = rows()
     fp = FairPOT(0).fit(s, y, sensitive_features=g)
     x = np.array([-7.0, 0.1 + 0.2, 55.0])
-    np.testing.assert_array_equal(fp.transform(x, sensitive_features=["F", "F", "M"]), x)
+    with pytest.warns(ScaleWarning, match="2 of 3 scores lie far outside"):
+        np.testing.assert_array_equal(fp.transform(x, sensitive_features=["F", "F", "M"]), x)
 
 
 def test_disadvantaged_group_by_appendix_a():
@@ -222,7 +235,7 @@ def test_more_than_two_groups(alpha):
     for lam in (0.0, 0.5, 1.0):
         one = clone(fp).set_params(lam=lam).fit(s, y, sensitive_features=g)
         moved = one.transform(s, sensitive_features=g)
-        keep = np.ones(len(s), dtype=bool) if alpha is None else oracles.top_rows(s, alpha, g)
+        keep = np.ones(len(s), dtype=bool) if alpha is None else oracles.top_rows(moved, alpha, g)
         gap = xauc_gap(y[keep], moved[keep], sensitive_features=g[keep])
         assert curve.at(lam).gap == pytest.approx(gap, abs=1e-14)
         assert curve.at(lam).auc == pytest.approx(auc(y[keep], moved[keep]), abs=1e-14)
@@ -264,7 +277,7 @@ def test_one_sided_groups():
         FairPOT().fit(s, y, sensitive_features=g)
     with pytest.raises(ValueError, match="group 'F' has no positives"):
         FairPOT(None, reference="M").fit(s, y, sensitive_features=g)
-    fp = FairPOT(reference="M").fit(s, y, sensitive_features=g)
+    fp = FairPOT(0.4, reference="M").fit(s, y, sensitive_features=g)
     with pytest.warns(UndefinedMetricWarning, match="'F' has no positives"):
         curve = fp.tradeoff()
     assert (curve.xauc_ba == 0).all()
@@ -332,23 +345,25 @@ def test_fit_transform_clone_pickle():
 def test_bad_parameters_and_rows():
     s, y, g = rows(n=50)
     cases = [
-        ({"lam": 1.5}, {}, ValueError, r"lam must lie in \[0, 1\], got 1.5"),
+        ({"lam": 1.5}, {}, ValueError, r"lam must be finite and in \[0, 1\], got 1.5"),
         ({"lam": "half"}, {}, TypeError, "lam must be a number"),
         ({"lam": True}, {}, TypeError, "lam must be a number"),
-        ({"lam": float("nan")}, {}, ValueError, "lam must lie"),
+        ({"lam": float("nan")}, {}, ValueError, "lam must be finite"),
         ({"alpha": 0}, {}, ValueError, r"alpha must lie in \(0, 1\]"),
         ({"alpha": 2}, {}, ValueError, "alpha"),
         ({"alpha": 0.01, "reference": "M"}, {"scores": s + 5 * (g == "M")}, ValueError, "no rows in the top-alpha"),
         ({"region": "everywhere"}, {}, ValueError, "region must be one of 'pooled', 'group'"),
-        ({"threshold": 0.5}, {}, ValueError, "threshold must be one of"),
+        ({"region_from": 0.5}, {}, ValueError, "region_from must be one of 'fitted', 'batch'"),
         ({"ties": "none"}, {}, ValueError, "ties must be one of"),
         ({"monotone": "yes"}, {}, TypeError, "monotone must be True or False"),
-        ({"max_gap": 0.1}, {}, ValueError, "lam=None"),
+        ({"lam": 0.4, "max_gap": 0.1}, {}, ValueError, "lam=None"),
         ({"lam": None, "max_gap": -1}, {}, ValueError, "max_gap must lie"),
         ({"reference": "Z"}, {}, ValueError, r"reference='Z' is not among the groups \['F', 'M'\]"),
-        ({}, {"y": None}, ValueError, "without y the disadvantaged group cannot be told"),
-        ({"lam": None, "reference": "M"}, {"y": None}, ValueError, "needs y"),
+        ({}, {"y": None}, ValueError, "pass y, or give lam=... and reference=..."),
+        ({"lam": 0.4}, {"y": None}, ValueError, "y is missing: who is ahead is seen from outcomes"),
+        ({"lam": None, "reference": "M"}, {"y": None}, ValueError, "y is missing: lam is chosen by its effect"),
         ({}, {"y": np.zeros(len(s))}, ValueError, "y has no positives"),
+        ({"lam": 0.4}, {"y": np.zeros(len(s))}, ValueError, "y has no positives"),
         ({"lam": None, "reference": "M"}, {"y": np.ones(len(s))}, ValueError, "y has no negatives"),
     ]
     for parameters, change, error, message in cases:

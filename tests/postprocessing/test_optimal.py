@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from fairpot import FairPOT
-from fairpot.exceptions import InfeasibleRuleError, UnseenGroupError
+from fairpot.exceptions import InfeasibleRuleError, ScaleWarning, UnseenGroupError
 from fairpot.metrics import auc, xauc_gap
 from fairpot.postprocessing.optimal import SMOOTHINGS, OptimalMerge
 from fairpot.tradeoff.limit import auc_limit, distance_to_limit
@@ -48,11 +48,11 @@ def test_without_smoothing_it_reaches_the_limit(seed):
     score = np.round(rng.normal(size=n) + 0.7 * y + 0.5 * (group == "a"), 1 + seed % 2)
     score = 1 / (1 + np.exp(-score)) if seed % 3 else score
     weight = rng.integers(1, 4, n) if seed % 2 else rng.random(n) + 0.1
-    limit = auc_limit(y, score, sensitive_features=group, sample_weight=weight)
+    limit = auc_limit(y, score, sensitive_features=group, sample_weight=weight, ties="strict")
     inner = limit.theta[(limit.theta > 0) & (limit.theta < np.inf)]
     thetas = np.sqrt(inner[1:] * inner[:-1])
-    om = OptimalMerge(1.0, smoothing="none").fit(score, y, sensitive_features=group, sample_weight=weight)
-    curve = om.tradeoff(thetas=thetas)
+    om = OptimalMerge(1.0, smoothing="none", ties="strict").fit(score, y, sensitive_features=group, sample_weight=weight)
+    curve = om.tradeoff(lams=thetas)
     assert np.abs(distance_to_limit(curve, limit)).max() < 1e-12
     # Each theta between two bends is a vertex of its own.
     vertices = limit.signed_gap[np.searchsorted(-limit.theta, -np.unique(thetas), side="left")]
@@ -61,10 +61,11 @@ def test_without_smoothing_it_reaches_the_limit(seed):
 
 @pytest.mark.parametrize("smoothing", SMOOTHINGS)
 @pytest.mark.parametrize("probability", [True, False])
-def test_maps_keep_the_order_and_never_cross_the_limit(smoothing, probability):
+@pytest.mark.parametrize("ties", ["strict", "half"])
+def test_maps_keep_the_order_and_never_cross_the_limit(smoothing, probability, ties):
     scores, y, group = draw(1500, 3, probability=probability)
-    om = fitted((scores, y, group), smoothing=smoothing)
-    limit = auc_limit(y, scores, sensitive_features=group)
+    om = fitted((scores, y, group), smoothing=smoothing, ties=ties)
+    limit = auc_limit(y, scores, sensitive_features=group, ties=ties)
     assert distance_to_limit(om.tradeoff(), limit).min() > -1e-12
     for theta in (0.1, 1.0, 7.0):
         move = om.plans_["b"].map(theta)
@@ -163,9 +164,9 @@ def test_more_than_two_groups():
     assert set(om.theta_) == {"b", "c"}
     new = om.transform(scores, sensitive_features=group)
     assert xauc_gap(y, new, sensitive_features=group) < 0.03 < xauc_gap(y, scores, sensitive_features=group)
-    both = om.tradeoff(thetas={"b": [1.0, 2.0], "c": [1.0, 3.0]})
+    both = om.tradeoff(lams={"b": [1.0, 2.0], "c": [1.0, 3.0]})
     assert both.lam.tolist() == [[1.0, 1.0], [2.0, 3.0]]
-    assert len(om.tradeoff(thetas=[0.5, 1.0, 2.0])) == 3
+    assert len(om.tradeoff(lams=[0.5, 1.0, 2.0])) == 3
     given = OptimalMerge({"b": 1.0, "c": 2.0}).fit(scores, y, sensitive_features=group)
     assert given.theta_ == {"b": 1.0, "c": 2.0}
 
@@ -176,11 +177,12 @@ def test_the_reference_can_be_named(rows):
     new = om.transform(scores, sensitive_features=group)
     assert np.array_equal(new[group == "b"], scores[group == "b"])
     # Which group stays does not change who is above whom: theta of one is 1 / theta of the other.
-    one, other = fitted(rows).tradeoff(thetas=[0.5, 2.0]), om.tradeoff(thetas=[0.5, 2.0])
+    one, other = fitted(rows).tradeoff(lams=[0.5, 2.0]), om.tradeoff(lams=[0.5, 2.0])
     assert_allclose(one.auc, other.auc[::-1], atol=1e-3)
     assert_allclose(one.signed_gap, -other.signed_gap[::-1], atol=2e-3)
 
 
+@pytest.mark.filterwarnings("ignore::fairpot.exceptions.ReversedScoreWarning")  # reversed scores are among them
 @pytest.mark.parametrize("smoothing", SMOOTHINGS)
 def test_awkward_scores(smoothing):
     """Certainties, few distinct scores, a single score, perfect and reversed separation."""
@@ -221,7 +223,8 @@ def test_new_scores_outside_the_range(rows):
     assert new[[0, 3]].tolist() == [0.0, 1.0]
     assert (np.diff(new) > 0).all()
     plain = fitted(draw(500, 0, probability=False), theta=2.0)
-    far = plain.transform([-8.0, -7.0, 7.0, 8.0], sensitive_features=["b"] * 4)
+    with pytest.warns(ScaleWarning, match="far outside the fitted range"):
+        far = plain.transform([-8.0, -7.0, 7.0, 8.0], sensitive_features=["b"] * 4)
     assert (np.diff(far) >= 0).all()
 
 
@@ -259,9 +262,11 @@ def test_curve_names_its_dial(rows):
     assert 1.0 in curve.lam
     assert curve.moved == ("b",)
     assert curve.reference == om.reference_
-    assert curve.select().gap >= om.tradeoff(thetas=[om.theta_]).gap[0]
-    half = om.tradeoff(thetas=[1.0], ties="half")
-    assert half.auc[0] >= om.tradeoff(thetas=[1.0]).auc[0]
+    assert curve.select().gap >= om.tradeoff(lams=[om.theta_]).gap[0]
+    half, strict = (om.tradeoff(lams=[1.0], ties=ties).auc[0] for ties in ("half", "strict"))
+    assert half >= strict
+    assert half == om.tradeoff(lams=[1.0]).auc[0]
+    assert curve.dial == "theta"
 
 
 def test_errors(rows):
@@ -295,7 +300,7 @@ def test_errors(rows):
         om.transform([0.5], sensitive_features=["z"])
     with pytest.raises(TypeError, match="y is missing"):
         om.tradeoff(scores, sensitive_features=group)
-    with pytest.raises(ValueError, match="thetas is empty"):
-        om.tradeoff(thetas=[])
+    with pytest.raises(ValueError, match="lams is empty"):
+        om.tradeoff(lams=[])
     with pytest.raises(ValueError, match="same length"):
-        om.tradeoff(thetas={"b": []})
+        om.tradeoff(lams={"b": []})

@@ -24,11 +24,11 @@ def small(seed, groups=("a", "b"), rows=40):
 
 
 def brute_force(scores, y, group, reference, half):
-    """Try every alpha on the rows; of equals the smallest."""
+    """Try every slope on the rows; of equals the smallest."""
     [moved] = set(group) - {reference}
     gaps = []
-    for alpha in GRID:
-        s = np.array([1 / (1 + math.exp(2 - alpha * v)) if g == moved else v for v, g in zip(scores, group)])
+    for slope in GRID:
+        s = np.array([1 / (1 + math.exp(2 - slope * v)) if g == moved else v for v, g in zip(scores, group)])
         ab = oracles.xauc(y, s, group, reference, moved, half=half)
         gaps.append(abs(ab - oracles.xauc(y, s, group, moved, reference, half=half)))
     return GRID[int(np.argmin(gaps))], min(gaps)
@@ -36,32 +36,32 @@ def brute_force(scores, y, group, reference, half):
 
 @pytest.mark.parametrize("ties", ["strict", "half"])
 @pytest.mark.parametrize("seed", range(4))
-def test_finds_the_alpha_of_a_search_over_the_rows(seed, ties):
+def test_finds_the_slope_of_a_search_over_the_rows(seed, ties):
     scores, y, group = small(seed)
     fitted = PostLogit(ties=ties).fit(scores, y, sensitive_features=group)
     assert fitted.reference_ == "a"
-    alpha, gap = brute_force(scores, y, group, "a", ties == "half")
-    assert fitted.alpha_ == {"b": alpha}
-    assert fitted.tradeoff().at(alpha).gap == pytest.approx(gap, abs=1e-12)
+    slope, gap = brute_force(scores, y, group, "a", ties == "half")
+    assert fitted.slope_ == {"b": slope}
+    assert fitted.tradeoff().at(slope).gap == pytest.approx(gap, abs=1e-12)
 
 
 @pytest.mark.parametrize("data", ["bank_scores", "compas_scores"])
-def test_finds_the_alpha_of_scikit_learn_on_real_scores(data, request):
+def test_finds_the_slope_of_scikit_learn_on_real_scores(data, request):
     scores, y, group = request.getfixturevalue(data)
     grid = [k / 2 for k in range(20)]
     fitted = PostLogit(grid=grid, ties="half").fit(scores, y, sensitive_features=group)
     a, [b] = fitted.reference_, set(group) - {fitted.reference_}
 
-    def gap(alpha):
-        s = np.where(group == b, 1 / (1 + np.exp(2 - alpha * scores)), scores)
+    def gap(slope):
+        s = np.where(group == b, 1 / (1 + np.exp(2 - slope * scores)), scores)
         sides = []
         for positive, negative in ((a, b), (b, a)):
             rows = np.where(y == 1, group == positive, group == negative)
             sides.append(roc_auc_score(y[rows], s[rows]))
         return sides[0] - sides[1]
 
-    gaps = np.array([gap(alpha) for alpha in grid])
-    assert fitted.alpha_ == {b: grid[int(np.argmin(np.abs(gaps)))]}
+    gaps = np.array([gap(slope) for slope in grid])
+    assert fitted.slope_ == {b: grid[int(np.argmin(np.abs(gaps)))]}
     curve = fitted.tradeoff()
     np.testing.assert_allclose(curve.signed_gap, gaps, rtol=0, atol=1e-9)
     np.testing.assert_array_equal(curve.lam, grid)
@@ -69,7 +69,7 @@ def test_finds_the_alpha_of_scikit_learn_on_real_scores(data, request):
 
 def test_new_scores_go_through_the_sigmoid_itself():
     scores, y, group = small(1)
-    fitted = PostLogit(alpha=3.3, reference="a").fit(scores, y, sensitive_features=group)
+    fitted = PostLogit(slope=3.3, reference="a").fit(scores, y, sensitive_features=group)
     new = np.linspace(0, 1, 501)
     moved = fitted.transform(new, sensitive_features=np.repeat("b", 501))
     np.testing.assert_array_equal(moved, expit(3.3 * new - 2))
@@ -86,30 +86,31 @@ def test_the_exported_map_agrees_at_the_fitted_scores():
     assert fitted.maps_["b"].is_monotone
 
 
-def test_alpha_zero_makes_all_equal():
+def test_slope_zero_makes_all_equal():
     scores, y, group = small(3)
-    moved = PostLogit(alpha=0).fit(scores, y, sensitive_features=group).transform(scores, sensitive_features=group)
+    moved = PostLogit(slope=0).fit(scores, y, sensitive_features=group).transform(scores, sensitive_features=group)
     assert set(moved[group == "b"]) == {expit(-2.0)}
     assert expit(-2.0) == pytest.approx(0.1192, abs=1e-4)
 
 
 def test_by_hand_needs_no_outcomes():
     scores, _, group = small(4)
-    fitted = PostLogit(alpha=2.0, beta=-1, reference="b").fit(scores, sensitive_features=group)
+    fitted = PostLogit(slope=2.0, beta=-1, reference="b").fit(scores, sensitive_features=group)
     np.testing.assert_array_equal(
         fitted.transform(scores, sensitive_features=group), np.where(group == "a", expit(2 * scores - 1), scores)
     )
 
 
-def test_every_group_has_its_own_alpha():
+@pytest.mark.parametrize("ties", ["strict", "half"])
+def test_every_group_has_its_own_slope(ties):
     scores, y, group = small(5, ("a", "b", "c"), rows=90)
-    fitted = PostLogit(reference="a").fit(scores, y, sensitive_features=group)
+    fitted = PostLogit(reference="a", ties=ties).fit(scores, y, sensitive_features=group)
     for other in "bc":
         rows = (group == "a") | (group == other)
-        assert fitted.alpha_[other] == brute_force(scores[rows], y[rows], group[rows], "a", False)[0]
-    by_hand = PostLogit(alpha=dict(fitted.alpha_), reference="a").fit(scores, sensitive_features=group)
+        assert fitted.slope_[other] == brute_force(scores[rows], y[rows], group[rows], "a", ties == "half")[0]
+    by_hand = PostLogit(slope=dict(fitted.slope_), reference="a").fit(scores, sensitive_features=group)
     assert by_hand.maps_ == fitted.maps_
-    curve = fitted.tradeoff(alphas=[1, 2])
+    curve = fitted.tradeoff(lams=[1, 2])
     assert len(curve) == 2
     assert curve.moved == ("b", "c")
 
@@ -119,21 +120,23 @@ def test_whole_weights_count_like_repeated_rows():
     weight = np.random.default_rng(0).integers(1, 4, len(y))
     weighted = PostLogit().fit(scores, y, sensitive_features=group, sample_weight=weight)
     rows = np.repeat(np.arange(len(y)), weight)
-    assert weighted.alpha_ == PostLogit().fit(scores[rows], y[rows], sensitive_features=group[rows]).alpha_
+    assert weighted.slope_ == PostLogit().fit(scores[rows], y[rows], sensitive_features=group[rows]).slope_
 
 
-def test_tradeoff_on_held_out_rows_equals_metrics_of_transformed_rows():
+@pytest.mark.parametrize("ties", ["strict", "half"])
+def test_tradeoff_on_held_out_rows_equals_metrics_of_transformed_rows(ties):
+    half = ties == "half"
     scores, y, group = small(7, rows=120)
     train, test = slice(None, 64), slice(64, None)
-    fitted = PostLogit().fit(scores[train], y[train], sensitive_features=group[train])
-    curve = fitted.tradeoff(scores[test], y[test], sensitive_features=group[test], alphas=[0, 2.5])
-    for point, alpha in enumerate((0, 2.5)):
-        s = np.where(group == "b", expit(alpha * scores - 2), scores)[test]
-        ab, ba = (oracles.xauc(y[test], s, group[test], *pair) for pair in ("ab", "ba"))
+    fitted = PostLogit(ties=ties).fit(scores[train], y[train], sensitive_features=group[train])
+    curve = fitted.tradeoff(scores[test], y[test], sensitive_features=group[test], lams=[0, 2.5])
+    for point, slope in enumerate((0, 2.5)):
+        s = np.where(group == "b", expit(slope * scores - 2), scores)[test]
+        ab, ba = (oracles.xauc(y[test], s, group[test], *pair, half=half) for pair in ("ab", "ba"))
         found = (curve.auc[point], curve.xauc_ab[point], curve.xauc_ba[point])
-        assert found == pytest.approx((oracles.auc(y[test], s), ab, ba), abs=1e-12)
-    assert curve.unrepaired_auc == pytest.approx(oracles.auc(y[test], scores[test]), abs=1e-12)
-    with pytest.raises(ValueError, match=r"alpha=1.7 is not on this grid"):
+        assert found == pytest.approx((oracles.auc(y[test], s, half=half), ab, ba), abs=1e-12)
+    assert curve.unrepaired_auc == pytest.approx(oracles.auc(y[test], scores[test], half=half), abs=1e-12)
+    with pytest.raises(ValueError, match=r"slope=1.7 is not on this grid"):
         curve.at(1.7)
 
 
@@ -151,9 +154,9 @@ def test_clones_pickles_and_keeps_the_type():
 @pytest.mark.parametrize(
     ("params", "match"),
     [
-        ({"alpha": -1}, "alpha must be finite and at least 0"),
-        ({"alpha": float("inf")}, "alpha must be finite"),
-        ({"alpha": {"a": 1}}, r"each moved group \['b'\]"),
+        ({"slope": -1}, "slope must be finite and at least 0"),
+        ({"slope": float("inf")}, "slope must be finite"),
+        ({"slope": {"a": 1}}, r"each moved group \['b'\]"),
         ({"beta": None}, "beta must be a finite number"),
         ({"grid": []}, "grid is empty"),
         ({"reference": "z"}, "not among the groups"),
@@ -168,10 +171,10 @@ def test_wrong_parameters(params, match):
 
 def test_wrong_rows():
     scores, y, group = small(0)
-    with pytest.raises(ValueError, match="needs y"):
+    with pytest.raises(ValueError, match="y is missing: slope is chosen by its effect on outcomes"):
         PostLogit().fit(scores, sensitive_features=group)
     with pytest.raises(ValueError, match="reference="):
-        PostLogit(alpha=1).fit(scores, sensitive_features=group)
+        PostLogit(slope=1).fit(scores, sensitive_features=group)
     with pytest.raises(ValueError, match=r"needs scores in \[0, 1\]"):
         PostLogit().fit(scores * 10, y, sensitive_features=group)
     with pytest.raises(ValueError, match="y has no positives"):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import oracles
-from fairpot.exceptions import UnseenGroupError
+from fairpot.exceptions import ScaleWarning, UnseenGroupError
 from fairpot.postprocessing import WassersteinRepair
 
 
@@ -89,7 +89,8 @@ def test_the_distance_between_groups_shrinks_along_a_straight_line():
 def test_zero_is_the_identity_everywhere():
     fitted = WassersteinRepair(t=0).fit([0.2, 0.4, 0.3], sensitive_features=["a", "a", "b"])
     new = np.array([-1.0, 0.123, 7.0])
-    np.testing.assert_array_equal(fitted.transform(new, sensitive_features=["a", "b", "b"]), new)
+    with pytest.warns(ScaleWarning, match="2 of 3 scores lie far outside"):
+        np.testing.assert_array_equal(fitted.transform(new, sensitive_features=["a", "b", "b"]), new)
 
 
 def test_groups_alike_stay_as_they_are_at_every_t():
@@ -135,18 +136,21 @@ def test_batch_uses_the_distributions_of_the_batch(compas_scores):
     moved = fitted.transform(second.scores, sensitive_features=second.group)
     expected = WassersteinRepair().fit_transform(second.scores, sensitive_features=second.group)
     np.testing.assert_array_equal(moved, expected)
-    curve = fitted.tradeoff(*second[:2], sensitive_features=second.group, ts=[1.0])
-    assert curve.auc[0] == pytest.approx(vector_auc(second.y, moved), abs=1e-12)
+    curve = fitted.tradeoff(*second[:2], sensitive_features=second.group, lams=[1.0])
+    assert curve.auc[0] == pytest.approx(vector_auc(second.y, moved, half=True), abs=1e-12)
+    strict = fitted.tradeoff(*second[:2], sensitive_features=second.group, lams=[1.0], ties="strict")
+    assert strict.auc[0] == pytest.approx(vector_auc(second.y, moved, half=False), abs=1e-12)
 
 
-def vector_auc(y, s):
-    return np.mean(s[y == 1][:, None] > s[y == 0][None, :])
+def vector_auc(y, s, *, half):
+    positive, negative = s[y == 1][:, None], s[y == 0][None, :]
+    return np.mean(positive > negative) + half * np.mean(positive == negative) / 2
 
 
 def test_tradeoff_equals_metrics_of_transformed_rows(compas_scores):
     train, test = (compas_scores.take(slice(k, None, 9)) for k in (0, 1))
     fitted = WassersteinRepair().fit(train.scores, train.y, sensitive_features=train.group)
-    curve = fitted.tradeoff(*test[:2], sensitive_features=test.group, ts=[0, 0.3, 1], ties="half")
+    curve = fitted.tradeoff(*test[:2], sensitive_features=test.group, lams=[0, 0.3, 1], ties="half")
     assert curve.signed_gap[0] >= 0
     for point, t in enumerate(curve.lam):
         moved = clone(fitted).set_params(t=t).fit(train.scores, sensitive_features=train.group)
@@ -170,17 +174,19 @@ def test_default_curve_has_a_hundred_and_one_points_and_uses_the_fitted_rows(com
         WassersteinRepair().fit(scores, sensitive_features=group).tradeoff()
 
 
-def test_a_loss_is_measured_from_the_scores_as_they_came(compas_scores):
+@pytest.mark.parametrize("ties", ["strict", "half"])
+def test_a_loss_is_measured_from_the_scores_as_they_came(compas_scores, ties):
     scores, y, group = compas_scores
-    curve = WassersteinRepair().fit(scores, y, sensitive_features=group).tradeoff(ts=[0.5, 1])
-    assert curve.unrepaired_auc == pytest.approx(vector_auc(y, scores), abs=1e-12)
+    curve = WassersteinRepair(ties=ties).fit(scores, y, sensitive_features=group).tradeoff(lams=[0.5, 1])
+    assert curve.unrepaired_auc == pytest.approx(vector_auc(y, scores, half=ties == "half"), abs=1e-12)
     assert curve.select(max_auc_loss=0.5).lam in (0.5, 1.0)
 
 
 def test_clones_and_pickles(compas_scores):
     scores, _, group = compas_scores
     fitted = WassersteinRepair(t=0.6, distributions="fitted").fit(scores, sensitive_features=group)
-    assert clone(fitted).get_params() == {"t": 0.6, "distributions": "fitted", "pos_label": None}
+    given = {name: value for name, value in clone(fitted).get_params().items() if value is not None}
+    assert given == {"t": 0.6, "distributions": "fitted", "min_group": 0, "ties": "half"}
     again = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(
         again.transform(scores, sensitive_features=group), fitted.transform(scores, sensitive_features=group)
@@ -189,7 +195,7 @@ def test_clones_and_pickles(compas_scores):
 
 @pytest.mark.parametrize(
     ("params", "match"),
-    [({"t": 1.5}, r"t must lie in \[0, 1\]"), ({"t": float("nan")}, "t must"), ({"distributions": "test"}, "'batch'")],
+    [({"t": 1.5}, r"t must be finite and in \[0, 1\]"), ({"t": float("nan")}, "t must"), ({"distributions": "test"}, "'batch'")],
 )
 def test_wrong_parameters(params, match):
     with pytest.raises(ValueError, match=match):
@@ -206,5 +212,5 @@ def test_wrong_rows():
         fitted.tradeoff([0.1, 0.2], sensitive_features=["a", "b"])
     with pytest.raises(ValueError, match="single group"):
         WassersteinRepair().fit([0.1, 0.2], sensitive_features=["a", "a"])
-    with pytest.raises(TypeError, match="ts must be a number"):
-        fitted.tradeoff([0.1, 0.2], [0, 1], sensitive_features=["a", "b"], ts=["x"])
+    with pytest.raises(TypeError, match="lams must be a number"):
+        fitted.tradeoff([0.1, 0.2], [0, 1], sensitive_features=["a", "b"], lams=["x"])

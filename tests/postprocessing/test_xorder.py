@@ -11,8 +11,8 @@ import oracles
 from fairpot.exceptions import UnseenGroupError
 from fairpot.metrics._wins import WinMatrix
 from fairpot.postprocessing import XOrder
-from fairpot.postprocessing._xorder_dp import xorder_paths
 from fairpot.postprocessing.xorder import xorder_maps
+from fairpot.postprocessing.xorder_dp import xorder_paths
 from fairpot.table import GroupCounts, ScoreTable
 
 LAMS = [0.0, 0.0137, 0.1171, 0.4142, 1.0]
@@ -220,7 +220,7 @@ def test_transformed_rows_have_the_pairs_that_were_counted(compas_scores, lam):
     paths = xorder_paths(a, b, np.array([lam]))
     moved = fitted.transform(scores, sensitive_features=group)
     np.testing.assert_array_equal(moved[group == reference], scores[group == reference])
-    wins = WinMatrix.of(fitted.table_.rescored(fitted.maps_))
+    wins = WinMatrix.of(fitted.table_.rescored(fitted.maps_), "strict")
     g, h = fitted.groups_.index(reference), fitted.groups_.index(other)
     assert wins.half_wins[g, h] == 2 * paths.ab[0]
     assert wins.half_wins[h, g] == 2 * paths.ba[0]
@@ -261,24 +261,27 @@ def test_equal_values_keep_the_order_the_scores_had():
     np.testing.assert_array_equal(xorder_paths(a, b, np.zeros(1)).above, [[3, 2, 1, 1]])
 
 
-def test_tradeoff_equals_metrics_of_transformed_rows(compas_scores):
+@pytest.mark.parametrize("ties", ["strict", "half"])
+def test_tradeoff_equals_metrics_of_transformed_rows(compas_scores, ties):
     train, test = (compas_scores.take(slice(k, None, 8)) for k in (0, 1))
-    fitted = XOrder().fit(train.scores, train.y, sensitive_features=train.group)
+    fitted = XOrder(ties=ties).fit(train.scores, train.y, sensitive_features=train.group)
     curve = fitted.tradeoff(*test[:2], sensitive_features=test.group, lams=[1, 0, 0.02])
     np.testing.assert_array_equal(curve.lam, [0, 0.02, 1])
     for point, lam in enumerate(curve.lam):
         one = clone(fitted).set_params(lam=lam).fit(train.scores, train.y, sensitive_features=train.group)
         s = one.transform(test.scores, sensitive_features=test.group)
-        ab = oracles.xauc(test.y, s, test.group, curve.reference, curve.moved[0])
-        ba = oracles.xauc(test.y, s, test.group, curve.moved[0], curve.reference)
+        half = ties == "half"
+        ab = oracles.xauc(test.y, s, test.group, curve.reference, curve.moved[0], half=half)
+        ba = oracles.xauc(test.y, s, test.group, curve.moved[0], curve.reference, half=half)
         found = (curve.auc[point], curve.xauc_ab[point], curve.xauc_ba[point])
-        assert found == pytest.approx((oracles.auc(test.y, s), ab, ba), abs=1e-12)
+        assert found == pytest.approx((oracles.auc(test.y, s, half=half), ab, ba), abs=1e-12)
 
 
 def test_the_dial_lowers_the_gap_and_zero_raises_auc(compas_scores):
     scores, y, group = compas_scores
     curve = XOrder().fit(scores, y, sensitive_features=group).tradeoff()
-    np.testing.assert_array_equal(curve.lam, np.arange(11) / 10)
+    small = [0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05]
+    np.testing.assert_array_equal(curve.lam, [0, *small, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1])
     assert curve.auc[0] >= curve.unrepaired_auc
     assert curve.gap[-1] < 0.01 < curve.gap[0]
     assert curve.select(max_gap=0.01).auc <= curve.auc[0]
@@ -300,16 +303,17 @@ def test_weights_and_row_order():
     rng = np.random.default_rng(8)
     group, y, weight = rng.choice(["a", "b"], 80), rng.integers(0, 2, 80), rng.integers(1, 4, 80)
     scores = rng.random(80).round(2)
-    weighted = XOrder().fit(scores, y, sensitive_features=group, sample_weight=weight)
+    weighted = XOrder(0.4).fit(scores, y, sensitive_features=group, sample_weight=weight)
     rows = rng.permutation(np.repeat(np.arange(80), weight))
-    assert weighted.maps_ == XOrder().fit(scores[rows], y[rows], sensitive_features=group[rows]).maps_
-    XOrder().fit(scores, y, sensitive_features=group, sample_weight=weight / 7)
+    assert weighted.maps_ == XOrder(0.4).fit(scores[rows], y[rows], sensitive_features=group[rows]).maps_
+    XOrder(0.4).fit(scores, y, sensitive_features=group, sample_weight=weight / 7)
 
 
 def test_clones_and_pickles(compas_scores):
     scores, y, group = compas_scores.take(slice(None, None, 5))
     fitted = XOrder(lam=0.2).fit(scores, y, sensitive_features=group)
-    assert clone(fitted).get_params() == {"lam": 0.2, "reference": None, "ties": "strict", "pos_label": None}
+    given = {name: value for name, value in clone(fitted).get_params().items() if value is not None}
+    assert given == {"lam": 0.2, "min_group": 0, "ties": "half"}
     again = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(
         again.transform(scores, sensitive_features=group), fitted.transform(scores, sensitive_features=group)
@@ -318,16 +322,16 @@ def test_clones_and_pickles(compas_scores):
 
 def test_errors():
     scores, y, group = [0.1, 0.2, 0.3, 0.4], [0, 1, 0, 1], ["a", "a", "b", "b"]
-    with pytest.raises(ValueError, match=r"lam must lie in \[0, 1\]"):
+    with pytest.raises(ValueError, match=r"lam must be finite and in \[0, 1\]"):
         XOrder(lam=2).fit(scores, y, sensitive_features=group)
     with pytest.raises(TypeError, match="lam must be a number"):
-        XOrder(lam=None).fit(scores, y, sensitive_features=group)
+        XOrder(lam="x").fit(scores, y, sensitive_features=group)
     with pytest.raises(ValueError, match="needs y"):
         XOrder().fit(scores, sensitive_features=group)
     with pytest.raises(ValueError, match="y has no positives"):
         XOrder().fit(scores, [0] * 4, sensitive_features=group)
     with pytest.raises(ValueError, match="group 'b' has no positives"):
-        XOrder().fit(scores, [0, 1, 0, 0], sensitive_features=group)
+        XOrder().fit([0.1, 0.9, 0.3, 0.4], [0, 1, 0, 0], sensitive_features=group)
     with pytest.raises(ValueError, match="not among the groups"):
         XOrder(reference="c").fit(scores, y, sensitive_features=group)
     fitted = XOrder().fit(scores, y, sensitive_features=group)

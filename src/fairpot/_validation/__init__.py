@@ -1,5 +1,6 @@
 """The one place where user input is checked. What leaves it is clean NumPy arrays."""
 
+from fairpot._validation.alignment import check_alignment
 from fairpot._validation.groups import check_group_name, check_groups, check_seen, match_groups
 from fairpot._validation.numbers import check_choice, check_share, is_number
 from fairpot._validation.rows import Rows, check_rows
@@ -7,6 +8,7 @@ from fairpot._validation.scores import check_scores, restore
 
 __all__ = [
     "Rows",
+    "check_alignment",
     "check_choice",
     "check_group_name",
     "check_groups",

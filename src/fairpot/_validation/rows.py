@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._validation import wording
+from fairpot._validation.alignment import check_alignment
 from fairpot._validation.columns import as_column
 from fairpot._validation.counted import check_weights
 from fairpot._validation.groups import check_groups
@@ -25,19 +26,6 @@ class Rows(NamedTuple):
     groups: tuple[Hashable, ...]
     weight: NDArray[Any] | None
 
-    def copy(self) -> Rows:
-        """Return rows that do not change when the caller's arrays do."""
-        weight = None if self.weight is None else self.weight.copy()
-        return self._replace(scores=self.scores.copy(), weight=weight)  # the others are never the caller's
-
-    def equals(self, other: Rows) -> bool:
-        """Whether these are the same rows in the same order."""
-        pairs = ((self.scores, other.scores), (self.labels, other.labels), (self.codes, other.codes))
-        return self.groups == other.groups and all(
-            np.array_equal(a, b) if a is not None and b is not None else a is b
-            for a, b in (*pairs, (self.weight, other.weight))
-        )
-
 
 def check_rows(
     scores: Any,
@@ -50,6 +38,8 @@ def check_rows(
     names: tuple[str, str] = ("y", "scores"),
 ) -> Rows:
     """Check what describes the rows; ``y`` None means that labels are not known."""
+    given = {names[1]: scores, names[0]: y, "sensitive_features": sensitive_features, "sample_weight": sample_weight}
+    check_alignment(**given)
     clean = check_scores(scores, names[1])
     labels = None if y is None else check_labels(y, len(clean), names[0], pos_label)
     codes, groups = check_groups(sensitive_features, len(clean)) if grouped else (None, ("all",))

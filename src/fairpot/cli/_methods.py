@@ -1,100 +1,83 @@
-"""Methods by the names they have on the command line, and how far each is asked to go."""
+"""How far a method is asked to go, and the settings it takes, read from the registry of methods."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import click
-import numpy as np
 
-from fairpot._table_fit import fit_table
-from fairpot.comparison.methods import SMALL_LAMS
-from fairpot.postprocessing import FairPOT, OptimalMerge, PostLogit, WassersteinRepair, XOrder
-from fairpot.table import ScoreTable
+from fairpot.postprocessing.postprocessor import RULES, Postprocessor
+from fairpot.postprocessing.registry import METHODS
 
-RULES = ("max_gap", "max_auc_loss", "smallest_gap")
+__all__ = ["DIALS", "METHODS", "RULES", "Wish", "make_method", "one_wish", "settings_for"]
 
-
-@dataclass(frozen=True)
-class Method:
-    """A method: its class, its dial, what that is called as an option, and which settings it takes."""
-
-    make: type[Any]
-    dial: str
-    option: str
-    settings: tuple[str, ...]
-    has_rules: bool = False  # whether its own fit chooses the dial by max_gap and max_auc_loss
-
-
-METHODS: Mapping[str, Method] = {
-    "fairpot": Method(
-        FairPOT, "lam", "lam", ("alpha", "region", "threshold", "monotone", "reference", "ties"), has_rules=True
-    ),
-    "optimal-merge": Method(OptimalMerge, "theta", "theta", ("reference", "ties"), has_rules=True),
-    "post-logit": Method(PostLogit, "alpha", "slope", ("reference", "ties")),
-    "wasserstein": Method(WassersteinRepair, "t", "t", ()),
-    "xorder": Method(XOrder, "lam", "lam", ("reference", "ties")),
-}
+# The options that set a dial; several methods may share one.
+DIALS = tuple(dict.fromkeys(method.dial.name for method in METHODS.values()))
 
 
 @dataclass(frozen=True)
 class Wish:
-    """How far a repair is to go: a value of the dial, or a rule that chooses one."""
+    """How far a repair is to go: a value of the dial, or rules that choose one."""
 
-    name: str
     value: float | None = None
+    rules: Mapping[str, float] | None = None
 
     @property
     def is_rule(self) -> bool:
         """Whether the dial is to be chosen."""
-        return self.name in RULES
+        return self.value is None
 
-    def rules(self) -> dict[str, float | None]:
-        """Return the arguments of a choice by rule; without any it is the smallest gap."""
-        return {self.name: self.value} if self.is_rule and self.name != "smallest_gap" else {}
+    def in_words(self) -> str:
+        """Say what the rule asks for."""
+        rules = self.rules or {}
+        if set(rules) == set(RULES):
+            bounds = f"a gap of at most {rules['max_gap']:g} and a loss of at most {rules['max_auc_loss']:g}"
+            return f"the highest AUC with {bounds}"
+        if "max_gap" in rules:
+            return f"the highest AUC with a gap of at most {rules['max_gap']:g}"
+        if "max_auc_loss" in rules:
+            return f"the smallest gap for at most {rules['max_auc_loss']:g} of AUC"
+        return "the smallest gap"
 
-
-# Nearly all that xOrder's dial does happens near 0, more so the smaller a group is.
-XORDER_LAMS = np.union1d(SMALL_LAMS, np.arange(11) / 10)
+    def document(self) -> dict[str, Any] | None:
+        """Return the rule for JSON."""
+        return dict(self.rules or {}) or {"smallest_gap": True} if self.is_rule else None
 
 
 def one_wish(method: str, given: Mapping[str, Any]) -> Wish:
-    """Insist on exactly one way to say how far to go, and on one that the method has."""
+    """Insist on one way to say how far to go, and on one that the method has; bounds on gap and AUC go together."""
     there = {name: value for name, value in given.items() if value is not None and value is not False}
-    wishes = [Wish(name, None if value is True else value) for name, value in there.items()]
-    flags = ", ".join(f"--{name.replace('_', '-')}" for name in (METHODS[method].option, *RULES))
-    if len(wishes) != 1:
-        what = "no way" if not wishes else "more than one way"
-        raise click.UsageError(f"{what} is given to say how far to go: {method} needs exactly one of {flags}.")
-    [wish] = wishes
-    if not wish.is_rule and wish.name != METHODS[method].option:
-        raise click.UsageError(f"--{wish.name} is not for {method}, which needs exactly one of {flags}.")
-    return wish
+    dial = METHODS[method].dial.name
+    flags = f"--{dial}, --max-gap and/or --max-auc-loss, or --smallest-gap"
+    rules = {name: value for name, value in there.items() if name in RULES}
+    ways = [name for name in there if name not in RULES] + (["rules"] if rules else [])
+    if len(ways) != 1:
+        what = "no way" if not ways else "more than one way"
+        raise click.UsageError(f"{what} is given to say how far to go: {method} needs {flags}.")
+    [way] = ways
+    if way in DIALS and way != dial:
+        raise click.UsageError(f"--{way} is not for {method}, which needs {flags}.")
+    return Wish(rules=rules) if way in ("rules", "smallest_gap") else Wish(value=there[way])
 
 
 def settings_for(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep the settings that were given; one that the method does not have is an error."""
-    for name, value in given.items():
-        if value not in (None, False, "pooled", "batch", "strict") and name not in METHODS[method].settings:
-            raise click.UsageError(f"--{_OPTION.get(name, name)} is not for {method}.")
-    return {name: value for name, value in given.items() if name in METHODS[method].settings}
+    """Keep the settings that the method has; one that was asked for and that it does not have is an error."""
+    known = inspect.signature(METHODS[method]).parameters
+    context = click.get_current_context()
+    for name in given:
+        asked = context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+        if asked and name not in known:
+            raise click.UsageError(f"--{name.replace('_', '-')} is not for {method}.")
+    return {name: value for name, value in given.items() if name in known}
 
 
-_OPTION = {"threshold": "region-from"}
-
-
-def fit_method(
-    method: str, wish: Wish, settings: Mapping[str, Hashable], table: ScoreTable, *, ties: str = "strict"
-) -> Any:
-    """Fit a method on a table; where its own fit cannot choose the dial, read it off the trade-off curve."""
-    chosen = METHODS[method]
-    if not wish.is_rule:
-        return fit_table(chosen.make(**{chosen.dial: wish.value}, **settings), table)
-    if chosen.has_rules:
-        return fit_table(chosen.make(**{chosen.dial: None}, **wish.rules(), **settings), table)
-    model = fit_table(chosen.make(**settings), table)
-    grid = {"lams": XORDER_LAMS} if method == "xorder" else {}
-    point = model.tradeoff(ties=ties, **grid).select(**wish.rules())
-    return fit_table(model.set_params(**{chosen.dial: point.lam}), table)
+def make_method(method: str, wish: Wish, settings: Mapping[str, Any]) -> Postprocessor:
+    """Make the estimator that was asked for."""
+    made = METHODS[method]
+    rules = dict(wish.rules or {})
+    if wish.is_rule and not rules and made()._default() is not None:
+        rules = {"max_auc_loss": 1.0}  # the smallest gap, whatever it costs, where none is asked for by default
+    return made(**{made.dial.name: wish.value}, **rules, **settings)

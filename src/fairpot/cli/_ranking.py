@@ -40,10 +40,10 @@ def _options(alpha: str, reference: str) -> list[Callable[..., Any]]:
         ),
         click.option(
             "--ties",
-            type=click.Choice(["strict", "half"]),
-            default="strict",
+            type=click.Choice(["half", "strict"]),
+            default="half",
             show_default=True,
-            help="Whether a tie is no win or half a win.",
+            help="Whether a tie is half a win (as in scikit-learn) or none (as in the paper).",
         ),
         click.option("--reference", metavar="GROUP", help=reference),
     ]

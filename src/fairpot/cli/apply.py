@@ -12,7 +12,6 @@ from fairpot.cli._errors import Failure
 from fairpot.cli._numbers import Number
 from fairpot.cli._printing import Output, count, percent, shown
 from fairpot.cli._ranking import print_quantisation
-from fairpot.cli._repair import maps_on
 from fairpot.cli._rows import RowOptions, output_options, row_options, with_groups_of
 from fairpot.files import apply as apply_maps
 from fairpot.files import score_thresholds
@@ -88,7 +87,7 @@ def _maps(model: FittedMaps, rows: RowOptions, out: Output) -> dict[Hashable, Sc
     table = with_groups_of(counted.table, model.groups_, "the input")
     if model.apply_["kind"] != "top_of_batch":
         print_quantisation(out, counted.quantisation)
-        return maps_on(table, model.maps_, model.apply_)
+        return model.maps_for(table)
     found = score_thresholds(
         rows.source, model.apply_["alpha"], region=model.apply_["region"], memory_limit=rows.memory, counted=counted
     )

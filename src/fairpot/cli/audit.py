@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from fairpot.audit import audit as audit_table
+from fairpot.auditing import audit as audit_table
 from fairpot.cli._errors import ABOVE_LIMIT, Failure
 from fairpot.cli._numbers import LIMIT
 from fairpot.cli._printing import Output, count, number, percent, shown
@@ -53,7 +53,9 @@ def audit(
     """
     counted = rows.counted(out)
     table = counted.table
-    summary = audit_table(table, alpha=alpha, region=region, ties=ties, reference=named_group(reference, table.groups))
+    seen_from = named_group(reference, table.groups)
+    found = audit_table(table, alpha=alpha, region=region, ties=ties, reference=seen_from)  # type: ignore[arg-type]
+    summary = found.to_dict()
     verdict = _verdict(summary, fail_above)
     quantisation = quantisation_document(counted.quantisation)
     out.document({"columns": rows.columns(), **summary, "quantisation": quantisation, "fail_above": verdict})
@@ -83,10 +85,10 @@ def print_audit(out: Output, summary: dict[str, Any], rows: RowOptions) -> None:
     out.line()
     out.line(f"tied pairs: {tied['share'] or 0.0:.2%} (counted as {_WINS[summary['ties']]})")
     for text in summary["warnings"]:
-        out.warning(text)
+        out.warning(shown(text))
 
 
-_WINS = {"strict": "no win, --ties half counts them as half", "half": "half a win"}
+_WINS = {"strict": "no win", "half": "half a win, --ties strict counts them as none"}
 
 
 def _print_groups(out: Output, summary: dict[str, Any]) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import click
 import numpy as np
 
-from fairpot._table_fit import WeightedRows, weighted_rows
 from fairpot.cli._methods import METHODS
 from fairpot.cli._numbers import SHARE
 from fairpot.cli._printing import Output, count, number, shown
@@ -17,9 +16,6 @@ from fairpot.comparison import Comparison, ComparisonRow
 from fairpot.comparison import compare as compare_methods
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.table import ScoreTable
-
-# Up to this many rows folds are dealt row by row; beyond, all rows of one score share a fold.
-_MOST_ROWS = 2_000_000
 
 
 @click.command(short_help="Compare all methods on one file.")
@@ -40,7 +36,7 @@ _MOST_ROWS = 2_000_000
 @click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, metavar="N", help="Seed of the folds."
 )
-@click.option("--ties", type=click.Choice(["strict", "half"]), default="strict", show_default=True)
+@click.option("--ties", type=click.Choice(["half", "strict"]), default="half", show_default=True)
 @click.option("--reference", metavar="GROUP", help="Group that stays as it is; default: the one ahead.")
 @output_options
 def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference: str | None, **options: Any) -> None:
@@ -62,16 +58,12 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
     other = None
     if held_out:
         found = rows.elsewhere(held_out).counted(out, "counting held-out rows")
-        other = _one_by_one(with_groups_of(found.table, table.groups, "the held-out file"))
-    given = _one_by_one(table)
+        other = with_groups_of(found.table, table.groups, "the held-out file")
     with out.progress("comparing methods") as bar:
         result = compare_methods(
-            given.scores,
-            given.y,
-            sensitive_features=given.groups,
-            sample_weight=given.weight,
+            table,
             held_out=other,
-            methods=[METHODS[name].make() for name in options["methods"]] or None,
+            methods=[METHODS[name]() for name in options["methods"]] or None,
             cv=options["folds"],
             random_state=options["seed"],
             reference=named_group(reference, table.groups),
@@ -79,25 +71,15 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
             max_gaps=options["max_gaps"],
             progress=False if bar is None else lambda done, total: bar(done / total),
         )
-    document = {"evaluated_on": _where(given if other is None else other, other is not None, options["folds"])}
+    document = {"evaluated_on": _where(table if other is None else other, other is not None, options["folds"])}
     document |= _document(result)
     out.document({"columns": rows.columns(), **document, "quantisation": quantisation_document(counted.quantisation)})
     _print(out, result, document)
     print_quantisation(out, counted.quantisation)
 
 
-def _one_by_one(table: ScoreTable) -> WeightedRows:
-    """Repeat rows of whole weight, so that folds take them one by one; the order of a file plays no part."""
-    rows = weighted_rows(table)
-    if rows.weight.dtype.kind != "i" or rows.weight.sum() > _MOST_ROWS:
-        return rows
-    again = np.repeat(np.arange(len(rows.scores)), rows.weight)
-    y = None if rows.y is None else rows.y[again]
-    return WeightedRows(rows.scores[again], y, rows.groups[again], np.ones(len(again), dtype=np.int64))
-
-
-def _where(rows: WeightedRows, held_out: bool, folds: int) -> str:
-    total = count(rows.weight.sum().item())
+def _where(table: ScoreTable, held_out: bool, folds: int) -> str:
+    total = count((table.positives.sum() + table.negatives.sum()).item())
     return f"{total} held-out rows" if held_out else f"{folds} folds of {total} rows"
 
 

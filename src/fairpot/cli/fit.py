@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,24 +11,26 @@ from typing import Any
 
 import click
 
-from fairpot.cli._methods import METHODS, Wish, fit_method, one_wish, settings_for
+from fairpot.auditing import Effect, effect
+from fairpot.cli._methods import METHODS, Wish, make_method, one_wish, settings_for
 from fairpot.cli._numbers import FACTOR, LIMIT, SHARE
 from fairpot.cli._plot import curve_picture
 from fairpot.cli._printing import Output, count, shown
 from fairpot.cli._ranking import print_quantisation, quantisation_document, ranking_options
-from fairpot.cli._repair import effect, maps_on, print_effect
+from fairpot.cli._repair import print_effect
 from fairpot.cli._rows import RowOptions, named_group, output_options, row_options, with_groups_of
-from fairpot.files import CountedRows
+from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.files.output import complete_file
 from fairpot.modelfile import ModelFile
-from fairpot.postprocessing._saving import describe
+from fairpot.postprocessing.postprocessor import Postprocessor
+from fairpot.table import ScoreTable
 
 # Above this many pairs of distinct scores xOrder's curve would take longer than its fit is worth waiting for.
 _DRAWABLE = 4_000_000
 
 
 def how_far(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of which exactly one says how far to go."""
+    """Add the options that say how far to go."""
     for option in reversed(
         [
             click.option(
@@ -56,10 +59,10 @@ def how_far(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option(
     "--region-from",
-    type=click.Choice(["batch", "fitted"]),
-    default="batch",
+    type=click.Choice(["fitted", "batch"]),
+    default="fitted",
     show_default=True,
-    help="With --alpha: whether `apply` finds the top in its own rows or uses the fitted threshold.",
+    help="With --alpha: whether `apply` uses the fitted threshold or finds the top in its own rows.",
 )
 @click.option("--monotone", is_flag=True, help="Let nobody be overtaken inside a group (fairpot).")
 @click.option("--validate", "held_out", multiple=True, metavar="FILE", help="Show the same on these held-out rows.")
@@ -73,10 +76,9 @@ def fit(
     held_out: tuple[str, ...],
     output: str | None,
     force: bool,
-    region_from: str,
     **options: Any,
 ) -> None:
-    """Learn a repair of the scores; say how far to go with exactly one of --lam, --max-gap, --max-auc-loss, ...
+    """Learn a repair of the scores; say how far to go with --max-gap, --max-auc-loss, --lam, ...
 
     The reference group stays as it is, the others are moved towards it. Shown are the chosen point, AUC, gap
     and calibration before and after, and how many people move. Fit on rows that the model was not trained on.
@@ -92,21 +94,30 @@ def fit(
     """
     wish = one_wish(method, {name: options.pop(name) for name in _WISHES})
     ranking = {name: options[name] for name in ("alpha", "region", "ties")}
-    settings_for(method, options | {"threshold": region_from})
+    settings_for(method, options)
     validated = rows.elsewhere(held_out) if held_out else None
     with _target(output, force, [rows] if validated is None else [rows, validated]) as place:
         counted = rows.counted(out)
-        ranking["reference"] = named_group(options["reference"], counted.table.groups)
-        settings = settings_for(method, options | {"threshold": region_from, "reference": ranking["reference"]})
-        model = fit_method(method, wish, settings, counted.table, ties=options["ties"])
-        content = describe(model)
-        summary = _summary(model, content, counted, ranking)
-        summary["held_out"] = None if validated is None else _validated(out, validated, model, content, ranking)
+        options["reference"] = named_group(options["reference"], counted.table.groups)
+        model = _fitted(make_method(method, wish, settings_for(method, options)), counted.table)
+        content = model.file_content()
+        ranking["reference"] = options["reference"]
+        fitted = effect(model, counted.table, **ranking)
+        later = None if validated is None else _validated(out, validated, model, ranking)
         if place is not None:
             model.save(place, columns={"score": rows.score, "group": rows.groups})
-    out.document({"columns": rows.columns(), **_head(content, method, wish), **summary, "output": output})
-    _print_fit(out, content, wish, summary)
-    _print_curve(out, method, model, summary["fitted"]["after"])
+    out.document(
+        {
+            "columns": rows.columns(),
+            **_head(content, method, wish),
+            "fitted": fitted.to_dict(),
+            "held_out": None if later is None else later.to_dict(),
+            "quantisation": quantisation_document(counted.quantisation),
+            "output": output,
+        }
+    )
+    _print_fit(out, content, wish, fitted, later)
+    _print_curve(out, method, model, fitted.after)
     print_quantisation(out, counted.quantisation)
     _print_output(out, output, rows)
 
@@ -124,28 +135,17 @@ def _target(output: str | None, force: bool, inputs: Sequence[RowOptions]) -> It
         yield place
 
 
-def _summary(model: Any, content: ModelFile, counted: CountedRows, ranking: dict[str, Any]) -> dict[str, Any]:
-    maps = maps_on(counted.table, model.maps_, content.apply)
-    return {
-        "fitted": effect(counted.table, maps, **_seen_from(content, ranking)),
-        "quantisation": quantisation_document(counted.quantisation),
-    }
+def _fitted(model: Postprocessor, table: ScoreTable) -> Postprocessor:
+    """Fit; what the fit says of small groups and reversed scores stands in the answer as well."""
+    with warnings.catch_warnings():
+        for told in (SmallGroupWarning, ReversedScoreWarning):
+            warnings.simplefilter("ignore", told)
+        return model.fit_table(table)
 
 
-def _validated(
-    out: Output, rows: RowOptions, model: Any, content: ModelFile, ranking: dict[str, Any]
-) -> dict[str, Any]:
+def _validated(out: Output, rows: RowOptions, model: Postprocessor, ranking: dict[str, Any]) -> Effect:
     counted = rows.counted(out, "counting held-out rows")
-    table = with_groups_of(counted.table, model.groups_, "the held-out file")
-    options = _seen_from(content, ranking)
-    if options["reference"] not in table.groups:
-        options["reference"] = None
-    return effect(table, maps_on(table, model.maps_, content.apply), **options)
-
-
-def _seen_from(content: ModelFile, ranking: dict[str, Any]) -> dict[str, Any]:
-    """Look at the gap from the group that stays as it is."""
-    return ranking | {"reference": content.reference if content.reference is not None else ranking["reference"]}
+    return effect(model, with_groups_of(counted.table, model.groups_, "the held-out file"), **ranking)
 
 
 def _head(content: ModelFile, method: str, wish: Wish) -> dict[str, Any]:
@@ -154,37 +154,23 @@ def _head(content: ModelFile, method: str, wish: Wish) -> dict[str, Any]:
     return {
         "method": method,
         "dial": {"name": name, "value": dial},
-        "rule": {"name": wish.name, "value": wish.value} if wish.is_rule else None,
+        "rule": wish.document(),
         "reference": content.reference,
     }
 
 
-def _print_fit(out: Output, content: ModelFile, wish: Wish, summary: dict[str, Any]) -> None:
-    before = summary["fitted"]["before"]
-    out.line(f"{content.method} fitted on {count(before['rows'])} rows", "bold")
+def _print_fit(out: Output, content: ModelFile, wish: Wish, fitted: Effect, held_out: Effect | None) -> None:
+    out.line(f"{content.method} fitted on {count(fitted.before['rows'])} rows", "bold")
     name, value = content.dial
-    out.line(
-        f"{name} = {_shown_dial(value)}" + (f", chosen: {_RULE[wish.name].format(wish.value)}" if wish.is_rule else "")
-    )
+    out.line(f"{name} = {_shown_dial(value)}" + (f", chosen: {wish.in_words()}" if wish.is_rule else ""))
     if content.reference is not None:
         out.line(f"group {shown(content.reference)} stays as it is")
-    print_effect(out, summary["fitted"], "On the fitted rows")
-    if summary["held_out"] is not None:
-        rows = count(summary["held_out"]["before"]["rows"])
-        print_effect(out, summary["held_out"], f"On {rows} held-out rows")
-    for text in dict.fromkeys([*before["warnings"], *_held_out_warnings(summary)]):
-        out.warning(text)
-
-
-def _held_out_warnings(summary: dict[str, Any]) -> Sequence[str]:
-    return [] if summary["held_out"] is None else [f"held out: {w}" for w in summary["held_out"]["before"]["warnings"]]
-
-
-_RULE = {
-    "max_gap": "the highest AUC with a gap of at most {:g}",
-    "max_auc_loss": "the smallest gap for at most {:g} of AUC",
-    "smallest_gap": "the smallest gap",
-}
+    print_effect(out, fitted, "On the fitted rows")
+    if held_out is not None:
+        print_effect(out, held_out, f"On {count(held_out.before['rows'])} held-out rows")
+    later = [] if held_out is None else [f"held out: {text}" for text in held_out.warnings]
+    for text in dict.fromkeys([*fitted.warnings, *later]):
+        out.warning(shown(text))
 
 
 def _shown_dial(value: Any) -> str:
@@ -193,7 +179,7 @@ def _shown_dial(value: Any) -> str:
     return f"{value:.6g}"
 
 
-def _print_curve(out: Output, method: str, model: Any, after: dict[str, Any]) -> None:
+def _print_curve(out: Output, method: str, model: Postprocessor, after: dict[str, Any]) -> None:
     """Draw the trade-off for people at a terminal."""
     if not out.on_terminal or (method == "xorder" and _pairs(model) > _DRAWABLE):
         return
@@ -205,7 +191,7 @@ def _print_curve(out: Output, method: str, model: Any, after: dict[str, Any]) ->
         out.line(line)
 
 
-def _pairs(model: Any) -> int:
+def _pairs(model: Postprocessor) -> int:
     sizes = sorted(len(c.score) for c in model.table_.counts)
     return sizes[-1] * sum(sizes[:-1])
 

@@ -2,42 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._validation import Rows, check_rows, check_seen, check_share, is_number
-from fairpot.comparison.methods import (
-    Part,
-    Points,
-    Setting,
-    find_methods,
-    measure,
-    obstacle,
-    sweep,
-    theta_grid,
-)
+from fairpot.comparison.methods import Part, Points, Setting, find_methods, measure, obstacle, sweep
 from fairpot.comparison.progress import Report, make_report
 from fairpot.comparison.result import UNREPAIRED, Comparison, mean_limit
-from fairpot.postprocessing._folds import deal_folds
-from fairpot.postprocessing._sweep import check_ties, find_reference
+from fairpot.metrics._tables import check_ties
+from fairpot.postprocessing.direction import find_reference
+from fairpot.postprocessing.folds import deal_folds
+from fairpot.postprocessing.notices import warn_of_table
+from fairpot.postprocessing.selection import kept_groups
+from fairpot.splitting import all_but, split_table
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.limit import Limit
 
 
 def compare(
     scores: Any,
-    y: Any,
+    y: Any = None,
     *,
-    sensitive_features: Any,
+    sensitive_features: Any = None,
     methods: Any = None,
     cv: int = 5,
-    held_out: Sequence[Any] | None = None,
+    held_out: Sequence[Any] | ScoreTable | None = None,
     sample_weight: Any = None,
     reference: Hashable | None = None,
-    ties: str = "strict",
+    min_group: int = 0,
+    groups: Any = None,
+    ties: Literal["strict", "half"] = "half",
     pos_label: Any = None,
     random_state: Any = None,
     max_gaps: Sequence[float] = (0.02, 0.05, 0.10),
@@ -52,7 +49,8 @@ def compare(
 
     Parameters
     ----------
-    scores : column of shape (n,)
+    scores : column of shape (n,), or ScoreTable
+        A table alone holds outcomes and groups as well; its rows are dealt to folds without being unrolled.
     y : column of shape (n,)
         Outcomes, 0/1.
     sensitive_features : column of shape (n,), or frame with several columns
@@ -63,14 +61,18 @@ def compare(
         post-processor is swept, its other parameters are kept; one whose dial is not known gives one point.
     cv : int, default 5
         Number of folds, stratified by group and outcome.
-    held_out : tuple (scores, y, sensitive_features) or (..., sample_weight), default None
+    held_out : tuple (scores, y, sensitive_features) or (..., sample_weight), or ScoreTable, default None
         Rows to evaluate on, in place of folds.
     sample_weight : column of shape (n,), default None
         Weights; a whole weight counts exactly like that many rows.
     reference : name of a group, default None
         The group that stays as it is, in all methods that leave one so. None takes the advantaged group, found
         once on all rows given to fit.
-    ties : {"strict", "half"}, default "strict"
+    min_group : int, default 0
+        Groups with fewer rows are left out of the comparison, with a warning that names them.
+    groups : list of group names or None, default None
+        Compare these only.
+    ties : {"half", "strict"}, default "half"
     pos_label : default None
         The positive label where ``y`` is not 0/1.
     random_state : int, RandomState or None, default None
@@ -103,25 +105,30 @@ def compare(
     >>> result = compare(scores, data.target, sensitive_features=data.group, random_state=0)
     >>> print(result.verdict(max_gap=0.05))
     at gap <= 0.05 the best is FairPOT (lam = 0.47): AUC 0.5919, 0.0487 below the unrepaired 0.6405;
-    limit on this sample 0.6419
+    limit on this sample 0.6785
     >>> list(result.skipped)  # these scores are no probabilities
     ['PostLogit']
     """
     checked, report = check_ties(ties), make_report(progress)
     bounds = _check_bounds(max_gaps)
     estimators = find_methods(methods)
-    rows = _check(scores, y, sensitive_features, sample_weight, pos_label, "scores")
-    table = ScoreTable.from_rows(*rows)
+    rows = scores if isinstance(scores, ScoreTable) else _check(scores, y, sensitive_features, sample_weight, pos_label)
+    everything = rows if isinstance(rows, ScoreTable) else ScoreTable.from_rows(*rows)
+    _require_labels(everything)
+    table = kept_groups(everything, min_group, groups)
+    left_out = tuple(g for g in everything.groups if g not in table.groups)
+    warn_of_table(table, left_out, everything, min_group)
     if held_out is None:
-        parts = _folds(rows, cv, random_state)
-        where = f"{len(parts)} folds of {len(rows.scores)} rows"
+        parts = _folds(rows if not left_out else table, table, cv, random_state)
+        where = f"{len(parts)} folds of {_shown(table)} rows"
     else:
-        other = _check_held_out(held_out, pos_label, rows)
-        parts, where = [Part(rows, other)], f"{len(other.scores)} held-out rows"
-    setting = Setting(find_reference(table, reference, checked), checked, theta_grid(table))
+        other = _check_held_out(held_out, pos_label, everything).only(table.groups)
+        _require_cells(other, 1, "held_out needs at least 1 positive and 1 negative of every group")
+        parts, where = [Part(table, other)], f"{_shown(other)} held-out rows"
+    setting = Setting(table, find_reference(table, reference, checked), checked)
     skipped = {}
     if methods is None:
-        reasons = {name: obstacle(each, table, setting.reference) for name, each in estimators.items()}
+        reasons = {name: obstacle(each, setting) for name, each in estimators.items()}
         skipped = {name: reason for name, reason in reasons.items() if reason is not None}
     points = _run(estimators, parts, setting, report, skipped, strict=methods is not None)
     return _collect(points, parts, setting, skipped, bounds, where)
@@ -170,7 +177,7 @@ def _collect(
     where: str,
 ) -> Comparison:
     """Put the unrepaired scores and all points into one result."""
-    tables = [ScoreTable.from_rows(*part.held_out) for part in parts]
+    tables = [part.held_out for part in parts]
     auc, signed_gap = np.mean([measure(table, setting) for table in tables], axis=0)
     before = Points("", np.array([np.nan]), np.array([auc]), np.array([signed_gap]))
     named = {UNREPAIRED: before, **points}
@@ -200,7 +207,7 @@ def _check_bounds(max_gaps: Any) -> tuple[float, ...]:
     return tuple(sorted({check_share(bound, "max_gaps", zero=True) for bound in listed}))
 
 
-def _check(scores: Any, y: Any, groups: Any, weight: Any, pos_label: Any, name: str) -> Rows:
+def _check(scores: Any, y: Any, groups: Any, weight: Any, pos_label: Any, name: str = "scores") -> Rows:
     """Check rows with outcomes; those of weight 0 are left out, so that they fill no fold."""
     if y is None:
         raise TypeError("y is missing: methods are compared by how they rank outcomes.")
@@ -208,53 +215,89 @@ def _check(scores: Any, y: Any, groups: Any, weight: Any, pos_label: Any, name: 
     return rows if rows.weight is None else _take(rows, np.flatnonzero(rows.weight > 0))
 
 
-def _check_held_out(held_out: Any, pos_label: Any, fitted: Rows) -> Rows:
-    if not isinstance(held_out, tuple | list) or len(held_out) not in (3, 4):
-        raise TypeError(
-            "held_out must be a tuple (scores, y, sensitive_features) or (scores, y, sensitive_features, "
-            f"sample_weight), got {_described(held_out)}."
-        )
-    scores, y, groups, *weight = held_out
-    rows = _check(scores, y, groups, weight[0] if weight else None, pos_label, "scores of held_out")
-    assert rows.codes is not None
-    check_seen(rows.codes, rows.groups, fitted.groups)
-    absent = [g for g in fitted.groups if g not in rows.groups]
+def _require_labels(table: ScoreTable) -> None:
+    if not table.labelled:
+        raise ValueError("this table has no labels: methods are compared by how they rank outcomes.")
+
+
+def _shown(table: ScoreTable) -> str:
+    return f"{(table.positives.sum() + table.negatives.sum()).item():.10g}"
+
+
+def _check_held_out(held_out: Any, pos_label: Any, fitted: ScoreTable) -> ScoreTable:
+    """Check and count the rows to evaluate on."""
+    if isinstance(held_out, ScoreTable):
+        _require_labels(held_out)
+        check_seen(np.arange(len(held_out.groups)), held_out.groups, fitted.groups)
+        table = held_out
+    else:
+        if not isinstance(held_out, tuple | list) or len(held_out) not in (3, 4):
+            raise TypeError(
+                "held_out must be a tuple (scores, y, sensitive_features) or (scores, y, sensitive_features, "
+                f"sample_weight), or a ScoreTable, got {_described(held_out)}."
+            )
+        scores, y, groups, *weight = held_out
+        rows = _check(scores, y, groups, weight[0] if weight else None, pos_label, "scores of held_out")
+        assert rows.codes is not None
+        check_seen(rows.codes, rows.groups, fitted.groups)
+        table = ScoreTable.from_rows(*rows)
+    absent = [g for g in fitted.groups if g not in table.groups]
     if absent:
         raise ValueError(
             f"held_out has no rows of the group {absent[0]!r}: its gap cannot be measured.\n"
             "Hint: draw the held-out rows by group and outcome, or use cv=5, which does so."
         )
     _require_cells(fitted, 1, "the rows to fit on need at least 1 positive and 1 negative of every group")
-    _require_cells(rows, 1, "held_out needs at least 1 positive and 1 negative of every group")
-    return rows
+    return table
 
 
 def _described(value: Any) -> str:
     return f"{len(value)} values" if isinstance(value, tuple | list) else type(value).__name__
 
 
-def _require_cells(rows: Rows, least: int, rule: str, hint: str = "") -> None:
+def _require_cells(table: ScoreTable, least: int, rule: str, hint: str = "", *, by_rows: Rows | None = None) -> None:
     """Insist on so many rows of either outcome in every group."""
+    for group, positives, negatives in _cells(table, by_rows):
+        for what, count in (("positives", positives), ("negatives", negatives)):
+            if count < least:
+                way_out = hint or "join small groups, or collect more rows."
+                raise ValueError(f"{rule}, but {group!r} has {count:g} {what}.\nHint: {way_out}")
+
+
+def _cells(table: ScoreTable, rows: Rows | None) -> Iterator[tuple[Hashable, float, float]]:
+    """Count the rows of each group and outcome; of rows with weights, the rows themselves."""
+    if rows is None:
+        for group, counts in zip(table.groups, table.counts):
+            fractional = counts.positive.dtype.kind != "i"
+            of = np.count_nonzero if fractional else np.sum
+            yield group, float(of(counts.positive)), float(of(counts.negative))
+        return
     assert rows.codes is not None
     assert rows.labels is not None
     for place, group in enumerate(rows.groups):
         own = rows.labels[rows.codes == place]
-        for what, count in (("positives", int(own.sum())), ("negatives", len(own) - int(own.sum()))):
-            if count < least:
-                way_out = hint or "join small groups, or collect more rows."
-                raise ValueError(f"{rule}, but {group!r} has {count} {what}.\nHint: {way_out}")
+        yield group, int(own.sum()), len(own) - int(own.sum())
 
 
-def _folds(rows: Rows, cv: Any, random_state: Any) -> list[Part]:
+def _folds(rows: Rows | ScoreTable, table: ScoreTable, cv: Any, random_state: Any) -> list[Part]:
     """Deal the rows to folds, every group and outcome to each."""
     if not isinstance(cv, int | np.integer) or isinstance(cv, bool) or cv < 2:
         raise ValueError(f"cv must be a whole number of folds, at least 2, got {cv!r}.\nHint: or pass held_out=...")
     rule = f"cv={cv} needs at least {cv} positives and {cv} negatives of every group"
-    _require_cells(rows, int(cv), rule, "fewer folds, join small groups, or pass held_out=...")
+    hint = "fewer folds, join small groups, or pass held_out=..."
+    if isinstance(rows, ScoreTable):
+        _require_cells(table, int(cv), rule, hint)
+        folds = split_table(table, int(cv), random_state)
+        return [Part(all_but(folds, k), fold) for k, fold in enumerate(folds)]
+    _require_cells(table, int(cv), rule, hint, by_rows=rows)
     assert rows.codes is not None
     assert rows.labels is not None
     fold = deal_folds(rows.labels.astype(np.intp) * len(rows.groups) + rows.codes, int(cv), random_state)
-    return [Part(_take(rows, np.flatnonzero(fold != k)), _take(rows, np.flatnonzero(fold == k))) for k in range(cv)]
+    return [Part(_count(rows, fold != k), _count(rows, fold == k)) for k in range(cv)]
+
+
+def _count(rows: Rows, chosen: NDArray[np.bool_]) -> ScoreTable:
+    return ScoreTable.from_rows(*_take(rows, np.flatnonzero(chosen)))
 
 
 def _take(rows: Rows, places: NDArray[np.intp]) -> Rows:

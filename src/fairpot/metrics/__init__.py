@@ -1,8 +1,8 @@
 """Rank metrics: AUC, xAUC, their gap, the same in the top-alpha region, and background metrics.
 
 All of them are exact functions of one :class:`fairpot.table.ScoreTable`. A tie between a positive and a
-negative is no win by default (``ties="strict"``, as in the paper); ``ties="half"`` counts it as half a win,
-as scikit-learn does.
+negative is half a win by default (``ties="half"``, as in scikit-learn); ``ties="strict"`` counts it as none, as the
+paper does.
 """
 
 from fairpot.metrics._background import bnsp_auc, bpsn_auc, by_group, group_auc, tied_share

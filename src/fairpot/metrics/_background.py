@@ -18,7 +18,7 @@ def group_auc(
     sensitive_features: Any,
     group: Hashable,
     sample_weight: Any = None,
-    ties: str = "strict",
+    ties: str = "half",
     pos_label: Any = None,
 ) -> float:
     """Compute the AUC inside one group.
@@ -45,7 +45,7 @@ def bpsn_auc(
     sensitive_features: Any,
     group: Hashable,
     sample_weight: Any = None,
-    ties: str = "strict",
+    ties: str = "half",
     pos_label: Any = None,
 ) -> float:
     """Compute the AUC of positives of the other groups against negatives of one group (BPSN).
@@ -74,7 +74,7 @@ def bnsp_auc(
     sensitive_features: Any,
     group: Hashable,
     sample_weight: Any = None,
-    ties: str = "strict",
+    ties: str = "half",
     pos_label: Any = None,
 ) -> float:
     """Compute the AUC of positives of one group against negatives of the other groups (BNSP).
@@ -127,7 +127,7 @@ def by_group(
     *,
     sensitive_features: Any,
     sample_weight: Any = None,
-    ties: str = "strict",
+    ties: str = "half",
     pos_label: Any = None,
 ) -> Any:
     """Return a frame with a row for each group: counts, AUC, BPSN and BNSP AUC.

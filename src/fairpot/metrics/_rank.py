@@ -8,7 +8,7 @@ from fairpot.metrics._tables import check_ties, labelled_table, place_of
 from fairpot.metrics._wins import WinMatrix
 
 
-def auc(y_true: Any, y_score: Any, *, sample_weight: Any = None, ties: str = "strict", pos_label: Any = None) -> float:
+def auc(y_true: Any, y_score: Any, *, sample_weight: Any = None, ties: str = "half", pos_label: Any = None) -> float:
     """Compute the share of (positive, negative) pairs in which the positive has the higher score.
 
     Parameters
@@ -19,7 +19,7 @@ def auc(y_true: Any, y_score: Any, *, sample_weight: Any = None, ties: str = "st
         Scores on any scale: probabilities, log-odds, ranks.
     sample_weight : column of shape (n,), default None
         Weights; a whole weight counts exactly like that many rows.
-    ties : {"strict", "half"}, default "strict"
+    ties : {"half", "strict"}, default "half"
         Whether a tie is no win (the paper) or half a win (scikit-learn).
     pos_label : default None
         The positive label where ``y_true`` is not 0/1.
@@ -47,7 +47,7 @@ def xauc(
     positive: Hashable,
     negative: Hashable,
     sample_weight: Any = None,
-    ties: str = "strict",
+    ties: str = "half",
     pos_label: Any = None,
 ) -> float:
     """Compute how often a positive of one group has a higher score than a negative of another.
@@ -86,7 +86,7 @@ def xauc_gap(
     *,
     sensitive_features: Any,
     sample_weight: Any = None,
-    ties: str = "strict",
+    ties: str = "half",
     pos_label: Any = None,
 ) -> float:
     """Compute the xAUC gap, \\|xAUC(a->b) - xAUC(b->a)\\|; with more groups, the largest over pairs.
@@ -114,7 +114,7 @@ def xauc_matrix(
     *,
     sensitive_features: Any,
     sample_weight: Any = None,
-    ties: str = "strict",
+    ties: str = "half",
     pos_label: Any = None,
 ) -> Any:
     """Return the xAUC of every pair of groups as a frame.

@@ -15,7 +15,7 @@ def partial_auc(
     sensitive_features: Any = None,
     region: str = "pooled",
     sample_weight: Any = None,
-    ties: str = "strict",
+    ties: str = "half",
     pos_label: Any = None,
 ) -> float:
     """Compute the AUC among the rows with the highest scores.
@@ -60,7 +60,7 @@ def partial_xauc(
     negative: Hashable,
     region: str = "pooled",
     sample_weight: Any = None,
-    ties: str = "strict",
+    ties: str = "half",
     pos_label: Any = None,
 ) -> float:
     """Compute the xAUC of two groups among the rows with the highest scores.
@@ -92,7 +92,7 @@ def partial_xauc_gap(
     sensitive_features: Any,
     region: str = "pooled",
     sample_weight: Any = None,
-    ties: str = "strict",
+    ties: str = "half",
     pos_label: Any = None,
 ) -> float:
     """Compute the xAUC gap among the rows with the highest scores; of more groups, the largest.

@@ -64,7 +64,7 @@ class WinMatrix:
     negatives: NDArray[Any]
 
     @classmethod
-    def of(cls, table: ScoreTable, ties: Ties = "strict") -> WinMatrix:
+    def of(cls, table: ScoreTable, ties: Ties = "half") -> WinMatrix:
         """Count all pairs of a table."""
         table = table.for_pairs()
         size = len(table.counts)

@@ -180,7 +180,12 @@ def _thresholds(content: Any, groups: Collection[Hashable]) -> dict[Hashable, fl
 def _apply(content: Any) -> dict[str, Any]:
     kind = content.get("kind") if isinstance(content, dict) else None
     names = {"maps": (), "top_of_batch": ("alpha", "region"), "barycentre_of_batch": ("t",)}
-    check_object(content, "apply", ("kind", *names[check_name(kind, "apply.kind", names)]))
+    wanted = names[check_name(kind, "apply.kind", names)]
+    if kind == "barycentre_of_batch" and "left_out" in content:
+        wanted = (*wanted, "left_out")
+        for group in check_list(content["left_out"], "apply.left_out", least=1):
+            check_group(group, "apply.left_out")
+    check_object(content, "apply", ("kind", *wanted))
     for name in ("alpha", "t"):
         if name in content:
             check_number(content[name], f"apply.{name}", 0.0, 1.0)

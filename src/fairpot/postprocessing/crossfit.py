@@ -22,10 +22,11 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from fairpot._validation import check_choice, check_groups, is_number
+from fairpot._validation import check_alignment, check_choice, check_groups, is_number
 from fairpot._validation.frames import check_column_names, drop_columns, select_columns
-from fairpot.postprocessing._folds import Fold, Indices, check_folds, deal_folds, score_fold, score_rows
+from fairpot.postprocessing.adopting import adopt, unfitted
 from fairpot.postprocessing.fairpot import FairPOT
+from fairpot.postprocessing.folds import Fold, Indices, check_folds, deal_folds, score_fold, score_rows
 
 _RESPONSES = ("predict_proba", "decision_function")
 _WITH_GROUPS = ("fit", "predict", "predict_proba", "decision_function", "score")
@@ -177,8 +178,14 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         -------
         self
         """
+        fresh = unfitted(self)
+        fresh._fit(X, y, sensitive_features, sample_weight, fit_params)
+        return adopt(self, fresh)
+
+    def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, fit_params: dict[str, Any]) -> None:
         self._check_parameters()
         self.response_method_ = self._response(required=True)
+        check_alignment(X=X, y=y, sensitive_features=sensitive_features, sample_weight=sample_weight)
         X, y = indexable(X, y)
         sample_weight = None if sample_weight is None else column_or_1d(sample_weight)
         check_consistent_length(X, y, sample_weight)
@@ -204,7 +211,6 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
             sensitive_features=np.array([*groups, None], dtype=object)[codes[tested]],
             sample_weight=None if sample_weight is None else sample_weight[tested],
         )
-        return self
 
     def adjusted_scores(self, X: Any, *, sensitive_features: Any = None) -> NDArray[np.float64]:
         """Score rows with the model and adjust the scores; on the scale of the model's scores.
@@ -219,6 +225,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         array of shape (n,)
         """
         check_is_fitted(self, "postprocessor_")
+        check_alignment(X=X, sensitive_features=sensitive_features)
         [X] = indexable(X)
         groups = self._find_groups(X, sensitive_features)
         scores = score_rows(self.estimator_, self._model_rows(X), self.response_method_)
@@ -315,7 +322,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
             )
         mapper = self._mapper()
         if isinstance(mapper, type) or not (hasattr(mapper, "fit") and hasattr(mapper, "transform")):
-            raise TypeError(f"postprocessor must be a post-processor such as FairPOT(lam=0.4), got {mapper!r}.")
+            raise TypeError(f"postprocessor must be a post-processor such as FairPOT(), got {mapper!r}.")
 
     def _mapper(self) -> Any:
         return FairPOT() if self.postprocessor is None else self.postprocessor

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from fairpot._validation import Rows, check_choice, check_rows, check_share
-from fairpot.metrics._wins import TIES, Ties
-from fairpot.postprocessing._direction import find_reference, require_outcomes
-from fairpot.postprocessing._mapper import ScoreMapper
-from fairpot.postprocessing._sweep import check_values, require_reference, same_groups, table_to_trace
+from fairpot._validation import check_choice, check_share
+from fairpot.metrics._wins import Ties
+from fairpot.postprocessing.batch import ROW_BY_ROW
+from fairpot.postprocessing.dial import Dial
+from fairpot.postprocessing.direction import find_reference, require_outcomes
+from fairpot.postprocessing.postprocessor import Postprocessor, TiesName
 from fairpot.table import Region, ScoreTable
-from fairpot.tradeoff.build import exact_curve, on_grid, trace
+from fairpot.tradeoff.build import exact_curve, on_grid
 from fairpot.tradeoff.curve import TradeoffCurve
+from fairpot.tradeoff.top import keeps_region, trace_top
 from fairpot.transport import ScoreMap, TransportPlan
 
 _GRID = np.linspace(0.0, 1.0, 101)
+# Up to this many distinct lambdas are traced one by one where they cannot be traced together.
+_FEW = 400
 
 
-class FairPOT(ScoreMapper):
+class FairPOT(Postprocessor):
     """Repair scores by Fair Proportional Optimal Transport.
 
     One group, the reference, stays as it is. Of every other group the top ``lam`` share of the scores is
@@ -34,17 +37,17 @@ class FairPOT(ScoreMapper):
 
     Parameters
     ----------
-    lam : float in [0, 1], dict or None, default 0.4
+    lam : float in [0, 1], dict or None, default None
         Share of each other group that is moved, ties at the cut included; a dict gives each group its own.
         None chooses it in ``fit`` by rule, which needs ``y``.
     alpha : float in (0, 1] or None, default None
         Repair only the top alpha of the ranking, for use with partial AUC; None repairs everywhere.
     region : {"pooled", "group"}, default "pooled"
         Whether the top alpha is that of all rows together or of each group.
-    threshold : {"batch", "fitted"}, default "batch"
-        Whether ``transform`` finds the top alpha in the rows it is given, as the paper does, or uses the
-        threshold of the fitted data, as scoring row by row needs. Weights play no part in ``transform``: if the
-        map was fitted with them, "fitted" is the region they gave.
+    region_from : {"fitted", "batch"}, default "fitted"
+        Whether ``transform`` uses the threshold of the fitted data, so that nobody's score depends on who else is in
+        the batch, or finds the top alpha in the rows it is given, as the paper does. Weights play no part in
+        ``transform``: if the map was fitted with them, "fitted" is the region they gave.
     reference : name of a group or None, default None
         The group that stays as it is. None takes the advantaged group: the one whose positives are
         ranked above the others' negatives more often than the other way round.
@@ -54,8 +57,13 @@ class FairPOT(ScoreMapper):
     monotone : bool, default False
         Keep moved scores from falling below the highest score that stays, so that nobody is overtaken
         inside a group. It matters where the group is moved downwards.
-    ties : {"strict", "half"}, default "strict"
-        How ties count where the reference group or ``lam`` is chosen.
+    min_group : int, default 0
+        Groups with fewer rows are left out of the comparison: their scores stay as they are, and a warning names
+        them.
+    groups : list of group names or None, default None
+        Compare these only; the scores of all others stay as they are.
+    ties : {"half", "strict"}, default "half"
+        How ties count where the reference group or ``lam`` is chosen; "strict" is the paper's way.
     pos_label : default None
         The positive label where ``y`` is not 0/1.
 
@@ -65,6 +73,7 @@ class FairPOT(ScoreMapper):
         The fitted map of each group; the reference group's is the identity.
     reference_ : name of the reference group
     groups_ : tuple of the groups' names
+    left_out_ : tuple of the groups left out of the comparison
     lam_ : float or dict
         The share that is moved, given or chosen.
     plans_ : dict of group to TransportPlan
@@ -87,163 +96,121 @@ class FairPOT(ScoreMapper):
     0.5
     """
 
+    dial: ClassVar[Dial] = Dial("lam", identity=0.0, by_group=True, meaning="share of the group that is moved")
     plans_: dict[Hashable, TransportPlan]
     reference_: Hashable
     lam_: float | dict[Hashable, float]
     thresholds_: dict[Hashable, float] | None
-    table_: ScoreTable
 
     def __init__(
         self,
-        lam: float | Mapping[Hashable, float] | None = 0.4,
+        lam: float | Mapping[Hashable, float] | None = None,
         *,
         alpha: float | None = None,
-        region: str = "pooled",
-        threshold: str = "batch",
+        region: Literal["pooled", "group"] = "pooled",
+        region_from: Literal["fitted", "batch"] = "fitted",
         reference: Hashable | None = None,
         max_gap: float | None = None,
         max_auc_loss: float | None = None,
         monotone: bool = False,
-        ties: str = "strict",
+        min_group: int = 0,
+        groups: Any = None,
+        ties: TiesName = "half",
         pos_label: Any = None,
     ) -> None:
         self.lam = lam
         self.alpha = alpha
         self.region = region
-        self.threshold = threshold
+        self.region_from = region_from
         self.reference = reference
         self.max_gap = max_gap
         self.max_auc_loss = max_auc_loss
         self.monotone = monotone
+        self.min_group = min_group
+        self.groups = groups
         self.ties = ties
         self.pos_label = pos_label
 
-    def fit(self, scores: Any, y: Any = None, *, sensitive_features: Any, sample_weight: Any = None) -> Self:
-        """Learn the map of every group.
-
-        Parameters
-        ----------
-        scores : column of shape (n,) or (n, 1)
-            Scores of any model: list, NumPy array, pandas, Polars or PyArrow column.
-        y : column of shape (n,), default None
-            Outcomes, 0/1; needed unless ``reference`` and ``lam`` are given.
-        sensitive_features : column of shape (n,), or frame with several columns
-            Group of each row; several columns form intersections. Rows are matched by position, not by index.
-        sample_weight : column of shape (n,), default None
-            Weights; a whole weight counts exactly like that many rows.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters(labelled=y is not None)
-        rows = check_rows(scores, y, sensitive_features, sample_weight, pos_label=self.pos_label)
-        self.table_ = ScoreTable.from_rows(*rows)
-        self._fitted_rows: Rows | None = rows.copy()
-        self.thresholds_ = None if self.alpha is None else self.table_.thresholds(self.alpha, self._region)
-        table = self._cut(self.table_, self.thresholds_)
-        if self.lam is None:
-            require_outcomes(table)
-        elif self.reference is None:
-            _require_both_classes(table)
-        self.groups_ = table.groups
-        self.reference_ = find_reference(table, self.reference, self._ties)
-        target = table[self.reference_]
-        self.plans_ = {
-            g: TransportPlan.between(c.score, c.weight, target.score, target.weight)
-            for g, c in zip(table.groups, table.counts)
-            if g != self.reference_
-        }
-        if self.lam is None:
-            point = self._curve(table, None, self._ties).select(max_gap=self.max_gap, max_auc_loss=self.max_auc_loss)
-            self.lam_ = point.lam
-        else:
-            self.lam_ = self._given_lam()
-        self.maps_ = {g: self._map(g) for g in self.groups_}
-        self.n_features_in_ = 1
-        return self
-
-    def tradeoff(
-        self,
-        scores: Any = None,
-        y: Any = None,
-        *,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
-        lams: Any = None,
-        ties: str | None = None,
-    ) -> TradeoffCurve:
-        """Trace AUC and xAUC gap over lambda, on the fitted data or on any other.
-
-        Parameters
-        ----------
-        scores, y, sensitive_features, sample_weight
-            The rows to evaluate on, as in ``fit``. Without any of them: the fitted rows, which are still counted.
-        lams : list of floats, dict of group to list, or None, default None
-            None: every distinct lambda, exactly, if there are two groups; with more groups 0, 0.01, ..., 1.
-            A list: these in ascending order, each once, the same for all groups. A dict: lists of equal length, one
-            for each moved group, row by row as given.
-        ties : {"strict", "half"} or None, default None
-            None takes the estimator's own.
-
-        Returns
-        -------
-        TradeoffCurve
-            With ``alpha`` set its AUC and gap are the partial ones, in the region of the rows given.
-        """
-        check_is_fitted(self, "maps_")
-        checked = self._ties if ties is None else cast(Ties, check_choice(ties, "ties", TIES))
-        table = table_to_trace(
-            self.table_,
-            scores,
-            y,
-            sensitive_features,
-            sample_weight,
-            pos_label=self.pos_label,
-            fitted_rows=self._fitted_rows,
-        )
-        require_reference(table, self.reference_)
-        thresholds = self.thresholds_
-        if self.alpha is not None and self.threshold == "batch" and table is not self.table_:
-            thresholds = table.thresholds(self.alpha, self._region)
-        return self._curve(self._cut(table, thresholds), lams, checked)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out the fitted rows, kept only to know them again; their table goes along."""
-        return super().__getstate__() | {"_fitted_rows": None}
-
     def _check_parameters(self, labelled: bool) -> None:
         check_choice(self.region, "region", ("pooled", "group"))
-        check_choice(self.threshold, "threshold", ("batch", "fitted"))
-        check_choice(self.ties, "ties", TIES)
+        check_choice(self.region_from, "region_from", ("fitted", "batch"))
         if not isinstance(self.monotone, bool | np.bool_):
             raise TypeError(f"monotone must be True or False, got {self.monotone!r}.")
         if self.alpha is not None:
             check_share(self.alpha, "alpha", zero=False)
-        for name in ("max_gap", "max_auc_loss"):
-            if getattr(self, name) is not None:
-                check_share(getattr(self, name), name, zero=True)
-                if self.lam is not None:
-                    raise ValueError(
-                        f"{name} is a rule for choosing lam, but lam={self.lam!r} is given.\nHint: lam=None."
-                    )
-        if self.lam is not None and not isinstance(self.lam, Mapping):
-            _check_lam(self.lam, "lam")
-        if not labelled and self.lam is None:
-            raise ValueError("lam=None chooses lam by its effect on outcomes and needs y.\nHint: pass y, or a lam.")
-        if not labelled and self.reference is None:
-            raise ValueError(
-                "without y the disadvantaged group cannot be told.\n"
-                "Hint: pass y, or name the group that stays as it is, reference=..."
-            )
 
-    @property
-    def _ties(self) -> Ties:
-        return cast(Ties, self.ties)
+    def _learn(self, table: ScoreTable) -> None:
+        self.thresholds_ = None
+        if self.alpha is not None:
+            # Groups that are left out have a place in the region of all rows, but no part in finding it.
+            self.thresholds_ = self.table_.thresholds(self.alpha, self._region) | table.thresholds(
+                self.alpha, self._region
+            )
+        region = self._cut(table, self.thresholds_)
+        if self.lam is None:
+            require_outcomes(region)
+        elif self.reference is None:
+            _require_both_classes(region)
+        self.reference_ = find_reference(region, self.reference, self._ties)
+        target = region[self.reference_]
+        self.plans_ = {
+            g: TransportPlan.between(c.score, c.weight, target.score, target.weight)
+            for g, c in zip(region.groups, region.counts)
+            if g != self.reference_
+        }
+
+    def _map(self, group: Hashable, value: float) -> ScoreMap:
+        plan = self.plans_[group]
+        fitted = plan.map(plan.cut(value), monotone=bool(self.monotone))
+        return fitted if self.thresholds_ is None else fitted.starting_at(self.thresholds_[group])
+
+    def _applied_by(self) -> Mapping[str, Any]:
+        if self.alpha is None or self.region_from == "fitted":
+            return ROW_BY_ROW
+        return {"kind": "top_of_batch", "alpha": float(self.alpha), "region": self.region}
+
+    def _default_values(self, table: ScoreTable, ties: Ties) -> NDArray[np.float64]:
+        plans = [p for g, p in self.plans_.items() if g in table.groups]
+        if len(plans) == 1 and len(plans[0].scores) <= _FEW:
+            return cast(NDArray[np.float64], plans[0].top_weight[::-1] / plans[0].top_weight[0])
+        return _GRID.copy()
+
+    def sweep_values(self, table: ScoreTable) -> NDArray[np.float64]:
+        """Return the hundredths."""
+        return _GRID.copy()
+
+    def _curve(self, table: ScoreTable, values: NDArray[np.float64] | None, ties: Ties) -> TradeoffCurve:
+        reference = self._seen_from(table, ties)
+        plans = {g: p for g, p in self.plans_.items() if g in table.groups}
+        together = len(plans) == 1 and (values is None or values.ndim == 1)
+        if self.alpha is not None:
+            starts = table.thresholds(self.alpha, self._region)
+            fitted = {g: cast(dict[Hashable, float], self.thresholds_)[g] for g in table.groups}
+            mapped_from = starts if self.region_from == "batch" else fitted
+            region = self._cut(table, starts)
+            together = together and mapped_from == starts
+            if not (together and keeps_region(table, starts, self.alpha, self._region, plans)):
+                return self._trace_top(table, values, ties, reference)
+            table = region
+        if not together:
+            return super()._curve(table, _GRID.copy() if values is None else values, ties)
+        [(moved, plan)] = plans.items()
+        monotone, partial = bool(self.monotone), self.alpha is not None
+        curve = exact_curve(plan, table, moved, reference, ties=ties, monotone=monotone, partial=partial)
+        return curve if values is None else on_grid(curve, plan, values)
+
+    def _trace_top(
+        self, table: ScoreTable, values: NDArray[np.float64] | None, ties: Ties, reference: Hashable
+    ) -> TradeoffCurve:
+        """Trace value by value, with the region found again each time, as the metrics find it."""
+        values = self._default_values(table, ties) if values is None else values
+        steps = self._steps(table, values)
+        alpha = float(cast(float, self.alpha))
+        return trace_top(table, values, steps, alpha=alpha, region=self._region, reference=reference, ties=ties)
 
     @property
     def _region(self) -> Region:
-        return cast(Region, self.region)
+        return self.region
 
     def _cut(self, table: ScoreTable, thresholds: Mapping[Hashable, float] | None) -> ScoreTable:
         """Cut a table to the region that is repaired, insisting that every group has rows in it."""
@@ -258,52 +225,8 @@ class FairPOT(ScoreMapper):
             )
         return cut
 
-    def _given_lam(self) -> float | dict[Hashable, float]:
-        if not isinstance(self.lam, Mapping):
-            return float(cast(float, self.lam))
-        same_groups(self.lam, tuple(self.plans_), "lam")
-        return {g: _check_lam(self.lam[g], f"lam[{g!r}]") for g in self.plans_}
-
-    def _map(self, group: Hashable) -> ScoreMap:
-        if group == self.reference_:
-            return ScoreMap.identity()
-        plan = self.plans_[group]
-        lam = self.lam_[group] if isinstance(self.lam_, dict) else self.lam_
-        fitted = plan.map(plan.cut(lam), monotone=bool(self.monotone))
-        return fitted if self.thresholds_ is None else fitted.starting_at(self.thresholds_[group])
-
-    def _maps_for(self, scores: NDArray[np.float64], codes: NDArray[np.intp]) -> Mapping[Hashable, ScoreMap]:
-        """Let the maps begin at the top-alpha region of the batch, unless the fitted one is asked for."""
-        if self.alpha is None or self.threshold == "fitted":
-            return self.maps_
-        present = np.unique(codes)
-        names = [self.groups_[i] for i in present]
-        table = ScoreTable.from_rows(scores, None, np.searchsorted(present, codes), names)
-        starts = table.thresholds(self.alpha, self._region)
-        return {g: self.maps_[g].starting_at(starts[g]) for g in names}
-
-    def _curve(self, table: ScoreTable, lams: Any, ties: Ties) -> TradeoffCurve:
-        plans = {g: p for g, p in self.plans_.items() if g in table.groups}
-        grid = None if lams is None else check_values(lams, tuple(plans), "lams", _check_lam)
-        monotone = bool(self.monotone)
-        if len(plans) > 1 or (grid is not None and grid.ndim == 2):
-            grid = _GRID.copy() if grid is None else grid
-            steps = (
-                {g: plan.map(plan.cut(lam), monotone=monotone) for (g, plan), lam in zip(plans.items(), lams)}
-                for lams in np.broadcast_to(grid if grid.ndim == 2 else grid[:, None], (len(grid), len(plans)))
-            )
-            return trace(table, grid, steps, reference=self.reference_, ties=ties, partial=self.alpha is not None)
-        [(moved, plan)] = plans.items()
-        partial = self.alpha is not None
-        curve = exact_curve(plan, table, moved, self.reference_, ties=ties, monotone=monotone, partial=partial)
-        return curve if grid is None else on_grid(curve, plan, grid)
-
 
 def _require_both_classes(table: ScoreTable) -> None:
     for what, counts in (("positives", table.positives), ("negatives", table.negatives)):
         if counts.sum() == 0:
             raise ValueError(f"y has no {what} (in the region, if alpha is set): both outcomes are needed to compare.")
-
-
-def _check_lam(value: Any, name: str) -> float:
-    return check_share(value, name, zero=True)

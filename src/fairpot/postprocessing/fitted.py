@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from os import PathLike
 from typing import Any, NoReturn, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairpot._version import __version__
 from fairpot.exceptions import ModelFileError
 from fairpot.modelfile import ModelFile, naming, read
-from fairpot.postprocessing._mapper import ScoreMapper
-from fairpot.postprocessing._saving import METHODS, map_content
-from fairpot.postprocessing.fairpot import FairPOT
-from fairpot.postprocessing.optimal import OptimalMerge
-from fairpot.postprocessing.post_logit import LogitMap, PostLogit
-from fairpot.postprocessing.wasserstein import WassersteinRepair
-from fairpot.postprocessing.xorder import XOrder
+from fairpot.postprocessing.mapper import ScoreMapper
+from fairpot.postprocessing.post_logit import LogitMap
+from fairpot.postprocessing.registry import METHODS
+from fairpot.postprocessing.saving import maps_content
+from fairpot.postprocessing.scale import ScoreScale
 from fairpot.transport import ScoreMap
 
-_CLASSES = {each.__name__: each for each in (FairPOT, OptimalMerge, PostLogit, WassersteinRepair, XOrder)}
+_CLASSES = {each.__name__: each for each in METHODS.values()}
+# What parameters and dials were called in files of earlier versions.
+_RENAMED = {"FairPOT": {"threshold": "region_from"}, "PostLogit": {"alpha": "slope"}}
 
 
 class FittedMaps(ScoreMapper):
@@ -36,7 +36,7 @@ class FittedMaps(ScoreMapper):
     params_ : dict
         What the method was given.
     dial_ : (str, value)
-        Name of the method's dial (lam, t, alpha, theta) and its value, given or chosen in ``fit``.
+        Name of the method's dial (lam, t, slope, theta) and its value, given or chosen in ``fit``.
     groups_ : tuple of the groups' names
     maps_ : dict of group to ScoreMap
     reference_ : name of the group that stays as it is, or None
@@ -62,6 +62,7 @@ class FittedMaps(ScoreMapper):
     @classmethod
     def from_content(cls, content: ModelFile) -> Self:
         """Make the transformer from the content of a model file."""
+        content = _with_new_names(content)
         _check_method(content)
         model = cls()
         model.method_ = content.method
@@ -91,36 +92,26 @@ class FittedMaps(ScoreMapper):
             f"Hint: fit {getattr(self, 'method_', 'the method')} on the rows again and call its tradeoff."
         )
 
-    @property
-    def row_by_row(self) -> bool:
-        """Whether a row's result does not depend on the other rows it is transformed with."""
-        return bool(self.apply_["kind"] == "maps")
-
-    def _maps_for(self, scores: NDArray[np.float64], codes: NDArray[np.intp]) -> Mapping[Hashable, ScoreMap]:
-        """Let the method itself look at the batch, where it has to."""
-        method: ScoreMapper
-        if self.row_by_row:
-            return self.maps_
-        if self.apply_["kind"] == "top_of_batch":
-            method = FairPOT(alpha=self.apply_["alpha"], region=self.apply_["region"])
-        else:
-            method = WassersteinRepair(distributions="batch")
-            method.t_ = self.apply_["t"]
-        method.groups_, method.maps_ = self.groups_, self.maps_
-        return method._maps_for(scores, codes)
-
-    def _file_content(self) -> ModelFile:
+    def file_content(self) -> ModelFile:
+        """Return what a model file holds of this model."""
         return ModelFile(
             method=self.method_,
             parameters=self.params_,
             dial=self.dial_,
-            maps={group: map_content(self.maps_[group]) for group in self.groups_},
+            maps=maps_content(self.maps_, self.groups_),
             reference=self.reference_,
             thresholds=self.thresholds_,
             apply=self.apply_,
             fitted_on=self.fitted_on_,
             columns=self.columns_,
         )
+
+    def _applied_by(self) -> Mapping[str, Any]:
+        return self.apply_
+
+    def _fitted_scale(self) -> ScoreScale:
+        low, high = self.fitted_on_["score_range"]
+        return ScoreScale(float(low), float(high))
 
 
 def load(path: str | PathLike[str]) -> FittedMaps:
@@ -166,8 +157,17 @@ def _check_method(content: ModelFile) -> None:
     if unknown:
         raise ModelFileError(f"{content.method} has no parameters {unknown}.\n{hint}")
     dial, _ = content.dial
-    if dial != METHODS[content.method].dial:
-        raise ModelFileError(f"{content.method} has no dial {dial!r}, but {METHODS[content.method].dial!r}.\n{hint}")
+    expected = _CLASSES[content.method].dial.name
+    if dial != expected:
+        raise ModelFileError(f"{content.method} has no dial {dial!r}, but {expected!r}.\n{hint}")
+
+
+def _with_new_names(content: ModelFile) -> ModelFile:
+    """Call parameters and the dial of a file by the names they have now."""
+    names = _RENAMED.get(content.method, {})
+    parameters = {names.get(name, name): value for name, value in content.parameters.items()}
+    dial, value = content.dial
+    return replace(content, parameters=parameters, dial=(names.get(dial, dial), value))
 
 
 def _make_map(content: dict[str, Any]) -> ScoreMap:

@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from fairpot._validation import check_choice, check_rows, check_share, is_number
+from fairpot._validation import check_choice
 from fairpot.metrics._wins import Ties, cross_half_wins
-from fairpot.postprocessing._mapper import ScoreMapper
-from fairpot.postprocessing._odds import SMOOTHINGS, Plan, make_plans
-from fairpot.postprocessing._sweep import (
-    check_ties,
-    check_values,
-    find_reference,
-    require_outcomes,
-    require_reference,
-    same_groups,
-    table_to_trace,
-    trace,
-)
+from fairpot.postprocessing.dial import Dial, Value
+from fairpot.postprocessing.direction import find_reference, require_outcomes
+from fairpot.postprocessing.odds import SMOOTHINGS, Plan, make_plans
+from fairpot.postprocessing.postprocessor import Postprocessor, TiesName
 from fairpot.table import GroupCounts, ScoreTable
-from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.transport import ScoreMap
 
 Array = NDArray[np.float64]
@@ -34,9 +24,12 @@ _GRID_SPAN = np.log(32.0)
 _PATH = np.linspace(0.0, 1.25, 51)
 _BISECTIONS = 14
 _FINER = 41
+# Thetas to compare methods at, on either side of 1 and in logarithms.
+_FINE_STEPS, _FINE_BEYOND = 100, 0.3
+_COARSE = np.arange(1, 31) / 10
 
 
-class OptimalMerge(ScoreMapper):
+class OptimalMerge(Postprocessor):
     """Repair scores by merging the groups in the order of their calibrated odds.
 
     The reference group stays as it is. A score of another group becomes the reference's score with the same
@@ -60,8 +53,13 @@ class OptimalMerge(ScoreMapper):
         scores are no probabilities) for each group. "isotonic": pooled blocks, with straight lines between their
         centres. "none": pooled blocks as they are, which reaches the limit (of strict ties) on the fitted rows and
         is fitted to their chance as well. On new data the line did best in our comparisons.
-    ties : {"strict", "half"}, default "strict"
-        How ties count where the reference group or ``theta`` is chosen.
+    min_group : int, default 0
+        Groups with fewer rows are left out of the comparison: their scores stay as they are, and a warning names
+        them.
+    groups : list of group names or None, default None
+        Compare these only; the scores of all others stay as they are.
+    ties : {"half", "strict"}, default "half"
+        How ties count in what is chosen; "strict" is the paper's way.
     pos_label : default None
         The positive label where ``y`` is not 0/1.
 
@@ -75,6 +73,7 @@ class OptimalMerge(ScoreMapper):
         The factor, given or chosen; with more than two groups the rule chooses one for each.
     reference_ : name of the reference group
     groups_ : tuple of the groups' names
+    left_out_ : tuple of the groups left out of the comparison
     table_ : ScoreTable
         The fitted rows, counted.
 
@@ -89,10 +88,13 @@ class OptimalMerge(ScoreMapper):
     array([0.45, 0.56, 0.66])
     """
 
+    dial: ClassVar[Dial] = Dial(
+        "theta", high=np.inf, above=True, ratio=True, by_group=True, meaning="factor on the odds of the group"
+    )
+    needs_outcomes: ClassVar[bool] = True
     plans_: dict[Hashable, Plan]
     theta_: float | dict[Hashable, float]
     reference_: Hashable
-    table_: ScoreTable
 
     def __init__(
         self,
@@ -101,8 +103,10 @@ class OptimalMerge(ScoreMapper):
         max_gap: float | None = None,
         max_auc_loss: float | None = None,
         reference: Hashable | None = None,
-        smoothing: str = "logistic",
-        ties: str = "strict",
+        smoothing: Literal["logistic", "isotonic", "none"] = "logistic",
+        min_group: int = 0,
+        groups: Any = None,
+        ties: TiesName = "half",
         pos_label: Any = None,
     ) -> None:
         self.theta = theta
@@ -110,130 +114,40 @@ class OptimalMerge(ScoreMapper):
         self.max_auc_loss = max_auc_loss
         self.reference = reference
         self.smoothing = smoothing
+        self.min_group = min_group
+        self.groups = groups
         self.ties = ties
         self.pos_label = pos_label
 
-    def fit(self, scores: Any, y: Any = None, *, sensitive_features: Any, sample_weight: Any = None) -> Self:
-        """Learn the map of every group.
-
-        Parameters
-        ----------
-        scores : column of shape (n,) or (n, 1)
-            Scores of any model, on any scale. Best not those of the rows the model was trained on, which look
-            better than they are.
-        y : column of shape (n,)
-            Outcomes, 0/1; needed, with both outcomes in every group.
-        sensitive_features : column of shape (n,), or frame with several columns
-            Group of each row; several columns form intersections.
-        sample_weight : column of shape (n,), default None
-            Weights; a whole weight counts exactly like that many rows.
-
-        Returns
-        -------
-        self
-        """
-        ties = self._check_parameters(labelled=y is not None)
-        rows = check_rows(scores, y, sensitive_features, sample_weight, pos_label=self.pos_label)
-        table = ScoreTable.from_rows(*rows)
-        require_outcomes(table)
-        self.table_ = table
-        self.groups_ = table.groups
-        self.reference_ = find_reference(table, self.reference, ties)
-        self.plans_ = make_plans(table, self.reference_, self.smoothing)
-        self.theta_ = self._choose(table, ties) if self.theta is None else self._given_theta()
-        self.maps_ = {g: self._map(g) for g in self.groups_}
-        self.n_features_in_ = 1
-        return self
-
-    def tradeoff(
-        self,
-        scores: Any = None,
-        y: Any = None,
-        *,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
-        thetas: Any = None,
-        ties: str | None = None,
-    ) -> TradeoffCurve:
-        """Trace AUC and xAUC gap over theta, on the fitted data or on any other.
-
-        Parameters
-        ----------
-        scores, y, sensitive_features, sample_weight
-            The rows to evaluate on, as in ``fit``. Without any of them: the fitted rows, which are still counted.
-        thetas : list of floats > 0, dict of group to list, or None, default None
-            A list: these, the same for all groups. A dict: lists of equal length, one for each moved group.
-            None: for two groups some 200 values around 1 and the ratio of the groups' odds; for more groups
-            the way from 1 to each group's own smallest gap on these rows, and a quarter beyond.
-        ties : {"strict", "half"} or None, default None
-            None takes the estimator's own.
-
-        Returns
-        -------
-        TradeoffCurve
-            With ``theta`` as ``lam``. The AUC loss of its rules is measured from the scores as they came.
-        """
-        check_is_fitted(self, "maps_")
-        checked = check_ties(self.ties if ties is None else ties)
-        table = table_to_trace(self.table_, scores, y, sensitive_features, sample_weight, pos_label=self.pos_label)
-        require_reference(table, self.reference_)
-        moved = [g for g in table.groups if g != self.reference_]
-        values = (
-            self._default_thetas(table, checked)
-            if thetas is None
-            else check_values(thetas, moved, "thetas", check_theta)
-        )
-        return self._curve(table, values, checked)
-
-    def _check_parameters(self, labelled: bool) -> Ties:
+    def _check_parameters(self, labelled: bool) -> None:
         check_choice(self.smoothing, "smoothing", SMOOTHINGS)
-        for name in ("max_gap", "max_auc_loss"):
-            if getattr(self, name) is not None:
-                check_share(getattr(self, name), name, zero=True)
-                if self.theta is not None:
-                    raise ValueError(
-                        f"{name} is a rule for choosing theta, but theta={self.theta!r} is given.\nHint: theta=None."
-                    )
-        if self.theta is not None and not isinstance(self.theta, Mapping):
-            check_theta(self.theta, "theta")
-        if not labelled:
-            raise ValueError(
-                "OptimalMerge compares the odds of the outcome and needs y.\n"
-                "Hint: pass y; WassersteinRepair, or FairPOT with lam and reference, do without."
-            )
-        return check_ties(self.ties)
 
-    def _given_theta(self) -> float | dict[Hashable, float]:
-        if not isinstance(self.theta, Mapping):
-            return float(cast(float, self.theta))
-        same_groups(self.theta, tuple(self.plans_), "theta")
-        return {g: check_theta(self.theta[g], f"theta[{g!r}]") for g in self.plans_}
+    def _learn(self, table: ScoreTable) -> None:
+        require_outcomes(table)
+        self.reference_ = find_reference(table, self.reference, self._ties)
+        self.plans_ = make_plans(table, self.reference_, self.smoothing)
 
-    def _choose(self, table: ScoreTable, ties: Ties) -> float | dict[Hashable, float]:
+    def _map(self, group: Hashable, value: float) -> ScoreMap:
+        return self.plans_[group].map(value)
+
+    def _choose(self, table: ScoreTable, ties: Ties) -> Value:
         """Choose by rule on the fitted rows, with the thetas at which the rule begins to hold among the choices."""
-        values = self._default_thetas(table, ties)
+        values = self._default_values(table, ties)
         if values.ndim == 1:
             [(moved, plan)] = self.plans_.items()
             bound, counts = self.max_gap or 0.0, table.for_pairs()
             pair = (plan, counts[moved], counts[self.reference_], ties)
             near = [crossing(*pair, wanted, values) for wanted in (-bound, 0.0, bound)]
             values = np.unique(np.concatenate((values, *near)))
-        rule = {"max_gap": self.max_gap, "max_auc_loss": self.max_auc_loss}
-        chosen = self._curve(table, values, ties).select(**rule).lam
+        chosen = self._curve(table, values, ties).select(**self._rules).lam
         if self.max_auc_loss is None or not isinstance(chosen, float):
             return chosen
         # Where the allowed loss ends is not known beforehand: look once more around the choice.
         near_by = values[np.abs(np.arange(len(values)) - np.searchsorted(values, chosen)) <= 1]
         finer = np.append(np.geomspace(near_by[0], near_by[-1], _FINER), chosen)
-        return self._curve(table, np.unique(finer), ties).select(**rule).lam
+        return self._curve(table, np.unique(finer), ties).select(**self._rules).lam
 
-    def _map(self, group: Hashable) -> ScoreMap:
-        if group == self.reference_:
-            return ScoreMap.identity()
-        theta = self.theta_[group] if isinstance(self.theta_, dict) else self.theta_
-        return self.plans_[group].map(theta)
-
-    def _default_thetas(self, table: ScoreTable, ties: Ties) -> Array:
+    def _default_values(self, table: ScoreTable, ties: Ties) -> Array:
         """Give a grid for one moved group; for more, the way to each one's smallest gap."""
         table = table.for_pairs()
         target, moved = table[self.reference_], [g for g in table.groups if g != self.reference_]
@@ -243,13 +157,18 @@ class OptimalMerge(ScoreMapper):
         ends = [crossing(self.plans_[g], table[g], target, ties, 0.0, grids[g])[0] for g in moved]
         return np.asarray(np.exp(np.outer(_PATH, np.log(ends))))
 
-    def _curve(self, table: ScoreTable, values: Array, ties: Ties) -> TradeoffCurve:
-        moved = [g for g in table.groups if g != self.reference_]
-        steps = (
-            {g: self.plans_[g].map(float(theta)) for g, theta in zip(moved, np.broadcast_to(row, len(moved)))}
-            for row in values
-        )
-        return trace(table, values, steps, dial="theta", reference=self.reference_, ties=ties)
+    def sweep_values(self, table: ScoreTable) -> Array | None:
+        """Spread thetas around 1, finely up to the factors that make the groups' odds equal, coarsely beyond.
+
+        More than two groups each have their own way: None.
+        """
+        if len(table.groups) > 2:
+            return None
+        log_odds = np.log(table.positives / table.negatives)
+        reach = float(np.ptp(log_odds)) + _FINE_BEYOND
+        fine = np.arange(1, _FINE_STEPS + 1) * (reach / _FINE_STEPS)
+        one_side = np.concatenate((fine, reach + _COARSE))
+        return np.asarray(np.exp(np.concatenate((-one_side[::-1], [0.0], one_side))))
 
 
 def crossing(plan: Plan, moved: GroupCounts, reference: GroupCounts, ties: Ties, wanted: float, grid: Array) -> Array:
@@ -274,15 +193,6 @@ def crossing(plan: Plan, moved: GroupCounts, reference: GroupCounts, ties: Ties,
         middle_theta = float(np.sqrt(low * high))
         low, high = (middle_theta, high) if excess(middle_theta) > 0 else (low, middle_theta)
     return np.array(sorted((low, high), key=lambda theta: abs(excess(theta))))
-
-
-def check_theta(value: Any, name: str) -> float:
-    """Check a finite factor above 0."""
-    if not is_number(value):
-        raise TypeError(f"{name} must be a number above 0, got {value!r}.")
-    if not 0 < value < np.inf:
-        raise ValueError(f"{name} must be finite and above 0, got {value!r}.\nHint: 1 leaves the odds as they are.")
-    return float(value)
 
 
 def _grid(moved: GroupCounts, reference: GroupCounts) -> Array:

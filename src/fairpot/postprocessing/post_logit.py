@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
-from sklearn.utils.validation import check_is_fitted
 
-from fairpot._validation import check_rows, is_number
+from fairpot._validation import is_number
 from fairpot.metrics._wins import Ties, cross_half_wins
-from fairpot.postprocessing._mapper import ScoreMapper
-from fairpot.postprocessing._sweep import (
-    check_dial,
-    check_grid,
-    check_ties,
-    find_reference,
-    require_outcomes,
-    require_reference,
-    same_groups,
-    table_to_trace,
-    trace,
-)
+from fairpot.postprocessing.dial import Dial, Value, check_list
+from fairpot.postprocessing.direction import find_reference, require_outcomes
+from fairpot.postprocessing.postprocessor import Postprocessor, TiesName
 from fairpot.table import GroupCounts, ScoreTable
-from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.transport import ScoreMap
 
 _GRID = np.arange(100) / 10
@@ -56,28 +44,38 @@ def sigmoid(scores: NDArray[np.float64], alpha: float, beta: float) -> NDArray[n
     return np.asarray(expit(alpha * scores + beta))
 
 
-class PostLogit(ScoreMapper):
-    """Repair scores by a scaled sigmoid: s -> sigma(alpha s + beta) for the disadvantaged group.
+class PostLogit(Postprocessor):
+    """Repair scores by a scaled sigmoid: s -> sigma(slope s + beta) for the disadvantaged group.
 
-    One group, the reference, stays as it is. For every other group ``beta`` is fixed and ``alpha`` is the
+    One group, the reference, stays as it is. For every other group ``beta`` is fixed and ``slope`` is the
     value of a grid with the smallest xAUC gap to the reference on the fitted data. Scores must be
     probabilities: the sigmoid answers with numbers between 0 and 1, whatever the reference's scale.
     New scores go through the same function, no interpolation.
 
-    No ``alpha`` is the identity, and ``alpha=0`` makes all scores of a group equal.
+    No ``slope`` is the identity, and ``slope=0`` makes all scores of a group equal.
 
     Parameters
     ----------
-    alpha : float >= 0, dict or None, default None
-        None searches the grid, which needs ``y``; a number is used for all moved groups, a dict gives each
+    slope : float >= 0, dict or None, default None
+        None searches the grid, which needs ``y``: for each moved group the smallest gap to the reference, or, with a
+        rule, one slope for all; a number is used for all moved groups, a dict gives each
         its own.
     beta : float, default -2.0
     grid : list of floats >= 0, default None
-        The values of ``alpha`` to search; None takes 0, 0.1, ..., 9.9.
+        The values of ``slope`` to search; None takes 0, 0.1, ..., 9.9.
     reference : name of a group or None, default None
         The group that stays as it is. None takes the advantaged group, which needs ``y``.
-    ties : {"strict", "half"}, default "strict"
-        How ties count in the search.
+    max_gap, max_auc_loss : float or None, default None
+        The rule that chooses ``slope`` where it is None, which needs ``y``. ``max_gap``: the highest AUC with at most
+        that xAUC gap. ``max_auc_loss`` alone: the smallest gap that costs at most that much AUC. Neither:
+        the smallest gap.
+    min_group : int, default 0
+        Groups with fewer rows are left out of the comparison: their scores stay as they are, and a warning names
+        them.
+    groups : list of group names or None, default None
+        Compare these only; the scores of all others stay as they are.
+    ties : {"half", "strict"}, default "half"
+        How ties count in what is chosen; "strict" is the paper's way.
     pos_label : default None
         The positive label where ``y`` is not 0/1.
 
@@ -85,10 +83,11 @@ class PostLogit(ScoreMapper):
     ----------
     maps_ : dict of group to ScoreMap
         The fitted map of each group; the reference group's is the identity.
-    alpha_ : dict of moved group to float
+    slope_ : float, or dict of moved group to float
         The slope of each moved group; of equally good values the smallest.
     reference_ : name of the reference group
     groups_ : tuple of the groups' names
+    left_out_ : tuple of the groups left out of the comparison
     table_ : ScoreTable
         The fitted rows, counted.
 
@@ -99,156 +98,95 @@ class PostLogit(ScoreMapper):
     >>> scores = np.array([0.9, 0.7, 0.4, 0.2, 0.5, 0.3, 0.2, 0.1])
     >>> y, sex = [1, 1, 0, 0, 1, 1, 0, 0], ["M"] * 4 + ["F"] * 4
     >>> pl = PostLogit().fit(scores, y, sensitive_features=sex)
-    >>> pl.alpha_
+    >>> pl.slope_
     {'F': 5.4}
     >>> pl.transform(scores, sensitive_features=sex).round(3)
     array([0.9  , 0.7  , 0.4  , 0.2  , 0.668, 0.406, 0.285, 0.188])
     """
 
-    alpha_: dict[Hashable, float]
+    dial: ClassVar[Dial] = Dial("slope", high=np.inf, by_group=True, meaning="slope of the sigmoid")
+    slope_: float | dict[Hashable, float]
     reference_: Hashable
-    table_: ScoreTable
 
     def __init__(
         self,
-        alpha: float | Mapping[Hashable, float] | None = None,
+        slope: float | Mapping[Hashable, float] | None = None,
         *,
         beta: float = -2.0,
         grid: Any = None,
         reference: Hashable | None = None,
-        ties: str = "strict",
+        max_gap: float | None = None,
+        max_auc_loss: float | None = None,
+        min_group: int = 0,
+        groups: Any = None,
+        ties: TiesName = "half",
         pos_label: Any = None,
     ) -> None:
-        self.alpha = alpha
+        self.slope = slope
         self.beta = beta
         self.grid = grid
         self.reference = reference
+        self.max_gap = max_gap
+        self.max_auc_loss = max_auc_loss
+        self.min_group = min_group
+        self.groups = groups
         self.ties = ties
         self.pos_label = pos_label
 
-    def fit(self, scores: Any, y: Any = None, *, sensitive_features: Any, sample_weight: Any = None) -> Self:
-        """Find the slope of every moved group.
-
-        Parameters
-        ----------
-        scores : column of shape (n,) or (n, 1)
-            Probabilities of any model.
-        y : column of shape (n,), default None
-            Outcomes, 0/1; needed unless ``alpha`` and ``reference`` are given.
-        sensitive_features : column of shape (n,), or frame with several columns
-            Group of each row; several columns form intersections.
-        sample_weight : column of shape (n,), default None
-            Weights; a whole weight counts exactly like that many rows.
-
-        Returns
-        -------
-        self
-        """
-        ties = check_ties(self.ties)
-        grid = self._checked_grid()
-        self._check_labelled(y)
-        rows = check_rows(scores, y, sensitive_features, sample_weight, pos_label=self.pos_label)
-        _require_probabilities(rows.scores)
-        table = ScoreTable.from_rows(*rows)
-        if self.alpha is None:
-            require_outcomes(table)
-        self.reference_ = find_reference(table, self.reference, ties)
-        self.groups_ = table.groups
-        self.table_ = table
-        moved = [g for g in table.groups if g != self.reference_]
-        if self.alpha is None:
-            exact = table.for_pairs()
-            fixed = exact[self.reference_]
-            self.alpha_ = {g: search_alpha(exact[g], fixed, grid, self.beta, ties) for g in moved}
-        else:
-            self.alpha_ = self._given_alpha(moved)
-        self.maps_ = {
-            g: LogitMap(c.score, self.alpha_[g], self.beta) if g in self.alpha_ else ScoreMap.identity()
-            for g, c in zip(table.groups, table.counts)
-        }
-        self.n_features_in_ = 1
-        return self
-
-    def tradeoff(
-        self,
-        scores: Any = None,
-        y: Any = None,
-        *,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
-        alphas: Any = None,
-        ties: str | None = None,
-    ) -> TradeoffCurve:
-        """Trace AUC and xAUC gap over ``alpha``, the same for all moved groups.
-
-        Parameters
-        ----------
-        scores, y, sensitive_features, sample_weight
-            The rows to evaluate on, as in ``fit``. Without any of them: the fitted rows, which are still counted.
-        alphas : list of floats >= 0, default None
-            None takes the estimator's grid.
-        ties : {"strict", "half"} or None, default None
-            None takes the estimator's own.
-
-        Returns
-        -------
-        TradeoffCurve
-            With ``alpha`` itself as ``lam``: from 0 to 9.9 by default, none of them the identity.
-        """
-        check_is_fitted(self, "maps_")
-        checked = check_ties(self.ties if ties is None else ties)
-        values = self._checked_grid() if alphas is None else check_grid(alphas, "alphas")
-        table = table_to_trace(self.table_, scores, y, sensitive_features, sample_weight, pos_label=self.pos_label)
-        require_reference(table, self.reference_)
-        moved = [g for g in table.groups if g != self.reference_]
-        steps = (dict.fromkeys(moved, partial(sigmoid, alpha=a, beta=self.beta)) for a in values.tolist())
-        return trace(table, values, steps, dial="alpha", reference=self.reference_, ties=checked)
-
-    def _checked_grid(self) -> NDArray[np.float64]:
+    def _check_parameters(self, labelled: bool) -> None:
         if not is_number(self.beta) or not np.isfinite(self.beta):
             raise ValueError(f"beta must be a finite number, got {self.beta!r}.")
-        return _GRID.copy() if self.grid is None else check_grid(self.grid, "grid")
+        self._grid()
 
-    def _check_labelled(self, y: Any) -> None:
-        if y is None and self.alpha is None:
-            raise ValueError(
-                "alpha=None searches the alpha with the smallest gap and needs y.\nHint: pass y, or an alpha."
-            )
-        if y is None and self.reference is None:
-            raise ValueError(
-                "without y the disadvantaged group cannot be told.\n"
-                "Hint: pass y, or name the group that stays as it is, reference=..."
-            )
+    def _learn(self, table: ScoreTable) -> None:
+        _require_probabilities(table)
+        if self.slope is None:
+            require_outcomes(table)
+        self.reference_ = find_reference(table, self.reference, self._ties)
 
-    def _given_alpha(self, moved: list[Hashable]) -> dict[Hashable, float]:
-        if not isinstance(self.alpha, Mapping):
-            return dict.fromkeys(moved, check_dial(self.alpha, "alpha"))
-        same_groups(self.alpha, moved, "alpha")
-        return {g: check_dial(self.alpha[g], f"alpha[{g!r}]") for g in moved}
+    def _map(self, group: Hashable, value: float) -> ScoreMap:
+        return LogitMap(self.table_[group].score, value, self.beta)
+
+    def _choose(self, table: ScoreTable, ties: Ties) -> Value:
+        if self._has_rule:
+            return super()._choose(table, ties)
+        exact, grid = table.for_pairs(), self._grid()
+        fixed = exact[self.reference_]
+        return {g: search_slope(exact[g], fixed, grid, self.beta, ties) for g in self.moved_groups}
+
+    def _default_values(self, table: ScoreTable, ties: Ties) -> NDArray[np.float64]:
+        return self._grid()
+
+    def _grid(self) -> NDArray[np.float64]:
+        return _GRID.copy() if self.grid is None else check_list(self.grid, "grid", self.dial.check)
 
 
-def search_alpha(
+def search_slope(
     moved: GroupCounts, reference: GroupCounts, grid: NDArray[np.float64], beta: float, ties: Ties
 ) -> float:
-    """Return the first alpha of the grid with the smallest xAUC gap to the reference.
+    """Return the first slope of the grid with the smallest xAUC gap to the reference.
 
-    The sigmoid keeps the order of the scores, so each alpha costs one merge of sorted scores.
+    The sigmoid keeps the order of the scores, so each slope costs one merge of sorted scores.
     """
     ab = float(reference.positive.sum()) * float(moved.negative.sum())
     ba = float(moved.positive.sum()) * float(reference.negative.sum())
     gaps = []
-    for alpha in grid.tolist():
-        after = moved.rescored(sigmoid(moved.score, alpha, beta))
+    for slope in grid.tolist():
+        after = moved.rescored(sigmoid(moved.score, slope, beta))
         won, lost = cross_half_wins(reference, after, ties)
         gaps.append(abs(won / ab - lost / ba))
     return float(grid[int(np.argmin(gaps))])
 
 
-def _require_probabilities(scores: NDArray[np.float64]) -> None:
-    outside = (scores < 0) | (scores > 1)
-    if outside.any():
-        raise ValueError(
-            f"PostLogit needs scores in [0, 1], got {int(outside.sum())} rows outside, from {scores.min():g} to "
-            f"{scores.max():g}: the sigmoid would put one group on another scale than the reference.\n"
-            "Hint: pass probabilities, or rescale all scores to [0, 1] first."
-        )
+def _require_probabilities(table: ScoreTable) -> None:
+    """Insist on scores between 0 and 1."""
+    low = min(float(c.score[0]) for c in table.counts)
+    high = max(float(c.score[-1]) for c in table.counts)
+    if low >= 0 and high <= 1:
+        return
+    outside = sum(c.weight[(c.score < 0) | (c.score > 1)].sum() for c in table.counts)
+    raise ValueError(
+        f"PostLogit needs scores in [0, 1], got {outside:g} rows outside, from {low:g} to "
+        f"{high:g}: the sigmoid would put one group on another scale than the reference.\n"
+        "Hint: pass probabilities, or rescale all scores to [0, 1] first."
+    )

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from typing import Any, Self
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from fairpot._validation import check_choice, check_rows, check_share
-from fairpot.postprocessing._direction import advantaged_group
-from fairpot.postprocessing._mapper import ScoreMapper
-from fairpot.postprocessing._sweep import check_grid, check_ties, table_to_trace, trace
+from fairpot._validation import check_choice
+from fairpot.metrics._wins import Ties
+from fairpot.postprocessing.batch import ROW_BY_ROW, all_of, barycentre_maps, moving, part_of_the_way
+from fairpot.postprocessing.dial import Dial
+from fairpot.postprocessing.direction import advantaged_group
+from fairpot.postprocessing.postprocessor import Postprocessor, TiesName
 from fairpot.table import ScoreTable
-from fairpot.tradeoff.curve import TradeoffCurve
-from fairpot.transport import ScoreMap, project
+from fairpot.transport import ScoreMap
 
 _GRID = np.arange(101) / 100
 
 
-class WassersteinRepair(ScoreMapper):
+class WassersteinRepair(Postprocessor):
     """Repair scores by matching every group's quantiles to those of the barycentre.
 
     The barycentre's quantile function is the mean of the groups' quantile functions, weighted by the groups'
@@ -33,11 +33,23 @@ class WassersteinRepair(ScoreMapper):
 
     Parameters
     ----------
-    t : float in [0, 1], default 1.0
+    t : float in [0, 1] or None, default None
         How far to go along the straight line (in the Wasserstein distance) to the barycentre; 0 is the identity.
+        None goes all the way, ``t=1``, unless a rule is given.
     distributions : {"fitted", "batch"}, default "fitted"
         Whether ``transform`` uses the distributions of the fitted data, or those of the rows it is given, as
         the paper's protocol does. A batch must have rows of every fitted group.
+    max_gap, max_auc_loss : float or None, default None
+        The rule that chooses ``t`` where it is None, which needs ``y``. ``max_gap``: the highest AUC with at most
+        that xAUC gap. ``max_auc_loss`` alone: the smallest gap that costs at most that much AUC. Neither:
+        ``t=1``, which needs no ``y``.
+    min_group : int, default 0
+        Groups with fewer rows are left out of the comparison: their scores stay as they are, and a warning names
+        them.
+    groups : list of group names or None, default None
+        Compare these only; the scores of all others stay as they are.
+    ties : {"half", "strict"}, default "half"
+        How ties count in what is chosen; "strict" is the paper's way.
     pos_label : default None
         The positive label where ``y`` is not 0/1.
 
@@ -48,6 +60,7 @@ class WassersteinRepair(ScoreMapper):
     full_maps_ : dict of group to ScoreMap
         The maps at ``t=1``, from which any ``t`` can be read.
     groups_ : tuple of the groups' names
+    left_out_ : tuple of the groups left out of the comparison
     table_ : ScoreTable
         The fitted rows, counted.
     t_ : float
@@ -63,124 +76,60 @@ class WassersteinRepair(ScoreMapper):
     array([0.8, 0.6, 0.6, 0.4])
     """
 
+    dial: ClassVar[Dial] = Dial("t", identity=0.0, meaning="share of the way to the barycentre")
     full_maps_: dict[Hashable, ScoreMap]
     t_: float
-    table_: ScoreTable
 
-    def __init__(self, t: float = 1.0, *, distributions: str = "fitted", pos_label: Any = None) -> None:
+    def __init__(
+        self,
+        t: float | None = None,
+        *,
+        distributions: Literal["fitted", "batch"] = "fitted",
+        max_gap: float | None = None,
+        max_auc_loss: float | None = None,
+        min_group: int = 0,
+        groups: Any = None,
+        ties: TiesName = "half",
+        pos_label: Any = None,
+    ) -> None:
         self.t = t
         self.distributions = distributions
+        self.max_gap = max_gap
+        self.max_auc_loss = max_auc_loss
+        self.min_group = min_group
+        self.groups = groups
+        self.ties = ties
         self.pos_label = pos_label
 
-    def fit(self, scores: Any, y: Any = None, *, sensitive_features: Any, sample_weight: Any = None) -> Self:
-        """Learn the map of every group.
-
-        Parameters
-        ----------
-        scores : column of shape (n,) or (n, 1)
-            Scores of any model, on any scale.
-        y : column of shape (n,), default None
-            Checked if given, not used.
-        sensitive_features : column of shape (n,), or frame with several columns
-            Group of each row; several columns form intersections.
-        sample_weight : column of shape (n,), default None
-            Weights; a whole weight counts exactly like that many rows.
-
-        Returns
-        -------
-        self
-        """
-        t = check_share(self.t, "t", zero=True)
+    def _check_parameters(self, labelled: bool) -> None:
         check_choice(self.distributions, "distributions", ("fitted", "batch"))
-        rows = check_rows(scores, y, sensitive_features, sample_weight, pos_label=self.pos_label)
-        table = ScoreTable.from_rows(*rows)
-        self.table_ = table
+
+    def _default(self) -> float:
+        return 1.0
+
+    def _learn(self, table: ScoreTable) -> None:
         self.full_maps_ = barycentre_maps(table)
-        self.t_ = t
-        self.groups_ = table.groups
-        self.maps_ = {g: part_of_the_way(full, t) for g, full in self.full_maps_.items()}
-        self.n_features_in_ = 1
-        return self
 
-    def tradeoff(
-        self,
-        scores: Any = None,
-        y: Any = None,
-        *,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
-        ts: Any = None,
-        ties: str = "strict",
-    ) -> TradeoffCurve:
-        """Trace AUC and xAUC gap over ``t``, on the fitted data or on any other.
+    def _map(self, group: Hashable, value: float) -> ScoreMap:
+        return part_of_the_way(self.full_maps_[group], value)
 
-        Parameters
-        ----------
-        scores, y, sensitive_features, sample_weight
-            The rows to evaluate on, as in ``fit``. Without any of them: the fitted rows, which are still counted.
-        ts : list of floats in [0, 1], default None
-            The values of ``t``; None takes 0, 0.01, ..., 1.
-        ties : {"strict", "half"}, default "strict"
-
-        Returns
-        -------
-        TradeoffCurve
-            With ``t`` as ``lam``. All groups move; as ``reference`` stands the group that is ahead in these
-            rows before the repair, so that ``signed_gap`` starts positive.
-        """
-        check_is_fitted(self, "maps_")
-        checked = check_ties(ties)
-        values = _GRID.copy() if ts is None else check_grid(ts, "ts", upper=1.0)
-        table = table_to_trace(self.table_, scores, y, sensitive_features, sample_weight, pos_label=self.pos_label)
-        full = self.full_maps_ if self.distributions == "fitted" else self._batch_maps(table)
-        compared = (table.positives > 0).all() and (table.negatives > 0).all()
-        ahead = advantaged_group(table, checked) if compared else table.groups[0]
-        steps = ({g: part_of_the_way(full[g], t) for g in table.groups} for t in values.tolist())
-        return trace(table, values, steps, dial="t", reference=ahead, ties=checked)
-
-    def _maps_for(self, scores: NDArray[np.float64], codes: NDArray[np.intp]) -> Mapping[Hashable, ScoreMap]:
-        """Take the distributions of the batch, if asked for."""
+    def _applied_by(self) -> Mapping[str, Any]:
         if self.distributions == "fitted" or self.t_ == 0:
-            return self.maps_
-        present, places = np.unique(codes, return_inverse=True)
-        table = ScoreTable.from_rows(scores, None, places, [self.groups_[i] for i in present])
-        return {g: part_of_the_way(full, self.t_) for g, full in self._batch_maps(table).items()}
+            return ROW_BY_ROW
+        rule = {"kind": "barycentre_of_batch", "t": float(self.t_)}
+        return rule | ({"left_out": list(self.left_out_)} if self.left_out_ else {})
 
-    def _batch_maps(self, table: ScoreTable) -> dict[Hashable, ScoreMap]:
-        absent = [g for g in self.groups_ if g not in table.groups]
-        if absent:
-            raise ValueError(
-                f"distributions='batch' needs rows of every fitted group, and there are none of {absent}.\n"
-                "Hint: transform a batch with all groups, or use distributions='fitted'."
-            )
-        return barycentre_maps(table)
+    def _default_values(self, table: ScoreTable, ties: Ties) -> NDArray[np.float64]:
+        return _GRID.copy()
 
+    def _steps(self, table: ScoreTable, values: NDArray[np.float64]) -> Iterable[Mapping[Hashable, ScoreMap]]:
+        full = self.full_maps_
+        if self.distributions == "batch":
+            full = barycentre_maps(all_of(table, list(self.moved_groups)))
+        for t in values.tolist():
+            yield moving({g: part_of_the_way(full[g], t) for g in table.groups})
 
-def barycentre_maps(table: ScoreTable) -> dict[Hashable, ScoreMap]:
-    """Map the scores of every group to the size-weighted barycentre of the groups' distributions.
-
-    The mean of the barycentre's quantile function over a score's mass is the mean, over the groups, of the
-    score's projections onto them: so the exact projection does all the work. The sum is taken in one order
-    for all groups and in extended precision, so that scores of two groups with the same mass interval
-    become equal bit for bit.
-    """
-    sizes = [c.weight.sum() for c in table.counts]
-    total = np.longdouble(sum(sizes))
-    maps = {}
-    for group, own in zip(table.groups, table.counts):
-        mean = np.zeros(len(own.score), dtype=np.longdouble)
-        for size, other in zip(sizes, table.counts):
-            onto = own.score if other is own else project(own.score, own.weight, other.score, other.weight)
-            mean += np.longdouble(size) * onto
-        maps[group] = ScoreMap(own.score, (mean / total).astype(np.float64))
-    return maps
-
-
-def part_of_the_way(full: ScoreMap, t: float) -> ScoreMap:
-    """Return the map that goes the share ``t`` of the way that ``full`` goes."""
-    if t == 0:
-        return ScoreMap.identity()
-    start, end = full.knots, full.values
-    mixed = (1 - t) * start + t * end
-    # Round-off must not lead past either end: a score that is where it should be stays so bit for bit.
-    return ScoreMap(start, np.clip(mixed, np.minimum(start, end), np.maximum(start, end)))
+    def _seen_from(self, table: ScoreTable, ties: Ties) -> Hashable:
+        """Name the group that is ahead in these rows: all groups move, and the signed gap starts positive."""
+        compared = (table.positives > 0).all() and (table.negatives > 0).all()
+        return advantaged_group(table, ties) if compared else table.groups[0]

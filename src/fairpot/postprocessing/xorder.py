@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any, Self
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from fairpot._validation import check_rows, check_share
-from fairpot.postprocessing._mapper import ScoreMapper
-from fairpot.postprocessing._sweep import (
-    check_grid,
-    check_ties,
-    find_reference,
-    require_outcomes,
-    require_reference,
-    table_to_trace,
-    trace,
-)
-from fairpot.postprocessing._xorder_dp import xorder_paths
+from fairpot.metrics._wins import Ties
+from fairpot.postprocessing.dial import Dial
+from fairpot.postprocessing.direction import find_reference, require_outcomes
+from fairpot.postprocessing.postprocessor import Postprocessor, TiesName
+from fairpot.postprocessing.xorder_dp import xorder_paths
 from fairpot.table import GroupCounts, ScoreTable
-from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.transport import ScoreMap
 
-_GRID = np.arange(11) / 10
+# Nearly all that xOrder's dial does happens near 0, more so the smaller a group is.
+SMALL_LAMS = np.array([0, 5e-4, 1e-3, 2e-3, 3e-3, 5e-3, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 1])
+_GRID = np.union1d(SMALL_LAMS, np.arange(11) / 10)
+# Where there are more cells to walk than this, it takes minutes, and runs only if it is asked for by name.
+MOST_CELLS = 10**8
 
 
-class XOrder(ScoreMapper):
+class XOrder(Postprocessor):
     """Repair scores by xOrder: merge a group into the reference group's order.
 
     One group, the reference, stays as it is. The scores of every other group keep their order and are placed,
@@ -42,14 +37,23 @@ class XOrder(ScoreMapper):
 
     Parameters
     ----------
-    lam : float in [0, 1], default 0.5
+    lam : float in [0, 1] or None, default None
         Weight of the gap. Most of what it does happens near 0, more so the smaller a group is: look at
-        ``tradeoff`` with small ``lams``.
+        ``tradeoff`` with small ``lams``. None chooses it by rule.
     reference : name of a group or None, default None
         The group that stays as it is. None takes the advantaged group: the one whose positives are
         ranked above the others' negatives more often than the other way round.
-    ties : {"strict", "half"}, default "strict"
-        How ties count where the reference group is chosen, and in ``tradeoff``.
+    max_gap, max_auc_loss : float or None, default None
+        The rule that chooses ``lam`` where it is None, which needs ``y``. ``max_gap``: the highest AUC with at most
+        that xAUC gap. ``max_auc_loss`` alone: the smallest gap that costs at most that much AUC. Neither:
+        the smallest gap.
+    min_group : int, default 0
+        Groups with fewer rows are left out of the comparison: their scores stay as they are, and a warning names
+        them.
+    groups : list of group names or None, default None
+        Compare these only; the scores of all others stay as they are.
+    ties : {"half", "strict"}, default "half"
+        How ties count in what is chosen; "strict" is the paper's way.
     pos_label : default None
         The positive label where ``y`` is not 0/1.
 
@@ -59,6 +63,7 @@ class XOrder(ScoreMapper):
         The fitted map of each group; the reference group's is the identity.
     reference_ : name of the reference group
     groups_ : tuple of the groups' names
+    left_out_ : tuple of the groups left out of the comparison
     lam_ : float
     table_ : ScoreTable
         The fitted rows, counted, from which ``tradeoff`` finds the orders for other values of ``lam``.
@@ -74,98 +79,62 @@ class XOrder(ScoreMapper):
     array([0.9  , 0.7  , 0.4  , 0.2  , 0.6  , 0.5  , 0.167, 0.133])
     """
 
+    dial: ClassVar[Dial] = Dial("lam", meaning="weight of the gap beside the AUC")
+    needs_outcomes: ClassVar[bool] = True
     reference_: Hashable
     lam_: float
-    table_: ScoreTable
 
     def __init__(
         self,
-        lam: float = 0.5,
+        lam: float | None = None,
         *,
         reference: Hashable | None = None,
-        ties: str = "strict",
+        max_gap: float | None = None,
+        max_auc_loss: float | None = None,
+        min_group: int = 0,
+        groups: Any = None,
+        ties: TiesName = "half",
         pos_label: Any = None,
     ) -> None:
         self.lam = lam
         self.reference = reference
+        self.max_gap = max_gap
+        self.max_auc_loss = max_auc_loss
+        self.min_group = min_group
+        self.groups = groups
         self.ties = ties
         self.pos_label = pos_label
 
-    def fit(self, scores: Any, y: Any = None, *, sensitive_features: Any, sample_weight: Any = None) -> Self:
-        """Find where the scores of every moved group go.
-
-        Parameters
-        ----------
-        scores : column of shape (n,) or (n, 1)
-            Scores of any model, on any scale.
-        y : column of shape (n,)
-            Outcomes, 0/1.
-        sensitive_features : column of shape (n,), or frame with several columns
-            Group of each row; several columns form intersections.
-        sample_weight : column of shape (n,), default None
-            Weights; a whole weight counts exactly like that many rows.
-
-        Returns
-        -------
-        self
-        """
-        lam = check_share(self.lam, "lam", zero=True)
-        ties = check_ties(self.ties)
-        if y is None:
-            raise ValueError(
-                "xOrder orders scores by their outcomes and needs y.\n"
-                "Hint: pass y, or use WassersteinRepair, which needs none."
-            )
-        rows = check_rows(scores, y, sensitive_features, sample_weight, pos_label=self.pos_label)
-        table = ScoreTable.from_rows(*rows)
+    def _learn(self, table: ScoreTable) -> None:
         require_outcomes(table)
-        self.reference_ = find_reference(table, self.reference, ties)
-        self.groups_ = table.groups
-        self.table_ = table
-        self.lam_ = lam
-        self.maps_ = dict.fromkeys(table.groups, ScoreMap.identity())
-        for group in self._moved(table):
-            [self.maps_[group]] = xorder_maps(table[self.reference_], table[group], np.array([lam]))
-        self.n_features_in_ = 1
-        return self
+        self.reference_ = find_reference(table, self.reference, self._ties)
 
-    def tradeoff(
-        self,
-        scores: Any = None,
-        y: Any = None,
-        *,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
-        lams: Any = None,
-        ties: str | None = None,
-    ) -> TradeoffCurve:
-        """Trace AUC and xAUC gap over ``lam``: orders found on the fitted data, evaluated on any.
+    def _map(self, group: Hashable, value: float) -> ScoreMap:
+        [found] = xorder_maps(self.table_[self.reference_], self.table_[group], np.array([value]))
+        return found
 
-        Parameters
-        ----------
-        scores, y, sensitive_features, sample_weight
-            The rows to evaluate on, as in ``fit``. Without any of them: the fitted rows, which are still counted.
-        lams : list of floats in [0, 1], default None
-            None takes 0, 0.1, ..., 1.
-        ties : {"strict", "half"} or None, default None
-            None takes the estimator's own.
+    def _default_values(self, table: ScoreTable, ties: Ties) -> NDArray[np.float64]:
+        return _GRID.copy()
 
-        Returns
-        -------
-        TradeoffCurve
-        """
-        check_is_fitted(self, "maps_")
-        checked = check_ties(self.ties if ties is None else ties)
-        values = _GRID.copy() if lams is None else check_grid(lams, "lams", upper=1.0)
-        table = table_to_trace(self.table_, scores, y, sensitive_features, sample_weight, pos_label=self.pos_label)
-        require_reference(table, self.reference_)
+    def sweep_values(self, table: ScoreTable) -> NDArray[np.float64]:
+        """Return a few values, most of them small."""
+        return SMALL_LAMS.copy()
+
+    def obstacle(self, table: ScoreTable) -> str | None:
+        """Say that the grid of cells is too large to walk unasked."""
+        sizes = sorted(len(c.score) for c in table.counts)
+        reference = self.reference if self.reference in table.groups else None
+        fixed = len(table[reference].score) if reference is not None else sizes[-1]
+        cells = fixed * (sum(sizes) - fixed)
+        if cells <= MOST_CELLS:
+            return None
+        return f"a grid of {cells:.2g} cells takes minutes a fold (the limit is {MOST_CELLS:.0g}); ask for it by name."
+
+    def _steps(self, table: ScoreTable, values: NDArray[np.float64]) -> Iterable[Mapping[Hashable, ScoreMap]]:
         fixed = self.table_[self.reference_]
-        maps = {g: xorder_maps(fixed, self.table_[g], values) for g in self._moved(table)}
-        steps = ({g: each[step] for g, each in maps.items()} for step in range(len(values)))
-        return trace(table, values, steps, dial="lam", reference=self.reference_, ties=checked)
-
-    def _moved(self, table: ScoreTable) -> list[Hashable]:
-        return [g for g in table.groups if g != self.reference_]
+        moved = [g for g in table.groups if g in self.moved_groups]
+        maps = {g: xorder_maps(fixed, self.table_[g], values) for g in moved}
+        return ({g: each[step] for g, each in maps.items()} for step in range(len(values)))
 
 
 def xorder_maps(reference: GroupCounts, moved: GroupCounts, lams: NDArray[np.float64]) -> list[ScoreMap]:

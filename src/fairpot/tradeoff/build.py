@@ -26,7 +26,7 @@ def exact_curve(
     moved: Hashable,
     reference: Hashable,
     *,
-    ties: Ties = "strict",
+    ties: Ties = "half",
     monotone: bool = False,
     partial: bool = False,
 ) -> TradeoffCurve:
@@ -53,7 +53,13 @@ def on_grid(curve: TradeoffCurve, plan: TransportPlan, lams: NDArray[np.float64]
     """Read an exact curve off at some lambdas."""
     places = np.array([len(plan.scores) - plan.cut(lam) for lam in lams])
     return TradeoffCurve(
-        lams, curve.auc[places], curve.xauc_ab[places], curve.xauc_ba[places], curve.moved, curve.reference
+        lams,
+        curve.auc[places],
+        curve.xauc_ab[places],
+        curve.xauc_ba[places],
+        curve.moved,
+        curve.reference,
+        unrepaired_auc=curve.unmoved_auc,
     )
 
 

@@ -156,7 +156,7 @@ class TradeoffCurve:
                 check_share(value, name, zero=True)
         allowed = np.ones(len(self), dtype=bool)
         if max_auc_loss is not None:
-            allowed &= self._unmoved_auc() - self.auc <= max_auc_loss + _ROUND_OFF
+            allowed &= self.unmoved_auc - self.auc <= max_auc_loss + _ROUND_OFF
         if max_gap is not None:
             allowed &= self.gap <= max_gap + _ROUND_OFF
         if not allowed.any():
@@ -165,7 +165,9 @@ class TradeoffCurve:
         worth = self.auc[places] if max_gap is not None else -self.gap[places]
         return self.point(int(places[np.argmax(worth >= worth.max() - _ROUND_OFF)]))
 
-    def _unmoved_auc(self) -> float:
+    @property
+    def unmoved_auc(self) -> float:
+        """AUC of the scores as they came."""
         if self.unrepaired_auc is not None:
             return self.unrepaired_auc
         if self.lam[0].max() != 0:
@@ -185,8 +187,8 @@ class TradeoffCurve:
             message += f" and max_auc_loss={max_auc_loss} together"
         message += f": the smallest gap is {best.gap:.6g} at {self._named(best)} (AUC {best.auc:.6g}"
         if max_auc_loss is not None:
-            message += f", a loss of {self._unmoved_auc() - best.auc:.6g}"
-            within = np.flatnonzero(self._unmoved_auc() - self.auc <= max_auc_loss)
+            message += f", a loss of {self.unmoved_auc - best.auc:.6g}"
+            within = np.flatnonzero(self.unmoved_auc - self.auc <= max_auc_loss)
             if len(within):
                 near = self.point(int(within[np.argmin(self.gap[within])]))
                 message += f"); within that loss it is {near.gap:.6g} at {self._named(near)} (AUC {near.auc:.6g}"

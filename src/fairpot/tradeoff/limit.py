@@ -67,7 +67,7 @@ class Limit:
     error: float = 0.0
 
     @classmethod
-    def of(cls, table: ScoreTable, *, reference: Hashable | None = None, ties: Ties = "strict") -> Limit:
+    def of(cls, table: ScoreTable, *, reference: Hashable | None = None, ties: Ties = "half") -> Limit:
         """Compute the limit of a labelled table of two groups; see :func:`auc_limit`."""
         _check_table(table)
         table = table.for_pairs()
@@ -120,7 +120,7 @@ def auc_limit(
     sensitive_features: Any,
     reference: Hashable | None = None,
     sample_weight: Any = None,
-    ties: str = "strict",
+    ties: str = "half",
     pos_label: Any = None,
 ) -> Limit:
     """Compute the line that no repair which keeps the order inside each group can cross.
@@ -137,7 +137,7 @@ def auc_limit(
         Group a of the signed gap; None takes the group that is ahead.
     sample_weight : column of shape (n,), default None
         Weights; a whole weight counts exactly like that many rows.
-    ties : {"strict", "half"}, default "strict"
+    ties : {"half", "strict"}, default "half"
         Whether a tie is no win or half a win. Repairs may make ties: with "half" that can help.
     pos_label : default None
         The positive label where ``y_true`` is not 0/1.
@@ -153,7 +153,7 @@ def auc_limit(
     >>> score = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
     >>> line = auc_limit(y, score, sensitive_features=sex)
     >>> line.best(max_gap=0.0)
-    LimitPoint(theta=1.0, auc=0.8125, gap=0.0, signed_gap=0.0)
+    LimitPoint(theta=1.0, auc=0.875, gap=0.0, signed_gap=0.0)
     """
     table = labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
     return Limit.of(table, reference=reference, ties=check_ties(ties))
@@ -181,8 +181,8 @@ def distance_to_limit(curve: TradeoffCurve, limit: Limit) -> NDArray[np.float64]
     >>> from fairpot.tradeoff import auc_limit
     >>> y, sex = [0, 1, 0, 1, 0, 1, 0, 1], ["F"] * 4 + ["M"] * 4
     >>> score = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
-    >>> curve = FairPOT().fit(score, y, sensitive_features=sex).tradeoff(score, y, sensitive_features=sex)
-    >>> distance_to_limit(curve, auc_limit(y, score, sensitive_features=sex))
+    >>> curve = FairPOT(0.5, ties="strict").fit(score, y, sensitive_features=sex).tradeoff()
+    >>> distance_to_limit(curve, auc_limit(y, score, sensitive_features=sex, ties="strict"))
     array([0.    , 0.    , 0.125 , 0.0625, 0.0625])
     """
     if {*curve.moved, curve.reference} != {limit.moved, limit.reference}:

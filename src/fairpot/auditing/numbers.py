@@ -1,4 +1,4 @@
-"""The audit of a score table: who is ranked above whom, by how much, and how far the numbers can be trusted."""
+"""The numbers of an audit, as plain values: who is ranked above whom, by how much, and what to beware of."""
 
 from __future__ import annotations
 
@@ -9,26 +9,27 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._calibration import BINS, calibration
-from fairpot._validation import check_choice, check_share
+from fairpot._validation import check_choice, check_group_name, check_share
+from fairpot.auditing.calibration import BINS, calibration
+from fairpot.auditing.rates import rates
 from fairpot.metrics._wins import TIES, Ties, WinMatrix
-from fairpot.postprocessing._direction import advantaged_group
+from fairpot.metrics.cells import hard_predictions, reversed_score, small_cells, tied_pairs
+from fairpot.postprocessing.direction import advantaged_group
 from fairpot.table import GroupCounts, Region, ScoreTable
 
-# Fewer positives or negatives than this, and an xAUC that rests on them says little.
-SMALL = 30
 # Strict and half ties are both worth a look where they differ by this much.
 _VISIBLE = 0.0005
 Maps = Mapping[Hashable, Callable[[NDArray[np.float64]], NDArray[np.float64]]]
 
 
-def audit(
+def summarise(
     table: ScoreTable,
     *,
     alpha: float | None = None,
     region: str = "pooled",
-    ties: str = "strict",
+    ties: str = "half",
     reference: Hashable | None = None,
+    threshold: float | None = None,
     bins: int = BINS,
 ) -> dict[str, Any]:
     """Describe a labelled score table: plain numbers, lists and dicts, ready for JSON.
@@ -41,10 +42,12 @@ def audit(
         Also rank among the top alpha alone.
     region : {"pooled", "group"}, default "pooled"
         Whether that is the top alpha of all rows or of each group.
-    ties : {"strict", "half"}, default "strict"
-        Whether a tie is no win or half of one.
+    ties : {"half", "strict"}, default "half"
+        Whether a tie is half a win or none.
     reference : name of a group or None, default None
         The group that signed gaps are seen from; None takes the advantaged one.
+    threshold : float or None, default None
+        Also count who is flagged at this score or above; with ``alpha``, the top alpha is counted in any case.
     bins : int, default 10
         Bins of the expected calibration error, of equal width on [0, 1].
 
@@ -59,12 +62,12 @@ def audit(
     >>> import numpy as np
     >>> y, codes = np.array([1, 0, 1, 0], dtype=np.int8), np.array([0, 0, 1, 1])
     >>> table = ScoreTable.from_rows(np.array([0.4, 0.1, 0.9, 0.6]), y, codes, ("F", "M"))
-    >>> audit(table)["gap"], audit(table)["reference"]
+    >>> summarise(table)["gap"], summarise(table)["reference"]
     (1.0, 'M')
     """
     checked = cast(Ties, check_choice(ties, "ties", TIES))
-    _check_table(table, reference)
-    ahead = _ahead(table, checked) if reference is None else reference
+    _check_table(table)
+    ahead = _ahead(table, checked) if reference is None else check_group_name(reference, table.groups, "reference")
     pooled = table.pooled()
     matrix = WinMatrix.of(table, checked)
     summary = {
@@ -74,7 +77,8 @@ def audit(
         **_ranking(matrix, ahead),
         "groups": [_describe(table, matrix, place, bins) for place in range(len(table.groups))],
         "partial": None if alpha is None else _partial(table, alpha, region, checked, ahead),
-        "tied": _tied(table, matrix, pooled, checked, ahead),
+        "rates": _rates(table, threshold, alpha),
+        "tied": _tied(table, matrix, checked, ahead),
         "calibration": calibration(pooled, bins),
         "calibration_bins": bins,
     }
@@ -94,13 +98,11 @@ def moves(table: ScoreTable, maps: Maps) -> list[dict[str, Any]]:
     return [_moved(g, c, maps[g](c.score) - c.score) for g, c in zip(table.groups, table.counts)]
 
 
-def _check_table(table: ScoreTable, reference: Hashable | None) -> None:
+def _check_table(table: ScoreTable) -> None:
     if not table.labelled:
         raise ValueError("an audit counts outcomes, and this table has no labels.")
     if len(table.groups) < 2:
         raise ValueError(f"an audit compares groups, and there is one, {table.groups[0]!r}.")
-    if reference is not None and reference not in table.groups:
-        raise ValueError(f"reference={reference!r} is not among the groups {list(table.groups)}.")
 
 
 def _ahead(table: ScoreTable, ties: Ties) -> Hashable:
@@ -193,21 +195,32 @@ def _partial(table: ScoreTable, alpha: float, region: str, ties: Ties, ahead: Ha
     }
 
 
-def _tied(table: ScoreTable, matrix: WinMatrix, pooled: GroupCounts, ties: Ties, ahead: Hashable) -> dict[str, Any]:
+def _tied(table: ScoreTable, matrix: WinMatrix, ties: Ties, ahead: Hashable) -> dict[str, Any]:
     """Count pairs with equal scores, and rank by both conventions."""
     other: Ties = "half" if ties == "strict" else "strict"
-    pairs = float(pooled.positive.sum()) * float(pooled.negative.sum())
-    share = float(np.dot(pooled.positive.astype(np.float64), pooled.negative)) / pairs if pairs else None
+    share = tied_pairs(table)
     ranked: dict[str, dict[str, Any]] = dict.fromkeys(TIES, _ranking(matrix, ahead))
     if share:
         ranked[other] = _ranking(WinMatrix.of(table, other), ahead)
     return {"share": share} | {f"{name}_{how}": ranked[how][name] for name in ("auc", "gap") for how in TIES}
 
 
+def _rates(table: ScoreTable, threshold: float | None, alpha: float | None) -> list[dict[str, Any]]:
+    """Count who is flagged at a score, and in the top alpha of all rows."""
+    found = [] if threshold is None else [{"at": "score", **rates(table, threshold)}]
+    if alpha is not None:
+        share = check_share(alpha, "alpha", zero=False)
+        found.append({"at": "top", "alpha": share, **rates(table, next(iter(table.thresholds(share).values())))})
+    return found
+
+
 def _warnings(table: ScoreTable, summary: dict[str, Any]) -> list[str]:
-    found = _small_cells(summary["groups"], "")
-    if summary["partial"] is not None:
-        found += _small_cells(summary["partial"]["groups"], f" in the top {summary['partial']['alpha']:g}")
+    found = [text for text in (reversed_score(table), hard_predictions(table)) if text is not None]
+    found += small_cells(table)
+    partial = summary["partial"]
+    if partial is not None:
+        top = table.top(partial["alpha"], partial["region"])
+        found += small_cells(top, f" in the top {partial['alpha']:g}")
     if summary["calibration"] is None:
         low, high = summary["score_range"]
         found.append(f"calibration is not measured: scores run from {low:g} to {high:g} and are no probabilities.")
@@ -218,20 +231,6 @@ def _warnings(table: ScoreTable, summary: dict[str, Any]) -> list[str]:
             shown = "AUC" if name == "auc" else "xAUC gap"
             found.append(
                 f"ties matter: the {shown} is {strict:.4f} if a tie is no win, {half:.4f} if it is half of one."
-            )
-    return found
-
-
-def _small_cells(groups: list[dict[str, Any]], where: str) -> list[str]:
-    found = []
-    for each, what in itertools.product(groups, ("positives", "negatives")):
-        count = each[what]
-        if count == 0:
-            found.append(f"group {each['group']!r} has no {what}{where}: what rests on them cannot be measured.")
-        elif count < SMALL:
-            found.append(
-                f"group {each['group']!r} has only {count:g} {what}{where} (under {SMALL}): "
-                "what rests on them is uncertain."
             )
     return found
 

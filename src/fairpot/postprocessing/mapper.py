@@ -1,10 +1,10 @@
-"""What all post-processors share: applying one fitted map a group to rows."""
+"""ScoreMapper: one fitted map a group, applied to rows and saved to a file."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,25 +12,24 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from fairpot._validation import check_groups, check_scores, match_groups, restore
+from fairpot._validation import check_alignment, check_groups, check_scores, match_groups, restore
+from fairpot._warn import warn_user
 from fairpot.modelfile import ModelFile, write
-from fairpot.postprocessing._saving import describe, stamped, with_columns
+from fairpot.postprocessing.batch import maps_on
+from fairpot.postprocessing.saving import stamped, with_columns
+from fairpot.postprocessing.scale import ScoreScale
+from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap
 
 
 class ScoreMapper(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A post-processor: ``fit`` sets ``groups_`` and ``maps_``, the rest is here."""
+    """What has fitted maps: ``groups_``, ``maps_``, and a rule that says which of them hold for a batch."""
 
     groups_: tuple[Hashable, ...]
     maps_: dict[Hashable, ScoreMap]
 
     # To scikit-learn's routing the first argument is data, whatever its name.
-    __metadata_request__fit: ClassVar = {"scores": UNUSED}
     __metadata_request__transform: ClassVar = {"scores": UNUSED}
-
-    def fit(self, scores: Any, y: Any = None, *, sensitive_features: Any, sample_weight: Any = None) -> Self:
-        """Learn the map of every group."""
-        raise NotImplementedError
 
     def transform(self, scores: Any, *, sensitive_features: Any) -> Any:
         """Apply the fitted maps.
@@ -44,12 +43,21 @@ class ScoreMapper(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -------
         The adjusted scores, float64, in the order and the type of ``scores``: a pandas or Polars series comes
         back as one with the same name and index, a list as an array.
+
+        Warns
+        -----
+        ScaleWarning
+            If the scores seem to be on another scale than those of ``fit``.
         """
         check_is_fitted(self, "maps_")
+        check_alignment(scores=scores, sensitive_features=sensitive_features)
         clean = check_scores(scores)
         codes, names = check_groups(sensitive_features, len(clean), several=False)
         codes = match_groups(codes, names, self.groups_)
-        maps = self._maps_for(clean, codes)
+        told = self._fitted_scale().mismatch(clean)
+        if told is not None:
+            warn_user(told.message, told.category)
+        maps = self.maps_ if self.row_by_row else self.maps_for(self._batch(clean, codes))
         result = clean.copy()
         for place, group in enumerate(self.groups_):
             rows = np.flatnonzero(codes == place)
@@ -57,15 +65,33 @@ class ScoreMapper(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 result[rows] = maps[group](clean.take(rows))
         return restore(result, scores)
 
-    def fit_transform(self, scores: Any, y: Any = None, *, sensitive_features: Any, sample_weight: Any = None) -> Any:
-        """Fit, then transform the same rows."""
-        self.fit(scores, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
-        return self.transform(scores, sensitive_features=sensitive_features)
+    def maps_for(self, table: ScoreTable) -> dict[Hashable, ScoreMap]:
+        """Return the maps that hold for the rows a table counts: the fitted ones, unless they look at the batch.
+
+        Parameters
+        ----------
+        table : ScoreTable
+            The rows to be transformed; outcomes play no part.
+
+        Returns
+        -------
+        dict of group to ScoreMap, for the groups of the table
+        """
+        check_is_fitted(self, "maps_")
+        return maps_on(table, self.maps_, self._applied_by())
+
+    @property
+    def row_by_row(self) -> bool:
+        """Whether a row's result does not depend on the other rows it is transformed with."""
+        check_is_fitted(self, "maps_")
+        return bool(self._applied_by()["kind"] == "maps")
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Name the one output column, for ``set_output``."""
         check_is_fitted(self, "maps_")
         names = ["score"] if input_features is None else list(input_features)
+        if len(names) != 1:
+            raise ValueError(f"input_features must name the one column of scores, got {len(names)} names.")
         return np.asarray(names, dtype=object)
 
     def save(
@@ -89,15 +115,24 @@ class ScoreMapper(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             ``{"score": name, "group": [names]}``: what `fairpot apply` looks for in a file.
         """
         check_is_fitted(self, "maps_")
-        content = self._file_content()
+        content = self.file_content()
         if columns is not None:
             content = with_columns(content, columns)
         write(stamped(content) if timestamp else content, path, overwrite=overwrite)
 
-    def _file_content(self) -> ModelFile:
+    def file_content(self) -> ModelFile:
         """Return what a model file holds of this model."""
-        return describe(self)
+        raise NotImplementedError
 
-    def _maps_for(self, scores: NDArray[np.float64], codes: NDArray[np.intp]) -> Mapping[Hashable, ScoreMap]:
-        """Return the maps to use on a batch, for the groups that are in it."""
-        return self.maps_
+    def _applied_by(self) -> Mapping[str, Any]:
+        """Return the rule of a model file's ``apply``: what is needed beyond the maps."""
+        raise NotImplementedError
+
+    def _fitted_scale(self) -> ScoreScale:
+        """Return the scale of the scores that the maps were fitted on."""
+        raise NotImplementedError
+
+    def _batch(self, scores: NDArray[np.float64], codes: NDArray[Any]) -> ScoreTable:
+        """Count clean rows, without outcomes."""
+        present, places = np.unique(codes, return_inverse=True)
+        return ScoreTable.from_rows(scores, None, places, [self.groups_[i] for i in present])

@@ -1,0 +1,191 @@
+"""Audit: the numbers of a score table, with tables, text and a notebook view."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from fairpot._optional import make_frame
+from fairpot.auditing.calibration import BINS
+from fairpot.auditing.numbers import summarise
+from fairpot.auditing.page import audit_html
+from fairpot.auditing.rows import table_of
+from fairpot.auditing.words import gap_sentence, widest_pair
+from fairpot.postprocessing.selection import kept_groups
+from fairpot.table import ScoreTable
+
+Part = Literal["groups", "pairs", "calibration", "rates"]
+
+
+def audit(
+    y_true: Any,
+    y_score: Any = None,
+    *,
+    sensitive_features: Any = None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    alpha: float | None = None,
+    region: Literal["pooled", "group"] = "pooled",
+    ties: Literal["half", "strict"] = "half",
+    reference: Hashable | None = None,
+    threshold: float | None = None,
+    min_group: int = 0,
+    groups: Any = None,
+    bins: int = BINS,
+) -> Audit:
+    """Measure how fairly scores rank: AUC in each group, xAUC between groups, their gap, calibration.
+
+    Parameters
+    ----------
+    y_true : column of shape (n,), or ScoreTable
+        Outcomes, 0/1. A :class:`ScoreTable` (of :func:`fairpot.score_table`, from rows, frames or files) stands for
+        all rows.
+    y_score : column of shape (n,)
+        Scores of any model, on any scale; higher means more likely.
+    sensitive_features : column of shape (n,), or frame with several columns
+        Group of each row; several columns form intersections.
+    sample_weight : column of shape (n,), default None
+    pos_label : default None
+        The positive label where ``y_true`` is not 0/1.
+    alpha : float in (0, 1] or None, default None
+        Also rank among the top alpha alone.
+    region : {"pooled", "group"}, default "pooled"
+        Whether that is the top alpha of all rows or of each group.
+    ties : {"half", "strict"}, default "half"
+        Whether a tie is half a win or none.
+    reference : name of a group or None, default None
+        The group that signed gaps are seen from; None takes the one ahead.
+    threshold : float or None, default None
+        Also count who is flagged at this score or above, with TPR, FPR and PPV by group.
+    min_group : int, default 0
+        Leave groups with fewer rows out of the comparison; ``left_out`` names them.
+    groups : list of group names or None, default None
+        Look at these only.
+    bins : int, default 10
+        Bins of the expected calibration error, of equal width on [0, 1].
+
+    Returns
+    -------
+    Audit
+        Numbers as attributes; ``print`` it, ``.frame()`` it, or let a notebook show it. What is odd about the data
+        (small groups, reversed scores, ties that matter) is in ``warnings``.
+
+    Examples
+    --------
+    >>> import fairpot
+    >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0], ["F"] * 4 + ["M"] * 4
+    >>> found = fairpot.audit(y, [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55], sensitive_features=sex)
+    >>> found.auc, found.gap, found.reference
+    (0.9375, 0.25, 'M')
+    """
+    everything = table_of(y_true, y_score, sensitive_features, sample_weight, pos_label)
+    table = kept_groups(everything, min_group, groups)
+    summary = summarise(
+        table, alpha=alpha, region=region, ties=ties, reference=reference, threshold=threshold, bins=bins
+    )
+    left_out = {g: everything[g].weight.sum().item() for g in everything.groups if g not in table.groups}
+    return Audit(summary, table, left_out)
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What :func:`audit` found.
+
+    Attributes
+    ----------
+    summary : dict
+        All numbers as plain values, ready for JSON.
+    table : ScoreTable
+        What they were counted from.
+    left_out : dict of group to rows
+        Groups that were left out of the comparison.
+    """
+
+    summary: dict[str, Any]
+    table: ScoreTable = field(repr=False)
+    left_out: dict[Hashable, float] = field(default_factory=dict)
+
+    @property
+    def auc(self) -> float | None:
+        """AUC of all rows."""
+        return self.summary["auc"]
+
+    @property
+    def gap(self) -> float | None:
+        """The largest xAUC gap over pairs of groups."""
+        return self.summary["gap"]
+
+    @property
+    def reference(self) -> Hashable:
+        """The group that signed gaps are seen from."""
+        return self.summary["reference"]
+
+    @property
+    def worst_pair(self) -> dict[str, Any] | None:
+        """The pair of groups with the largest gap."""
+        return widest_pair(self.summary)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to beware of."""
+        said = [f"group {g!r} is left out of the comparison ({rows:g} rows)." for g, rows in self.left_out.items()]
+        return [*said, *self.summary["warnings"]]
+
+    @property
+    def sentence(self) -> str:
+        """The gap in words."""
+        return gap_sentence(self.summary)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all numbers as plain values, ready for JSON."""
+        left_out = [{"group": g, "rows": rows} for g, rows in self.left_out.items()]
+        return {**self.summary, "warnings": self.warnings, "left_out": left_out}
+
+    def frame(self, part: Part = "pairs") -> Any:
+        """Return one of the tables (pandas, Polars or PyArrow, whichever is in use).
+
+        Parameters
+        ----------
+        part : {"pairs", "groups", "calibration", "rates"}, default "pairs"
+            Pairs of groups with both xAUC and the gap; groups with their sizes and AUC; calibration by group; rates
+            at the threshold and in the top alpha.
+        """
+        rows = self.rows(part)
+        return make_frame({name: [row[name] for row in rows] for name in rows[0]} if rows else {})
+
+    def rows(self, part: Part = "pairs") -> list[dict[str, Any]]:
+        """Return one of the tables as a list of rows."""
+        summary = self.summary
+        if part == "pairs":
+            return [
+                {**pair, "gap": None if pair["signed_gap"] is None else abs(pair["signed_gap"])}
+                for pair in summary["gaps"]
+            ]
+        if part == "groups":
+            wanted = ("group", "rows", "positives", "negatives", "rate", "auc", "bpsn_auc", "bnsp_auc")
+            return [{name: each[name] for name in wanted} for each in summary["groups"]]
+        if part == "calibration":
+            return [
+                {"group": each["group"], **each["calibration"]} for each in summary["groups"] if each["calibration"]
+            ]
+        if part == "rates":
+            return [
+                {"at": found["at"], "threshold": found["threshold"], **each}
+                for found in summary["rates"]
+                for each in (*found["groups"], {"group": "all", **found["all"]})
+            ]
+        raise ValueError(f"part must be one of 'pairs', 'groups', 'calibration', 'rates', got {part!r}.")
+
+    def __str__(self) -> str:
+        summary = self.summary
+        auc, gap = (("-" if value is None else f"{value:.4f}") for value in (self.auc, self.gap))
+        lines = [
+            f"{summary['rows']:,.10g} rows, {summary['positives']:,.10g} positive, {len(summary['groups'])} groups",
+            f"AUC {auc}, xAUC gap {gap}, reference {self.reference}",
+            self.sentence,
+        ]
+        return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
+
+    def _repr_html_(self) -> str:
+        return audit_html(self)

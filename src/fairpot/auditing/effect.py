@@ -1,0 +1,207 @@
+"""Effect: what a repair changes, before and after on the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from fairpot._optional import make_frame
+from fairpot._validation import check_seen
+from fairpot.auditing.calibration import BINS
+from fairpot.auditing.numbers import moves, summarise
+from fairpot.auditing.page import effect_html
+from fairpot.auditing.rows import table_of
+from fairpot.auditing.words import change_sentences
+from fairpot.postprocessing.batch import moving
+from fairpot.table import ScoreTable
+from fairpot.transport import ScoreMap
+
+# Calibration that gets this many times worse, and visibly so, is said in words.
+_SEVERAL, _VISIBLE = 3.0, 0.01
+# A reference with fewer rows than this share of a moved group gives it a coarse, chancy target.
+_SMALL_REFERENCE = 0.1
+
+
+def effect(
+    model: Any,
+    y_true: Any,
+    y_score: Any = None,
+    *,
+    sensitive_features: Any = None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    alpha: float | None = None,
+    region: Literal["pooled", "group"] = "pooled",
+    ties: Literal["half", "strict"] = "half",
+    reference: Hashable | None = None,
+    threshold: float | None = None,
+    bins: int = BINS,
+) -> Effect:
+    """Audit rows before and after a repair, and count who moves.
+
+    Parameters
+    ----------
+    model : fitted post-processor, loaded model, or dict of group to ScoreMap
+    y_true, y_score, sensitive_features, sample_weight, pos_label
+        The rows, or a :class:`ScoreTable` alone, as in :func:`fairpot.audit`; best not the rows of ``fit``.
+    alpha, region, ties, threshold, bins
+        As in :func:`fairpot.audit`. The top alpha is that of the scores before, and of the scores after.
+    reference : name of a group or None, default None
+        The group that signed gaps are seen from; None takes the model's own.
+
+    Returns
+    -------
+    Effect
+
+    Examples
+    --------
+    >>> import fairpot
+    >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
+    >>> scores = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10
+    >>> fp = fairpot.FairPOT().fit(scores, y, sensitive_features=sex)
+    >>> found = fairpot.effect(fp, y, scores, sensitive_features=sex)
+    >>> found.before["gap"], found.after["gap"]
+    (0.25, 0.0)
+    """
+    table = table_of(y_true, y_score, sensitive_features, sample_weight, pos_label)
+    maps = _maps(model, table)
+    seen_from = getattr(model, "reference_", None) if reference is None else reference
+    if seen_from not in table.groups:
+        seen_from = None
+    left_out = tuple(getattr(model, "left_out_", ()))
+    kept = table.only([g for g in table.groups if g not in left_out])
+    options: dict[str, Any] = {"alpha": alpha, "region": region, "ties": ties, "threshold": threshold, "bins": bins}
+    before = summarise(kept, reference=seen_from, **options)
+    after = summarise(
+        kept.rescored({g: m for g, m in moving(maps).items() if g in kept.groups}),
+        reference=before["reference"],
+        **options,
+    )
+    return Effect(before, after, moves(table, maps), getattr(model, "reference_", None))
+
+
+@dataclass(frozen=True, eq=False)
+class Effect:
+    """What :func:`effect` found: audits before and after, and who moves.
+
+    Attributes
+    ----------
+    before, after : dict
+        As ``Audit.summary``.
+    moves : list of dict
+        For each group: rows, how many move, up and down, mean and largest shift.
+    reference : the group that stays as it is, or None
+    """
+
+    before: dict[str, Any]
+    after: dict[str, Any]
+    moves: list[dict[str, Any]]
+    reference: Hashable | None = None
+
+    @property
+    def sentences(self) -> list[str]:
+        """Who was and who is ahead."""
+        return change_sentences(self.before, self.after)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the repair costs beyond AUC: calibration, a small group as target, ties, and what the audit says."""
+        found = [*_calibration_lost(self.before, self.after), *self._small_reference(), *self._ties_disagree()]
+        return [*found, *self.before["warnings"]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all numbers as plain values, ready for JSON."""
+        return {"before": self.before, "after": self.after, "moves": self.moves, "warnings": self.warnings}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the main numbers before and after as a list of rows."""
+        named = [("auc", "auc"), ("gap", "gap")]
+        found = [_row(name, self.before[key], self.after[key]) for name, key in named]
+        if self.before["partial"] is not None:
+            top, later = self.before["partial"], self.after["partial"]
+            found += [_row(f"partial_{name}", top[key], later[key]) for name, key in named]
+        for b, a in zip(self.before["groups"], self.after["groups"]):
+            if b["calibration"] and a["calibration"]:
+                key = "expected_calibration_error"
+                found.append(_row(f"calibration_error[{b['group']}]", b["calibration"][key], a["calibration"][key]))
+        return found
+
+    def frame(self) -> Any:
+        """Return the main numbers before and after as a frame (pandas, Polars or PyArrow, whichever is in use)."""
+        rows = self.rows()
+        return make_frame({name: [row[name] for row in rows] for name in rows[0]})
+
+    def __str__(self) -> str:
+        shown = [f"{row['metric']}: {_number(row['before'])} -> {_number(row['after'])}" for row in self.rows()]
+        moved = [f"{each['group']}: {each['moved']:,.10g} of {each['rows']:,.10g} scores move" for each in self.moves]
+        return "\n".join([*shown, *self.sentences, *moved, *(f"warning: {text}" for text in self.warnings)])
+
+    def _repr_html_(self) -> str:
+        return effect_html(self)
+
+    def _small_reference(self) -> list[str]:
+        sizes = {each["group"]: each["rows"] for each in self.before["groups"]}
+        fixed = sizes.get(self.reference)
+        return [
+            f"the reference {self.reference!r} ({fixed:,.10g} rows) is small beside {group!r} ({rows:,.10g}): most "
+            "people are moved to where a few stand. Hint: reference=... names another group."
+            for group, rows in sizes.items()
+            if fixed is not None and fixed < _SMALL_REFERENCE * rows
+        ]
+
+    def _ties_disagree(self) -> list[str]:
+        change = {
+            how: self.after["tied"][f"auc_{how}"] - self.before["tied"][f"auc_{how}"]
+            for how in ("half", "strict")
+            if self.before["tied"][f"auc_{how}"] is not None
+        }
+        if len(change) == 2 and min(change.values()) < -5e-5 and max(change.values()) > 5e-5:
+            return [
+                f"ties matter: AUC changes by {change['half']:+.4f} if a tie is half a win, by {change['strict']:+.4f} "
+                "if it is none; one of them shows a loss as a gain."
+            ]
+        return []
+
+
+def _maps(model: Any, table: ScoreTable) -> dict[Hashable, ScoreMap]:
+    if isinstance(model, Mapping):
+        check_seen(np.arange(len(table.groups)), table.groups, tuple(model))
+        return {g: model[g] for g in table.groups}
+    if not hasattr(model, "maps_for"):
+        raise TypeError(
+            f"effect takes a fitted post-processor, a loaded model or a dict of maps, got {type(model).__name__}."
+        )
+    if hasattr(model, "groups_"):
+        check_seen(np.arange(len(table.groups)), table.groups, model.groups_)
+    maps: dict[Hashable, ScoreMap] = model.maps_for(table)
+    return maps
+
+
+def _calibration_lost(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    found = []
+    key = "expected_calibration_error"
+    for b, a in zip(before["groups"], after["groups"]):
+        if b["calibration"] is None or a["calibration"] is None:
+            continue
+        was, now = b["calibration"][key], a["calibration"][key]
+        if now >= _SEVERAL * was and now - was >= _VISIBLE:
+            found.append(
+                f"calibration of group {b['group']!r} gets {now / max(was, 1e-12):.1f} times worse ({was:.4f} -> "
+                f"{now:.4f}): its scores are no longer probabilities of the outcome."
+                if was > 0.0005
+                else f"calibration of group {b['group']!r} is lost ({was:.4f} -> {now:.4f}): its scores are no longer "
+                "probabilities of the outcome."
+            )
+    return found
+
+
+def _row(name: str, before: float | None, after: float | None) -> dict[str, Any]:
+    change = None if before is None or after is None else after - before
+    return {"metric": name, "before": before, "after": after, "change": change}
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"

@@ -1,0 +1,19 @@
+"""From the arguments of an audit to the table it counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairpot.metrics._tables import labelled_table
+from fairpot.table import ScoreTable
+
+
+def table_of(y_true: Any, y_score: Any, sensitive_features: Any, sample_weight: Any, pos_label: Any) -> ScoreTable:
+    """Count rows, unless they come counted; a table alone is everything."""
+    if not isinstance(y_true, ScoreTable):
+        return labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
+    given = {"y_score": y_score, "sensitive_features": sensitive_features, "sample_weight": sample_weight}
+    extra = [name for name, value in given.items() if value is not None]
+    if extra:
+        raise TypeError(f"a ScoreTable holds scores, outcomes, groups and weights: {extra[0]} cannot be given besides.")
+    return y_true

@@ -1,0 +1,60 @@
+"""What an audit found, in sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+EVEN = 0.00005  # what rounds to 0 in four digits is even
+
+
+def gap_sentence(summary: dict[str, Any]) -> str:
+    """Say who is ranked above whom, for the pair of groups with the largest gap.
+
+    Examples
+    --------
+    >>> pair = {"first": "M", "second": "F", "xauc_first": 0.8, "xauc_second": 0.7, "signed_gap": 0.1}
+    >>> gap_sentence({"gaps": [pair]})
+    'Of 1,000 pairs, a positive of M is ranked above a negative of F in 800, a positive of F above a negative of M ...'
+    """
+    pair = widest_pair(summary)
+    if pair is None:
+        return "No gap can be measured: a group has no positives or no negatives."
+    first, second = (pair["first"], pair["second"])
+    there, back = round(1000 * pair["xauc_first"]), round(1000 * pair["xauc_second"])
+    worst = "" if len(summary["gaps"]) == 1 else f"The widest gap of {len(summary['gaps'])} pairs of groups: of"
+    start = worst or "Of"
+    return (
+        f"{start} 1,000 pairs, a positive of {first} is ranked above a negative of {second} in {there:,}, "
+        f"a positive of {second} above a negative of {first} in {back:,}."
+    )
+
+
+def widest_pair(summary: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the pair of groups with the largest gap; None if none can be measured."""
+    known = [pair for pair in summary["gaps"] if pair["signed_gap"] is not None]
+    return max(known, key=lambda pair: abs(pair["signed_gap"]), default=None)
+
+
+def ahead(pair: dict[str, Any], gap: float) -> str:
+    """Say which of two groups is ahead, and by how much."""
+    names = str(pair["first"]), str(pair["second"])
+    if abs(gap) < EVEN:
+        return f"{names[0]} and {names[1]} are even"
+    leads, trails = names if gap > 0 else names[::-1]
+    return f"{leads} is ahead of {trails} by {abs(gap):.4f}"
+
+
+def change_sentences(before: dict[str, Any], after: dict[str, Any], most: int = 10) -> list[str]:
+    """Say who was and who is ahead; where the sign has changed, that the repair overshoots."""
+    partial = before["partial"] is not None
+    first, second = (before["partial"], after["partial"]) if partial else (before, after)
+    pairs = sorted(zip(first["gaps"], second["gaps"]), key=lambda p: -abs(p[0]["signed_gap"] or 0.0))
+    found = []
+    for pair, later in pairs[:most]:
+        was, now = pair["signed_gap"], later["signed_gap"]
+        if was is None or now is None:
+            continue
+        said = ("In the top: " if partial else "") + f"{ahead(pair, was)} before, {ahead(pair, now)} after"
+        past = was * now < 0 and abs(now) >= EVEN
+        found.append(said + (": the sign has changed, the repair goes past even." if past else "."))
+    return found

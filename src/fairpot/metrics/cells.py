@@ -1,0 +1,69 @@
+"""How far a table's numbers can be trusted: small cells, ties, scores that rank the wrong way round."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from fairpot.metrics._wins import WinMatrix
+from fairpot.table import ScoreTable
+
+# Fewer positives or negatives than this, and an xAUC that rests on them says little.
+SMALL = 30
+
+
+def small_cells(table: ScoreTable, where: str = "") -> list[str]:
+    """Name the groups with few or no positives or negatives.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = ScoreTable.from_rows(np.array([0.4, 0.1]), np.array([1, 0], dtype=np.int8))
+    >>> small_cells(table)[0]
+    "group 'all' has only 1 positives (under 30): what rests on them is uncertain."
+    """
+    found = []
+    named = (("positives", table.positives), ("negatives", table.negatives))
+    for place, (what, counts) in itertools.product(range(len(table.groups)), named):
+        group, count = table.groups[place], counts[place]
+        if count == 0:
+            found.append(f"group {group!r} has no {what}{where}: what rests on them cannot be measured.")
+        elif count < SMALL:
+            found.append(
+                f"group {group!r} has only {count:g} {what}{where} (under {SMALL}): what rests on them is uncertain."
+            )
+    return found
+
+
+def tied_pairs(table: ScoreTable) -> float:
+    """Return the share of positive-negative pairs with equal scores; 0 without pairs."""
+    pooled = table.pooled()
+    pairs = float(pooled.positive.sum()) * float(pooled.negative.sum())
+    return float(np.dot(pooled.positive.astype(np.float64), pooled.negative)) / pairs if pairs else 0.0
+
+
+def reversed_score(table: ScoreTable) -> str | None:
+    """Say that scores rank the outcome worse than chance, if they do."""
+    if not table.positives.sum() or not table.negatives.sum():
+        return None
+    auc = WinMatrix.of(table, "half").auc()
+    if auc >= 0.5:
+        return None
+    return (
+        f"AUC is {auc:.4f}, below 0.5: positives have lower scores than negatives.\n"
+        "Hint: if a low score means high risk, turn the scores round (pass -scores; --lower-is-riskier on the "
+        "command line); if 0 and 1 are swapped, name the positive outcome."
+    )
+
+
+def hard_predictions(table: ScoreTable) -> str | None:
+    """Say that scores look like yes-or-no predictions, if they do."""
+    scores = table.pooled().score
+    if len(scores) > 2:
+        return None
+    return (
+        f"the scores have {len(scores)} distinct value{'s' if len(scores) > 1 else ''} only, "
+        f"{' and '.join(f'{s:g}' for s in scores)}: these look like predictions, not scores.\n"
+        "Hint: pass the model's probabilities or decision values, such as predict_proba(X)[:, 1]."
+    )

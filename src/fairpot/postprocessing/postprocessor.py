@@ -1,0 +1,396 @@
+"""Postprocessor: what all methods share. A method adds its dial, what it learns, and the map of a group at a value."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from copy import copy
+from typing import Any, ClassVar, Literal, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import check_is_fitted
+
+from fairpot._validation import check_choice, check_rows, check_seen, check_share
+from fairpot.exceptions import ModelFileError
+from fairpot.metrics._wins import TIES, Ties
+from fairpot.modelfile import ModelFile, describe_table
+from fairpot.postprocessing.adopting import adopt, unfitted
+from fairpot.postprocessing.batch import ROW_BY_ROW, maps_on, moving
+from fairpot.postprocessing.dial import Dial, Value
+from fairpot.postprocessing.mapper import ScoreMapper
+from fairpot.postprocessing.notices import warn_of_choice, warn_of_table
+from fairpot.postprocessing.saving import maps_content
+from fairpot.postprocessing.scale import ScoreScale
+from fairpot.postprocessing.selection import kept_groups
+from fairpot.table import ScoreTable
+from fairpot.tradeoff.build import trace
+from fairpot.tradeoff.curve import TradeoffCurve
+from fairpot.transport import ScoreMap
+
+TiesName = Literal["strict", "half"]
+RULES = ("max_gap", "max_auc_loss")
+
+
+class Postprocessor(ScoreMapper):
+    """A method that repairs scores, one map a group.
+
+    A method is a subclass that declares its ``dial`` and implements ``_learn(table)``, which sets what is learnt
+    (``reference_`` among it, if a group stays as it is), and ``_map(group, value)``, the map of a moved group at a
+    value of the dial. It may also say which parameters it accepts (``_check_parameters``), which values its curve
+    has by default (``_default_values``), and how to trace many of them faster (``_curve``, ``_steps``).
+    """
+
+    dial: ClassVar[Dial]
+    needs_outcomes: ClassVar[bool] = False
+    groups_: tuple[Hashable, ...]
+    left_out_: tuple[Hashable, ...]
+    maps_: dict[Hashable, ScoreMap]
+    table_: ScoreTable
+
+    __metadata_request__fit: ClassVar = {"scores": UNUSED}
+
+    # What every method is given besides its own parameters.
+    max_gap: float | None
+    max_auc_loss: float | None
+    min_group: int
+    groups: Any
+    ties: TiesName
+    pos_label: Any
+
+    def fit(self, scores: Any, y: Any = None, *, sensitive_features: Any, sample_weight: Any = None) -> Self:
+        """Learn the map of every group.
+
+        Parameters
+        ----------
+        scores : column of shape (n,) or (n, 1)
+            Scores of any model: list, NumPy array, pandas, Polars or PyArrow column. Best not those of the rows
+            the model was trained on, which look better than they are.
+        y : column of shape (n,), default None
+            Outcomes, 0/1; needed where the method, the choice of its dial or of the reference looks at them.
+        sensitive_features : column of shape (n,), or frame with several columns
+            Group of each row; several columns form intersections. Rows are matched by position; columns whose
+            indices hold the same labels in another order are refused.
+        sample_weight : column of shape (n,), default None
+            Weights; a whole weight counts exactly like that many rows.
+
+        Returns
+        -------
+        self
+        """
+        self._check(labelled=y is not None)
+        rows = check_rows(scores, y, sensitive_features, sample_weight, pos_label=self.pos_label)
+        return self._fit_counted(ScoreTable.from_rows(*rows))
+
+    def fit_table(self, table: ScoreTable) -> Self:
+        """Learn from counted rows: the same, to the last bit, as from the rows themselves.
+
+        Parameters
+        ----------
+        table : ScoreTable
+            From :func:`fairpot.score_table`, of rows, frames or files; with outcomes where ``fit`` needs them.
+
+        Returns
+        -------
+        self
+        """
+        _check_table(table)
+        self._check(labelled=table.labelled)
+        return self._fit_counted(table)
+
+    def fit_transform(self, scores: Any, y: Any = None, *, sensitive_features: Any, sample_weight: Any = None) -> Any:
+        """Fit, then transform the same rows."""
+        self.fit(scores, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
+        return self.transform(scores, sensitive_features=sensitive_features)
+
+    def maps_at(self, value: float | Mapping[Hashable, float]) -> dict[Hashable, ScoreMap]:
+        """Return the fitted maps at another value of the dial.
+
+        Parameters
+        ----------
+        value : float, or dict of moved group to float where the method takes one
+
+        Returns
+        -------
+        dict of group to ScoreMap
+        """
+        check_is_fitted(self, "groups_")
+        checked = self.dial.check_given(value, self.moved_groups)
+        return self._maps(checked)
+
+    def at(self, value: float | Mapping[Hashable, float]) -> Self:
+        """Return a fitted copy with the dial at another value, without fitting again.
+
+        Parameters
+        ----------
+        value : float, or dict of moved group to float where the method takes one
+        """
+        check_is_fitted(self, "maps_")
+        other = copy(self)
+        other.set_params(**{self.dial.name: value}, **dict.fromkeys(RULES))
+        other._turn(self.dial.check_given(value, self.moved_groups))
+        return other
+
+    def tradeoff(
+        self,
+        scores: Any = None,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        lams: Any = None,
+        ties: str | None = None,
+    ) -> TradeoffCurve:
+        """Trace AUC and xAUC gap over the dial, on the fitted data or on any other.
+
+        Parameters
+        ----------
+        scores, y, sensitive_features, sample_weight
+            The rows to evaluate on, as in ``fit``; or a :class:`ScoreTable` alone. Without any of them: the fitted
+            rows, which are still counted.
+        lams : list of floats, dict of group to list, or None, default None
+            Values of the dial, whatever the method calls it. None: every distinct value, exactly, where that is
+            possible (FairPOT with two groups), else a grid that suits the method. A list: these in ascending order,
+            each once, the same for all groups. A dict: lists of equal length, one for each moved group.
+        ties : {"strict", "half"} or None, default None
+            None takes the estimator's own.
+
+        Returns
+        -------
+        TradeoffCurve
+            ``curve.dial`` names the dial, ``curve.lam`` holds its values. What it says at a value is what the
+            metrics say of the rows transformed at that value.
+        """
+        check_is_fitted(self, "maps_")
+        checked = self._ties if ties is None else cast(Ties, check_choice(ties, "ties", TIES))
+        table = self._table_to_trace(scores, y, sensitive_features, sample_weight)
+        moved = [g for g in table.groups if g in self.moved_groups]
+        values = None if lams is None else self.dial.check_values(lams, moved)
+        return self._curve(table, values, checked)
+
+    @property
+    def moved_groups(self) -> tuple[Hashable, ...]:
+        """The groups whose scores the method moves: all but the reference and those left out."""
+        stays = (*self.left_out_, *([self.reference_] if hasattr(self, "reference_") else []))
+        return tuple(g for g in self.groups_ if g not in stays)
+
+    def file_content(self) -> ModelFile:
+        """Return what a model file holds of this model."""
+        from fairpot.postprocessing.registry import METHODS
+
+        check_is_fitted(self, "maps_")
+        if type(self) not in METHODS.values():
+            raise ModelFileError(
+                f"{type(self).__name__} is not one of the methods that can be saved: "
+                f"{', '.join(each.__name__ for each in METHODS.values())}.\n"
+                "Hint: a subclass may change what transform does, which a file of maps cannot hold."
+            )
+        return ModelFile(
+            method=type(self).__name__,
+            parameters=self.get_params(deep=False),
+            dial=(self.dial.name, self._value),
+            maps=maps_content(self.maps_, self.groups_),
+            reference=self._named_reference(),
+            thresholds=getattr(self, "thresholds_", None),
+            apply=dict(self._applied_by()),
+            fitted_on=describe_table(self.table_),
+        )
+
+    # What a method says of itself.
+
+    def _check_parameters(self, labelled: bool) -> None:
+        """Check the method's own parameters."""
+
+    def _learn(self, table: ScoreTable) -> None:
+        """Learn from a checked table; set what the maps are made from."""
+        raise NotImplementedError
+
+    def _map(self, group: Hashable, value: float) -> ScoreMap:
+        """Return the map of a moved group at a value of the dial."""
+        raise NotImplementedError
+
+    def _default_values(self, table: ScoreTable, ties: Ties) -> NDArray[np.float64]:
+        """Return the values of the dial that a curve has by default."""
+        raise NotImplementedError
+
+    def _default(self) -> Value | None:
+        """Return the value of the dial where it is neither given nor to be chosen; None if it is then chosen."""
+        return None
+
+    def obstacle(self, table: ScoreTable) -> str | None:
+        """Say why the method cannot run on a table in reasonable time, or at all; None if it can."""
+        return None
+
+    def sweep_values(self, table: ScoreTable) -> NDArray[np.float64] | None:
+        """Return values of the dial to compare methods at, on parts of a table; None where each part has its own."""
+        return self._default_values(table, self._ties)
+
+    # What follows from that.
+
+    def _check(self, labelled: bool) -> None:
+        """Check the parameters, and that outcomes are there if they are needed."""
+        name = self.dial.name
+        given = getattr(self, name)
+        check_choice(self.ties, "ties", TIES)
+        for rule in RULES:
+            if getattr(self, rule) is not None:
+                check_share(getattr(self, rule), rule, zero=True)
+                if given is not None:
+                    raise ValueError(
+                        f"{rule} is a rule for choosing {name}, but {name}={given!r} is given.\nHint: {name}=None."
+                    )
+        if given is not None and not isinstance(given, Mapping):
+            self.dial.check(given)
+        self._check_parameters(labelled)
+        if not labelled:
+            self._check_without_outcomes()
+
+    def _check_without_outcomes(self) -> None:
+        name = self.dial.name
+        if self.needs_outcomes:
+            raise ValueError(
+                f"{type(self).__name__} looks at outcomes and needs y.\n"
+                "Hint: pass y; WassersteinRepair, or FairPOT with lam and reference, do without."
+            )
+        wanted = [name] if getattr(self, name) is None and (self._has_rule or self._default() is None) else []
+        wanted += ["reference"] if getattr(self, "reference", "") is None else []
+        if wanted:
+            why = (
+                f"{name} is chosen by its effect on outcomes"
+                if wanted[0] == name
+                else "who is ahead is seen from outcomes"
+            )
+            raise ValueError(
+                f"y is missing: {why}.\n"
+                f"Hint: pass y, or give {' and '.join(f'{each}=...' for each in wanted)}"
+                + (" (the group that stays as it is)." if "reference" in wanted else ".")
+            )
+
+    def _fit_counted(self, table: ScoreTable) -> Self:
+        """Learn on a copy and take it over at the end: a fit that fails leaves the model as it was."""
+        fresh = unfitted(self)
+        fresh.table_, fresh.groups_ = table, table.groups
+        kept = kept_groups(table, self.min_group, self.groups)
+        fresh.left_out_ = tuple(g for g in table.groups if g not in kept.groups)
+        warn_of_table(kept, fresh.left_out_, table, self.min_group)
+        fresh._learn(kept)
+        fresh._turn(fresh._find_value(kept))
+        fresh.n_features_in_ = 1
+        return adopt(self, fresh)
+
+    def _find_value(self, table: ScoreTable) -> Value:
+        given = getattr(self, self.dial.name)
+        if given is not None:
+            return self.dial.check_given(given, self.moved_groups)
+        default = self._default()
+        if default is not None and not self._has_rule:
+            return default
+        chosen = self._choose(table, self._ties)
+        warn_of_choice(self, table, chosen)
+        return chosen
+
+    def _choose(self, table: ScoreTable, ties: Ties) -> Value:
+        """Choose the value of the dial by rule."""
+        return self._curve(table, None, ties).select(**self._rules).lam
+
+    def _turn(self, value: Value) -> None:
+        """Set the dial, and the maps to it."""
+        setattr(self, f"{self.dial.name}_", value)
+        self.maps_ = self._maps(value)
+
+    def _maps(self, value: Value) -> dict[Hashable, ScoreMap]:
+        moved = self.moved_groups
+        each = value if isinstance(value, dict) else dict.fromkeys(moved, value)
+        return {g: self._map(g, each[g]) if g in moved else ScoreMap.identity() for g in self.groups_}
+
+    def _curve(self, table: ScoreTable, values: NDArray[np.float64] | None, ties: Ties) -> TradeoffCurve:
+        """Trace the curve on a table, value by value."""
+        reference = self._seen_from(table, ties)
+        values = self._default_values(table, ties) if values is None else values
+        steps = self._steps(table, values)
+        return trace(table, values, steps, dial=self.dial.name, reference=reference, ties=ties)
+
+    def _steps(self, table: ScoreTable, values: NDArray[np.float64]) -> Iterable[Mapping[Hashable, ScoreMap]]:
+        """Give the maps that move anybody in the table at each of the values."""
+        moved = [g for g in table.groups if g in self.moved_groups]
+        for row in values:
+            each = dict(zip(moved, np.broadcast_to(row, len(moved)).tolist()))
+            maps = {g: self._map(g, each[g]) if g in each else ScoreMap.identity() for g in table.groups}
+            yield moving(maps_on(table, maps, self._applied_by()))
+
+    def _seen_from(self, table: ScoreTable, ties: Ties) -> Hashable:
+        """Name the group that signed gaps of a curve are seen from."""
+        require_reference(table, self.reference_)
+        return self.reference_
+
+    def _table_to_trace(self, scores: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> ScoreTable:
+        """Check and count the rows to evaluate a curve on; without any, take the fitted ones."""
+        if all(given is None for given in (scores, y, sensitive_features, sample_weight)):
+            table = self.table_
+            if not table.labelled:
+                raise ValueError(
+                    "the map was fitted without y: pass scores, y and sensitive_features to trace a curve."
+                )
+        elif isinstance(scores, ScoreTable):
+            table = scores
+            if not table.labelled:
+                raise ValueError("this table has no labels: a trade-off curve counts outcomes.")
+            check_seen(np.arange(len(table.groups)), table.groups, self.groups_)
+        else:
+            if y is None:
+                raise TypeError("y is missing: a trade-off curve counts outcomes.")
+            rows = check_rows(scores, y, sensitive_features, sample_weight, pos_label=self.pos_label)
+            check_seen(cast(NDArray[np.intp], rows.codes), rows.groups, self.groups_)
+            table = ScoreTable.from_rows(*rows)
+        return table.only([g for g in table.groups if g not in self.left_out_]) if self.left_out_ else table
+
+    def _applied_by(self) -> Mapping[str, Any]:
+        return ROW_BY_ROW
+
+    def _fitted_scale(self) -> ScoreScale:
+        edges = [(float(c.score[0]), float(c.score[-1])) for c in self.table_.counts]
+        return ScoreScale(min(low for low, _ in edges), max(high for _, high in edges))
+
+    @property
+    def _value(self) -> Value:
+        return cast(Value, getattr(self, f"{self.dial.name}_"))
+
+    @property
+    def _ties(self) -> Ties:
+        return self.ties
+
+    @property
+    def _rules(self) -> dict[str, float | None]:
+        return {rule: getattr(self, rule) for rule in RULES}
+
+    @property
+    def _has_rule(self) -> bool:
+        return any(value is not None for value in self._rules.values())
+
+    def _named_reference(self) -> Hashable | None:
+        """Return the reference as the groups spell it: 1 given for a group 1.0 is 1.0."""
+        if not hasattr(self, "reference_"):
+            return None
+        return next(group for group in self.groups_ if group == self.reference_)
+
+
+def require_reference(table: ScoreTable, reference: Hashable) -> None:
+    """Insist that the reference group is among the rows to evaluate."""
+    if reference not in table.groups:
+        raise ValueError(
+            f"sensitive_features has no rows of the reference group {reference!r}: "
+            f"nothing to compare {list(table.groups)} with."
+        )
+
+
+def _check_table(table: Any) -> None:
+    if not isinstance(table, ScoreTable):
+        raise TypeError(
+            f"fit_table takes a ScoreTable, got {type(table).__name__}.\n"
+            "Hint: fairpot.score_table counts rows, frames and files; fit takes rows as they are."
+        )
+    if len(table.groups) < 2:
+        raise ValueError(f"the table has a single group, {table.groups[0]!r}: there is nothing to compare it with.")
+    empty = [g for g, c in zip(table.groups, table.counts) if len(c.score) == 0]
+    if empty:
+        raise ValueError(f"the table has no rows of the group {empty[0]!r}.")
