@@ -267,21 +267,24 @@ def test_one_sided_groups():
     fp = FairPOT(reference="M").fit(s, y, sensitive_features=g)
     with pytest.warns(UndefinedMetricWarning, match="'F' has no positives"):
         curve = fp.tradeoff()
-    assert (curve.xauc_ba == 0).all()
+    assert np.isnan(curve.xauc_ba).all()
+    assert np.isnan(curve.gap).all()
+    with pytest.raises(InfeasibleRuleError, match="undefined on these rows"):
+        curve.select()
     moved = fp.transform(s, sensitive_features=g)
     assert curve.at(0.4).auc == pytest.approx(auc(y, moved), abs=1e-14)
 
 
-def test_rows_of_one_class_have_the_metrics_values():
-    """0 everywhere, but 1 in a region without negatives: on every way to a curve."""
+def test_rows_of_one_class_are_undefined():
+    """Without negatives nothing can be compared: on every way to a curve."""
     s, y, g = rows(n=60)
     new, ones, h = [0.5, 0.6, 0.7, 0.1], [1, 1, 1, 1], ["M", "F", "F", "M"]
-    for alpha, value in ((None, 0.0), (0.5, 1.0)):
+    for alpha in (None, 0.5):
         fp = FairPOT(alpha=alpha, region="group", reference="M").fit(s, y, sensitive_features=g)
         for lams in (None, [0, 0.5], {"F": [0, 0.5]}):
             with pytest.warns(UndefinedMetricWarning):
                 curve = fp.tradeoff(new, ones, sensitive_features=h, lams=lams)
-            assert (curve.auc == value).all()
+            assert np.isnan(curve.auc).all()
 
 
 @pytest.mark.parametrize("frame", [pd.Series, pl.Series, pa.array, pa.chunked_array])

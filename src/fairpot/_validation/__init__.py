@@ -1,12 +1,13 @@
 """The one place where user input is checked. What leaves it is clean NumPy arrays."""
 
 from fairpot._validation.groups import check_group_name, check_groups, check_seen, match_groups
-from fairpot._validation.numbers import check_choice, check_share, is_number
+from fairpot._validation.numbers import as_double, check_choice, check_share, is_number
 from fairpot._validation.rows import Rows, check_rows
 from fairpot._validation.scores import check_scores, restore
 
 __all__ = [
     "Rows",
+    "as_double",
     "check_choice",
     "check_group_name",
     "check_groups",

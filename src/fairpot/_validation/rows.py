@@ -56,7 +56,8 @@ def check_rows(
     codes, groups = check_groups(sensitive_features, len(clean)) if grouped else (None, ("all",))
     weight = None if sample_weight is None else _check_weight(sample_weight, len(clean))
     if weight is not None and codes is not None:
-        empty = [g for i, g in enumerate(groups) if not weight[codes == i].any()]
+        weighs = np.bincount(codes, weights=weight > 0, minlength=len(groups))
+        empty = [g for g, rows in zip(groups, weighs) if not rows]
         if empty:
             raise ValueError(f"sample_weight is 0 in all rows of the group {empty[0]!r}.\nHint: drop those rows.")
     return Rows(clean, labels, codes, groups, weight)

@@ -2,7 +2,8 @@
 
 All of them are exact functions of one :class:`fairpot.table.ScoreTable`. A tie between a positive and a
 negative is no win by default (``ties="strict"``, as in the paper); ``ties="half"`` counts it as half a win,
-as scikit-learn does.
+as scikit-learn does. What has no pairs to count is NaN with a warning that names the empty cell;
+``undefined="paper"`` takes the paper's values.
 """
 
 from fairpot.metrics._background import bnsp_auc, bpsn_auc, by_group, group_auc, tied_share

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._validation import Rows, check_choice, check_rows, check_seen, is_number
+from fairpot._validation import Rows, as_double, check_choice, check_rows, check_seen, is_number
 from fairpot.metrics._wins import TIES, Ties
 from fairpot.postprocessing._direction import find_reference, require_outcomes
 from fairpot.table import ScoreTable
@@ -67,17 +67,20 @@ def check_values(
     """Check the values of a dial to evaluate: ascending, each once, or a column for each moved group from a dict."""
     if isinstance(values, Mapping):
         same_groups(values, moved, name)
-        columns = [
-            [check(value, f"{name}[{g!r}]") for value in np.atleast_1d(np.asarray(values[g], dtype=object))]
-            for g in moved
-        ]
+        columns = [[check(value, f"{name}[{g!r}]") for value in _listed(values[g])] for g in moved]
         if len({len(c) for c in columns}) != 1 or not columns[0]:
             raise ValueError(f"the lists of {name} must have the same length, at least 1, for every group.")
         return np.array(columns).T
-    listed = np.atleast_1d(np.asarray(values, dtype=object)).tolist()
+    listed = _listed(values)
     if not listed:
         raise ValueError(f"{name} is empty: give at least one number, or None for the default.")
     return np.unique([check(value, name) for value in listed])
+
+
+def _listed(values: Any) -> list[Any]:
+    """Return the values of a list, array, column or single number, each in the type it came in."""
+    given = np.asarray(values) if hasattr(values, "dtype") else np.asarray(values, dtype=object)
+    return list(np.atleast_1d(given))
 
 
 def same_groups(given: Mapping[Hashable, Any], moved: Sequence[Hashable], name: str) -> None:
@@ -100,7 +103,7 @@ def check_dial(value: Any, name: str, *, upper: float = np.inf) -> float:
         raise TypeError(f"{name} must be a number {rule}, got {value!r}.")
     if not (0 <= value <= upper and np.isfinite(value)):
         raise ValueError(f"{name} must be finite and {rule}, got {value!r}.")
-    return float(value)
+    return as_double(value)
 
 
 def check_ties(ties: Any) -> Ties:

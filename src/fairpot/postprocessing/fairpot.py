@@ -155,8 +155,8 @@ class FairPOT(ScoreMapper):
             if g != self.reference_
         }
         if self.lam is None:
-            point = self._curve(table, None, self._ties).select(max_gap=self.max_gap, max_auc_loss=self.max_auc_loss)
-            self.lam_ = point.lam
+            curve = self._curve(table, self.thresholds_, None, self._ties)
+            self.lam_ = curve.select(max_gap=self.max_gap, max_auc_loss=self.max_auc_loss).lam
         else:
             self.lam_ = self._given_lam()
         self.maps_ = {g: self._map(g) for g in self.groups_}
@@ -206,7 +206,7 @@ class FairPOT(ScoreMapper):
         thresholds = self.thresholds_
         if self.alpha is not None and self.threshold == "batch" and table is not self.table_:
             thresholds = table.thresholds(self.alpha, self._region)
-        return self._curve(self._cut(table, thresholds), lams, checked)
+        return self._curve(self._cut(table, thresholds), thresholds, lams, checked)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the fitted rows, kept only to know them again; their table goes along."""
@@ -260,7 +260,7 @@ class FairPOT(ScoreMapper):
 
     def _given_lam(self) -> float | dict[Hashable, float]:
         if not isinstance(self.lam, Mapping):
-            return float(cast(float, self.lam))
+            return _check_lam(self.lam, "lam")
         same_groups(self.lam, tuple(self.plans_), "lam")
         return {g: _check_lam(self.lam[g], f"lam[{g!r}]") for g in self.plans_}
 
@@ -269,8 +269,8 @@ class FairPOT(ScoreMapper):
             return ScoreMap.identity()
         plan = self.plans_[group]
         lam = self.lam_[group] if isinstance(self.lam_, dict) else self.lam_
-        fitted = plan.map(plan.cut(lam), monotone=bool(self.monotone))
-        return fitted if self.thresholds_ is None else fitted.starting_at(self.thresholds_[group])
+        start = None if self.thresholds_ is None else self.thresholds_[group]
+        return plan.map(plan.cut(lam), monotone=bool(self.monotone), start=start)
 
     def _maps_for(self, scores: NDArray[np.float64], codes: NDArray[np.intp]) -> Mapping[Hashable, ScoreMap]:
         """Let the maps begin at the top-alpha region of the batch, unless the fitted one is asked for."""
@@ -282,20 +282,28 @@ class FairPOT(ScoreMapper):
         starts = table.thresholds(self.alpha, self._region)
         return {g: self.maps_[g].starting_at(starts[g]) for g in names}
 
-    def _curve(self, table: ScoreTable, lams: Any, ties: Ties) -> TradeoffCurve:
+    def _curve(
+        self, table: ScoreTable, thresholds: Mapping[Hashable, float] | None, lams: Any, ties: Ties
+    ) -> TradeoffCurve:
         plans = {g: p for g, p in self.plans_.items() if g in table.groups}
+        starts = dict.fromkeys(plans) if thresholds is None else thresholds
         grid = None if lams is None else check_values(lams, tuple(plans), "lams", _check_lam)
         monotone = bool(self.monotone)
         if len(plans) > 1 or (grid is not None and grid.ndim == 2):
             grid = _GRID.copy() if grid is None else grid
             steps = (
-                {g: plan.map(plan.cut(lam), monotone=monotone) for (g, plan), lam in zip(plans.items(), lams)}
+                {
+                    g: plan.map(plan.cut(lam), monotone=monotone, start=starts[g])
+                    for (g, plan), lam in zip(plans.items(), lams)
+                }
                 for lams in np.broadcast_to(grid if grid.ndim == 2 else grid[:, None], (len(grid), len(plans)))
             )
             return trace(table, grid, steps, reference=self.reference_, ties=ties, partial=self.alpha is not None)
         [(moved, plan)] = plans.items()
         partial = self.alpha is not None
-        curve = exact_curve(plan, table, moved, self.reference_, ties=ties, monotone=monotone, partial=partial)
+        curve = exact_curve(
+            plan, table, moved, self.reference_, ties=ties, monotone=monotone, start=starts[moved], partial=partial
+        )
         return curve if grid is None else on_grid(curve, plan, grid)
 
 

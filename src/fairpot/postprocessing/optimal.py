@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from fairpot._validation import check_choice, check_rows, check_share, is_number
+from fairpot._validation import as_double, check_choice, check_rows, check_share, is_number
 from fairpot.metrics._wins import Ties, cross_half_wins
 from fairpot.postprocessing._mapper import ScoreMapper
 from fairpot.postprocessing._odds import SMOOTHINGS, Plan, make_plans
@@ -205,7 +205,7 @@ class OptimalMerge(ScoreMapper):
 
     def _given_theta(self) -> float | dict[Hashable, float]:
         if not isinstance(self.theta, Mapping):
-            return float(cast(float, self.theta))
+            return check_theta(self.theta, "theta")
         same_groups(self.theta, tuple(self.plans_), "theta")
         return {g: check_theta(self.theta[g], f"theta[{g!r}]") for g in self.plans_}
 
@@ -282,7 +282,7 @@ def check_theta(value: Any, name: str) -> float:
         raise TypeError(f"{name} must be a number above 0, got {value!r}.")
     if not 0 < value < np.inf:
         raise ValueError(f"{name} must be finite and above 0, got {value!r}.\nHint: 1 leaves the odds as they are.")
-    return float(value)
+    return as_double(value)
 
 
 def _grid(moved: GroupCounts, reference: GroupCounts) -> Array:
