@@ -118,3 +118,8 @@ def test_the_warning_points_at_the_caller():
     with pytest.warns(UndefinedMetricWarning) as caught:
         auc([1, 1], [0.1, 0.2])
     assert caught[0].filename == __file__
+
+
+def test_tied_pairs_beyond_int64():
+    weight = np.array([3, 1, 1, 3]) * 2**31
+    assert tied_share([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.4], sample_weight=weight) == 0.25

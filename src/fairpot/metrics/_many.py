@@ -29,17 +29,18 @@ def many_half_wins(counts: tuple[GroupCounts, ...], *, half: bool) -> NDArray[An
     group, score, positive, negative = group[order], score[order], positive[order], negative[order]
     level = np.concatenate(([0], np.cumsum(score[1:] != score[:-1])))[: len(score)]
     wins = np.zeros((groups, groups), dtype=positive.dtype)
-    passed = np.zeros(groups, dtype=negative.dtype)
+    beaten = np.zeros(groups, dtype=negative.dtype)  # of each group, by a score in the level that comes next
     width = max(_CELLS // groups, 1)
     for first in range(0, int(level[-1]) + 1 if len(level) else 0, width):
         rows = slice(*np.searchsorted(level, (first, first + width)))
         at, who = level[rows] - first, group[rows]
-        here = np.zeros((int(at[-1]) + 1, groups), dtype=negative.dtype)
-        here[at, who] = negative[rows]
-        below = np.cumsum(here, axis=0)
-        below += passed
-        passed = below[-1].copy()
-        below *= 2
-        below -= here if half else 2 * here
-        wins += csr_array((positive[rows], (who, at)), shape=(groups, len(here))) @ below
+        steps = np.zeros((int(at[-1]) + 2, groups), dtype=negative.dtype)
+        steps[0] = beaten
+        # A negative is beaten from the next level on, and half of it at its own if ties count half.
+        steps[at + 1, who] += negative[rows] if half else 2 * negative[rows]
+        if half:
+            steps[at, who] += negative[rows]
+        np.cumsum(steps, axis=0, out=steps)
+        beaten = steps[-1].copy()
+        wins += csr_array((positive[rows], (who, at)), shape=(groups, len(steps))) @ steps
     return wins

@@ -13,6 +13,7 @@ from fairpot._validation import as_double, check_choice, check_rows, check_share
 from fairpot.metrics._wins import Ties, cross_half_wins
 from fairpot.postprocessing._mapper import ScoreMapper
 from fairpot.postprocessing._odds import SMOOTHINGS, Plan, make_plans
+from fairpot.postprocessing._row_units import in_rows
 from fairpot.postprocessing._sweep import (
     check_ties,
     check_values,
@@ -126,7 +127,8 @@ class OptimalMerge(ScoreMapper):
         sensitive_features : column of shape (n,), or frame with several columns
             Group of each row; several columns form intersections.
         sample_weight : column of shape (n,), default None
-            Weights; a whole weight counts exactly like that many rows.
+            Weights; a whole weight counts exactly like that many rows. Only their proportions matter: what all
+            have in common is divided out before the odds are smoothed.
 
         Returns
         -------
@@ -139,8 +141,9 @@ class OptimalMerge(ScoreMapper):
         self.table_ = table
         self.groups_ = table.groups
         self.reference_ = find_reference(table, self.reference, ties)
-        self.plans_ = make_plans(table, self.reference_, self.smoothing)
-        self.theta_ = self._choose(table, ties) if self.theta is None else self._given_theta()
+        counted = in_rows(table)
+        self.plans_ = make_plans(counted, self.reference_, self.smoothing)
+        self.theta_ = self._choose(counted, ties) if self.theta is None else self._given_theta()
         self.maps_ = {g: self._map(g) for g in self.groups_}
         self.n_features_in_ = 1
         return self
@@ -287,7 +290,8 @@ def check_theta(value: Any, name: str) -> float:
 
 def _grid(moved: GroupCounts, reference: GroupCounts) -> Array:
     """Spread thetas around 1 and around the factor that makes the groups' odds equal, 1 among them."""
-    sums = [float(max(c.sum(), 1)) for c in (reference.positive, reference.negative, moved.positive, moved.negative)]
-    equal = np.log(sums[0] / sums[1]) - np.log(sums[2] / sums[3])
+    sums = [float(c.sum()) for c in (reference.positive, reference.negative, moved.positive, moved.negative)]
+    # Where an outcome is missing there are no odds to make equal.
+    equal = np.log(sums[0] / sums[1]) - np.log(sums[2] / sums[3]) if min(sums) > 0 else 0.0
     grid = np.linspace(min(equal, 0.0) - _GRID_SPAN, max(equal, 0.0) + _GRID_SPAN, _GRID_SIZE)
     return np.unique(np.append(np.exp(grid), 1.0))

@@ -284,11 +284,9 @@ def _lift_to_floor(
     """
     p, q, total = points.positive, points.negative, len(points.x)
     floor = np.concatenate(([-np.inf], plan.scores[:-1]))
-    lowest = plan.projected
     if start is not None:
         floor = np.maximum(floor, start)
-        lowest = np.minimum(lowest, points.t[np.minimum(points.high[:-1], total - 1)])
-    cuts = np.flatnonzero(lowest < floor)
+    cuts = np.flatnonzero(plan.projected < floor)
     if len(cuts) == 0:
         return
     floor = floor[cuts]
