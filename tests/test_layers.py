@@ -29,6 +29,7 @@ LAYERS = {
     "postprocessing": 4,
     "auditing": 5,
     "comparison": 5,
+    "journeys": 5,
     "display": 5,
     "experiments": 5,
     "report": 6,

@@ -148,6 +148,9 @@ def test_tables_refuse_what_they_cannot_count():
         ScoreTable.from_rows(np.array([0.1, np.nan]), labels)
     with pytest.raises(ValueError, match="labels must be 0 or 1"):
         ScoreTable.from_rows(scores, np.array([0, 2]))
+    for wrong in (2, -1, 127, -128):
+        with pytest.raises(ValueError, match="labels must be 0 or 1"):
+            ScoreTable.from_rows(scores, np.array([0, wrong], dtype=np.int8))
     with pytest.raises(ValueError, match=r"codes must lie in 0 ... 1"):
         ScoreTable.from_rows(scores, labels, np.array([0, 5]), ("a", "b"))
     with pytest.raises(ValueError, match="weights"):
@@ -163,3 +166,34 @@ def test_tables_refuse_what_they_cannot_count():
         table.quantise(1.5)
     with pytest.raises(KeyError, match="no group 'X'"):
         table["X"]
+
+
+def test_quantising_weights_that_total_less_than_a_pair():
+    rng = np.random.default_rng(6)
+    n = 300
+    labels, codes, scores = rng.integers(0, 2, n).astype(np.int8), rng.integers(0, 2, n), rng.random(n)
+    for scale in (1e-6, 1.0, 1e6):
+        table = ScoreTable.from_rows(scores, labels, codes, ("a", "b"), (rng.random(n) + 0.5) * scale)
+        small, bound = table.quantise(10)
+        change = abs(WinMatrix.of(table, "half").auc() - WinMatrix.of(small, "half").auc())
+        assert 0 < change <= bound.auc < 0.2
+
+
+@pytest.mark.parametrize("region", ["pooled", "group"])
+def test_the_top_of_everybody_is_everybody(region):
+    scores, weight = np.array([0.1, 0.2, 0.3, 0.05]), np.array([1e-20, 1.0, 1.0, 1e-30])
+    table = ScoreTable.from_rows(scores, np.array([0, 1, 0, 1], dtype=np.int8), np.array([0, 0, 1, 1]), "ab", weight)
+    whole = table.top(1.0, region)
+    assert [c.score.tolist() for c in whole.counts] == [c.score.tolist() for c in table.counts]
+
+
+def test_many_groups_are_split_like_few():
+    rng = np.random.default_rng(7)
+    n, groups = 2000, 50
+    labels, codes, scores = rng.integers(0, 2, n).astype(np.int8), rng.integers(0, groups, n), rng.integers(0, 9, n)
+    for weight in (None, rng.random(n)):
+        table = ScoreTable.from_rows(scores, labels, codes, range(groups), weight)
+        for g in range(groups):
+            own = codes == g
+            alone = ScoreTable.from_rows(scores[own], labels[own], weight=None if weight is None else weight[own])
+            assert as_counter(table[g]) == as_counter(alone["all"])

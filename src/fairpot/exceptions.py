@@ -1,5 +1,28 @@
 """Exceptions and warnings of fairpot; each is also a built-in type, so both can be caught."""
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sklearn.exceptions import UndefinedMetricWarning as _Undefined
+
+    class UndefinedMetricWarning(_Undefined):  # type: ignore[misc]
+        """A metric has no pairs to count; the message names the empty cell and what was returned."""
+
+
+def __getattr__(name: str) -> Any:
+    """Make ``UndefinedMetricWarning`` a kind of scikit-learn's when it is first asked for.
+
+    The other classes are wanted where nothing else of scikit-learn is, and loading it takes a while.
+    """
+    if name != "UndefinedMetricWarning":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from sklearn.exceptions import UndefinedMetricWarning as Undefined
+
+    says = "A metric has no pairs to count; the message names the empty cell and what was returned."
+    made = type(name, (Undefined,), {"__module__": __name__, "__doc__": says})
+    globals()[name] = made
+    return made
+
 
 class UnseenGroupError(ValueError):
     """Rows carry a group that was not there when the map was fitted."""
@@ -7,10 +30,6 @@ class UnseenGroupError(ValueError):
 
 class InfeasibleRuleError(ValueError):
     """No lambda keeps the rule that was asked for; the message names the best that can be had."""
-
-
-class UndefinedMetricWarning(UserWarning):
-    """A metric has no pairs to count; the paper's conventional value was returned."""
 
 
 class MissingDependencyError(ImportError):

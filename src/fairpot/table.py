@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._validation import check_choice, check_share
-from fairpot.transport import weight_to_reach
+from fairpot.transport import top_place
 
 Region = Literal["pooled", "group"]
 REGIONS = ("pooled", "group")
+# Up to so many groups, finding each one's rows by comparison is cheaper than one sort.
+_FEW_GROUPS = 16
 Counts = NDArray[Any]  # int64, or float64 where weights are not whole numbers
 
 
@@ -130,7 +132,7 @@ class ScoreTable:
         if codes is None or len(groups) == 1:
             counts = [GroupCounts.from_rows(scores, labels, weight)]
         else:
-            counts = [_count_group(np.flatnonzero(codes == g), scores, labels, weight) for g in range(len(groups))]
+            counts = [_count_group(rows, scores, labels, weight) for rows in _rows_of_groups(codes, len(groups))]
         return cls(tuple(groups), tuple(counts), labels is not None)
 
     def __getitem__(self, group: Hashable) -> GroupCounts:
@@ -241,9 +243,9 @@ def _bound(table: ScoreTable, low: NDArray[np.float64], shift: float) -> Quantis
     positive = np.stack([per_bin(c.score, c.positive) for c in table.counts])
     negative = np.stack([per_bin(c.score, c.negative) for c in table.counts])
     pairs = positive @ negative.T
-    total = np.outer(table.positives, table.negatives)
+    total = np.outer(table.positives * 1.0, table.negatives * 1.0)
     share = np.divide(pairs, total, out=np.zeros(pairs.shape), where=total > 0)
-    return QuantisationBound(float(pairs.sum() / max(total.sum(), 1)), share, shift)
+    return QuantisationBound(float(pairs.sum() / (total.sum() or 1.0)), share, shift)
 
 
 def _plain(
@@ -256,9 +258,25 @@ def _plain(
     if labels is None:
         return scores, None
     labels = np.asarray(labels)
-    if len(labels) != len(scores) or (labels.dtype != np.int8 and not np.isin(labels, (0, 1)).all()):
+    if len(labels) != len(scores) or not _are_binary(labels):
         raise ValueError(f"labels must be 0 or 1, one for each of the {len(scores)} scores.")
     return scores, labels.astype(np.int8, copy=False)
+
+
+def _are_binary(labels: NDArray[Any]) -> bool:
+    """Whether all labels are 0 or 1: one pass over the bytes of what the checks hand over."""
+    if labels.dtype == np.int8:
+        return len(labels) == 0 or bool(labels.view(np.uint8).max() <= 1)
+    return bool(np.isin(labels, (0, 1)).all())
+
+
+def _rows_of_groups(codes: NDArray[Any], groups: int) -> Iterator[NDArray[np.intp]]:
+    """Give the rows of each group in turn: compare for a few groups, sort for many."""
+    if groups <= _FEW_GROUPS:
+        yield from (np.flatnonzero(codes == g) for g in range(groups))
+    else:
+        ends = np.cumsum(np.bincount(codes, minlength=groups))
+        yield from np.split(np.argsort(codes, kind="stable"), ends[:-1])
 
 
 def _count_group(
@@ -278,8 +296,7 @@ def _count_group(
 def _top_score(counts: GroupCounts, alpha: float) -> float:
     """Return the ceil(alpha N)-th largest score."""
     from_top = np.cumsum(counts.weight[::-1])
-    place = np.searchsorted(from_top, weight_to_reach(alpha, from_top[-1].item()))
-    return float(counts.score[::-1][place])
+    return float(counts.score[::-1][top_place(from_top, alpha)])
 
 
 def _sort_by_score(

@@ -529,3 +529,10 @@ CHECKED = [
 @parametrize_with_checks(CHECKED)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+def test_folds_that_test_what_they_train_on_are_refused():
+    rows = np.arange(len(Y))
+    leaking = [(rows, rows[k::4]) for k in range(4)]
+    with pytest.raises(ValueError, match=r"fold 0 of cv tests \d+ of the rows it trains on"):
+        FairScoreClassifier(LogisticRegression(), cv=leaking).fit(X, Y, sensitive_features=GROUP)

@@ -280,21 +280,24 @@ def test_one_sided_groups():
     fp = FairPOT(0.4, reference="M").fit(s, y, sensitive_features=g)
     with pytest.warns(UndefinedMetricWarning, match="'F' has no positives"):
         curve = fp.tradeoff()
-    assert (curve.xauc_ba == 0).all()
+    assert np.isnan(curve.xauc_ba).all()
+    assert np.isnan(curve.gap).all()
+    with pytest.raises(InfeasibleRuleError, match="undefined on these rows"):
+        curve.select()
     moved = fp.transform(s, sensitive_features=g)
     assert curve.at(0.4).auc == pytest.approx(auc(y, moved), abs=1e-14)
 
 
-def test_rows_of_one_class_have_the_metrics_values():
-    """0 everywhere, but 1 in a region without negatives: on every way to a curve."""
+def test_rows_of_one_class_are_undefined():
+    """Without negatives nothing can be compared: on every way to a curve."""
     s, y, g = rows(n=60)
     new, ones, h = [0.5, 0.6, 0.7, 0.1], [1, 1, 1, 1], ["M", "F", "F", "M"]
-    for alpha, value in ((None, 0.0), (0.5, 1.0)):
+    for alpha in (None, 0.5):
         fp = FairPOT(alpha=alpha, region="group", reference="M").fit(s, y, sensitive_features=g)
         for lams in (None, [0, 0.5], {"F": [0, 0.5]}):
             with pytest.warns(UndefinedMetricWarning):
                 curve = fp.tradeoff(new, ones, sensitive_features=h, lams=lams)
-            assert (curve.auc == value).all()
+            assert np.isnan(curve.auc).all()
 
 
 @pytest.mark.parametrize("frame", [pd.Series, pl.Series, pa.array, pa.chunked_array])
@@ -391,3 +394,82 @@ def test_warnings_stay_away_from_sound_data():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         FairPOT(None, alpha=0.5).fit(s, y, sensitive_features=g).tradeoff()
+
+
+@pytest.mark.parametrize("region", ["pooled", "group"])
+@pytest.mark.parametrize("threshold", ["batch", "fitted"])
+def test_monotone_holds_in_a_region_and_at_its_edge(region, threshold):
+    reversed_without = 0
+    for seed in range(25):
+        s, y, g = rows(seed, n=200, shift=-0.3 if seed % 2 else 0.3)
+        new, new_y, new_g = rows(seed + 100, n=200, decimals=5, shift=0.1)
+        setting = {"alpha": 0.7, "region": region, "threshold": threshold, "reference": "M", "ties": "half"}
+        for lam in (0.4, 1.0):
+            fp, free = (FairPOT(lam, monotone=m, **setting).fit(s, y, sensitive_features=g) for m in (True, False))
+            for score, group in ((s, g), (new, new_g)):
+                order = np.argsort(score[group == "F"], kind="stable")
+                kept, loose = (p.transform(score, sensitive_features=group)[group == "F"][order] for p in (fp, free))
+                assert (np.diff(kept) >= 0).all()
+                reversed_without += (np.diff(loose) < 0).any()
+            lams = [0, 0.2, lam]
+            exact = fp.tradeoff(new, new_y, sensitive_features=new_g, lams=lams)
+            step_by_step = fp.tradeoff(new, new_y, sensitive_features=new_g, lams={"F": lams})
+            np.testing.assert_allclose(exact.auc, step_by_step.auc, atol=1e-14)
+            np.testing.assert_allclose(exact.signed_gap, step_by_step.signed_gap, atol=1e-14)
+            moved = fp.transform(new, sensitive_features=new_g)
+            table = fp.table_.from_rows(new, new_y, (new_g == "M").astype(np.int8), ("F", "M"))
+            starts = fp.thresholds_ if threshold == "fitted" else table.thresholds(0.7, region)
+            inside = new >= np.array([starts[k] for k in new_g])
+            same = xauc_gap(new_y[inside], moved[inside], sensitive_features=new_g[inside], ties="half")
+            assert exact.at(lam).gap == pytest.approx(same, abs=1e-14)
+    assert reversed_without > 10
+
+
+def test_time_decayed_weights():
+    for seed in range(40):
+        s, y, g = rows(seed, n=200, decimals=9)
+        weight = np.exp(-np.random.default_rng(seed).random(len(s)) * 60)
+        fp = FairPOT(0.5, reference="M", ties="half").fit(s, y, sensitive_features=g, sample_weight=weight)
+        curve = fp.tradeoff()
+        assert ((curve.gap >= 0) & (curve.gap <= 1) & (curve.auc <= 1)).all()
+        assert curve.select(max_gap=float(curve.gap.max())).gap <= curve.gap.max() + 1e-12
+        assert fp.maps_["F"].is_monotone or fp.lam_ < 1
+        whole = {"sensitive_features": g, "sample_weight": weight, "ties": "half"}
+        assert partial_xauc_gap(y, s, alpha=1.0, **whole) == xauc_gap(y, s, **whole)
+
+
+def test_broken_weights_never_exceed_one():
+    """Everybody on the right side: sums of broken weights must not make it more than everybody."""
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        n = 40
+        y, g, weight = np.arange(2 * n) // n, np.array(["F", "M"])[rng.integers(0, 2, 2 * n)], rng.random(2 * n)
+        s = np.arange(2 * n) / (2 * n)
+        assert auc(y, s, sample_weight=weight, ties="half") <= 1
+        fp = FairPOT(0.5, reference="M", ties="half").fit(s, y, sensitive_features=g, sample_weight=weight)
+        curve = fp.tradeoff()
+        for values in (curve.auc, curve.xauc_ab, curve.xauc_ba):
+            assert (values >= 0).all()
+            assert (values <= 1).all()
+
+
+def test_the_smallest_share_moves_somebody():
+    s, y, g = rows(n=50)
+    curve = FairPOT(0.5, reference="M").fit(s, y, sensitive_features=g).tradeoff()
+    for lam in (0.0, 1e-300, 1e-13, 1e-11, 0.3, 1.0):
+        moved = FairPOT(lam, reference="M").fit(s, y, sensitive_features=g).transform(s, sensitive_features=g)
+        assert (moved != s).any() == (lam > 0)
+        assert curve.at(lam).auc == pytest.approx(auc(y, moved), abs=1e-14)
+        assert curve.at(lam).gap == pytest.approx(xauc_gap(y, moved, sensitive_features=g), abs=1e-14)
+
+
+def test_float32_shares_are_the_decimals_they_print_as():
+    s, y, g = np.arange(20) / 20, np.tile([0, 1], 10), np.repeat(["F", "M"], 10)
+    one, same = (FairPOT(lam, reference="M").fit(s, y, sensitive_features=g) for lam in (0.1, np.float32(0.1)))
+    assert one.maps_ == same.maps_
+    assert same.lam_ == 0.1
+    grid = one.tradeoff(lams=np.array([0.1, 0.5], dtype=np.float32))
+    assert grid.lam.tolist() == [0.1, 0.5]
+    assert grid.auc[0] == one.tradeoff().at(0.1).auc
+    top = {"sensitive_features": g, "region": "group"}
+    assert partial_auc(y, s, alpha=np.float32(0.3), **top) == partial_auc(y, s, alpha=0.3, **top)

@@ -15,6 +15,8 @@ from fairpot import FairPOT
 from fairpot.exceptions import InfeasibleRuleError, ScaleWarning, UnseenGroupError
 from fairpot.metrics import auc, xauc_gap
 from fairpot.postprocessing.optimal import SMOOTHINGS, OptimalMerge
+from fairpot.postprocessing.row_units import in_rows
+from fairpot.table import ScoreTable
 from fairpot.tradeoff.limit import auc_limit, distance_to_limit
 
 
@@ -51,7 +53,9 @@ def test_without_smoothing_it_reaches_the_limit(seed):
     limit = auc_limit(y, score, sensitive_features=group, sample_weight=weight, ties="strict")
     inner = limit.theta[(limit.theta > 0) & (limit.theta < np.inf)]
     thetas = np.sqrt(inner[1:] * inner[:-1])
-    om = OptimalMerge(1.0, smoothing="none", ties="strict").fit(score, y, sensitive_features=group, sample_weight=weight)
+    om = OptimalMerge(1.0, smoothing="none", ties="strict").fit(
+        score, y, sensitive_features=group, sample_weight=weight
+    )
     curve = om.tradeoff(lams=thetas)
     assert np.abs(distance_to_limit(curve, limit)).max() < 1e-12
     # Each theta between two bends is a vertex of its own.
@@ -215,6 +219,41 @@ def test_small_weights_do_not_stiffen_the_line(rows):
     whole = fitted(rows, theta=1.0)
     shares = OptimalMerge(1.0).fit(scores, y, sensitive_features=group, sample_weight=np.full(len(y), 1 / len(y)))
     assert_allclose(*(om.transform(scores, sensitive_features=group) for om in (whole, shares)), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("smoothing", ["logistic", "isotonic", "none"])
+@pytest.mark.parametrize("options", [{"theta": 1.3}, {}])
+@pytest.mark.parametrize("decimals", [1, 9])
+def test_only_the_proportions_of_weights_matter(rows, smoothing, options, decimals):
+    scores, y, group = (column[:600] for column in rows)
+    scores = scores.round(decimals)
+    rng = np.random.default_rng(0)
+    for weight in (rng.integers(1, 4, len(y)), rng.random(len(y)) + 0.2):
+        fits = [
+            OptimalMerge(smoothing=smoothing, **options).fit(
+                scores, y, sensitive_features=group, sample_weight=weight * factor
+            )
+            for factor in (1, 1e-6, 0.1, 3, 1000, 2.0**-9)
+        ]
+        for fit in fits[1:]:
+            moved = (om.transform(scores, sensitive_features=group) for om in (fits[0], fit))
+            assert_allclose(*moved, rtol=0, atol=1e-12)
+
+
+def test_counts_in_rows():
+    """A common factor is divided out, plain counts stay, and rows of broken weight are worth what Kish gives them."""
+    rng = np.random.default_rng(1)
+    y, scores = rng.integers(0, 2, 400).astype(np.int8), rng.integers(0, 50, 400) / 50
+    plain = ScoreTable.from_rows(scores, y)
+    assert in_rows(plain) is plain
+    for factor in (7, 0.1, 1 / 3, 1e-20, 1e20):
+        again = in_rows(ScoreTable.from_rows(scores, y, weight=np.full(400, factor)))["all"]
+        assert again.positive.tolist() == plain["all"].positive.tolist()
+        assert again.positive.dtype == np.int64
+    distinct = np.sort(rng.random(400))
+    weight = rng.random(400)
+    broken = in_rows(ScoreTable.from_rows(distinct, y, weight=weight))["all"]
+    assert broken.weight.sum() == pytest.approx(weight.sum() ** 2 / (weight**2).sum())
 
 
 def test_new_scores_outside_the_range(rows):

@@ -195,7 +195,11 @@ def test_clones_and_pickles(compas_scores):
 
 @pytest.mark.parametrize(
     ("params", "match"),
-    [({"t": 1.5}, r"t must be finite and in \[0, 1\]"), ({"t": float("nan")}, "t must"), ({"distributions": "test"}, "'batch'")],
+    [
+        ({"t": 1.5}, r"t must be finite and in \[0, 1\]"),
+        ({"t": float("nan")}, "t must"),
+        ({"distributions": "test"}, "'batch'"),
+    ],
 )
 def test_wrong_parameters(params, match):
     with pytest.raises(ValueError, match=match):

@@ -342,3 +342,19 @@ def test_errors():
     long = GroupCounts(np.arange(300_000.0), np.ones(300_000), np.ones(300_000))
     with pytest.raises(ValueError, match="round the scores"):
         xorder_paths(long, long, np.zeros(1))
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.3])
+def test_nobody_is_tied_beyond_a_reference_score_of_exactly_0_or_1(lam):
+    """The best order puts b's positives above a's top score of 1 and its negatives below 0: it is kept, strictly."""
+    scores = np.array([0.0, 0.0, 0.3, 0.6, 1.0, 1.0, 0.1, 0.2, 0.3, 0.7, 0.8, 0.9])
+    y = np.array([0, 1, 0, 1, 1, 0, 0, 0, 0, 1, 1, 1])
+    group = np.repeat(["a", "b"], 6)
+    fitted = XOrder(lam, reference="a").fit(scores, y, sensitive_features=group)
+    moved = fitted.transform(scores, sensitive_features=group)[group == "b"]
+    assert (np.diff(moved) > 0).all()
+    paths = xorder_paths(fitted.table_["a"], fitted.table_["b"], np.array([lam]))
+    wins = WinMatrix.of(fitted.table_.rescored(fitted.maps_), "half")
+    assert [wins.half_wins[0, 1], wins.half_wins[1, 0]] == [2 * paths.ab[0], 2 * paths.ba[0]]
+    assert moved[0] < 0 or lam
+    assert moved[-1] > 1 or lam

@@ -90,3 +90,24 @@ def test_frame():
 def test_loss_needs_the_unmoved_point():
     with pytest.raises(ValueError, match="put 0 into lams"):
         curve(lam=np.linspace(0.1, 1, 5)).select(max_auc_loss=0.1)
+
+
+def test_an_undefined_curve_has_nothing_to_choose():
+    nothing = curve(gap=np.full(5, np.nan))
+    for rule in ({}, {"max_gap": 0.1}, {"max_auc_loss": 0.1}):
+        with pytest.raises(InfeasibleRuleError, match="undefined on these rows"):
+            nothing.select(**rule)
+
+
+def test_exact_curves_are_read_as_the_maps_are_cut():
+    exact = curve(lam=np.array([0, 1e-15, 0.1, 0.3, 1.0]), exact=True)
+    where = [exact.at(lam).auc for lam in (0, 1e-16, 1e-15, 1e-13, 0.1, 0.1 + 1e-14, 0.1 * 3, 1 - 1e-16, 1)]
+    assert where == [exact.auc[i] for i in (0, 1, 1, 2, 2, 2, 3, 4, 4)]
+
+
+def test_float32_is_read_as_it_prints():
+    tenths = curve(lam=np.array([0, 0.1, 0.2, 0.5, 1.0]), exact=True)
+    assert tenths.at(np.float32(0.1)) == tenths.at(0.1)
+    grid = curve(lam=np.array([0, 0.1, 0.2, 0.5, 1.0]))
+    assert grid.at(np.float32(0.1)) == grid.at(0.1)
+    assert tenths.select(max_gap=np.float32(0.2)) == tenths.select(max_gap=0.2)

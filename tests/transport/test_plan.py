@@ -54,3 +54,38 @@ def test_monotone_maps_never_reverse():
             stepped += not plan.map(cut).is_monotone
             assert plan.map(cut, monotone=True).is_monotone
     assert stepped > 100
+
+
+def test_the_whole_is_everybody_whatever_they_weigh():
+    scores, weight = np.array([0.1, 0.2, 0.3]), np.array([1e-20, 1.0, 1.0])
+    plan = TransportPlan.between(scores, weight, np.array([0.5]), np.array([1.0]))
+    assert [plan.cut(lam) for lam in (0, 1e-13, 0.5, 0.6, 1)] == [3, 2, 2, 1, 0]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_nobody_is_overtaken_at_the_edge_of_a_region(seed):
+    """With a floor nobody falls below those who stay, in the region or under it, wherever it begins."""
+    rng = np.random.default_rng(seed)
+    grid = rng.integers(5, 40)
+    b, a = (rng.integers(0, grid, 12) / grid + shift for shift in (rng.choice([0, 0.4]), 0))
+    fitted = float(np.sort(b)[rng.integers(0, 8)])
+    plan = plan_of(b[b >= fitted], a)
+    x = np.unique(np.r_[b, rng.integers(0, 2 * grid, 40) / grid, fitted, -5, 9])
+    for cut in range(len(plan.scores) + 1):
+        once = plan.map(cut, monotone=True, start=fitted)
+        for begin in (fitted, *rng.choice(x, 3), fitted):
+            again = once.starting_at(float(begin))
+            assert (np.diff(again(x)) >= 0).all()
+            assert again.is_monotone
+            np.testing.assert_array_equal(again(x[x < begin]), x[x < begin])
+            np.testing.assert_array_equal(again(x), plan.map(cut, monotone=True, start=float(begin))(x))
+            free = plan.map(cut, start=float(begin))(x)
+            np.testing.assert_array_equal(again(x)[again(x) != free], _floors(plan, cut, begin, x, free))
+            once = again
+
+
+def _floors(plan, cut, begin, x, free):
+    """What stands in the place of the values that the floor lifts: the floor."""
+    kept = plan.scores[cut - 1] if cut else -np.inf
+    floor = max(kept, begin)
+    return np.full(((free < floor) & (x >= floor)).sum(), floor)

@@ -1,3 +1,5 @@
+from fractions import Fraction
+
 import numpy as np
 import ot
 import pytest
@@ -115,3 +117,45 @@ def test_counts_beyond_int64():
     weight, target_weight = np.array([3, 3]) * 10**12, np.array([2, 2, 2]) * 10**12
     expected = project(score, np.array([3, 3]), target, np.array([2, 2, 2]))
     np.testing.assert_array_equal(project(score, weight, target, target_weight), expected)
+
+
+def exact_projection(weight, target, target_weight):
+    """Project by the monotone coupling in exact fractions of the weights as they are."""
+    weight, target_weight = ([Fraction(float(w)) for w in part] for part in (weight, target_weight))
+    scale = sum(target_weight) / sum(weight)
+    projected, begin = [], Fraction(0)
+    for w in weight:
+        end, at, total = begin + w * scale, Fraction(0), Fraction(0)
+        for score, cell in zip(target, target_weight):
+            total += max(min(end, at + cell) - max(begin, at), 0) * Fraction(float(score))
+            at += cell
+        projected.append(float(total / (w * scale)))
+        begin = end
+    return np.array(projected)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_weights_of_very_different_size(seed):
+    """Time-decayed weights: a row may weigh less than the round-off of the whole."""
+    rng = np.random.default_rng(seed)
+    scores, target = np.sort(rng.random(60)), np.sort(rng.random(50))
+    weight, target_weight = np.exp(-rng.random(60) * 60), np.exp(-rng.random(50) * 3)
+    if seed % 2:
+        weight[-1] = 1e-16  # the top score
+    got = project(scores, weight, target, target_weight)
+    assert (np.diff(got) >= 0).all()
+    heavy = weight > 1e-8 * weight.sum()  # the others have cells no longer than the round-off of a boundary
+    np.testing.assert_allclose(got[heavy], exact_projection(weight, target, target_weight)[heavy], atol=1e-6)
+    assert got[-1] == pytest.approx(exact_projection(weight, target, target_weight)[-1], abs=1e-12)
+
+
+def test_cells_without_length_at_the_end_of_a_block(monkeypatch):
+    monkeypatch.setattr("fairpot.transport.projection._BLOCK", 1)
+    rng = np.random.default_rng(0)
+    scores, target = np.arange(400.0), np.arange(300.0)
+    weight = np.where(rng.random(400) < 0.5, 1.5, 1e-17)
+    target_weight = np.where(rng.random(300) < 0.5, 0.25, 1e-17)
+    in_blocks = project(scores, weight, target, target_weight)
+    monkeypatch.undo()
+    np.testing.assert_allclose(in_blocks, project(scores, weight, target, target_weight), rtol=1e-14)
+    assert (np.diff(in_blocks) >= 0).all()

@@ -2,6 +2,8 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fairpot.transport import ScoreMap
 
@@ -188,3 +190,39 @@ def test_bad_edges():
         ScoreMap([0.1], [0.1]).simplify("a")
     with pytest.raises(ValueError, match="read-only"):
         ScoreMap([0.1], [0.1]).values[0] = 3
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_compact_changes_nothing_whatever_the_bounds(data):
+    size = data.draw(st.integers(1, 6))
+    knots = sorted(data.draw(st.sets(st.integers(0, 9), min_size=size, max_size=size)))
+    values = [data.draw(st.sampled_from([k, k, k, 0, 4, 9])) for k in knots]
+    edges = {side: data.draw(st.sampled_from(["identity", "hold"])) for side in ("below", "above")}
+    bounds = {name: data.draw(st.none() | st.integers(-1, 10)) for name in ("floor", "start")}
+    score_map = ScoreMap(knots, values, **edges, **bounds)
+    x = np.arange(-4, 26) / 2
+    np.testing.assert_allclose(score_map.compact()(x), score_map(x), atol=1e-14)
+
+
+def test_compact_keeps_a_floor_above_fixed_knots():
+    score_map = ScoreMap([0.1, 0.2, 0.3], [0.1, 0.2, 0.3], above="identity", floor=0.25)
+    x = np.array([0.1, 0.15, 0.2, 0.29, 0.4])
+    np.testing.assert_array_equal(score_map.compact()(x), score_map(x))
+    assert score_map(x).tolist() == [0.25, 0.25, 0.25, 0.29, 0.4]
+
+
+def test_numbers_near_the_largest():
+    big = ScoreMap([-1.7e308, 0.0, 1.7e308], [-1e308, 5e-324, 1.7e308])
+    assert big([-1.7e308, 0.0, 1.7e308]).tolist() == [-1e308, 5e-324, 1.7e308]
+    np.testing.assert_allclose(big([-0.85e308, 0.85e308, -1.79e308, 1.79e308]), [-5e307, 8.5e307, -1e308, 1.7e308])
+    jump = ScoreMap([0.0, 1.0], [-1.7e308, 1.7e308])
+    np.testing.assert_allclose(jump([0.25, 0.75]), [-0.85e308, 0.85e308])
+    assert ScoreMap([0.0, 1.0], [0.0, 1.0])([-1.7e308, 1.7e308]).tolist() == [0.0, 1.0]
+    small, error = big.simplify(1e300)
+    assert len(small.knots) == 3
+    assert error == 0
+    line = ScoreMap(np.linspace(-1.7, 1.7, 9) * 1e308, np.linspace(-1, 1, 9) * 1e308)
+    small, error = line.simplify(1e295)
+    assert len(small.knots) == 2
+    assert error <= 1e295

@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -260,3 +261,37 @@ def test_numbers_that_are_fine():
     assert audit(y=[False, False, True, True]) == audit(y=[0.0, 0.0, 1.0, 1.0]) == expected
     assert audit(y=np.array([0, 0, 1, 1], dtype=np.uint8)) == expected
     assert audit(y=pd.array([0, 0, 1, 1], dtype="Int64")) == expected
+
+
+LONG = [decimal.Decimal("0.1000000000000000000001"), decimal.Decimal("0.1"), decimal.Decimal("0.3")]
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        LONG,
+        np.array(LONG, dtype=object),
+        pa.array(LONG, type=pa.decimal256(60, 30)),
+        pd.Series(LONG),
+        [Fraction(1, 3), Fraction(1, 3) + Fraction(1, 10**20), Fraction(1, 2)],
+        np.array([1, 1, 2], dtype=np.longdouble) + np.array([0, 2.0**-60, 0], dtype=np.longdouble),
+        [decimal.Decimal(2**53), decimal.Decimal(2**53 + 1), decimal.Decimal(1)],
+    ],
+)
+def test_scores_that_doubles_would_tie(scores):
+    with pytest.raises(ValueError, match="1 values that differ from others only beyond the 16 digits"):
+        auc([0, 1, 1], scores)
+
+
+@pytest.mark.parametrize("kind", [pa.decimal128(38, 10), pa.decimal256(60, 30)])
+def test_decimals_are_numbers(kind):
+    scores = pa.array([decimal.Decimal(v) for v in ("0.1", "0.2", "0.2", "0.4")], type=kind)
+    assert auc([0, 1, 0, 1], scores, ties="half") == auc([0, 1, 0, 1], [0.1, 0.2, 0.2, 0.4], ties="half")
+    weighted = auc([0, 1, 0, 1], [4, 2, 3, 1], sample_weight=scores, ties="half")
+    assert weighted == auc([0, 1, 0, 1], [4, 2, 3, 1], sample_weight=[0.1, 0.2, 0.2, 0.4], ties="half")
+
+
+def test_integers_that_only_look_small():
+    huge = np.array([np.int64(2**53 + 1), np.int64(2**53), 1], dtype=object)
+    with pytest.raises(ValueError, match=r"integers beyond 2\*\*53"):
+        auc([0, 1, 1], huge)

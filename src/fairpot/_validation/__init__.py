@@ -2,12 +2,13 @@
 
 from fairpot._validation.alignment import check_alignment
 from fairpot._validation.groups import check_group_name, check_groups, check_seen, match_groups
-from fairpot._validation.numbers import check_choice, check_share, is_number
+from fairpot._validation.numbers import as_double, check_choice, check_share, is_number
 from fairpot._validation.rows import Rows, check_rows
 from fairpot._validation.scores import check_scores, restore
 
 __all__ = [
     "Rows",
+    "as_double",
     "check_alignment",
     "check_choice",
     "check_group_name",

@@ -45,7 +45,8 @@ def check_rows(
     codes, groups = check_groups(sensitive_features, len(clean)) if grouped else (None, ("all",))
     weight = None if sample_weight is None else _check_weight(sample_weight, len(clean))
     if weight is not None and codes is not None:
-        empty = [g for i, g in enumerate(groups) if not weight[codes == i].any()]
+        weighs = np.bincount(codes, weights=weight > 0, minlength=len(groups))
+        empty = [g for g, rows in zip(groups, weighs) if not rows]
         if empty:
             raise ValueError(wording.no_weight_in_group("sample_weight", empty[0]))
     return Rows(clean, labels, codes, groups, weight)

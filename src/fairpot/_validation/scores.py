@@ -39,12 +39,26 @@ def to_floats(array: NDArray[Any], name: str, noun: str = "score") -> NDArray[np
         _require_numbers(array, name, noun)
     if _beyond_doubles(array):
         raise ValueError(wording.beyond_doubles(name))
-    return array.astype(np.float64, copy=False)
+    clean = array.astype(np.float64, copy=False)
+    merged = _merged(array, clean) if noun == "score" else 0
+    if merged:
+        raise ValueError(
+            f"{name} holds {merged} values that differ from others only beyond the 16 digits of a double, and would "
+            "be tied with them.\nHint: round them, so that the ties are yours, or rank them first."
+        )
+    return clean
+
+
+def _merged(array: NDArray[Any], clean: NDArray[np.float64]) -> int:
+    """Count the distinct values (decimals, fractions, long doubles) that become equal as doubles."""
+    if array.dtype.kind == "O":
+        return len(set(array.tolist())) - len(set(clean.tolist()))
+    return len(np.unique(array)) - len(np.unique(clean)) if array.dtype.itemsize > 8 else 0
 
 
 def _beyond_doubles(array: NDArray[Any]) -> bool:
     if array.dtype.kind == "O":
-        return any(isinstance(v, int) and abs(v) > 2**53 for v in array.tolist())
+        return any(isinstance(v, numbers.Integral) and abs(int(v)) > 2**53 for v in array.tolist())
     return array.dtype.kind in "iu" and len(array) > 0 and max(abs(int(array.min())), abs(int(array.max()))) > 2**53
 
 

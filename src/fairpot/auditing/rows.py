@@ -11,6 +11,8 @@ from fairpot.table import ScoreTable
 def table_of(y_true: Any, y_score: Any, sensitive_features: Any, sample_weight: Any, pos_label: Any) -> ScoreTable:
     """Count rows, unless they come counted; a table alone is everything."""
     if not isinstance(y_true, ScoreTable):
+        if y_true is None:
+            raise TypeError("y_true is missing: an audit counts outcomes.")
         return labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
     given = {"y_score": y_score, "sensitive_features": sensitive_features, "sample_weight": sample_weight}
     extra = [name for name, value in given.items() if value is not None]

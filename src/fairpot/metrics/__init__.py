@@ -2,7 +2,8 @@
 
 All of them are exact functions of one :class:`fairpot.table.ScoreTable`. A tie between a positive and a
 negative is half a win by default (``ties="half"``, as in scikit-learn); ``ties="strict"`` counts it as none, as the
-paper does.
+paper does. What has no pairs to count is NaN with a warning that names the empty cell; ``undefined="paper"`` takes
+the paper's values.
 """
 
 from fairpot.metrics._background import bnsp_auc, bpsn_auc, by_group, group_auc, tied_share

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import make_frame
-from fairpot.metrics._tables import check_ties, labelled_table, place_of
-from fairpot.metrics._wins import WinMatrix, warn_undefined
+from fairpot.metrics._tables import check_ties, check_undefined, labelled_table, place_of
+from fairpot.metrics._undefined import Undefined, value_without_pairs, warn_undefined
+from fairpot.metrics._wins import WinMatrix
 
 
 def group_auc(
@@ -20,12 +21,13 @@ def group_auc(
     sample_weight: Any = None,
     ties: str = "half",
     pos_label: Any = None,
+    undefined: str = "nan",
 ) -> float:
     """Compute the AUC inside one group.
 
     Parameters
     ----------
-    y_true, y_score, sensitive_features, sample_weight, ties, pos_label
+    y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined
         As in :func:`xauc`.
     group : name of a group
 
@@ -35,7 +37,7 @@ def group_auc(
     >>> group_auc(y, score, sensitive_features=sex, group="F")
     1.0
     """
-    return _one(_inside, y_true, y_score, sensitive_features, group, sample_weight, ties, pos_label)
+    return _one(_inside, y_true, y_score, sensitive_features, group, sample_weight, ties, pos_label, undefined)
 
 
 def bpsn_auc(
@@ -47,6 +49,7 @@ def bpsn_auc(
     sample_weight: Any = None,
     ties: str = "half",
     pos_label: Any = None,
+    undefined: str = "nan",
 ) -> float:
     """Compute the AUC of positives of the other groups against negatives of one group (BPSN).
 
@@ -54,7 +57,7 @@ def bpsn_auc(
 
     Parameters
     ----------
-    y_true, y_score, sensitive_features, sample_weight, ties, pos_label
+    y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined
         As in :func:`xauc`.
     group : name of a group
 
@@ -64,7 +67,7 @@ def bpsn_auc(
     >>> bpsn_auc(y, score, sensitive_features=sex, group="M")
     0.0
     """
-    return _one(_others_over, y_true, y_score, sensitive_features, group, sample_weight, ties, pos_label)
+    return _one(_others_over, y_true, y_score, sensitive_features, group, sample_weight, ties, pos_label, undefined)
 
 
 def bnsp_auc(
@@ -76,6 +79,7 @@ def bnsp_auc(
     sample_weight: Any = None,
     ties: str = "half",
     pos_label: Any = None,
+    undefined: str = "nan",
 ) -> float:
     """Compute the AUC of positives of one group against negatives of the other groups (BNSP).
 
@@ -83,7 +87,7 @@ def bnsp_auc(
 
     Parameters
     ----------
-    y_true, y_score, sensitive_features, sample_weight, ties, pos_label
+    y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined
         As in :func:`xauc`.
     group : name of a group
 
@@ -93,32 +97,35 @@ def bnsp_auc(
     >>> bnsp_auc(y, score, sensitive_features=sex, group="M")
     1.0
     """
-    return _one(_over_others, y_true, y_score, sensitive_features, group, sample_weight, ties, pos_label)
+    return _one(_over_others, y_true, y_score, sensitive_features, group, sample_weight, ties, pos_label, undefined)
 
 
-def tied_share(y_true: Any, y_score: Any, *, sample_weight: Any = None, pos_label: Any = None) -> float:
+def tied_share(
+    y_true: Any, y_score: Any, *, sample_weight: Any = None, pos_label: Any = None, undefined: str = "nan"
+) -> float:
     """Compute the share of (positive, negative) pairs with equal scores.
 
     Strict AUC and scikit-learn's AUC differ by half of it.
 
     Parameters
     ----------
-    y_true, y_score, sample_weight, pos_label
-        As in :func:`auc`.
+    y_true, y_score, sample_weight, pos_label, undefined
+        As in :func:`auc`; the paper's value without pairs is 0.
 
     Examples
     --------
     >>> tied_share([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8])
     0.25
     """
+    value = value_without_pairs(check_undefined(undefined))
     table = labelled_table(y_true, y_score, sample_weight=sample_weight, grouped=False, pos_label=pos_label)
-    counts = table.counts[0]
+    [counts] = table.for_pairs().counts
     pairs = float(counts.positive.sum()) * float(counts.negative.sum())
     if pairs == 0:
         empty = "positives" if counts.positive.sum() == 0 else "negatives"
-        warn_undefined("the share of tied pairs", empty, None, 0.0)
-        return 0.0
-    return float(np.dot(counts.positive, counts.negative)) / pairs
+        warn_undefined("the share of tied pairs", [(None, empty)], value)
+        return value
+    return min(float(np.dot(counts.positive, counts.negative)) / pairs, 1.0)
 
 
 def by_group(
@@ -129,12 +136,13 @@ def by_group(
     sample_weight: Any = None,
     ties: str = "half",
     pos_label: Any = None,
+    undefined: str = "nan",
 ) -> Any:
     """Return a frame with a row for each group: counts, AUC, BPSN and BNSP AUC.
 
     Parameters
     ----------
-    y_true, y_score, sensitive_features, sample_weight, ties, pos_label
+    y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined
         As in :func:`xauc`.
 
     Examples
@@ -145,7 +153,7 @@ def by_group(
         F          1          1  1.0       1.0       0.0
         M          1          1  1.0       0.0       1.0
     """
-    checked = check_ties(ties)
+    checked, missing = check_ties(ties), check_undefined(undefined)
     table = labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
     matrix = WinMatrix.of(table, checked)
     places = range(len(table.groups))
@@ -154,15 +162,15 @@ def by_group(
             "group": list(table.groups),
             "positives": table.positives,
             "negatives": table.negatives,
-            "auc": [_inside(matrix, k) for k in places],
-            "bpsn_auc": [_others_over(matrix, k) for k in places],
-            "bnsp_auc": [_over_others(matrix, k) for k in places],
+            "auc": [_inside(matrix, k, missing) for k in places],
+            "bpsn_auc": [_others_over(matrix, k, missing) for k in places],
+            "bnsp_auc": [_over_others(matrix, k, missing) for k in places],
         }
     )
 
 
 def _one(
-    metric: Callable[[WinMatrix, int], float],
+    metric: Callable[[WinMatrix, int, Undefined], float],
     y_true: Any,
     y_score: Any,
     sensitive_features: Any,
@@ -170,33 +178,46 @@ def _one(
     sample_weight: Any,
     ties: str,
     pos_label: Any,
+    undefined: str,
 ) -> float:
-    checked = check_ties(ties)
+    checked, missing = check_ties(ties), check_undefined(undefined)
     table = labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
-    return metric(WinMatrix.of(table, checked), place_of(table, group, "group"))
+    return metric(WinMatrix.of(table, checked), place_of(table, group, "group"), missing)
 
 
-def _inside(matrix: WinMatrix, k: int) -> float:
+def _inside(matrix: WinMatrix, k: int, undefined: Undefined) -> float:
     own = np.arange(len(matrix.groups)) == k
-    return _share(matrix, own, own, "AUC", k)
+    return _share(matrix, own, own, "AUC", k, undefined)
 
 
-def _others_over(matrix: WinMatrix, k: int) -> float:
+def _others_over(matrix: WinMatrix, k: int, undefined: Undefined) -> float:
     own = np.arange(len(matrix.groups)) == k
-    return _share(matrix, ~own, own, "BPSN AUC", k)
+    return _share(matrix, ~own, own, "BPSN AUC", k, undefined)
 
 
-def _over_others(matrix: WinMatrix, k: int) -> float:
+def _over_others(matrix: WinMatrix, k: int, undefined: Undefined) -> float:
     own = np.arange(len(matrix.groups)) == k
-    return _share(matrix, own, ~own, "BNSP AUC", k)
+    return _share(matrix, own, ~own, "BNSP AUC", k, undefined)
 
 
-def _share(matrix: WinMatrix, winners: NDArray[np.bool_], losers: NDArray[np.bool_], name: str, k: int) -> float:
+def _share(
+    matrix: WinMatrix,
+    winners: NDArray[np.bool_],
+    losers: NDArray[np.bool_],
+    name: str,
+    k: int,
+    undefined: Undefined,
+) -> float:
     """Give the share of pairs won by the positives of some groups over the negatives of others."""
-    positives, negatives = float(matrix.positives[winners].sum()), float(matrix.negatives[losers].sum())
-    if positives * negatives == 0:
-        what = "positives" if positives == 0 else "negatives"
-        side = winners if positives == 0 else losers
-        warn_undefined(f"{name} of group {matrix.groups[k]!r}", what, matrix.groups[k] if side[k] else None, 0.0)
-        return 0.0
-    return float(matrix.half_wins[np.ix_(winners, losers)].sum()) / 2 / (positives * negatives)
+    found = matrix.share(winners, losers)
+    if found == found:
+        return found
+    sides = (("positives", matrix.positives, winners), ("negatives", matrix.negatives, losers))
+    empty = [
+        (matrix.groups[k], what) if side[k] else (None, f"{what} outside group {matrix.groups[k]!r}")
+        for what, counts, side in sides
+        if counts[side].sum() == 0
+    ]
+    value = value_without_pairs(undefined)
+    warn_undefined(f"{name} of group {matrix.groups[k]!r}", empty, value)
+    return value

@@ -4,11 +4,19 @@ from collections.abc import Hashable
 from typing import Any
 
 from fairpot._optional import make_frame
-from fairpot.metrics._tables import check_ties, labelled_table, place_of
+from fairpot.metrics._tables import check_ties, check_undefined, labelled_table, place_of
 from fairpot.metrics._wins import WinMatrix
 
 
-def auc(y_true: Any, y_score: Any, *, sample_weight: Any = None, ties: str = "half", pos_label: Any = None) -> float:
+def auc(
+    y_true: Any,
+    y_score: Any,
+    *,
+    sample_weight: Any = None,
+    ties: str = "half",
+    pos_label: Any = None,
+    undefined: str = "nan",
+) -> float:
     """Compute the share of (positive, negative) pairs in which the positive has the higher score.
 
     Parameters
@@ -23,20 +31,23 @@ def auc(y_true: Any, y_score: Any, *, sample_weight: Any = None, ties: str = "ha
         Whether a tie is no win (the paper) or half a win (scikit-learn).
     pos_label : default None
         The positive label where ``y_true`` is not 0/1.
+    undefined : {"nan", "paper"}, default "nan"
+        What stands for a metric without pairs to count: NaN, or the value the paper takes for it. Either comes with
+        an ``UndefinedMetricWarning`` that names what is missing.
 
     Returns
     -------
     float
-        0 with an ``UndefinedMetricWarning`` if there are no pairs.
+        NaN (the paper: 0) if there are no pairs.
 
     Examples
     --------
     >>> auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.75
     """
-    checked = check_ties(ties)
+    checked, missing = check_ties(ties), check_undefined(undefined)
     table = labelled_table(y_true, y_score, sample_weight=sample_weight, grouped=False, pos_label=pos_label)
-    return WinMatrix.of(table, checked).auc()
+    return WinMatrix.of(table, checked).auc(undefined=missing)
 
 
 def xauc(
@@ -49,12 +60,13 @@ def xauc(
     sample_weight: Any = None,
     ties: str = "half",
     pos_label: Any = None,
+    undefined: str = "nan",
 ) -> float:
     """Compute how often a positive of one group has a higher score than a negative of another.
 
     Parameters
     ----------
-    y_true, y_score, sample_weight, ties, pos_label
+    y_true, y_score, sample_weight, ties, pos_label, undefined
         As in :func:`auc`.
     sensitive_features : column of shape (n,), or frame with several columns
         Group of each row; several columns form intersections.
@@ -64,7 +76,7 @@ def xauc(
     Returns
     -------
     float
-        0 with an ``UndefinedMetricWarning`` if there are no pairs.
+        NaN (the paper: 0) if there are no pairs.
 
     Examples
     --------
@@ -74,10 +86,10 @@ def xauc(
     >>> xauc(y, score, sensitive_features=sex, positive="F", negative="M")
     0.0
     """
-    checked = check_ties(ties)
+    checked, missing = check_ties(ties), check_undefined(undefined)
     table = labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
     g, h = place_of(table, positive, "positive"), place_of(table, negative, "negative")
-    return WinMatrix.of(table, checked).cell(g, h)
+    return WinMatrix.of(table, checked).cell(g, h, missing)
 
 
 def xauc_gap(
@@ -88,13 +100,21 @@ def xauc_gap(
     sample_weight: Any = None,
     ties: str = "half",
     pos_label: Any = None,
+    undefined: str = "nan",
 ) -> float:
     """Compute the xAUC gap, \\|xAUC(a->b) - xAUC(b->a)\\|; with more groups, the largest over pairs.
 
     Parameters
     ----------
-    y_true, y_score, sensitive_features, sample_weight, ties, pos_label
+    y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined
         As in :func:`xauc`.
+
+    Returns
+    -------
+    float
+        Of the pairs of groups that have positives and negatives on both sides; the others are left out, with a warning
+        that names them, and NaN is returned if there is no other. With ``undefined="paper"`` an xAUC without pairs
+        is 0 and every pair of groups counts.
 
     Examples
     --------
@@ -102,9 +122,9 @@ def xauc_gap(
     >>> xauc_gap(y, score, sensitive_features=sex)
     1.0
     """
-    checked = check_ties(ties)
+    checked, missing = check_ties(ties), check_undefined(undefined)
     table = labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
-    first, second = WinMatrix.of(table, checked).widest()
+    first, second = WinMatrix.of(table, checked).widest(missing)
     return abs(first - second)
 
 
@@ -116,6 +136,7 @@ def xauc_matrix(
     sample_weight: Any = None,
     ties: str = "half",
     pos_label: Any = None,
+    undefined: str = "nan",
 ) -> Any:
     """Return the xAUC of every pair of groups as a frame.
 
@@ -124,7 +145,7 @@ def xauc_matrix(
 
     Parameters
     ----------
-    y_true, y_score, sensitive_features, sample_weight, ties, pos_label
+    y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined
         As in :func:`xauc`.
 
     Examples
@@ -135,7 +156,7 @@ def xauc_matrix(
            F 1.0 0.0
            M 1.0 1.0
     """
-    checked = check_ties(ties)
+    checked, missing = check_ties(ties), check_undefined(undefined)
     table = labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
-    values = WinMatrix.of(table, checked).xauc()
+    values = WinMatrix.of(table, checked).xauc(missing)
     return make_frame({"positive": list(table.groups)} | {str(g): values[:, j] for j, g in enumerate(table.groups)})

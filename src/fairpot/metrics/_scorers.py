@@ -37,7 +37,7 @@ class GroupScorer:
     column : str, list of str or None, default None
         Columns of ``X`` with the groups; None: they are passed to each call.
     **options
-        Passed on to the metric: ``alpha``, ``ties``, ``region``.
+        Passed on to the metric: ``alpha``, ``ties``, ``region``, ``undefined``.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class GroupScorer:
         column : str, list of str or None, default None
             Columns of ``X`` with the groups; None keeps what the scorer has.
         **options
-            Options of the metric that change: ``alpha``, ``ties``, ``region``.
+            Options of the metric that change: ``alpha``, ``ties``, ``region``, ``undefined``.
 
         Examples
         --------

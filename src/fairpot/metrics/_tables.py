@@ -4,6 +4,7 @@ from collections.abc import Hashable
 from typing import Any, cast
 
 from fairpot._validation import check_choice, check_group_name, check_rows, check_share
+from fairpot.metrics._undefined import UNDEFINED, Undefined
 from fairpot.metrics._wins import TIES, Ties
 from fairpot.table import REGIONS, Region, ScoreTable
 
@@ -65,6 +66,11 @@ def top_table(table: ScoreTable, alpha: Any, region: str) -> ScoreTable:
 def check_ties(ties: str) -> Ties:
     """Check the name of a convention for ties."""
     return cast(Ties, check_choice(ties, "ties", TIES))
+
+
+def check_undefined(undefined: str) -> Undefined:
+    """Check what is to stand for a metric without pairs."""
+    return cast(Undefined, check_choice(undefined, "undefined", UNDEFINED))
 
 
 def place_of(table: ScoreTable, group: Hashable, name: str) -> int:

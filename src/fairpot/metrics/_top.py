@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 from typing import Any
 
-from fairpot.metrics._tables import check_ties, labelled_table, place_of, top_table
+from fairpot.metrics._tables import check_ties, check_undefined, labelled_table, place_of, top_table
 from fairpot.metrics._wins import WinMatrix
 
 
@@ -17,12 +17,13 @@ def partial_auc(
     sample_weight: Any = None,
     ties: str = "half",
     pos_label: Any = None,
+    undefined: str = "nan",
 ) -> float:
     """Compute the AUC among the rows with the highest scores.
 
     Parameters
     ----------
-    y_true, y_score, sample_weight, ties, pos_label
+    y_true, y_score, sample_weight, ties, pos_label, undefined
         As in :func:`auc`.
     alpha : float in (0, 1]
         Share of the rows in the region; rows tied with the lowest of them are in it too.
@@ -34,20 +35,20 @@ def partial_auc(
     Returns
     -------
     float
-        1 if the region has no negatives and 0 if it has no positives (the paper's values), with an
-        ``UndefinedMetricWarning``.
+        NaN if the region has no negatives or no positives (the paper: 1 without negatives, 0 without positives),
+        with an ``UndefinedMetricWarning``.
 
     Examples
     --------
     >>> partial_auc([0, 0, 0, 1, 0, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9], alpha=0.5)
     0.5
     """
-    checked = check_ties(ties)
+    checked, missing = check_ties(ties), check_undefined(undefined)
     grouped = sensitive_features is not None
     if region == "group" and not grouped:
         raise TypeError("region='group' cuts each group on its own: pass sensitive_features as well.")
     table = labelled_table(y_true, y_score, sensitive_features, sample_weight, grouped=grouped, pos_label=pos_label)
-    return WinMatrix.of(top_table(table, alpha, region), checked).auc(partial=True)
+    return WinMatrix.of(top_table(table, alpha, region), checked).auc(partial=True, undefined=missing)
 
 
 def partial_xauc(
@@ -62,12 +63,13 @@ def partial_xauc(
     sample_weight: Any = None,
     ties: str = "half",
     pos_label: Any = None,
+    undefined: str = "nan",
 ) -> float:
     """Compute the xAUC of two groups among the rows with the highest scores.
 
     Parameters
     ----------
-    y_true, y_score, sensitive_features, positive, negative, sample_weight, ties, pos_label
+    y_true, y_score, sensitive_features, positive, negative, sample_weight, ties, pos_label, undefined
         As in :func:`xauc`.
     alpha, region
         As in :func:`partial_auc`.
@@ -78,10 +80,10 @@ def partial_xauc(
     >>> partial_xauc(y, score, alpha=0.75, sensitive_features=sex, positive="F", negative="M")
     0.0
     """
-    checked = check_ties(ties)
+    checked, missing = check_ties(ties), check_undefined(undefined)
     table = labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
     g, h = place_of(table, positive, "positive"), place_of(table, negative, "negative")
-    return WinMatrix.of(top_table(table, alpha, region), checked).cell(g, h)
+    return WinMatrix.of(top_table(table, alpha, region), checked).cell(g, h, missing)
 
 
 def partial_xauc_gap(
@@ -94,12 +96,13 @@ def partial_xauc_gap(
     sample_weight: Any = None,
     ties: str = "half",
     pos_label: Any = None,
+    undefined: str = "nan",
 ) -> float:
     """Compute the xAUC gap among the rows with the highest scores; of more groups, the largest.
 
     Parameters
     ----------
-    y_true, y_score, sensitive_features, sample_weight, ties, pos_label
+    y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined
         As in :func:`xauc`.
     alpha, region
         As in :func:`partial_auc`.
@@ -110,7 +113,7 @@ def partial_xauc_gap(
     >>> partial_xauc_gap(y, score, alpha=1.0, sensitive_features=sex)
     1.0
     """
-    checked = check_ties(ties)
+    checked, missing = check_ties(ties), check_undefined(undefined)
     table = labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
-    first, second = WinMatrix.of(top_table(table, alpha, region), checked).widest()
+    first, second = WinMatrix.of(top_table(table, alpha, region), checked).widest(missing)
     return abs(first - second)

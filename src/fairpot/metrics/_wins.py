@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import itertools
-import sys
-import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass
-from types import FrameType
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.exceptions import UndefinedMetricWarning
+from fairpot.metrics._many import many_half_wins
+from fairpot.metrics._undefined import (
+    Undefined,
+    empty_cells,
+    undefined_auc,
+    undefined_pairs,
+    value_without_pairs,
+    warn_left_out,
+    warn_undefined,
+)
 from fairpot.table import GroupCounts, ScoreTable
 from fairpot.transport.lookup import blocks, ranks, running
 
 Ties = Literal["strict", "half"]
 TIES = ("strict", "half")
+# With more groups than this, all pairs are counted in one pass instead of two groups at a time.
+FEW_GROUPS = 16
 
 
 def half_wins(winners: GroupCounts, losers: GroupCounts, ties: Ties) -> Any:
@@ -56,7 +64,10 @@ def cross_half_wins(g: GroupCounts, h: GroupCounts, ties: Ties) -> tuple[Any, An
 
 @dataclass(frozen=True)
 class WinMatrix:
-    """``half_wins[g, h]``: pairs of a positive of g and a negative of h that the positive wins, doubled."""
+    """``half_wins[g, h]``: pairs of a positive of g and a negative of h that the positive wins, doubled.
+
+    What has no pairs to count is NaN, or with ``undefined="paper"`` the paper's value; a warning names the empty cell.
+    """
 
     groups: tuple[Hashable, ...]
     half_wins: NDArray[Any]
@@ -68,6 +79,9 @@ class WinMatrix:
         """Count all pairs of a table."""
         table = table.for_pairs()
         size = len(table.counts)
+        if size > FEW_GROUPS:
+            wins = many_half_wins(table.counts, half=ties == "half")
+            return cls(table.groups, wins, table.positives, table.negatives)
         wins = np.diag([inner_half_wins(c, ties) for c in table.counts])
         for i, j in itertools.combinations(range(size), 2):
             wins[i, j], wins[j, i] = cross_half_wins(table.counts[i], table.counts[j], ties)
@@ -78,61 +92,69 @@ class WinMatrix:
         """Number of pairs in each cell."""
         return np.outer(self.positives.astype(np.float64), self.negatives)
 
-    def auc(self, *, partial: bool = False) -> float:
-        """Share of all pairs won; without pairs the paper's value, with a warning."""
+    def auc(self, *, partial: bool = False, undefined: Undefined = "nan") -> float:
+        """Share of all pairs won."""
         total = float(self.positives.sum()) * float(self.negatives.sum())
         if total == 0:
-            return undefined_auc(self.positives.sum() > 0, partial)
-        return float(self.half_wins.sum()) / 2 / total
+            return undefined_auc(self.positives.sum() > 0, partial, undefined)
+        return min(float(self.half_wins.sum()) / 2 / total, 1.0)
 
-    def xauc(self) -> NDArray[np.float64]:
-        """Share of the pairs of each cell won; a cell without pairs is 0, with a warning that names it."""
-        for what, counts in (("positives", self.positives), ("negatives", self.negatives)):
-            for place in np.flatnonzero(counts == 0):
-                warn_undefined("xAUC", what, self.groups[place], 0.0)
-        pairs = self.pairs
-        return np.divide(self.half_wins / 2, pairs, out=np.zeros(pairs.shape), where=pairs > 0)
+    def xauc(self, undefined: Undefined = "nan") -> NDArray[np.float64]:
+        """Share of the pairs of each cell won."""
+        value = value_without_pairs(undefined)
+        empty = self._empty_cells()
+        if empty:
+            warn_undefined("xAUC", empty, value)
+        return self._shares(value)
 
-    def cell(self, g: int, h: int) -> float:
+    def cell(self, g: int, h: int, undefined: Undefined = "nan") -> float:
         """Read the xAUC of the positives of group g over the negatives of group h."""
-        for what, counts, place in (("positives", self.positives, g), ("negatives", self.negatives, h)):
-            if counts[place] == 0:
-                warn_undefined("xAUC", what, self.groups[place], 0.0)
-                return 0.0
-        return float(self.half_wins[g, h]) / 2 / (float(self.positives[g]) * float(self.negatives[h]))
+        cells = (("positives", self.positives, g), ("negatives", self.negatives, h))
+        empty = [(self.groups[place], what) for what, counts, place in cells if counts[place] == 0]
+        if empty:
+            value = value_without_pairs(undefined)
+            warn_undefined("xAUC", empty, value)
+            return value
+        return min(float(self.half_wins[g, h]) / 2 / (float(self.positives[g]) * float(self.negatives[h])), 1.0)
 
-    def widest(self) -> tuple[float, float]:
-        """Return xAUC(g->h) and xAUC(h->g) of the pair of groups, g before h, with the largest gap."""
-        xauc = self.xauc()
-        gap = np.abs(np.triu(xauc - xauc.T))
+    def share(self, winners: NDArray[np.bool_], losers: NDArray[np.bool_]) -> float:
+        """Give the share of pairs won by the positives of some groups over the negatives of others; NaN without any."""
+        pairs = float(self.positives[winners].sum()) * float(self.negatives[losers].sum())
+        return min(float(self.half_wins[np.ix_(winners, losers)].sum()) / 2 / pairs, 1.0) if pairs else float("nan")
+
+    def widest(self, undefined: Undefined = "nan") -> tuple[float, float]:
+        """Return xAUC(g->h) and xAUC(h->g) of the pair of groups, g before h, with the largest gap.
+
+        Pairs for which it is undefined are left out, with a warning that names them; NaN if there is no other.
+        """
+        xauc = self._shares(value_without_pairs(undefined))
+        self._warn_of_gap(undefined)
+        gap = np.abs(np.triu(xauc - xauc.T, 1))
+        if np.isnan(gap).any():
+            above = np.triu(np.ones(gap.shape, dtype=bool), 1)
+            if np.isnan(gap[above]).all():
+                return float("nan"), float("nan")
+            gap = np.where(above & ~np.isnan(gap), gap, -1.0)
         g, h = divmod(int(np.argmax(gap)), len(gap))
         if g == h:  # every gap is zero
             g, h = 0, 1
         return float(xauc[g, h]), float(xauc[h, g])
 
+    def _shares(self, value: float) -> NDArray[np.float64]:
+        pairs = self.pairs
+        shares = np.divide(self.half_wins / 2, pairs, out=np.full(pairs.shape, value), where=pairs > 0)
+        return np.minimum(shares, 1.0)  # sums of broken weights may exceed their product by a last bit
 
-def undefined_auc(has_positives: bool, partial: bool) -> float:
-    """Return what stands for an AUC without pairs: 0, but 1 for a region without negatives; warn."""
-    name, where = ("partial AUC", " in the region") if partial else ("AUC", "")
-    value = 1.0 if partial and has_positives else 0.0
-    warn_undefined(name, ("negatives" if has_positives else "positives") + where, None, value)
-    return value
+    def _empty_cells(self) -> list[tuple[Hashable, str]]:
+        return empty_cells(self.groups, self.positives, self.negatives)
 
-
-def warn_undefined(metric: str, what: str, group: Hashable | None, value: float) -> None:
-    """Warn that a metric has nothing to count and which value stands in for it."""
-    where = "the data" if group is None else f"group {group!r}"
-    warnings.warn(
-        f"{metric} is undefined because {where} has no {what} to compare; {value:g} is returned (the paper's value).",
-        UndefinedMetricWarning,
-        stacklevel=_callers_level(),
-    )
-
-
-def _callers_level() -> int:
-    """Count the frames up to the first one outside fairpot: the line a warning should point at."""
-    frame: FrameType | None = sys._getframe(1)
-    level = 0
-    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "fairpot":
-        frame, level = frame.f_back, level + 1
-    return level + 1
+    def _warn_of_gap(self, undefined: Undefined) -> None:
+        empty = self._empty_cells()
+        if not empty:
+            return
+        left_out = undefined_pairs(self.groups, self.pairs > 0)
+        total = len(self.groups) * (len(self.groups) - 1) // 2
+        if undefined == "paper" or len(left_out) == total:
+            warn_undefined("the xAUC gap", empty, value_without_pairs(undefined))
+        else:
+            warn_left_out(left_out, empty, total)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._validation import is_number
+from fairpot._validation import as_double, is_number
 
 Value = float | dict[Hashable, float]
 
@@ -60,7 +60,7 @@ class Dial:
         if not self.low <= value <= self.high or not np.isfinite(value) or (self.above and value == self.low):
             hint = "" if self.identity is None or not self.above else f"\nHint: {self.identity:g} changes the least."
             raise ValueError(f"{name} must be finite and {self.rule}, got {value!r}.{hint}")
-        return as_float(value)
+        return as_double(value)
 
     def check_given(self, value: Any, moved: Sequence[Hashable]) -> Value:
         """Check what the constructor was given: a number for all moved groups, or one for each."""
@@ -95,11 +95,6 @@ class Dial:
         if self.ratio:
             return any(abs(np.log(a / b)) > 0.01 for a, b in pairs)
         return any(abs(a - b) > 0.01 * scale for a, b in pairs)
-
-
-def as_float(value: Any) -> float:
-    """Read a number as its shortest decimal: a float32 of 0.1 is meant as 0.1, not as 0.10000000149."""
-    return float(str(value)) if isinstance(value, np.float32 | np.float16) else float(value)
 
 
 def check_list(values: Any, name: str, check: Callable[[Any, str], float]) -> NDArray[np.float64]:

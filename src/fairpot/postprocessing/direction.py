@@ -1,12 +1,11 @@
 """Which group stays as it is: Appendix A of the paper, for any number of groups."""
 
-import itertools
 from collections.abc import Hashable
 
 import numpy as np
 
 from fairpot._validation import check_group_name
-from fairpot.metrics._wins import Ties, cross_half_wins
+from fairpot.metrics._wins import Ties, WinMatrix
 from fairpot.table import ScoreTable
 
 
@@ -22,14 +21,10 @@ def advantaged_group(table: ScoreTable, ties: Ties) -> Hashable:
                 f"the disadvantaged group cannot be told: group {empty[0]!r} has no {what} to compare.\n"
                 "Hint: name the group that stays as it is, reference=..."
             )
+    won = WinMatrix.of(table, ties).xauc()
     lead = np.zeros(len(table.groups))
-    pairs = np.outer(table.positives.astype(np.float64), table.negatives)
-    counts = table.for_pairs().counts
-    for i, j in itertools.combinations(range(len(counts)), 2):
-        won, lost = cross_half_wins(counts[i], counts[j], ties)
-        ahead = won / pairs[i, j] - lost / pairs[j, i]
-        lead[i] += ahead
-        lead[j] -= ahead
+    for other in (won - won.T).T:  # in this order whatever the number of groups, so that equals stay equal
+        lead += other
     return table.groups[int(np.argmax(lead))]
 
 

@@ -161,8 +161,8 @@ class FairPOT(Postprocessor):
 
     def _map(self, group: Hashable, value: float) -> ScoreMap:
         plan = self.plans_[group]
-        fitted = plan.map(plan.cut(value), monotone=bool(self.monotone))
-        return fitted if self.thresholds_ is None else fitted.starting_at(self.thresholds_[group])
+        start = None if self.thresholds_ is None else self.thresholds_[group]
+        return plan.map(plan.cut(value), monotone=bool(self.monotone), start=start)
 
     def _applied_by(self) -> Mapping[str, Any]:
         if self.alpha is None or self.region_from == "fitted":
@@ -196,7 +196,8 @@ class FairPOT(Postprocessor):
             return super()._curve(table, _GRID.copy() if values is None else values, ties)
         [(moved, plan)] = plans.items()
         monotone, partial = bool(self.monotone), self.alpha is not None
-        curve = exact_curve(plan, table, moved, reference, ties=ties, monotone=monotone, partial=partial)
+        start = starts[moved] if partial else None
+        curve = exact_curve(plan, table, moved, reference, ties=ties, monotone=monotone, start=start, partial=partial)
         return curve if values is None else on_grid(curve, plan, values)
 
     def _trace_top(

@@ -29,13 +29,19 @@ def deal_folds(strata: NDArray[np.intp], n_splits: int, random_state: Any = None
 
 
 def check_folds(folds: list[Fold], positive: Indices) -> None:
-    """Insist that both classes train every fold and that no row is tested twice."""
+    """Insist that both classes train every fold, on other rows than it tests, and that no row is tested twice."""
     tested = np.zeros(len(positive), dtype=np.intp)
     for k, (train, test) in enumerate(folds):
         if len(np.unique(positive[train])) < 2:
             raise ValueError(
                 f"fold {k} of cv trains on {len(train)} rows of a single class: a classifier needs both.\n"
                 "Hint: a stratified splitter, or an int for folds stratified by label and group."
+            )
+        both = len(np.intersect1d(train, test))
+        if both:
+            raise ValueError(
+                f"fold {k} of cv tests {both} of the rows it trains on: their scores would not be out of fold.\n"
+                "Hint: a splitter whose train and test parts do not overlap, such as StratifiedKFold."
             )
         tested[test] += 1
     if (tested > 1).any():

@@ -20,6 +20,9 @@ Array = NDArray[np.float64]
 SMOOTHINGS = ("logistic", "isotonic", "none")
 # How strongly a group's slope is held to that of all groups, in rows of information on its logarithm.
 _HOLD_SLOPE = 10.0
+# Newton's steps once the minimum is near: they double the digits each time, and leave it where it is if it is not.
+_NEWTON_STEPS = 3
+_NEAR = 1e-3
 
 
 class Plan(Protocol):
@@ -36,7 +39,7 @@ def make_plans(table: ScoreTable, reference: Hashable, smoothing: str) -> dict[H
     Parameters
     ----------
     table : ScoreTable
-        Labelled, with both outcomes in every group.
+        Labelled, with both outcomes in every group; in rows, as :func:`in_rows` counts them.
     reference : name of the group that stays
     smoothing : {"logistic", "isotonic", "none"}
     """
@@ -161,9 +164,7 @@ class ExactPlan:
 def _line(counts: GroupCounts, scale: Scale, usual_slope: float) -> OddsCurve:
     """Fit log-odds that are a straight line, its slope above 0 and held near the usual one."""
     z, positive, weight = scale.forward(counts.score), counts.positive * 1.0, counts.weight * 1.0
-    # Weights that add up to less than the rows there must have been are read as shares.
-    unit = max(1.0, len(z) / weight.sum())
-    hold = _HOLD_SLOPE / (unit * weight.sum())
+    hold = _HOLD_SLOPE / weight.sum()
     positive, weight = positive / weight.sum(), weight / weight.sum()
 
     def loss(parameters: Array) -> tuple[float, Array]:
@@ -175,9 +176,28 @@ def _line(counts: GroupCounts, scale: Scale, usual_slope: float) -> OddsCurve:
         return float(value), np.array([missed.sum(), slope * np.dot(missed, z) + hold * steep])
 
     start = np.array([np.log(positive.sum() / (1 - positive.sum())), 0.0])
-    level, steep = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(None, None), (-7, 7)], tol=1e-12).x
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(None, None), (-7, 7)], tol=1e-12).x
+    for _ in range(_NEWTON_STEPS):
+        found = _newton_step(found, loss(found)[1], z, weight, usual_slope, hold)
+    level, steep = found
     slope = float(usual_slope * np.exp(steep))
     return OddsCurve(np.array([0.0, 1.0]), np.array([level, level + slope]), slope)
+
+
+def _newton_step(at: Array, gradient: Array, z: Array, weight: Array, usual_slope: float, hold: float) -> Array:
+    """Come closer to the minimum of the line's loss, so that round-off in the weights stays round-off in the line."""
+    level, steep = at
+    slope = usual_slope * np.exp(steep)
+    share = expit(slope * z + level)
+    spread = weight * share * (1 - share)
+    cross = slope * np.dot(spread, z)
+    # Towards the slope the loss bends by its squares and, the slope being an exponential, by its own gradient.
+    curve = slope**2 * np.dot(spread, z * z) + (gradient[1] - hold * steep) + hold
+    bend = np.array([[spread.sum(), cross], [cross, curve]])
+    if not (np.abs(steep) < 7 and bend[0, 0] > 0 and np.linalg.det(bend) > 0):
+        return at
+    after = at - np.linalg.solve(bend, gradient)
+    return after if np.abs(after - at).max() < _NEAR else at
 
 
 def _blocks(counts: GroupCounts, scale: Scale, usual_slope: float) -> OddsCurve:

@@ -14,6 +14,7 @@ from fairpot.postprocessing.dial import Dial, Value
 from fairpot.postprocessing.direction import find_reference, require_outcomes
 from fairpot.postprocessing.odds import SMOOTHINGS, Plan, make_plans
 from fairpot.postprocessing.postprocessor import Postprocessor, TiesName
+from fairpot.postprocessing.row_units import in_rows
 from fairpot.table import GroupCounts, ScoreTable
 from fairpot.transport import ScoreMap
 
@@ -125,13 +126,14 @@ class OptimalMerge(Postprocessor):
     def _learn(self, table: ScoreTable) -> None:
         require_outcomes(table)
         self.reference_ = find_reference(table, self.reference, self._ties)
-        self.plans_ = make_plans(table, self.reference_, self.smoothing)
+        self.plans_ = make_plans(in_rows(table), self.reference_, self.smoothing)
 
     def _map(self, group: Hashable, value: float) -> ScoreMap:
         return self.plans_[group].map(value)
 
     def _choose(self, table: ScoreTable, ties: Ties) -> Value:
         """Choose by rule on the fitted rows, with the thetas at which the rule begins to hold among the choices."""
+        table = in_rows(table)
         values = self._default_values(table, ties)
         if values.ndim == 1:
             [(moved, plan)] = self.plans_.items()
@@ -197,7 +199,8 @@ def crossing(plan: Plan, moved: GroupCounts, reference: GroupCounts, ties: Ties,
 
 def _grid(moved: GroupCounts, reference: GroupCounts) -> Array:
     """Spread thetas around 1 and around the factor that makes the groups' odds equal, 1 among them."""
-    sums = [float(max(c.sum(), 1)) for c in (reference.positive, reference.negative, moved.positive, moved.negative)]
-    equal = np.log(sums[0] / sums[1]) - np.log(sums[2] / sums[3])
+    sums = [float(c.sum()) for c in (reference.positive, reference.negative, moved.positive, moved.negative)]
+    # Where an outcome is missing there are no odds to make equal.
+    equal = np.log(sums[0] / sums[1]) - np.log(sums[2] / sums[3]) if min(sums) > 0 else 0.0
     grid = np.linspace(min(equal, 0.0) - _GRID_SPAN, max(equal, 0.0) + _GRID_SPAN, _GRID_SIZE)
     return np.unique(np.append(np.exp(grid), 1.0))

@@ -29,7 +29,8 @@ class XOrder(Postprocessor):
     One group, the reference, stays as it is. The scores of every other group keep their order and are placed,
     from the top down, between those of the reference. A dynamic programme chooses where, by the pairs ordered
     rightly across the two groups as a share of all positive-negative pairs, minus ``lam`` times the absolute
-    xAUC gap. A score that comes to stand between two reference scores is set evenly between them.
+    xAUC gap. A score that comes to stand between two reference scores is set evenly between them. Probabilities
+    stay in [0, 1], unless the reference has a score of exactly 0 or 1: who is placed beyond it needs room outside.
 
     ``lam=0`` looks for the highest AUC, whatever the gap: it is not the identity, and no ``lam`` is.
     The programme keeps one path for each cell of its grid, so for ``lam > 0`` it need not find the best order;
@@ -160,12 +161,14 @@ def _with_outer_steps(reference: NDArray[np.float64], moved: NDArray[np.float64]
     """Add a step below and one above the reference scores, to place scores beyond its ends.
 
     It is the moved group's own extreme where that lies further out, otherwise one mean distance of the
-    reference's scores; and never outside [0, 1] where all scores lie inside.
+    reference's scores. Where all scores lie in [0, 1] so does the step, unless the reference reaches that end itself:
+    nothing inside is beyond a score of exactly 1, and who is placed there comes to stand above it, in order.
     """
     low, high = min(reference[0], moved[0]), max(reference[-1], moved[-1])
     mean = ((high - low) or 1.0) / len(reference)
     bottom = moved[0] if moved[0] < reference[0] else reference[0] - mean
     top = moved[-1] if moved[-1] > reference[-1] else reference[-1] + mean
     if low >= 0 and high <= 1:
-        bottom, top = max(bottom, 0.0), min(top, 1.0)
+        bottom = max(bottom, 0.0) if reference[0] > 0 else bottom
+        top = min(top, 1.0) if reference[-1] < 1 else top
     return np.concatenate(([bottom], reference, [top]))

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot.exceptions import UndefinedMetricWarning
-from fairpot.metrics._wins import Ties, WinMatrix, cross_half_wins, inner_half_wins, undefined_auc, warn_undefined
+from fairpot.metrics._undefined import Undefined, empty_cells, undefined_auc, value_without_pairs, warn_undefined
+from fairpot.metrics._wins import FEW_GROUPS, Ties, WinMatrix, cross_half_wins, inner_half_wins
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.tradeoff.exact import exact_wins
@@ -28,23 +29,28 @@ def exact_curve(
     *,
     ties: Ties = "half",
     monotone: bool = False,
+    start: float | None = None,
     partial: bool = False,
+    undefined: Undefined = "nan",
 ) -> TradeoffCurve:
-    """Trace every distinct lambda of a plan on a table of two groups, or on the top-alpha part of one."""
+    """Trace every distinct lambda of a plan on a table of two groups, or on the top-alpha part of one.
+
+    ``start`` is where that part begins in the moved group. What has no pairs to count is ``undefined``.
+    """
     table = table.for_pairs()
     b, a = table[moved], table[reference]
-    wins = exact_wins(plan, b, a, half=ties == "half", monotone=monotone)
-    pairs = _Pairs.of(table, moved, reference)
+    wins = exact_wins(plan, b, a, half=ties == "half", monotone=monotone, start=start)
+    pairs = _Pairs.of(table, moved, reference, undefined)
     # Cut m (nobody moves) comes first: lambda ascends.
     over = wins.b_over_b
     for other in (wins.b_over_a, wins.a_over_b, inner_half_wins(a, ties)):
         over += other
     values = np.empty((4, len(over)))
     np.divide(plan.top_weight[::-1], plan.top_weight[0], out=values[0])
-    without = 0.0 if pairs.total else undefined_auc(pairs.positives > 0, partial)
+    without = 0.0 if pairs.total else undefined_auc(pairs.positives > 0, partial, undefined)
     _share(over[::-1], pairs.total, values[1], without)
-    _share(wins.a_over_b[::-1], pairs.ab, values[2])
-    _share(wins.b_over_a[::-1], pairs.ba, values[3])
+    _share(wins.a_over_b[::-1], pairs.ab, values[2], value_without_pairs(undefined))
+    _share(wins.b_over_a[::-1], pairs.ba, values[3], value_without_pairs(undefined))
     lam, auc, xauc_ab, xauc_ba = values
     return TradeoffCurve(lam, auc, xauc_ab, xauc_ba, (moved,), reference, exact=True)
 
@@ -72,11 +78,12 @@ def trace(
     ties: Ties,
     dial: str = "lam",
     partial: bool = False,
+    undefined: Undefined = "nan",
 ) -> TradeoffCurve:
     """Evaluate the maps of every step, one for each value of the dial, on a labelled table."""
     before = WinMatrix.of(table, ties)
-    before.xauc()  # what is undefined is so at every step: its warning is given once, here
-    unrepaired = before.auc(partial=partial)
+    before.widest(undefined)  # what is undefined is so at every step: its warning is given once, here
+    unrepaired = before.auc(partial=partial, undefined=undefined)
     moved = tuple(g for g in table.groups if g != reference)
     a, b = table.groups.index(reference), table.groups.index(moved[0])
     aucs, pairs = [], []
@@ -84,15 +91,19 @@ def trace(
         warnings.simplefilter("ignore", UndefinedMetricWarning)
         for maps in steps:
             wins = _recount(before, table, maps, ties)
-            aucs.append(wins.auc(partial=partial))
-            pairs.append((wins.cell(a, b), wins.cell(b, a)) if len(moved) == 1 else wins.widest())
+            aucs.append(wins.auc(partial=partial, undefined=undefined))
+            cells = [wins.cell(a, b, undefined), wins.cell(b, a, undefined)]
+            pairs.append(cells if len(moved) == 1 else wins.widest(undefined))
     ab, ba = np.array(pairs).T
     return TradeoffCurve(values, np.array(aucs), ab, ba, moved, reference, dial=dial, unrepaired_auc=unrepaired)
 
 
 def _recount(before: WinMatrix, table: ScoreTable, maps: Maps, ties: Ties) -> WinMatrix:
     """Count again the pairs with a group whose scores a map changes."""
-    counts = table.for_pairs().rescored(maps).counts
+    after = table.for_pairs().rescored(maps)
+    if len(after.groups) > FEW_GROUPS:
+        return WinMatrix.of(after, ties)
+    counts = after.counts
     changed = [group in maps for group in table.groups]
     wins = before.half_wins.copy()
     for g, h in itertools.combinations_with_replacement(range(len(counts)), 2):
@@ -110,17 +121,12 @@ class _Pairs:
         self.ab, self.ba, self.total, self.positives = ab, ba, total, positives
 
     @classmethod
-    def of(cls, table: ScoreTable, moved: Hashable, reference: Hashable) -> _Pairs:
+    def of(cls, table: ScoreTable, moved: Hashable, reference: Hashable, undefined: Undefined) -> _Pairs:
         b, a = table[moved], table[reference]
         p_a, n_a, p_b, n_b = (float(v.sum()) for v in (a.positive, a.negative, b.positive, b.negative))
-        for group, what, count in (
-            (reference, "positives", p_a),
-            (reference, "negatives", n_a),
-            (moved, "positives", p_b),
-            (moved, "negatives", n_b),
-        ):
-            if count == 0:
-                warn_undefined("xAUC", what, group, 0.0)
+        empty = empty_cells((reference, moved), (p_a, p_b), (n_a, n_b))
+        if empty:
+            warn_undefined("xAUC", empty, value_without_pairs(undefined))
         return cls(p_a * n_b, p_b * n_a, (p_a + p_b) * (n_a + n_b), p_a + p_b)
 
 
@@ -130,3 +136,5 @@ def _share(half_pairs_won: NDArray[Any], pairs: float, out: NDArray[np.float64],
         out[:] = without
     else:
         np.divide(half_pairs_won, 2 * pairs, out=out)
+        if half_pairs_won.dtype.kind == "f":  # sums of broken weights may miss their bounds by a last bit
+            np.clip(out, 0.0, 1.0, out=out)

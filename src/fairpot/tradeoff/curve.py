@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import make_frame
-from fairpot._validation import check_share, is_number
+from fairpot._validation import as_double, check_share, is_number
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.tradeoff.pareto import pareto_mask
+from fairpot.transport import top_place
 
 # Metrics are quotients of exact counts: values this close are the same value.
 _ROUND_OFF = 1e-12
@@ -118,11 +119,12 @@ class TradeoffCurve:
         if self.lam.ndim == 2:
             raise ValueError(f"this curve has a {self.dial} for each group: use frame() and pick a row.")
         if self.exact:
-            # The next lambda upwards belongs to the same cut; a hair below it may be round-off of itself.
+            # The next lambda upwards belongs to the same cut, with the round-off that TransportPlan.cut allows.
             lam = check_share(lam, self.dial, zero=True)
-            return self.point(min(int(np.searchsorted(self.lam, lam - _ROUND_OFF)), len(self) - 1))
+            return self.point(top_place(self.lam, lam) if lam > 0 else 0)
         if not is_number(lam):
             raise TypeError(f"{self.dial} must be a number, got {lam!r}.")
+        lam = as_double(lam)
         place = int(np.argmin(np.abs(self.lam - lam)))
         if not abs(self.lam[place] - lam) <= 1e-9:
             raise ValueError(
@@ -154,6 +156,11 @@ class TradeoffCurve:
         for name, value in (("max_gap", max_gap), ("max_auc_loss", max_auc_loss)):
             if value is not None:
                 check_share(value, name, zero=True)
+        if np.isnan(self.gap).all() or np.isnan(self.auc).all():
+            raise InfeasibleRuleError(
+                f"no {self.dial} can be chosen: the xAUC gap or the AUC is undefined on these rows.\n"
+                "Hint: positives and negatives are needed in both groups (in the region, if alpha is set)."
+            )
         allowed = np.ones(len(self), dtype=bool)
         if max_auc_loss is not None:
             allowed &= self.unmoved_auc - self.auc <= max_auc_loss + _ROUND_OFF

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot.metrics._wins import Ties, cross_half_wins, inner_half_wins
 from fairpot.table import GroupCounts
 from fairpot.transport import TransportPlan, ranks, run_ends
 from fairpot.transport.lookup import blocks, running
@@ -45,6 +46,7 @@ def exact_wins(
     *,
     half: bool = False,
     monotone: bool = False,
+    start: float | None = None,
 ) -> PlanWins:
     """Count the wins between a moved group and its reference at every cut of a plan.
 
@@ -58,6 +60,8 @@ def exact_wins(
         Whether a tie counts as half a win.
     monotone : bool
         Whether moved scores are kept from falling below the highest score that stays.
+    start : float or None
+        Where the region that the data were cut to begins; with ``monotone`` nothing moved falls below it.
 
     Returns
     -------
@@ -75,8 +79,10 @@ def exact_wins(
     if len(points.straddling):
         for count, values in zip(wins, _straddling(points, fixed, own, lifted, half)):
             count += points.sum_straddling(values)
-    if monotone:
-        _lift_to_floor(wins, plan, points, fixed, own, half)
+    if monotone and len(points.x):
+        _lift_to_floor(wins, plan, points, fixed, own, half, start)
+        if start is not None:
+            _recount_edge(wins, plan, moved, reference, "half" if half else "strict", start)
     return wins
 
 
@@ -264,17 +270,26 @@ def _straddling(
 
 
 def _lift_to_floor(
-    wins: PlanWins, plan: TransportPlan, points: _Points, fixed: _Background, own: _Background, half: bool
+    wins: PlanWins,
+    plan: TransportPlan,
+    points: _Points,
+    fixed: _Background,
+    own: _Background,
+    half: bool,
+    start: float | None,
 ) -> None:
-    """Recount, in place, the cuts at which the map steps down and the floor at knot c-1 takes effect.
+    """Recount, in place, the cuts at which the map steps down and the floor takes effect: knot c-1, or the start.
 
     There every moved or straddling point that would fall below the floor sits on it: one block of ties.
     """
-    cuts = np.flatnonzero(plan.projected[1:] < plan.scores[:-1]) + 1
-    if len(cuts) == 0 or len(points.x) == 0:
-        return
     p, q, total = points.positive, points.negative, len(points.x)
-    floor = plan.scores[cuts - 1]
+    floor = np.concatenate(([-np.inf], plan.scores[:-1]))
+    if start is not None:
+        floor = np.maximum(floor, start)
+    cuts = np.flatnonzero(plan.projected < floor)
+    if len(cuts) == 0:
+        return
+    floor = floor[cuts]
     low = points.low[cuts]
     under = ranks(points.x, floor)[0]
     end = np.maximum(ranks(points.t, floor)[1], points.high[cuts])
@@ -294,6 +309,20 @@ def _lift_to_floor(
         on_p, on_q = own.p[low] - own.p[under], own.q[low] - own.q[under]
         inside += block_p * (block_q + on_q) + on_p * block_q
     wins.b_over_b[cuts] = inside
+
+
+def _recount_edge(
+    wins: PlanWins, plan: TransportPlan, moved: GroupCounts, reference: GroupCounts, ties: Ties, start: float
+) -> None:
+    """Recount, in place, the one cut whose straddling points the start of the region may divide.
+
+    Its knot below lies under the start, so that part of the line to the next knot is on the floor and part above.
+    """
+    cut = int(np.searchsorted(plan.scores, start, side="right"))
+    if 0 < cut < len(plan.scores):
+        after = moved.rescored(plan.map(cut, monotone=True, start=start)(moved.score))
+        wins.b_over_a[cut], wins.a_over_b[cut] = cross_half_wins(after, reference, ties)
+        wins.b_over_b[cut] = inner_half_wins(after, ties)
 
 
 def _ranks_unsorted(reference: Array, values: Array) -> tuple[Array, Array]:

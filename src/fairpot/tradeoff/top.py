@@ -29,7 +29,7 @@ def trace_top(
 ) -> TradeoffCurve:
     """Evaluate the maps of every step in the top alpha of the rows as they then are."""
     before = WinMatrix.of(table.top(alpha, region), ties)
-    before.xauc()  # what is undefined is told once, here
+    before.widest("nan")  # what is undefined is told once, here
     moved = tuple(g for g in table.groups if g != reference)
     a, b = table.groups.index(reference), table.groups.index(moved[0])
     aucs, pairs = [], []

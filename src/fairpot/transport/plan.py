@@ -17,9 +17,20 @@ _ROUND_OFF = 1e-12
 def weight_to_reach(share: float, total: float) -> float:
     """Return the weight that the top ``share`` must reach: share * total, less a hair of round-off.
 
-    Whole counts reach it exactly when they reach ceil(share * total), with 0.1 * 3 taken for 0.3.
+    Whole counts reach it exactly when they reach ceil(share * total), with 0.1 * 3 taken for 0.3. A share of 1
+    is everybody, also those whose weight is lost in the round-off of the total: see :func:`top_place`.
     """
     return share * total * (1 - _ROUND_OFF)
+
+
+def top_place(from_top: NDArray[Any], share: float) -> int:
+    """Return how many entries come before the one with which the top ``share`` is reached.
+
+    ``from_top`` holds the running weight from the top down, the last of it the whole.
+    """
+    if share >= 1:
+        return len(from_top) - 1
+    return int(np.searchsorted(from_top, weight_to_reach(share, from_top[-1].item())))
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,24 +64,25 @@ class TransportPlan:
         if lam <= 0:
             return len(self.scores)
         # top_weight descends: the last place whose weight still reaches what is wanted.
-        wanted = weight_to_reach(lam, self.top_weight[0].item())
-        short = int(np.searchsorted(self.top_weight[::-1], wanted, side="left"))
-        return max(len(self.scores) - short, 0)
+        return max(len(self.scores) - top_place(self.top_weight[::-1], lam), 0)
 
-    def map(self, cut: int, *, monotone: bool = False) -> ScoreMap:
+    def map(self, cut: int, *, monotone: bool = False, start: float | None = None) -> ScoreMap:
         """Return the map that moves the scores from place ``cut`` upwards and leaves the rest.
 
         With ``monotone`` the moved scores never fall below the highest score that stays, so that
-        nobody inside the group is overtaken by somebody who stood lower.
+        nobody inside the group is overtaken by somebody who stood lower. ``start`` is where the region
+        that the plan works on begins: scores below it stay, and count among those not to fall below.
         """
         if cut >= len(self.scores):
-            return ScoreMap.identity()
-        if cut == 0:
-            return ScoreMap(self.scores, self.projected)
-        kept = self.scores[cut - 1]
-        return ScoreMap(
-            self.scores[cut - 1 :],
-            np.concatenate(([kept], self.projected[cut:])),
-            below="identity",
-            floor=float(kept) if monotone else None,
-        )
+            made = ScoreMap.identity()
+        elif cut == 0:
+            made = ScoreMap(self.scores, self.projected, floor=start if monotone else None, start=start)
+        else:
+            kept = self.scores[cut - 1]
+            made = ScoreMap(
+                self.scores[cut - 1 :],
+                np.concatenate(([kept], self.projected[cut:])),
+                below="identity",
+                floor=float(kept) if monotone else None,
+            )
+        return made if start is None else made.starting_at(start)

@@ -62,7 +62,8 @@ def project(
         part = _Target(target[cells], target_weight[cells], target_ends[cells] * target_scale, target_scale, even)
         projected[block] = _project_block(block_ends, reached, part, wide)
         reached = block_ends[-1]
-        begin = stop - int(part.ends[-1] != reached)
+        # Weights that are not whole may leave a cell no length at all: it stays with the cell it ends in.
+        begin = stop - int(part.ends[-1] != reached or ends.dtype.kind == "f")
     return projected
 
 
@@ -107,7 +108,10 @@ def _project_block(ends: NDArray[Any], reached: Any, target: _Target, wide: type
     else:
         last = np.searchsorted(target.ends, ends, side="left")
     first = np.zeros_like(last)
+    first[0] = target.ends[0] <= reached
     first[1:] = last[:-1] + (target.ends[last[:-1]] == ends[:-1])
+    if ends.dtype.kind == "f":
+        np.minimum(first, last, out=first)
     projected, high = target.score[first], target.score[last]
     inner = np.flatnonzero(last > first)
     if len(inner) == 0:

@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 Edge = Literal["identity", "hold"]
 _KEYS = {"knots", "values", "below", "above", "floor", "start"}
+# Differences of larger numbers may overflow: they are worked on at a quarter of their size.
+_LARGE = 2.0**1022
 
 
 class ScoreMap:
@@ -42,7 +44,7 @@ class ScoreMap:
     array([0.1 , 0.55, 0.9 , 0.9 ])
     """
 
-    __slots__ = ("above", "below", "floor", "knots", "start", "values")
+    __slots__ = ("_large", "above", "below", "floor", "knots", "start", "values")
 
     def __init__(
         self,
@@ -58,7 +60,7 @@ class ScoreMap:
         self.values: NDArray[np.float64] = _frozen(values, "values")
         if len(self.knots) != len(self.values):
             raise ValueError(f"a ScoreMap needs one value a knot, got {len(self.knots)} and {len(self.values)}.")
-        if (np.diff(self.knots) <= 0).any():
+        if (self.knots[1:] <= self.knots[:-1]).any():
             raise ValueError("the knots of a ScoreMap must be strictly ascending.")
         for edge in (below, above):
             if edge not in ("identity", "hold"):
@@ -70,6 +72,7 @@ class ScoreMap:
         self.above: Edge = above
         self.floor: float | None = None if floor is None else float(floor)
         self.start: float | None = None if start is None else float(start)
+        self._large = any(float(np.abs(v).max(initial=0.0)) >= _LARGE for v in (self.knots, self.values))
 
     @classmethod
     def identity(cls) -> ScoreMap:
@@ -85,7 +88,7 @@ class ScoreMap:
         if len(self.knots) == 0:
             return x.copy()
         left = np.searchsorted(self.knots, x, side="right") - 1
-        result = interpolate(self.knots, self.values, x, left)
+        result = self._interpolate(x, left)
         if self.floor is not None:
             result = np.where(left >= 0, np.maximum(result, self.floor), result)
         if self.below == "identity":
@@ -96,9 +99,30 @@ class ScoreMap:
             result = np.where(x < self.start, x, result)
         return result
 
+    def _interpolate(self, x: NDArray[np.float64], left: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Interpolate, whatever the size of the numbers."""
+        with np.errstate(over="ignore"):  # far outside the knots the difference may be infinite: it is clipped
+            if not self._large:
+                return interpolate(self.knots, self.values, x, left)
+            result = 4 * interpolate(self.knots / 4, self.values / 4, x / 4, left)
+        at = np.maximum(left, 0)
+        return np.where(self.knots[at] == x, self.values[at], result)
+
     def starting_at(self, start: float | None) -> ScoreMap:
-        """Return the same map for the region from ``start`` upwards."""
-        return self._with(self.knots, self.values, start=start)
+        """Return the same map for the region from ``start`` upwards.
+
+        A map with a floor lets nobody be overtaken: in a region, also not those below its start, which becomes
+        the floor where it lies higher.
+        """
+        if self.floor is None or start is None or len(self.knots) == 0:
+            return self._with(self.knots, self.values, start=start)
+        own = self.floor
+        if self.floor == self.start:  # that of another region: what is left is the highest score that stays
+            own = float(self.knots[0]) if self.below == "identity" else -np.inf
+        knots, values = self.knots, self.values
+        if self.below == "hold" and start < knots[0]:  # the floor works from the first knot upwards
+            knots, values = np.insert(knots, 0, start), np.insert(values, 0, values[0])
+        return ScoreMap(knots, values, below=self.below, above=self.above, floor=max(own, start), start=start)
 
     @property
     def is_identity(self) -> bool:
@@ -168,7 +192,9 @@ class ScoreMap:
         same = self.values[1:] == self.values[:-1]
         keep[1:-1] = ~(same[:-1] & same[1:])
         fixed = self.knots == self.values
-        if self.below == "identity" and (self.floor is None or self.floor <= self.knots[0]):
+        if self.floor is not None:  # what lies below the floor is lifted to it, and is no identity
+            fixed &= self.values >= self.floor
+        if self.below == "identity":
             keep[: max(_leading(fixed) - 1, 0)] = False
         if self.above == "identity":
             keep[len(keep) - max(_leading(fixed[::-1]) - 1, 0) :] = False
@@ -184,10 +210,11 @@ class ScoreMap:
             raise ValueError(f"tolerance must be a number >= 0, got {tolerance!r}.")
         if len(self.knots) <= 2:
             return self, 0.0
-        keep = _within_cone(self.knots, self.values, tolerance)
+        keep = _within_cone(self.knots / 4, self.values / 4, tolerance / 4)  # exact, and never too large
         small = self._with(self.knots[keep], self.values[keep], self.start)
         left = np.searchsorted(small.knots, self.knots, side="right") - 1
-        error = np.abs(interpolate(small.knots, small.values, self.knots, left) - self.values)
+        with np.errstate(over="ignore"):
+            error = np.abs(small._interpolate(self.knots, left) - self.values)
         return small, float(error.max(initial=0.0))
 
     def to_dict(self) -> dict[str, Any]:

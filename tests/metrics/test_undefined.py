@@ -1,0 +1,143 @@
+"""Undefined is not fair: without pairs a metric is NaN, or the paper's value if asked for, and says what is missing."""
+
+import math
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import UndefinedMetricWarning as SklearnWarning
+from sklearn.linear_model import LogisticRegression
+
+from fairpot import UndefinedMetricWarning
+from fairpot.metrics import (
+    METRICS,
+    auc,
+    bpsn_auc,
+    by_group,
+    partial_auc,
+    partial_xauc_gap,
+    tied_share,
+    xauc,
+    xauc_gap,
+    xauc_gap_scorer,
+    xauc_matrix,
+)
+from fairpot.metrics._registry import arguments
+from fairpot.metrics._wins import WinMatrix
+from fairpot.table import ScoreTable
+from fairpot.tradeoff.build import trace
+
+AVAILABLE = {"alpha": 0.5, "positive": "a", "negative": "b", "group": "a"}
+
+
+def call(name, y, s, group, **options):
+    metric = METRICS[name]
+    return metric.function(y, s, **arguments(metric, AVAILABLE | {"sensitive_features": group}), **options)
+
+
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("label", [0, 1])
+def test_one_class_is_undefined_for_every_metric(name, label):
+    y, s, group = np.full(8, label), np.arange(8) / 8, list("abababab")
+    with pytest.warns(UndefinedMetricWarning, match=f"no {'negatives' if label else 'positives'}") as caught:
+        assert math.isnan(call(name, y, s, group))
+    assert len(caught) == 1
+    with pytest.warns(SklearnWarning, match="the paper's value"):
+        papers = call(name, y, s, group, undefined="paper")
+    assert papers == (1.0 if name == "partial_auc" and label else 0.0)
+    with pytest.raises(ValueError, match="undefined must be one of 'nan', 'paper', got 'zero'"):
+        call(name, y, s, group, undefined="zero")
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_defined_values_do_not_depend_on_it(name):
+    rng = np.random.default_rng(0)
+    y, s, group = rng.integers(0, 2, 60), rng.random(60), np.array(["a", "b"])[rng.integers(0, 2, 60)]
+    assert call(name, y, s, group) == call(name, y, s, group, undefined="paper")
+
+
+def test_the_empty_cell_is_named():
+    y, s, g = [1, 1, 0, 0], [0.1, 0.2, 0.3, 0.4], ["a", "a", "b", "b"]
+    with pytest.warns(UndefinedMetricWarning, match="group 'b' has no positives, group 'a' has no negatives to"):
+        assert math.isnan(xauc(y, s, sensitive_features=g, positive="b", negative="a"))
+    with pytest.warns(UndefinedMetricWarning, match="the xAUC gap is undefined .* NaN is returned"):
+        assert math.isnan(xauc_gap(y, s, sensitive_features=g))
+    with pytest.warns(UndefinedMetricWarning, match="the data has no negatives to compare"):
+        assert math.isnan(auc([1, 1], [0.1, 0.2]))
+    with pytest.warns(UndefinedMetricWarning, match="no negatives in the region"):
+        assert math.isnan(partial_auc([0, 1], [0.1, 0.2], alpha=0.5))
+    with pytest.warns(UndefinedMetricWarning, match="BPSN AUC of group 'a' .* the data has no positives outside"):
+        assert math.isnan(bpsn_auc(y, s, sensitive_features=g, group="a"))
+    with pytest.warns(UndefinedMetricWarning, match="tied pairs"):
+        assert math.isnan(tied_share([0, 0], [0.1, 0.2]))
+
+
+def test_the_papers_values():
+    y, s, g = [1, 1, 0, 0], [0.1, 0.2, 0.3, 0.4], ["a", "a", "b", "b"]
+    with pytest.warns(UndefinedMetricWarning):
+        assert xauc_gap(y, s, sensitive_features=g, undefined="paper") == 0
+    with pytest.warns(UndefinedMetricWarning, match="1 is returned"):
+        assert partial_auc([0, 1], [0.1, 0.2], alpha=0.5, undefined="paper") == 1
+    with pytest.warns(UndefinedMetricWarning, match="0 is returned"):
+        assert partial_auc([1, 0], [0.1, 0.2], alpha=0.5, undefined="paper") == 0
+
+
+@pytest.mark.parametrize("ties", ["strict", "half"])
+def test_the_largest_gap_leaves_undefined_pairs_out(ties):
+    rng = np.random.default_rng(1)
+    y, s = np.r_[0, 1, 0, 1, rng.integers(0, 2, 40), np.ones(5)], rng.random(49)
+    g = np.array(["a", "a", "b", "b", *np.array(["a", "b"])[rng.integers(0, 2, 40)], *["c"] * 5])
+    two = g != "c"
+    expected = xauc_gap(y[two], s[two], sensitive_features=g[two], ties=ties)
+    with pytest.warns(UndefinedMetricWarning, match="2 of 3 pairs .*'a' and 'c'; 'b' and 'c'.* 'c' has no negatives"):
+        assert xauc_gap(y, s, sensitive_features=g, ties=ties) == expected
+    with pytest.warns(UndefinedMetricWarning, match="pairs of groups"):
+        part = partial_xauc_gap(y, s, alpha=1.0, sensitive_features=g, ties=ties)
+    assert part == expected
+    with pytest.warns(UndefinedMetricWarning, match="group 'c' has no negatives"):
+        matrix = xauc_matrix(y, s, sensitive_features=g, ties=ties)
+    assert np.isnan(matrix["c"]).all()
+    assert not np.isnan(matrix[["a", "b"]].to_numpy()).any()
+    with pytest.warns(UndefinedMetricWarning, match="AUC of group 'c'"):
+        frame = by_group(y, s, sensitive_features=g, ties=ties)
+    assert np.isnan(frame["auc"]).tolist() == [False, False, True]
+
+
+def test_many_empty_cells_make_one_short_warning():
+    y, s, g = np.ones(40), np.arange(40) / 40, np.arange(40)
+    y[:2] = 0
+    with pytest.warns(UndefinedMetricWarning) as caught:
+        assert math.isnan(xauc_gap(y, s, sensitive_features=g))
+    assert len(caught) == 1
+    assert "and 34 more" in str(caught[0].message)
+    assert caught[0].filename == __file__
+
+
+def test_a_curve_of_several_groups_ignores_what_is_undefined():
+    y, codes = np.array([0, 1, 0, 1, 1], dtype=np.int8), np.array([0, 0, 1, 1, 2])
+    table = ScoreTable.from_rows(np.array([0.1, 0.5, 0.4, 0.9, 0.7]), y, codes, ("a", "b", "c"))
+    with pytest.warns(UndefinedMetricWarning, match="2 of 3 pairs") as caught:
+        curve = trace(table, np.array([0.0]), [{}], reference="a", ties="half")
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        assert curve.gap[0] == abs(np.subtract(*WinMatrix.of(table, "half").widest()))
+
+
+def test_scorers_pass_it_on():
+    rng = np.random.default_rng(2)
+    x, y, g = rng.normal(size=(40, 2)), rng.integers(0, 2, 40), np.array(["a", "b"])[np.arange(40) % 2]
+    model = LogisticRegression().fit(x, y)
+    one = y == 1
+    with pytest.warns(UndefinedMetricWarning):
+        assert math.isnan(xauc_gap_scorer(model, x[one], y[one], sensitive_features=g[one]))
+    papers = xauc_gap_scorer.with_options(undefined="paper")
+    with pytest.warns(UndefinedMetricWarning):
+        assert papers(model, x[one], y[one], sensitive_features=g[one]) == 0
+
+
+def test_the_warning_is_a_class_like_any_other():
+    assert issubclass(UndefinedMetricWarning, SklearnWarning)
+    assert pickle.loads(pickle.dumps(UndefinedMetricWarning("x"))).args == ("x",)
+    assert UndefinedMetricWarning.__module__ == "fairpot.exceptions"
