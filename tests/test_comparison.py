@@ -15,14 +15,17 @@ from sklearn.base import BaseEstimator
 import fairpot
 from fairpot import FairPOT, ScoreTable, compare
 from fairpot.comparison import Comparison
-from fairpot.comparison.methods import METHODS, obstacle, theta_grid
+from fairpot.comparison.methods import Setting, obstacle
 from fairpot.comparison.result import mean_limit
 from fairpot.exceptions import InfeasibleRuleError, UnseenGroupError
 from fairpot.metrics import auc, xauc, xauc_gap
 from fairpot.postprocessing import OptimalMerge, PostLogit, WassersteinRepair, XOrder
 from fairpot.postprocessing.folds import deal_folds
+from fairpot.postprocessing.registry import METHODS
 from fairpot.tradeoff import auc_limit
 from fairpot.tradeoff.limit import Limit
+
+NAMES = tuple(method.__name__ for method in METHODS.values())
 
 
 def draw(n, seed, groups=("a", "b"), probability=True):
@@ -64,19 +67,20 @@ def row_of(result, method, value):
     return result.row(int(place))
 
 
-THETA = float(theta_grid(ScoreTable.from_rows(FITTED[0], FITTED[1].astype(np.int8), (FITTED[2] == "b") * 1, "ab"))[150])
+TABLE = ScoreTable.from_rows(FITTED[0], FITTED[1].astype(np.int8), (FITTED[2] == "b") * 1, "ab")
+THETA = float(OptimalMerge().sweep_values(TABLE)[150])
 SINGLE = [
     FairPOT(lam=0.4),
     FairPOT(lam=1.0),
     WassersteinRepair(t=0.5),
-    PostLogit(alpha=3.0),
+    PostLogit(slope=3.0),
     XOrder(lam=0.01),
     OptimalMerge(theta=THETA),
 ]
 
 
 def dial_of(estimator):
-    name = {"WassersteinRepair": "t", "PostLogit": "alpha", "OptimalMerge": "theta"}.get(
+    name = {"WassersteinRepair": "t", "PostLogit": "slope", "OptimalMerge": "theta"}.get(
         type(estimator).__name__, "lam"
     )
     return name, getattr(estimator, name)
@@ -185,7 +189,7 @@ def test_pareto_is_joint(held_out):
 @pytest.mark.parametrize("where", [{"held_out": NEW}, {"cv": 3}, {"held_out": FITTED}])
 def test_nothing_is_above_the_limit(ties, where):
     methods = {
-        **dict.fromkeys(METHODS, None),
+        **dict.fromkeys(NAMES, None),
         "FairPOT": FairPOT(monotone=True),
         "exact": OptimalMerge(smoothing="none"),
     }
@@ -232,8 +236,8 @@ def test_frame_is_tidy(held_out):
         "pareto",
     ]
     assert len(frame) == len(held_out)
-    assert list(frame["method"].unique()) == ["unrepaired", *METHODS]
-    assert held_out.methods == tuple(METHODS)
+    assert list(frame["method"].unique()) == ["unrepaired", *NAMES]
+    assert held_out.methods == NAMES
 
 
 @pytest.mark.parametrize("bound", [0.02, 0.05, 0.1, 1.0])
@@ -295,7 +299,7 @@ def test_of_equals_the_unrepaired_is_best():
 def test_text(crossfitted):
     text = str(crossfitted)
     assert text.startswith("4 folds of 500 rows, reference a\n")
-    assert all(f"\n{name} " in text for name in ("unrepaired", *METHODS, "limit"))
+    assert all(f"\n{name} " in text for name in ("unrepaired", *NAMES, "limit"))
     assert all(crossfitted.verdict(bound) in text for bound in (0.02, 0.05, 0.1))
     assert str(compared(FITTED, methods="FairPOT", max_gaps=0.3, held_out=NEW)).count("gap <= 0.3") == 2
     assert "FairPOT, WassersteinRepair" in repr(crossfitted)
@@ -307,7 +311,7 @@ def test_what_cannot_run_is_skipped():
     assert list(result.skipped) == ["PostLogit"]
     assert "needs scores in [0, 1]" in result.skipped["PostLogit"]
     assert "\n" not in result.skipped["PostLogit"]
-    assert result.methods == tuple(name for name in METHODS if name != "PostLogit")
+    assert result.methods == tuple(name for name in NAMES if name != "PostLogit")
     assert "left out: PostLogit: " in str(result)
     with pytest.raises(ValueError, match=r"PostLogit needs scores in \[0, 1\]"):
         compared(rows, methods=["FairPOT", "PostLogit"])
@@ -316,10 +320,11 @@ def test_what_cannot_run_is_skipped():
 def test_a_grid_too_large_for_xorder():
     scores = np.arange(21_000.0)
     table = ScoreTable.from_rows(scores, (scores % 2).astype(np.int8), (scores > 10_500) * 1, ("a", "b"))
-    assert "1.1e+08 cells" in obstacle(XOrder(), table, "a")
-    assert obstacle(FairPOT(), table, "a") is None
+    setting = Setting(table, "a", "half")
+    assert "1.1e+08 cells" in obstacle(XOrder(), setting)
+    assert obstacle(FairPOT(), setting) is None
     few = ScoreTable.from_rows(scores[:99], (scores[:99] % 2).astype(np.int8), (scores[:99] > 50) * 1, ("a", "b"))
-    assert obstacle(XOrder(), few, "a") is None
+    assert obstacle(XOrder(), Setting(few, "a", "half")) is None
 
 
 def test_methods_by_name_instance_and_dict():
@@ -442,7 +447,7 @@ FEW[1][np.flatnonzero(FEW[2] == "b")[:3]] = 1
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"methods": ["wasserstein"]}, ValueError, "did you mean 'WassersteinRepair'"),
+        ({"methods": ["wassertein"]}, ValueError, "did you mean 'WassersteinRepair'"),
         ({"methods": ["FairPot", "optimal"]}, ValueError, "did you mean 'OptimalMerge'"),
         ({"methods": ["#"]}, ValueError, "pass an estimator for any other method"),
         ({"methods": [FairPOT]}, TypeError, "names or post-processors"),

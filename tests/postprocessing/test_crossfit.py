@@ -519,10 +519,20 @@ def derived(X: Any) -> Any:
     return (np.floor(clean.sum(axis=1) + 10 * clean[:, 0]) % 2).astype(int)
 
 
+class SteadyRidge(RidgeClassifier):
+    """Give a row that is repeated the same score each time.
+
+    Linear algebra may give it other last bits at another place of the matrix; the tie, which counts, would be lost.
+    """
+
+    def decision_function(self, X: Any) -> Any:
+        return super().decision_function(X).round(10)
+
+
 # The reference is named because a derived group may have no positives in the checks' tiny tables.
 CHECKED = [
     GroupsFromFeatures(model, FairPOT(lam=0.5, reference=0), cv=cv)
-    for model, cv in [(LogisticRegression(), 2), (LogisticRegression(), None), (RidgeClassifier(), 2)]
+    for model, cv in [(LogisticRegression(), 2), (LogisticRegression(), None), (SteadyRidge(), 2)]
 ]
 
 

@@ -186,7 +186,6 @@ def test_the_reference_can_be_named(rows):
     assert_allclose(one.signed_gap, -other.signed_gap[::-1], atol=2e-3)
 
 
-@pytest.mark.filterwarnings("ignore::fairpot.exceptions.ReversedScoreWarning")  # reversed scores are among them
 @pytest.mark.parametrize("smoothing", SMOOTHINGS)
 def test_awkward_scores(smoothing):
     """Certainties, few distinct scores, a single score, perfect and reversed separation."""

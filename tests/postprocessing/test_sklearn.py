@@ -4,40 +4,54 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from scipy.special import expit
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 from fairpot import FairPOT
+from fairpot.postprocessing.registry import METHODS
 
 
-class OneColumn(FairPOT):
-    """FairPOT as the checks can call it.
+class OneColumn:
+    """A post-processor as the checks can call it.
 
-    The checks know nothing of sensitive_features and hand over several features: the first is taken for the
-    score, the digits of the last give the group. Everything else is FairPOT.
+    The checks know nothing of sensitive_features and hand over several features: the first, squeezed between 0
+    and 1, is taken for the score, digits of the last give the group, those of the sum the outcome. Everything else
+    is the method.
     """
 
     def fit(self, X, y=None):
-        X, groups = self._split(X)
-        super().fit(X, sensitive_features=groups)
+        X, groups, outcomes = _split(X)
+        super().fit(X, outcomes, sensitive_features=groups)
         return self
 
     def fit_transform(self, X, y=None):
         return self.fit(X, y).transform(X)
 
     def transform(self, X):
-        X, groups = self._split(X)
+        X, groups, _ = _split(X)
         return super().transform(X, sensitive_features=groups)
 
-    def _split(self, X):
-        if hasattr(X, "toarray"):
-            return X, None
-        X = np.asarray(X)
-        if X.ndim != 2 or X.size == 0 or X.dtype.kind not in "iuf" or not np.isfinite(X).all():
-            return X if X.ndim != 2 or X.shape[1] == 0 else X[:, :1], np.arange(len(X)) % 2
-        return X[:, :1], np.floor(X[:, -1] * 37.7) % 2
+
+def _split(X):
+    sparse = hasattr(X, "toarray")
+    X = X if sparse else np.asarray(X)
+    turns = np.arange(X.shape[0])
+    if sparse or X.size == 0 or X.dtype.kind not in "iuf" or not np.isfinite(X).all():  # to be refused
+        one = not sparse and X.ndim == 2 and X.shape[1] > 0
+        return X[:, :1] if one else X, turns % 2, turns // 2 % 2
+    if X.ndim != 2:
+        return expit(X), turns % 2, turns // 2 % 2
+    return expit(X[:, :1]), np.floor(X[:, -1] * 37.7) % 2, np.floor(X.sum(axis=1) * 13.3) % 2
+
+
+ADAPTED = {}
+for method in METHODS.values():
+    name = f"OneColumn{method.__name__}"
+    # A class of this module, so that it can be pickled.
+    ADAPTED[name] = globals()[name] = type(name, (OneColumn, method), {"__module__": __name__})
 
 
 NOT_APPLICABLE = {
@@ -51,8 +65,11 @@ NOT_APPLICABLE = {
 }
 
 
-def test_estimator_checks():
-    results = check_estimator(OneColumn(reference=0), on_fail=None, on_skip=None)
+@pytest.mark.parametrize("name", ADAPTED)
+def test_estimator_checks(name):
+    adapted = ADAPTED[name]
+    given = {"reference": 0.0} if "reference" in adapted().get_params() else {}
+    results = check_estimator(adapted(**given), on_fail=None, on_skip=None)
     failed = {r["check_name"] for r in results if r["status"] == "failed"}
     passed = {r["check_name"] for r in results if r["status"] == "passed"}
     different = failed ^ set(NOT_APPLICABLE)  # neither a new failure nor a reason that no longer holds

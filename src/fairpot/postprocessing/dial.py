@@ -78,10 +78,7 @@ class Dial:
         if not self.by_group:
             raise TypeError(f"{name} must be a list of numbers, got {type(values).__name__}.")
         same_groups(values, moved, name)
-        columns = [
-            [self.check(value, f"{name}[{g!r}]") for value in np.atleast_1d(np.asarray(values[g], dtype=object))]
-            for g in moved
-        ]
+        columns = [[self.check(value, f"{name}[{g!r}]") for value in listed_values(values[g])] for g in moved]
         if len({len(c) for c in columns}) != 1 or not columns[0]:
             raise ValueError(f"the lists of {name} must have the same length, at least 1, for every group.")
         return np.array(columns).T
@@ -101,10 +98,16 @@ def check_list(values: Any, name: str, check: Callable[[Any, str], float]) -> ND
     """Check a list of numbers; return them ascending, each once."""
     if isinstance(values, Mapping):
         raise TypeError(f"{name} must be a list of numbers, got {type(values).__name__}.")
-    listed = np.atleast_1d(np.asarray(values, dtype=object)).tolist()
+    listed = listed_values(values)
     if not listed:
         raise ValueError(f"{name} is empty: give at least one number, or None for the default.")
     return np.unique([check(value, name) for value in listed])
+
+
+def listed_values(values: Any) -> list[Any]:
+    """List values with their own types: a float32 must be seen to be one."""
+    array = values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
+    return list(np.atleast_1d(array))
 
 
 def same_groups(given: Mapping[Hashable, Any], moved: Sequence[Hashable], name: str) -> None:

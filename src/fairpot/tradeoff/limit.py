@@ -79,8 +79,9 @@ class Limit:
         pairs = _Pairs.of(table[a], table[b])
         line = _every_vertex if len(blocks[0].score) * len(blocks[1].score) <= _MOST_PAIRS else _some_vertices
         ab, ba, theta = line(*blocks)
-        gap = np.asarray(ab / pairs.ab - ba / pairs.ba, dtype=np.float64)
-        auc = np.asarray((fixed + (ab + ba)) / pairs.total, dtype=np.float64)
+        # Sums of broken weights may exceed their product by a last bit.
+        gap = np.clip(np.asarray(ab / pairs.ab - ba / pairs.ba, dtype=np.float64), -1.0, 1.0)
+        auc = np.minimum(np.asarray((fixed + (ab + ba)) / pairs.total, dtype=np.float64), 1.0)
         error = 0.0 if line is _every_vertex else _largest_sag(gap, auc, pairs.slope(theta))
         return cls(gap, auc, theta, b, a, error)
 
