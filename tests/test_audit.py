@@ -170,8 +170,17 @@ def test_slope_without_a_finite_value(score, positive, negative):
 
 
 def test_slope_with_scores_of_zero_and_one():
-    counts = GroupCounts(np.array([0.0, 0.5, 1.0]), np.array([1, 5, 9]), np.array([9, 5, 1]))
-    assert 0 < logistic_slope(counts) < 1
+    """They count as a millionth from the end: at log-odds of 13.8, not further and not nearer."""
+    positive, negative = np.array([1, 5, 9]), np.array([9, 5, 1])
+    edge = np.log((1 - 1e-6) / 1e-6)
+    x = np.repeat([-edge, 0.0, edge, -edge, 0.0, edge], [*positive, *negative])[:, None]
+    y = np.repeat([1, 0], [positive.sum(), negative.sum()])
+    expected = LogisticRegression(C=1e10, tol=1e-10, max_iter=1000).fit(x, y).coef_[0, 0]
+    found = logistic_slope(GroupCounts(np.array([0.0, 0.5, 1.0]), positive, negative))
+    assert found == pytest.approx(expected, rel=1e-5)
+    assert expected == pytest.approx(np.log(9) / edge, rel=1e-5)
+    inner = logistic_slope(GroupCounts(np.array([1e-6, 0.5, 1 - 1e-6]), positive, negative))
+    assert found == pytest.approx(inner, rel=1e-9)
 
 
 def test_scores_that_are_no_probabilities():

@@ -17,7 +17,7 @@ from fairpot import FairPOT, ScoreTable, compare
 from fairpot.comparison import Comparison
 from fairpot.comparison.methods import Setting, obstacle
 from fairpot.comparison.result import mean_limit
-from fairpot.exceptions import InfeasibleRuleError, UnseenGroupError
+from fairpot.exceptions import InfeasibleRuleError, SmallGroupWarning, UnseenGroupError
 from fairpot.metrics import auc, xauc, xauc_gap
 from fairpot.postprocessing import OptimalMerge, PostLogit, WassersteinRepair, XOrder
 from fairpot.postprocessing.folds import deal_folds
@@ -329,6 +329,7 @@ def test_a_grid_too_large_for_xorder():
 
 def test_methods_by_name_instance_and_dict():
     assert compared(FITTED, methods="fair_pot", held_out=NEW).methods == ("FairPOT",)
+    assert compared(FITTED, methods="wasserstein", held_out=NEW).methods == ("WassersteinRepair",)
     listed = compared(FITTED, methods=["xorder", OptimalMerge(smoothing="isotonic")], held_out=NEW)
     assert listed.methods == ("XOrder", "OptimalMerge")
     named = compared(FITTED, methods={"logistic": "OptimalMerge", "iso": listed_estimator()}, held_out=NEW)
@@ -340,6 +341,30 @@ def test_methods_by_name_instance_and_dict():
 def listed_estimator():
     """An estimator with a rule that no fit keeps: only its other parameters count."""
     return OptimalMerge(smoothing="isotonic", max_gap=0.0, max_auc_loss=0.0)
+
+
+def test_tables_in_place_of_rows(held_out):
+    scores, y, group = NEW
+    new = ScoreTable.from_rows(scores, y.astype(np.int8), (group == "b") * 1, "ab")
+    pd.testing.assert_frame_equal(compare(TABLE, held_out=new).frame(), held_out.frame())
+    by_folds = compare(TABLE, methods=["FairPOT"], cv=3, random_state=0)
+    assert len(by_folds) == 102
+    assert_array_equal(by_folds.auc, compare(TABLE, methods=["FairPOT"], cv=3, random_state=0).auc)
+    with pytest.raises(ValueError, match="no labels"):
+        compare(ScoreTable.from_rows(scores, None, (group == "b") * 1, "ab"))
+
+
+def test_small_groups_are_left_out_by_name():
+    fitted, new = (
+        [np.concatenate(pair) for pair in zip(rows, (rows[0][:9], rows[1][:9], ["tiny"] * 9))] for rows in (FITTED, NEW)
+    )
+    with pytest.warns(SmallGroupWarning, match=r"left out of the comparison: 'tiny' \(9 rows\)"):
+        without = compared(fitted, methods=["FairPOT"], held_out=new, min_group=20)
+    alone = compared(FITTED, methods=["FairPOT"], held_out=NEW)
+    assert_array_equal(without.auc, alone.auc)
+    with pytest.warns(SmallGroupWarning, match="'tiny'"):
+        named = compared(fitted, methods=["FairPOT"], held_out=new, groups=["a", "b"])
+    assert_array_equal(named.signed_gap, alone.signed_gap)
 
 
 def test_given_estimators_are_left_alone():

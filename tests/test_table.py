@@ -1,3 +1,4 @@
+import math
 from collections import Counter
 
 import numpy as np
@@ -197,3 +198,19 @@ def test_many_groups_are_split_like_few():
             own = codes == g
             alone = ScoreTable.from_rows(scores[own], labels[own], weight=None if weight is None else weight[own])
             assert as_counter(table[g]) == as_counter(alone["all"])
+
+
+@pytest.mark.parametrize("n", [1, 3, 10, 25, 100, 300, 700, 1000])
+def test_the_top_alpha_has_exactly_the_ceiling_of_rows(n):
+    """0.07 of 100 rows are 7, though 0.07 * 100 is a hair above: pooled, by group, counted and weighted."""
+    scores = np.arange(n) / 8
+    table = ScoreTable.from_rows(np.tile(scores, 2), None, np.repeat([0, 1], n), ("a", "b"))
+    weighted = ScoreTable.from_rows(scores, None, weight=np.full(n, 0.25))
+    for hundredths in range(1, 101):
+        alpha, share = hundredths / 100, f"{hundredths}e-2"
+        wanted = oracles.ceil_share(share, n)
+        assert table.thresholds(alpha, "group") == dict.fromkeys("ab", scores[-wanted])
+        pooled = scores[-math.ceil(oracles.ceil_share(share, 2 * n) / 2)]
+        assert table.thresholds(alpha) == dict.fromkeys("ab", pooled)
+        assert weighted.thresholds(alpha) == {"all": scores[-wanted]}
+        assert table.top(alpha, "group").counts[0].weight.sum() == wanted

@@ -24,10 +24,11 @@ def import_optional(module: str, extra: str) -> ModuleType:
         ) from error
 
 
-def make_frame(columns: Mapping[str, Any]) -> Any:
-    """Build a frame from columns with the frame library in use: pandas, else Polars, else PyArrow."""
+def make_frame(columns: Mapping[str, Any], *like: Any) -> Any:
+    """Build a frame from columns with the library of the caller's own columns; else one in use, pandas first."""
     loaded = [name for name in _FRAME_LIBRARIES if name in sys.modules]
-    for name in [*loaded, *_FRAME_LIBRARIES]:
+    own = [name for value in like for name in _FRAME_LIBRARIES if type(value).__module__.split(".")[0] == name]
+    for name in [*own, *loaded, *_FRAME_LIBRARIES]:
         try:
             importlib.import_module(name)
         except ImportError:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._html import html_table
 from fairpot._validation import check_choice, check_share
 from fairpot.transport import top_place
 
@@ -134,6 +135,19 @@ class ScoreTable:
         else:
             counts = [_count_group(rows, scores, labels, weight) for rows in _rows_of_groups(codes, len(groups))]
         return cls(tuple(groups), tuple(counts), labels is not None)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            {
+                "group": g,
+                "rows": c.weight.sum().item(),
+                "positives": c.positive.sum().item() if self.labelled else None,
+                "negatives": c.negative.sum().item() if self.labelled else None,
+                "distinct scores": len(c.score),
+            }
+            for g, c in zip(self.groups, self.counts)
+        ]
+        return html_table(rows, "ScoreTable")
 
     def __getitem__(self, group: Hashable) -> GroupCounts:
         if group not in self.groups:

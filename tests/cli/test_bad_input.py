@@ -30,7 +30,7 @@ FILES = {
     "score huge": ("x.csv", (HEAD + GOOD + "1e305,1,a\n").encode(), "overflow"),
     "missing label": ("x.csv", (HEAD + GOOD + "0.5,,a\n").encode(), "outcome is not known"),
     "label of three values": ("x.csv", (HEAD + GOOD + "0.5,2,a\n").encode(), "0/1"),
-    "label in words": ("x.csv", (HEAD + "0.1,no,a\n0.2,yes,b\n").encode(), "--positive 'yes'"),
+    "label in words": ("x.csv", (HEAD + "0.1,no,a\n0.2,yes,b\n").encode(), "'no' (1 rows) and 'yes' (1 rows)"),
     "missing group": ("x.csv", (HEAD + GOOD + "0.5,1,\n").encode(), "without a group"),
     "one group": ("x.csv", (HEAD + "0.1,0,a\n0.6,1,a\n").encode(), "nothing to compare"),
     "row too long": ("x.csv", (HEAD + GOOD + "0.5,1,a,b,c\n").encode(), "x.csv"),

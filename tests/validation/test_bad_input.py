@@ -89,9 +89,9 @@ def test_scores(entry, kind):
 
 LABELS = {
     "three values": ([0, 1, 2, 1], ValueError, "3 values"),
-    "minus one": ([-1, 1, -1, 1], ValueError, r"Hint: name the positive one, pos_label=1"),
+    "minus one": ([-1, 1, -1, 1], ValueError, r"Hint: say which one means"),
     "probabilities": ([0.1, 0.9, 0.3, 0.4], ValueError, "4 values in all, 4 rows other than 0/1"),
-    "words": (["no", "yes", "no", "yes"], ValueError, "pos_label='yes'"),
+    "words": (["no", "yes", "no", "yes"], ValueError, r"'no' \(2 rows\) and 'yes' \(2 rows\)"),
     "NaN": ([0, 1, NAN, NAN], ValueError, "2 missing"),
     "None": ([0, 1, None, 1], ValueError, "1 missing"),
     "too short": ([0, 1], ValueError, "has 2 rows, but there are 4 scores"),

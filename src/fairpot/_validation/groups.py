@@ -122,10 +122,18 @@ def _encode(column: Column, label: str) -> tuple[Codes, tuple[Hashable, ...]]:
     gone = missing(np.array([*names, None], dtype=object))[:-1]
     if gone.any():
         raise ValueError(wording.missing_groups(label, int(np.isin(codes, np.flatnonzero(gone)).sum())))
+    names = [_plain_name(name) for name in names]
+    if len(set(names)) < len(names):
+        raise ValueError(f"{label} has two groups that read alike as text.\nHint: give them names of your own.")
     order = sorted(range(len(names)), key=lambda i: sort_key(names[i]))
     if order != list(range(len(names))):
         codes = np.argsort(order).astype(codes.dtype)[codes]
     return codes, tuple(names[i] for i in order)
+
+
+def _plain_name(value: Any) -> Hashable:
+    """Keep text, numbers and booleans; intervals of ``pd.cut``, dates and the like go by their text."""
+    return value if isinstance(value, str | bool | int | float) else str(value)
 
 
 def sort_key(value: Any) -> tuple[str, Any]:

@@ -1,5 +1,6 @@
 """Labels: 0/1 or booleans; other two-valued labels through ``pos_label``."""
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -44,9 +45,8 @@ def _by_name(array: NDArray[Any], name: str, pos_label: Any) -> NDArray[np.int8]
 
 
 def _not_binary(array: NDArray[Any], name: str) -> str:
-    values = _distinct(array, name)
-    odd = sum(v not in (0, 1) for v in array.tolist())
-    return wording.not_binary(name, values, odd, "pos_label")
+    _distinct(array, name)
+    return wording.not_binary(name, Counter(array.tolist()), "pos_label")
 
 
 def _distinct(array: NDArray[Any], name: str) -> list[Any]:

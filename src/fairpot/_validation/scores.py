@@ -76,8 +76,9 @@ def restore(result: NDArray[np.float64], like: Any) -> Any:
     if isinstance(wrapped, nw.DataFrame):
         return made.to_frame().to_native()
     native = made.to_native()
-    # A plain PyArrow array came in: hand a plain one back.
-    return native.combine_chunks() if type(like).__name__ == "DoubleArray" else native
+    # A plain PyArrow array came in, of whatever type: hand a plain one back.
+    plain = type(native).__name__ == "ChunkedArray" and type(like).__name__ != "ChunkedArray"
+    return native.combine_chunks() if plain else native
 
 
 def _require_numbers(array: NDArray[Any], name: str, noun: str) -> None:

@@ -5,7 +5,7 @@ Every function takes what the column is called (``"scores"``, ``"column 'risk'"`
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 LARGEST = 1e300  # larger magnitudes overflow when scores are subtracted or averaged
@@ -79,11 +79,17 @@ def missing_labels(name: str, rows: int) -> str:
     return f"{name} has {rows} missing rows.\nHint: drop the rows whose outcome is not known."
 
 
-def not_binary(name: str, values: list[Any], odd: int, argument: str) -> str:
-    """Say that labels are not 0/1; ``odd`` rows are neither, ``argument`` names the positive value."""
+def not_binary(name: str, rows: Mapping[Any, int], argument: str) -> str:
+    """Say that labels are not 0/1, with the rows of each; ``argument`` names the positive value.
+
+    Which of two values is the outcome cannot be guessed ('died' and 'survived'), so neither is suggested.
+    """
+    values = in_order(set(rows))
     if len(values) == 2:
-        hint = f"Hint: name the positive one, {argument}={values[-1]!r}."
-        return f"{name} must be 0/1 or booleans, got {listed(values)}.\n{hint}"
+        counted = " and ".join(f"{value!r} ({rows[value]} rows)" for value in values)
+        hint = f"Hint: say which one means that the outcome happened, {argument}=..."
+        return f"{name} must be 0/1 or booleans, got {counted}.\n{hint}"
+    odd = sum(count for value, count in rows.items() if value not in (0, 1))
     return (
         f"{name} must be 0/1 or booleans, got {len(values)} values in all, {odd} rows other than 0/1: "
         f"{listed(values)}.\nHint: a label says whether the outcome happened; compare or cut the column first."

@@ -78,7 +78,7 @@ def summarise(
         "groups": [_describe(table, matrix, place, bins) for place in range(len(table.groups))],
         "partial": None if alpha is None else _partial(table, alpha, region, checked, ahead),
         "rates": _rates(table, threshold, alpha),
-        "tied": _tied(table, matrix, checked, ahead),
+        "tied": _tied(table, matrix, checked),
         "calibration": calibration(pooled, bins),
         "calibration_bins": bins,
     }
@@ -145,26 +145,39 @@ def _won(matrix: WinMatrix, winners: NDArray[np.bool_], losers: NDArray[np.bool_
 def _ranking(matrix: WinMatrix, ahead: Hashable) -> dict[str, Any]:
     """Read AUC, every xAUC and the gaps off the matrix of wins."""
     everyone = np.ones(len(matrix.groups), dtype=bool)
-    pairs = matrix.pairs
-    # As WinMatrix.xauc does, but what cannot be measured is not a number instead of 0.
-    xauc = np.divide(matrix.half_wins / 2, pairs, out=np.full(pairs.shape, np.nan), where=pairs > 0)
+    pairs, xauc = matrix.pairs, _xauc(matrix)
+    counted, shares = pairs.tolist(), _plain(xauc)
     cells = [
-        {"positive": g, "negative": h, "pairs": float(pairs[i, j]), "xauc": _number(xauc[i, j])}
+        {"positive": g, "negative": h, "pairs": counted[i][j], "xauc": shares[i][j]}
         for i, g in enumerate(matrix.groups)
         for j, h in enumerate(matrix.groups)
         if i != j
     ]
-    gaps = _gaps(matrix.groups, xauc, ahead)
     return {
         "auc": _won(matrix, everyone, everyone),
-        "gap": max((abs(g["signed_gap"]) for g in gaps if g["signed_gap"] is not None), default=None),
-        "gaps": gaps,
+        "gap": _largest_gap(xauc),
+        "gaps": _gaps(matrix.groups, xauc, shares, ahead),
         "xauc": cells,
     }
 
 
-def _gaps(groups: tuple[Hashable, ...], xauc: NDArray[np.float64], ahead: Hashable) -> list[dict[str, Any]]:
+def _xauc(matrix: WinMatrix) -> NDArray[np.float64]:
+    """Return every xAUC; what cannot be measured is NaN."""
+    pairs = matrix.pairs
+    return np.divide(matrix.half_wins / 2, pairs, out=np.full(pairs.shape, np.nan), where=pairs > 0)
+
+
+def _largest_gap(xauc: NDArray[np.float64]) -> float | None:
+    gaps = np.abs(xauc - xauc.T)[np.triu_indices(len(xauc), 1)]
+    known = gaps[~np.isnan(gaps)]
+    return float(known.max()) if len(known) else None
+
+
+def _gaps(
+    groups: tuple[Hashable, ...], xauc: NDArray[np.float64], shares: list[list[float | None]], ahead: Hashable
+) -> list[dict[str, Any]]:
     """List every pair of groups, the reference first where it is one of them."""
+    differences = _plain(xauc - xauc.T)
     found = []
     for i, j in itertools.combinations(range(len(groups)), 2):
         first, second = (j, i) if groups[j] == ahead else (i, j)
@@ -172,12 +185,20 @@ def _gaps(groups: tuple[Hashable, ...], xauc: NDArray[np.float64], ahead: Hashab
             {
                 "first": groups[first],
                 "second": groups[second],
-                "xauc_first": _number(xauc[first, second]),
-                "xauc_second": _number(xauc[second, first]),
-                "signed_gap": _number(xauc[first, second] - xauc[second, first]),
+                "xauc_first": shares[first][second],
+                "xauc_second": shares[second][first],
+                "signed_gap": differences[first][second],
             }
         )
     return found
+
+
+def _plain(values: NDArray[np.float64]) -> list[list[float | None]]:
+    """Return numbers as lists, NaN as None."""
+    plain: list[list[float | None]] = values.tolist()
+    if np.isnan(values).any():
+        return [[None if v != v else v for v in row] for row in plain]
+    return plain
 
 
 def _partial(table: ScoreTable, alpha: float, region: str, ties: Ties, ahead: Hashable) -> dict[str, Any]:
@@ -195,14 +216,17 @@ def _partial(table: ScoreTable, alpha: float, region: str, ties: Ties, ahead: Ha
     }
 
 
-def _tied(table: ScoreTable, matrix: WinMatrix, ties: Ties, ahead: Hashable) -> dict[str, Any]:
+def _tied(table: ScoreTable, matrix: WinMatrix, ties: Ties) -> dict[str, Any]:
     """Count pairs with equal scores, and rank by both conventions."""
     other: Ties = "half" if ties == "strict" else "strict"
     share = tied_pairs(table)
-    ranked: dict[str, dict[str, Any]] = dict.fromkeys(TIES, _ranking(matrix, ahead))
-    if share:
-        ranked[other] = _ranking(WinMatrix.of(table, other), ahead)
-    return {"share": share} | {f"{name}_{how}": ranked[how][name] for name in ("auc", "gap") for how in TIES}
+    everyone = np.ones(len(matrix.groups), dtype=bool)
+    counted: dict[str, WinMatrix] = {ties: matrix, other: WinMatrix.of(table, other) if share else matrix}
+    found: dict[str, Any] = {"share": share}
+    for how in TIES:
+        found[f"auc_{how}"] = _won(counted[how], everyone, everyone)
+        found[f"gap_{how}"] = _largest_gap(_xauc(counted[how]))
+    return found
 
 
 def _rates(table: ScoreTable, threshold: float | None, alpha: float | None) -> list[dict[str, Any]]:
@@ -247,7 +271,3 @@ def _moved(group: Hashable, counts: GroupCounts, shift: NDArray[np.float64]) -> 
         "mean_shift": float(np.dot(weight, shift) / moved) if moved else 0.0,
         "largest_shift": float(np.abs(shift).max(initial=0.0)),
     }
-
-
-def _number(value: Any) -> float | None:
-    return None if np.isnan(value) else float(value)

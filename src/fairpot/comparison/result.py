@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
+from fairpot._html import html_table, notes
 from fairpot._optional import make_frame
 from fairpot._validation import check_share
 from fairpot.exceptions import InfeasibleRuleError
@@ -73,6 +76,10 @@ class Comparison:
         The bounds that ``str()`` shows.
     rows : str
         What the methods were evaluated on.
+    estimators : dict of method to estimator
+        As they were compared, unfitted.
+    table : ScoreTable
+        All rows that were given to fit.
     """
 
     method: NDArray[np.str_]
@@ -86,6 +93,8 @@ class Comparison:
     skipped: dict[str, str] = field(default_factory=dict)
     max_gaps: tuple[float, ...] = (0.02, 0.05, 0.10)
     rows: str = ""
+    estimators: dict[str, Any] = field(default_factory=dict, repr=False)
+    table: Any = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.auc)
@@ -147,6 +156,53 @@ class Comparison:
             )
         # Of equals the first: the scores as they came, then the order of the methods.
         return self.row(int(allowed[np.argmax(self.auc[allowed] >= self.auc[allowed].max() - _ROUND_OFF)]))
+
+    def fit_best(self, max_gap: float, *, method: str | None = None) -> Any:
+        """Fit the winner on all rows that were given to fit, its dial chosen there by ``max_gap``.
+
+        The dial of :meth:`best` was the best one for the rows it was judged on; a model to be used chooses its own.
+
+        Parameters
+        ----------
+        max_gap : float
+        method : str or None, default None
+            Fit this method instead of the winner.
+
+        Returns
+        -------
+        A fitted post-processor
+
+        Raises
+        ------
+        InfeasibleRuleError
+            If no method reaches the gap, or if the scores as they came already keep it: there is nothing to fit.
+        """
+        row = self.best(max_gap, method=method)
+        if row.method == UNREPAIRED:
+            raise InfeasibleRuleError(
+                f"nothing beats the scores as they came at gaps up to {max_gap:g}: there is no repair to fit.\n"
+                "Hint: name a method, fit_best(max_gap, method=...), to fit one all the same."
+            )
+        estimator = clone(self.estimators[row.method])
+        if not hasattr(estimator, "dial"):
+            raise InfeasibleRuleError(
+                f"{row.method} has no dial that a rule could choose.\nHint: fit it yourself, on the rows you have."
+            )
+        estimator.set_params(**{estimator.dial.name: None, "max_gap": float(max_gap), "max_auc_loss": None})
+        return estimator.fit_table(self.table)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            {
+                "method": name,
+                **{f"AUC at gap <= {bound:g}": self._line(name)[1 + i] for i, bound in enumerate(self.max_gaps)},
+                "smallest gap": self._line(name)[-1],
+            }
+            for name in (UNREPAIRED, *self.methods)
+        ]
+        said = [*(self.verdict(bound) for bound in self.max_gaps)]
+        said += [f"left out: {name}: {reason}" for name, reason in self.skipped.items()]
+        return f"<div><p>{escape(self.rows)}</p>{html_table(rows)}{notes(said)}</div>"
 
     def verdict(self, max_gap: float = 0.05) -> str:
         """Say in one line which method is best at gaps up to ``max_gap``, what it costs and what was possible."""

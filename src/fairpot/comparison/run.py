@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._validation import Rows, check_rows, check_seen, check_share, is_number
-from fairpot.comparison.methods import Part, Points, Setting, find_methods, measure, obstacle, sweep
+from fairpot.comparison.methods import Part, Points, Setting, find_methods, measure, obstacle, prepare, sweep
 from fairpot.comparison.progress import Report, make_report
 from fairpot.comparison.result import UNREPAIRED, Comparison, mean_limit
 from fairpot.metrics._tables import check_ties
@@ -130,8 +130,9 @@ def compare(
     if methods is None:
         reasons = {name: obstacle(each, setting) for name, each in estimators.items()}
         skipped = {name: reason for name, reason in reasons.items() if reason is not None}
+    prepared = {name: prepare(each, setting) for name, each in estimators.items()}
     points = _run(estimators, parts, setting, report, skipped, strict=methods is not None)
-    return _collect(points, parts, setting, skipped, bounds, where)
+    return _collect(prepared, points, parts, setting, skipped, bounds, where)
 
 
 def _run(
@@ -169,6 +170,7 @@ def _mean(each: list[Points]) -> Points:
 
 
 def _collect(
+    estimators: dict[str, Any],
     points: dict[str, Points],
     parts: list[Part],
     setting: Setting,
@@ -197,6 +199,8 @@ def _collect(
         skipped,
         bounds,
         where,
+        estimators,
+        setting.table,
     )
 
 

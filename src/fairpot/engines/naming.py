@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -80,8 +81,10 @@ def name_labels(values: Sequence[Any], rows: Counts, name: str, kind: Kind, posi
         return np.array([v == chosen for v in labels], dtype=np.int8)
     if all(isinstance(v, _NUMERIC) and v in (0, 1) for v in distinct):
         return np.array([bool(v) for v in labels], dtype=np.int8)
-    odd = int(rows[[v not in (0, 1) for v in labels]].sum())
-    raise ValueError(wording.not_binary(f"column {name!r}", distinct, odd, "positive"))
+    of_each: Counter[Any] = Counter()
+    for label, count in zip(labels, rows.tolist()):
+        of_each[label] += count
+    raise ValueError(wording.not_binary(f"column {name!r}", of_each, "positive"))
 
 
 def _named(distinct: list[Any], positive: Any, name: str) -> Any:

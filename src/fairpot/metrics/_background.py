@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from fairpot._optional import make_frame
 from fairpot.metrics._tables import check_ties, check_undefined, labelled_table, place_of
 from fairpot.metrics._undefined import Undefined, value_without_pairs, warn_undefined
-from fairpot.metrics._wins import WinMatrix
+from fairpot.metrics._wins import Ties, WinMatrix
 
 
 def group_auc(
@@ -19,9 +19,9 @@ def group_auc(
     sensitive_features: Any,
     group: Hashable,
     sample_weight: Any = None,
-    ties: str = "half",
+    ties: Ties = "half",
     pos_label: Any = None,
-    undefined: str = "nan",
+    undefined: Undefined = "nan",
 ) -> float:
     """Compute the AUC inside one group.
 
@@ -47,9 +47,9 @@ def bpsn_auc(
     sensitive_features: Any,
     group: Hashable,
     sample_weight: Any = None,
-    ties: str = "half",
+    ties: Ties = "half",
     pos_label: Any = None,
-    undefined: str = "nan",
+    undefined: Undefined = "nan",
 ) -> float:
     """Compute the AUC of positives of the other groups against negatives of one group (BPSN).
 
@@ -77,9 +77,9 @@ def bnsp_auc(
     sensitive_features: Any,
     group: Hashable,
     sample_weight: Any = None,
-    ties: str = "half",
+    ties: Ties = "half",
     pos_label: Any = None,
-    undefined: str = "nan",
+    undefined: Undefined = "nan",
 ) -> float:
     """Compute the AUC of positives of one group against negatives of the other groups (BNSP).
 
@@ -101,7 +101,7 @@ def bnsp_auc(
 
 
 def tied_share(
-    y_true: Any, y_score: Any, *, sample_weight: Any = None, pos_label: Any = None, undefined: str = "nan"
+    y_true: Any, y_score: Any, *, sample_weight: Any = None, pos_label: Any = None, undefined: Undefined = "nan"
 ) -> float:
     """Compute the share of (positive, negative) pairs with equal scores.
 
@@ -134,9 +134,9 @@ def by_group(
     *,
     sensitive_features: Any,
     sample_weight: Any = None,
-    ties: str = "half",
+    ties: Ties = "half",
     pos_label: Any = None,
-    undefined: str = "nan",
+    undefined: Undefined = "nan",
 ) -> Any:
     """Return a frame with a row for each group: counts, AUC, BPSN and BNSP AUC.
 
@@ -165,7 +165,10 @@ def by_group(
             "auc": [_inside(matrix, k, missing) for k in places],
             "bpsn_auc": [_others_over(matrix, k, missing) for k in places],
             "bnsp_auc": [_over_others(matrix, k, missing) for k in places],
-        }
+        },
+        y_score,
+        y_true,
+        sensitive_features,
     )
 
 

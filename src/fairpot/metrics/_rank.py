@@ -5,7 +5,8 @@ from typing import Any
 
 from fairpot._optional import make_frame
 from fairpot.metrics._tables import check_ties, check_undefined, labelled_table, place_of
-from fairpot.metrics._wins import WinMatrix
+from fairpot.metrics._undefined import Undefined
+from fairpot.metrics._wins import Ties, WinMatrix
 
 
 def auc(
@@ -13,9 +14,9 @@ def auc(
     y_score: Any,
     *,
     sample_weight: Any = None,
-    ties: str = "half",
+    ties: Ties = "half",
     pos_label: Any = None,
-    undefined: str = "nan",
+    undefined: Undefined = "nan",
 ) -> float:
     """Compute the share of (positive, negative) pairs in which the positive has the higher score.
 
@@ -58,9 +59,9 @@ def xauc(
     positive: Hashable,
     negative: Hashable,
     sample_weight: Any = None,
-    ties: str = "half",
+    ties: Ties = "half",
     pos_label: Any = None,
-    undefined: str = "nan",
+    undefined: Undefined = "nan",
 ) -> float:
     """Compute how often a positive of one group has a higher score than a negative of another.
 
@@ -98,9 +99,9 @@ def xauc_gap(
     *,
     sensitive_features: Any,
     sample_weight: Any = None,
-    ties: str = "half",
+    ties: Ties = "half",
     pos_label: Any = None,
-    undefined: str = "nan",
+    undefined: Undefined = "nan",
 ) -> float:
     """Compute the xAUC gap, \\|xAUC(a->b) - xAUC(b->a)\\|; with more groups, the largest over pairs.
 
@@ -134,13 +135,14 @@ def xauc_matrix(
     *,
     sensitive_features: Any,
     sample_weight: Any = None,
-    ties: str = "half",
+    ties: Ties = "half",
     pos_label: Any = None,
-    undefined: str = "nan",
+    undefined: Undefined = "nan",
 ) -> Any:
     """Return the xAUC of every pair of groups as a frame.
 
-    One row a group of positives (column ``positive``), one further column a group of negatives. The
+    One row a group of positives (column ``positive``, or ``positive_group`` if a group is called that), one further
+    column a group of negatives. The
     diagonal holds each group's own AUC.
 
     Parameters
@@ -159,4 +161,8 @@ def xauc_matrix(
     checked, missing = check_ties(ties), check_undefined(undefined)
     table = labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
     values = WinMatrix.of(table, checked).xauc(missing)
-    return make_frame({"positive": list(table.groups)} | {str(g): values[:, j] for j, g in enumerate(table.groups)})
+    first = "positive"
+    while first in map(str, table.groups):  # a group may be called so itself
+        first += "_group"
+    columns = {first: list(table.groups)} | {str(g): values[:, j] for j, g in enumerate(table.groups)}
+    return make_frame(columns, y_score, y_true, sensitive_features)

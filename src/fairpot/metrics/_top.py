@@ -4,7 +4,9 @@ from collections.abc import Hashable
 from typing import Any
 
 from fairpot.metrics._tables import check_ties, check_undefined, labelled_table, place_of, top_table
-from fairpot.metrics._wins import WinMatrix
+from fairpot.metrics._undefined import Undefined
+from fairpot.metrics._wins import Ties, WinMatrix
+from fairpot.table import Region
 
 
 def partial_auc(
@@ -13,11 +15,11 @@ def partial_auc(
     *,
     alpha: float,
     sensitive_features: Any = None,
-    region: str = "pooled",
+    region: Region = "pooled",
     sample_weight: Any = None,
-    ties: str = "half",
+    ties: Ties = "half",
     pos_label: Any = None,
-    undefined: str = "nan",
+    undefined: Undefined = "nan",
 ) -> float:
     """Compute the AUC among the rows with the highest scores.
 
@@ -59,11 +61,11 @@ def partial_xauc(
     sensitive_features: Any,
     positive: Hashable,
     negative: Hashable,
-    region: str = "pooled",
+    region: Region = "pooled",
     sample_weight: Any = None,
-    ties: str = "half",
+    ties: Ties = "half",
     pos_label: Any = None,
-    undefined: str = "nan",
+    undefined: Undefined = "nan",
 ) -> float:
     """Compute the xAUC of two groups among the rows with the highest scores.
 
@@ -92,11 +94,11 @@ def partial_xauc_gap(
     *,
     alpha: float,
     sensitive_features: Any,
-    region: str = "pooled",
+    region: Region = "pooled",
     sample_weight: Any = None,
-    ties: str = "half",
+    ties: Ties = "half",
     pos_label: Any = None,
-    undefined: str = "nan",
+    undefined: Undefined = "nan",
 ) -> float:
     """Compute the xAUC gap among the rows with the highest scores; of more groups, the largest.
 

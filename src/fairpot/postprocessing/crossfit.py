@@ -377,10 +377,17 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         """Return the groups of the rows, from the call or from the columns of ``X``; exactly one way."""
         if self.sensitive_features is None:
             if given is None:
+                routed = get_config()["enable_metadata_routing"]
+                inside = (
+                    "Metadata routing is on: pass sensitive_features to the outermost call, which hands it down."
+                    if routed
+                    else "Inside pipelines and searches, passing groups needs "
+                    "sklearn.set_config(enable_metadata_routing=True)."
+                )
                 raise TypeError(
                     "sensitive_features is missing: pass the group of each row, sensitive_features=...\n"
-                    "Hint: or name a column of the frame X, FairScoreClassifier(..., sensitive_features='sex'). Inside "
-                    "pipelines and searches, passing groups needs sklearn.set_config(enable_metadata_routing=True)."
+                    f"Hint: or name a column of the frame X, FairScoreClassifier(..., sensitive_features='sex'). "
+                    f"{inside}"
                 )
             return given
         if given is not None:

@@ -9,6 +9,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
+from fairpot._html import html_table
 from fairpot._version import __version__
 from fairpot.exceptions import ModelFileError
 from fairpot.modelfile import ModelFile, naming, read
@@ -91,6 +92,23 @@ class FittedMaps(ScoreMapper):
             "a model file keeps the maps, not the rows that a trade-off is traced from.\n"
             f"Hint: fit {getattr(self, 'method_', 'the method')} on the rows again and call its tradeoff."
         )
+
+    def __repr__(self) -> str:
+        dial, value = getattr(self, "dial_", ("", None))
+        shown = f"{value:.6g}" if isinstance(value, float | int) else str(value)
+        return f"<{getattr(self, 'method_', 'FittedMaps')} from a file: {dial} = {shown}>"
+
+    def _repr_html_(self) -> str:
+        counts = {each["group"]: each["counts"] for each in self.fitted_on_["groups"]}
+        rows = [
+            {
+                "group": group,
+                "rows": counts[group]["rows"],
+                "map": "stays as it is" if self.maps_[group].is_identity else f"{len(self.maps_[group].knots)} knots",
+            }
+            for group in self.groups_
+        ]
+        return html_table(rows, repr(self).strip("<>"))
 
     def file_content(self) -> ModelFile:
         """Return what a model file holds of this model."""

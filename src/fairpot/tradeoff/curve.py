@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._html import html_table
 from fairpot._optional import make_frame
 from fairpot._validation import as_double, check_share, is_number
 from fairpot.exceptions import InfeasibleRuleError
@@ -87,6 +88,21 @@ class TradeoffCurve:
             f"AUC {self.auc.min():.4f} to {self.auc.max():.4f}, gap {self.gap.min():.4f} to {self.gap.max():.4f}>"
         )
 
+    def _repr_html_(self) -> str:
+        best = int(np.nanargmin(self.gap)) if not np.isnan(self.gap).all() else 0
+        points = {"first": self.point(0), "smallest gap": self.point(best), "last": self.point(len(self) - 1)}
+        rows = [
+            {
+                "point": name,
+                self.dial: str(p.lam) if isinstance(p.lam, dict) else p.lam,
+                "AUC": p.auc,
+                "gap": p.gap,
+                "signed gap": p.signed_gap,
+            }
+            for name, p in points.items()
+        ]
+        return html_table(rows, f"{len(self)} points, {'every' if self.exact else 'a grid of'} {self.dial}")
+
     @cached_property
     def signed_gap(self) -> NDArray[np.float64]:
         """xauc_ab - xauc_ba: positive while the reference group is ahead."""
@@ -161,7 +177,7 @@ class TradeoffCurve:
                 f"no {self.dial} can be chosen: the xAUC gap or the AUC is undefined on these rows.\n"
                 "Hint: positives and negatives are needed in both groups (in the region, if alpha is set)."
             )
-        allowed = np.ones(len(self), dtype=bool)
+        allowed = ~(np.isnan(self.gap) | np.isnan(self.auc))
         if max_auc_loss is not None:
             allowed &= self.unmoved_auc - self.auc <= max_auc_loss + _ROUND_OFF
         if max_gap is not None:
@@ -185,10 +201,10 @@ class TradeoffCurve:
 
     def _best_instead(self, max_gap: float | None, max_auc_loss: float | None) -> str:
         if max_gap is None:
-            best = self.point(int(np.argmax(self.auc)))
+            best = self.point(int(np.nanargmax(self.auc)))
             rule = f"no {self.dial} keeps max_auc_loss={max_auc_loss}"
             return f"{rule}: the highest AUC is {best.auc:.6g} at {self._named(best)}."
-        best = self.point(int(np.argmin(self.gap)))
+        best = self.point(int(np.nanargmin(self.gap)))
         message = f"no {self.dial} keeps max_gap={max_gap}"
         if max_auc_loss is not None:
             message += f" and max_auc_loss={max_auc_loss} together"
@@ -197,7 +213,7 @@ class TradeoffCurve:
             message += f", a loss of {self.unmoved_auc - best.auc:.6g}"
             within = np.flatnonzero(self.unmoved_auc - self.auc <= max_auc_loss)
             if len(within):
-                near = self.point(int(within[np.argmin(self.gap[within])]))
+                near = self.point(int(within[np.nanargmin(self.gap[within])]))
                 message += f"); within that loss it is {near.gap:.6g} at {self._named(near)} (AUC {near.auc:.6g}"
         return message + ").\nHint: allow a larger gap or loss, or look at curve.frame() for what can be had."
 

@@ -1,0 +1,87 @@
+"""What makes numbers doubtful: where the line is drawn, and against plain counts."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import oracles
+from fairpot import FairPOT
+from fairpot._validation import check_rows
+from fairpot.auditing.numbers import summarise
+from fairpot.exceptions import SmallGroupWarning
+from fairpot.metrics.cells import hard_predictions, reversed_score, small_cells, tied_pairs
+from fairpot.table import GroupCounts, ScoreTable
+
+
+def cells(positives, negatives):
+    """A group with 100 of each outcome, and one with as many as are asked for."""
+    sizes = [(100, 100), (positives, negatives)]
+    y = np.concatenate([np.repeat([1, 0], size) for size in sizes])
+    group = np.repeat(["large", "small"], [sum(size) for size in sizes])
+    scores = np.random.default_rng(0).random(len(y)) + y
+    return scores, y, group
+
+
+@pytest.mark.parametrize(("count", "small"), [(1, True), (29, True), (30, False), (31, False)])
+@pytest.mark.parametrize("what", ["positives", "negatives"])
+def test_thirty_rows_of_an_outcome_are_enough(what, count, small):
+    rows = cells(*((count, 100) if what == "positives" else (100, count)))
+    message = f"group 'small' has only {count} {what} (under 30): what rests on them is uncertain."
+    table = ScoreTable.from_rows(*check_rows(*rows))
+    assert small_cells(table) == ([message] if small else [])
+    assert (message in summarise(table)["warnings"]) == small
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        FairPOT(0.4).fit(rows[0], rows[1], sensitive_features=rows[2])
+    told = [str(w.message) for w in caught if issubclass(w.category, SmallGroupWarning)]
+    assert told == ([message] if small else [])
+
+
+def test_weights_are_counted_not_rows():
+    scores, y, group = cells(10, 50)
+    table = ScoreTable.from_rows(*check_rows(scores, y, group, np.where(group == "small", 3, 1)))
+    assert small_cells(table) == []
+    lighter = ScoreTable.from_rows(*check_rows(scores, y, group, np.where(group == "small", 2.95, 1)))
+    assert "only 29.5 positives" in small_cells(lighter)[0]
+
+
+def test_empty_cells_cannot_be_measured():
+    scores, y, group = cells(0, 40)
+    table = ScoreTable.from_rows(*check_rows(scores, y, group))
+    assert small_cells(table, " in the top") == [
+        "group 'small' has no positives in the top: what rests on them cannot be measured."
+    ]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_tied_pairs_by_pairwise_loops(seed):
+    rng = np.random.default_rng(seed)
+    scores, y = rng.integers(0, 6, 40) / 5, rng.integers(0, 2, 40)
+    table = ScoreTable.from_rows(*check_rows(scores, y, rng.choice(["a", "b"], 40)))
+    tied = 2 * (oracles.auc(y, scores, half=True) - oracles.auc(y, scores))
+    assert tied_pairs(table) == pytest.approx(tied, abs=1e-14)
+
+
+def test_tied_pairs_without_pairs():
+    assert tied_pairs(ScoreTable.from_rows(np.array([0.1, 0.1]), np.array([1, 1], dtype=np.int8))) == 0.0
+
+
+def test_scores_that_rank_the_wrong_way_round():
+    def told(positive, negative):
+        scores = np.arange(len(positive)) / 10
+        return reversed_score(ScoreTable(("all",), (GroupCounts(scores, np.array(positive), np.array(negative)),)))
+
+    assert told([0, 1], [1, 0]) is None
+    assert told([1, 1], [1, 1]) is None  # 0.5 is no worse than chance
+    assert told([2, 1], [1, 2]).startswith("AUC is 0.3333, below 0.5")
+    assert told([1, 1], [0, 0]) is None
+
+
+def test_scores_that_look_like_predictions():
+    def told(*scores):
+        return hard_predictions(ScoreTable.from_rows(np.array(scores), np.ones(len(scores), dtype=np.int8)))
+
+    assert "2 distinct values only, 0 and 1" in told(0.0, 1.0, 1.0)
+    assert "1 distinct value only, 0.5" in told(0.5, 0.5)
+    assert told(0.0, 0.5, 1.0) is None
