@@ -60,11 +60,11 @@ def binned_derivatives(
     down = Bins.of(scores[negative], weight[negative], bins)
     first, second = tail_derivatives(up.score, down.score, temperature, margin, up.weight, down.weight)
     total = float(up.weight.sum())
-    share_up = weight[positive] / up.weight[up.place]
-    share_down = weight[negative] / down.weight[down.place]
+    share_up, unit = weight[positive] / up.weight[up.place], 1.0 / down.weight[down.place]
     gradient, hessian = np.empty(len(scores)), np.empty(len(scores))
     gradient[positive] = share_up * first.positive[up.place]
     hessian[positive] = share_up * second.positive[up.place]
-    gradient[negative] = share_down * first.negative[down.place]
-    hessian[negative] = share_down * second.negative[down.place] - share_down**2 * second.own[down.place]
+    gradient[negative] = weight[negative] * unit * first.negative[down.place]
+    # A weight of 2 is two rows, each with a curvature of its own.
+    hessian[negative] = weight[negative] * (unit * second.negative[down.place] - unit**2 * second.own[down.place])
     return RowDerivatives(total * first.value, total * gradient, total * hessian)

@@ -64,7 +64,8 @@ class PartialAUCBooster(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     sigmoid_ : Sigmoid
         Slope and intercept that turn raw scores to log-odds.
     history_ : dict of str to array
-        ``loss`` before each round; with early stopping also ``partial_auc`` and ``top_recall`` of the validation part.
+        ``loss`` before each round; with early stopping also ``roc_area``, ``partial_auc`` and ``top_recall`` of the
+        validation part after it.
     best_round_ : int
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn.
@@ -100,7 +101,7 @@ class PartialAUCBooster(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         early_stopping: bool | str = "auto",
         validation_fraction: float = 0.15,
         patience: int = 30,
-        monitor: str = "partial_auc",
+        monitor: str = "roc_area",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -191,7 +192,8 @@ class PartialAUCBooster(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         array of shape (n,)
         """
-        return self.classes_[(self.decision_function(X) > 0).astype(np.intp)]
+        above = self.decision_function(X) > 0
+        return self.classes_[above.astype(np.intp)]
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the fitted model to a JSON file: XGBoost's own description of the trees, with what belongs to it.
@@ -225,7 +227,7 @@ class PartialAUCBooster(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _boost(self, train: TrainingRows, monitor: Monitor | None, seed: int) -> tuple[Any, list[float]]:
         """Add trees until the rounds are used up or the monitor says stop."""
         xgboost = import_optional("xgboost", "boost")
-        data = xgboost.DMatrix(train.X, label=train.y)
+        data = xgboost.DMatrix(train.X, label=train.y, weight=train.weight)  # the weights place the cuts
         cached = [data] if monitor is None else [data, xgboost.DMatrix(monitor.rows.X)]
         booster = xgboost.Booster(self._booster_parameters(seed), cached)
         progress = make_progress("boosting", bool(self.verbose))

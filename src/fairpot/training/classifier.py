@@ -64,8 +64,11 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     validation_fraction : float, default 0.15
     patience : int, default 15
         Epochs without a better one before training stops.
-    monitor : {"partial_auc", "top_recall"}, default "partial_auc"
-        What makes an epoch better, on the validation part's top alpha.
+    monitor : {"roc_area", "partial_auc", "top_recall"}, default "roc_area"
+        What makes an epoch better on the validation part. "roc_area": the area under the ROC curve up to the
+        false-positive rate alpha, all positives against the highest negatives. "partial_auc": the paper's, among the
+        top alpha of the rows alone; an epoch that drops positives out of the top can win it. "top_recall": the share of
+        positives in the top alpha.
     random_state : int, RandomState or None, default None
         An int gives the same model again on the same machine.
     verbose : bool, default False
@@ -82,7 +85,8 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         Slope and intercept that turn the network's output to log-odds; fitted on the validation part, or on the
         training rows where there is none.
     history_ : dict of str to array
-        ``loss`` after each epoch, and with early stopping ``partial_auc`` and ``top_recall`` of the validation part.
+        ``loss`` of each epoch, and with early stopping ``roc_area``, ``partial_auc`` and ``top_recall`` of the
+        validation part after it.
     best_epoch_ : int
         Epoch of the weights kept, from 0.
     n_features_in_, feature_names_in_
@@ -126,7 +130,7 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         early_stopping: bool | str = "auto",
         validation_fraction: float = 0.15,
         patience: int = 15,
-        monitor: str = "partial_auc",
+        monitor: str = "roc_area",
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -216,7 +220,8 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         -------
         array of shape (n,)
         """
-        return self.classes_[(self.decision_function(X) > 0).astype(np.intp)]
+        above = self.decision_function(X) > 0
+        return self.classes_[above.astype(np.intp)]
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the fitted model to an .npz file of plain arrays with a JSON header; nothing is pickled.

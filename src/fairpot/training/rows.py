@@ -17,7 +17,7 @@ LEAST_FOR_AUTO = 10
 
 
 class TrainingRows(NamedTuple):
-    """Features, labels as 0 and 1, and weights of mean 1; rows of weight 0 are gone."""
+    """Features, labels as 0 and 1, and weights; rows of weight 0 are gone."""
 
     X: Floats
     y: NDArray[np.int8]
@@ -44,7 +44,7 @@ def check_training_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> T
             f"y holds a single class{where}: a ranking needs rows of both classes.\n"
             "Hint: pass rows with and without the outcome."
         )
-    return rows._replace(weight=rows.weight / rows.weight.mean())
+    return rows
 
 
 def check_new_rows(estimator: Any, X: Any) -> Floats:

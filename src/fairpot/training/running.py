@@ -44,11 +44,13 @@ class Batches:
             yield next(streams[0]), next(streams[1])
 
     def _stream(self, total: int, part: int) -> Iterator[Rows]:
-        """Deal shuffled rows; what is left over at the end of a deck is shuffled in again."""
+        """Deal shuffled rows; what is left over at the end of a deck comes first in the next."""
+        left = np.arange(0)
         while True:
-            deck = self.rng.permutation(total)
-            for start in range(0, total - part + 1, part):
-                yield deck[start : start + part]
+            deck = np.append(left, np.setdiff1d(self.rng.permutation(total), left, assume_unique=True))
+            dealt = total - total % part
+            yield from deck[:dealt].reshape(-1, part)
+            left = deck[dealt:]
 
 
 class RunningTail:
