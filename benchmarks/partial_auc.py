@@ -18,7 +18,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
 from fairpot.datasets import fetch_bank, fetch_compas, make_clinical, make_synthetic
+from fairpot.metrics import auc, partial_auc, top_by_group, top_precision, top_recall
 from fairpot.training import make_variant
 
 DATA_HOME = os.environ.get("FAIRPOT_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -114,11 +115,109 @@ def place(folder: Path, name: str, seed: int, model: str) -> Path:
     return folder / f"{name}-{seed}-{model}.npz"
 
 
-def read(folder: Path, name: str, model: str) -> Iterator[Scored]:
-    for path in sorted(folder.glob(f"{name}-*-{model}.npz")):
-        if path.stem.split("-", 2)[2] == model:
+def read(folder: Path, name: str, model: str) -> dict[int, Scored]:
+    """Return the splits of one model that are there, by seed."""
+    found = {}
+    for path in folder.glob(f"{name}-*-{model}.npz"):
+        seed = path.stem.removeprefix(f"{name}-").removesuffix(f"-{model}")
+        if seed.isdigit():
             with np.load(path, allow_pickle=False) as file:
-                yield Scored(**{field: file[field] for field in Scored._fields})
+                found[int(seed)] = Scored(**{field: file[field] for field in Scored._fields})
+    return found
+
+
+def measure(rows: Scored, alpha: float) -> dict[str, float]:
+    """All figures of one model on the held-out rows of one split."""
+    figures = {"auc": auc(rows.y_test, rows.test, ties="half")}
+    for region in ("pooled", "group"):
+        options: dict[str, Any] = {"alpha": alpha, "region": region, "sensitive_features": rows.group_test}
+        figures[f"pauc_{region}"] = partial_auc(rows.y_test, rows.test, ties="half", **options)
+        figures[f"recall_{region}"] = top_recall(rows.y_test, rows.test, **options)
+        figures[f"precision_{region}"] = top_precision(rows.y_test, rows.test, **options)
+        groups = top_by_group(rows.y_test, rows.test, **options)
+        figures[f"found_{region}"] = float(groups["found"].sum())
+        figures[f"rows_{region}"] = float((groups["share"] * groups["rows"]).sum() / groups["rows"].sum())
+    return figures
+
+
+def measured(folder: Path, name: str) -> dict[str, dict[int, dict[str, float]]]:
+    """Figures by model and seed."""
+    return {
+        model: {seed: measure(rows, ALPHA[name]) for seed, rows in sorted(read(folder, name, model).items())}
+        for model in MODELS
+    }
+
+
+def spread(values: list[float], signed: bool = False) -> str:
+    """Mean and standard error."""
+    mean = f"{np.mean(values):{'+' if signed else ''}.4f}"
+    return mean if len(values) < 2 else f"{mean} ± {np.std(values, ddof=1) / np.sqrt(len(values)):.4f}"
+
+
+def print_figures(names: list[str], figures: dict[str, dict[str, dict[int, dict[str, float]]]], seconds: Any) -> None:
+    for region, title in (("pooled", "the top of all rows"), ("group", "the top of each group")):
+        print(f"\n**Region: {title}**\n")
+        print("| data | model | splits | pAUC | paper | recall | precision | found | rows in the top | AUC | CPU s |")
+        print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+        for name in names:
+            for model, splits in figures[name].items():
+                if splits:
+                    print_row(name, model, list(splits.values()), region, seconds[name, model])
+
+
+def print_row(name: str, model: str, splits: list[dict[str, float]], region: str, seconds: list[float]) -> None:
+    def column(figure: str) -> list[float]:
+        return [split[figure] for split in splits]
+
+    paper = PAPER[name].get(model)
+    cells = [
+        TITLES[name],
+        MODEL_TITLES[model],
+        str(len(splits)),
+        spread(column(f"pauc_{region}")),
+        "" if paper is None else f"{paper:g}",
+        spread(column(f"recall_{region}")),
+        spread(column(f"precision_{region}")),
+        f"{np.mean(column(f'found_{region}')):.1f}",
+        f"{np.mean(column(f'rows_{region}')):.1%}",
+        f"{np.mean(column('auc')):.4f}",
+        f"{np.mean(seconds):.1f}",
+    ]
+    print(f"| {' | '.join(cells)} |")
+
+
+def print_differences(names: list[str], figures: dict[str, dict[str, dict[int, dict[str, float]]]]) -> None:
+    print("\n**Against (a), split by split**\n")
+    print(
+        "| data | model | pAUC, top of all | found, top of all | pAUC, top of each group | found, top of each group |"
+    )
+    print("| --- | --- | --- | --- | --- | --- |")
+    for name in names:
+        base = figures[name]["a"]
+        for model, splits in figures[name].items():
+            both = sorted(base.keys() & splits.keys())
+            if model == "a" or not both:
+                continue
+            cells = [TITLES[name], MODEL_TITLES[model]]
+            for region in ("pooled", "group"):
+                change = {
+                    figure: [splits[seed][figure] - base[seed][figure] for seed in both]
+                    for figure in (f"pauc_{region}", f"found_{region}")
+                }
+                more = sum(value > 0 for value in change[f"found_{region}"])
+                cells.append(spread(change[f"pauc_{region}"], signed=True))
+                cells.append(f"{np.mean(change[f'found_{region}']):+.1f} (more in {more} of {len(both)})")
+            print(f"| {' | '.join(cells)} |")
+
+
+def print_tables(folder: Path, names: list[str]) -> None:
+    seconds: dict[tuple[str, str], list[float]] = {(name, model): [] for name in DATA for model in MODELS}
+    for line in (folder / "records.jsonl").read_text().splitlines():
+        record = json.loads(line)
+        seconds[record["data"], record["model"]].append(record["seconds"])
+    figures = {name: measured(folder, name) for name in names}
+    print_figures(names, figures, seconds)
+    print_differences(names, figures)
 
 
 def main() -> int:
@@ -132,6 +231,7 @@ def main() -> int:
     options.folder.mkdir(parents=True, exist_ok=True)
     if not options.tables:
         train(options.folder, options.data, options.models, range(options.splits))
+    print_tables(options.folder, options.data)
     return 0
 
 
