@@ -1,10 +1,11 @@
 """Models trained for the top of the list: partial AUC, recall and precision in the top alpha, on held-out rows.
 
     python benchmarks/partial_auc.py --folder runs/partial_auc [--splits 10] [--data synthetic compas bank clinical]
-    python benchmarks/partial_auc.py --folder runs/partial_auc --tables
+    python benchmarks/partial_auc.py --folder runs/partial_auc --tables [--write docs/partial-auc.md]
 
 The first command trains what is not in the folder yet (each model of each split is one .npz with its scores and one
-line in records.jsonl, so it can be stopped and started again) and prints the tables; the second only prints them.
+line in records.jsonl, so it can be stopped and started again) and prints the tables; the second only prints them,
+or puts them into a page between its two marks.
 
 Synthetic and Clinical (simulated) are drawn anew for every split; Bank and COMPAS are split anew, 80 % for training, by
 label and group. Clinical is split by time, at the date that comes with it. Nothing is chosen on held-out rows: the
@@ -14,6 +15,8 @@ settings are the defaults of the library, the number of epochs or rounds comes f
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import json
 import os
 import sys
@@ -26,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
+from fairpot import FairPOT
 from fairpot.datasets import fetch_bank, fetch_compas, make_clinical, make_synthetic
 from fairpot.metrics import auc, partial_auc, top_by_group, top_precision, top_recall
 from fairpot.training import make_variant
@@ -62,6 +66,9 @@ PAPER = {
     "bank": {"a": 0.7546, "b": 0.7544, "c-in": 0.7584},
     "clinical": {"a": 0.633, "b": 0.573, "c-in": 0.749},
 }
+
+
+MARKS = ("<!-- measured: begin -->", "<!-- measured: end -->")
 
 
 class Scored(NamedTuple):
@@ -149,9 +156,13 @@ def measured(folder: Path, name: str) -> dict[str, dict[int, dict[str, float]]]:
 
 
 def spread(values: list[float], signed: bool = False) -> str:
-    """Mean and standard error."""
-    mean = f"{np.mean(values):{'+' if signed else ''}.4f}"
-    return mean if len(values) < 2 else f"{mean} ± {np.std(values, ddof=1) / np.sqrt(len(values)):.4f}"
+    """Mean and standard error of the values that are there, and how many these are where some are not."""
+    known = np.array(values)[~np.isnan(values)]
+    if not len(known):
+        return "none"
+    mean = f"{known.mean():{'+' if signed else ''}.4f}"
+    text = mean if len(known) < 2 else f"{mean} ± {known.std(ddof=1) / np.sqrt(len(known)):.4f}"
+    return text if len(known) == len(values) else f"{text} ({len(known)} of {len(values)})"
 
 
 def print_figures(names: list[str], figures: dict[str, dict[str, dict[int, dict[str, float]]]], seconds: Any) -> None:
@@ -210,6 +221,55 @@ def print_differences(names: list[str], figures: dict[str, dict[str, dict[int, d
             print(f"| {' | '.join(cells)} |")
 
 
+def halves(rows: Scored, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Deal the held-out rows to two halves, by label and group."""
+    strata = [f"{g} {y}" for g, y in zip(rows.group_test, rows.y_test)]
+    first, second = train_test_split(np.arange(len(rows.y_test)), test_size=0.5, random_state=seed, stratify=strata)
+    return first, second
+
+
+def repair(rows: Scored, seed: int, alpha: float, region: str) -> dict[str, float]:
+    """Partial AUC and partial gap on one half of the held-out rows, as they are and by two maps.
+
+    One map is fitted on the training rows and their in-sample scores, as in the paper; the other on the other half of
+    the held-out rows. Each chooses the lambda with the smallest gap where it was fitted. Where a map cannot be fitted,
+    its figures are NaN.
+    """
+    first, second = halves(rows, seed)
+    figures = {}
+    sources = {
+        "in-sample": (rows.train, rows.y_train, rows.group_train),
+        "new": (rows.test[first], rows.y_test[first], rows.group_test[first]),
+    }
+    for source, (scores, y, group) in sources.items():
+        fair = FairPOT(lam=None, alpha=alpha, region=region, ties="half")
+        try:
+            fair.fit(scores, y, sensitive_features=group)
+        except ValueError:  # memorised: the top of the training rows has no negatives of some group
+            figures |= {f"pauc {source}": np.nan, f"gap {source}": np.nan}
+            continue
+        curve = fair.tradeoff(rows.test[second], rows.y_test[second], sensitive_features=rows.group_test[second])
+        start, chosen = curve.at(0.0), curve.at(fair.lam_)
+        figures |= {"pauc": start.auc, "gap": start.gap}
+        figures |= {f"pauc {source}": chosen.auc, f"gap {source}": chosen.gap}
+    return figures
+
+
+def print_repairs(folder: Path, names: list[str]) -> None:
+    columns = ("pauc", "gap", "pauc in-sample", "gap in-sample", "pauc new", "gap new")
+    print("\n**FairPOT(alpha) on top: half of the held-out rows**\n")
+    print("| data | region | model | pAUC | gap | pAUC, in-sample map | gap | pAUC, map from new rows | gap |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    for name in names:
+        for region, title in (("pooled", "all"), ("group", "each group")):
+            for model in ("a", "c", "d"):
+                splits = read(folder, name, model)
+                found = [repair(rows, seed, ALPHA[name], region) for seed, rows in sorted(splits.items())]
+                if found:
+                    cells = [spread([each[column] for each in found]) for column in columns]
+                    print(f"| {TITLES[name]} | {title} | {MODEL_TITLES[model]} | {' | '.join(cells)} |")
+
+
 def print_tables(folder: Path, names: list[str]) -> None:
     seconds: dict[tuple[str, str], list[float]] = {(name, model): [] for name in DATA for model in MODELS}
     for line in (folder / "records.jsonl").read_text().splitlines():
@@ -218,6 +278,13 @@ def print_tables(folder: Path, names: list[str]) -> None:
     figures = {name: measured(folder, name) for name in names}
     print_figures(names, figures, seconds)
     print_differences(names, figures)
+    print_repairs(folder, names)
+
+
+def put_into(page: Path, tables: str) -> None:
+    before, _, rest = page.read_text().partition(MARKS[0])
+    _, _, after = rest.partition(MARKS[1])
+    page.write_text(f"{before}{MARKS[0]}\n\n{tables}\n\n{MARKS[1]}{after}")
 
 
 def main() -> int:
@@ -226,12 +293,19 @@ def main() -> int:
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--data", nargs="+", choices=DATA, default=list(DATA))
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
+    parser.add_argument("--write", type=Path, help="a page to put the tables into, instead of printing them")
     parser.add_argument("--tables", action="store_true", help="train nothing, print what is there")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     if not options.tables:
         train(options.folder, options.data, options.models, range(options.splits))
-    print_tables(options.folder, options.data)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        print_tables(options.folder, options.data)
+    if options.write is None:
+        print(printed.getvalue())
+    else:
+        put_into(options.write, printed.getvalue().strip())
     return 0
 
 
