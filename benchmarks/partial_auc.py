@@ -232,8 +232,8 @@ def repair(rows: Scored, seed: int, alpha: float, region: str) -> dict[str, floa
     """Partial AUC and partial gap on one half of the held-out rows, as they are and by two maps.
 
     One map is fitted on the training rows and their in-sample scores, as in the paper; the other on the other half of
-    the held-out rows. Each chooses the lambda with the smallest gap where it was fitted. Where a map cannot be fitted,
-    its figures are NaN.
+    the held-out rows. Each chooses the lambda with the smallest gap where it was fitted; the region is that of the rows
+    measured, as in the paper. Where a map cannot be fitted, its figures are NaN.
     """
     first, second = halves(rows, seed)
     figures = {}
@@ -242,7 +242,7 @@ def repair(rows: Scored, seed: int, alpha: float, region: str) -> dict[str, floa
         "new": (rows.test[first], rows.y_test[first], rows.group_test[first]),
     }
     for source, (scores, y, group) in sources.items():
-        fair = FairPOT(lam=None, alpha=alpha, region=region, ties="half")
+        fair = FairPOT(lam=None, alpha=alpha, region=region, region_from="batch", ties="half")
         try:
             fair.fit(scores, y, sensitive_features=group)
         except ValueError:  # memorised: the top of the training rows has no negatives of some group
