@@ -100,7 +100,7 @@ def make_model(
     if name in _THREADED:
         model.set_params(n_jobs=n_jobs or 1)
     model.set_params(**params)
-    return Pipeline([("prepare", _preprocessing(name)), ("model", model)])
+    return Pipeline([("prepare", make_preparation(name)), ("model", model)])
 
 
 def _svm(random_state: int | None) -> CalibratedClassifierCV:
@@ -137,8 +137,8 @@ _THREADED = frozenset({"random_forest", "knn", "extra_trees", "xgboost"})
 _SCALED = frozenset({"logistic_regression", "svm", "knn"})
 
 
-def _preprocessing(name: str) -> ColumnTransformer:
-    """Return the encoder of text columns and the treatment of numbers that a model needs."""
+def make_preparation(name: str) -> ColumnTransformer:
+    """Return the encoder of text columns and the treatment of numbers that a model needs, unfitted."""
     levels = OneHotEncoder(min_frequency=RARE_LEVEL, handle_unknown="infrequent_if_exist", sparse_output=False)
     scaler = StandardScaler(with_mean=name in _SCALED, with_std=name in _SCALED)
     if name == "xgboost":  # keeps missing numbers; the idle scaler turns any frame into an array of floats

@@ -206,13 +206,31 @@ def _partial(table: ScoreTable, alpha: float, region: str, ties: Ties, ahead: Ha
     where = cast(Region, check_choice(region, "region", ("pooled", "group")))
     thresholds = table.thresholds(share, where)
     top = table.above(thresholds)
-    sizes = [{"group": g, "threshold": thresholds[g], **_size(c)} for g, c in zip(top.groups, top.counts)]
+    sizes = [
+        {"group": g, "threshold": thresholds[g], **_size(inside), **_found(all_rows, inside)}
+        for g, all_rows, inside in zip(top.groups, table.counts, top.counts)
+    ]
     return {
         "alpha": share,
         "region": where,
         "rows": sum(each["rows"] for each in sizes),
+        **_found(table.pooled(), top.pooled()),
         **_ranking(WinMatrix.of(top, ties), ahead),
         "groups": sizes,
+    }
+
+
+def _found(counts: GroupCounts, inside: GroupCounts) -> dict[str, Any]:
+    """Say how many positives are in the region, of how many, and how many of its rows are positives.
+
+    A partial AUC compares the rows of the region alone; who was left out of it shows here.
+    """
+    positives, found = counts.positive.sum().item(), inside.positive.sum().item()
+    rows = found + inside.negative.sum().item()
+    return {
+        "found": found,
+        "recall": found / positives if positives else None,
+        "precision": found / rows if rows else None,
     }
 
 

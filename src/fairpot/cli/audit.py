@@ -111,19 +111,24 @@ def _print_groups(out: Output, summary: dict[str, Any]) -> None:
 def _print_partial(out: Output, partial: dict[str, Any]) -> None:
     whose = "all rows" if partial["region"] == "pooled" else "each group"
     out.heading(f"In the top {partial['alpha']:.4g} of {whose}: {count(partial['rows'])} rows")
-    columns = ["group", "rows", "positives", "negatives", "from score"]
+    columns = ["group", "rows", "positives", "negatives", "recall", "precision", "from score"]
     out.table(
         columns,
         [
             [
                 shown(each["group"]),
                 *(count(each[name]) for name in ("rows", "positives", "negatives")),
+                *(number(each[name]) for name in ("recall", "precision")),
                 f"{each['threshold']:.6g}",
             ]
             for each in partial["groups"]
         ],
     )
     out.line(f"partial AUC: {number(partial['auc'])}")
+    out.line(
+        f"recall: {number(partial['recall'])} ({count(partial['found'])} positives found)   "
+        f"precision: {number(partial['precision'])}"
+    )
     print_gap(out, partial, "partial xAUC gap")
 
 

@@ -18,6 +18,7 @@ from fairpot.metrics._scorers import (
 )
 from fairpot.metrics._tables import score_table
 from fairpot.metrics._top import partial_auc, partial_xauc, partial_xauc_gap
+from fairpot.metrics._top_share import top_by_group, top_precision, top_recall
 
 __all__ = [
     "METRICS",
@@ -36,6 +37,9 @@ __all__ = [
     "partial_xauc_gap_scorer",
     "score_table",
     "tied_share",
+    "top_by_group",
+    "top_precision",
+    "top_recall",
     "xauc",
     "xauc_gap",
     "xauc_gap_scorer",

@@ -7,6 +7,7 @@ from typing import Any
 from fairpot.metrics._background import bnsp_auc, bpsn_auc, group_auc, tied_share
 from fairpot.metrics._rank import auc, xauc, xauc_gap
 from fairpot.metrics._top import partial_auc, partial_xauc, partial_xauc_gap
+from fairpot.metrics._top_share import top_precision, top_recall
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ METRICS: dict[str, Metric] = {
     "partial_auc": Metric(partial_auc, ("alpha",)),
     "partial_xauc": Metric(partial_xauc, ("sensitive_features", "alpha", "positive", "negative")),
     "partial_xauc_gap": Metric(partial_xauc_gap, ("sensitive_features", "alpha"), higher_is_better=False),
+    "top_recall": Metric(top_recall, ("alpha",), has_ties=False),
+    "top_precision": Metric(top_precision, ("alpha",), has_ties=False),
     "group_auc": Metric(group_auc, ("sensitive_features", "group")),
     "bpsn_auc": Metric(bpsn_auc, ("sensitive_features", "group")),
     "bnsp_auc": Metric(bnsp_auc, ("sensitive_features", "group")),

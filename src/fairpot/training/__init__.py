@@ -1,0 +1,21 @@
+"""Models trained for the top of the ranking: the partial-AUC objective, a network and boosted trees.
+
+The network trains with torch (extra ``pauc``), the trees with XGBoost (extra ``boost``); both are imported when
+something is fitted and not before.
+"""
+
+from fairpot.training.booster import PartialAUCBooster
+from fairpot.training.classifier import PartialAUCClassifier
+from fairpot.training.objective import TailGradient, tail_gradient, tail_loss
+from fairpot.training.variants import VARIANTS, InSample, make_variant
+
+__all__ = [
+    "VARIANTS",
+    "InSample",
+    "PartialAUCBooster",
+    "PartialAUCClassifier",
+    "TailGradient",
+    "make_variant",
+    "tail_gradient",
+    "tail_loss",
+]

@@ -1,0 +1,13 @@
+"""Rows with a signal, a few missing values and a text column."""
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture(scope="session")
+def rows():
+    """Features, labels and weights; the outcome of one row in five."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 4))
+    y = (rng.random(700) < 1 / (1 + np.exp(2 - 1.5 * X[:, 0] - X[:, 1]))).astype(int)
+    return X, y, rng.integers(1, 4, 700).astype(float)

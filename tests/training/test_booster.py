@@ -1,0 +1,105 @@
+"""PartialAUCBooster: the same objective on trees."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from fairpot.exceptions import MissingDependencyError
+from fairpot.metrics import auc
+from fairpot.training import PartialAUCBooster, tail_loss
+
+pytest.importorskip("xgboost")
+
+
+def fitted(rows, **options):
+    X, y, _ = rows
+    return PartialAUCBooster(**({"alpha": 0.3, "max_rounds": 25, "random_state": 0} | options)).fit(X, y)
+
+
+def test_learns(rows):
+    X, y, _ = rows
+    model = fitted(rows)
+    assert auc(y, model.decision_function(X), ties="half") > 0.85
+    assert len(set(model.decision_function(X))) > 50
+
+
+def test_every_round_lowers_the_objective(rows):
+    loss = fitted(rows, early_stopping=False, learning_rate=0.3).history_["loss"]
+    assert (np.diff(loss) < 0).all()
+
+
+def test_the_loss_is_the_objective_of_its_scores(rows):
+    X, y, _ = rows
+    longer = fitted(rows, early_stopping=False, max_rounds=11, temperature=0.5)
+    raw = fitted(rows, early_stopping=False, max_rounds=10, temperature=0.5)._raw(X)
+    expected = tail_loss(raw[y == 1], raw[y == 0], temperature=0.5)
+    assert longer.history_["loss"][-1] == pytest.approx(expected, rel=1e-6)
+
+
+def test_bins_change_little(rows):
+    X = rows[0]
+    exact, binned = (fitted(rows, early_stopping=False, bins=bins) for bins in (10_000, 64))
+    close = np.corrcoef(exact.decision_function(X), binned.decision_function(X))[0, 1]
+    assert close > 0.99
+    assert not np.array_equal(exact.decision_function(X), binned.decision_function(X))
+
+
+def test_same_seed_same_model(rows):
+    X = rows[0]
+    one, two = fitted(rows, subsample=0.6), fitted(rows, subsample=0.6)
+    assert np.array_equal(one.decision_function(X), two.decision_function(X))
+    assert not np.array_equal(
+        one.decision_function(X), fitted(rows, subsample=0.6, random_state=1).decision_function(X)
+    )
+
+
+def test_keeps_the_best_round(rows):
+    model = fitted(rows, max_rounds=200, patience=7)
+    history = model.history_["roc_area"]
+    assert model.best_round_ == np.argmax(history)
+    assert len(history) == min(200, model.best_round_ + 8)
+    assert model.booster_.num_boosted_rounds() == model.best_round_ + 1
+
+
+def test_whole_weights_are_repeated_rows(rows):
+    X, y, weight = rows
+    again = np.repeat(np.arange(len(y)), weight.astype(int))
+    options = {"early_stopping": False, "max_rounds": 10, "random_state": 0, "bins": 10_000}
+    one = PartialAUCBooster(**options).fit(X, y, sample_weight=weight)
+    two = PartialAUCBooster(**options).fit(X[again], y[again])
+    close = np.isclose(one.decision_function(X), two.decision_function(X), atol=0.02)
+    assert close.mean() > 0.9  # trees may cut elsewhere between two values
+
+
+def test_missing_values(rows):
+    X, y, _ = rows
+    holes = np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X)
+    model = PartialAUCBooster(max_rounds=10).fit(holes, y)
+    assert np.isfinite(model.predict_proba(holes)).all()
+
+
+def test_progress_bar(rows, capsys):
+    fitted(rows, max_rounds=3, verbose=True)
+    assert "boosting [" in (text := capsys.readouterr().err)
+    assert text.endswith("\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"bins": 1}, "bins"),
+        ({"max_rounds": 0}, "max_rounds"),
+        ({"subsample": 0}, "subsample"),
+        ({"max_depth": 0}, "max_depth"),
+    ],
+)
+def test_bad_parameters(rows, options, message):
+    with pytest.raises(ValueError, match=message):
+        fitted(rows, **options)
+
+
+def test_without_xgboost(rows, monkeypatch):
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+    with pytest.raises(MissingDependencyError, match=r"fairpot\[boost\]"):
+        fitted(rows)

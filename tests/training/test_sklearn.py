@@ -1,0 +1,121 @@
+"""scikit-learn's manners: estimator checks of both models, pipelines, FairScoreClassifier, the variants."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import check_estimator
+
+from fairpot import FairPOT
+from fairpot.datasets import make_synthetic
+from fairpot.metrics import auc
+from fairpot.postprocessing import FairScoreClassifier
+from fairpot.training import VARIANTS, InSample, PartialAUCBooster, PartialAUCClassifier, make_variant
+
+pytest.importorskip("torch")
+pytest.importorskip("xgboost")
+
+# Repeated rows give the same trees or weights where no batch, no bin and no validation part is drawn.
+SMALL = {"learning_rate": 0.02, "hidden": (8,)}
+NETWORK = PartialAUCClassifier(0.5, batch_size="full", early_stopping=False, **(SMALL | {"max_epochs": 60}))
+BOOSTER = PartialAUCBooster(0.5, max_rounds=20, early_stopping=False)
+BATCHES = PartialAUCClassifier(0.5, batch_size=64, **(SMALL | {"learning_rate": 0.05, "max_epochs": 4}))
+DRAWN = "rows are drawn for batches and validation: a row of weight 2 is drawn as one row"
+
+
+@pytest.mark.parametrize(
+    ("model", "not_applicable"),
+    [(NETWORK, {}), (BOOSTER, {}), (BATCHES, {"check_sample_weight_equivalence_on_dense_data": DRAWN})],
+    ids=["network", "booster", "batches"],
+)
+def test_estimator_checks(model, not_applicable):
+    results = check_estimator(model, on_fail=None, on_skip=None)
+    failed = {r["check_name"] for r in results if r["status"] == "failed"}
+    different = failed ^ set(not_applicable)
+    assert not different, [(r["check_name"], r["exception"]) for r in results if r["check_name"] in different]
+    assert len([r for r in results if r["status"] == "passed"]) >= 50
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    return make_synthetic(n=900, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    rng = np.random.default_rng(0)
+    job = rng.choice(["clerk", "cook", "judge"], 600)
+    frame = pd.DataFrame({"age": rng.normal(size=600), "job": job, "income": rng.normal(size=600)})
+    y = (rng.random(600) < 1 / (1 + np.exp(1 - frame["age"] - 2 * (job == "cook")))).astype(int)
+    frame.loc[::9, "income"] = np.nan
+    return frame, y
+
+
+def quick(name, **options):
+    own = {"boosted": {"n_estimators": 10}, "booster": {"max_rounds": 10}}.get(name, {"max_epochs": 6})
+    return make_variant(name, alpha=0.3, random_state=0, **own, **options)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_variants_take_frames(mixed, name):
+    frame, y = mixed
+    model = quick(name).fit(frame, y)
+    scores = model.predict_proba(frame)[:, 1]
+    assert auc(y, scores, ties="half") > 0.7
+    polars = quick(name).fit(pl.from_pandas(frame), y).predict_proba(pl.from_pandas(frame))[:, 1]
+    np.testing.assert_allclose(polars, scores, atol=1e-6)
+    new = frame.assign(job="never seen").head(3)
+    assert np.isfinite(model.predict_proba(new)).all()
+    assert np.array_equal(clone(model).fit(frame, y).predict_proba(frame)[:, 1], scores)
+
+
+def test_stacked_score_is_out_of_fold_by_default(drawn):
+    """The network's first column: on scores of own rows, boosted trees look near perfect."""
+    seen = {}
+
+    class Spy(PartialAUCClassifier):
+        def fit(self, X, y, sample_weight=None):
+            seen["auc"] = auc(y, X[:, 0], ties="half")
+            return super().fit(X, y, sample_weight)
+
+    for cv in (5, None):
+        model = quick("stacked", cv=cv)
+        model.set_params(model__final_estimator=Spy(max_epochs=1))
+        model.fit(drawn.data, drawn.target)
+        seen[cv] = seen["auc"]
+    assert seen[None] > 0.99
+    assert seen[5] < 0.85
+
+
+def test_in_sample_splitter():
+    [(train, test)] = InSample().split(np.zeros((4, 1)))
+    assert train.tolist() == test.tolist() == [0, 1, 2, 3]
+    assert InSample().get_n_splits() == 1
+
+
+def test_bad_variants():
+    with pytest.raises(ValueError, match="'boosted', 'network', 'stacked', 'booster'"):
+        make_variant("mlp")
+    with pytest.raises(ValueError, match="cv"):
+        make_variant("stacked", cv=1)
+
+
+@pytest.mark.parametrize("name", ["network", "booster"])
+def test_inside_fair_score_classifier(drawn, name):
+    model = FairScoreClassifier(quick(name), FairPOT(lam=0.5), cv=3, random_state=0)
+    model.fit(drawn.data, drawn.target, sensitive_features=drawn.group)
+    adjusted = model.predict_proba(drawn.data, sensitive_features=drawn.group)[:, 1]
+    plain = model.estimator_.predict_proba(drawn.data)[:, 1]
+    moved = adjusted != plain
+    assert 0 < moved.sum() < len(moved)
+    assert len(set(np.asarray(drawn.group)[moved])) == 1
+
+
+def test_inside_other_pipelines(drawn):
+    model = make_pipeline(FunctionTransformer(), PartialAUCClassifier(0.3, max_epochs=5, random_state=0))
+    scores = cross_val_score(model, drawn.data, drawn.target, cv=3, scoring="roc_auc")
+    assert (scores > 0.6).all()
