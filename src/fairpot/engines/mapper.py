@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import product
 from typing import Any, cast
@@ -15,7 +16,7 @@ from fairpot._validation.counted import bad_scores
 from fairpot.engines.columns import find_column
 from fairpot.engines.keys import Key, KeyCoder
 from fairpot.engines.naming import check_plain, check_score_type
-from fairpot.engines.values import MISSING_WORDS, Kind, doubles, readings
+from fairpot.engines.values import Kind, doubles, number_from_json, numbers_from_column, numbers_from_text, readings
 from fairpot.exceptions import UnseenGroupError
 from fairpot.transport import ScoreMap
 
@@ -38,6 +39,8 @@ class Mapper:
         How values come in the batches.
     exact_types : bool, default True
         False where types were found by looking, so that groups may read otherwise than in fit.
+    decimal : {".", ","}, default "."
+        The decimal mark of scores in text.
     """
 
     def __init__(
@@ -49,9 +52,10 @@ class Mapper:
         *,
         kind: Kind = "typed",
         exact_types: bool = True,
+        decimal: str = ".",
     ) -> None:
         self.name, self.group_columns, self.maps = score, tuple(groups), maps
-        self.kind, self.exact_types = kind, exact_types
+        self.kind, self.exact_types, self.decimal = kind, exact_types, decimal
         self.known = list(maps)
         self.moving = [i for i, group in enumerate(self.known) if not maps[group].is_identity]
         self.score = find_column(score, schema.names, "the input")
@@ -60,7 +64,7 @@ class Mapper:
         self.places = np.empty(0, dtype=np.int64)
         self.met = np.empty(0, dtype=np.int64)
         self.bad: list[Floats] = []
-        self.words: list[str] = []
+        self.words = 0
         self.whole = False
         if kind == "typed":
             self._check_type(schema.field(self.score).type)
@@ -100,31 +104,25 @@ class Mapper:
 
     def _scores(self, column: Any) -> Floats:
         """Return scores as doubles, keeping those that are no finite numbers for the complaint."""
-        pa = import_optional("pyarrow", "cli")
+        if self.kind == "typed":
+            column = numbers_from_column(column)
+        elif self.kind == "text":
+            column = numbers_from_text(column, f"column {self.name!r}", self.decimal)
+        else:
+            column = self._from_json(column)
         if self.kind != "typed":
-            column = self._from_text(column)
-        elif pa.types.is_decimal(column.type):
-            column = column.cast(pa.string())
-        if column.type != pa.float64():
-            column = column.cast(pa.float64(), safe=False)
+            bad = import_optional("pyarrow.compute", "cli").is_nan(column).fill_null(False)
+            self.words += int(bad.to_numpy(zero_copy_only=False).sum())
         scores = doubles(column)
-        good = np.abs(scores) < (2**53 if self.whole else wording.LARGEST)
+        good = np.abs(scores) < wording.LARGEST
         if not good.all() and not self.words:
             self.bad.append(scores[~good])
         return scores
 
-    def _from_text(self, column: Any) -> Any:
-        """Read text as numbers; words that are none are kept for the complaint."""
-        pa, pc = import_optional("pyarrow", "cli"), import_optional("pyarrow.compute", "cli")
-        words = pa.array([*MISSING_WORDS], pa.string())
-        text = pc.utf8_trim(column, " ")
-        text = pc.if_else(pc.is_in(text, words), pa.scalar(None, pa.string()), text)
-        try:
-            return text.cast(pa.float64())
-        except pa.ArrowInvalid:
-            numbers = [_number(word) for word in text.to_pylist()]
-            self.words += [w for w, v in zip(text.to_pylist(), numbers) if v is None and w is not None]
-            return pa.array(numbers, pa.float64())
+    def _from_json(self, column: Any) -> Any:
+        texts = [None if text is None else json.loads(text) for text in column.to_pylist()]
+        numbers = [number_from_json(value, f"column {self.name!r}") for value in texts]
+        return import_optional("pyarrow", "cli").array(numbers, "double")
 
     def _learn(self) -> None:
         """Find the map of combinations that have not been met before: -1 for none, -2 for a missing group."""
@@ -159,7 +157,7 @@ class Mapper:
         if rows == 0:
             raise ValueError(wording.empty(name))
         if self.words:
-            raise TypeError(wording.no_numbers(name, len(self.words), min(self.words)))
+            raise TypeError(wording.no_numbers(name, self.words))
         if self.bad:
             raise ValueError(bad_scores(np.concatenate(self.bad), None, name, whole=self.whole))
         self._complain_of_groups()
@@ -176,7 +174,7 @@ class Mapper:
             keys = [self.coder.keys[i] for i in np.flatnonzero(unseen)]
             names = [self._name([self._readings(v)[0] for v in key]) for key in keys]
             rows = int(self.met[unseen].sum())
-            raise UnseenGroupError(wording.unseen_groups("the input", rows, names[:10], self.known))
+            raise UnseenGroupError(wording.unseen_groups("the input", rows, names, self.known))
 
 
 def with_column(schema: Any, column: str | None) -> Any:
@@ -193,12 +191,5 @@ def joined(batch: Any, values: Floats | None, schema: Any, column: str | None) -
     arrays = list(batch.columns)
     if column is not None:
         place = schema.names.index(column)
-        arrays[place : place + 1] = [pa.array(values)]
+        arrays[place : place + 1] = [pa.array(values, from_pandas=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _number(word: str | None) -> float | None:
-    try:
-        return None if word is None or "_" in word else float(word)
-    except ValueError:
-        return None

@@ -14,9 +14,9 @@ from fairpot.engines.duckdb import DuckDBEngine
 from fairpot.engines.mapper import Mapper
 from fairpot.engines.values import Kind
 from fairpot.exceptions import InputFileError, OutputFileError, UnseenGroupError
-from fairpot.files.batches import Batches, same_columns
+from fairpot.files.batches import Batches
 from fairpot.files.changes import Changes
-from fairpot.files.formats import jsonl, open_rows, open_sink, parquet, typed_relation
+from fairpot.files.formats import jsonl, open_rows, open_sink, parquet
 from fairpot.files.layout import Format
 from fairpot.files.output import complete_file
 from fairpot.files.sinks import format_of_output
@@ -128,7 +128,8 @@ def apply(
     if not source.group_columns:
         raise InputFileError("no group column is named.\nHint: maps belong to groups; name the columns with groups=...")
     engine = DuckDBEngine(memory_limit)
-    batches = _open(source.bare(), format_of_output(target), keep, engine)
+    wanted = format_of_output(target)
+    batches = _open(source.bare(), wanted, keep, engine)
     _check_columns(source, batches, column, replace, keep)
     total = _count_rows(source, engine) if progress is not None else 0
     mapper = Mapper(
@@ -138,6 +139,7 @@ def apply(
         used,
         kind=batches.kind,
         exact_types=batches.exact_types,
+        decimal=source.decimal,
     )
     with ExitStack() as stack:
         # Left in reverse: the record is in place before the adjusted file is.
@@ -149,7 +151,7 @@ def apply(
             beside = stack.enter_context(complete_file(changes, force=force, inputs=source.files))
             record = Changes(engine.count(source.bare(), several=False), used, batches, keep, threshold)
             stack.enter_context(closing(record.open(beside, Path(changes))))
-        sink = stack.enter_context(closing(open_sink(place, target, batches, column)))
+        sink = stack.enter_context(closing(open_sink(place, target, wanted, batches, column)))
         behind = stack.enter_context(ThreadPoolExecutor(max_workers=1))
         writing: Future[None] | None = None
         done = moved = 0
@@ -182,9 +184,10 @@ def _source(rows: RowSource | Paths, score: str | None, group: str | Sequence[st
 
 
 def _open(source: RowSource, wanted: Format, keep: Sequence[str], engine: DuckDBEngine) -> Batches:
-    """Open the rows; only between formats, and for a query, does DuckDB find the types."""
-    found = open_rows(source.files, wanted, [source.score, *source.group_columns, *keep])
-    return QueryBatches(source, engine) if found is None else found
+    """Open the rows of the files, or of a query."""
+    if source.sql is not None:
+        return QueryBatches(source, engine)
+    return open_rows(source.files, wanted, [source.score, *source.group_columns, *keep])
 
 
 def _count_rows(source: RowSource, engine: DuckDBEngine) -> int:
@@ -195,15 +198,13 @@ def _count_rows(source: RowSource, engine: DuckDBEngine) -> int:
 
 
 class QueryBatches:
-    """What DuckDB reads, with the types it finds."""
+    """The rows of a query, with the types DuckDB gives them."""
 
     kind: Kind = "typed"
+    exact_types = True
 
     def __init__(self, source: RowSource, engine: DuckDBEngine) -> None:
-        if source.files:
-            same_columns(source.files)
-        self.exact_types = not source.files
-        self._stream = engine.whole_rows(source, typed_relation(source.files) if source.files else None)
+        self._stream = engine.whole_rows(source)
         self.schema = next(self._stream)
         for name in source.roles.values():
             find_column(name, self.schema.names, "the input")

@@ -14,7 +14,7 @@ from fairpot.engines.protocol import CountedRows
 from fairpot.exceptions import OutputFileError
 from fairpot.files.batches import Batches
 from fairpot.files.formats import open_sink
-from fairpot.files.sinks import Sink
+from fairpot.files.sinks import Sink, format_of_output
 from fairpot.table import GroupCounts
 from fairpot.transport import ScoreMap
 
@@ -61,7 +61,7 @@ class Changes:
 
     def open(self, place: Path, target: Path) -> Sink:
         """Open the file."""
-        self.sink = open_sink(place, target, self, None)  # type: ignore[arg-type]
+        self.sink = open_sink(place, target, format_of_output(target), self, None)  # type: ignore[arg-type]
         return self.sink
 
     def add(self, batch: Any, old: Floats, new: Floats, codes: NDArray[np.int64]) -> None:

@@ -34,8 +34,8 @@ def count(scan: Scan, positive: Any, several: bool, max_distinct: int, progress:
     edges = choose_edges(parts.sample(rows or parts.count(), max_distinct), max_distinct)
     binned = BinnedRows(scan.source, scan.kind, edges)
     for batch in scan.batches(parts.plain(), progress):
-        binned.add(batch)
-    return CountedRows(*binned.finish(positive, several, parts.explain))
+        binned.add(batch, parts.words)
+    return CountedRows(*binned.finish(positive, several, parts))
 
 
 class _Groups:
@@ -45,6 +45,7 @@ class _Groups:
         self.parts, self.source = parts, parts.source
         self.coder = KeyCoder([self.source.roles[key] for key in parts.keys])
         self.columns: dict[str, list[NDArray[Any]]] = {"key": [], "score": [], "weight": [], "n": []}
+        self.words = {"score": 0, "weight": 0}
 
     def read(self, progress: Progress | None, limit: int) -> bool:
         """Fetch all groups; False if there are far more than was thought."""
@@ -55,10 +56,11 @@ class _Groups:
                 return False
             width = len(self.parts.keys)
             self.columns["key"].append(self.coder.encode(batch.columns[:width], batch.num_rows))
-            self.columns["score"].append(doubles(batch.column("score")))
-            self.columns["n"].append(batch.column("n").to_numpy(zero_copy_only=False))
-            if self.source.weight is not None:
-                self.columns["weight"].append(doubles(batch.column("weight")))
+            n = batch.column("n").to_numpy(zero_copy_only=False)
+            self.columns["n"].append(n)
+            for role in ("score", "weight") if self.source.weight is not None else ("score",):
+                self.columns[role].append(doubles(batch.column(role)))
+                self.words[role] += self.parts.words(batch.column(role), n)
         if progress is not None:
             progress(1.0)
         return True
@@ -66,7 +68,7 @@ class _Groups:
     def finish(self, positive: Any, several: bool) -> CountedRows:
         """Check what was counted and put it into a table."""
         scores, n = self._whole("score"), self._whole("n")
-        self.parts.explain(scores, n)
+        self.parts.explain(scores, n, self.words["score"])
         key = self._whole("key")
         rows = np.bincount(key, weights=n, minlength=len(self.coder.keys)).astype(np.int64)
         codes, groups, labels = name_keys(
@@ -82,7 +84,7 @@ class _Groups:
 
     def _weighted(self, scores: Any, labels: Any, place: Any, groups: Any, n: NDArray[np.int64]) -> ScoreTable:
         weight = self._whole("weight")
-        self.parts.explain_weights(weight, n)
+        self.parts.explain_weights(weight, n, self.words["weight"])
         total = np.bincount(np.zeros(len(n), dtype=np.intp) if place is None else place, weight, len(groups))
         check_weight_of_groups(total, groups, f"column {self.source.weight!r}")
         if (weight == np.floor(weight)).all() and float((weight * n).sum()) < 2**53:

@@ -10,7 +10,7 @@ from fairpot._optional import import_optional
 from fairpot._validation import check_share
 from fairpot.engines.duckdb.counting import count
 from fairpot.engines.duckdb.parts import Parts
-from fairpot.engines.duckdb.relation import DuckDBRows, Relation
+from fairpot.engines.duckdb.relation import DuckDBRows
 from fairpot.engines.duckdb.scan import Scan
 from fairpot.engines.duckdb.thresholds import refined_thresholds
 from fairpot.engines.mapper import Mapper, with_column
@@ -83,10 +83,10 @@ class DuckDBEngine:
         with self.scan(rows.bare()) as scan:
             return int(scan.all_rows("SELECT count(*) FROM {rows}")[0][0])
 
-    def whole_rows(self, rows: DuckDBRows, relation: Relation | None = None) -> Iterator[Any]:
-        """Yield the schema of all columns, then Arrow batches of all rows in their order."""
+    def whole_rows(self, rows: DuckDBRows) -> Iterator[Any]:
+        """Yield the schema of all columns of a query, then Arrow batches of all rows in their order."""
         with self.scan(rows, ordered=True) as scan:
-            yield from scan.whole_rows(relation)
+            yield from scan.whole_rows()
 
     def scan(self, rows: DuckDBRows, *, ordered: bool = False) -> Scan:
         """Open a connection with the rows in it."""
