@@ -5,7 +5,7 @@ Every function takes what the column is called (``"scores"``, ``"column 'risk'"`
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -59,11 +59,12 @@ def beyond_doubles(name: str) -> str:
     return f"{name} holds integers beyond 2**53, which doubles cannot tell apart.\nHint: divide or rank them first."
 
 
-def no_numbers(name: str, rows: int, example: Any = None) -> str:
-    """Say that a column holds what is no number; an example of it only where values may be shown."""
+def no_numbers(name: str, rows: int, example: Any = None, first: int | None = None) -> str:
+    """Say that a column holds what is no number: the first row, and what it holds only where values may be shown."""
     such = f", such as {quoted(example)}" if example is not None and values_are_shown() else ""
+    where = "" if first is None else f" (the first is row {first})"
     return (
-        f"{name} must be numbers, got {rows} rows that are not{such}.\n"
+        f"{name} must be numbers, got {rows} rows that are not{such}{where}.\n"
         "Hint: convert the column to numbers first; fairpot does not guess what a text means."
     )
 
@@ -154,6 +155,12 @@ def extreme_weights(name: str, least: float, most: float) -> str:
 def no_weight_in_group(name: str, group: Hashable) -> str:
     """Say that a group has no weight."""
     return f"{name} is 0 in all rows of the group {group!r}.\nHint: drop those rows."
+
+
+def dropped_rows(dropped: Mapping[str, int], left: int) -> str:
+    """Say how many rows were left out, and which columns lacked a value."""
+    each = ", ".join(f"{name!r} is missing in {rows}" for name, rows in dropped.items() if name != "rows" and rows)
+    return f"{dropped['rows']} rows were left out, {left} are left: {each}."
 
 
 def not_plain(name: str, reason: str = "") -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fairpot._validation.counted import check_weight_of_groups, check_weights
 from fairpot._validation.wording import LARGEST
-from fairpot.engines.keys import KeyCoder
+from fairpot.engines.keys import Key, KeyCoder
 from fairpot.engines.naming import name_keys
 from fairpot.engines.protocol import Roles
 from fairpot.engines.values import Kind, doubles
@@ -122,7 +122,9 @@ class BinnedRows:
         self.low[bins] = np.minimum(self.low[bins], score[first])
         self.high[bins] = np.maximum(self.high[bins], score[last])
 
-    def finish(self, positive: Any, several: bool, rules: Rules) -> tuple[ScoreTable, int, QuantisationBound]:
+    def finish(
+        self, positive: Any, several: bool, rules: Rules, called: Callable[[Key], Hashable] | None = None
+    ) -> tuple[ScoreTable, int, QuantisationBound]:
         """Check what was counted; return the table, the number of rows and how far the table can be off."""
         if self.bad_scores:
             rules.explain(np.concatenate(self.bad_scores), None, self.words["score"])
@@ -131,7 +133,7 @@ class BinnedRows:
             rules.explain_weights(bad, np.ones(len(bad), dtype=np.int64), self.words["weight"])
         rows = np.array([self.rows.get(i, 0) for i in range(len(self.coder.keys))], dtype=np.int64)
         codes, groups, labels = name_keys(
-            self.coder.keys, rows, self.source.group_columns, self.source.label, self.kind, positive, several
+            self.coder.keys, rows, self.source.group_columns, self.source.label, self.kind, positive, several, called
         )
         used = np.flatnonzero(self.mass)
         positives, negatives = np.zeros((2, len(groups), len(used)))

@@ -23,6 +23,16 @@ from fairpot.transport import ScoreMap
 Floats = NDArray[np.float64]
 
 
+class _Unknown:
+    """The name of all groups without a map."""
+
+    def __repr__(self) -> str:
+        return "groups without a map"
+
+
+UNKNOWN = _Unknown()
+
+
 class Mapper:
     """Apply maps batch by batch; what is wrong with rows is counted to the end, then told at once.
 
@@ -41,6 +51,10 @@ class Mapper:
         False where types were found by looking, so that groups may read otherwise than in fit.
     decimal : {".", ","}, default "."
         The decimal mark of scores in text.
+    unknown : {"error", "null", "keep"}, default "error"
+        What becomes of rows whose group is missing or has no map: an error, NaN, or the score as it is.
+    drop_missing : bool, default False
+        Whether rows with a missing score or group are left out, and counted, instead of an error.
     """
 
     def __init__(
@@ -53,9 +67,13 @@ class Mapper:
         kind: Kind = "typed",
         exact_types: bool = True,
         decimal: str = ".",
+        unknown: str = "error",
+        drop_missing: bool = False,
     ) -> None:
         self.name, self.group_columns, self.maps = score, tuple(groups), maps
         self.kind, self.exact_types, self.decimal = kind, exact_types, decimal
+        self.unknown, self.drop_missing = unknown, drop_missing
+        self.dropped = self.strangers = 0
         self.known = list(maps)
         self.moving = [i for i, group in enumerate(self.known) if not maps[group].is_identity]
         self.score = find_column(score, schema.names, "the input")
@@ -74,7 +92,32 @@ class Mapper:
     @property
     def problems(self) -> bool:
         """Whether any row so far cannot be mapped."""
-        return bool(self.bad or self.words or (self.places < 0).any())
+        return bool(self.bad or self.words or (self.unknown == "error" and self._unmapped()))
+
+    def _unmapped(self) -> bool:
+        worst = -1 if self.drop_missing else -2
+        return bool(((self.places < 0) & (self.places >= worst)).any())
+
+    def called(self, key: Key) -> Hashable:
+        """Say what a combination of values is called among the maps; those without a map are ``UNKNOWN``."""
+        place = self._place(key)
+        return UNKNOWN if place < 0 else self.known[place]
+
+    def kept(self, batch: Any) -> tuple[Any, Floats, NDArray[np.int64], Floats]:
+        """Map a batch as when called; where rows with missing values are to be dropped, return it without them."""
+        scores, codes, adjusted = self(batch)
+        if self.drop_missing:
+            gone = np.isnan(scores) | (codes == -2)
+            if gone.any():
+                rows = np.flatnonzero(~gone)
+                self.dropped += int(gone.sum())
+                batch, scores, codes, adjusted = batch.take(rows), scores[rows], codes[rows], adjusted[rows]
+        strange = codes < 0
+        if strange.any():
+            self.strangers += int(strange.sum())
+            if self.unknown == "null":
+                adjusted[strange] = np.nan
+        return batch, scores, codes, adjusted
 
     def __call__(self, batch: Any) -> tuple[Floats, NDArray[np.int64], Floats]:
         """Return the scores of a batch, the place of each row's group, and the adjusted scores."""
@@ -85,7 +128,7 @@ class Mapper:
         codes = self.places[key]
         adjusted = scores.copy()
         for place in self.moving:
-            rows = np.flatnonzero(codes == place)
+            rows = np.flatnonzero((codes == place) & ~np.isnan(scores) if self.drop_missing else codes == place)
             if len(rows) and not self.problems:
                 adjusted[rows] = self.maps[self.known[place]](scores.take(rows))
         return scores, codes, adjusted
@@ -115,6 +158,8 @@ class Mapper:
             self.words += int(bad.to_numpy(zero_copy_only=False).sum())
         scores = doubles(column)
         good = np.abs(scores) < wording.LARGEST
+        if self.drop_missing:
+            good |= np.isnan(scores)
         if not good.all() and not self.words:
             self.bad.append(scores[~good])
         return scores
@@ -160,11 +205,14 @@ class Mapper:
             raise TypeError(wording.no_numbers(name, self.words))
         if self.bad:
             raise ValueError(bad_scores(np.concatenate(self.bad), None, name, whole=self.whole))
-        self._complain_of_groups()
+        if self.dropped == rows:
+            raise ValueError(f"{name} or the group is missing in all {rows} rows: nothing is left.")
+        if self.unknown == "error":
+            self._complain_of_groups()
 
     def _complain_of_groups(self) -> None:
         gone = self.places == -2
-        if gone.any():
+        if gone.any() and not self.drop_missing:
             lost = [self.coder.keys[i] for i in np.flatnonzero(gone)]
             first = next(j for key in lost for j, v in enumerate(key) if (r := self._readings(v)[0]) is None or r != r)
             name = f"column {self.group_columns[first]!r}"

@@ -142,7 +142,7 @@ def number_from_json(value: Any, name: str) -> float | None:
 
 def numbers_from_column(column: Any) -> Any:
     """Turn a typed Arrow column of numbers into doubles; whole numbers that they cannot tell apart become infinite."""
-    pa, pc = import_optional("pyarrow", "cli"), import_optional("pyarrow.compute", "cli")
+    pa = import_optional("pyarrow", "cli")
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_decimal(column.type):  # through their text, which rounds correctly

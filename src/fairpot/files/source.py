@@ -126,6 +126,11 @@ class RowSource:
         return layouts
 
     @property
+    def inputs(self) -> list[Path]:
+        """Every file that is read, which no output may be."""
+        return [*self.files, *([] if self.database is None else [Path(self.database)])]
+
+    @property
     def total_bytes(self) -> int:
         """Size of all files."""
         return sum(p.stat().st_size for p in self.files)

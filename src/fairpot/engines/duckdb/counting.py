@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from fairpot.engines.duckdb.parts import Parts
 from fairpot.engines.duckdb.scan import Scan
 from fairpot.engines.keys import KeyCoder
 from fairpot.engines.naming import name_keys
-from fairpot.engines.protocol import CountedRows, Progress
+from fairpot.engines.protocol import MOST_DISTINCT, CountedRows, Progress
 from fairpot.engines.values import doubles
 from fairpot.table import ScoreTable
 
@@ -21,21 +23,34 @@ from fairpot.table import ScoreTable
 _ONE_BY_ONE = 50_000_000
 
 
-def count(scan: Scan, positive: Any, several: bool, max_distinct: int, progress: Progress | None) -> CountedRows:
+@dataclass(frozen=True)
+class Wishes:
+    """What is asked of a count."""
+
+    positive: Any = None
+    several: bool = True
+    max_distinct: int = MOST_DISTINCT
+    drop_missing: bool = False
+    called: Callable[[tuple[Any, ...]], Hashable] | None = None
+
+
+def count(scan: Scan, wishes: Wishes, progress: Progress | None) -> CountedRows:
     """Count the rows of a scan; where there are too many distinct scores, in bins."""
+    max_distinct = wishes.max_distinct
     if max_distinct < 2:
         raise ValueError(f"max_distinct must be at least 2, got {max_distinct!r}.")
-    parts = Parts(scan)
+    parts = Parts(scan, wishes.drop_missing)
+    dropped = parts.missing()
     distinct, rows = parts.estimate(max_distinct)
     if distinct <= max_distinct:
         counted = _Groups(parts)
         if counted.read(progress, 2 * max_distinct):
-            return counted.finish(positive, several)
+            return replace(counted.finish(wishes), dropped=dropped)
     edges = choose_edges(parts.sample(rows or parts.count(), max_distinct), max_distinct)
     binned = BinnedRows(scan.source, scan.kind, edges)
     for batch in scan.batches(parts.plain(), progress):
         binned.add(batch, parts.words)
-    return CountedRows(*binned.finish(positive, several, parts))
+    return CountedRows(*binned.finish(wishes.positive, wishes.several, parts, wishes.called), dropped)
 
 
 class _Groups:
@@ -65,14 +80,21 @@ class _Groups:
             progress(1.0)
         return True
 
-    def finish(self, positive: Any, several: bool) -> CountedRows:
+    def finish(self, wishes: Wishes) -> CountedRows:
         """Check what was counted and put it into a table."""
         scores, n = self._whole("score"), self._whole("n")
         self.parts.explain(scores, n, self.words["score"])
         key = self._whole("key")
         rows = np.bincount(key, weights=n, minlength=len(self.coder.keys)).astype(np.int64)
         codes, groups, labels = name_keys(
-            self.coder.keys, rows, self.source.group_columns, self.source.label, self.parts.scan.kind, positive, several
+            self.coder.keys,
+            rows,
+            self.source.group_columns,
+            self.source.label,
+            self.parts.scan.kind,
+            wishes.positive,
+            wishes.several,
+            wishes.called,
         )
         of_row = None if labels is None else labels[key]
         place = codes.astype(np.intp)[key] if len(groups) > 1 else None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from fairpot._optional import import_optional
 from fairpot._validation import check_share
-from fairpot.engines.duckdb.counting import count
+from fairpot.engines.duckdb.counting import Wishes, count
 from fairpot.engines.duckdb.parts import Parts
 from fairpot.engines.duckdb.relation import DuckDBRows
 from fairpot.engines.duckdb.scan import Scan
@@ -42,24 +42,35 @@ class DuckDBEngine:
         several: bool = True,
         max_distinct: int = MOST_DISTINCT,
         progress: Progress | None = None,
+        drop_missing: bool = False,
+        called: Callable[[tuple[Any, ...]], Hashable] | None = None,
     ) -> CountedRows:
-        """Count rows into a score table; see :class:`fairpot.engines.Engine`."""
+        """Count rows into a score table; see :class:`fairpot.engines.Engine`.
+
+        ``called`` says what a combination of values of the group columns is called, instead of the rules of memory.
+        """
         with self.scan(rows) as scan:
-            return count(scan, positive, several, max_distinct, progress)
+            return count(scan, Wishes(positive, several, max_distinct, drop_missing, called), progress)
 
     def thresholds(
-        self, rows: DuckDBRows, alpha: float, *, region: Region = "pooled", counted: CountedRows | None = None
+        self,
+        rows: DuckDBRows,
+        alpha: float,
+        *,
+        region: Region = "pooled",
+        counted: CountedRows | None = None,
+        drop_missing: bool = False,
     ) -> dict[Hashable, float]:
         """Find the lowest score of each group's top-alpha region; see :class:`fairpot.engines.Engine`."""
         check_share(alpha, "alpha", zero=False)
         bare = rows.bare()
         if counted is None:
-            counted = self.count(bare, several=False)
+            counted = self.count(bare, several=False, drop_missing=drop_missing)
         found = counted.table.thresholds(alpha, region)
         if counted.quantisation is None:
             return found
         with self.scan(bare) as scan:
-            return refined_thresholds(Parts(scan), counted.table, found, alpha, region)
+            return refined_thresholds(Parts(scan, drop_missing), counted.table, found, alpha, region)
 
     def apply(self, rows: DuckDBRows, maps: Mapping[Hashable, ScoreMap], *, column: str | None = None) -> Any:
         """Return the rows of a query in their order, with the adjusted score, as a stream of Arrow batches."""

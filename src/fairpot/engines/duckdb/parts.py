@@ -12,14 +12,14 @@ from fairpot._validation import wording
 from fairpot._validation.counted import check_counted_scores, check_weights
 from fairpot.engines.duckdb.scan import Scan
 from fairpot.engines.naming import check_plain, check_score_type
-from fairpot.engines.values import EXACT, doubles
+from fairpot.engines.values import EXACT, MISSING_WORDS, doubles
 
 
 class Parts:
     """The expressions for score and weight, and what can be asked about them."""
 
-    def __init__(self, scan: Scan) -> None:
-        self.scan, self.source = scan, scan.source
+    def __init__(self, scan: Scan, drop_missing: bool = False) -> None:
+        self.scan, self.source, self.drop_missing = scan, scan.source, drop_missing
         self.types = scan.types()
         self.keys = [f"group{i}" for i in range(len(self.source.group_columns))]
         self.keys += ["label"] if self.source.label is not None else []
@@ -44,13 +44,39 @@ class Parts:
             return f"CASE WHEN {inside} THEN CAST({role} AS DOUBLE) WHEN {role} IS NOT NULL THEN 'inf'::DOUBLE END"
         return role if type_ == "DOUBLE" else f"CAST({role} AS DOUBLE)"
 
+    def _lacks(self, role: str) -> str:
+        """Return the condition that a part has no value; NaN in a score of text is a word that is no number."""
+        text = self.scan.kind != "typed"
+        if text and role not in ("score", "weight"):
+            words = ", ".join(f"'{word}'" for word in (MISSING_WORDS if self.scan.kind == "text" else ("NaN",)))
+            return f"({role} IS NULL OR {role} IN ({words}))"
+        if not text and self.types[role] in ("DOUBLE", "FLOAT"):
+            return f"({role} IS NULL OR isnan({role}))"
+        return f"{role} IS NULL"
+
+    @property
+    def rows(self) -> str:
+        """The rows that are counted."""
+        if not self.drop_missing:
+            return "{rows}"
+        return f"(SELECT * FROM {{rows}} WHERE NOT ({' OR '.join(map(self._lacks, self.types))}))"
+
+    def missing(self) -> dict[str, int] | None:
+        """Count the rows that are dropped, in all and for each column; None where none are to be."""
+        if not self.drop_missing:
+            return None
+        each = [self._lacks(role) for role in self.types]
+        wanted = ", ".join(f"count(*) FILTER (WHERE {condition})" for condition in [" OR ".join(each), *each])
+        [found] = self.scan.all_rows(f"SELECT {wanted} FROM {{rows}}")
+        return dict(zip(["rows", *(self.source.roles[role] for role in self.types)], found))
+
     def plain(self) -> str:
         """Select all parts, row by row."""
-        return f"SELECT {self._columns()} FROM (SELECT {self._raw()} FROM {{rows}})"
+        return f"SELECT {self._columns()} FROM (SELECT {self._raw()} FROM {self.rows})"
 
     def grouped(self) -> str:
         """Select the distinct combinations of all parts, with their number of rows."""
-        inner = f"SELECT {self._raw()}, count(*) AS n FROM {{rows}} GROUP BY ALL"
+        inner = f"SELECT {self._raw()}, count(*) AS n FROM {self.rows} GROUP BY ALL"
         return f"SELECT {self._columns()}, n FROM ({inner})"
 
     def _raw(self) -> str:
@@ -60,6 +86,10 @@ class Parts:
     def _columns(self) -> str:
         numbers = [f"{self.number(role)} AS {role}" for role in ("score", "weight") if role in self.types]
         return ", ".join([*self.keys, *numbers])
+
+    def combinations(self) -> str:
+        """Select the distinct combinations of groups and labels, with their number of rows."""
+        return f"SELECT {', '.join([*self.keys, 'count(*) AS n'])} FROM {self.rows} GROUP BY ALL"
 
     def estimate(self, limit: int) -> tuple[int, int | None]:
         """Estimate the number of distinct scores, only looking where there may be too many."""
@@ -77,7 +107,7 @@ class Parts:
     def sample(self, rows: int, limit: int) -> NDArray[np.float64]:
         """Draw scores at random, the same each time."""
         share = min(100.0, 100.0 * 4 * min(limit, 500_000) / max(rows, 1))
-        drawn = f"SELECT {self.number('score')} AS score FROM {{rows}} USING SAMPLE {share:.9f}% (bernoulli, 1)"
+        drawn = f"SELECT {self.number('score')} AS score FROM {self.rows} USING SAMPLE {share:.9f}% (bernoulli, 1)"
         with self.scan.alone() as scan:
             parts = [doubles(batch.column(0)) for batch in scan.batches(drawn)]
         scores = np.concatenate([*parts, np.empty(0)])
