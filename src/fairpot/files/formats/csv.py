@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,14 +46,17 @@ def layout(path: Path, what: Literal["csv", "tsv"], reading: Reading) -> Layout:
 
 def _first_record(text: Text) -> tuple[str, bytes]:
     """Split the line of column names, in which quotes may hold line ends, from what follows."""
-    head, start = b"", 0
+    head, seen, quotes = bytearray(), 0, 0
     while True:
         block = text.read(1 << 16)
         head += block
-        for end in _ends(head, start):
-            if head.count(b'"', 0, end) % 2 == 0:
-                return head[:end].decode(), head[end:].removeprefix(b"\r").removeprefix(b"\n")
-            start = end + 1
+        for end in _LINE_END.finditer(head, seen):
+            if end.end() == len(head) and block:
+                break  # a line feed may follow a carriage return
+            quotes += head.count(b'"', seen, end.start())
+            seen = end.end()
+            if quotes % 2 == 0:
+                return head[: end.start()].decode(), bytes(head[seen:])
         if not block:
             return head.decode(), b""
         if len(head) > MAX_LINE:
@@ -62,10 +65,7 @@ def _first_record(text: Text) -> tuple[str, bytes]:
             )
 
 
-def _ends(head: bytes, start: int) -> Iterator[int]:
-    for place in range(start, len(head)):
-        if head[place] in b"\r\n" and place + 1 < len(head):
-            yield place
+_LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
 def _delimiter(line: str) -> str:
@@ -161,8 +161,19 @@ def _explained(body: _Body, layout: Layout, reason: str) -> InputFileError:
     if "straddling" in reason:
         return InputFileError(f"a line is longer than {MAX_LINE >> 20} MB.\nHint: is it a table?")
     if "columns, got" in reason.lower():
-        return _Ragged("lines have more or fewer fields than there are columns")
+        return _swallowed(body) or _Ragged("lines have more or fewer fields than there are columns")
     return InputFileError("it cannot be parsed.\nHint: the file may be damaged, cut short or of another format.")
+
+
+def _swallowed(body: _Body) -> InputFileError | None:
+    """See whether a quote that is never closed is behind it."""
+    try:
+        while body.read(1 << 20):
+            pass
+        body.counter.finish()
+    except (OSError, InputFileError) as error:
+        return body.failure or cast(InputFileError, error)
+    return None
 
 
 class _Ragged(InputFileError):

@@ -16,7 +16,7 @@ from fairpot._optional import import_optional
 from fairpot.engines.mapper import joined, with_column
 from fairpot.engines.values import EXACT, Kind
 from fairpot.exceptions import InputFileError, OutputFileError
-from fairpot.files.batches import guarded
+from fairpot.files.batches import guarded, partitioned, with_partitions
 from fairpot.files.layout import Layout
 from fairpot.files.records import MAX_LINE
 from fairpot.files.streams import not_text, open_bytes, packing_of
@@ -96,11 +96,8 @@ def read(path: Path, columns: Sequence[tuple[str, Callable[[Any], Any]]], schema
     found = (row for _, row in rows(path))
     while part := list(islice(found, _LINES)):
         made = [[turn(row.get(name)) for row in part] for name, turn in columns]
-        yield _batch([pa.array(values, field.type) for values, field in zip(made, schema)], schema, path)
-
-
-def _batch(arrays: list[Any], schema: Any, path: Path) -> Any:
-    return import_optional("pyarrow", "cli").RecordBatch.from_arrays(arrays, schema=schema)
+        arrays = [pa.array(values, field.type) for values, field in zip(made, schema)]
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def as_json(value: Any) -> str | None:
@@ -148,13 +145,15 @@ class FieldBatches:
             for _, row in rows(path):
                 for name, value in row.items():
                     kinds.setdefault(name, set()).add(_kind(value))
-        self.schema = pa.schema([pa.field(name, _type(kind)) for name, kind in kinds.items()])
+        self.own = pa.schema([pa.field(name, _type(kind)) for name, kind in kinds.items()])
+        self.schema = partitioned(self.own, next(iter(files.values())))
         self.turns = [(name, _turn(kind)) for name, kind in kinds.items()]
 
     def __iter__(self) -> Iterator[Any]:
         """Yield record batches in the order of the rows."""
-        for path in self.files:
-            yield from guarded(read(path, self.turns, self.schema), path, "jsonl")
+        for path, layout in self.files.items():
+            for batch in guarded(read(path, self.turns, self.own), path, "jsonl"):
+                yield with_partitions(batch, layout, self.schema)
 
 
 def _kind(value: Any) -> str:
