@@ -48,7 +48,7 @@ def _first_record(text: Text) -> tuple[str, bytes]:
     """Split the line of column names, in which quotes may hold line ends, from what follows."""
     head, seen, quotes = bytearray(), 0, 0
     while True:
-        block = text.read(1 << 16)
+        block = text.read(1 << 20)
         head += block
         for end in _LINE_END.finditer(head, seen):
             if end.end() == len(head) and block:
