@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from fairpot._version import __version__
-from fairpot.export.groups import Formulas, Maps, Name, count_pieces, formulas_of
+from fairpot.export.groups import Exportable, Formulas, Name, count_pieces, formulas_of, note_of
 from fairpot.transport.pieces import Sigmoid
 
 _PYTHON = '''
@@ -53,7 +53,7 @@ if (typeof module !== "undefined") module.exports = {{ {name} }};
 """
 
 
-def to_python(maps: Maps, *, name: str = "fair_score") -> str:
+def to_python(maps: Exportable, *, name: str = "fair_score") -> str:
     """Write maps as a Python module with one function and no imports (a sigmoid needs ``math.exp``).
 
     Parameters
@@ -77,13 +77,13 @@ def to_python(maps: Maps, *, name: str = "fair_score") -> str:
     """
     formulas = formulas_of(maps)
     sigmoid = any(isinstance(each, Sigmoid) for each in formulas.values())
-    head = f'"""{_origin(formulas)}"""\n\n' + ("from math import exp\n\n" if sigmoid else "")
+    head = f'"""{_origin(formulas, maps)}"""\n\n' + ("from math import exp\n\n" if sigmoid else "")
     entries = "".join(f"    {group!r}: {_numbers(found, '()')},\n" for group, found in formulas.items())
     body = _PYTHON.format(name=_checked(name), sigmoid=_PYTHON_SIGMOID if sigmoid else "")
     return f"{head}_MAPS = {{\n{entries}}}\n{body}"
 
 
-def to_javascript(maps: Maps, *, name: str = "fairScore") -> str:
+def to_javascript(maps: Exportable, *, name: str = "fairScore") -> str:
     """Write maps as a JavaScript file with one function, for browsers and Node.
 
     Parameters
@@ -98,18 +98,19 @@ def to_javascript(maps: Maps, *, name: str = "fairScore") -> str:
     """
     formulas = formulas_of(maps)
     entries = "".join(f"  [{_key(group)}, {_numbers(found, '[]')}],\n" for group, found in formulas.items())
-    return f'"use strict";\n// {_origin(formulas)}\nconst MAPS = new Map([\n{entries}' + _JAVASCRIPT.format(
+    return f'"use strict";\n// {_origin(formulas, maps)}\nconst MAPS = new Map([\n{entries}' + _JAVASCRIPT.format(
         name=_checked(name)
     )
 
 
-def _origin(formulas: Formulas) -> str:
-    return f"Maps of scores by group, written by fairpot {__version__}: {count_pieces(formulas)} straight pieces."
+def _origin(formulas: Formulas, maps: Exportable) -> str:
+    found = f"{count_pieces(formulas)} straight pieces{note_of(maps)}"
+    return f"Maps of scores by group, written by fairpot {__version__}: {found}."
 
 
 def _numbers(found: object, brackets: str) -> str:
     """Write the numbers of a map; the shortest text of a double reads back as the same double in both languages."""
-    begin, end = brackets
+    begin, end = brackets[0], brackets[1]
     if isinstance(found, Sigmoid):
         return f"{begin}{found.alpha!r}, {found.beta!r}{end}"
     return begin + ", ".join(_listed(found, begin, end)) + end

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -12,10 +12,25 @@ from fairpot.transport.pieces import Pieces, Sigmoid, formula_of
 
 Name = str | int | float | bool
 Maps = Mapping[Any, ScoreMap]
+
+
+@runtime_checkable
+class Noted(Protocol):
+    """Maps with something to be said about them, such as simplified ones."""
+
+    maps: dict[Hashable, ScoreMap]
+
+
+Exportable = Maps | Noted
 Formulas = dict[Name, Pieces | Sigmoid]
 
 
-def formulas_of(maps: Maps) -> Formulas:
+def note_of(maps: Exportable) -> str:
+    """Return what is to be said about maps, for a comment in what is written."""
+    return "" if isinstance(maps, Mapping) else f"; {maps}"
+
+
+def formulas_of(maps: Exportable) -> Formulas:
     """Return the numbers of each group's map.
 
     Raises
@@ -23,6 +38,8 @@ def formulas_of(maps: Maps) -> Formulas:
     TypeError, ValueError
         If these are no maps by group, or a group is no text, number or boolean.
     """
+    if isinstance(maps, Noted):
+        maps = maps.maps
     if not isinstance(maps, Mapping):
         raise TypeError(
             f"maps must be a dict of group to ScoreMap, got {type(maps).__name__}.\n"

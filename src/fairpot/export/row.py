@@ -7,7 +7,7 @@ from bisect import bisect_right
 from typing import Any
 
 from fairpot.exceptions import UnseenGroupError
-from fairpot.export.groups import Maps, Name, formulas_of
+from fairpot.export.groups import Exportable, Name, formulas_of
 from fairpot.transport.pieces import Pieces, Sigmoid
 
 
@@ -32,7 +32,7 @@ class RowScorer:
 
     __slots__ = ("_formulas",)
 
-    def __init__(self, maps: Maps) -> None:
+    def __init__(self, maps: Exportable) -> None:
         self._formulas = {group: _frozen(found) for group, found in formulas_of(maps).items()}
 
     @property

@@ -7,7 +7,7 @@ from typing import Literal
 
 from fairpot._version import __version__
 from fairpot.engines.spark.expression import array_lookup
-from fairpot.export.groups import Formulas, Maps, check_choice, count_pieces, formulas_of
+from fairpot.export.groups import Exportable, Formulas, check_choice, count_pieces, formulas_of, note_of
 from fairpot.export.sql.case import pieces_case, sigmoid
 from fairpot.export.sql.dialects import DIALECTS, Dialect
 from fairpot.export.sql.lookup import create_table, join, looked_up
@@ -17,7 +17,7 @@ _REASON = "fairpot: no map for this group, or no finite score"
 
 
 def to_sql(
-    maps: Maps,
+    maps: Exportable,
     *,
     dialect: str,
     score: str = "score",
@@ -76,6 +76,7 @@ def to_sql(
     writer = _Writer(
         DIALECTS[dialect], formulas_of(maps), score, group, unknown == "error", qualified=table is not None
     )
+    writer.note = note_of(maps)
     small = form == "case" or (form == "auto" and count_pieces(writer.formulas) <= writer.dialect.most_pieces)
     named = writer.name(f"{score}_fair" if column is None else column)
     if small or writer.dialect.join == "":
@@ -98,7 +99,7 @@ class _Writer:
     def __init__(
         self, dialect: Dialect, formulas: Formulas, score: str, group: str | Sequence[str], fails: bool, qualified: bool
     ) -> None:
-        self.dialect, self.formulas = dialect, formulas
+        self.dialect, self.formulas, self.note = dialect, formulas, ""
         self.prefix = "t." if qualified else ""
         self.column = self.prefix + self.name(score)
         self.score = dialect.cast(self.column)
@@ -122,7 +123,7 @@ class _Writer:
         """Say where the text comes from, in a comment that fits anywhere; no name of a group goes into it."""
         untried = "" if self.dialect.run_by_tests else f"; written for {self.dialect.name}, parsed but never run there"
         groups, found = len(self.formulas), count_pieces(self.formulas)
-        return f"/* fairpot {__version__}: {groups} groups, {found} pieces{untried} */"
+        return f"/* fairpot {__version__}: {groups} groups, {found} pieces{self.note}{untried} */"
 
     def expression(self, *, arrays: bool) -> str:
         """Write all maps as one expression."""
