@@ -133,6 +133,13 @@ class Mapper:
                 adjusted[rows] = self.maps[self.known[place]](scores.take(rows))
         return scores, codes, adjusted
 
+    def places_of(self, columns: Sequence[Any], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the place of each combination of group values, ``rows`` of each, for engines that map elsewhere."""
+        key = self.coder.encode(columns, len(rows))
+        self._learn()
+        self.met += np.bincount(key, rows, len(self.met)).astype(np.int64)
+        return self.places[key]
+
     def extended(self, batch: Any, schema: Any, column: str) -> Any:
         """Return a batch with the adjusted scores as a column more, see :func:`with_column`."""
         _, _, adjusted = self(batch)

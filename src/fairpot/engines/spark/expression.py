@@ -7,6 +7,13 @@ from numpy.typing import NDArray
 
 from fairpot.transport.pieces import Pieces
 
+_ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t", "$": "\\u0024"}
+
+
+def spark_text(text: str) -> str:
+    """Write a text as a literal; a dollar sign could otherwise begin a variable."""
+    return "'" + "".join(_ESCAPES.get(c, c) for c in text) + "'"
+
 
 def array_lookup(score: str, pieces: Pieces) -> str:
     """Write the value of a map at ``score``, itself an expression of finite doubles.

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from fairpot.engines.spark.expression import spark_text
 from fairpot.export.groups import Name
 
 Join = Literal["asof", "lateral", "max", "match", "range"]
-_ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t", "$": "\\u0024"}
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def _postgres_text(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return "'" + "".join(_ESCAPES.get(c, c) for c in _without_nul(text)) + "'"
+    return spark_text(_without_nul(text))  # BigQuery and Snowflake know the same escapes
 
 
 def _without_nul(text: str) -> str:
