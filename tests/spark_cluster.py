@@ -20,19 +20,19 @@ def java_or_skip():
 class Cluster:
     """A master and workers with one core each, on loopback."""
 
-    def __init__(self, workers=2):
+    def __init__(self, workers=2, memory="1g"):
         import pyspark
 
         self.home = Path(pyspark.__file__).parent
         self.folder = Path(tempfile.mkdtemp(prefix="fairpot-spark-"))
-        self.workers = []
+        self.workers, self.memory = [], memory
         self.master, line = self._start("Master", "--port", "0", until="Starting Spark master at ")
         self.url = line.rsplit(" ", 1)[-1]
         for _ in range(workers):
             self.add_worker()
 
     def add_worker(self):
-        options = ["--cores", "1", "--memory", "1g", "--work-dir", str(self.folder)]
+        options = ["--cores", "1", "--memory", self.memory, "--work-dir", str(self.folder)]
         worker, _ = self._start("Worker", *options, self.url, until="Successfully registered with master")
         self.workers.append(worker)
         return worker

@@ -10,6 +10,7 @@ import pytest
 from export_cases import NAMES, hostile_maps, hostile_scores, mapped, same_numbers
 from fairpot import FairPOT
 from fairpot.engines.spark import SparkEngine, SparkRows
+from fairpot.engines.spark.rows import csv_options
 from fairpot.exceptions import InputFileError, OutputFileError, UnseenGroupError
 from fairpot.export import to_sql
 from fairpot.postprocessing.post_logit import LogitMap
@@ -125,7 +126,7 @@ def test_written_files(spark, tmp_path, ending):
     maps = {group: each for group, each in SMALL.items() if "\n" not in group and group}
     frame, expected = people(spark, maps, 60)
     source, output = str(tmp_path / f"in.{ending}"), str(tmp_path / f"out.{ending}")
-    frame.write.options(header=True, escape='"').format(ending).save(source)
+    frame.write.options(**csv_options("csv")).format(ending).save(source)
     rows = SparkRows.read(spark, source, score="score", groups="group")
     ENGINE.write(rows, maps, output)
     again = SparkRows.read(spark, output, score="score").frame.selectExpr(

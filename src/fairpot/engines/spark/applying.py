@@ -12,6 +12,7 @@ from fairpot._validation.wording import LARGEST
 from fairpot.engines.mapper import Mapper
 from fairpot.engines.spark.expression import array_lookup, spark_text
 from fairpot.engines.spark.parts import Parts
+from fairpot.engines.spark.session import without_advice
 from fairpot.exceptions import InputFileError
 from fairpot.transport import ScoreMap
 from fairpot.transport.pieces import Pieces, Sigmoid, formula_of
@@ -95,7 +96,8 @@ def _with_python(frame: Any, score: str, formulas: Sequence[Formula]) -> Any:
         raise InputFileError(
             "maps of this size need pyspark 4.1 or later.\nHint: install it, or simplify the maps first."
         )
-    udf = functions.arrow_udf(batch_mapper(formulas), "double", functions.ArrowUDFType.SCALAR)
+    with without_advice():
+        udf = functions.arrow_udf(batch_mapper(formulas), "double", functions.ArrowUDFType.SCALAR)
     frame = frame.selectExpr("*", f"{score} AS fairpot_score")
     return frame.withColumn("fairpot_fair", udf(frame["fairpot_score"], frame["fairpot_place"]))
 

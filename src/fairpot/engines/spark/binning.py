@@ -10,6 +10,7 @@ import numpy as np
 from fairpot.engines.binned import BinnedRows, Floats
 from fairpot.engines.keys import MOST_KEYS
 from fairpot.engines.spark.parts import Parts
+from fairpot.engines.spark.session import without_advice
 from fairpot.engines.values import doubles
 
 _BINS = "bin INT, mass DOUBLE, low DOUBLE, high DOUBLE, n BIGINT, whole BOOLEAN"
@@ -20,7 +21,8 @@ def count_in_bins(parts: Parts, edges: Floats) -> BinnedRows:
     frame = parts.doubles()
     keys = ", ".join(f"{key} {parts.rows.types[key]}" for key in parts.keys)
     counter = bin_counter(edges, len(parts.keys), "weight" in parts.numbers, MOST_KEYS)
-    partial = frame.mapInArrow(counter, f"{keys}, {_BINS}" if keys else _BINS)
+    with without_advice():
+        partial = frame.mapInArrow(counter, f"{keys}, {_BINS}" if keys else _BINS)
     ways = {"mass": "sum", "low": "min", "high": "max", "n": "sum", "whole": "min"}
     found = parts.fetch(partial.groupBy(*parts.keys, "bin").agg(ways))
     binned = BinnedRows(parts.rows, parts.rows.kind, edges)

@@ -11,7 +11,7 @@ from fairpot.engines.protocol import MOST_DISTINCT, CountedRows, Progress
 from fairpot.engines.spark.applying import REFUSED, adjusted
 from fairpot.engines.spark.counting import count, refined_thresholds
 from fairpot.engines.spark.parts import Parts
-from fairpot.engines.spark.rows import SparkRows, format_of
+from fairpot.engines.spark.rows import SparkRows, csv_options, format_of
 from fairpot.engines.spark.session import spark_errors
 from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.table import Region
@@ -98,7 +98,7 @@ class SparkEngine:
         try:
             with spark_errors("or write the rows"):
                 if found in ("csv", "tsv"):
-                    writer.options(header=True, sep="\t" if found == "tsv" else ",", escape='"').csv(output)
+                    writer.options(**csv_options(found)).csv(output)
                 else:
                     writer.format(found).save(output)
         except InputFileError as error:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Literal, cast
 
 from fairpot.engines.columns import find_column
+from fairpot.engines.spark.session import spark_errors
 from fairpot.engines.values import Kind
 from fairpot.exceptions import InputFileError
 
@@ -74,9 +75,8 @@ class SparkRows:
         named = [paths] if isinstance(paths, str) else list(paths)
         found = format_of(named, format)
         if found in ("csv", "tsv"):
-            options = {"header": True, "sep": "\t" if found == "tsv" else ",", "escape": '"', "inferSchema": False}
-            return cls(session.read.options(**options).csv(named), kind="text", **roles)
-        return cls(session.read.format(found).load(named), **roles)
+            return cls(_loaded(session, named, "csv", inferSchema=False, **csv_options(found)), kind="text", **roles)
+        return cls(_loaded(session, named, found), **roles)
 
     @property
     def group_columns(self) -> tuple[str, ...]:
@@ -107,6 +107,17 @@ class SparkRows:
     def bare(self) -> SparkRows:
         """Return the same rows without label and weight."""
         return replace(self, label=None, weight=None)
+
+
+def _loaded(session: Any, paths: list[str], form: str, **options: Any) -> Any:
+    with spark_errors(", ".join(paths[:3])):
+        return session.read.options(**options).format(form).load(paths)
+
+
+def csv_options(form: str) -> dict[str, Any]:
+    """Say how text files are written and read: fields as they are, quotes doubled as everybody else does."""
+    spaces = {"ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False}
+    return {"header": True, "sep": "\t" if form == "tsv" else ",", "escape": '"', **spaces}
 
 
 def format_of(paths: Sequence[str], given: str | None = None) -> SparkFormat:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -54,6 +55,15 @@ def spark_errors(where: str) -> Iterator[None]:
         yield
     except failures as error:
         raise _explained(error, where) from error
+
+
+@contextmanager
+def without_advice() -> Iterator[None]:
+    """Keep to ourselves what PySpark says of the pandas it does not use here, and of how it likes functions written."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        warnings.filterwarnings("ignore", "It is preferred to specify type hints", UserWarning)
+        yield
 
 
 def _failures() -> tuple[type[Exception], ...]:
