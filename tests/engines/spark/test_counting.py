@@ -191,7 +191,7 @@ def test_text_files(spark, tmp_path):
     with pytest.raises(ValueError, match="'s' has 1 infinite rows"):
         ENGINE.count(rows(), positive="yes")
     (tmp_path / "x.csv").write_text('s,y,g\n0.5,yes,"a,""b"""\n 1e-3 ,no,1\n0x1p3,no,1\n1_0,no,1\nNA,no,1\n')
-    with pytest.raises(TypeError, match="got 2 rows that are not, such as '0x1p3'"):
+    with pytest.raises(TypeError, match="'s' must be numbers, got 2 rows that are not"):
         ENGINE.count(rows(), positive="yes")
     (tmp_path / "x.csv").write_text('s,y,g\n0.5,yes,"a,""b"""\n 1e-3 ,no,1\n.25,no,1\n')
     got = ENGINE.count(rows(), positive="yes").table
@@ -205,11 +205,11 @@ def test_text_files(spark, tmp_path):
 def test_skew_empty_and_many_partitions(spark):
     """A group with nearly all rows, partitions without any, and far more partitions than workers."""
     made = "pmod(hash(id), 100) / 100.0D AS s", "CAST(pmod(hash(id, 1), 2) AS INT) AS y"
-    frame = spark.range(0, 20_000, 1, 400).selectExpr(*made, "IF(id % 997 = 0, 'rare', 'common') AS g")
+    frame = spark.range(0, 20_000, 1, 100).selectExpr(*made, "IF(id % 997 = 0, 'rare', 'common') AS g")
     expected = in_memory(frame.toArrow().to_pandas())
-    for each in (frame, frame.filter("s < 2").repartition(7, "g"), frame.coalesce(1)):
+    for each in (frame, frame.repartition(5, "g")):
         same_table(ENGINE.count(SparkRows(each, score="s", label="y", groups="g")).table, expected)
-    empty = frame.repartitionByRange(300, "s")
+    empty = frame.repartitionByRange(60, "s")
     same_table(ENGINE.count(SparkRows(empty, score="s", label="y", groups="g")).table, expected)
 
 

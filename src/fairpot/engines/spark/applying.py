@@ -34,21 +34,20 @@ def adjusted(parts: Parts, maps: Mapping[Hashable, ScoreMap], column: str) -> An
         raise InputFileError("no group column is named.\nHint: maps belong to groups; name the columns with groups=...")
     place = _place_of_group(parts, maps)
     formulas = [formula_of(each) for each in maps.values()]
-    largest = 2.0**53 if parts.whole else LARGEST
-    score = f"CAST({parts.raw('score')} AS DOUBLE)"
-    usable = f"({score} > -{largest!r}D AND {score} < {largest!r}D)"
     names = list(rows.frame.columns)
     kept = [f"c{i}" for i in range(len(names))]
     at = names.index(column) if column in names else len(names)
-    frame = rows.by_place().selectExpr("*", f"CASE WHEN {usable} THEN {place} END AS fairpot_place")
+    frame = rows.by_place().selectExpr("*", f"{parts.raw('score')} AS score")
+    frame = frame.selectExpr(*kept, f"{parts.number('score')} AS score", f"{place} AS place")
+    usable = f"score > -{LARGEST!r}D AND score < {LARGEST!r}D"
     refused = f"CAST(raise_error({spark_text(REFUSED)}) AS DOUBLE)"
     if sum(each.size for each in formulas if isinstance(each, Pieces)) <= MOST_NATIVE:
-        arms = " ".join(f"WHEN {i} THEN {_native(score, each)}" for i, each in enumerate(formulas))
-        fair = f"CASE fairpot_place {arms} ELSE {refused} END"
+        arms = " ".join(f"WHEN {i} THEN {_native('score', each)}" for i, each in enumerate(formulas))
+        fair = f"CASE WHEN {usable} THEN CASE place {arms} ELSE {refused} END ELSE {refused} END"
     else:
-        frame = _with_python(frame, score, formulas)
-        fair = f"CASE WHEN fairpot_place IS NULL THEN {refused} ELSE fairpot_fair END"
-    kept[at : at + 1] = [f"{fair} AS fairpot_new"]
+        frame = _with_python(frame, formulas)
+        fair = f"CASE WHEN {usable} AND place IS NOT NULL THEN fair ELSE {refused} END"
+    kept[at : at + 1] = [f"{fair} AS new"]
     names[at : at + 1] = [column]
     return frame.selectExpr(*kept).toDF(*names)
 
@@ -89,7 +88,7 @@ def _native(score: str, formula: Formula) -> str:
     return array_lookup(score, formula)
 
 
-def _with_python(frame: Any, score: str, formulas: Sequence[Formula]) -> Any:
+def _with_python(frame: Any, formulas: Sequence[Formula]) -> Any:
     """Add the adjusted score as Python makes it from Arrow batches of scores and places."""
     functions = import_optional("pyspark.sql.functions", "spark")
     if not hasattr(functions, "arrow_udf"):
@@ -98,8 +97,7 @@ def _with_python(frame: Any, score: str, formulas: Sequence[Formula]) -> Any:
         )
     with without_advice():
         udf = functions.arrow_udf(batch_mapper(formulas), "double", functions.ArrowUDFType.SCALAR)
-    frame = frame.selectExpr("*", f"{score} AS fairpot_score")
-    return frame.withColumn("fairpot_fair", udf(frame["fairpot_score"], frame["fairpot_place"]))
+    return frame.withColumn("fair", udf(frame["score"], frame["place"]))
 
 
 def batch_mapper(formulas: Sequence[Formula]) -> Callable[[Any, Any], Any]:
@@ -110,7 +108,7 @@ def batch_mapper(formulas: Sequence[Formula]) -> Callable[[Any, Any], Any]:
         import numpy as np
         import pyarrow as pa
 
-        s = score.to_numpy(zero_copy_only=False)
+        s = score.to_numpy(zero_copy_only=False)  # missing ones become NaN, and are refused afterwards
         at = place.fill_null(-1).to_numpy(zero_copy_only=False)
         fair = np.full(len(s), np.nan)
         for code in np.unique(at[at >= 0]).tolist():

@@ -34,7 +34,7 @@ def count(parts: Parts, positive: Any, several: bool, max_distinct: int, progres
     else:
         parts.check_numbers()
         binned = count_in_bins(parts, choose_edges(parts.sample(rows, max_distinct), max_distinct))
-        found = CountedRows(*binned.finish(positive, several, parts.explain))
+        found = CountedRows(*binned.finish(positive, several, parts))
     if progress is not None:
         progress(1.0)
     return found

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._optional import import_optional
 from fairpot._validation import wording
 from fairpot._validation.counted import check_counted_scores, check_weights
 from fairpot.engines.keys import MOST_KEYS, KeyCoder
@@ -14,8 +15,10 @@ from fairpot.engines.naming import check_plain, check_score_type
 from fairpot.engines.spark.expression import spark_text
 from fairpot.engines.spark.rows import SparkRows
 from fairpot.engines.spark.session import spark_errors
-from fairpot.engines.values import MISSING_WORDS, doubles
+from fairpot.engines.values import EXACT, MISSING_WORDS, doubles
 
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
 _NUMBER = r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|(?i:inf|infinity))"
 
 
@@ -34,13 +37,21 @@ class Parts:
         self.whole = rows.kind == "typed" and "int" in types["score"]
 
     def raw(self, role: str) -> str:
-        """Write what a part is grouped by."""
+        """Write what a part is grouped by; text becomes a double: NULL where missing, NaN where it is no number."""
         column = self.rows.place(role)
-        if self.rows.kind == "text":
-            return (
-                f"CAST(CASE WHEN trim({column}) RLIKE {spark_text(f'^{_NUMBER}$')} THEN trim({column}) END AS DOUBLE)"
-            )
-        return column
+        if self.rows.kind == "typed":
+            return column
+        words = ", ".join(map(spark_text, MISSING_WORDS))
+        known = f"WHEN trim({column}) RLIKE {spark_text(f'^{_NUMBER}$')} THEN CAST(trim({column}) AS DOUBLE)"
+        missing = f"WHEN {column} IS NULL OR trim({column}) IN ({words}) THEN CAST(NULL AS DOUBLE)"
+        return f"CASE {missing} {known} ELSE double('NaN') END"
+
+    def number(self, role: str) -> str:
+        """Write a part, already grouped, as a double; whole numbers that doubles cannot tell apart become infinite."""
+        if self.rows.kind == "typed" and self.rows.types[role] == "bigint":
+            inside = f"{role} BETWEEN -{EXACT} AND {EXACT}"
+            return f"CASE WHEN {inside} THEN CAST({role} AS DOUBLE) WHEN {role} IS NOT NULL THEN double('inf') END"
+        return f"CAST({role} AS DOUBLE)"
 
     def plain(self) -> Any:
         """Return a frame of all parts, row by row, score and weight as they are grouped."""
@@ -49,14 +60,13 @@ class Parts:
 
     def doubles(self) -> Any:
         """Return a frame of all parts, row by row, score and weight as doubles."""
-        return self.plain().selectExpr(*self.keys, *(f"CAST({role} AS DOUBLE) AS {role}" for role in self.numbers))
+        return self.plain().selectExpr(*self.keys, *(f"{self.number(role)} AS {role}" for role in self.numbers))
 
     def grouped(self) -> Any:
         """Return a frame of the distinct combinations of all parts, with their number of rows."""
         counted = self.plain().groupBy(*self.keys, *self.numbers).count()
-        return counted.selectExpr(
-            *self.keys, *(f"CAST({role} AS DOUBLE) AS {role}" for role in self.numbers), "`count` AS n"
-        )
+        numbers = (f"{self.number(role)} AS {role}" for role in self.numbers)
+        return counted.selectExpr(*self.keys, *numbers, "`count` AS n")
 
     def fetch(self, frame: Any) -> Any:
         """Bring a frame to the driver as an Arrow table."""
@@ -81,7 +91,7 @@ class Parts:
             KeyCoder([self.rows.roles[key] for key in self.keys]).limit(MOST_KEYS + 1)
         return int(found["scores"]), int(found["rows"])
 
-    def sample(self, rows: int, limit: int) -> NDArray[np.float64]:
+    def sample(self, rows: int, limit: int) -> Floats:
         """Draw scores at random, the same each time from the same partitions; all of them where they are few."""
         share = min(1.0, 4 * min(limit, 500_000) / max(rows, 1))
         scores = self.doubles().selectExpr("score")
@@ -96,7 +106,8 @@ class Parts:
                 continue
             usable = f"NOT isnan({role}) AND abs({role}) < double('inf')"
             asked = [
-                f"count_if({role} IS NULL OR isnan({role})) AS missing",
+                f"count_if({role} IS NULL) AS missing",
+                f"count_if(isnan({role})) AS nan",
                 f"count_if(abs({role}) = double('inf')) AS infinite",
                 f"count_if({usable} AND {role} < 0) AS negative",
                 f"min({role}) FILTER (WHERE {usable}) AS low",
@@ -104,29 +115,29 @@ class Parts:
                 f"min({role}) FILTER (WHERE {usable} AND {role} > 0) AS least",
             ]
             found = self.fetch(self.doubles().selectExpr(*asked)).to_pylist()[0]
-            values = [(np.nan, found["missing"]), (np.inf, found["infinite"]), (found["low"], found["negative"])]
-            values += [(found["high"], 1), (found["least"], 1)]
+            values = [(np.nan, found["missing"] + found["nan"]), (np.inf, found["infinite"])]
+            values += [(found["low"], max(found["negative"], 1)), (found["high"], 1), (found["least"], 1)]
             there = [(value, n) for value, n in values if n and value is not None]
-            explain(np.array([v for v, _ in there], dtype=np.float64), np.array([n for _, n in there], dtype=np.int64))
+            numbers, rows = np.array([v for v, _ in there], dtype=np.float64), np.array([n for _, n in there])
+            explain(numbers, rows.astype(np.int64), found["nan"] if self.rows.kind == "text" else 0)
 
-    def explain(self, scores: NDArray[np.float64], rows: NDArray[np.int64] | None) -> None:
-        """Check the scores; where text could not be read as a number, look which it was."""
-        if self.rows.kind == "text" and np.isnan(scores).any():
-            self._find_text("score")
-        check_counted_scores(scores, rows, f"column {self.rows.score!r}", whole=self.whole)
+    def explain(self, scores: Floats, rows: Counts | None, words: int = 0) -> None:
+        """Check the scores, ``words`` rows of which were no numbers."""
+        name = f"column {self.rows.score!r}"
+        if words:
+            raise TypeError(wording.no_numbers(name, words))
+        check_counted_scores(scores, rows, name, whole=self.whole)
 
-    def explain_weights(self, weight: NDArray[np.float64], rows: NDArray[np.int64]) -> None:
+    def explain_weights(self, weight: Floats, rows: Counts, words: int = 0) -> None:
         """Check the weights likewise."""
-        if self.rows.kind == "text" and np.isnan(weight).any():
-            self._find_text("weight")
-        check_weights(weight, rows, f"column {self.rows.weight!r}")
+        name = f"column {self.rows.weight!r}"
+        if words:
+            raise TypeError(wording.no_numbers(name, words))
+        check_weights(weight, rows, name)
 
-    def _find_text(self, role: str) -> None:
-        column = self.rows.place(role)
-        words = ", ".join(map(spark_text, MISSING_WORDS))
-        odd = self.rows.by_place().filter(
-            f"{self.raw(role)} IS NULL AND {column} IS NOT NULL AND trim({column}) NOT IN ({words})"
-        )
-        found = self.fetch(odd.selectExpr(f"min({column}) AS word", "count(*) AS n")).to_pylist()[0]
-        if found["n"]:
-            raise TypeError(wording.no_numbers(f"column {self.rows.roles[role]!r}", found["n"], found["word"]))
+    def words(self, column: Any, rows: Counts | None = None) -> int:
+        """Count the rows whose text was no number: they come as NaN, missing ones as null."""
+        if self.rows.kind == "typed":
+            return 0
+        bad = import_optional("pyarrow.compute", "spark").is_nan(column).fill_null(False).to_numpy(zero_copy_only=False)
+        return int(bad.sum() if rows is None else rows[bad].sum())
