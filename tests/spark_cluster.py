@@ -91,5 +91,5 @@ SETTINGS = {
     "spark.driver.memory": "1g",
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.adaptive.coalescePartitions.enabled": "true",
-    "spark.task.maxFailures": "8",
+    "spark.task.maxFailures": "1",
 }

@@ -6,6 +6,7 @@ import math
 from bisect import bisect_right
 from typing import Any
 
+from fairpot._validation.wording import quoted
 from fairpot.exceptions import UnseenGroupError
 from fairpot.export.groups import Exportable, Name, formulas_of
 from fairpot.transport.pieces import Pieces, Sigmoid
@@ -59,7 +60,7 @@ class RowScorer:
             found = self._formulas[group]
         except (KeyError, TypeError):
             raise UnseenGroupError(
-                f"the group {group!r} was not seen in fit (seen: {list(self._formulas)}).\n"
+                f"the group {quoted(group)} was not seen in fit (seen: {list(self._formulas)}).\n"
                 "Hint: fit with rows of that group; fairpot never passes unknown groups through unchanged."
             ) from None
         s = float(score)

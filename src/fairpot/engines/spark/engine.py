@@ -73,8 +73,8 @@ class SparkEngine:
         column: str | None = None,
         format: str | None = None,  # noqa: A002
         overwrite: bool = False,
-    ) -> None:
-        """Write the rows with their adjusted score to a folder of files, as Spark does.
+    ) -> int:
+        """Write the rows with their adjusted score to a folder of files, as Spark does; return how many there are.
 
         Parameters
         ----------
@@ -107,6 +107,7 @@ class SparkEngine:
             if "PATH_ALREADY_EXISTS" in str(error.__cause__):
                 raise OutputFileError(f"{output} is there already.\nHint: name another, or overwrite=True.") from error
             raise
+        return int(rows.frame.count())
 
 
 def _inside(path: str, folder: str) -> bool:
