@@ -58,10 +58,8 @@ class GroupedRows:
         self.fetched += batch.num_rows
         return self.fetched
 
-    def finish(
-        self, positive: Any, several: bool, called: Callable[[Key], Hashable] | None = None
-    ) -> CountedRows:
-        """Check what was counted and put it into a table; ``called`` names the groups, instead of the rules of memory."""
+    def finish(self, positive: Any, several: bool, called: Callable[[Key], Hashable] | None = None) -> CountedRows:
+        """Check what was counted and put it into a table; ``called`` names groups, instead of the rules of memory."""
         scores, n = self._whole("score"), self._whole("n")
         self.checks.explain(scores, n, self.words["score"])
         key = self._whole("key")

@@ -128,6 +128,19 @@ def test_bad_rows_are_told_as_in_memory(spark, case):
         assert plain(str(said.value)).splitlines()[0] == plain(str(memory.value)).splitlines()[0]
 
 
+@pytest.mark.parametrize("max_distinct", [1000, 4])
+def test_rows_with_missing_values_can_be_dropped(spark, max_distinct, tmp_path):
+    frame = pd.DataFrame(GOOD | {"s": [np.nan, None, *GOOD["s"][2:]], "g": ["a", None, "b", None, *GOOD["g"][4:]]})
+    frame.to_parquet(tmp_path / "x.parquet")
+    roles = {"score": "s", "label": "y", "groups": "g", "weight": "w"}
+    got = ENGINE.count(SparkRows(to_spark(spark, frame), **roles), drop_missing=True, max_distinct=max_distinct)
+    source = RowSource(tmp_path / "x.parquet", **roles)
+    expected = DuckDBEngine().count(source, drop_missing=True, max_distinct=max_distinct)
+    same_table(got.table, expected.table)
+    assert got.rows == expected.rows == N - 3
+    assert got.dropped == expected.dropped
+
+
 def test_scores_that_are_no_numbers(spark):
     frame = spark.createDataFrame([("a", True, [1.0], 1)], "text string, flag boolean, many array<double>, g int")
     for column, message in (("text", "got text"), ("flag", "got booleans"), ("many", "must be numbers")):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ def count(parts: Parts, positive: Any, several: bool, max_distinct: int, progres
     """Count rows; where there are too many distinct scores, in bins."""
     if max_distinct < 2:
         raise ValueError(f"max_distinct must be at least 2, got {max_distinct!r}.")
+    dropped = parts.missing()
     rows = parts.count()
     scores, combinations = (rows, rows) if rows <= max_distinct else parts.estimate()
     if scores <= max_distinct and combinations <= 2 * max_distinct:
@@ -35,6 +37,7 @@ def count(parts: Parts, positive: Any, several: bool, max_distinct: int, progres
         parts.check_numbers()
         binned = count_in_bins(parts, choose_edges(parts.sample(rows, max_distinct), max_distinct))
         found = CountedRows(*binned.finish(positive, several, parts))
+    found = replace(found, dropped=dropped)
     if progress is not None:
         progress(1.0)
     return found

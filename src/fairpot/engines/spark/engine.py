@@ -39,9 +39,10 @@ class SparkEngine:
         several: bool = True,
         max_distinct: int = MOST_DISTINCT,
         progress: Progress | None = None,
+        drop_missing: bool = False,
     ) -> CountedRows:
         """Count rows into a score table; see :class:`fairpot.engines.Engine`."""
-        return count(Parts(rows), positive, several, max_distinct, progress)
+        return count(Parts(rows, drop_missing), positive, several, max_distinct, progress)
 
     def thresholds(
         self, rows: SparkRows, alpha: float, *, region: Region = "pooled", counted: CountedRows | None = None

@@ -25,8 +25,8 @@ _NUMBER = r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|(?i:inf|infinity)
 class Parts:
     """The rows as one column for each part, and what can be asked about them."""
 
-    def __init__(self, rows: SparkRows) -> None:
-        self.rows, types = rows, rows.types
+    def __init__(self, rows: SparkRows, drop_missing: bool = False) -> None:
+        self.rows, self.drop_missing, types = rows, drop_missing, rows.types
         self.keys = [f"group{i}" for i in range(len(rows.group_columns))] + ["label"] * (rows.label is not None)
         self.numbers = ["score"] + ["weight"] * (rows.weight is not None)
         if rows.kind == "typed":
@@ -55,8 +55,31 @@ class Parts:
 
     def plain(self) -> Any:
         """Return a frame of all parts, row by row, score and weight as they are grouped."""
+        if not self.drop_missing:
+            return self._parts()
+        return self._parts().filter(f"NOT ({' OR '.join(map(self._lacks, [*self.keys, *self.numbers]))})")
+
+    def missing(self) -> dict[str, int] | None:
+        """Count the rows that are dropped, in all and for each column; None where none are to be."""
+        if not self.drop_missing:
+            return None
+        roles = list(self.rows.roles)
+        each = [self._lacks(role) for role in roles]
+        asked = (f"count_if({lacks}) AS n{i}" for i, lacks in enumerate([" OR ".join(each), *each]))
+        found = self.fetch(self._parts().selectExpr(*asked)).to_pylist()[0]
+        return dict(zip(["rows", *(self.rows.roles[role] for role in roles)], found.values()))
+
+    def _parts(self) -> Any:
         keys = [f"{self.rows.place(key)} AS {key}" for key in self.keys]
         return self.rows.by_place().selectExpr(*keys, *(f"{self.raw(role)} AS {role}" for role in self.numbers))
+
+    def _lacks(self, role: str) -> str:
+        """Write the condition that a part has no value; NaN in a score of text is a word that is no number."""
+        if self.rows.kind == "text" and role not in self.numbers:
+            return f"({role} IS NULL OR {role} IN ({', '.join(map(spark_text, MISSING_WORDS))}))"
+        if self.rows.kind == "typed" and self.rows.types[role] in ("double", "float"):
+            return f"({role} IS NULL OR isnan({role}))"
+        return f"{role} IS NULL"
 
     def doubles(self) -> Any:
         """Return a frame of all parts, row by row, score and weight as doubles."""
@@ -76,7 +99,7 @@ class Parts:
     def count(self) -> int:
         """Count the rows."""
         with spark_errors("the rows"):
-            return int(self.rows.frame.count())
+            return int(self.plain().count() if self.drop_missing else self.rows.frame.count())
 
     def estimate(self) -> tuple[int, int]:
         """Estimate the numbers of distinct scores and of distinct combinations of all parts."""
