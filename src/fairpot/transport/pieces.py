@@ -146,7 +146,8 @@ def _inside(knots: Floats, values: Floats, floor: float) -> Floats:
     high = np.maximum(np.maximum(values[:-1], values[1:]), floor)
     rows = np.column_stack((knots[:-1], knots[:-1], w, values[:-1], d, low, high))
     level = (d == 0) | (low == high)
-    rows[level] = np.concatenate([np.empty((0, _FIELDS)), *map(_flat, knots[:-1][level], low[level])])
+    rows[level, 1:] = 0.0, 1.0, 0.0, 0.0, 0.0, 0.0
+    rows[level, 3] = rows[level, 5] = rows[level, 6] = low[level]
     return _without_underflow(rows, knots)
 
 
@@ -155,6 +156,8 @@ def _without_underflow(rows: Floats, knots: Floats) -> Floats:
     with np.errstate(under="ignore"):
         first = np.nextafter(knots[:-1], np.inf)
         vanishes = (rows[:, 4] != 0) & (((first - rows[:, 1]) / rows[:, 2]) * rows[:, 4] == 0) & (first < knots[1:])
+        if not vanishes.any():
+            return rows
         made = list(rows[:, None, :])
         for place in np.flatnonzero(vanishes).tolist():
             row = rows[place]

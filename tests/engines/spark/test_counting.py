@@ -128,7 +128,7 @@ def test_bad_rows_are_told_as_in_memory(spark, case):
         assert plain(str(said.value)).splitlines()[0] == plain(str(memory.value)).splitlines()[0]
 
 
-@pytest.mark.parametrize("max_distinct", [1000, 4])
+@pytest.mark.parametrize("max_distinct", [1000, 12])
 def test_rows_with_missing_values_can_be_dropped(spark, max_distinct, tmp_path):
     frame = pd.DataFrame(GOOD | {"s": [np.nan, None, *GOOD["s"][2:]], "g": ["a", None, "b", None, *GOOD["g"][4:]]})
     frame.to_parquet(tmp_path / "x.parquet")
