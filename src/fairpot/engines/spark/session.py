@@ -28,7 +28,8 @@ def spark_session(master: str = "local[*]", *, config: Mapping[str, str] | None 
     -------
     pyspark.sql.SparkSession
     """
-    sql = import_optional("pyspark.sql", "spark")
+    with without_advice():
+        sql = import_optional("pyspark.sql", "spark")
     # Workers would take any python3 they find, which may lack PyArrow.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings = {"spark.ui.enabled": "false", "spark.sql.execution.arrow.pyspark.enabled": "true"}
@@ -41,7 +42,7 @@ def spark_session(master: str = "local[*]", *, config: Mapping[str, str] | None 
     builder = builder.master(master)
     for key, value in (settings | dict(config or {})).items():
         builder = builder.config(key, value)
-    with spark_errors(master):
+    with spark_errors(master), without_advice():
         session = builder.getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
     return session
