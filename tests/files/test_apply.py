@@ -25,7 +25,7 @@ def test_every_format_to_every_format(file, frame, tmp_path, suffix):
     target = tmp_path / f"out.{suffix}"
     told = []
     source = RowSource(file, score=SCORE, groups="sex")
-    done = apply(source, model.maps_, output=target, progress=lambda *a: told.append(a))
+    done = apply(source, model.maps_, output=target, types="auto", progress=lambda *a: told.append(a))
     assert (done.rows, done.column) == (len(frame), SCORE + "_fair")
     assert done.moved == (expected != frame[SCORE]).sum()
     assert told[-1] == (len(frame), len(frame))

@@ -89,11 +89,12 @@ def test_scores_that_are_no_numbers(tmp_path, column, message):
 def test_words_in_a_column_of_numbers(tmp_path, word):
     (tmp_path / "x.csv").write_text(f"s;g\n0.5;a\n{word};b\n;b\n{word};b\n")
     source = RowSource(tmp_path / "x.csv", score="s", groups="g")
-    message = f"got 2 rows that are not, such as '{word}'"
-    with pytest.raises(TypeError, match=message):
+    for act in (count_rows, lambda s: apply(s, dict.fromkeys("ab", ScoreMap.identity()), output=tmp_path / "y.csv")):
+        with pytest.raises(TypeError, match="got 2 rows that are not") as error:
+            act(source)
+        assert word not in str(error.value)  # what rows hold is nobody's business
+    with pytest.raises(TypeError, match=r"Rows: column 's': 1 missing \(row 3\); .* 2 no numbers \(row 2, row 4\)"):
         count_rows(source)
-    with pytest.raises(TypeError, match=message):
-        apply(source, dict.fromkeys("ab", ScoreMap.identity()), output=tmp_path / "y.csv")
 
 
 def test_numbers_as_text_in_json(tmp_path):

@@ -1,6 +1,5 @@
 """An output is complete or not there, whatever happens while it is written."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -11,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fairpot._leftovers import remove_leftovers, scratch_folder, temporary_name
+from fairpot._leftovers import remove_leftovers, scratch_folder
 from fairpot.exceptions import OutputFileError
 from fairpot.files import RowSource, apply
 from fairpot.files.output import complete_file
@@ -91,30 +90,69 @@ def test_long_names_and_folders(tmp_path):
         put(tmp_path, "x")
 
 
-def gone_process():
-    done = subprocess.Popen([sys.executable, "-c", ""])
-    done.wait()
-    return done.pid
+LEAVE = """
+import os, sys
+from pathlib import Path
+from fairpot.files.output import complete_file
+with complete_file(sys.argv[1]) as place:
+    place.write_text("half")
+    print(place.parent.name, flush=True)
+    sys.stdin.readline()
+"""
 
 
-def test_leftovers(tmp_path):
-    mine = temporary_name("x.csv")
-    names = {
-        "mine": mine,
-        "gone": mine.replace(f"-{os.getpid()}-", f"-{gone_process()}-"),
-        "alive": mine.replace(f"-{os.getpid()}-", f"-{os.getppid()}-"),
-        "earlier with my number": mine[:-12] + "00000000.tmp",
-        "elsewhere": ".x.fairpot-00000000-1-00000000.tmp",
-        "other": ".x.csv.tmp",
-    }
-    for name in names.values():
-        (tmp_path / name).touch()
-    folder = tmp_path / names["gone"].replace("x.csv", "scratch")
-    folder.mkdir()
-    (folder / "spilled").touch()
-    removed = remove_leftovers(tmp_path)
-    assert {p.name for p in removed} == {names["gone"], names["earlier with my number"], folder.name}
-    assert len([*tmp_path.iterdir()]) == 4
+def test_leftovers_are_told_by_their_locks(tmp_path):
+    """What a killed process left goes; what a living one, this one or somebody else has stays."""
+    command = [sys.executable, "-c", LEAVE, tmp_path / "x.csv"]
+    with (
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as killed,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as alive,
+    ):
+        left, used = killed.stdout.readline().strip(), alive.stdout.readline().strip()
+        killed.kill()
+        killed.wait()
+        (tmp_path / ".x.csv.tmp").touch()
+        with complete_file(tmp_path / "y.csv") as mine:
+            assert not (tmp_path / left).exists()
+            assert (tmp_path / used).is_dir()
+            assert remove_leftovers(tmp_path) == []
+            assert mine.parent.is_dir()
+            mine.write_text("whole")
+        alive.stdin.write("\n")
+        alive.stdin.flush()
+        assert alive.wait() == 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".x.csv.tmp", "x.csv", "y.csv"]
+
+
+def test_a_forked_child_leaves_its_parents_files_alone(tmp_path):
+    class Owner:
+        pass
+
+    owner = Owner()
+    scratch = scratch_folder(owner)
+    with complete_file(tmp_path / "x.csv") as place:
+        place.write_text("whole")
+        code = f"""
+import os, sys
+from fairpot._leftovers import scratch_folder
+from fairpot.files.output import complete_file
+class Owner: pass
+owner = Owner()
+scratch = scratch_folder(owner)
+try:
+    with complete_file({str(tmp_path / "z.csv")!r}) as place:
+        place.write_text("whole")
+        if os.fork() == 0:
+            raise SystemExit  # unwinds everything, as a child of multiprocessing does
+        os.wait()
+        print(place.exists(), scratch.exists())
+except SystemExit:
+    del owner
+"""
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert done.stdout.split() == ["True", "True"]
+    assert scratch.is_dir()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x.csv", "z.csv"]
 
 
 def test_scratch_folder_goes_with_its_owner():
@@ -191,14 +229,14 @@ def test_killed_at_any_moment(tmp_path):
             target.write_text("old")
     assert left >= 2
     apply(RowSource(source, score="s", groups="g"), MAPS, output=target, force=True)
-    assert not _temporary(tmp_path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x.parquet", "y.parquet"]
     after = pq.read_table(target)
     np.testing.assert_array_equal(after["s"], pq.read_table(source)["s"])
     assert after.num_rows == rows
 
 
 def _temporary(folder):
-    return [p for p in folder.iterdir() if ".fairpot-" in p.name]
+    return [*folder.glob(".*.fairpot-*.tmp/*")]
 
 
 def _far_enough(folder, target, seen):

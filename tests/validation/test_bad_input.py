@@ -44,7 +44,7 @@ SCORES = {
     "None": ([0.1, None, 0.3, 0.2], ValueError, "1 missing"),
     "text": (["a", "b", "c", "d"], TypeError, "must be numbers, got text"),
     "numbers as text": (["0.1", "0.2", "0.3", "0.4"], TypeError, "text"),
-    "mixed text": ([0.1, "0.2", 0.3, 0.4], TypeError, "1 rows that are not, such as '0.2'"),
+    "mixed text": ([0.1, "0.2", 0.3, 0.4], TypeError, "1 rows that are not \\(the first is row 2\\)"),
     "booleans": ([True, False, True, False], TypeError, "booleans"),
     "complex": ([1j, 2j, 3j, 4j], ValueError, "Complex data not supported"),
     "dates": (np.array(["2020-01-01"] * 4, dtype="datetime64[D]"), TypeError, "must be numbers"),

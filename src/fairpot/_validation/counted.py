@@ -11,16 +11,18 @@ from numpy.typing import NDArray
 from fairpot._validation import wording
 
 Counts = NDArray[np.int64]
-_EXACT = 2**53
 # Products of four weights must neither vanish nor overflow.
 _LEAST = 1e-70
 
 
 def check_counted_scores(scores: NDArray[np.float64], rows: Counts | None, name: str, *, whole: bool = False) -> None:
-    """Check distinct scores, ``rows`` of each (None: one); missing ones are NaN."""
+    """Check distinct scores, ``rows`` of each (None: one); missing ones are NaN.
+
+    ``whole`` says that they were whole numbers: those that doubles cannot tell apart come as infinite.
+    """
     if len(scores) == 0:
         raise ValueError(wording.empty(name))
-    if np.abs(scores).max() < (_EXACT if whole else wording.LARGEST):
+    if np.abs(scores).max() < wording.LARGEST:
         return
     raise ValueError(bad_scores(scores, rows, name, whole=whole))
 
@@ -32,8 +34,8 @@ def bad_scores(scores: NDArray[np.float64], rows: Counts | None, name: str, *, w
     if missing:
         return wording.missing_numbers(name, missing)
     if infinite:
-        return wording.infinite_scores(name, infinite)
-    return wording.beyond_doubles(name) if whole else wording.huge_scores(name, float(np.abs(scores).max()))
+        return wording.beyond_doubles(name) if whole else wording.infinite_scores(name, infinite)
+    return wording.huge_scores(name, float(np.abs(scores).max()))
 
 
 def check_weights(weight: NDArray[np.float64], rows: Counts, name: str) -> None:

@@ -85,9 +85,11 @@ def _require_numbers(array: NDArray[Any], name: str, noun: str) -> None:
     gone = missing(array)
     if gone.any():
         raise ValueError(wording.missing_numbers(name, int(gone.sum()), noun))
-    wrong = [v for v in array.tolist() if type(v) is bool or not isinstance(v, numbers.Real | decimal.Decimal)]
+    wrong = [
+        i for i, v in enumerate(array.tolist()) if type(v) is bool or not isinstance(v, numbers.Real | decimal.Decimal)
+    ]
     if wrong:
-        raise TypeError(wording.no_numbers(name, len(wrong), wrong[0]))
+        raise TypeError(wording.no_numbers(name, len(wrong), array[wrong[0]], wrong[0] + 1))
 
 
 def _explain_extremes(scores: NDArray[np.float64], name: str) -> None:

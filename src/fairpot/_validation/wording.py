@@ -5,10 +5,30 @@ Every function takes what the column is called (``"scores"``, ``"column 'risk'"`
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 LARGEST = 1e300  # larger magnitudes overflow when scores are subtracted or averaged
+_MOST_LISTED = 5  # with more values than this, a column is no label or group and what it holds is nobody's business
+_LONGEST = 40  # characters of a value
+_shown = ContextVar("fairpot_values_shown", default=False)
+
+
+@contextmanager
+def showing_values(shown: bool = True) -> Iterator[None]:
+    """Let errors quote what rows hold, for whoever may see it: ``--debug`` does so."""
+    token = _shown.set(shown)
+    try:
+        yield
+    finally:
+        _shown.reset(token)
+
+
+def values_are_shown() -> bool:
+    """Whether errors may quote what rows hold."""
+    return _shown.get()
 
 
 def empty(name: str) -> str:
@@ -39,10 +59,12 @@ def beyond_doubles(name: str) -> str:
     return f"{name} holds integers beyond 2**53, which doubles cannot tell apart.\nHint: divide or rank them first."
 
 
-def no_numbers(name: str, rows: int, example: Any) -> str:
-    """Say that a column holds what is no number."""
+def no_numbers(name: str, rows: int, example: Any = None, first: int | None = None) -> str:
+    """Say that a column holds what is no number: the first row, and what it holds only where values may be shown."""
+    such = f", such as {quoted(example)}" if example is not None and values_are_shown() else ""
+    where = "" if first is None else f" (the first is row {first})"
     return (
-        f"{name} must be numbers, got {rows} rows that are not, such as {example!r}.\n"
+        f"{name} must be numbers, got {rows} rows that are not{such}{where}.\n"
         "Hint: convert the column to numbers first; fairpot does not guess what a text means."
     )
 
@@ -70,8 +92,15 @@ def unseen_groups(name: str, rows: int, unseen: Sequence[Hashable], known: Seque
     hint = "refit with those rows, or drop them; fairpot never passes unknown groups through unchanged."
     if any(", " in str(group) for group in known):
         hint = "several columns form intersections: pass the same columns in the same order as in fit. Else " + hint
-    which = f"a group not seen in fit: {list(unseen)} (seen: {list(known)})"
+    which = f"a group not seen in fit: {_names(unseen)} (seen: {_names(known)})"
     return f"{name} has {rows} rows with {which}.\nHint: {hint}"
+
+
+def _names(groups: Sequence[Hashable]) -> str:
+    """List groups; many are only counted: they may be no groups at all."""
+    if len(groups) > 2 * _MOST_LISTED:
+        return f"{len(groups)} different ones"
+    return f"[{', '.join(map(quoted, groups))}]"
 
 
 def missing_labels(name: str, rows: int) -> str:
@@ -134,14 +163,28 @@ def no_weight_in_group(name: str, group: Hashable) -> str:
     return f"{name} is 0 in all rows of the group {group!r}.\nHint: drop those rows."
 
 
+def dropped_rows(dropped: Mapping[str, int], left: int) -> str:
+    """Say how many rows were left out, and which columns lacked a value."""
+    each = ", ".join(f"{name!r} is missing in {rows}" for name, rows in dropped.items() if name != "rows" and rows)
+    return f"{dropped['rows']} rows were left out, {left} are left: {each}."
+
+
 def not_plain(name: str, reason: str = "") -> str:
     """Say that a column holds lists, structures or the like."""
     return f"{name} must hold plain values (text, numbers, booleans){f': {reason}' if reason else ''}."
 
 
 def listed(values: Sequence[Any]) -> str:
-    """List up to five values."""
-    return ", ".join(map(repr, values[:5])) + (", ..." if len(values) > 5 else "")
+    """List the values of a label or group; with many of them it was another column, and they are only counted."""
+    if len(values) > _MOST_LISTED and not values_are_shown():
+        return f"{len(values)} different ones"
+    return ", ".join(map(quoted, values[:_MOST_LISTED])) + (", ..." if len(values) > _MOST_LISTED else "")
+
+
+def quoted(value: Any) -> str:
+    """Quote a value, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def in_order(values: set[Any]) -> list[Any]:

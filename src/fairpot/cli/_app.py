@@ -16,6 +16,7 @@ from fairpot.cli.audit import audit
 from fairpot.cli.compare import compare
 from fairpot.cli.datasets import datasets
 from fairpot.cli.demo import demo
+from fairpot.cli.export import export
 from fairpot.cli.fit import fit
 from fairpot.cli.show import show
 
@@ -67,5 +68,5 @@ def app(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for command in (audit, fit, apply, show, compare, datasets, demo):
+for command in (audit, fit, apply, export, show, compare, datasets, demo):
     app.add_command(command)

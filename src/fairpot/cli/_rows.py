@@ -14,6 +14,7 @@ import click
 from fairpot.cli._errors import Failure
 from fairpot.cli._numbers import SIZE
 from fairpot.cli._printing import Output, shown
+from fairpot.cli._spark import check_spark_options, count_on_spark
 from fairpot.files import CountedRows, RowSource, count_rows
 from fairpot.files.layout import FORMATS
 from fairpot.table import ScoreTable
@@ -37,6 +38,8 @@ class RowOptions:
     database: str | None = None
     memory: str = "2GB"
     threads: int | None = None
+    engine: str = "duckdb"
+    master: str | None = None
 
     @functools.cached_property
     def source(self) -> RowSource:
@@ -67,15 +70,19 @@ class RowOptions:
 
     def counted(self, out: Output, what: str = "counting rows", *, labelled: bool = True) -> CountedRows:
         """Count the rows into a score table, with a bar that shows how far it is."""
-        source = self.source if labelled else self.source.bare()
-        with out.progress(what) as progress:
-            counted = count_rows(
-                source,
-                positive=self.positive,
-                memory_limit=self.memory,
-                threads=self.threads,
-                several=labelled,
-                progress=progress,
+        self._check()
+        with out.progress(what, known=self.engine == "duckdb") as progress:
+            counted = (
+                count_on_spark(self, labelled=labelled)
+                if self.engine == "spark"
+                else count_rows(
+                    self.source if labelled else self.source.bare(),
+                    positive=self.positive,
+                    memory_limit=self.memory,
+                    threads=self.threads,
+                    several=labelled,
+                    progress=progress,
+                )
             )
         groups = len(counted.table.groups)
         if groups > _MOST_GROUPS:
@@ -86,7 +93,9 @@ class RowOptions:
         return counted
 
     def files(self) -> list[Path]:
-        """List the files that are read, which no output may replace."""
+        """List the files that are read, which no output may replace; Spark's are its own affair."""
+        if self.engine == "spark":
+            return []
         named = [Path(self.database)] if self.database is not None else []
         return [*self.source.files, *named]
 
@@ -103,6 +112,7 @@ class RowOptions:
         return {"score": self.score, "label": self.label, "group": list(self.groups), "weight": self.weight}
 
     def _check(self) -> None:
+        check_spark_options(self)
         if any(not name.strip() for name in self.inputs):
             raise click.UsageError("a file is named by an empty text.")
         if self.inputs and self.sql is not None:
@@ -169,6 +179,14 @@ _PLACES = [
     click.option("--database", metavar="FILE", help="The DuckDB file that --sql asks; it is only read."),
     click.option("--memory", type=SIZE, default="2GB", show_default=True, metavar="SIZE", help="Memory of the scan."),
     click.option("--threads", type=click.IntRange(1), metavar="N", help="Threads of the scan; default: all cores."),
+    click.option(
+        "--engine",
+        type=click.Choice(["duckdb", "spark"]),
+        default="duckdb",
+        show_default=True,
+        help="What reads the rows: this machine, or a Spark cluster.",
+    ),
+    click.option("--master", metavar="URL", help="Where Spark runs, such as spark://host:7077; default: local[*]."),
 ]
 
 

@@ -13,6 +13,7 @@ from fairpot.cli._numbers import Number
 from fairpot.cli._printing import Output, count, percent, shown
 from fairpot.cli._ranking import print_quantisation
 from fairpot.cli._rows import RowOptions, output_options, row_options, with_groups_of
+from fairpot.cli._spark import apply_on_spark, thresholds_on_spark
 from fairpot.files import apply as apply_maps
 from fairpot.files import score_thresholds
 from fairpot.postprocessing.fitted import FittedMaps, load
@@ -52,6 +53,11 @@ def apply(model_file: str, rows: RowOptions, out: Output, output: str, changes: 
     for target in filter(None, (output, changes)):
         _refuse_inputs(target, [model_file, *filter(None, [rows.database])])
     maps = _maps(model, rows, out)
+    if rows.engine == "spark":
+        written = apply_on_spark(rows, maps, output, changes=changes, **options)
+        out.document({"output": output, "map": model_file, **written})
+        out.line(f"Written: {shown(output)}, {count(written['rows'])} rows with the column {written['column']!r}")
+        return
     with out.progress("adjusting") as bar:
         done = apply_maps(
             rows.source,
@@ -88,9 +94,11 @@ def _maps(model: FittedMaps, rows: RowOptions, out: Output) -> dict[Hashable, Sc
     if model.apply_["kind"] != "top_of_batch":
         print_quantisation(out, counted.quantisation)
         return model.maps_for(table)
-    found = score_thresholds(
-        rows.source, model.apply_["alpha"], region=model.apply_["region"], memory_limit=rows.memory, counted=counted
-    )
+    alpha, region = model.apply_["alpha"], model.apply_["region"]
+    if rows.engine == "spark":
+        found = thresholds_on_spark(rows, alpha, region, counted)
+    else:
+        found = score_thresholds(rows.source, alpha, region=region, memory_limit=rows.memory, counted=counted)
     return {
         name: model.maps_[name].starting_at(found[group]) for name, group in zip(table.groups, counted.table.groups)
     }

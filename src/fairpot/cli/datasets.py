@@ -162,7 +162,7 @@ def write_table(table: Any, place: Path, target: Path) -> None:
     class Whole:
         kind, exact_types, schema = "typed", True, table.schema
 
-    sink = open_sink(place, target, Whole(), None)  # type: ignore[arg-type]
+    sink = open_sink(place, target, format_of_output(target), Whole(), None)  # type: ignore[arg-type]
     try:
         for batch in table.to_batches(1 << 16):
             sink.write(batch, None)

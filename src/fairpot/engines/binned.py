@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Hashable
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._validation.counted import check_weight_of_groups, check_weights
 from fairpot._validation.wording import LARGEST
-from fairpot.engines.keys import KeyCoder
+from fairpot.engines.keys import Key, KeyCoder
 from fairpot.engines.naming import name_keys
 from fairpot.engines.protocol import Roles
 from fairpot.engines.values import Kind, doubles
@@ -32,6 +32,16 @@ def choose_edges(sample: Floats, limit: int) -> Floats:
     values, times = np.unique(ordered, return_counts=True)
     atoms = values[times >= _ATOM]
     return np.unique(np.concatenate(([-np.inf], edges, atoms, np.nextafter(atoms, np.inf))))
+
+
+class Rules(Protocol):
+    """Says what is wrong with scores and weights."""
+
+    def explain(self, scores: Floats, rows: NDArray[np.int64] | None, words: int = 0) -> None:
+        """Check scores, ``words`` rows of which were no numbers."""
+
+    def explain_weights(self, weight: Floats, rows: NDArray[np.int64], words: int = 0) -> None:
+        """Check weights likewise."""
 
 
 class BinnedRows:
@@ -58,13 +68,20 @@ class BinnedRows:
         self.bad_scores: list[Floats] = []
         self.bad_weights: list[Floats] = []
         self.whole = True
+        self.words = {"score": 0, "weight": 0}
+        self.least, self.most = np.inf, 0.0  # of the weights above 0
 
     @property
     def _weight_name(self) -> str:
         return f"column {self.source.weight!r}"
 
-    def add(self, batch: Any) -> None:
-        """Count an Arrow batch: the columns of the combination, the score and perhaps the weight."""
+    def add(self, batch: Any, words: Callable[[Any], int]) -> None:
+        """Count an Arrow batch: the columns of the combination, the score and perhaps the weight.
+
+        ``words`` counts the rows of a column that are no numbers.
+        """
+        for role in ("score", "weight") if self.source.weight is not None else ("score",):
+            self.words[role] += words(batch.column(role))
         key = self.coder.encode(batch.columns[: len(self.coder.names)], batch.num_rows)
         score = doubles(batch.column("score")) + 0.0
         weight = None if self.source.weight is None else doubles(batch.column("weight"))
@@ -89,6 +106,8 @@ class BinnedRows:
             order = np.argsort(score)
             order = order[weight[order] > 0]
             ordered, running = score[order], weight[order]
+            self.least = min(self.least, float(running.min(initial=np.inf)))
+            self.most = max(self.most, float(running.max(initial=0.0)))
         if len(ordered):
             self._add_sorted(counts, ordered, running)
 
@@ -104,17 +123,17 @@ class BinnedRows:
         self.high[bins] = np.maximum(self.high[bins], score[last])
 
     def finish(
-        self, positive: Any, several: bool, explain: Callable[[Floats, NDArray[np.int64] | None], None]
+        self, positive: Any, several: bool, rules: Rules, called: Callable[[Key], Hashable] | None = None
     ) -> tuple[ScoreTable, int, QuantisationBound]:
         """Check what was counted; return the table, the number of rows and how far the table can be off."""
         if self.bad_scores:
-            explain(np.concatenate(self.bad_scores), None)
+            rules.explain(np.concatenate(self.bad_scores), None, self.words["score"])
         if self.bad_weights:
             bad = np.concatenate(self.bad_weights)
-            check_weights(bad, np.ones(len(bad), dtype=np.int64), self._weight_name)
+            rules.explain_weights(bad, np.ones(len(bad), dtype=np.int64), self.words["weight"])
         rows = np.array([self.rows.get(i, 0) for i in range(len(self.coder.keys))], dtype=np.int64)
         codes, groups, labels = name_keys(
-            self.coder.keys, rows, self.source.group_columns, self.source.label, self.kind, positive, several
+            self.coder.keys, rows, self.source.group_columns, self.source.label, self.kind, positive, several, called
         )
         used = np.flatnonzero(self.mass)
         positives, negatives = np.zeros((2, len(groups), len(used)))
@@ -123,7 +142,8 @@ class BinnedRows:
             side[codes[code]] += counts[used]
         if self.source.weight is not None:
             total = (positives + negatives).sum(axis=1)
-            check_weights(total, rows, self._weight_name)
+            extremes = np.array([self.least, self.most]) if self.most > 0 else np.zeros(1)
+            check_weights(extremes, np.ones(len(extremes), dtype=np.int64), self._weight_name)
             check_weight_of_groups(total, groups, self._weight_name)
         table = self._table(groups, positives, negatives, used, labels is not None)
         return table, int(rows.sum()), self._bound(positives, negatives, used)

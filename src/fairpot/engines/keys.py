@@ -33,7 +33,7 @@ class KeyCoder:
             self._place(())
             return np.zeros(rows, dtype=np.int32)
         coded = [_dictionary(column) for column in columns]
-        self._limit(max(len(values) for _, values in coded))
+        self.limit(max(len(values) for _, values in coded))
         sizes = [len(values) for _, values in coded]
         combined = coded[0][0]
         for (codes, _), size in zip(coded[1:], sizes[1:]):
@@ -49,12 +49,13 @@ class KeyCoder:
         mark = tuple((type(v).__name__, repr(v)) for v in key)
         place = self._places.get(mark)
         if place is None:
-            self._limit(len(self.keys) + 1)
+            self.limit(len(self.keys) + 1)
             place = self._places[mark] = len(self.keys)
             self.keys.append(key)
         return place
 
-    def _limit(self, count: int) -> None:
+    def limit(self, count: int) -> None:
+        """Refuse more combinations than there can be groups."""
         if count > MOST_KEYS:
             raise ValueError(
                 f"the columns {list(self.names)} have more than {MOST_KEYS:,} different values.\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import product
 from typing import Any, cast
@@ -15,11 +16,21 @@ from fairpot._validation.counted import bad_scores
 from fairpot.engines.columns import find_column
 from fairpot.engines.keys import Key, KeyCoder
 from fairpot.engines.naming import check_plain, check_score_type
-from fairpot.engines.values import MISSING_WORDS, Kind, doubles, readings
+from fairpot.engines.values import Kind, doubles, number_from_json, numbers_from_column, numbers_from_text, readings
 from fairpot.exceptions import UnseenGroupError
 from fairpot.transport import ScoreMap
 
 Floats = NDArray[np.float64]
+
+
+class _Unknown:
+    """The name of all groups without a map."""
+
+    def __repr__(self) -> str:
+        return "groups without a map"
+
+
+UNKNOWN = _Unknown()
 
 
 class Mapper:
@@ -38,6 +49,12 @@ class Mapper:
         How values come in the batches.
     exact_types : bool, default True
         False where types were found by looking, so that groups may read otherwise than in fit.
+    decimal : {".", ","}, default "."
+        The decimal mark of scores in text.
+    unknown : {"error", "null", "keep"}, default "error"
+        What becomes of rows whose group is missing or has no map: an error, NaN, or the score as it is.
+    drop_missing : bool, default False
+        Whether rows with a missing score or group are left out, and counted, instead of an error.
     """
 
     def __init__(
@@ -49,9 +66,14 @@ class Mapper:
         *,
         kind: Kind = "typed",
         exact_types: bool = True,
+        decimal: str = ".",
+        unknown: str = "error",
+        drop_missing: bool = False,
     ) -> None:
         self.name, self.group_columns, self.maps = score, tuple(groups), maps
-        self.kind, self.exact_types = kind, exact_types
+        self.kind, self.exact_types, self.decimal = kind, exact_types, decimal
+        self.unknown, self.drop_missing = unknown, drop_missing
+        self.dropped = self.strangers = 0
         self.known = list(maps)
         self.moving = [i for i, group in enumerate(self.known) if not maps[group].is_identity]
         self.score = find_column(score, schema.names, "the input")
@@ -60,7 +82,7 @@ class Mapper:
         self.places = np.empty(0, dtype=np.int64)
         self.met = np.empty(0, dtype=np.int64)
         self.bad: list[Floats] = []
-        self.words: list[str] = []
+        self.words = 0
         self.whole = False
         if kind == "typed":
             self._check_type(schema.field(self.score).type)
@@ -70,7 +92,32 @@ class Mapper:
     @property
     def problems(self) -> bool:
         """Whether any row so far cannot be mapped."""
-        return bool(self.bad or self.words or (self.places < 0).any())
+        return bool(self.bad or self.words or (self.unknown == "error" and self._unmapped()))
+
+    def _unmapped(self) -> bool:
+        worst = -1 if self.drop_missing else -2
+        return bool(((self.places < 0) & (self.places >= worst)).any())
+
+    def called(self, key: Key) -> Hashable:
+        """Say what a combination of values is called among the maps; those without a map are ``UNKNOWN``."""
+        place = self._place(key)
+        return UNKNOWN if place < 0 else self.known[place]
+
+    def kept(self, batch: Any) -> tuple[Any, Floats, NDArray[np.int64], Floats]:
+        """Map a batch as when called; where rows with missing values are to be dropped, return it without them."""
+        scores, codes, adjusted = self(batch)
+        if self.drop_missing:
+            gone = np.isnan(scores) | (codes == -2)
+            if gone.any():
+                rows = np.flatnonzero(~gone)
+                self.dropped += int(gone.sum())
+                batch, scores, codes, adjusted = batch.take(rows), scores[rows], codes[rows], adjusted[rows]
+        strange = codes < 0
+        if strange.any():
+            self.strangers += int(strange.sum())
+            if self.unknown == "null":
+                adjusted[strange] = np.nan
+        return batch, scores, codes, adjusted
 
     def __call__(self, batch: Any) -> tuple[Floats, NDArray[np.int64], Floats]:
         """Return the scores of a batch, the place of each row's group, and the adjusted scores."""
@@ -81,10 +128,17 @@ class Mapper:
         codes = self.places[key]
         adjusted = scores.copy()
         for place in self.moving:
-            rows = np.flatnonzero(codes == place)
+            rows = np.flatnonzero((codes == place) & ~np.isnan(scores) if self.drop_missing else codes == place)
             if len(rows) and not self.problems:
                 adjusted[rows] = self.maps[self.known[place]](scores.take(rows))
         return scores, codes, adjusted
+
+    def places_of(self, columns: Sequence[Any], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the place of each combination of group values, ``rows`` of each, for engines that map elsewhere."""
+        key = self.coder.encode(columns, len(rows))
+        self._learn()
+        self.met += np.bincount(key, rows, len(self.met)).astype(np.int64)
+        return self.places[key]
 
     def extended(self, batch: Any, schema: Any, column: str) -> Any:
         """Return a batch with the adjusted scores as a column more, see :func:`with_column`."""
@@ -100,31 +154,27 @@ class Mapper:
 
     def _scores(self, column: Any) -> Floats:
         """Return scores as doubles, keeping those that are no finite numbers for the complaint."""
-        pa = import_optional("pyarrow", "cli")
+        if self.kind == "typed":
+            column = numbers_from_column(column)
+        elif self.kind == "text":
+            column = numbers_from_text(column, f"column {self.name!r}", self.decimal)
+        else:
+            column = self._from_json(column)
         if self.kind != "typed":
-            column = self._from_text(column)
-        elif pa.types.is_decimal(column.type):
-            column = column.cast(pa.string())
-        if column.type != pa.float64():
-            column = column.cast(pa.float64(), safe=False)
+            bad = import_optional("pyarrow.compute", "cli").is_nan(column).fill_null(False)
+            self.words += int(bad.to_numpy(zero_copy_only=False).sum())
         scores = doubles(column)
-        good = np.abs(scores) < (2**53 if self.whole else wording.LARGEST)
+        good = np.abs(scores) < wording.LARGEST
+        if self.drop_missing:
+            good |= np.isnan(scores)
         if not good.all() and not self.words:
             self.bad.append(scores[~good])
         return scores
 
-    def _from_text(self, column: Any) -> Any:
-        """Read text as numbers; words that are none are kept for the complaint."""
-        pa, pc = import_optional("pyarrow", "cli"), import_optional("pyarrow.compute", "cli")
-        words = pa.array([*MISSING_WORDS], pa.string())
-        text = pc.utf8_trim(column, " ")
-        text = pc.if_else(pc.is_in(text, words), pa.scalar(None, pa.string()), text)
-        try:
-            return text.cast(pa.float64())
-        except pa.ArrowInvalid:
-            numbers = [_number(word) for word in text.to_pylist()]
-            self.words += [w for w, v in zip(text.to_pylist(), numbers) if v is None and w is not None]
-            return pa.array(numbers, pa.float64())
+    def _from_json(self, column: Any) -> Any:
+        texts = [None if text is None else json.loads(text) for text in column.to_pylist()]
+        numbers = [number_from_json(value, f"column {self.name!r}") for value in texts]
+        return import_optional("pyarrow", "cli").array(numbers, "double")
 
     def _learn(self) -> None:
         """Find the map of combinations that have not been met before: -1 for none, -2 for a missing group."""
@@ -159,14 +209,17 @@ class Mapper:
         if rows == 0:
             raise ValueError(wording.empty(name))
         if self.words:
-            raise TypeError(wording.no_numbers(name, len(self.words), min(self.words)))
+            raise TypeError(wording.no_numbers(name, self.words))
         if self.bad:
             raise ValueError(bad_scores(np.concatenate(self.bad), None, name, whole=self.whole))
-        self._complain_of_groups()
+        if self.dropped == rows:
+            raise ValueError(f"{name} or the group is missing in all {rows} rows: nothing is left.")
+        if self.unknown == "error":
+            self._complain_of_groups()
 
     def _complain_of_groups(self) -> None:
         gone = self.places == -2
-        if gone.any():
+        if gone.any() and not self.drop_missing:
             lost = [self.coder.keys[i] for i in np.flatnonzero(gone)]
             first = next(j for key in lost for j, v in enumerate(key) if (r := self._readings(v)[0]) is None or r != r)
             name = f"column {self.group_columns[first]!r}"
@@ -176,7 +229,7 @@ class Mapper:
             keys = [self.coder.keys[i] for i in np.flatnonzero(unseen)]
             names = [self._name([self._readings(v)[0] for v in key]) for key in keys]
             rows = int(self.met[unseen].sum())
-            raise UnseenGroupError(wording.unseen_groups("the input", rows, names[:10], self.known))
+            raise UnseenGroupError(wording.unseen_groups("the input", rows, names, self.known))
 
 
 def with_column(schema: Any, column: str | None) -> Any:
@@ -193,12 +246,5 @@ def joined(batch: Any, values: Floats | None, schema: Any, column: str | None) -
     arrays = list(batch.columns)
     if column is not None:
         place = schema.names.index(column)
-        arrays[place : place + 1] = [pa.array(values)]
+        arrays[place : place + 1] = [pa.array(values, from_pandas=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _number(word: str | None) -> float | None:
-    try:
-        return None if word is None or "_" in word else float(word)
-    except ValueError:
-        return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import decimal
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -105,11 +105,34 @@ def name_keys(
     kind: Kind,
     positive: Any,
     several: bool,
+    called: Callable[[tuple[Any, ...]], Hashable] | None = None,
 ) -> tuple[NDArray[Any], tuple[Hashable, ...], NDArray[np.int8] | None]:
-    """Name groups and labels of distinct combinations, the label last: a code and a label for each."""
+    """Name groups and labels of distinct combinations, the label last: a code and a label for each.
+
+    ``called`` says what a combination of group values is called, instead of the rules of memory.
+    """
     labels = None
     if label is not None:
         labels = name_labels([key[-1] for key in keys], rows, label, kind, positive)
     parts = [key[: len(groups)] for key in keys]
+    if called is not None:
+        places: dict[Hashable, int] = {}
+        codes = np.array([places.setdefault(called(part), len(places)) for part in parts], dtype=np.intp)
+        return codes, tuple(places), labels
     codes, names = name_groups(parts, rows, groups, kind, several=several)
     return codes, names, labels
+
+
+def alike(groups: Sequence[Hashable]) -> list[tuple[str, str]]:
+    """Find names of groups that differ only by spaces or case, pair by pair.
+
+    >>> alike(["F", "M", " f", "other"])
+    [('F', ' f')]
+    """
+    seen: dict[str, str] = {}
+    pairs = []
+    for group in groups:
+        if isinstance(group, str):
+            same = seen.setdefault(" ".join(group.split()).casefold(), group)
+            pairs += [(same, group)] if same != group else []
+    return pairs

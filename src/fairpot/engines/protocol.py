@@ -22,15 +22,20 @@ class CountedRows:
     table : ScoreTable
         The counts of every group.
     rows : int
-        How many rows there were. No row is ever dropped: one that cannot be used is an error.
+        How many rows were counted. A row that cannot be used is an error, unless it was asked to drop those with
+        missing values.
     quantisation : QuantisationBound or None
         How far any number made from the table can be off, if there were too many distinct scores to keep
         them all; None where the table is exact.
+    dropped : dict of str to int or None
+        Where rows with missing values were dropped: how many in all ("rows") and how many lack a value of each
+        column, by the name of the column.
     """
 
     table: ScoreTable
     rows: int
     quantisation: QuantisationBound | None = None
+    dropped: dict[str, int] | None = None
 
 
 class Progress(Protocol):
@@ -79,6 +84,7 @@ class Engine(Protocol[RowsT, AdjustedT]):
         several: bool = True,
         max_distinct: int = MOST_DISTINCT,
         progress: Progress | None = None,
+        drop_missing: bool = False,
     ) -> CountedRows:
         """Count rows into a score table.
 
@@ -92,6 +98,8 @@ class Engine(Protocol[RowsT, AdjustedT]):
         max_distinct : int
             With more distinct scores than about this the table is quantised.
         progress : callable or None
+        drop_missing : bool, default False
+            Whether rows with a missing value are left out, and counted, instead of an error.
         """
 
     def thresholds(

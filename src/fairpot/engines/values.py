@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -10,6 +11,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._optional import import_optional
+from fairpot._validation import wording
+
+EXACT = 2**53  # up to here doubles hold every whole number
 Kind = Literal["typed", "text", "json"]
 
 # What pandas reads as missing in a text file.
@@ -84,6 +89,78 @@ def readings(value: Any, kind: Kind) -> list[Any]:
     if text in _BOOLEANS:
         ways.append(_BOOLEANS[text])
     return ways
+
+
+def numbers_from_text(column: Any, name: str, decimal: str = ".") -> Any:
+    """Read an Arrow column of text as doubles: null where missing, NaN where a word is no number.
+
+    Raises
+    ------
+    ValueError
+        For whole numbers that doubles cannot tell apart.
+    """
+    pa, pc = import_optional("pyarrow", "cli"), import_optional("pyarrow.compute", "cli")
+    text = pc.utf8_trim(column, " ")
+    text = pc.if_else(pc.is_in(text, pa.array([*MISSING_WORDS], pa.string())), pa.scalar(None, pa.string()), text)
+    try:
+        if decimal != ".":
+            raise pa.ArrowInvalid
+        found = text.cast(pa.float64())
+    except pa.ArrowInvalid:
+        found = pa.array([_number(word, decimal) for word in text.to_pylist()], pa.float64())
+    if (pc.max(pc.abs(found)).as_py() or 0) >= EXACT and any(map(_too_long, text.to_pylist())):
+        raise ValueError(wording.beyond_doubles(name))
+    return found
+
+
+def _number(word: str | None, decimal: str) -> float | None:
+    if word is None:
+        return None
+    if decimal != "." and "." in word:
+        return math.nan
+    try:
+        return float(word.replace(decimal, ".")) if word.isascii() and "_" not in word else math.nan
+    except ValueError:
+        return math.nan
+
+
+def _too_long(word: str | None) -> bool:
+    """Whether a text is a whole number beyond what doubles can tell apart."""
+    return word is not None and _INTEGER.fullmatch(word) is not None and (len(word) > 20 or abs(int(word)) > EXACT)
+
+
+def number_from_json(value: Any, name: str) -> float | None:
+    """Read a value of JSON as a double: None where missing, NaN where it is no number."""
+    if value is None or isinstance(value, float):
+        return None if value != value else value
+    if isinstance(value, bool) or not isinstance(value, int):
+        return math.nan
+    if abs(value) > EXACT:
+        raise ValueError(wording.beyond_doubles(name))
+    return float(value)
+
+
+def numbers_from_column(column: Any) -> Any:
+    """Turn a typed Arrow column of numbers into doubles; whole numbers that they cannot tell apart become infinite."""
+    pa = import_optional("pyarrow", "cli")
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_decimal(column.type):  # through their text, which rounds correctly
+        column = column.cast(pa.string())
+    elif pa.types.is_integer(column.type):
+        return _inside_doubles(column)
+    return column if column.type == pa.float64() else column.cast(pa.float64(), safe=False)
+
+
+def _inside_doubles(column: Any) -> Any:
+    pa, pc = import_optional("pyarrow", "cli"), import_optional("pyarrow.compute", "cli")
+    found = column.cast(pa.float64(), safe=False)
+    if column.type.bit_width < 64:
+        return found
+    beyond = pc.greater(column, pa.scalar(EXACT, column.type))
+    if pa.types.is_signed_integer(column.type):
+        beyond = pc.or_(beyond, pc.less(column, pa.scalar(-EXACT, column.type)))
+    return pc.if_else(beyond, math.inf, found)
 
 
 def doubles(column: Any) -> NDArray[np.float64]:

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast
 
+from fairpot._validation import check_choice
 from fairpot.engines.columns import find_column
 from fairpot.engines.duckdb import DuckDBEngine
 from fairpot.engines.mapper import Mapper
 from fairpot.engines.values import Kind
 from fairpot.exceptions import InputFileError, OutputFileError, UnseenGroupError
-from fairpot.files.batches import Batches, same_columns
+from fairpot.files.batches import Batches
 from fairpot.files.changes import Changes
-from fairpot.files.formats import jsonl, open_rows, open_sink, parquet, typed_relation
-from fairpot.files.layout import Format
-from fairpot.files.output import complete_file
-from fairpot.files.sinks import format_of_output
+from fairpot.files.formats import jsonl, open_rows, open_sink, parquet
+from fairpot.files.formats.typed_text import TypedTextBatches
+from fairpot.files.layout import FORMATS, TEXT, Format
+from fairpot.files.output import complete_file, to_standard_output
+from fairpot.files.sinks import Sink, format_of_output
 from fairpot.files.source import Paths, RowSource
 from fairpot.transport import ScoreMap
+
+UNKNOWN_GROUPS = ("error", "null", "keep")
+TYPES = ("text", "auto")
 
 
 @dataclass(frozen=True)
@@ -31,19 +36,25 @@ class AppliedRows:
     Attributes
     ----------
     rows : int
-        Rows written.
+        Rows written: as many as were read, but for those that were asked to be dropped.
     moved : int
         Rows whose score changed.
     column : str
         The column with the adjusted score.
     ranks_exact : bool
         Whether the ranks of the changes file are exact: they are, unless there were too many distinct scores.
+    unknown : int
+        Rows whose group the maps do not know, or that have none; without ``unknown_group`` they are an error.
+    dropped : int
+        Rows that were left out, because a score or a group is missing and ``drop_missing`` was asked for.
     """
 
     rows: int
     moved: int
     column: str
     ranks_exact: bool = True
+    unknown: int = 0
+    dropped: int = 0
 
 
 def apply(
@@ -56,7 +67,12 @@ def apply(
     column: str | None = None,
     replace: bool = False,
     thresholds: Mapping[Hashable, float] | None = None,
+    unknown_group: Literal["error", "null", "keep"] = "error",
+    drop_missing: bool = False,
     force: bool = False,
+    output_format: str | None = None,
+    types: Literal["text", "auto"] = "text",
+    neutralise_formulas: bool = False,
     changes: str | Path | None = None,
     threshold: float | None = None,
     keep: Sequence[str] = (),
@@ -75,7 +91,8 @@ def apply(
     maps : mapping of group to ScoreMap
         ``maps_`` of a fitted post-processor. A group of the file that is not there is an error.
     output : path
-        Written beside itself and renamed when complete; never the input.
+        Written beside itself and renamed when complete; never the input. ``"-"`` is standard output, to which the rows
+        go when they are complete.
     score : str or None, default None
         The column with the score, where ``rows`` are paths.
     group : str or sequence of str, default ()
@@ -86,8 +103,22 @@ def apply(
         Whether a column of that name is replaced.
     thresholds : mapping of group to float or None, default None
         Where each group's top-alpha region begins, see :func:`score_thresholds`; scores below stay.
+    unknown_group : {"error", "null", "keep"}, default "error"
+        What becomes of rows with a missing group or one that has no map: an error, no adjusted score, or the score as
+        it is. ``unknown`` of the result counts them.
+    drop_missing : bool, default False
+        Whether rows with a missing score or group are left out; ``dropped`` of the result counts them.
     force : bool, default False
         Whether outputs that are there already are replaced.
+    output_format : str or None, default None
+        One of "parquet", "csv", "tsv", "arrow", "jsonl"; None takes the name of the output, and for standard output the
+        format of the input.
+    types : {"text", "auto"}, default "text"
+        What fields of CSV become in Parquet, Arrow and JSON: text as they are; or numbers and booleans where all
+        fields of a column are (the score, and no number with a leading zero).
+    neutralise_formulas : bool, default False
+        Whether text that a spreadsheet would run as a formula (``=1+1``) is written to CSV with an apostrophe before
+        it.
     changes : path or None, default None
         A second file with the record of each row: old and new score and rank, and the threshold crossed.
     threshold : float or None, default None
@@ -95,7 +126,7 @@ def apply(
     keep : sequence of str, default ()
         Columns that are copied to that record, such as an identifier.
     memory_limit : str, default "2GB"
-        For DuckDB, where it is needed: ranks, queries, and changes of format.
+        For DuckDB, where it is needed: ranks and queries.
     progress : callable or None, default None
         Called with the rows done and the rows in all.
 
@@ -123,52 +154,127 @@ def apply(
     008,0.50,M,0.5
     """
     source = _source(rows, score, group)
-    target, column = Path(output), column or f"{source.score}_fair"
-    used = _starting_at(maps, thresholds)
+    check_choice(unknown_group, "unknown_group", UNKNOWN_GROUPS)
+    check_choice(types, "types", TYPES)
     if not source.group_columns:
         raise InputFileError("no group column is named.\nHint: maps belong to groups; name the columns with groups=...")
+    target, column = Path(output), column or f"{source.score}_fair"
+    wanted = _format(output, output_format, source)
     engine = DuckDBEngine(memory_limit)
-    batches = _open(source.bare(), format_of_output(target), keep, engine)
+    batches = _open(source.bare(), wanted, keep, engine, types)
     _check_columns(source, batches, column, replace, keep)
     total = _count_rows(source, engine) if progress is not None else 0
     mapper = Mapper(
         source.score,
         source.group_columns,
         batches.schema,
-        used,
+        _starting_at(maps, thresholds),
         kind=batches.kind,
         exact_types=batches.exact_types,
+        decimal=source.decimal,
+        unknown=unknown_group,
+        drop_missing=drop_missing,
     )
     with ExitStack() as stack:
         # Left in reverse: the record is in place before the adjusted file is.
-        place = stack.enter_context(complete_file(target, force=force, inputs=source.files))
+        place = stack.enter_context(_place(output, force, source, f"output.{wanted}"))
         record = None
         if changes is not None:
-            if Path(changes).resolve() == target.resolve():
-                raise OutputFileError("the changes and the adjusted rows need two files.")
-            beside = stack.enter_context(complete_file(changes, force=force, inputs=source.files))
-            record = Changes(engine.count(source.bare(), several=False), used, batches, keep, threshold)
-            stack.enter_context(closing(record.open(beside, Path(changes))))
-        sink = stack.enter_context(closing(open_sink(place, target, batches, column)))
-        behind = stack.enter_context(ThreadPoolExecutor(max_workers=1))
-        writing: Future[None] | None = None
-        done = moved = 0
+            beside = stack.enter_context(_changes_place(changes, output, force, source))
+            counted = engine.count(source.bare(), several=False, drop_missing=drop_missing, called=mapper.called)
+            record = Changes(counted, mapper.maps, batches, keep, threshold)
+            stack.enter_context(_finished(record.open(beside, Path(changes), neutralise_formulas)))
+        sink = open_sink(place, target, wanted, batches, column, neutralise=neutralise_formulas)
+        with _finished(sink):
+            read, moved = _stream(batches, mapper, sink, record, progress, total)
+            mapper.complain(read)
+        written = sink.rows
+        _check_rows(source, read, written, mapper.dropped)
+    return AppliedRows(
+        written, moved, column, record is None or record.exact, unknown=mapper.strangers, dropped=mapper.dropped
+    )
+
+
+def _stream(
+    batches: Batches,
+    mapper: Mapper,
+    sink: Sink,
+    record: Changes | None,
+    progress: Callable[[int, int], object] | None,
+    total: int,
+) -> tuple[int, int]:
+    """Pass the rows through the maps into the output; return how many were read and how many moved."""
+    read = moved = 0
+    writing: Future[None] | None = None
+    with ThreadPoolExecutor(max_workers=1) as behind:
         for batch in batches:
-            scores, codes, adjusted = mapper(batch)
-            done += batch.num_rows
+            read += batch.num_rows
+            batch, scores, codes, adjusted = mapper.kept(batch)
             if progress is not None:
-                progress(done, max(total, done))
-            if not mapper.problems:
-                moved += int((scores != adjusted).sum())
-                if writing is not None:
-                    writing.result()
-                writing = behind.submit(sink.write, batch, adjusted)  # while the next batch is read and mapped
-                if record is not None:
-                    record.add(batch, scores, adjusted, codes)
+                progress(read, max(total, read))
+            if mapper.problems:
+                continue
+            moved += int((scores != adjusted).sum() - (adjusted != adjusted).sum())
+            if writing is not None:
+                writing.result()
+            writing = behind.submit(sink.write, batch, adjusted)  # while the next batch is read and mapped
+            if record is not None:
+                record.add(batch, scores, adjusted, codes)
         if writing is not None:
             writing.result()
-        mapper.complain(done)
-    return AppliedRows(done, moved, column, record is None or record.exact)
+    return read, moved
+
+
+@contextmanager
+def _finished(sink: Sink) -> Iterator[None]:
+    """Close a sink; what goes wrong in closing does not hide what went wrong before."""
+    try:
+        yield
+    except BaseException:
+        with suppress(Exception):
+            sink.close()
+        raise
+    sink.close()
+
+
+def _check_rows(source: RowSource, read: int, written: int, dropped: int) -> None:
+    """Insist that no row was lost on the way, by counts that do not come from the way itself."""
+    if source.files and all(layout.format == "parquet" for layout in source.files.values()):
+        there = sum(map(parquet.count_rows, source.files))
+        if there != read:
+            raise InputFileError(f"{read} rows were read, but there are {there}.\nHint: the file may be damaged.")
+    if written != read - dropped:
+        raise OutputFileError(
+            f"{read - dropped} rows were to be written, but {written} are there.\nHint: nothing is left of it; retry."
+        )
+
+
+def _format(output: str | Path, given: str | None, source: RowSource) -> Format:
+    """Tell the format of the output."""
+    if given is not None:
+        return cast(Format, check_choice(given, "output_format", FORMATS))
+    if str(output) != "-":
+        return format_of_output(Path(output))
+    layout = next(iter(source.files.values()), None)
+    return "csv" if layout is None else layout.format
+
+
+@contextmanager
+def _place(output: str | Path, force: bool, source: RowSource, name: str) -> Iterator[Path]:
+    if str(output) == "-":
+        with to_standard_output(name) as place:
+            yield place
+    else:
+        with complete_file(output, force=force, inputs=source.inputs) as place:
+            yield place
+
+
+@contextmanager
+def _changes_place(changes: str | Path, output: str | Path, force: bool, source: RowSource) -> Iterator[Path]:
+    if Path(changes).resolve() == Path(output).resolve():
+        raise OutputFileError("the changes and the adjusted rows need two files.")
+    with complete_file(changes, force=force, inputs=source.inputs) as place:
+        yield place
 
 
 def _source(rows: RowSource | Paths, score: str | None, group: str | Sequence[str]) -> RowSource:
@@ -181,10 +287,13 @@ def _source(rows: RowSource | Paths, score: str | None, group: str | Sequence[st
     return RowSource(rows, score=score, groups=group)
 
 
-def _open(source: RowSource, wanted: Format, keep: Sequence[str], engine: DuckDBEngine) -> Batches:
-    """Open the rows; only between formats, and for a query, does DuckDB find the types."""
-    found = open_rows(source.files, wanted, [source.score, *source.group_columns, *keep])
-    return QueryBatches(source, engine) if found is None else found
+def _open(source: RowSource, wanted: Format, keep: Sequence[str], engine: DuckDBEngine, types: str) -> Batches:
+    """Open the rows of the files, or of a query."""
+    if source.sql is not None:
+        return QueryBatches(source, engine)
+    if types == "auto" and wanted not in TEXT and {layout.format for layout in source.files.values()} <= {*TEXT}:
+        return TypedTextBatches(source.files, source.score)
+    return open_rows(source.files, wanted, [source.score, *source.group_columns, *keep])
 
 
 def _count_rows(source: RowSource, engine: DuckDBEngine) -> int:
@@ -195,15 +304,13 @@ def _count_rows(source: RowSource, engine: DuckDBEngine) -> int:
 
 
 class QueryBatches:
-    """What DuckDB reads, with the types it finds."""
+    """The rows of a query, with the types DuckDB gives them."""
 
     kind: Kind = "typed"
+    exact_types = True
 
     def __init__(self, source: RowSource, engine: DuckDBEngine) -> None:
-        if source.files:
-            same_columns(source.files)
-        self.exact_types = not source.files
-        self._stream = engine.whole_rows(source, typed_relation(source.files) if source.files else None)
+        self._stream = engine.whole_rows(source)
         self.schema = next(self._stream)
         for name in source.roles.values():
             find_column(name, self.schema.names, "the input")

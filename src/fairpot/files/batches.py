@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
@@ -28,8 +28,8 @@ def same_columns(files: dict[Path, Layout]) -> Layout:
     """Insist that files which become one have the same columns in the same order."""
     [first, layout], *rest = files.items()
     for path, other in rest:
-        if other.columns != layout.columns or other.types != layout.types:
-            odd = sorted(set(other.columns) ^ set(layout.columns)) or "their order or types"
+        if other.all_columns != layout.all_columns or other.types != layout.types:
+            odd = sorted(set(other.all_columns) ^ set(layout.all_columns)) or "their order or types"
             raise InputFileError(
                 f"{first} and {path} differ in their columns: {odd}.\n"
                 "Hint: files that become one need the same columns in the same order; apply to each by itself."
@@ -42,5 +42,22 @@ def guarded(batches: Iterator[Any], path: Path, what: str) -> Iterator[Any]:
     pa = import_optional("pyarrow", "cli")
     try:
         yield from batches
-    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except InputFileError:
+        raise
+    except (pa.ArrowException, OSError, EOFError, UnicodeError, zlib.error, MemoryError) as error:
         raise unreadable(path, what, error) from error
+
+
+def with_partitions(batch: Any, layout: Layout, schema: Any) -> Any:
+    """Give a batch the names of a schema, and the columns that the names of folders make."""
+    pa = import_optional("pyarrow", "cli")
+    constant = [pa.repeat(pa.scalar(value, pa.string()), batch.num_rows) for _, value in layout.partitions]
+    return pa.RecordBatch.from_arrays([*batch.columns, *constant], schema=schema)
+
+
+def partitioned(schema: Any, layout: Layout) -> Any:
+    """Add to a schema the columns that the names of folders make."""
+    pa = import_optional("pyarrow", "cli")
+    for name, _ in layout.partitions:
+        schema = schema.append(pa.field(name, pa.string()))
+    return schema

@@ -14,7 +14,7 @@ from fairpot.engines.protocol import CountedRows
 from fairpot.exceptions import OutputFileError
 from fairpot.files.batches import Batches
 from fairpot.files.formats import open_sink
-from fairpot.files.sinks import Sink
+from fairpot.files.sinks import Sink, format_of_output
 from fairpot.table import GroupCounts
 from fairpot.transport import ScoreMap
 
@@ -59,9 +59,10 @@ class Changes:
         own = _OWN if self.threshold is not None else _OWN[:-1]
         return pa.schema(kept + [pa.field(name, type_) for name, type_ in zip(own, types)])
 
-    def open(self, place: Path, target: Path) -> Sink:
+    def open(self, place: Path, target: Path, neutralise: bool) -> Sink:
         """Open the file."""
-        self.sink = open_sink(place, target, self, None)  # type: ignore[arg-type]
+        wanted = format_of_output(target)
+        self.sink = open_sink(place, target, wanted, self, None, neutralise=neutralise)  # type: ignore[arg-type]
         return self.sink
 
     def add(self, batch: Any, old: Floats, new: Floats, codes: NDArray[np.int64]) -> None:
@@ -70,11 +71,13 @@ class Changes:
         assert self.sink is not None
         numbers = np.arange(self.rows + 1, self.rows + len(old) + 1)
         self.rows += len(old)
-        names = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(self.names, pa.string())).cast(pa.string())
+        known = pa.array(codes, mask=codes < 0)  # a group without a map has no name here
+        names = pa.DictionaryArray.from_arrays(known, pa.array(self.names, pa.string())).cast(pa.string())
         kept = [batch.column(batch.schema.names.index(name)) for name in self.keep]
-        columns = [*kept, numbers, names, old, new, self.old(old), self.new(new)]
+        scored, ranks = pa.array(new, from_pandas=True), pa.array(self.new(new), mask=np.isnan(new))
+        columns = [*kept, numbers, names, old, scored, self.old(old), ranks]
         if self.threshold is not None:
-            step = (new >= self.threshold).astype(int) - (old >= self.threshold)
+            step = np.where(np.isnan(new), 0, (new >= self.threshold).astype(int) - (old >= self.threshold))
             columns.append(np.array([None, "up", "down"], dtype=object)[step])
         arrays = [pa.array(c, f.type) if isinstance(c, np.ndarray) else c for c, f in zip(columns, self.schema)]
         self.sink.write(pa.RecordBatch.from_arrays(arrays, schema=self.schema), None)

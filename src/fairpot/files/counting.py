@@ -7,8 +7,12 @@ import warnings
 from collections.abc import Hashable, Sequence
 from typing import Any
 
+from fairpot._validation import wording
 from fairpot.engines.duckdb import DuckDBEngine
+from fairpot.engines.naming import alike
 from fairpot.engines.protocol import MOST_DISTINCT, CountedRows, Progress
+from fairpot.exceptions import InputFileError
+from fairpot.files.problems import with_places
 from fairpot.files.source import Paths, RowSource
 from fairpot.table import Region, ScoreTable
 
@@ -24,6 +28,11 @@ def score_table(
     format: str | None = None,  # noqa: A002
     sql: str | None = None,
     database: str | os.PathLike[str] | None = None,
+    delimiter: str | None = None,
+    decimal: str = ".",
+    encoding: str | None = None,
+    partitions: bool = False,
+    drop_missing: bool = False,
     memory_limit: str = "2GB",
     threads: int | None = None,
     max_distinct: int = MOST_DISTINCT,
@@ -53,6 +62,10 @@ def score_table(
         One of "parquet", "csv", "tsv", "arrow", "jsonl", where names of files do not say.
     sql, database : default None
         A SELECT instead of files, in DuckDB's dialect, and the DuckDB file that it asks.
+    delimiter, decimal, encoding, partitions
+        How CSV is written, and whether names of folders are columns; see :class:`RowSource`.
+    drop_missing : bool, default False
+        Whether rows with a missing value are left out, with a warning that counts them, instead of an error.
     memory_limit : str, default "2GB"
         What DuckDB may use before it spills to the temporary directory.
     threads : int or None, default None
@@ -83,7 +96,18 @@ def score_table(
     (('F', 'M'), array([0.2, 0.9]))
     """
     source = RowSource(
-        path, score=score, label=label, groups=group, weight=weight, format=format, sql=sql, database=database
+        path,
+        score=score,
+        label=label,
+        groups=group,
+        weight=weight,
+        format=format,
+        sql=sql,
+        database=database,
+        delimiter=delimiter,
+        decimal=decimal,
+        encoding=encoding,
+        partitions=partitions,
     )
     counted = count_rows(
         source,
@@ -91,8 +115,11 @@ def score_table(
         memory_limit=memory_limit,
         threads=threads,
         max_distinct=max_distinct,
+        drop_missing=drop_missing,
         progress=progress,
     )
+    if counted.dropped is not None and counted.dropped["rows"]:
+        warnings.warn(wording.dropped_rows(counted.dropped, counted.rows), UserWarning, stacklevel=2)
     bound = counted.quantisation
     if bound is not None:
         warnings.warn(
@@ -112,6 +139,7 @@ def count_rows(
     threads: int | None = None,
     max_distinct: int = MOST_DISTINCT,
     several: bool = True,
+    drop_missing: bool = False,
     progress: Progress | None = None,
 ) -> CountedRows:
     """Count the rows of a source; as :func:`score_table`, with the number of rows and the bound of a quantised table.
@@ -124,13 +152,35 @@ def count_rows(
         are too many as well.
     several : bool, default True
         Whether a single group is an error.
+    drop_missing : bool, default False
+        Whether rows with a missing value are left out instead of an error; ``dropped`` of the result counts them.
 
     Returns
     -------
     CountedRows
     """
     engine = DuckDBEngine(memory_limit, threads)
-    return engine.count(source, positive=positive, several=several, max_distinct=max_distinct, progress=progress)
+    try:
+        counted = engine.count(
+            source,
+            positive=positive,
+            several=several,
+            max_distinct=max_distinct,
+            drop_missing=drop_missing,
+            progress=progress,
+        )
+    except InputFileError:
+        raise
+    except (ValueError, TypeError) as error:
+        raise with_places(error, source, engine) from error
+    for one, other in alike(counted.table.groups):
+        warnings.warn(
+            f"the groups {one!r} and {other!r} differ only by spaces or case and are counted apart: clean the column "
+            "if they are one.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return counted
 
 
 def score_thresholds(
@@ -141,6 +191,7 @@ def score_thresholds(
     memory_limit: str = "2GB",
     threads: int | None = None,
     counted: CountedRows | None = None,
+    drop_missing: bool = False,
 ) -> dict[Hashable, float]:
     """Find the lowest score of the top-alpha region of a file, exactly: the first pass of a batch threshold.
 
@@ -153,9 +204,13 @@ def score_thresholds(
         As for :func:`score_table`.
     counted : CountedRows or None, default None
         The rows without label and weight, if they have been counted already.
+    drop_missing : bool, default False
+        Whether rows with a missing score or group are left out instead of an error.
 
     Returns
     -------
     dict of group to float
     """
-    return DuckDBEngine(memory_limit, threads).thresholds(source, alpha, region=region, counted=counted)
+    return DuckDBEngine(memory_limit, threads).thresholds(
+        source, alpha, region=region, counted=counted, drop_missing=drop_missing
+    )

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Literal
 
 from fairpot.exceptions import InputFileError
-from fairpot.files.streams import open_bytes
+from fairpot.files.streams import PACKED, not_text, open_bytes
 
 Format = Literal["parquet", "csv", "tsv", "arrow", "jsonl"]
 FORMATS: tuple[Format, ...] = ("parquet", "csv", "tsv", "arrow", "jsonl")
+TEXT: tuple[Format, ...] = ("csv", "tsv")
 EXTENSIONS: dict[str, Format] = {
     ".parquet": "parquet",
     ".pq": "parquet",
@@ -25,6 +26,29 @@ EXTENSIONS: dict[str, Format] = {
     ".ndjson": "jsonl",
 }
 _LOOK = 1 << 16
+_LONGEST = 300  # characters of somebody else's error message
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How text is to be read, where the files do not say.
+
+    Parameters
+    ----------
+    delimiter : str or None, default None
+        Between the fields of CSV; None finds it in the first line.
+    decimal : {".", ","}, default "."
+        The decimal mark of scores and weights in CSV.
+    encoding : str or None, default None
+        Of CSV; None is UTF-8.
+    partitions : bool, default False
+        Whether names of folders such as ``sex=F`` are columns.
+    """
+
+    delimiter: str | None = None
+    decimal: str = "."
+    encoding: str | None = None
+    partitions: bool = False
 
 
 @dataclass(frozen=True)
@@ -35,13 +59,21 @@ class Layout:
     columns: tuple[str, ...]
     types: tuple[str, ...] = ()  # only where the file itself says
     delimiter: str = ","
-    zipped: bool = False
+    decimal: str = "."
+    encoding: str | None = None
+    packed: bool = False
+    partitions: tuple[tuple[str, str], ...] = ()  # columns that the names of folders make, and their values
+
+    @property
+    def all_columns(self) -> tuple[str, ...]:
+        """The columns of the file, then those of its folders."""
+        return self.columns + tuple(name for name, _ in self.partitions)
 
 
 def format_of_name(path: Path) -> Format | None:
     """Tell the format from a file's name; None if the name does not say."""
     suffixes = [s.lower() for s in path.suffixes]
-    if suffixes[-1:] == [".gz"]:
+    if suffixes and suffixes[-1] in PACKED:
         found = EXTENSIONS.get(suffixes[-2]) if len(suffixes) > 1 else None
         return found if found in ("csv", "tsv", "jsonl") else None
     return EXTENSIONS.get(suffixes[-1]) if suffixes else None
@@ -61,24 +93,19 @@ def format_of_bytes(path: Path) -> Format:
     return "tsv" if first.count(b"\t") > first.count(b",") else "csv"
 
 
-def unreadable(path: Path | str, what: str, error: Exception) -> InputFileError:
+def unreadable(path: Path | str, what: str, error: BaseException) -> InputFileError:
     """Say why a file cannot be read, in one line and a hint."""
     if isinstance(error, PermissionError):
         return InputFileError(f"{path} cannot be opened: permission denied.\nHint: check who may read it.")
-    if isinstance(error, UnicodeDecodeError):
-        return InputFileError(f"{path} is not UTF-8 text.\nHint: convert it, for example with iconv -t utf-8.")
+    if isinstance(error, UnicodeError):
+        return InputFileError(not_text(path, None))
     lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     return InputFileError(
-        f"{path} cannot be read as {what}: {lines[0].strip()}\n"
+        f"{path} cannot be read as {what}: {lines[0].strip()[:_LONGEST]}\n"
         "Hint: the file may be damaged, cut short or of another format; name the format if its name does not say."
     )
 
 
 def known_endings() -> str:
     """List the endings of names that say a format."""
-    return ", ".join([*EXTENSIONS, ".csv.gz", ".tsv.gz", ".jsonl.gz"])
-
-
-def duckdb_path(path: Path) -> str:
-    """Write a path so that DuckDB does not take its characters for a pattern."""
-    return "".join(f"[{c}]" if c in "*?[" else c for c in str(path))
+    return ", ".join([*EXTENSIONS, *(f".{f}{packed}" for f in ("csv", "tsv", "jsonl") for packed in PACKED)])

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from fairpot._leftovers import forget, remove_leftovers, temporary_name
+from fairpot._leftovers import folder_beside, remove_leftovers, scratch_folder
 from fairpot.exceptions import OutputFileError
+from fairpot.files.rights import hand_over
 
 
 @contextmanager
@@ -30,10 +33,10 @@ def complete_file(target: str | Path, *, force: bool = False, inputs: Iterable[P
     OutputFileError
         If the target may not or cannot be written. Whatever the error, no part of the output is left.
     """
-    place = Path(os.path.realpath(target))
-    _check_target(place, target, force, list(inputs))
+    place, inputs = Path(os.path.realpath(target)), list(inputs)
+    _check_target(place, target, force, inputs)
     try:
-        with atomic_file(place, force=force) as temporary:
+        with atomic_file(place, force=force, inputs=inputs) as temporary:
             yield temporary
     except FileExistsError as error:
         raise OutputFileError(f"{place} was made by somebody else meanwhile.\nHint: force to replace it.") from error
@@ -42,30 +45,51 @@ def complete_file(target: str | Path, *, force: bool = False, inputs: Iterable[P
 
 
 @contextmanager
-def atomic_file(place: Path, *, force: bool = False) -> Iterator[Path]:
+def atomic_file(place: Path, *, force: bool = False, inputs: Iterable[Path] = ()) -> Iterator[Path]:
     """Do the writing of :func:`complete_file` and of model files: no checks before, and the system's own errors.
 
     At any moment ``place`` is what it was before, or complete. A file that is there, or comes up meanwhile, is a
-    FileExistsError unless ``force``.
+    FileExistsError unless ``force``. It is written in a folder that only its owner can look into; then it has the
+    rights of the file it replaces, or else those of any new file, but is never readable for more people than each of
+    ``inputs``.
     """
     remove_leftovers(place.parent)
-    temporary = place.with_name(temporary_name(place.name))
-    try:
+    with folder_beside(place) as folder:
+        temporary = folder / place.name
         yield temporary
+        hand_over(temporary, place if force else None, [*inputs])
         _sync(temporary)
         if force:
             os.replace(temporary, place)
         else:
             _rename_to_new(temporary, place)
         _sync_folder(place.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
-        forget(temporary.name)
+
+
+@contextmanager
+def to_standard_output(name: str) -> Iterator[Path]:
+    """Give a temporary path whose content goes to standard output when the block ends without an error."""
+    owner = _Owner()
+    place = scratch_folder(owner) / name
+    yield place
+    if sys.stdout is None:
+        raise OutputFileError("there is no standard output to write to.\nHint: name a file.")
+    with place.open("rb") as made:
+        shutil.copyfileobj(made, sys.stdout.buffer, 1 << 20)
+    sys.stdout.flush()
+
+
+class _Owner:
+    """Lives as long as a temporary folder is needed."""
 
 
 def _check_target(place: Path, target: str | Path, force: bool, inputs: list[Path]) -> None:
     if place.is_dir():
         raise OutputFileError(f"{target} is a folder.\nHint: name a file in it.")
+    if place.exists() and not place.is_file():
+        raise OutputFileError(
+            f"{target} is a device, a pipe or the like, no file.\nHint: name a file; '-' is standard output."
+        )
     if not place.parent.is_dir():
         raise OutputFileError(f"the folder of {target} is not there.\nHint: make it first: {place.parent}")
     if place.exists() or any(Path(os.path.realpath(path)) == place for path in inputs):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fairpot._optional import import_optional
 from fairpot.exceptions import OutputFileError
 from fairpot.files.layout import Format, format_of_name, known_endings
+from fairpot.files.streams import PACKED
 
 Floats = NDArray[np.float64]
 
@@ -19,10 +20,14 @@ class Sink(Protocol):
     """Takes batches and, where a column is added, its values."""
 
     def write(self, batch: Any, values: Floats | None) -> None:
-        """Write a batch."""
+        """Write a batch; where a value is NaN, the new column has none."""
 
     def close(self) -> None:
         """Finish the file."""
+
+    @property
+    def rows(self) -> int:
+        """Rows in the finished file."""
 
 
 def format_of_output(target: Path) -> Format:
@@ -39,4 +44,5 @@ def byte_stream(place: Path, target: Path) -> Any:
     """Open a stream of bytes, zipped where the target's name says so."""
     pa = import_optional("pyarrow", "cli")
     file = pa.OSFile(str(place), "wb")
-    return pa.CompressedOutputStream(file, "gzip") if target.suffix.lower() == ".gz" else file
+    packing = PACKED.get(target.suffix.lower())
+    return file if packing is None else pa.CompressedOutputStream(file, packing)

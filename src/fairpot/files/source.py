@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import glob
 import os
 import shutil
@@ -10,15 +11,17 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import cast
+from typing import BinaryIO, cast
+from urllib.parse import unquote
 
 from fairpot._leftovers import scratch_folder
 from fairpot.engines.columns import find_column
 from fairpot.engines.duckdb.relation import Relation
 from fairpot.engines.values import Kind
 from fairpot.exceptions import InputFileError
-from fairpot.files.formats import parquet, read_layout, relations
-from fairpot.files.layout import FORMATS, Format, Layout, format_of_bytes, format_of_name, known_endings
+from fairpot.files.formats import parquet, read_layout
+from fairpot.files.layout import FORMATS, Format, Layout, Reading, format_of_bytes, format_of_name, known_endings
+from fairpot.files.roles import relations
 
 _KINDS: dict[str, Kind] = {"csv": "text", "tsv": "text", "jsonl": "json"}
 _LEAST_BYTES = 4  # that a row of text takes
@@ -47,7 +50,16 @@ class RowSource:
     sql : str or None, default None
         A SELECT instead of files, in DuckDB's dialect.
     database : path or None, default None
-        The DuckDB file that ``sql`` asks; it is opened for reading only.
+        The DuckDB file that ``sql`` asks; it is opened for reading only, and nothing in it can reach other files than
+        those that ``sql`` itself names.
+    delimiter : str or None, default None
+        What stands between the fields of CSV; None finds ``,`` ``;`` tab or ``|`` in the first line.
+    decimal : {".", ","}, default "."
+        The decimal mark of scores and weights in CSV.
+    encoding : str or None, default None
+        Of CSV, such as "latin-1"; None is UTF-8.
+    partitions : bool, default False
+        Whether folders named such as ``sex=F`` make a column. A column of that name in a file is an error.
 
     Examples
     --------
@@ -65,6 +77,10 @@ class RowSource:
     format: str | None = None
     sql: str | None = None
     database: str | os.PathLike[str] | None = None
+    delimiter: str | None = None
+    decimal: str = "."
+    encoding: str | None = None
+    partitions: bool = False
 
     def __post_init__(self) -> None:
         groups = (self.groups,) if isinstance(self.groups, str) else tuple(self.groups)
@@ -75,6 +91,7 @@ class RowSource:
             raise InputFileError("a database needs a query.\nHint: sql='select ... from ...'.")
         if self.format is not None and self.format not in FORMATS:
             raise InputFileError(f"format must be one of {', '.join(map(repr, FORMATS))}, got {self.format!r}.")
+        _check_reading(self.delimiter, self.decimal, self.encoding)
         if len(set(groups)) < len(groups):
             raise InputFileError(f"the groups name a column twice: {list(groups)}.")
 
@@ -96,16 +113,22 @@ class RowSource:
         if self.sql is not None:
             return {}
         if isinstance(self.path, str) and self.path == "-":
-            paths = [self._spooled()]
+            paths = [self._spooled("standard input", sys.stdin.buffer)]
         else:
-            paths = _expanded(cast(Paths, self.path), self.format is not None)
+            paths = [self._at_hand(path) for path in _expanded(cast(Paths, self.path), self.format is not None)]
         formats = {p: cast(Format, self.format) or format_of_name(p) or _sniffed(p) for p in paths}
         if len(set(formats.values())) > 1:
             kinds = ", ".join(sorted(set(formats.values())))
             raise InputFileError(f"the files have different formats: {kinds}.\nHint: one format at a time.")
-        layouts = {p: read_layout(p, f) for p, f in formats.items()}
+        reading = Reading(self.delimiter, self.decimal, self.encoding, self.partitions)
+        layouts = {p: _with_folders(p, read_layout(p, f, reading), self.partitions) for p, f in formats.items()}
         _check_alike(layouts, self.roles)
         return layouts
+
+    @property
+    def inputs(self) -> list[Path]:
+        """Every file that is read, which no output may be."""
+        return [*self.files, *([] if self.database is None else [Path(self.database)])]
 
     @property
     def total_bytes(self) -> int:
@@ -133,7 +156,7 @@ class RowSource:
             return None
         if all(layout.format == "parquet" for layout in self.files.values()):
             return sum(map(parquet.count_rows, self.files))
-        factor = 1000 if any(layout.zipped for layout in self.files.values()) else 1
+        factor = 1000 if any(layout.packed for layout in self.files.values()) else 1
         return self.total_bytes * factor // (1 if self.kind == "typed" else _LEAST_BYTES)
 
     def bare(self) -> RowSource:
@@ -143,19 +166,53 @@ class RowSource:
             other.__dict__.update(files=self.files, _keeps=self)  # what was spooled lives as long as either
         return other
 
-    def _spooled(self) -> Path:
-        place = scratch_folder(self) / "standard-input"
+    def _at_hand(self, path: Path) -> Path:
+        """Return a file that can be read again and again: what is a pipe is kept first."""
+        if path.is_file():
+            return path
+        with path.open("rb") as stream:
+            return self._spooled(str(path), stream)
+
+    def _spooled(self, name: str, stream: BinaryIO) -> Path:
+        place = scratch_folder(self) / "input"
         try:
             with place.open("wb") as out:
-                shutil.copyfileobj(sys.stdin.buffer, out, 1 << 20)
+                shutil.copyfileobj(stream, out, 1 << 20)
         except OSError as error:
             raise InputFileError(
-                f"standard input could not be kept in {place.parent.parent}: {error.strerror}.\n"
+                f"{name} could not be kept in {place.parent.parent}: {error.strerror}.\n"
                 "Hint: point TMPDIR to a disk with more room, or name a file."
             ) from error
         if place.stat().st_size == 0:
-            raise InputFileError("standard input is empty.\nHint: pipe a file into it, or name one.")
+            raise InputFileError(f"{name} is empty.\nHint: pipe a file into it, or name one.")
         return place
+
+
+def _check_reading(delimiter: str | None, decimal: str, encoding: str | None) -> None:
+    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
+        raise InputFileError(f"delimiter must be one character of ASCII, no quote and no line end, got {delimiter!r}.")
+    if decimal not in (".", ","):
+        raise InputFileError(f"decimal must be '.' or ',', got {decimal!r}.")
+    try:
+        codecs.lookup(encoding or "utf-8")
+    except LookupError:
+        raise InputFileError(
+            f"there is no encoding {encoding!r}.\nHint: such as 'utf-8', 'latin-1', 'cp1252', 'utf-16'."
+        ) from None
+
+
+def _with_folders(path: Path, layout: Layout, wanted: bool) -> Layout:
+    """Add the columns that the names of folders make."""
+    if not wanted:
+        return layout
+    pairs = [part.split("=", 1) for part in path.parent.parts if "=" in part[1:]]
+    found = tuple((unquote(name), unquote(value)) for name, value in pairs)
+    clash = [name for name, _ in found if name in layout.columns]
+    if clash:
+        raise InputFileError(
+            f"{path} has a column {clash[0]!r}, and a folder of that name.\nHint: leave partitions out, or rename one."
+        )
+    return replace(layout, partitions=found)
 
 
 def _expanded(path: Paths, any_name: bool) -> list[Path]:
@@ -206,8 +263,8 @@ def _check_alike(layouts: dict[Path, Layout], roles: dict[str, str]) -> None:
     """Insist that every file has the columns that are used, and of one type."""
     first: tuple[Path, list[str]] | None = None
     for path, layout in layouts.items():
-        places = [find_column(name, layout.columns, str(path)) for name in roles.values()]
-        types = [layout.types[i] for i in places] if layout.types else []
+        places = [find_column(name, layout.all_columns, str(path)) for name in roles.values()]
+        types = [layout.types[i] for i in places if i < len(layout.types)]
         if first is None:
             first = path, types
         for name, mine, other in zip(roles.values(), types, first[1]):

@@ -97,6 +97,8 @@ def _target(path: str | PathLike[str], overwrite: bool) -> Path:
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(f"{os.fspath(path)!r} is a directory.\nHint: name a file in it.")
+    if target.exists() and not target.is_file():
+        raise ValueError(f"{os.fspath(path)!r} is a device, a pipe or the like.\nHint: name a file.")
     if not target.parent.is_dir():
         raise FileNotFoundError(
             f"the folder {str(target.parent)!r} does not exist.\nHint: make it first, or name a file in another one."

@@ -16,13 +16,14 @@ from fairpot._validation import check_alignment, check_groups, check_scores, mat
 from fairpot._warn import warn_user
 from fairpot.modelfile import ModelFile, write
 from fairpot.postprocessing.batch import maps_on
+from fairpot.postprocessing.exporting import Exports
 from fairpot.postprocessing.saving import stamped, with_columns
 from fairpot.postprocessing.scale import ScoreScale
 from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap
 
 
-class ScoreMapper(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """What has fitted maps: ``groups_``, ``maps_``, and a rule that says which of them hold for a batch."""
 
     groups_: tuple[Hashable, ...]

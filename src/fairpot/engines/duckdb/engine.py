@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from fairpot._optional import import_optional
 from fairpot._validation import check_share
-from fairpot.engines.duckdb.counting import count
+from fairpot.engines.duckdb.counting import Wishes, count
 from fairpot.engines.duckdb.parts import Parts
-from fairpot.engines.duckdb.relation import DuckDBRows, Relation
+from fairpot.engines.duckdb.relation import DuckDBRows
 from fairpot.engines.duckdb.scan import Scan
 from fairpot.engines.duckdb.thresholds import refined_thresholds
 from fairpot.engines.mapper import Mapper, with_column
@@ -42,24 +42,35 @@ class DuckDBEngine:
         several: bool = True,
         max_distinct: int = MOST_DISTINCT,
         progress: Progress | None = None,
+        drop_missing: bool = False,
+        called: Callable[[tuple[Any, ...]], Hashable] | None = None,
     ) -> CountedRows:
-        """Count rows into a score table; see :class:`fairpot.engines.Engine`."""
+        """Count rows into a score table; see :class:`fairpot.engines.Engine`.
+
+        ``called`` says what a combination of values of the group columns is called, instead of the rules of memory.
+        """
         with self.scan(rows) as scan:
-            return count(scan, positive, several, max_distinct, progress)
+            return count(scan, Wishes(positive, several, max_distinct, drop_missing, called), progress)
 
     def thresholds(
-        self, rows: DuckDBRows, alpha: float, *, region: Region = "pooled", counted: CountedRows | None = None
+        self,
+        rows: DuckDBRows,
+        alpha: float,
+        *,
+        region: Region = "pooled",
+        counted: CountedRows | None = None,
+        drop_missing: bool = False,
     ) -> dict[Hashable, float]:
         """Find the lowest score of each group's top-alpha region; see :class:`fairpot.engines.Engine`."""
         check_share(alpha, "alpha", zero=False)
         bare = rows.bare()
         if counted is None:
-            counted = self.count(bare, several=False)
+            counted = self.count(bare, several=False, drop_missing=drop_missing)
         found = counted.table.thresholds(alpha, region)
         if counted.quantisation is None:
             return found
         with self.scan(bare) as scan:
-            return refined_thresholds(Parts(scan), counted.table, found, alpha, region)
+            return refined_thresholds(Parts(scan, drop_missing), counted.table, found, alpha, region)
 
     def apply(self, rows: DuckDBRows, maps: Mapping[Hashable, ScoreMap], *, column: str | None = None) -> Any:
         """Return the rows of a query in their order, with the adjusted score, as a stream of Arrow batches."""
@@ -83,10 +94,10 @@ class DuckDBEngine:
         with self.scan(rows.bare()) as scan:
             return int(scan.all_rows("SELECT count(*) FROM {rows}")[0][0])
 
-    def whole_rows(self, rows: DuckDBRows, relation: Relation | None = None) -> Iterator[Any]:
-        """Yield the schema of all columns, then Arrow batches of all rows in their order."""
+    def whole_rows(self, rows: DuckDBRows) -> Iterator[Any]:
+        """Yield the schema of all columns of a query, then Arrow batches of all rows in their order."""
         with self.scan(rows, ordered=True) as scan:
-            yield from scan.whole_rows(relation)
+            yield from scan.whole_rows()
 
     def scan(self, rows: DuckDBRows, *, ordered: bool = False) -> Scan:
         """Open a connection with the rows in it."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from fairpot.engines.protocol import Roles
@@ -19,12 +20,15 @@ from fairpot.engines.values import Kind
 class Relation:
     """A SELECT, the values of its parameters, and Arrow streams by the names it knows them under.
 
-    A stream is read once, so each is given as a function that opens it anew for every query.
+    A stream is read once, so each is given as a function that opens it anew for every query; what goes wrong in one
+    is put into ``failures``. ``reads`` are the files that DuckDB itself opens: no others are open to it.
     """
 
     select: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     streams: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    reads: tuple[Path, ...] = ()
+    failures: list[BaseException] = field(default_factory=list)
 
 
 class DuckDBRows(Roles, Protocol):
@@ -60,7 +64,7 @@ class DuckDBRows(Roles, Protocol):
         """Return the same rows without label and weight."""
 
 
-def pick(table: str, places: Mapping[str, int], columns: Sequence[str]) -> str:
-    """Take the columns that play a part by their place."""
-    chosen = ", ".join(f"c{place} AS {role}" for role, place in places.items())
+def pick(table: str, places: Mapping[str, int], columns: Sequence[str], more: str = "") -> str:
+    """Take the columns that play a part by their place, and ``more``."""
+    chosen = ", ".join(f"c{place} AS {role}" for role, place in places.items()) + more
     return f"SELECT {chosen} FROM {table} AS t({', '.join(f'c{i}' for i in range(len(columns)))})"

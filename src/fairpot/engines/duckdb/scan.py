@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from threading import Event, Thread
 from typing import Any
 
 from fairpot._leftovers import scratch_folder
 from fairpot._optional import import_optional
+from fairpot._validation import wording
 from fairpot.engines.columns import find_column
-from fairpot.engines.duckdb.relation import DuckDBRows, Relation, pick
+from fairpot.engines.duckdb.background import in_background
+from fairpot.engines.duckdb.connection import connect
+from fairpot.engines.duckdb.relation import DuckDBRows, pick
 from fairpot.engines.protocol import Progress
 from fairpot.engines.values import Kind
 from fairpot.exceptions import InputFileError
 
 _BATCH = 1 << 19
+_SMALLER = 1 << 17  # where all columns come
+_LONGEST = 300  # characters of DuckDB's own message
 
 
 class Scan:
@@ -28,20 +30,24 @@ class Scan:
     ) -> None:
         self._duckdb = import_optional("duckdb", "cli")
         self._pyarrow = import_optional("pyarrow", "cli")
-        self.source = source
+        self.source, self.memory_limit = source, memory_limit
         self._relations = source.relations()
         config: dict[str, Any] = {
             "memory_limit": memory_limit,
             "temp_directory": str(scratch_folder(self)),
             "preserve_insertion_order": ordered,
-            "autoinstall_known_extensions": False,
             "python_enable_replacements": False,
         }
         if threads is not None:
             config["threads"] = threads
-        self._connection = self._connect(config)
-        self.columns = self._columns()
+        reads = [path for relation in self._relations for path in relation.reads]
+        with self.errors():
+            try:
+                self._connection = connect(source.database, config, reads, source.sql)
+            except TypeError as error:
+                raise _explained(error, source) from error
         self._views: list[str] = []
+        self.columns = self._columns()
 
     def __enter__(self) -> Scan:
         return self
@@ -49,16 +55,9 @@ class Scan:
     def __exit__(self, *problem: object) -> None:
         self._connection.close()
 
-    def _connect(self, config: dict[str, Any]) -> Any:
-        database = self.source.database
-        if database is not None and not Path(database).is_file():
-            raise InputFileError(f"{os.fspath(database)} is not there.\nHint: the database must be a DuckDB file.")
-        try:
-            if database is None:
-                return self._duckdb.connect(":memory:", config=config)
-            return self._duckdb.connect(os.fspath(database), read_only=True, config=config)
-        except (self._duckdb.Error, TypeError) as error:
-            raise _explained(error, self.source) from error
+    def alone(self) -> Scan:
+        """Return another scan of the same rows by one thread, so that a random draw can be repeated."""
+        return Scan(self.source, memory_limit=self.memory_limit, threads=1)
 
     @property
     def kind(self) -> Kind:
@@ -79,7 +78,7 @@ class Scan:
             for name, stream in relation.streams.items():
                 self._connection.register(name, stream())
                 self._views.append(name)
-        return " UNION ALL ".join(relation.select for relation in self._relations), parameters
+        return " UNION ALL BY NAME ".join(relation.select for relation in self._relations), parameters
 
     def types(self) -> dict[str, str]:
         """Return DuckDB's type of each part."""
@@ -91,73 +90,56 @@ class Scan:
     def batches(self, select: str, progress: Progress | None = None) -> Iterator[Any]:
         """Run ``select``, whose ``{rows}`` is the source, and yield Arrow record batches."""
         text, parameters = self.rows()
-        with self.errors(), self._reporting(progress):
-            query = self._connection.sql(select.format(rows=f"({text})"), params=parameters or None)
-            make = getattr(query, "to_arrow_reader", None) or query.fetch_arrow_reader
-            yield from make(_BATCH)
+        yield from self._run(select.format(rows=f"({text})"), parameters, _BATCH, progress)
 
     def all_rows(self, select: str) -> list[tuple[Any, ...]]:
         """Run a small query and return its rows."""
-        text, parameters = self.rows()
-        with self.errors():
-            query = self._connection.sql(select.format(rows=f"({text})"), params=parameters or None)
-            return list(query.fetchall())
+        return [tuple(row.values()) for batch in self.batches(select) for row in batch.to_pylist()]
 
-    def whole_rows(self, relation: Relation | None = None) -> Iterator[Any]:
-        """Yield the schema of all columns, of the query or of a relation, then batches in the order of the rows."""
-        text = f"SELECT * FROM {self._query()}" if relation is None else relation.select
-        parameters = None if relation is None else dict(relation.parameters)
+    def whole_rows(self) -> Iterator[Any]:
+        """Yield the schema of all columns of the query, then batches in the order of the rows."""
+        text = f"SELECT * FROM {self._query()}"
         with self.errors():
-            query = self._connection.sql(text, params=parameters)
-            make = getattr(query, "to_arrow_reader", None) or query.fetch_arrow_reader
-            reader = make(1 << 17)
-            yield reader.schema
-            yield from reader
+            query = self._connection.sql(f"{text} LIMIT 0")
+            yield _reader(query, 1).schema
+        yield from self._run(text, {}, _SMALLER, None)
 
-    @contextmanager
-    def one_thread(self) -> Iterator[None]:
-        """Let DuckDB take the rows one after the other, so that a random draw can be repeated."""
-        [(threads,)] = self._connection.sql("SELECT current_setting('threads')").fetchall()
-        self._connection.execute("SET threads = 1")
-        try:
-            yield
-        finally:
-            self._connection.execute(f"SET threads = {int(threads)}")
+    def _run(self, text: str, parameters: dict[str, Any], size: int, progress: Progress | None) -> Iterator[Any]:
+        def work() -> Iterator[Any]:
+            yield from _reader(self._connection.sql(text, params=parameters or None), size)
+
+        with self.errors():
+            yield from in_background(work, self._connection.interrupt, self._teller(progress))
+
+    def _teller(self, progress: Progress | None) -> Any:
+        """Return what asks DuckDB how far it is, and tells."""
+        ask = getattr(self._connection, "query_progress", None)
+        if progress is None or ask is None:
+            return None
+        best = 0.0
+
+        def tell() -> None:
+            nonlocal best
+            share = min(float(ask()) / 100, 1.0)
+            if share > best:
+                best = share
+                progress(best)
+
+        return tell
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Turn DuckDB's errors into ours."""
+        """Turn DuckDB's errors into ours; what went wrong in a stream of ours is that error again."""
         try:
             yield
-        except (self._duckdb.Error, self._pyarrow.ArrowException, UnicodeDecodeError) as error:
+        except (self._duckdb.Error, self._pyarrow.ArrowException, UnicodeDecodeError, RuntimeError) as error:
+            for failure in (failure for relation in self._relations for failure in relation.failures):
+                raise failure from None
+            if type(error) is RuntimeError and "interrupt" in str(error).lower():
+                raise KeyboardInterrupt from error
+            if isinstance(error, RuntimeError) and not isinstance(error, self._duckdb.Error):
+                raise
             raise _explained(error, self.source) from error
-
-    @contextmanager
-    def _reporting(self, progress: Progress | None) -> Iterator[None]:
-        """Ask DuckDB from a second thread how far it is."""
-        ask = getattr(self._connection, "query_progress", None)
-        if progress is None or ask is None:
-            yield
-            return
-        self._connection.execute("SET enable_progress_bar = true")
-        self._connection.execute("SET enable_progress_bar_print = false")
-        done, best = Event(), 0.0
-
-        def poll() -> None:
-            nonlocal best
-            while not done.wait(0.1):
-                share = float(ask()) / 100
-                if share > best:
-                    best = min(share, 1.0)
-                    progress(best)
-
-        thread = Thread(target=poll, daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            done.set()
-            thread.join()
 
     def _columns(self) -> tuple[str, ...]:
         if self.source.sql is None:
@@ -178,17 +160,32 @@ class Scan:
         return f"(\n{text[: min(ends, default=len(text))].decode()}\n)"
 
 
+def _reader(query: Any, size: int) -> Any:
+    make = getattr(query, "to_arrow_reader", None) or query.fetch_arrow_reader
+    return make(size)
+
+
 def _explained(error: Exception, source: DuckDBRows) -> InputFileError:
-    """Put DuckDB's or Arrow's error into one line and a hint."""
+    """Put DuckDB's or Arrow's error into one line and a hint, without what it quotes from the rows."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     what = source.where
-    if "utf-8" in lines[0].lower() or "unicode" in lines[0].lower() or isinstance(error, UnicodeDecodeError):
-        return InputFileError(f"{what} is not UTF-8 text.\nHint: convert it, for example with iconv -t utf-8.")
-    detail = " ".join(lines[:3]) if "CSV Error" in lines[0] else lines[0]
     if "memory" in lines[0].lower() or "max_temp_directory_size" in str(error):
         hint = "raise memory_limit, or point TMPDIR to a disk with more room"
+    elif "file system operations are disabled" in lines[0]:
+        hint = "only the files that the query itself names are open to it, whatever a view in the database says"
     elif source.sql is not None:
         hint = "try the query in DuckDB itself"
     else:
         hint = "the file may be damaged, cut short or of another format"
-    return InputFileError(f"{what} cannot be read: {detail}\nHint: {hint}.")
+    return InputFileError(f"{what} cannot be read: {_without_values(error, lines[0])}\nHint: {hint}.")
+
+
+# Errors about the rows, in which DuckDB quotes values; those about the query and the files it quotes in full.
+_OF_ROWS = ("Conversion", "OutOfRange", "Constraint", "TypeMismatch", "InvalidInput", "Data")
+
+
+def _without_values(error: Exception, line: str) -> str:
+    """Return the message of an error, only its kind where it may quote what a row holds."""
+    if wording.values_are_shown() or not type(error).__name__.startswith(_OF_ROWS):
+        return line[:_LONGEST]
+    return f"{line.split(':')[0][:_LONGEST]} (what it says of the rows is shown with debug)."

@@ -29,12 +29,10 @@ def refined_thresholds(
     above: dict[Hashable, int] = dict.fromkeys(table.groups, 0)
     total: dict[Hashable, int] = dict.fromkeys(table.groups, 0)
     inside: dict[Hashable, list[NDArray[np.float64]]] = {g: [] for g in table.groups}
-    coder, source = KeyCoder(parts.source.group_columns), parts.source
+    coder, codes, groups = _named(parts)
     for batch in parts.scan.batches(parts.plain()):
         key = coder.encode(batch.columns[: len(parts.keys)], batch.num_rows)
         score = doubles(batch.column("score"))
-        ones = np.ones(len(coder.keys), dtype=np.int64)
-        codes, groups = name_groups(coder.keys, ones, source.group_columns, parts.scan.kind, several=False)
         for place, group in enumerate(groups):
             mine = score[np.isin(key, np.flatnonzero(codes == place))]
             low, high = windows[group]
@@ -46,6 +44,16 @@ def refined_thresholds(
     everyone = [part for parts_of_group in inside.values() for part in parts_of_group]
     found = _largest(everyone, sum(above.values()), sum(total.values()), alpha)
     return dict.fromkeys(table.groups, found)
+
+
+def _named(parts: Parts) -> tuple[KeyCoder, NDArray[np.intp], tuple[Hashable, ...]]:
+    """Name the groups from all values there are: what a column of text holds is known at its end only."""
+    columns, kind = parts.source.group_columns, parts.scan.kind
+    coder = KeyCoder(columns)
+    for batch in parts.scan.batches(parts.combinations()):
+        coder.encode(batch.columns[: len(parts.keys)], batch.num_rows)
+    ones = np.ones(len(coder.keys), dtype=np.int64)
+    return coder, *name_groups(coder.keys, ones, columns, kind, several=False)
 
 
 def _around(scores: NDArray[np.float64], threshold: float) -> tuple[float, float]:

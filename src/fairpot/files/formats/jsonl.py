@@ -1,9 +1,10 @@
-"""JSON lines: each line stays as it is."""
+"""JSON lines: each line stays as it is; one parser reads them all, and a key that comes twice is refused."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,57 +13,96 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
-from fairpot.engines.duckdb.relation import Relation
 from fairpot.engines.mapper import joined, with_column
-from fairpot.engines.values import Kind
-from fairpot.exceptions import InputFileError
-from fairpot.files.batches import guarded
-from fairpot.files.layout import Layout, duckdb_path
-from fairpot.files.streams import is_zipped, open_bytes
+from fairpot.engines.values import EXACT, Kind
+from fairpot.exceptions import InputFileError, OutputFileError
+from fairpot.files.batches import guarded, partitioned, with_partitions
+from fairpot.files.layout import Layout
+from fairpot.files.records import MAX_LINE
+from fairpot.files.streams import not_text, open_bytes, packing_of
 
 LINE = "\0line"  # which no field is called
 _LINES = 1 << 15
 _LOOK = 1000  # lines that are read to learn the keys
+Row = dict[str, Any]
 
 
 def layout(path: Path) -> Layout:
     """Read the keys of the first lines."""
     keys: dict[str, None] = {}
-    with open_bytes(path) as stream:
-        for number, line in zip(range(1, _LOOK + 1), stream):
-            if not line.strip():
-                continue
-            row = json.loads(line)
-            if not isinstance(row, dict):
-                raise InputFileError(f"{path}, line {number}, is not a JSON object.\nHint: one object a line.")
-            keys.update(dict.fromkeys(row))
+    for _, row in islice(rows(path), _LOOK):
+        keys.update(dict.fromkeys(row))
     if not keys:
         raise InputFileError(f"{path} has no rows.\nHint: one JSON object a line.")
-    return Layout("jsonl", tuple(keys), (), zipped=is_zipped(path))
+    return Layout("jsonl", tuple(keys), packed=packing_of(path) is not None)
 
 
-def relation(found: Layout, paths: list[Path], roles: Mapping[str, str], prefix: str) -> Relation:
-    """Let DuckDB read the lines, and take the fields that are needed as JSON."""
-    values: dict[str, Any] = {f"{prefix}files": [duckdb_path(p) for p in paths]}
-    values |= {f"{prefix}{role}": _pointer(name) for role, name in roles.items()}
-    chosen = ", ".join(f"json_extract(json, ${prefix}{role}) AS {role}" for role in roles)
-    table = f"read_ndjson_objects(${prefix}files, compression = '{_compression(found)}')"
-    return Relation(f"SELECT {chosen} FROM {table}", values)
+def lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the number of each line that is not empty, and its text."""
+    with open_bytes(path) as stream:
+        number = 0
+        while line := stream.readline(MAX_LINE + 1):
+            number += 1
+            if len(line) > MAX_LINE:
+                raise InputFileError(
+                    f"{path}, line {number}, is longer than {MAX_LINE >> 20} MB.\nHint: one JSON object a line."
+                )
+            try:
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
+            except UnicodeDecodeError:
+                raise InputFileError(not_text(path, None, number)) from None
+            if text:
+                yield number, text
 
 
-def typed(found: Layout, paths: list[Path]) -> Relation:
-    """Let DuckDB find the types, looking at every row."""
-    table = f"read_ndjson($files, sample_size = -1, compression = '{_compression(found)}')"
-    return Relation(f"SELECT * FROM {table}", {"files": [duckdb_path(p) for p in paths]})
+def rows(path: Path) -> Iterator[tuple[str, Row]]:
+    """Yield each line and the object in it."""
+    decode = json.JSONDecoder(object_pairs_hook=_distinct).decode
+    for number, line in lines(path):
+        try:
+            row = decode(line)
+        except _TwiceError as error:
+            raise InputFileError(
+                f"{path}, line {number}: the key {error.args[0]!r:.80} comes twice in one object.\n"
+                "Hint: readers do not agree which of the two counts; leave one."
+            ) from None
+        except RecursionError:
+            raise InputFileError(f"{path}, line {number}, is nested too deeply.\nHint: one object a line.") from None
+        except ValueError as error:
+            reason = f": {error.msg}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+            raise InputFileError(
+                f"{path}, line {number}, is no JSON{reason}.\nHint: the file may be damaged, cut short or of another "
+                "format; one JSON object a line."
+            ) from None
+        if not isinstance(row, dict):
+            raise InputFileError(f"{path}, line {number}, is not a JSON object.\nHint: one object a line.")
+        yield line, row
 
 
-def _compression(found: Layout) -> str:
-    return "gzip" if found.zipped else "none"
+class _TwiceError(Exception):
+    """A key comes twice."""
 
 
-def _pointer(key: str) -> str:
-    """Write a key of a JSON object as a JSON pointer."""
-    return "/" + key.replace("~", "~0").replace("/", "~1")
+def _distinct(pairs: list[tuple[str, Any]]) -> Row:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise _TwiceError(Counter(key for key, _ in pairs).most_common(1)[0][0])
+    return made
+
+
+def read(path: Path, columns: Sequence[tuple[str, Callable[[Any], Any]]], schema: Any) -> Iterator[Any]:
+    """Yield batches with a column for each field that is named, as its function turns a value (None if absent)."""
+    pa = import_optional("pyarrow", "cli")
+    found = (row for _, row in rows(path))
+    while part := list(islice(found, _LINES)):
+        made = [[turn(row.get(name)) for row in part] for name, turn in columns]
+        arrays = [pa.array(values, field.type) for values, field in zip(made, schema)]
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def as_json(value: Any) -> str | None:
+    """Write a value as JSON again; a missing one stays missing."""
+    return None if value is None else json.dumps(value)
 
 
 class LineBatches:
@@ -71,9 +111,9 @@ class LineBatches:
     kind: Kind = "json"
     exact_types = True
 
-    def __init__(self, files: dict[Path, Layout], fields: dict[str, None]) -> None:
+    def __init__(self, files: dict[Path, Layout], fields: Sequence[str]) -> None:
         pa = import_optional("pyarrow", "cli")
-        self.files, self.fields = files, list(fields)
+        self.files, self.fields = files, list(dict.fromkeys(fields))
         self.columns = list(dict.fromkeys(c for layout in files.values() for c in layout.columns))
         self.schema = pa.schema([pa.field(name, pa.string()) for name in [LINE, *self.fields]])
 
@@ -84,15 +124,63 @@ class LineBatches:
 
     def _read(self, path: Path) -> Iterator[Any]:
         pa = import_optional("pyarrow", "cli")
-        with open_bytes(path) as stream:
-            texts = (line.decode("utf-8-sig").strip() for line in stream)
-            filled = (text for text in texts if text)
-            while lines := list(islice(filled, _LINES)):
-                rows = [json.loads(line) for line in lines]
-                columns = [[json.dumps(row[f]) if f in row else None for row in rows] for f in self.fields]
-                yield pa.RecordBatch.from_arrays(
-                    [pa.array(c, pa.string()) for c in [lines, *columns]], schema=self.schema
-                )
+        found = rows(path)
+        while part := list(islice(found, _LINES)):
+            columns = [[as_json(row.get(f)) for _, row in part] for f in self.fields]
+            texts = [[line for line, _ in part], *columns]
+            yield pa.RecordBatch.from_arrays([pa.array(c, pa.string()) for c in texts], schema=self.schema)
+
+
+class FieldBatches:
+    """JSON lines as columns: numbers, booleans and text where all values are; anything else as its JSON."""
+
+    kind: Kind = "typed"
+    exact_types = True
+
+    def __init__(self, files: dict[Path, Layout]) -> None:
+        pa = import_optional("pyarrow", "cli")
+        self.files = files
+        kinds: dict[str, set[str]] = {}
+        for path in files:
+            for _, row in rows(path):
+                for name, value in row.items():
+                    kinds.setdefault(name, set()).add(_kind(value))
+        self.own = pa.schema([pa.field(name, _type(kind)) for name, kind in kinds.items()])
+        self.schema = partitioned(self.own, next(iter(files.values())))
+        self.turns = [(name, _turn(kind)) for name, kind in kinds.items()]
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield record batches in the order of the rows."""
+        for path, layout in self.files.items():
+            for batch in guarded(read(path, self.turns, self.own), path, "jsonl"):
+                yield with_partitions(batch, layout, self.schema)
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        if abs(value) <= EXACT:
+            return "int"
+        return "long" if -(2**63) <= value < 2**63 else "other"
+    return {bool: "bool", float: "float", str: "str", type(None): "none"}.get(type(value), "other")
+
+
+def _type(kinds: set[str]) -> Any:
+    pa = import_optional("pyarrow", "cli")
+    met = kinds - {"none"}
+    if met == {"bool"}:
+        return pa.bool_()
+    if met and met <= {"int", "long"}:
+        return pa.int64()
+    if met and met <= {"int", "float"}:
+        return pa.float64()
+    return pa.string()
+
+
+def _turn(kinds: set[str]) -> Callable[[Any], Any]:
+    met = kinds - {"none"}
+    if met <= {"str"} or met == {"bool"} or met <= {"int", "long"} or met <= {"int", "float"}:
+        return lambda value: value
+    return as_json
 
 
 class JsonSink:
@@ -100,11 +188,18 @@ class JsonSink:
 
     def __init__(self, stream: Any, schema: Any, column: str | None) -> None:
         self.stream, self.column, self.schema = stream, column, with_column(schema, column)
+        self.rows = 0
+        twice = [name for name, times in Counter(self.schema.names).items() if times > 1]
+        if twice:
+            raise OutputFileError(
+                f"JSON cannot have {len(twice)} columns twice, such as {twice[0]!r}.\nHint: rename them, or write CSV."
+            )
 
     def write(self, batch: Any, values: NDArray[np.float64] | None) -> None:
         """Write a batch, one object a row; what is no number in JSON becomes null."""
         rows = joined(batch, values, self.schema, self.column).to_pylist()
         text = "".join(json.dumps(_plain(row), ensure_ascii=False, default=str) + "\n" for row in rows)
+        self.rows += text.count("\n")
         self.stream.write(text.encode())
 
     def close(self) -> None:
@@ -112,8 +207,13 @@ class JsonSink:
         self.stream.close()
 
 
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    return {k: None if isinstance(v, float) and not np.isfinite(v) else v for k, v in row.items()}
+def _plain(value: Any) -> Any:
+    """Replace what is no number in JSON by null, at any depth."""
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 class LineSink:
@@ -121,13 +221,16 @@ class LineSink:
 
     def __init__(self, stream: Any, column: str | None) -> None:
         self.stream, self.column = stream, column
+        self.rows = 0
 
     def write(self, batch: Any, values: NDArray[np.float64] | None) -> None:
         """Write a batch of lines."""
-        lines = batch.column(LINE).to_pylist()
+        found = batch.column(LINE).to_pylist()
         if self.column is not None and values is not None:
-            lines = [_with_field(line, self.column, v) for line, v in zip(lines, values.tolist())]
-        self.stream.write("".join(line + "\n" for line in lines).encode())
+            found = [_with_field(line, self.column, v) for line, v in zip(found, values.tolist())]
+        text = "".join(line + "\n" for line in found)
+        self.rows += text.count("\n")
+        self.stream.write(text.encode())
 
     def close(self) -> None:
         """Finish the file."""
@@ -137,9 +240,10 @@ class LineSink:
 def _with_field(line: str, name: str, value: float) -> str:
     """Add a field to a JSON object; only where the name is in the line can it be there already."""
     key = json.dumps(name, ensure_ascii=False)
-    if name in line or json.dumps(name)[1:-1] in line:
+    text = repr(value) if value == value else "null"
+    if name in line or json.dumps(name)[1:-1] in line or "\\" in line:
         row = json.loads(line)
         if name in row:
-            return json.dumps(row | {name: value}, ensure_ascii=False)
+            return json.dumps(row | {name: json.loads(text)}, ensure_ascii=False)
     inside = line[:-1].rstrip()
-    return f"{inside}{'' if inside.endswith('{') else ', '}{key}: {value!r}}}"
+    return f"{inside}{'' if inside.endswith('{') else ', '}{key}: {text}}}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
-from fairpot.engines.columns import find_column
 from fairpot.engines.duckdb.relation import Relation, pick
 from fairpot.engines.mapper import joined, with_column
 from fairpot.engines.values import Kind
-from fairpot.files.batches import Batches, guarded, same_columns
-from fairpot.files.layout import Layout, duckdb_path
+from fairpot.files.batches import Batches, guarded, partitioned, same_columns, with_partitions
+from fairpot.files.layout import Layout
 
 _BYTES = 48 << 20  # of a batch, about
 _ROWS = 1 << 18
+# What DuckDB reads as Arrow does; columns of other types go through Arrow.
+_ALIKE = ("int", "uint", "float", "double", "bool", "string", "large_string", "decimal128", "date", "timestamp")
 
 
 def layout(path: Path) -> Layout:
@@ -32,11 +33,36 @@ def count_rows(path: Path) -> int:
     return int(import_optional("pyarrow.parquet", "cli").read_metadata(path).num_rows)
 
 
-def relation(found: Layout, paths: list[Path], roles: Mapping[str, str], prefix: str) -> Relation:
-    """Let DuckDB read the files."""
-    places = {role: find_column(name, found.columns, "the input") for role, name in roles.items()}
+def relation(paths: list[Path], layout: Layout, places: dict[str, int], prefix: str) -> Relation | None:
+    """Let DuckDB read the files; None where it would not read them as Arrow does."""
+    own = {role: place for role, place in places.items() if place < len(layout.columns)}
+    types = [layout.types[place] for place in own.values()]
+    if not all(_alike(type_) for type_ in types) or any(set("*?[") & set(str(path)) for path in paths):
+        return None
     table = f"read_parquet(${prefix}files, hive_partitioning = false)"
-    return Relation(pick(table, places, found.columns), {f"{prefix}files": [duckdb_path(p) for p in paths]})
+    values: dict[str, Any] = {f"{prefix}files": [str(path.absolute()) for path in paths]}
+    constant = {
+        role: layout.partitions[place - len(layout.columns)][1] for role, place in places.items() if role not in own
+    }
+    more = "".join(f", CAST(${prefix}{role} AS VARCHAR) AS {role}" for role in constant)
+    select = pick(table, own, layout.columns, more)
+    reads = tuple(path.absolute() for path in paths)
+    return Relation(select, values | {f"{prefix}{role}": v for role, v in constant.items()}, reads=reads)
+
+
+def _alike(type_: str) -> bool:
+    plain = type_.removeprefix("dictionary<values=").split(",")[0]
+    return plain.startswith(_ALIKE) and "<" not in plain
+
+
+def read(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
+    """Yield batches of all columns, or of those that are named."""
+    with _opened(path) as file:
+        yield from file.iter_batches(batch_size=_batch_rows(file.metadata), columns=columns)
+
+
+def _opened(path: Path) -> Any:
+    return import_optional("pyarrow.parquet", "cli").ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
 
 
 class ParquetBatches:
@@ -46,19 +72,16 @@ class ParquetBatches:
     exact_types = True
 
     def __init__(self, files: dict[Path, Layout]) -> None:
-        self.files = [*files]
-        same_columns(files)
-        first = self._open(self.files[0])
-        self.schema, self.metadata = first.schema_arrow, first.metadata
-
-    def _open(self, path: Path) -> Any:
-        return import_optional("pyarrow.parquet", "cli").ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
+        self.files = files
+        layout = same_columns(files)
+        with _opened(next(iter(files))) as first:
+            self.schema, self.metadata = partitioned(first.schema_arrow, layout), first.metadata
 
     def __iter__(self) -> Iterator[Any]:
         """Yield record batches in the order of the rows."""
-        for path in self.files:
-            with self._open(path) as file:
-                yield from guarded(file.iter_batches(batch_size=_batch_rows(file.metadata)), path, "parquet")
+        for path, layout in self.files.items():
+            for batch in guarded(read(path), path, "parquet"):
+                yield with_partitions(batch, layout, self.schema) if layout.partitions else batch
 
 
 def _batch_rows(metadata: Any) -> int:
@@ -77,7 +100,13 @@ class ParquetSink:
         if isinstance(batches, ParquetBatches):
             options = _like(batches.metadata)
         parquet = import_optional("pyarrow.parquet", "cli")
+        self._place = place
         self.writer = parquet.ParquetWriter(place, self.schema, **options)
+
+    @property
+    def rows(self) -> int:
+        """Rows written, as the footer of the finished file says."""
+        return count_rows(self._place)
 
     def write(self, batch: Any, values: NDArray[np.float64] | None) -> None:
         """Write a batch as a row group."""

@@ -1,0 +1,138 @@
+"""``fairpot export``: a map for places where there is no fairpot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fairpot.cli._errors import Failure
+from fairpot.cli._numbers import Number
+from fairpot.cli._printing import Output, count, shown
+from fairpot.cli._rows import output_options
+from fairpot.export import SimplifiedMaps, simplify, to_javascript, to_onnx, to_python, to_sql
+from fairpot.export.groups import count_pieces, formulas_of
+from fairpot.export.sql.dialects import DIALECTS
+from fairpot.files.output import complete_file
+from fairpot.postprocessing.fitted import FittedMaps, load
+
+_FORMS = ("sql", "onnx", "python", "javascript")
+
+
+@click.command(short_help="Write a map as SQL, ONNX, Python or JavaScript.")
+@click.argument("model_file", metavar="MAP")
+@click.option("--to", "form", type=click.Choice(_FORMS), required=True, help="What to write.")
+@click.option("--dialect", type=click.Choice(tuple(DIALECTS)), help="The database, for --to sql.")
+@click.option("-o", "--output", metavar="FILE", help="Where to; without it text goes to standard output.")
+@click.option("--score", metavar="COLUMN", help="Column or input with the score; default: as in `fit`.")
+@click.option("--group", "groups", multiple=True, metavar="COLUMN", help="Likewise with the group.")
+@click.option("--table", metavar="NAME", help="For SQL: the table to read; without it only the expression is written.")
+@click.option("--column", metavar="NAME", help="Name of the new column or output; default: the score's and _fair.")
+@click.option(
+    "--unknown",
+    type=click.Choice(["null", "error"]),
+    default="null",
+    show_default=True,
+    help="What rows get whose group or score the map does not know; never the score as it was.",
+)
+@click.option("--max-error", type=Number(0, 1e300), metavar="X", help="Simplify: no score differs by more than this.")
+@click.option("--max-knots", type=click.IntRange(2), metavar="N", help="Simplify: no group's map has more knots.")
+@click.option("--force", is_flag=True, help="Replace an output that is there.")
+@output_options
+def export(model_file: str, form: str, out: Output, output: str | None, force: bool, **options: Any) -> None:
+    """Write a map so that a database, another language or an ONNX runtime gives the scores that `apply` gives.
+
+    \b
+    Examples:
+      fairpot export map.json --to sql --dialect postgres --table scores
+      fairpot export map.json --to onnx -o map.onnx
+      fairpot export map.json --to javascript --max-error 0.001 -o map.js
+
+    Knots are scores of people the map was fitted on; --max-error and --max-knots leave most of them out, and the error
+    is printed and written down. BigQuery and Snowflake are written but have not been run; the output says so.
+    """
+    if (form == "sql") != (options["dialect"] is not None):
+        raise click.UsageError("--dialect goes with --to sql, and only with it.")
+    if form == "onnx" and output is None:
+        raise click.UsageError("ONNX is no text: name a file with -o.")
+    if options["table"] is not None and form != "sql":
+        raise click.UsageError("--table goes with --to sql.")
+    model = load(model_file)
+    maps = _maps(model, options)
+    made = _WRITERS[form](maps, _names(model, options))
+    if output is not None:
+        with complete_file(output, force=force, inputs=[Path(model_file)]) as place:
+            place.write_bytes(made if isinstance(made, bytes) else made.encode())
+    _print(out, model, maps, made, output, form)
+
+
+def _maps(model: FittedMaps, options: dict[str, Any]) -> Any:
+    """Return the maps, simplified if that is asked for; refuse those that one row does not determine."""
+    if not model.row_by_row:
+        raise Failure(
+            "this map looks at all rows that are adjusted together, and an export sees one row at a time.\n"
+            "Hint: fit it again so that it keeps to the fitted rows, or use fairpot apply."
+        )
+    error, knots = options["max_error"], options["max_knots"]
+    if error is None and knots is None:
+        return model.maps_
+    return simplify(model.maps_, max_error=error, max_knots=knots)
+
+
+def _names(model: FittedMaps, options: dict[str, Any]) -> dict[str, Any]:
+    """Fill in the names of columns, from the file or else the usual ones."""
+    known = model.columns_ or {"score": "score", "group": ["group"]}
+    score = options["score"] or known["score"]
+    column = options["column"] or f"{score}_fair"
+    return options | {"score": score, "groups": options["groups"] or tuple(known["group"]), "column": column}
+
+
+def _sql(maps: Any, names: dict[str, Any]) -> str:
+    return to_sql(
+        maps,
+        dialect=names["dialect"],
+        score=names["score"],
+        group=names["groups"],
+        table=names["table"],
+        column=names["column"],
+        unknown=names["unknown"],
+    )
+
+
+def _onnx(maps: Any, names: dict[str, Any]) -> bytes:
+    group = names["groups"][0] if len(names["groups"]) == 1 else "group"
+    unknown = "error" if names["unknown"] == "error" else "nan"
+    model = to_onnx(maps, score=names["score"], group=group, output=names["column"], unknown=unknown)  # type: ignore[arg-type]
+    return bytes(model.SerializeToString())
+
+
+_WRITERS: dict[str, Callable[[Any, dict[str, Any]], str | bytes]] = {
+    "sql": _sql,
+    "onnx": _onnx,
+    "python": lambda maps, names: to_python(maps),
+    "javascript": lambda maps, names: to_javascript(maps),
+}
+
+
+def _print(out: Output, model: FittedMaps, maps: Any, made: str | bytes, output: str | None, form: str) -> None:
+    simple = maps if isinstance(maps, SimplifiedMaps) else None
+    pieces = count_pieces(formulas_of(maps))
+    out.document(
+        {
+            "to": form,
+            "output": output,
+            "groups": list(model.groups_),
+            "pieces": pieces,
+            "largest_error": 0.0 if simple is None else simple.error,
+            "text": made if output is None else None,
+        }
+    )
+    if output is None:
+        if not out.as_json:
+            click.echo(made)
+        return
+    out.line(f"Written: {shown(output)}, {len(model.groups_)} groups, {count(pieces)} straight pieces")
+    if simple is not None:
+        out.line(str(simple).capitalize())

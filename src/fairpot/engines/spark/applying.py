@@ -1,0 +1,128 @@
+"""Maps applied where the rows are: a native expression for small maps, Arrow batches in Python for large ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fairpot._optional import import_optional
+from fairpot._validation.wording import LARGEST
+from fairpot.engines.mapper import Mapper
+from fairpot.engines.spark.expression import array_lookup, spark_text
+from fairpot.engines.spark.parts import Parts
+from fairpot.engines.spark.session import without_advice
+from fairpot.exceptions import InputFileError
+from fairpot.transport import ScoreMap
+from fairpot.transport.pieces import Pieces, Sigmoid, formula_of
+
+# Up to this many pieces in all the native expression is the quicker way.
+MOST_NATIVE = 1000
+REFUSED = "fairpot: a score is missing, infinite or too large, or a group is new"
+Formula = Pieces | Sigmoid
+
+
+def adjusted(parts: Parts, maps: Mapping[Hashable, ScoreMap], column: str) -> Any:
+    """Return the frame with the adjusted score as a column more, in place of one of that name if there is one.
+
+    The groups are looked at first, so that one without a map is told at once; the rest is computed when the frame
+    is used, and a score that cannot be mapped stops the job that meets it.
+    """
+    rows = parts.rows
+    if not rows.group_columns:
+        raise InputFileError("no group column is named.\nHint: maps belong to groups; name the columns with groups=...")
+    place = _place_of_group(parts, maps)
+    formulas = [formula_of(each) for each in maps.values()]
+    names = list(rows.frame.columns)
+    kept = [f"c{i}" for i in range(len(names))]
+    at = names.index(column) if column in names else len(names)
+    frame = rows.by_place().selectExpr("*", f"{parts.raw('score')} AS score")
+    frame = frame.selectExpr(*kept, f"{parts.number('score')} AS score", f"{place} AS place")
+    usable = f"score > -{LARGEST!r}D AND score < {LARGEST!r}D"
+    refused = f"CAST(raise_error({spark_text(REFUSED)}) AS DOUBLE)"
+    if sum(each.size for each in formulas if isinstance(each, Pieces)) <= MOST_NATIVE:
+        arms = " ".join(f"WHEN {i} THEN {_native('score', each)}" for i, each in enumerate(formulas))
+        fair = f"CASE WHEN {usable} THEN CASE place {arms} ELSE {refused} END ELSE {refused} END"
+    else:
+        frame = _with_python(frame, formulas)
+        fair = f"CASE WHEN {usable} AND place IS NOT NULL THEN fair ELSE {refused} END"
+    kept[at : at + 1] = [f"{fair} AS new"]
+    names[at : at + 1] = [column]
+    return frame.selectExpr(*kept).toDF(*names)
+
+
+def _place_of_group(parts: Parts, maps: Mapping[Hashable, ScoreMap]) -> str:
+    """Write the number of a row's map, by the values that the group columns have."""
+    pa = import_optional("pyarrow", "spark")
+    bare = [key for key in parts.keys if key != "label"]
+    found = parts.fetch(parts.plain().groupBy(*bare).count()).combine_chunks()
+    rows = found.column("count").to_numpy()
+    named = {parts.rows.score: pa.array(np.zeros(found.num_rows))}
+    named |= {name: found.column(key).combine_chunks() for name, key in zip(parts.rows.group_columns, bare)}
+    table = pa.table(named)
+    mapper = Mapper(parts.rows.score, parts.rows.group_columns, table.schema, maps, kind=parts.rows.kind)
+    arms = []
+    if found.num_rows:
+        codes = mapper.places_of([table.column(name) for name in parts.rows.group_columns], rows)
+        values = zip(*(table.column(name).to_pylist() for name in parts.rows.group_columns))
+        columns = [parts.rows.place(key) for key in bare]
+        for code, key in zip(codes.tolist(), values):
+            same = " AND ".join(f"{c} = {_literal(v)}" for c, v in zip(columns, key))
+            arms.append(f"WHEN {same} THEN {code}")
+    mapper.complain(int(rows.sum()))
+    return f"CASE {' '.join(arms)} END"
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"double('{value!r}')"
+    return spark_text(value) if isinstance(value, str) else str(value)
+
+
+def _native(score: str, formula: Formula) -> str:
+    if isinstance(formula, Sigmoid):
+        return f"1D / (1D + exp(-({formula.alpha!r}D * {score} + {formula.beta!r}D)))"
+    return array_lookup(score, formula)
+
+
+def _with_python(frame: Any, formulas: Sequence[Formula]) -> Any:
+    """Add the adjusted score as Python makes it from Arrow batches of scores and places."""
+    functions = import_optional("pyspark.sql.functions", "spark")
+    if not hasattr(functions, "arrow_udf"):
+        raise InputFileError(
+            "maps of this size need pyspark 4.1 or later.\nHint: install it, or simplify the maps first."
+        )
+    with without_advice():
+        udf = functions.arrow_udf(batch_mapper(formulas), "double", functions.ArrowUDFType.SCALAR)
+    return frame.withColumn("fair", udf(frame["score"], frame["place"]))
+
+
+def batch_mapper(formulas: Sequence[Formula]) -> Callable[[Any, Any], Any]:
+    """Make the function that maps a batch; it goes to workers that need NumPy and PyArrow, not fairpot."""
+    numbers = [tuple(each) for each in formulas]
+
+    def mapped(score: Any, place: Any) -> Any:
+        import numpy as np
+        import pyarrow as pa
+
+        s = score.to_numpy(zero_copy_only=False)  # missing ones become NaN, and are refused afterwards
+        at = place.fill_null(-1).to_numpy(zero_copy_only=False)
+        fair = np.full(len(s), np.nan)
+        for code in np.unique(at[at >= 0]).tolist():
+            rows = np.flatnonzero(at == code)
+            x = s[rows]
+            if len(numbers[code]) == 2:
+                alpha, beta = numbers[code]
+                with np.errstate(over="ignore"):
+                    fair[rows] = 1 / (1 + np.exp(-(alpha * x + beta)))
+                continue
+            lo, *rest = numbers[code]
+            piece = np.searchsorted(lo, x, side="right") - 1
+            x0, w, v0, d, vmin, vmax = (field[piece] for field in rest)
+            fair[rows] = np.minimum(np.maximum(v0 + ((x - x0) / w) * d, vmin), vmax)
+        return pa.array(fair)
+
+    return mapped

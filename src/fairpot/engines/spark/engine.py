@@ -1,0 +1,116 @@
+"""SparkEngine: the engine for rows in a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fairpot._validation import check_share
+from fairpot.engines.protocol import MOST_DISTINCT, CountedRows, Progress
+from fairpot.engines.spark.applying import REFUSED, adjusted
+from fairpot.engines.spark.counting import count, refined_thresholds
+from fairpot.engines.spark.parts import Parts
+from fairpot.engines.spark.rows import SparkRows, csv_options, format_of
+from fairpot.engines.spark.session import spark_errors
+from fairpot.exceptions import InputFileError, OutputFileError
+from fairpot.table import Region
+from fairpot.transport import ScoreMap
+
+
+@dataclass(frozen=True)
+class SparkEngine:
+    """Counts and adjusts the rows of a Spark DataFrame on its cluster; only the counted table reaches the driver.
+
+    Examples
+    --------
+    A session of the caller's, or one that :func:`fairpot.engines.spark.spark_session` starts::
+
+        rows = SparkRows(spark.table("scores"), score="risk", label="died", groups="sex")
+        model = FairPOT(0.4).fit_table(SparkEngine().count(rows).table)
+        SparkEngine().apply(rows, model.maps_).write.parquet("adjusted")
+    """
+
+    def count(
+        self,
+        rows: SparkRows,
+        *,
+        positive: Any = None,
+        several: bool = True,
+        max_distinct: int = MOST_DISTINCT,
+        progress: Progress | None = None,
+        drop_missing: bool = False,
+    ) -> CountedRows:
+        """Count rows into a score table; see :class:`fairpot.engines.Engine`."""
+        return count(Parts(rows, drop_missing), positive, several, max_distinct, progress)
+
+    def thresholds(
+        self, rows: SparkRows, alpha: float, *, region: Region = "pooled", counted: CountedRows | None = None
+    ) -> dict[Hashable, float]:
+        """Find the lowest score of each group's top-alpha region; see :class:`fairpot.engines.Engine`."""
+        check_share(alpha, "alpha", zero=False)
+        bare = rows.bare()
+        if counted is None:
+            counted = self.count(bare, several=False)
+        found = counted.table.thresholds(alpha, region)
+        if counted.quantisation is None:
+            return found
+        return refined_thresholds(Parts(bare), counted.table, found, alpha, region)
+
+    def apply(self, rows: SparkRows, maps: Mapping[Hashable, ScoreMap], *, column: str | None = None) -> Any:
+        """Return the frame with the adjusted score as one column more; its rows are computed when it is used.
+
+        The groups are looked at once before, so that one without a map is an error here. A score that cannot be
+        mapped stops the job that meets it; :meth:`write` says how many there are.
+        """
+        return adjusted(Parts(rows.bare()), maps, column or f"{rows.score}_fair")
+
+    def write(
+        self,
+        rows: SparkRows,
+        maps: Mapping[Hashable, ScoreMap],
+        output: str,
+        *,
+        column: str | None = None,
+        format: str | None = None,  # noqa: A002
+        overwrite: bool = False,
+    ) -> int:
+        """Write the rows with their adjusted score to a folder of files, as Spark does; return how many there are.
+
+        Parameters
+        ----------
+        rows : SparkRows
+        maps : mapping of group to ScoreMap
+        output : str
+            A folder that all workers can write to; Spark marks it complete with a file ``_SUCCESS``.
+        column : str or None, default None
+            Name of the new column; None adds "_fair" to that of the score.
+        format : {"parquet", "orc", "csv", "tsv"} or None, default None
+            None takes it from the name of the output.
+        overwrite : bool, default False
+            Whether a folder that is there is replaced; never one the rows are read from.
+        """
+        found = format_of([output], format)
+        inputs = rows.frame.inputFiles() if overwrite else []
+        if any(_inside(path, output) for path in inputs):
+            raise OutputFileError(f"{output} holds the input.\nHint: name another folder for the output.")
+        frame = self.apply(rows, maps, column=column)
+        writer = frame.write.mode("overwrite" if overwrite else "errorifexists")
+        try:
+            with spark_errors("or write the rows"):
+                if found in ("csv", "tsv"):
+                    writer.options(**csv_options(found)).csv(output)
+                else:
+                    writer.format(found).save(output)
+        except InputFileError as error:
+            if REFUSED in str(error.__cause__):
+                Parts(rows.bare()).check_numbers()
+            if "PATH_ALREADY_EXISTS" in str(error.__cause__):
+                raise OutputFileError(f"{output} is there already.\nHint: name another, or overwrite=True.") from error
+            raise
+        return int(rows.frame.count())
+
+
+def _inside(path: str, folder: str) -> bool:
+    plain = path.removeprefix("file://").removeprefix("file:")
+    return plain.startswith(folder.rstrip("/") + "/") or plain == folder

@@ -1,0 +1,202 @@
+"""Maps with fewer knots: within a stated error, or with the order of the fitted rows kept."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot._validation import is_number
+from fairpot.export.corridor import fewest_points
+from fairpot.export.groups import Maps
+from fairpot.table import ScoreTable
+from fairpot.transport import ScoreMap
+from fairpot.transport.scoremap import interpolate
+
+Floats = NDArray[np.float64]
+_HALVINGS = 40
+
+
+@dataclass(frozen=True, eq=False)
+class SimplifiedMaps:
+    """Maps with fewer knots, and what that changes.
+
+    Attributes
+    ----------
+    maps : dict of group to ScoreMap
+        To be exported or applied in place of the full ones.
+    errors : dict of group to float
+        The most by which any score's new value differs from that of the full map.
+    knots : dict of group to (int, int)
+        How many knots there were, and are.
+    ranks_kept : bool
+        Whether the order and the ties of all rows of the fitted table are as before; False if that was not asked for.
+    """
+
+    maps: dict[Hashable, ScoreMap]
+    errors: dict[Hashable, float]
+    knots: dict[Hashable, tuple[int, int]]
+    ranks_kept: bool
+
+    @property
+    def error(self) -> float:
+        """The largest error of any group."""
+        return max(self.errors.values())
+
+    def __str__(self) -> str:
+        before, after = (sum(pair[i] for pair in self.knots.values()) for i in (0, 1))
+        kept = ", order of the fitted rows kept" if self.ranks_kept else ""
+        return f"simplified from {before} to {after} knots, scores within {self.error:.3g}{kept}"
+
+
+def simplify(
+    maps: Maps, *, max_error: float | None = None, max_knots: int | None = None, keep_ranks_of: ScoreTable | None = None
+) -> SimplifiedMaps:
+    """Use as few of the maps' own knots as a stated error allows.
+
+    The knots of a map are scores of people it was fitted on. Those that are dropped are no longer in what is
+    exported; those that stay still are.
+
+    Parameters
+    ----------
+    maps : dict of group to ScoreMap
+        Sigmoids and identities stay as they are.
+    max_error : float >= 0 or None, default None
+        No score's new value may differ by more than this.
+    max_knots : int >= 2 or None, default None
+        No map may have more knots; the error is then the smallest that a search finds.
+    keep_ranks_of : ScoreTable or None, default None
+        The fitted rows, counted (``table_`` of a fitted method): all of them stay in their order, ties included.
+
+    Returns
+    -------
+    SimplifiedMaps
+        Which the exports take as they take maps, and say so in what they write.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairpot.export import simplify
+    >>> from fairpot.transport import ScoreMap
+    >>> x = np.linspace(0, 1, 101)
+    >>> print(simplify({"F": ScoreMap(x, x**2)}, max_error=0.012))
+    simplified from 101 to 6 knots, scores within 0.011
+    """
+    _check(max_error, max_knots, keep_ranks_of)
+    bounds = None if keep_ranks_of is None else _rank_bounds(maps, keep_ranks_of)
+    made: dict[Hashable, ScoreMap] = {}
+    for group, full in maps.items():
+        if type(full) is not ScoreMap or len(full.knots) <= 2:
+            made[group] = full
+        elif max_knots is not None:
+            made[group] = _at_most(full, max_knots)
+        else:
+            made[group] = _within(full, max_error, None if bounds is None else bounds.get(group))
+    return SimplifiedMaps(
+        maps=made,
+        errors={group: _error(full, made[group]) for group, full in maps.items()},
+        knots={group: (len(full.knots), len(made[group].knots)) for group, full in maps.items()},
+        ranks_kept=keep_ranks_of is not None,
+    )
+
+
+def _check(max_error: Any, max_knots: Any, table: Any) -> None:
+    if table is not None and not isinstance(table, ScoreTable):
+        raise TypeError(f"keep_ranks_of must be a ScoreTable, got {type(table).__name__}.")
+    if max_error is not None and not (is_number(max_error) and 0 <= max_error < np.inf):
+        raise ValueError(f"max_error must be a number >= 0, got {max_error!r}.")
+    if max_knots is not None and (not isinstance(max_knots, int) or isinstance(max_knots, bool) or max_knots < 2):
+        raise ValueError(f"max_knots must be a whole number from 2 on, got {max_knots!r}.")
+    if max_knots is not None and (max_error is not None or table is not None):
+        raise ValueError(
+            "max_knots takes whatever error it needs, and cannot keep to max_error or ranks as well.\n"
+            "Hint: give the error or the ranks, and look at the number of knots that comes out."
+        )
+    if max_error is None and max_knots is None and table is None:
+        raise ValueError("nothing says how far to simplify.\nHint: pass max_error, max_knots or keep_ranks_of.")
+
+
+def _chosen(full: ScoreMap, x: Floats, v: Floats, places: NDArray[np.intp]) -> ScoreMap:
+    return ScoreMap(x[places], v[places], below=full.below, above=full.above, floor=full.floor, start=full.start)
+
+
+def _at_most(full: ScoreMap, count: int) -> ScoreMap:
+    """Halve the error as long as the knots suffice."""
+    x, v = full.knots, full.values
+    if len(x) <= count:
+        return full
+    low, high = 0.0, float(np.ptp(v))
+    best = _chosen(full, x, v, np.array([0, len(x) - 1]))
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        places = fewest_points(x, v, v - middle, v + middle)
+        low, high = (low, middle) if len(places) <= count else (middle, high)
+        best = _chosen(full, x, v, places) if len(places) <= count else best
+    return best
+
+
+def _within(full: ScoreMap, max_error: float | None, ranks: tuple[Floats, Floats, Floats] | None) -> ScoreMap:
+    """Choose points within the error, and add those that rounding put outside of it."""
+    x, v = full.knots, full.values
+    reach = np.full(len(x), np.inf if max_error is None else float(max_error))
+    if ranks is not None:
+        x, v, low, high = _with_ranks(full, reach[0], *ranks)
+    else:
+        low, high = v - reach, v + reach
+    places = fewest_points(x, v, low, high)
+    while True:
+        left = np.searchsorted(x[places], x, side="right") - 1
+        now = interpolate(x[places], v[places], x, left)
+        wrong = np.flatnonzero(~((now >= low) & (now <= high)))
+        if len(wrong) == 0:
+            return _chosen(full, x, v, places)
+        places = np.union1d(places, wrong)
+
+
+def _with_ranks(
+    full: ScoreMap, reach: float, scores: Floats, least: Floats, most: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the polyline with the fitted scores among its points, and the corridor that keeps their ranks."""
+    begin = full.knots[0] if full.start is None else max(full.knots[0], full.start)
+    inside = (scores >= begin) & (scores <= full.knots[-1])
+    x = np.union1d(full.knots, scores[inside])
+    v = full.starting_at(None)(x)
+    low, high = v - reach, v + reach
+    at = np.searchsorted(x, scores[inside])
+    low[at] = np.maximum(low[at], least[inside])
+    high[at] = np.minimum(high[at], most[inside])
+    return x, v, low, high
+
+
+def _rank_bounds(maps: Maps, table: ScoreTable) -> dict[Hashable, tuple[Floats, Floats, Floats]]:
+    """Say, for each fitted score, between which values its new one keeps its place among all others.
+
+    A value that several scores share is fixed; another may come half as near as the next ones are.
+    """
+    absent = [group for group in table.groups if group not in maps]
+    if absent:
+        raise ValueError(f"keep_ranks_of has groups without a map: {absent}.")
+    new = {group: maps[group](counts.score) for group, counts in zip(table.groups, table.counts)}
+    values, times = np.unique(np.concatenate([*new.values()]), return_counts=True)
+    middle = values[:-1] / 2 + values[1:] / 2
+    least = np.concatenate(([-np.inf], np.nextafter(middle, np.inf)))
+    most = np.concatenate((np.nextafter(middle, -np.inf), [np.inf]))
+    fixed = times > 1
+    least, most = np.minimum(least, values), np.maximum(most, values)
+    least[fixed] = most[fixed] = values[fixed]
+    found = {}
+    for group, counts in zip(table.groups, table.counts):
+        at = np.searchsorted(values, new[group])
+        found[group] = (counts.score, least[at], most[at])
+    return found
+
+
+def _error(full: ScoreMap, small: ScoreMap) -> float:
+    """Measure the largest difference: both are straight between the knots of either."""
+    if small is full:
+        return 0.0
+    x = np.union1d(full.knots, small.knots)
+    return float(np.abs(small.starting_at(None)(x) - full.starting_at(None)(x)).max())

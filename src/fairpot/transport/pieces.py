@@ -1,0 +1,204 @@
+"""A ScoreMap as rows of numbers, one for each straight piece: what every export and engine works from.
+
+The pieces need no case distinction: y = min(max(v0 + ((s - x0) / w) * d, vmin), vmax), with the last piece whose
+``lo`` is not above s. Identity, held edges, floor and start are pieces like any other.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairpot.transport.scoremap import ScoreMap
+
+Floats = NDArray[np.float64]
+LARGEST = float(np.finfo(np.float64).max)
+_FIELDS = 7
+
+
+class Pieces(NamedTuple):
+    """The straight pieces of a map, ascending; the first begins at the lowest finite number.
+
+    Attributes
+    ----------
+    lo : array of shape (n,)
+        Where each piece begins.
+    x0, w, v0, d : arrays of shape (n,)
+        The line: v0 + ((s - x0) / w) * d.
+    vmin, vmax : arrays of shape (n,)
+        What the line is held between.
+    """
+
+    lo: Floats
+    x0: Floats
+    w: Floats
+    v0: Floats
+    d: Floats
+    vmin: Floats
+    vmax: Floats
+
+    def __call__(self, scores: ArrayLike) -> Floats:
+        """Map finite scores as the ScoreMap does, bit for bit but for the sign of a zero."""
+        s = np.asarray(scores, dtype=np.float64)
+        p = Pieces(*(field[np.searchsorted(self.lo, s, side="right") - 1] for field in self))
+        return np.minimum(np.maximum(p.v0 + ((s - p.x0) / p.w) * p.d, p.vmin), p.vmax)
+
+    @property
+    def size(self) -> int:
+        """How many pieces there are."""
+        return len(self.lo)
+
+    def is_flat(self, place: int) -> bool:
+        """Whether a piece is a constant, which then is ``v0``."""
+        return bool(self.d[place] == 0)
+
+    def is_identity(self, place: int) -> bool:
+        """Whether a piece leaves scores as they are."""
+        return bool(self.vmax[place] == LARGEST and self.vmin[place] == -LARGEST)
+
+
+class Sigmoid(NamedTuple):
+    """The map s -> sigma(alpha s + beta), which no pieces express."""
+
+    alpha: float
+    beta: float
+
+
+def formula_of(score_map: ScoreMap) -> Pieces | Sigmoid:
+    """Return the numbers that say all about a map: its pieces, or those of a sigmoid.
+
+    Raises
+    ------
+    TypeError
+        If it is a map of a kind of its own.
+    ValueError
+        If a piece is wider or higher than any number.
+    """
+    if isinstance(score_map, ScoreMap) and hasattr(score_map, "alpha") and hasattr(score_map, "beta"):
+        return Sigmoid(float(score_map.alpha), float(score_map.beta))
+    if type(score_map) is not ScoreMap:
+        raise TypeError(f"a map must be a ScoreMap, got {type(score_map).__name__}, whose rule is not known here.")
+    return pieces(score_map)
+
+
+def pieces(score_map: ScoreMap) -> Pieces:
+    """Cut a piecewise linear map into its straight pieces.
+
+    Parameters
+    ----------
+    score_map : ScoreMap
+
+    Returns
+    -------
+    Pieces
+
+    Examples
+    --------
+    >>> from fairpot.transport import ScoreMap
+    >>> found = pieces(ScoreMap([0.2, 0.6], [0.2, 0.9], below="identity"))
+    >>> found.size
+    3
+    >>> found([0.1, 0.4, 0.6, 0.8])
+    array([0.1 , 0.55, 0.9 , 0.9 ])
+    """
+    knots, values = score_map.knots, score_map.values
+    if len(knots) == 0:
+        return Pieces(*_identity(-LARGEST).T)
+    floor = -LARGEST if score_map.floor is None else score_map.floor
+    last = _flat(float(knots[-1]), max(float(values[-1]), floor))
+    rows = [_before(score_map), _inside(knots, values, floor), last]
+    if score_map.above == "identity" and knots[-1] < LARGEST:
+        rows.append(_identity(float(np.nextafter(knots[-1], np.inf))))
+    return Pieces(*_merged(_starting_at(np.concatenate(rows), score_map.start)).T)
+
+
+def _before(score_map: ScoreMap) -> Floats:
+    """Return what comes below the first knot, if there is anything below it."""
+    if score_map.knots[0] <= -LARGEST:
+        return np.empty((0, _FIELDS))
+    if score_map.below == "identity":
+        return _identity(-LARGEST)
+    return _flat(-LARGEST, float(score_map.values[0]))
+
+
+def _identity(lo: float) -> Floats:
+    # -0.0 + s is s, also for s = -0.0 and 0.0
+    return np.array([[lo, 0.0, 1.0, -0.0, 1.0, -LARGEST, LARGEST]])
+
+
+def _flat(lo: float, value: float) -> Floats:
+    return np.array([[lo, 0.0, 1.0, value, 0.0, value, value]])
+
+
+def _inside(knots: Floats, values: Floats, floor: float) -> Floats:
+    """Return the pieces between knots."""
+    with np.errstate(over="ignore"):
+        w, d = np.diff(knots), np.diff(values)
+    beyond = int((~np.isfinite(w) | ~np.isfinite(d)).sum())
+    if beyond:
+        raise ValueError(
+            f"{beyond} pieces of a map are wider or higher than {LARGEST:.3g}, the largest number.\n"
+            "Hint: rescale the scores before fit."
+        )
+    low = np.maximum(np.minimum(values[:-1], values[1:]), floor)
+    high = np.maximum(np.maximum(values[:-1], values[1:]), floor)
+    rows = np.column_stack((knots[:-1], knots[:-1], w, values[:-1], d, low, high))
+    level = (d == 0) | (low == high)
+    rows[level, 1:] = 0.0, 1.0, 0.0, 0.0, 0.0, 0.0
+    rows[level, 3] = rows[level, 5] = rows[level, 6] = low[level]
+    return _without_underflow(rows, knots)
+
+
+def _without_underflow(rows: Floats, knots: Floats) -> Floats:
+    """Begin a sloping piece where its product is not rounded to 0: PostgreSQL takes such a product for an error."""
+    with np.errstate(under="ignore"):
+        first = np.nextafter(knots[:-1], np.inf)
+        vanishes = (rows[:, 4] != 0) & (((first - rows[:, 1]) / rows[:, 2]) * rows[:, 4] == 0) & (first < knots[1:])
+        if not vanishes.any():
+            return rows
+        made = list(rows[:, None, :])
+        for place in np.flatnonzero(vanishes).tolist():
+            row = rows[place]
+            flat = _flat(row[0], float(min(max(row[3], row[5]), row[6])))
+            later = row.copy()
+            later[0] = _first_that_counts(row, float(knots[place + 1]))
+            made[place] = np.concatenate((flat, later[None] if later[0] < knots[place + 1] else np.empty((0, _FIELDS))))
+    return np.concatenate([np.empty((0, _FIELDS)), *made])
+
+
+def _first_that_counts(row: Floats, end: float) -> float:
+    """Bisect the doubles for the first score whose product is not rounded to 0; ``end`` if there is none."""
+    low, high = _order(float(row[0])), _order(end)
+    while low < high:
+        middle = (low + high) // 2
+        vanishes = ((_double(middle) - row[1]) / row[2]) * row[4] == 0
+        low, high = (middle + 1, high) if vanishes else (low, middle)
+    return _double(low)
+
+
+def _order(value: float) -> int:
+    """Number the doubles in their order."""
+    bits = int(np.float64(value).view(np.int64))
+    return bits if bits >= 0 else -(bits & (2**63 - 1))
+
+
+def _double(order: int) -> float:
+    return float(np.int64(abs(order)).view(np.float64)) * (1 if order >= 0 else -1)
+
+
+def _starting_at(rows: Floats, start: float | None) -> Floats:
+    """Leave scores below the start as they are."""
+    if start is None or start <= -LARGEST:
+        return rows
+    later = rows[max(int(np.searchsorted(rows[:, 0], start, side="right")) - 1, 0) :].copy()
+    later[0, 0] = max(later[0, 0], start)
+    return np.concatenate((_identity(-LARGEST), later))
+
+
+def _merged(rows: Floats) -> Floats:
+    """Join neighbours that say the same."""
+    keep = np.ones(len(rows), dtype=bool)
+    keep[1:] = (rows[1:, 1:] != rows[:-1, 1:]).any(axis=1)
+    return rows[keep]

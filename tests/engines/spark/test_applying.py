@@ -1,0 +1,140 @@
+"""Maps applied on a cluster: the numbers that the maps give in memory, natively and by Arrow batches."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from export_cases import NAMES, hostile_maps, hostile_scores, mapped, same_numbers
+from fairpot import FairPOT
+from fairpot.engines.spark import SparkEngine, SparkRows
+from fairpot.engines.spark.rows import csv_options
+from fairpot.exceptions import InputFileError, OutputFileError, UnseenGroupError
+from fairpot.export import to_sql
+from fairpot.postprocessing.post_logit import LogitMap
+from fairpot.transport import ScoreMap
+
+ENGINE = SparkEngine()
+MAPS = dict(zip(NAMES, hostile_maps().values()))
+SMALL = {group: each for group, each in MAPS.items() if len(each.knots) < 1000}
+
+
+def people(spark, maps, most=300):
+    """Return a frame of scores and groups, the same as a temporary view, and what the maps make of them."""
+    scores = {group: hostile_scores(each, most) for group, each in maps.items()}
+    scores = {group: s[np.abs(s) < 1e300] for group, s in scores.items()}
+    groups = np.repeat(np.array([*maps, None], dtype=object)[:-1], [len(s) for s in scores.values()])
+    every = np.concatenate([*scores.values()])
+    table = pa.table({"id": np.arange(len(every)), "score": every, "group": pa.array(groups.tolist())})
+    frame = spark.createDataFrame(table).repartition(3)
+    frame.createOrReplaceTempView("people")
+    return frame, np.concatenate([mapped(maps[group], scores[group]) for group in maps])
+
+
+def in_order(frame, column):
+    return frame.select("id", column).toArrow().sort_by("id").column(column).to_numpy()
+
+
+@pytest.mark.parametrize("maps", [SMALL, MAPS], ids=["native", "in Python"])
+def test_same_numbers(spark, maps):
+    frame, expected = people(spark, maps)
+    after = ENGINE.apply(SparkRows(frame, score="score", groups="group"), maps, column="new")
+    assert after.columns == ["id", "score", "group", "new"]
+    assert ("ArrowEvalPython" in plan(after)) == (maps is MAPS)
+    same_numbers(in_order(after, "new"), expected)
+
+
+def plan(frame):
+    return frame._jdf.queryExecution().toString()
+
+
+@pytest.mark.parametrize("form", ["case", "table"])
+def test_spark_sql_export(spark, form):
+    """What to_sql writes for Spark, run by Spark: a CASE tree or array literals."""
+    x = np.linspace(0, 1, 3000)
+    maps = SMALL if form == "case" else {"it's": ScoreMap(x, np.sin(99 * x)), "M": SMALL["F"]}
+    _, expected = people(spark, maps)
+    text = to_sql(maps, dialect="spark", table="people", column="new", form=form)
+    same_numbers(in_order(spark.sql(text), "new"), expected)
+
+
+def test_spark_sql_export_of_rows_without_a_map(spark):
+    maps = {"F": SMALL["F"], "S": LogitMap([0.5], 3.0, -2.0)}
+    rows = [(0.5, "f"), (0.5, None), (None, "F"), (math.nan, "F"), (math.inf, "S"), (math.nan, "S")]
+    spark.createDataFrame(rows, "score double, `group` string").createOrReplaceTempView("strangers")
+    got = spark.sql(to_sql(maps, dialect="spark", table="strangers")).collect()
+    assert [row[-1] for row in got] == [None] * len(rows)
+    stops = to_sql(maps, dialect="spark", table="strangers", unknown="error")
+    with pytest.raises(Exception, match="no map for this group"):
+        spark.sql(stops).collect()
+    good = "SELECT 0.5D AS score, 'S' AS `group`"
+    spark.sql(good).createOrReplaceTempView("strangers")
+    [row] = spark.sql(stops).collect()
+    assert row[-1] == pytest.approx(mapped(maps["S"], np.array([0.5]))[0], rel=4e-16)
+
+
+def test_sigmoid(spark):
+    """The exponential is Java's: the last digit may differ."""
+    maps = {"F": LogitMap([0.5], 7.3, -2.0), "M": ScoreMap.identity()}
+    frame, expected = people(spark, maps)
+    after = ENGINE.apply(SparkRows(frame, score="score", groups="group"), maps)
+    np.testing.assert_allclose(in_order(after, "score_fair"), expected, rtol=4e-16, atol=1e-307)
+
+
+def test_transform_of_a_fitted_method(spark):
+    """Several group columns of several types, names that SQL does not like, a column that is replaced."""
+    rng = np.random.default_rng(2)
+    n = 500
+    frame = pd.DataFrame(
+        {
+            "id": np.arange(n),
+            "a`b $": rng.random(n).round(3),
+            "old": rng.random(n) < 0.5,
+            "se.x": rng.choice(["F", "it's"], n),
+        }
+    )
+    frame["fair"] = "x"
+    groups = frame[["old", "se.x"]]
+    model = FairPOT(0.5).fit(frame["a`b $"], rng.integers(0, 2, n), sensitive_features=groups)
+    rows = SparkRows(spark.createDataFrame(pa.Table.from_pandas(frame)), score="a`b $", groups=["old", "se.x"])
+    after = ENGINE.apply(rows, model.maps_, column="fair")
+    assert after.columns == list(frame.columns)
+    same_numbers(in_order(after, "fair"), model.transform(frame["a`b $"], sensitive_features=groups))
+
+
+def test_rows_without_a_map(spark, tmp_path):
+    maps = {"F": SMALL["F"]}
+    strange = spark.createDataFrame([(0.5, "F"), (0.5, "X"), (0.5, "X")], "score double, g string")
+    with pytest.raises(UnseenGroupError, match="2 rows with a group not seen in fit"):
+        ENGINE.apply(SparkRows(strange, score="score", groups="g"), maps)
+    gone = spark.createDataFrame([(0.5, "F"), (0.5, None)], "score double, g string")
+    with pytest.raises(ValueError, match="1 rows without a group"):
+        ENGINE.apply(SparkRows(gone, score="score", groups="g"), maps)
+    bad = spark.createDataFrame([(0.5, "F"), (math.nan, "F"), (None, "F")], "score double, g string")
+    with pytest.raises(ValueError, match=r"2 missing \(NaN\) rows"):
+        ENGINE.write(SparkRows(bad, score="score", groups="g"), maps, str(tmp_path / "x.parquet"))
+    with pytest.raises(Exception, match="a score is missing, infinite or too large"):
+        ENGINE.apply(SparkRows(bad, score="score", groups="g"), maps).collect()
+    with pytest.raises(InputFileError, match="no group column"):
+        ENGINE.apply(SparkRows(bad, score="score"), maps)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_written_files(spark, tmp_path, ending):
+    maps = {group: each for group, each in SMALL.items() if "\n" not in group and group}
+    frame, expected = people(spark, maps, 60)
+    source, output = str(tmp_path / f"in.{ending}"), str(tmp_path / f"out.{ending}")
+    frame.write.options(**csv_options("csv")).format(ending).save(source)
+    rows = SparkRows.read(spark, source, score="score", groups="group")
+    ENGINE.write(rows, maps, output)
+    again = SparkRows.read(spark, output, score="score").frame.selectExpr(
+        "CAST(id AS INT) AS id", "double(score_fair) AS new"
+    )
+    same_numbers(in_order(again, "new"), expected)
+    with pytest.raises(OutputFileError, match="is there already"):
+        ENGINE.write(rows, maps, output)
+    with pytest.raises(OutputFileError, match="holds the input"):
+        ENGINE.write(rows, maps, source, overwrite=True)
+    ENGINE.write(rows, maps, output, overwrite=True)

@@ -1,0 +1,127 @@
+"""Plain functions, run by Python in a process without fairpot and by Node."""
+
+import json
+import math
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from export_cases import NAMES, hostile_maps, hostile_scores, mapped, same_numbers
+from fairpot.exceptions import UnseenGroupError
+from fairpot.export import RowScorer, to_javascript, to_python
+from fairpot.postprocessing.post_logit import LogitMap
+from fairpot.transport import ScoreMap
+
+MAPS = dict(zip(NAMES, hostile_maps().values()))
+SIGMOIDS = {"F": LogitMap([0.5], 7.3, -2.0), "G": LogitMap([0.5], -1e3, 0.25), "M": ScoreMap.identity()}
+
+
+def run_python(maps, rows, folder):
+    """Answer rows by the text alone: -I keeps everything else away."""
+    text = (
+        to_python(maps) + "\nimport json, sys\nprint(json.dumps([fair_score(s, g) for s, g in json.load(sys.stdin)]))\n"
+    )
+    (folder / "made.py").write_text(text, encoding="utf-8")
+    return _answer([sys.executable, "-I", "-S", str(folder / "made.py")], rows)
+
+
+def run_node(maps, rows, folder):
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed")
+    text = to_javascript(maps) + (
+        'const rows = JSON.parse(require("fs").readFileSync(0, "utf8"));\n'
+        "console.log(JSON.stringify(rows.map(([s, g]) => fairScore(s, g))));\n"
+    )
+    (folder / "made.js").write_text(text, encoding="utf-8")
+    return _answer([node, str(folder / "made.js")], rows)
+
+
+def _answer(command, rows):
+    done = subprocess.run(command, input=json.dumps(rows), capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def run_row(maps, rows, folder):
+    scorer = RowScorer(maps)
+    return [scorer(score, group) for score, group in rows]
+
+
+WAYS = pytest.mark.parametrize("way", [run_python, run_node, run_row])
+
+
+@WAYS
+def test_same_numbers(way, tmp_path):
+    rows, expected = [], []
+    for group, each in MAPS.items():
+        scores = hostile_scores(each, 800)
+        rows += [(s, group) for s in scores.tolist()]
+        expected.append(mapped(each, scores))
+    same_numbers(way(MAPS, rows, tmp_path), np.concatenate(expected))
+
+
+@WAYS
+def test_sigmoid(way, tmp_path):
+    """Python's exponential is the one that SciPy has; Node has its own, whose last digit may differ."""
+    for group, each in SIGMOIDS.items():
+        scores = hostile_scores(each, 800)
+        got = way(SIGMOIDS, [(s, group) for s in scores.tolist()], tmp_path)
+        np.testing.assert_allclose(got, mapped(each, scores), rtol=4e-16 if way is run_node else 0, atol=0)
+
+
+@pytest.mark.parametrize("names", [(1, 2), (0.5, 2.5), (True, False), ("1", 1)])
+@WAYS
+def test_groups_that_are_no_text(way, names, tmp_path):
+    maps = dict(zip(names, (ScoreMap([0.0], [3.0]), ScoreMap([0.0], [4.0]))))
+    assert way(maps, [(0.5, names[0]), (0.5, names[1])], tmp_path) == [3.0, 4.0]
+
+
+def test_python_needs_nothing():
+    assert "import" not in to_python(MAPS)
+    assert to_python(SIGMOIDS).count("import") == 1
+
+
+@pytest.mark.parametrize(("score", "group"), [(math.nan, "F"), (math.inf, "F"), (0.5, "X"), (0.5, None), (None, "F")])
+def test_rows_without_a_map(score, group, tmp_path):
+    maps = {"F": ScoreMap([0.0], [3.0])}
+    names = {}
+    exec(to_python(maps), names)
+    for function in (names["fair_score"], RowScorer(maps)):
+        with pytest.raises((ValueError, TypeError)):
+            function(score, group)
+    text = f"{to_javascript(maps)}\nfairScore({json.dumps(score)}, {json.dumps(group)});"
+    if shutil.which("node"):
+        (tmp_path / "made.js").write_text(text)
+        done = subprocess.run(["node", str(tmp_path / "made.js")], capture_output=True, text=True, check=False)
+        assert done.returncode != 0
+        assert "RangeError" in done.stderr
+
+
+def test_row_scorer_says_which_group():
+    with pytest.raises(UnseenGroupError, match=r"'X' was not seen in fit \(seen: \['F'\]\)"):
+        RowScorer({"F": ScoreMap.identity()})(0.5, "X")
+    with pytest.raises(UnseenGroupError, match=r"\['F'\] was not seen"):
+        RowScorer({"F": ScoreMap.identity()})(0.5, ["F"])
+    assert RowScorer(MAPS).groups == tuple(MAPS)
+
+
+def test_threads_share_a_scorer():
+    score_map = MAPS[NAMES[3]]
+    scorer = RowScorer({"F": score_map})
+    scores = hostile_scores(score_map, 2000).tolist()
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: [scorer(s, "F") for s in scores], range(16)))
+    for answer in answers:
+        same_numbers(answer, mapped(score_map, np.array(scores)))
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match="name of a function"):
+        to_python(MAPS, name="a b")
+    with pytest.raises(ValueError, match=r"beyond 2\*\*53"):
+        to_javascript({2**60: ScoreMap.identity()})

@@ -1,0 +1,154 @@
+"""ONNX graphs, run by onnxruntime and by the reference evaluator of ONNX itself."""
+
+import math
+
+import numpy as np
+import pytest
+
+from export_cases import NAMES, hostile_maps, hostile_scores, mapped, same_numbers
+from fairpot.export import to_onnx
+from fairpot.postprocessing.post_logit import LogitMap
+from fairpot.transport import ScoreMap
+
+onnx = pytest.importorskip("onnx")
+runtime = pytest.importorskip("onnxruntime")
+runtime.disable_telemetry_events()
+
+MAPS = dict(zip(NAMES, hostile_maps().values()))
+
+
+def run_runtime(model, **inputs):
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    session = runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return session.run(["score_fair"], inputs)[0]
+
+
+def run_reference(model, **inputs):
+    from onnx.reference import ReferenceEvaluator
+
+    with np.errstate(all="ignore"):
+        return ReferenceEvaluator(model).run(["score_fair"], inputs)[0]
+
+
+WAYS = pytest.mark.parametrize("way", [run_runtime, run_reference])
+
+
+def rows_for(maps, most):
+    scores = {group: hostile_scores(each, most) for group, each in maps.items()}
+    groups = np.repeat(np.array([*maps, None], dtype=object)[:-1], [len(each) for each in scores.values()])
+    expected = np.concatenate([mapped(maps[group], scores[group]) for group in maps])
+    return np.concatenate([*scores.values()]), groups, expected
+
+
+@WAYS
+def test_same_numbers(way):
+    scores, groups, expected = rows_for(MAPS, 800)
+    same_numbers(way(to_onnx(MAPS), score=scores, group=groups), expected)
+
+
+@WAYS
+@pytest.mark.parametrize(("names", "dtype"), [((-7, 2**40), np.int64), ((False, True), np.bool_)])
+def test_groups_that_are_no_text(way, names, dtype):
+    maps = dict(zip(names, (MAPS["F"], hostile_maps()["steps down"])))
+    scores, groups, expected = rows_for(maps, 80)
+    same_numbers(way(to_onnx(maps), score=scores, group=groups.astype(dtype)), expected)
+
+
+@WAYS
+def test_sigmoid(way):
+    maps = {"F": LogitMap([0.5], 7.3, -2.0), "M": ScoreMap.identity(), "G": hostile_maps()["monotone"]}
+    scores, groups, expected = rows_for(maps, 800)
+    got = way(to_onnx(maps), score=scores, group=groups)
+    np.testing.assert_allclose(got, expected, rtol=9e-16, atol=1e-307)
+    same_numbers(got[groups != "F"], expected[groups != "F"])
+
+
+BAD = [(math.nan, "F"), (math.inf, "F"), (-math.inf, "M"), (0.5, "f"), (0.5, "")]
+
+
+@WAYS
+def test_rows_without_a_map_are_nan(way):
+    maps = {"F": hostile_maps()["monotone"], "M": ScoreMap.identity()}
+    scores, groups = np.array([s for s, _ in BAD]), np.array([g for _, g in BAD], dtype=object)
+    assert np.isnan(way(to_onnx(maps), score=scores, group=groups)).all()
+
+
+@WAYS
+@pytest.mark.parametrize("row", BAD)
+def test_rows_without_a_map_can_stop_the_run(way, row):
+    maps = {"F": hostile_maps()["monotone"], "M": ScoreMap.identity()}
+    model = to_onnx(maps, unknown="error")
+    good = {"score": np.array([0.25, 0.5]), "group": np.array(["F", "M"], dtype=object)}
+    same_numbers(way(model, **good), [mapped(maps["F"], np.array([0.25]))[0], 0.5])
+    with pytest.raises(Exception, match=r"(?i)indices|out of bounds|out of data bounds"):
+        way(model, score=np.array([0.25, row[0]]), group=np.array(["F", row[1]], dtype=object))
+
+
+def test_no_rows():
+    empty = {"score": np.empty(0), "group": np.empty(0, dtype=object)}
+    assert run_runtime(to_onnx(MAPS), **empty).shape == (0,)
+
+
+def test_behind_a_pipeline():
+    """Features and group in, fair score out, as one file: the maps on what the pipeline gives, bit for bit."""
+    skl2onnx = pytest.importorskip("skl2onnx")
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 4))
+    y = (x[:, 0] + rng.normal(size=300) > 0).astype(int)
+    pipeline = make_pipeline(StandardScaler(), LogisticRegression()).fit(x, y)
+    kinds = [("x", skl2onnx.common.data_types.DoubleTensorType([None, 4]))]
+    base = skl2onnx.convert_sklearn(
+        pipeline, initial_types=kinds, options={"zipmap": False}, target_opset={"": 15, "ai.onnx.ml": 3}
+    )
+    knots = np.sort(rng.random(50))
+    maps = {"F": ScoreMap(knots, np.sort(rng.random(50))), "M": ScoreMap.identity()}
+    made = to_onnx(maps, model=base, model_output="probabilities")
+    assert [each.name for each in made.graph.input] == ["x", "group"]
+    assert [each.name for each in made.graph.output] == ["label", "probabilities", "score_fair"]
+    groups = rng.choice(np.array(["F", "M"], dtype=object), 300)
+    session = runtime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
+    probabilities, got = session.run(["probabilities", "score_fair"], {"x": x, "group": groups})
+    raw = probabilities[:, 1].astype(np.float64)
+    np.testing.assert_allclose(raw, pipeline.predict_proba(x)[:, 1], atol=1e-6)
+    same_numbers(got, np.where(groups == "F", maps["F"](raw), raw))
+
+
+def one_output(shape, elements=None):
+    """Make a model that gives its input back."""
+    helper, kind = onnx.helper, onnx.TensorProto.FLOAT if elements is None else elements
+    given = helper.make_tensor_value_info("x", kind, shape)
+    taken = helper.make_tensor_value_info("p", kind, shape)
+    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["p"])], "g", [given], [taken])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+
+
+@WAYS
+@pytest.mark.parametrize("shape", [(5,), (5, 1), (5, 2)])
+def test_shapes_of_scores(way, shape):
+    x = np.random.default_rng(1).random(shape).astype(np.float32)
+    made = to_onnx({"F": ScoreMap([0.0, 1.0], [2.0, 5.0])}, model=one_output([None, *shape[1:]]))
+    expected = ScoreMap([0.0, 1.0], [2.0, 5.0])(x.reshape(5, -1)[:, -1].astype(np.float64))
+    same_numbers(way(made, x=x, group=np.array(["F"] * 5, dtype=object)), expected)
+
+
+@pytest.mark.parametrize(
+    ("maps", "options", "message"),
+    [
+        ({"F": ScoreMap.identity(), 1: ScoreMap.identity()}, {}, "these are int, str"),
+        ({0.5: ScoreMap.identity()}, {}, "these are float"),
+        ({2**70: ScoreMap.identity()}, {}, "more than 64 bits"),
+        ({"F": ScoreMap.identity()}, {"unknown": "raw"}, "unknown must be one of 'nan', 'error'"),
+        ({"F": ScoreMap.identity()}, {"model_output": "q"}, r"no output 'q': it has \['p'\]"),
+        ({"F": ScoreMap.identity()}, {"group": "x"}, "already uses the name 'x'"),
+        ({"F": ScoreMap.identity()}, {"model": one_output([None], onnx.TensorProto.INT64)}, "no tensor of floats"),
+    ],
+)
+def test_refusals(maps, options, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        to_onnx(maps, **{"model": one_output([None]), **options})
