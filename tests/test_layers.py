@@ -27,6 +27,7 @@ LAYERS = {
     "tradeoff": 3,
     "training": 3,
     "modelfile": 3,
+    "export": 3,
     "postprocessing": 4,
     "auditing": 5,
     "comparison": 5,

@@ -106,6 +106,8 @@ def test_json(run, csv, fitted, people, tmp_path):
         "moved": moved,
         "column": "risk_fair",
         "ranks_exact": True,
+        "dropped": 0,
+        "unknown": 0,
     }
     assert run("apply", fitted, csv, *ROWS, "-o", tmp_path / "other.csv", "--quiet").out == ""
 
