@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from scipy.special import ndtr
 
@@ -25,7 +27,14 @@ def draw_errors(covariance: Floats, draws: int = _DRAWS, seed: int = _SEED) -> F
     values, vectors = np.linalg.eigh(correlation(covariance))
     kept = values > 1e-10 * max(values[-1], 1e-300)
     root = vectors[:, kept] * np.sqrt(values[kept])
-    return np.random.default_rng(seed).standard_normal((draws, int(kept.sum()))) @ root.T
+    rank = int(kept.sum())
+    return _normals(draws, 1 << (rank - 1).bit_length(), seed)[:, :rank] @ root.T
+
+
+@lru_cache(maxsize=4)
+def _normals(draws: int, rank: int, seed: int) -> Floats:
+    """Draw independent errors, once for all calls that need about as many."""
+    return np.random.default_rng(seed).standard_normal((draws, rank))
 
 
 def joint_tail(covariance: Floats, tail: float) -> float:
