@@ -108,11 +108,15 @@ def line(gap, se=0.01, rho=0.9):
 
 def test_certificates_by_hand():
     gaps = line([0.2, 0.1, 0.02, -0.02, -0.1])
+    for other in (gaps, line(-gaps.value)):
+        np.testing.assert_array_equal(step_down(other, 0.06, 0.05), [False, False, True, True, False])
+        np.testing.assert_array_equal(walk(other, 0.06, 0.05), [False, False, True, False, False])
+        np.testing.assert_array_equal(walk(other, 0.06, 0.05, backwards=True), [False, False, False, True, False])
     for rule in (step_down, walk):
-        np.testing.assert_array_equal(rule(gaps, 0.06, 0.05), [False, False, True, True, False])
-        np.testing.assert_array_equal(rule(line(-gaps.value), 0.06, 0.05), [False, False, True, True, False])
         assert not rule(gaps, 0.02, 0.05).any()
-        assert rule(gaps, 0.5, 0.05).all()
+    assert step_down(gaps, 0.5, 0.05).all()
+    np.testing.assert_array_equal(walk(gaps, 0.5, 0.05), [True, True, True, False, False])
+    np.testing.assert_array_equal(walk(line([-0.02, -0.03, -0.1]), 0.06, 0.05), [True, False, False])
 
 
 def test_a_later_hole_stops_the_walk_and_sends_it_to_step_down():
@@ -146,7 +150,7 @@ def test_step_down_keeps_its_promise_where_every_value_just_misses():
 def test_tails_of_the_walk():
     se = np.array([0.01, 0.03, 1.0])
     critical = -stats.norm.ppf(walking_tail(0.05, se, 0.05))
-    wrong = stats.norm.cdf(-critical) + stats.norm.cdf(-np.maximum(critical, 0.1 / se - critical))
+    wrong = stats.norm.cdf(-critical) + stats.norm.cdf(-np.maximum(critical, 0.05 / se))
     np.testing.assert_allclose(wrong, 0.05, atol=1e-9)
     np.testing.assert_allclose(critical[[0, 2]], stats.norm.ppf([0.95, 0.975]), atol=1e-4)
 

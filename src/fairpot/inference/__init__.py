@@ -1,8 +1,10 @@
 """Every number with its uncertainty: intervals, verdicts, bands, and a dial that can be signed for."""
 
 from fairpot.inference.band import Band, band_of
+from fairpot.inference.certificate import Certificate, choose_certified
 from fairpot.inference.certify import PlainGaps, certify, falls, step_down, walk
 from fairpot.inference.dial import DialEstimates, average_dials, estimate_dial
+from fairpot.inference.evidence import Evidence
 from fairpot.inference.interval import confidence_interval, interval_of_table
 from fairpot.inference.needed import Shortfall, shortfall, smallest_bound
 from fairpot.inference.paired import Change, Changes, change_by_maps, change_of_scores
@@ -15,9 +17,11 @@ from fairpot.inference.verdict import verdict, verdict_of_table
 
 __all__ = [
     "Band",
+    "Certificate",
     "Change",
     "Changes",
     "DialEstimates",
+    "Evidence",
     "Interval",
     "PlainGaps",
     "Rates",
@@ -30,6 +34,7 @@ __all__ = [
     "certify",
     "change_by_maps",
     "change_of_scores",
+    "choose_certified",
     "confidence_interval",
     "estimate_dial",
     "falls",

@@ -3,8 +3,8 @@
 Every value is a hypothesis (its true gap exceeds the bound), and rejecting one certifies the value. Step-down
 (Romano and Wolf 2005) rejects with the joint distribution of all errors and holds for any curve. Where the signed gap
 falls along the dial, a chain from each end needs no correction for the number of values (a fixed sequence): from the
-far end as long as the upper limit stays inside the bound, from the near end as long as the lower limit does. The value
-chosen is then the first certified one, which moves scores least.
+far end as long as the upper limit stays inside the bound, from the near end as long as the lower limit does. Of the
+values that both chains reach, those are certified that do not turn the measured gap round, or else the first.
 """
 
 from __future__ import annotations
@@ -96,31 +96,37 @@ def step_down(gaps: SignedGaps, bound: float, delta: float, pairs: int = 1) -> N
     return certified
 
 
-def walk(gaps: SignedGaps, bound: float, delta: float) -> NDArray[np.bool_]:
+def walk(gaps: SignedGaps, bound: float, delta: float, *, backwards: bool = False) -> NDArray[np.bool_]:
     """Mark the values that two chains certify, if the signed gap falls (or rises) along the dial.
 
-    The promise is for the first of them alone: its true gap exceeds the bound at most ``delta`` of the time.
+    Any of them false at most ``delta`` of the time. ``backwards`` walks from the last value to the first.
     """
-    rising = gaps.value[-1] > gaps.value[0]
-    low, high = gaps.limits(walking_tail(bound, gaps.se, delta))
-    if rising:
-        low, high = -high, -low
+    value, (low, high) = gaps.value, gaps.limits(walking_tail(bound, gaps.se, delta))
+    if backwards:
+        value, low, high = value[::-1], low[::-1], high[::-1]
+    if value[-1] > value[0]:
+        value, low, high = -value, -high, -low
     upper = np.logical_and.accumulate((high <= bound)[::-1])[::-1]
     lower = np.logical_and.accumulate(low >= -bound)
-    return np.asarray(upper & lower)
+    reached = upper & lower
+    kept = reached & (value >= 0)
+    if reached.any():
+        kept[np.argmax(reached)] = True
+    return np.asarray(kept[::-1] if backwards else kept)
 
 
 def walking_tail(bound: float, se: Floats, delta: float) -> Floats:
-    """Find the tail of each limit of the walk: F(-c) + F(-max(c, 2 bound / se - c)) = delta.
+    """Find the tail of each limit of the walk: F(-c) + F(-max(c, bound / se)) = delta.
 
-    The first certified value is wrong if the far chain passes a gap above the bound, or if it ends beyond all gaps
-    within it, for which the error must be at least the width of the bound less c.
+    A certified value is wrong if the far chain passes a gap above the bound, with chance F(-c), or if a gap below minus
+    the bound is measured at 0 or above, with chance F(-bound / se). (The first value, if it is below 0, is
+    wrong on that side only if the error reaches twice the bound less c, which is rarer.)
     """
-    width = np.divide(2 * bound, se, out=np.full(len(se), np.inf), where=se > 0)
+    width = np.divide(bound, se, out=np.full(len(se), np.inf), where=se > 0)
     low, high = np.full(len(se), -ndtri(delta)), np.full(len(se), -ndtri(delta / 2))
     for _ in range(60):
         middle = (low + high) / 2
-        wrong = ndtr(-middle) + ndtr(-np.maximum(middle, width - middle))
+        wrong = ndtr(-middle) + ndtr(-np.maximum(middle, width))
         low, high = np.where(wrong > delta, middle, low), np.where(wrong > delta, high, middle)
     return np.asarray(ndtr(-high))
 
@@ -133,9 +139,18 @@ def falls(gaps: SignedGaps) -> bool:
 
 
 def certify(
-    gaps: SignedGaps, bound: float, delta: float, pairs: int = 1, how: Literal["auto", "step-down", "walk"] = "auto"
+    gaps: SignedGaps,
+    bound: float,
+    delta: float,
+    pairs: int = 1,
+    how: Literal["auto", "step-down", "walk"] = "auto",
+    *,
+    backwards: bool = False,
 ) -> tuple[NDArray[np.bool_], How]:
-    """Certify values by the walk where it holds, else by step-down; say which."""
+    """Certify values by the walk where it holds, else by step-down; say which.
+
+    Any value may be chosen from those that are marked.
+    """
     if how == "walk" or (how == "auto" and pairs == 1 and falls(gaps)):
-        return walk(gaps, bound, delta), "walk"
+        return walk(gaps, bound, delta, backwards=backwards), "walk"
     return step_down(gaps, bound, delta, pairs), "step-down"

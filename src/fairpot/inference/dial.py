@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from fairpot.table import ScoreTable
 
 Maps = Mapping[Hashable, Callable[[NDArray[np.float64]], NDArray[np.float64]]]
 MapsAt = Callable[[Any], Maps]
+Steps = Callable[[Any], Iterable[Maps]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +38,6 @@ class DialEstimates:
         AUC at each value.
     xauc : ShareEstimates
         For each value, both directions of every pair of groups, side by side.
-    pairs : list of (group, group)
-        The pairs that each value has gaps of.
     reason : str or None
         Why no interval is honest, if none is.
     """
@@ -66,6 +65,15 @@ class DialEstimates:
     def gap(self) -> Floats:
         """The largest gap at each value."""
         return np.abs(self.gaps.value).reshape(len(self), -1).max(axis=1)
+
+    def at(self, places: Sequence[int]) -> DialEstimates:
+        """Keep some of the values."""
+        wanted = np.asarray(places, dtype=np.intp)
+        size = 2 * self.many
+        cells = (wanted[:, None] * size + np.arange(size)).ravel()
+        return DialEstimates(
+            self.values[wanted], self.groups, self.auc.take(wanted), self.xauc.take(cells), self.reason
+        )
 
     def cell_names(self, gap: int) -> tuple[Hashable, Hashable]:
         """Name the two groups of one of the gaps."""
@@ -99,16 +107,28 @@ def estimate_dial(
     -------
     DialEstimates
     """
+    return estimate_steps(table, lambda given: (maps_at(value) for value in given), values, ties=ties, exact=exact)
+
+
+def estimate_steps(
+    table: ScoreTable | Sample,
+    steps: Steps,
+    values: Sequence[Any] | Floats,
+    *,
+    ties: Kernel = "half",
+    exact: tuple[Floats, Floats] | None = None,
+) -> DialEstimates:
+    """Do the same with a function from all values to their maps, one after the other."""
     sample = Sample.of(table)
     pairs = (all_pairs(sample.table), *cross_pairs(sample.table))
     small = merge_entries(sample)
-    views = [_moved(small.table, maps_at(value)) for value in values]
+    views = [_moved(small.table, maps) for maps in steps(values)]
     found = estimate_shares(small, pairs, ties, views)
     reason = why_not(sample, Question("xauc_gap", pairs, True, ties, None, "pooled"), found)
     grid = np.arange(len(found)).reshape(len(views), len(pairs))
     auc, xauc = found.take(grid[:, 0]), found.take(grid[:, 1:].ravel())
     if exact is None and small is not sample:
-        exact = _count(sample.table, [maps_at(value) for value in values], pairs, ties)
+        exact = _count(sample.table, steps(values), pairs, ties)
     if exact is not None:
         auc, xauc = auc.with_values(exact[0]), xauc.with_values(np.asarray(exact[1]).ravel())
     return DialEstimates(np.asarray(values), sample.table.groups, auc, xauc, reason)
@@ -127,7 +147,7 @@ def _moved(table: ScoreTable, maps: Maps) -> list[Floats]:
     return [maps[g](c.score) if g in maps else c.score for g, c in zip(table.groups, table.counts)]
 
 
-def _count(table: ScoreTable, steps: Sequence[Maps], pairs: Sequence[Pairs], ties: Kernel) -> tuple[Floats, Floats]:
+def _count(table: ScoreTable, steps: Iterable[Maps], pairs: Sequence[Pairs], ties: Kernel) -> tuple[Floats, Floats]:
     """Count AUC and xAUC at every value on the whole table."""
     assert ties != "equal"
     p, n = table.positives.astype(np.float64), table.negatives.astype(np.float64)

@@ -48,7 +48,11 @@ class Shortfall:
         if self.more is not None:
             there = f"(there are {self.positives:,})"
             return f"{said}; about {self.more:,} more positives of {self.group!r} would be needed {there}"
-        return f"{said}; about {self.times:.1f} times as many rows of every group would be needed"
+        more = round((self.times - 1) * (self.positives or 0))
+        return (
+            f"{said}; about {self.times:.1f} times as many rows of every group would be needed, "
+            f"{more:,} more positives of {self.group!r} among them (there are {self.positives:,})"
+        )
 
 
 def smallest_bound(dial: DialEstimates, delta: float, how: Literal["auto", "step-down", "walk"] = "auto") -> float:
