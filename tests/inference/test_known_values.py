@@ -1,7 +1,7 @@
 """A published value: the DeLong variance that pROC's own tests hold for the AUC of the WFNS grade.
 
 github.com/xrobin/pROC, tests/testthat/test-var.R: ``var(roc(aSAH$outcome, aSAH$wfns))`` is 0.00146991470882363. The
-data (Turck et al. 2010, 113 patients) enter by their counts: patients of each grade with a good and with a poor outcome.
+data (Turck et al. 2010, 113 patients) enter by their counts: patients of each grade with a good and a poor outcome.
 """
 
 import numpy as np

@@ -7,6 +7,7 @@ from fairpot.inference.dial import DialEstimates, average_dials, estimate_dial
 from fairpot.inference.evidence import Evidence
 from fairpot.inference.interval import confidence_interval, interval_of_table
 from fairpot.inference.needed import Shortfall, shortfall, smallest_bound
+from fairpot.inference.overview import Overview, overview
 from fairpot.inference.paired import Change, Changes, change_by_maps, change_of_scores
 from fairpot.inference.plan import SamplePlan, plan_sample_size
 from fairpot.inference.rates import Rates, rates_at
@@ -23,6 +24,7 @@ __all__ = [
     "DialEstimates",
     "Evidence",
     "Interval",
+    "Overview",
     "PlainGaps",
     "Rates",
     "Sample",
@@ -39,6 +41,7 @@ __all__ = [
     "estimate_dial",
     "falls",
     "interval_of_table",
+    "overview",
     "plan_sample_size",
     "rates_at",
     "sample_rows",

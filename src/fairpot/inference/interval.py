@@ -159,8 +159,8 @@ def answer(
         read = shares_of(question.pairs, question.kernel, question.alpha, question.region)
         drawn, _ = bootstrap_shares(sample, read, replicates, random_state)
         return _from_draws(sample, question, found, drawn, level)
-    if reason is None and question.alpha is not None and tied_at_cut(sample.table, question.alpha, question.region):
-        found, note = _with_drawn_covariance(sample, question, found), _TIED_CUT
+    if reason is None and question.alpha is not None:
+        found, note = covariance_in_region(sample, question)
     low, high = (np.nan, np.nan) if reason is not None else _limits(found, question, tail)
     return _interval(sample, question, found, low, high, level, "analytic", reason, note)
 
@@ -170,6 +170,14 @@ def estimate(sample: Sample, question: Question) -> ShareEstimates:
     if question.alpha is None:
         return estimate_shares(sample, question.pairs, question.kernel)
     return estimate_region(sample, question.pairs, question.kernel, question.alpha, question.region)
+
+
+def covariance_in_region(sample: Sample, question: Question) -> tuple[ShareEstimates, str | None]:
+    """Estimate in a top-alpha region; where many rows tie at its threshold, by drawing. Say which."""
+    found = estimate(sample, question)
+    if question.alpha is None or not tied_at_cut(sample.table, question.alpha, question.region):
+        return found, None
+    return _with_drawn_covariance(sample, question, found), _TIED_CUT
 
 
 def _limits(found: ShareEstimates, question: Question, tail: float) -> tuple[float, float]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,27 @@ class Sample:
     def of(cls, table: ScoreTable | Sample) -> Sample:
         """Take a table as a sample; a sample stays as it is."""
         return table if isinstance(table, Sample) else cls(table)
+
+    def only(self, groups: Sequence[Hashable]) -> Sample:
+        """Keep some of the groups."""
+        if tuple(groups) == self.table.groups:
+            return self
+        places = np.array([self.table.groups.index(g) for g in groups])
+        clusters = self.clusters
+        if clusters is not None:
+            kept = np.flatnonzero(np.isin(clusters.group, places))
+            where = np.full(len(self.table.groups), -1)
+            where[places] = np.arange(len(places))
+            clusters = replace(
+                clusters,
+                unit=clusters.unit[kept],
+                group=where[clusters.group[kept]],
+                entry=clusters.entry[kept],
+                positive=clusters.positive[kept],
+                weight=clusters.weight[kept],
+            )
+        squares = None if self.squares is None else self.squares.only(groups)
+        return Sample(self.table.only(groups), squares, clusters)
 
     def squared(self, group: int, positive: bool) -> Counts:
         """Give the sums of squared weights of one group's positives or negatives."""
