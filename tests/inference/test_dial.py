@@ -177,7 +177,7 @@ def test_what_is_missing_names_the_small_group():
     assert "more positives of 'b'" in str(missing)
     far = shortfall(estimate_dial(rows, moved, [0.0]), 0.02, 0.05)
     assert far.times is None
-    assert "more rows would not change" in str(far)
+    assert "more rows alone would not help" in str(far)
 
 
 @pytest.mark.parametrize(("bound", "said"), [(0.9, "within"), (0.02, "exceeds"), (0.25, "cannot tell")])

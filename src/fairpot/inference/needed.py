@@ -44,7 +44,8 @@ class Shortfall:
     def __str__(self) -> str:
         said = f"the smallest bound that can be certified on these rows is {self.smallest_bound:.3g}"
         if self.times is None:
-            return f"{said}; the smallest gap on the dial is {self.smallest_gap:.3g}, which more rows would not change"
+            least = f"the smallest gap measured on the dial is {self.smallest_gap:.3g}"
+            return f"{said}; {least}, above the bound: more rows alone would not help"
         if self.more is not None:
             there = f"(there are {self.positives:,})"
             return f"{said}; about {self.more:,} more positives of {self.group!r} would be needed {there}"

@@ -63,6 +63,7 @@ def sample_checked(rows: Rows, *, weights: str = "frequency", clusters: Any = No
     squares = None
     if importance and rows.weight is not None:
         squares = ScoreTable.from_rows(*rows._replace(weight=rows.weight.astype(np.float64) ** 2))
+        table = table.with_squares(squares)
     units = None if clusters is None else _clusters(rows, table, clusters, importance)
     return Sample(table, squares, units)
 

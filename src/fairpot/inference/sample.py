@@ -58,7 +58,7 @@ class Sample:
     @classmethod
     def of(cls, table: ScoreTable | Sample) -> Sample:
         """Take a table as a sample; a sample stays as it is."""
-        return table if isinstance(table, Sample) else cls(table)
+        return table if isinstance(table, Sample) else cls(table, table.squares)
 
     def only(self, groups: Sequence[Hashable]) -> Sample:
         """Keep some of the groups."""
