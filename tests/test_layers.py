@@ -23,6 +23,7 @@ LAYERS = {
     "models": 2,
     "engines": 2,
     "files": 2.5,
+    "inference": 2.5,
     "splitting": 2,
     "tradeoff": 3,
     "training": 3,

@@ -73,13 +73,28 @@ def split_table(table: ScoreTable, n_splits: int, random_state: Any = None) -> l
     """
     generator = None if random_state is None else _generator(random_state)
     parts: list[list[GroupCounts]] = [[] for _ in range(n_splits)]
-    for counts in table.counts:
-        positive = _deal(counts.positive, n_splits, generator)
-        negative = _deal(counts.negative, n_splits, generator)
+    squares: list[list[GroupCounts]] = [[] for _ in range(n_splits)]
+    for place, counts in enumerate(table.counts):
+        # Weights that are not so many rows stay together.
+        whole = 1 if table.squares is None else 1.0
+        positive = _deal(counts.positive * whole, n_splits, generator)
+        negative = _deal(counts.negative * whole, n_splits, generator)
         for k in range(n_splits):
             there = np.flatnonzero(positive[k] + negative[k])
             parts[k].append(GroupCounts(counts.score[there], positive[k][there], negative[k][there]))
-    return [ScoreTable(table.groups, tuple(part), table.labelled) for part in parts]
+            if table.squares is not None:
+                own = table.squares.counts[place]
+                kept = [np.where(w[k] > 0, q, 0.0) for w, q in ((positive, own.positive), (negative, own.negative))]
+                squares[k].append(GroupCounts(counts.score[there], kept[0][there], kept[1][there]))
+    return [
+        ScoreTable(
+            table.groups,
+            tuple(part),
+            table.labelled,
+            None if table.squares is None else ScoreTable(table.groups, tuple(square), table.labelled),
+        )
+        for part, square in zip(parts, squares)
+    ]
 
 
 def all_but(folds: list[ScoreTable], k: int) -> ScoreTable:

@@ -99,6 +99,9 @@ class ScoreTable:
         The counts of each group, in the order of ``groups``.
     labelled : bool, default True
         Whether labels were known; if not, all weight counts as negative.
+    squares : ScoreTable or None, default None
+        The sums of squared weights at the same entries, where weights say how much a row counts: what intervals
+        need to know how many rows the weights are worth. None where a weight is so many rows.
 
     Examples
     --------
@@ -111,6 +114,7 @@ class ScoreTable:
     groups: tuple[Hashable, ...]
     counts: tuple[GroupCounts, ...]
     labelled: bool = True
+    squares: ScoreTable | None = None
 
     @classmethod
     def from_rows(
@@ -182,7 +186,8 @@ class ScoreTable:
     def above(self, thresholds: Mapping[Hashable, float]) -> ScoreTable:
         """Cut every group at its threshold; scores equal to it stay in."""
         cut = tuple(c.above(thresholds[g]) for g, c in zip(self.groups, self.counts))
-        return ScoreTable(self.groups, cut, self.labelled)
+        squares = None if self.squares is None else self.squares.above(thresholds)
+        return ScoreTable(self.groups, cut, self.labelled, squares)
 
     def top(self, alpha: float, region: Region = "pooled") -> ScoreTable:
         """Cut to the top-alpha region: of the pooled ranking, or of each group."""
@@ -194,19 +199,22 @@ class ScoreTable:
         if unknown:
             raise KeyError(f"the table has no group {unknown[0]!r}, only {list(self.groups)}")
         kept = [i for i, g in enumerate(self.groups) if g in groups]
-        return ScoreTable(tuple(self.groups[i] for i in kept), tuple(self.counts[i] for i in kept), self.labelled)
+        names, counts = tuple(self.groups[i] for i in kept), tuple(self.counts[i] for i in kept)
+        squares = None if self.squares is None else self.squares.only(groups)
+        return ScoreTable(names, counts, self.labelled, squares)
 
     def rescored(self, maps: Mapping[Hashable, Callable[[NDArray[np.float64]], NDArray[np.float64]]]) -> ScoreTable:
         """Apply a map to the scores of each group named in ``maps``."""
         counts = tuple(c.rescored(maps[g](c.score)) if g in maps else c for g, c in zip(self.groups, self.counts))
-        return ScoreTable(self.groups, counts, self.labelled)
+        squares = None if self.squares is None else self.squares.rescored(maps)
+        return ScoreTable(self.groups, counts, self.labelled, squares)
 
     def for_pairs(self) -> ScoreTable:
         """Return counts whose pairs can be counted: float64 where int64 could overflow (over 1.5e9 rows)."""
         if 4 * int(self.positives.sum()) * int(self.negatives.sum()) < 2**63:
             return self
         counts = tuple(GroupCounts(c.score, c.positive * 1.0, c.negative * 1.0) for c in self.counts)
-        return ScoreTable(self.groups, counts, self.labelled)
+        return ScoreTable(self.groups, counts, self.labelled, self.squares)
 
     def merge(self, other: ScoreTable) -> ScoreTable:
         """Add up two tables, as if their rows had been counted together."""
@@ -214,10 +222,22 @@ class ScoreTable:
             raise ValueError(
                 "a table with labels and one without cannot be merged: the sum would have half its labels."
             )
+        if (self.squares is None) != (other.squares is None):
+            raise ValueError("a table that knows its squared weights and one that does not cannot be merged.")
         merged = dict(zip(self.groups, self.counts))
         for group, counts in zip(other.groups, other.counts):
             merged[group] = merged[group].plus(counts) if group in merged else counts
-        return ScoreTable(tuple(merged), tuple(merged.values()), self.labelled)
+        squares = None if self.squares is None or other.squares is None else self.squares.merge(other.squares)
+        return ScoreTable(tuple(merged), tuple(merged.values()), self.labelled, squares)
+
+    def with_squares(self, squares: ScoreTable) -> ScoreTable:
+        """Say how much the weights count: ``squares`` has the sums of squared weights at the same entries."""
+        same = self.groups == squares.groups and all(
+            np.array_equal(a.score, b.score) for a, b in zip(self.counts, squares.counts)
+        )
+        if not same:
+            raise ValueError("the table of squared weights must have the groups and scores of the table itself.")
+        return ScoreTable(self.groups, self.counts, self.labelled, squares)
 
     def quantise(self, bins: int) -> tuple[ScoreTable, QuantisationBound]:
         """Reduce to at most ``bins`` distinct scores, the same for all groups, of about equal weight.

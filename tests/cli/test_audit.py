@@ -22,7 +22,7 @@ def without(document, *names):
     return {key: value for key, value in document.items() if key not in names}
 
 
-EXTRA = ("columns", "quantisation", "fail_above")
+EXTRA = ("columns", "quantisation", "fail_above", "verdict")
 
 
 @pytest.mark.parametrize("name", WRITERS)

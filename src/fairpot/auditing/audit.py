@@ -8,10 +8,12 @@ from typing import Any, Literal
 
 from fairpot._optional import make_frame
 from fairpot.auditing.calibration import BINS
+from fairpot.auditing.intervals import intervals
 from fairpot.auditing.numbers import summarise
 from fairpot.auditing.page import audit_html
-from fairpot.auditing.rows import table_of
+from fairpot.auditing.rows import sample_of
 from fairpot.auditing.words import gap_sentence, widest_pair
+from fairpot.inference import Overview, Sample, Verdict, verdict_of_table
 from fairpot.postprocessing.selection import kept_groups
 from fairpot.table import ScoreTable
 
@@ -33,6 +35,9 @@ def audit(
     min_group: int = 0,
     groups: Any = None,
     bins: int = BINS,
+    level: float | None = 0.95,
+    clusters: Any = None,
+    weights: Literal["frequency", "importance"] = "frequency",
 ) -> Audit:
     """Measure how fairly scores rank: AUC in each group, xAUC between groups, their gap, calibration.
 
@@ -64,6 +69,12 @@ def audit(
         Look at these only.
     bins : int, default 10
         Bins of the expected calibration error, of equal width on [0, 1].
+    level : float or None, default 0.95
+        Level of the confidence intervals, in ``intervals``; None computes none.
+    clusters : column of shape (n,), default None
+        What rows have in common that are not independent of each other, such as the patient of each visit.
+    weights : {"frequency", "importance"}, default "frequency"
+        What ``sample_weight`` means for the intervals: how many rows a row is, or how much it counts.
 
     Returns
     -------
@@ -79,13 +90,18 @@ def audit(
     >>> found.auc, found.gap, found.reference
     (0.9375, 0.25, 'M')
     """
-    everything = table_of(y_true, y_score, sensitive_features, sample_weight, pos_label)
+    sample = sample_of(y_true, y_score, sensitive_features, sample_weight, pos_label, clusters, weights)
+    everything = sample.table
     table = kept_groups(everything, min_group, groups)
+    sample = sample.only(table.groups)
     summary = summarise(
         table, alpha=alpha, region=region, ties=ties, reference=reference, threshold=threshold, bins=bins
     )
     left_out = {g: everything[g].weight.sum().item() for g in everything.groups if g not in table.groups}
-    return Audit(summary, table, left_out)
+    if level is None:
+        return Audit({**summary, "intervals": None}, table, left_out, sample)
+    found, plain = intervals(sample, level, ties, alpha, region, summary["rates"])
+    return Audit({**summary, "intervals": plain}, table, left_out, sample, found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,11 +116,35 @@ class Audit:
         What they were counted from.
     left_out : dict of group to rows
         Groups that were left out of the comparison.
+    intervals : Overview or None
+        AUC, gap, every xAUC and signed gap and the groups' own AUCs over all rows, each with its interval;
+        ``summary["intervals"]`` has them, and those of the top and at the threshold, as plain values.
     """
 
     summary: dict[str, Any]
     table: ScoreTable = field(repr=False)
     left_out: dict[Hashable, float] = field(default_factory=dict)
+    sample: Sample | None = field(default=None, repr=False)
+    intervals: Overview | None = field(default=None, repr=False)
+
+    def verdict(self, bound: float, *, level: float = 0.95) -> Verdict:
+        """Say whether the gap is within a bound, exceeds it, or whether the rows cannot tell.
+
+        Parameters
+        ----------
+        bound : float in [0, 1]
+        level : float, default 0.95
+            "within" and "exceeds" are each wrong at most ``1 - level`` of the time.
+
+        Returns
+        -------
+        Verdict
+            Of the gap over all rows; with ``alpha``, of the gap in the top of the ranking.
+        """
+        partial = self.summary["partial"]
+        region = {} if partial is None else {"alpha": partial["alpha"], "region": partial["region"]}
+        sample = self.table if self.sample is None else self.sample
+        return verdict_of_table(sample, bound, ties=self.summary["ties"], level=level, **region)
 
     @property
     def auc(self) -> float | None:
@@ -183,9 +223,20 @@ class Audit:
         lines = [
             f"{summary['rows']:,.10g} rows, {summary['positives']:,.10g} positive, {len(summary['groups'])} groups",
             f"AUC {auc}, xAUC gap {gap}, reference {self.reference}",
+            *self._trusted(),
             self.sentence,
         ]
         return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
+
+    def _trusted(self) -> list[str]:
+        """Say how far AUC and gap can be trusted."""
+        if self.intervals is None:
+            return []
+        auc, gap = self.intervals.auc, self.intervals.gap
+        if gap.reason is not None:
+            return [f"no interval for the gap: {gap.reason}"]
+        limits = [f"{name} {each.low:.4f} to {each.high:.4f}" for name, each in (("AUC", auc), ("gap", gap))]
+        return [f"{self.intervals.level:.0%} intervals: {', '.join(limits)}"]
 
     def _repr_html_(self) -> str:
         return audit_html(self)

@@ -18,6 +18,7 @@ from fairpot.cli.datasets import datasets
 from fairpot.cli.demo import demo
 from fairpot.cli.export import export
 from fairpot.cli.fit import fit
+from fairpot.cli.plan import plan
 from fairpot.cli.show import show
 
 
@@ -62,11 +63,12 @@ def app(ctx: click.Context) -> None:
 
     Columns are called score, label and group unless --score, --label and --group say otherwise. Files may be
     Parquet, CSV, TSV, Arrow or JSON lines. `fairpot COMMAND --help` has an example of each command; --json makes any
-    of them answer a program. Exit codes: 0 fine, 2 an error, 3 above the limit of --fail-above.
+    of them answer a program. Exit codes: 0 fine, 2 an error, 3 above the limit of --fail-above, or
+    not what --require asks for.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
 
-for command in (audit, fit, apply, export, show, compare, datasets, demo):
+for command in (audit, fit, apply, export, show, compare, plan, datasets, demo):
     app.add_command(command)

@@ -24,6 +24,7 @@ class Wish:
 
     value: float | None = None
     rules: Mapping[str, float] | None = None
+    confidence: float | None = None
 
     @property
     def is_rule(self) -> bool:
@@ -33,6 +34,10 @@ class Wish:
     def in_words(self) -> str:
         """Say what the rule asks for."""
         rules = self.rules or {}
+        if self.confidence is not None:
+            loss = f" and a loss of at most {rules['max_auc_loss']:g}" if "max_auc_loss" in rules else ""
+            sure = f"a gap that is at most {rules['max_gap']:g} with confidence {self.confidence:g}"
+            return f"the highest AUC with {sure}{loss}"
         if set(rules) == set(RULES):
             bounds = f"a gap of at most {rules['max_gap']:g} and a loss of at most {rules['max_auc_loss']:g}"
             return f"the highest AUC with {bounds}"
@@ -44,12 +49,18 @@ class Wish:
 
     def document(self) -> dict[str, Any] | None:
         """Return the rule for JSON."""
-        return dict(self.rules or {}) or {"smallest_gap": True} if self.is_rule else None
+        if not self.is_rule:
+            return None
+        sure = {} if self.confidence is None else {"confidence": self.confidence}
+        return {**(self.rules or {}), **sure} or {"smallest_gap": True}
 
 
 def one_wish(method: str, given: Mapping[str, Any]) -> Wish:
     """Insist on one way to say how far to go, and on one that the method has; bounds on gap and AUC go together."""
     there = {name: value for name, value in given.items() if value is not None and value is not False}
+    confidence = there.pop("confidence", None)
+    if confidence is not None and "max_gap" not in there:
+        raise click.UsageError("--confidence certifies a gap: it needs --max-gap.")
     dial = METHODS[method].dial.name
     flags = f"--{dial}, --max-gap and/or --max-auc-loss, or --smallest-gap"
     rules = {name: value for name, value in there.items() if name in RULES}
@@ -60,7 +71,9 @@ def one_wish(method: str, given: Mapping[str, Any]) -> Wish:
     [way] = ways
     if way in DIALS and way != dial:
         raise click.UsageError(f"--{way} is not for {method}, which needs {flags}.")
-    return Wish(rules=rules) if way in ("rules", "smallest_gap") else Wish(value=there[way])
+    if way in ("rules", "smallest_gap"):
+        return Wish(rules=rules, confidence=confidence)
+    return Wish(value=there[way])
 
 
 def settings_for(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -80,4 +93,4 @@ def make_method(method: str, wish: Wish, settings: Mapping[str, Any]) -> Postpro
     rules = dict(wish.rules or {})
     if wish.is_rule and not rules and made()._default() is not None:
         rules = {"max_auc_loss": 1.0}  # the smallest gap, whatever it costs, where none is asked for by default
-    return made(**{made.dial.name: wish.value}, **rules, **settings)
+    return made(**{made.dial.name: wish.value}, **rules, confidence=wish.confidence, **settings)

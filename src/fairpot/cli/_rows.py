@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,6 +32,7 @@ class RowOptions:
     groups: tuple[str, ...]
     label: str | None = None
     weight: str | None = None
+    weights: str = "frequency"
     positive: str | None = None
     format: str | None = None
     sql: str | None = None
@@ -90,7 +91,18 @@ class RowOptions:
                 f"{' x '.join(map(repr, self.groups))} makes {groups:,} groups; at most {_MOST_GROUPS} are compared.\n"
                 "Hint: was a column of identifiers or of numbers named? Put its values into a few bands first."
             )
-        return counted
+        return self._as_meant(counted) if labelled else counted
+
+    def _as_meant(self, counted: CountedRows) -> CountedRows:
+        """Put the squared weights into the table, if weights say how much a row counts."""
+        if self.weights == "frequency" or self.weight is None:
+            return counted
+        if counted.squares is None:
+            raise Failure(
+                "--weights importance needs every score as it is, but there were too many distinct ones to keep.\n"
+                "Hint: round the scores first, or leave it out."
+            )
+        return replace(counted, table=counted.table.with_squares(counted.squares))
 
     def files(self) -> list[Path]:
         """List the files that are read, which no output may replace; Spark's are its own affair."""
@@ -172,6 +184,13 @@ _OUTCOME = [
     click.option("--label", default="label", show_default=True, metavar="COLUMN", help="Column with the outcome."),
     click.option("--positive", metavar="VALUE", help="The positive label, where labels are not 0/1 or true/false."),
     click.option("--weight", metavar="COLUMN", help="Column with the weight of each row."),
+    click.option(
+        "--weights",
+        type=click.Choice(["frequency", "importance"]),
+        default="frequency",
+        show_default=True,
+        help="What weights mean for intervals: how many rows a row is, or how much it counts.",
+    ),
 ]
 _PLACES = [
     click.option("--format", type=click.Choice(FORMATS), help="Format of the files, where names do not say."),
@@ -227,4 +246,5 @@ def with_groups_of(table: ScoreTable, known: Sequence[Hashable], what: str) -> S
                 f"(known: {', '.join(map(shown, known))}).\nHint: fit with those rows, or drop them."
             )
         names.append(same[0])
-    return ScoreTable(tuple(names), table.counts, table.labelled)
+    squares = None if table.squares is None else replace(table.squares, groups=tuple(names))
+    return ScoreTable(tuple(names), table.counts, table.labelled, squares)

@@ -7,7 +7,9 @@ from typing import Any
 import click
 
 from fairpot.auditing import audit as audit_table
+from fairpot.cli._clusters import sample_with_clusters
 from fairpot.cli._errors import ABOVE_LIMIT, Failure
+from fairpot.cli._intervals import interval_options, print_intervals, print_verdict, verdict_document
 from fairpot.cli._numbers import LIMIT
 from fairpot.cli._printing import Output, count, number, percent, shown
 from fairpot.cli._ranking import (
@@ -25,6 +27,7 @@ from fairpot.cli._rows import RowOptions, named_group, output_options, row_optio
 @row_options()
 @ranking_options("Also look at the top SHARE of the ranking.", "Group to compare with; default: the one ahead.")
 @click.option("--fail-above", type=LIMIT, metavar="GAP", help="Exit with 3 if the xAUC gap is above GAP.")
+@interval_options
 @output_options
 def audit(
     rows: RowOptions,
@@ -34,6 +37,10 @@ def audit(
     ties: str,
     reference: str | None,
     fail_above: float | None,
+    level: float,
+    bound: float | None,
+    require: str | None,
+    cluster: str | None,
 ) -> None:
     """Measure how fairly scores rank: AUC in each group, xAUC between groups, their gap, and calibration.
 
@@ -45,26 +52,40 @@ def audit(
       fairpot audit scores.parquet --score risk --label outcome --group sex
       fairpot audit 'scores/*.csv' --group sex --group age_band --alpha 0.1
       fairpot audit scores.csv --label churned --positive yes --fail-above 0.05   # for pipelines
+      fairpot audit visits.csv --cluster patient --bound 0.05 --require within    # and surely so
       cat scores.csv | fairpot audit - --json
       fairpot audit --sql "select * from visits" --database clinic.duckdb --score risk
 
     FILE is a file, a folder, a pattern or - for standard input: Parquet, CSV or TSV (also .gz), Arrow, JSON lines.
-    With --alpha, --fail-above looks at the gap in the top of the ranking as well.
+    With --alpha, --fail-above looks at the gap in the top of the ranking as well, and --bound at that one.
+    Intervals take rows as independent, unless --cluster says which belong together.
     """
+    if require is not None and bound is None:
+        raise click.UsageError("--require needs the bound to compare with: --bound 0.05, say.")
     counted = rows.counted(out)
-    table = counted.table
-    seen_from = named_group(reference, table.groups)
-    found = audit_table(table, alpha=alpha, region=region, ties=ties, reference=seen_from)  # type: ignore[arg-type]
+    sample = sample_with_clusters(rows, counted, cluster, out)
+    seen_from = named_group(reference, counted.table.groups)
+    ranking: dict[str, Any] = {"alpha": alpha, "region": region, "ties": ties, "reference": seen_from}
+    found = audit_table(sample, **ranking, level=level)
     summary = found.to_dict()
-    verdict = _verdict(summary, fail_above)
-    quantisation = quantisation_document(counted.quantisation)
-    out.document({"columns": rows.columns(), **summary, "quantisation": quantisation, "fail_above": verdict})
+    limit = _verdict(summary, fail_above)
+    judged = None if bound is None else found.verdict(bound, level=level)
+    out.document(
+        {
+            "columns": rows.columns() | ({} if cluster is None else {"cluster": cluster}),
+            **summary,
+            "quantisation": quantisation_document(counted.quantisation),
+            "fail_above": limit,
+            "verdict": verdict_document(judged),
+        }
+    )
     print_audit(out, summary, rows)
     print_quantisation(out, counted.quantisation)
-    if verdict is not None:
-        _print_verdict(out, verdict)
-        if verdict["exceeded"]:
-            raise click.exceptions.Exit(ABOVE_LIMIT)
+    failed = judged is not None and not print_verdict(out, judged, require)
+    if limit is not None:
+        _print_verdict(out, limit)
+    if failed or (limit is not None and limit["exceeded"]):
+        raise click.exceptions.Exit(ABOVE_LIMIT)
 
 
 def print_audit(out: Output, summary: dict[str, Any], rows: RowOptions) -> None:
@@ -80,6 +101,8 @@ def print_audit(out: Output, summary: dict[str, Any], rows: RowOptions) -> None:
     print_gap(out, summary)
     if summary["partial"] is not None:
         _print_partial(out, summary["partial"])
+    if summary["intervals"] is not None:
+        print_intervals(out, summary["intervals"])
     print_calibration(out, summary)
     tied = summary["tied"]
     out.line()

@@ -13,14 +13,15 @@ import click
 
 from fairpot.auditing import Effect, effect
 from fairpot.cli._methods import METHODS, Wish, make_method, one_wish, settings_for
-from fairpot.cli._numbers import FACTOR, LIMIT, SHARE
+from fairpot.cli._numbers import FACTOR, LEVEL, LIMIT, SHARE
 from fairpot.cli._plot import curve_picture
-from fairpot.cli._printing import Output, count, shown
+from fairpot.cli._printing import Output, count, number, shown
 from fairpot.cli._ranking import print_quantisation, quantisation_document, ranking_options
 from fairpot.cli._repair import print_effect
 from fairpot.cli._rows import RowOptions, named_group, output_options, row_options, with_groups_of
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.files.output import complete_file
+from fairpot.inference import Certificate
 from fairpot.modelfile import ModelFile
 from fairpot.postprocessing.postprocessor import Postprocessor
 from fairpot.table import ScoreTable
@@ -39,6 +40,12 @@ def how_far(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option("--max-gap", type=SHARE, metavar="GAP", help="Highest AUC with at most this xAUC gap."),
             click.option(
                 "--max-auc-loss", type=SHARE, metavar="LOSS", help="Smallest gap that costs at most this AUC."
+            ),
+            click.option(
+                "--confidence",
+                type=LEVEL,
+                metavar="LEVEL",
+                help="With --max-gap: a gap that is surely within it, tried on --validate or on cross-fitted rows.",
             ),
             click.option("--smallest-gap", is_flag=True, help="Smallest gap, whatever it costs."),
             click.option("--t", type=SHARE, metavar="SHARE", help="Share of the way (wasserstein)."),
@@ -65,7 +72,13 @@ def how_far(command: Callable[..., Any]) -> Callable[..., Any]:
     help="With --alpha: whether `apply` uses the fitted threshold or finds the top in its own rows.",
 )
 @click.option("--monotone", is_flag=True, help="Let nobody be overtaken inside a group (fairpot).")
-@click.option("--validate", "held_out", multiple=True, metavar="FILE", help="Show the same on these held-out rows.")
+@click.option(
+    "--validate",
+    "held_out",
+    multiple=True,
+    metavar="FILE",
+    help="Show the same on these held-out rows; with --confidence, certify on them.",
+)
 @click.option("-o", "--output", metavar="FILE", help="Where the map is saved; without it nothing is.")
 @click.option("--force", is_flag=True, help="Replace the output if it is there.")
 @output_options
@@ -87,6 +100,7 @@ def fit(
     Examples:
       fairpot fit train.parquet --score risk --label outcome --group sex --max-gap 0.02 -o map.json
       fairpot fit train.csv --max-auc-loss 0.005 --validate held_out.csv -o map.json
+      fairpot fit train.csv --max-gap 0.05 --confidence 0.95 -o map.json      # a gap that can be signed for
       fairpot fit train.csv --lam 0.4 --alpha 0.1 -o map.json       # repair the top tenth only
       fairpot fit train.csv --method wasserstein --t 1 -o map.json
 
@@ -99,11 +113,13 @@ def fit(
     with _target(output, force, [rows] if validated is None else [rows, validated]) as place:
         counted = rows.counted(out)
         options["reference"] = named_group(options["reference"], counted.table.groups)
-        model = _fitted(make_method(method, wish, settings_for(method, options)), counted.table)
+        made = make_method(method, wish, settings_for(method, options))
+        other = None if validated is None else validated.counted(out, "counting held-out rows").table
+        model, other = _fitted(made, counted.table, other)
         content = model.file_content()
         ranking["reference"] = options["reference"]
         fitted = effect(model, counted.table, **ranking)
-        later = None if validated is None else _validated(out, validated, model, ranking)
+        later = None if other is None else effect(model, other, **ranking)
         if place is not None:
             model.save(place, columns={"score": rows.score, "group": rows.groups})
     out.document(
@@ -112,17 +128,20 @@ def fit(
             **_head(content, method, wish),
             "fitted": fitted.to_dict(),
             "held_out": None if later is None else later.to_dict(),
+            "certificate": content.certificate,
             "quantisation": quantisation_document(counted.quantisation),
             "output": output,
         }
     )
     _print_fit(out, content, wish, fitted, later)
+    if model.certificate_ is not None:
+        _print_certificate(out, model.certificate_)
     _print_curve(out, method, model, fitted.after)
     print_quantisation(out, counted.quantisation)
     _print_output(out, output, rows)
 
 
-_WISHES = ("lam", "max_gap", "max_auc_loss", "smallest_gap", "t", "theta", "slope")
+_WISHES = ("lam", "max_gap", "max_auc_loss", "confidence", "smallest_gap", "t", "theta", "slope")
 
 
 @contextmanager
@@ -135,17 +154,27 @@ def _target(output: str | None, force: bool, inputs: Sequence[RowOptions]) -> It
         yield place
 
 
-def _fitted(model: Postprocessor, table: ScoreTable) -> Postprocessor:
-    """Fit; what the fit says of small groups and reversed scores stands in the answer as well."""
+def _fitted(
+    model: Postprocessor, table: ScoreTable, held_out: ScoreTable | None
+) -> tuple[Postprocessor, ScoreTable | None]:
+    """Fit; what the fit says of small groups and reversed scores stands in the answer as well.
+
+    Where a gap is to be certified and rows are held out for it, the dial is chosen on those.
+    """
+    given = {"max_gap": model.max_gap, "max_auc_loss": model.max_auc_loss}
+    confidence = None if held_out is None else model.confidence
+    if confidence is not None:
+        model.set_params(max_gap=None, max_auc_loss=None, confidence=None)
     with warnings.catch_warnings():
         for told in (SmallGroupWarning, ReversedScoreWarning):
             warnings.simplefilter("ignore", told)
-        return model.fit_table(table)
-
-
-def _validated(out: Output, rows: RowOptions, model: Postprocessor, ranking: dict[str, Any]) -> Effect:
-    counted = rows.counted(out, "counting held-out rows")
-    return effect(model, with_groups_of(counted.table, model.groups_, "the held-out file"), **ranking)
+        model.fit_table(table)
+    if held_out is None:
+        return model, None
+    known = with_groups_of(held_out, model.groups_, "the held-out file")
+    if confidence is not None:
+        model = model.certify(known, confidence=confidence, **given)  # type: ignore[arg-type]
+    return model, known
 
 
 def _head(content: ModelFile, method: str, wish: Wish) -> dict[str, Any]:
@@ -171,6 +200,20 @@ def _print_fit(out: Output, content: ModelFile, wish: Wish, fitted: Effect, held
     later = [] if held_out is None else [f"held out: {text}" for text in held_out.warnings]
     for text in dict.fromkeys([*fitted.warnings, *later]):
         out.warning(shown(text))
+
+
+def _print_certificate(out: Output, found: Certificate) -> None:
+    out.heading("Certified")
+    out.line(f"with confidence {found.confidence:g} the gap on new rows like these is at most {found.bound:g}", "green")
+    out.line(f"({found.rows}, {found.how}; rows independent, and nothing else chosen on them)")
+    rows = [
+        [name, *(number(value) for each in (before, after) for value in (each.estimate, each.low, each.high))]
+        for name, before, after in (
+            ("AUC", found.auc_before, found.auc),
+            ("xAUC gap", found.gap_before, found.gap),
+        )
+    ]
+    out.table(["", "before", "from", "to", "after", "from", "to"], rows)
 
 
 def _shown_dial(value: Any) -> str:

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fairpot.exceptions import FairpotWarning
+from fairpot.inference.evidence import Evidence
+from fairpot.inference.evidence import Part as Rows
 from fairpot.metrics._wins import Ties, WinMatrix
 from fairpot.postprocessing.postprocessor import RULES, Postprocessor
 from fairpot.postprocessing.registry import METHODS, find_method
@@ -40,6 +42,8 @@ class Points(NamedTuple):
     value: Array
     auc: Array
     signed_gap: Array
+    evidence: Evidence | None = None  # the rows and the maps at each value
+    settings: Array | None = None  # what the maps are asked for at each value, where it is not the value itself
 
 
 class Setting(NamedTuple):
@@ -147,19 +151,22 @@ def _sweep_the_way(fitted: Postprocessor, part: Part, setting: Setting) -> Point
 
 def _points(dial: str, values: Array, curve: Any, setting: Setting) -> Points:
     if len(curve.moved) > 1:
-        return Points(dial, values, curve.auc, curve.gap)
+        return Points(dial, values, curve.auc, curve.gap, curve.evidence, curve.lam)
     sign = 1.0 if curve.reference == setting.reference else -1.0
-    return Points(dial, values, curve.auc, sign * curve.signed_gap)
+    return Points(dial, values, curve.auc, sign * curve.signed_gap, curve.evidence, curve.lam)
 
 
 def _single_point(prepared: Any, part: Part, setting: Setting) -> Points:
+    evidence = None
     if isinstance(prepared, Postprocessor):
-        fitted = prepared.fit_table(part.fitted)
-        after = part.held_out.rescored(fitted.maps_for(part.held_out))
+        maps = prepared.fit_table(part.fitted).maps_for(part.held_out)
+        after = part.held_out.rescored(maps)
+        evidence = Evidence((Rows(part.held_out, lambda _: [maps]),), setting.ties)
     else:
         after = _transformed_by_rows(prepared, part)
     auc, signed_gap = measure(after, setting)
-    return Points("", np.array([np.nan]), np.array([auc]), np.array([signed_gap]))
+    nothing = np.array([np.nan])
+    return Points("", nothing, np.array([auc]), np.array([signed_gap]), evidence, nothing)
 
 
 def _transformed_by_rows(estimator: Any, part: Part) -> ScoreTable:

@@ -16,6 +16,9 @@ from fairpot._html import html_table, notes
 from fairpot._optional import make_frame
 from fairpot._validation import check_share
 from fairpot.exceptions import InfeasibleRuleError
+from fairpot.inference.checks import check_level
+from fairpot.inference.evidence import Evidence
+from fairpot.inference.versus import auc_difference
 from fairpot.tradeoff.limit import Limit
 from fairpot.tradeoff.pareto import pareto_mask
 
@@ -42,6 +45,17 @@ class ComparisonRow(NamedTuple):
     def label(self) -> str:
         """The method with its dial, such as "FairPOT (lam = 0.4)"."""
         return f"{self.method} ({self.dial} = {self.value:.4g})" if self.dial else self.method
+
+
+class Rival(NamedTuple):
+    """How far the best method is ahead of another, and whether that is more than chance explains."""
+
+    method: str
+    lead: float
+    se: float
+    low: float
+    high: float
+    clear: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +109,7 @@ class Comparison:
     rows: str = ""
     estimators: dict[str, Any] = field(default_factory=dict, repr=False)
     table: Any = field(default=None, repr=False)
+    evidence: dict[str, tuple[Evidence, Any]] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.auc)
@@ -145,6 +160,9 @@ class Comparison:
         InfeasibleRuleError
             If there is no such point; the message names the smallest gap there is.
         """
+        return self.row(self._best_place(max_gap, method))
+
+    def _best_place(self, max_gap: float, method: str | None) -> int:
         bound = check_share(max_gap, "max_gap", zero=True)
         places = self._places(method)
         allowed = places[self.gap[places] <= bound + _ROUND_OFF]
@@ -155,7 +173,50 @@ class Comparison:
                 f"AUC {near.auc:.4f}.\nHint: allow a larger gap, or look at frame() for what can be had."
             )
         # Of equals the first: the scores as they came, then the order of the methods.
-        return self.row(int(allowed[np.argmax(self.auc[allowed] >= self.auc[allowed].max() - _ROUND_OFF)]))
+        return int(allowed[np.argmax(self.auc[allowed] >= self.auc[allowed].max() - _ROUND_OFF)])
+
+    def versus(self, max_gap: float = 0.05, *, level: float = 0.95) -> list[Rival]:
+        """Compare the method of highest AUC at gaps up to ``max_gap`` with each of the others.
+
+        Each is taken at its own highest AUC within the bound. Both are measured on the same rows, so that what
+        they have in common cancels. The intervals hold together with probability ``level`` (Bonferroni).
+
+        Parameters
+        ----------
+        max_gap : float, default 0.05
+        level : float, default 0.95
+
+        Returns
+        -------
+        list of Rival
+            ``method``, ``lead`` (AUC of the best minus that of this one), ``se``, ``low``, ``high``, ``clear``
+            (whether the lead is more than chance explains). Methods that do not reach the bound have none, nor
+            those that only know rows.
+        """
+        best = self._best_place(max_gap, None)
+        others = [name for name in (UNREPAIRED, *self.methods) if name != str(self.method[best])]
+        found = []
+        for name in others:
+            try:
+                place = self._best_place(max_gap, name)
+            except InfeasibleRuleError:
+                continue
+            if name in self.evidence and str(self.method[best]) in self.evidence:
+                found.append((name, place))
+        each = 1 - (1 - check_level(level)) / max(len(found), 1)
+        return [self._rival(name, place, best, each) for name, place in found]
+
+    def _rival(self, name: str, place: int, best: int, level: float) -> Rival:
+        chosen = [self._settings(p) for p in (place, best)]
+        aucs = float(self.auc[place]), float(self.auc[best])
+        change = auc_difference(chosen[0], chosen[1], aucs, level=level)
+        return Rival(name, change.change, change.se, change.low, change.high, bool(change.low > 0))
+
+    def _settings(self, place: int) -> tuple[Evidence, Any]:
+        """Give the rows of a point and what its maps are asked for."""
+        name = str(self.method[place])
+        evidence, settings = self.evidence[name]
+        return evidence, settings[place - int(np.argmax(self.method == name))]
 
     def fit_best(self, max_gap: float, *, method: str | None = None) -> Any:
         """Fit the winner on all rows that were given to fit, its dial chosen there by ``max_gap``.
@@ -205,17 +266,24 @@ class Comparison:
         return f"<div><p>{escape(self.rows)}</p>{html_table(rows)}{notes(said)}</div>"
 
     def verdict(self, max_gap: float = 0.05) -> str:
-        """Say in one line which method is best at gaps up to ``max_gap``, what it costs and what was possible."""
+        """Say in one line which method is best at gaps up to ``max_gap``, what it costs and what was possible.
+
+        A method is called the best only if chance does not explain its lead over each of the others.
+        """
         try:
             best = self.best(max_gap)
         except InfeasibleRuleError:
             near = self._smallest_gap(np.arange(len(self)))
             return f"no method reaches gap <= {max_gap:g}: the smallest is {near.gap:.4f}, by {_with_auc(near)}"
-        line = f"at gap <= {max_gap:g} the best is {_with_auc(best)}"
+        close = [rival.method for rival in self.versus(max_gap) if not rival.clear]
+        called = "the highest AUC has" if close else "the best is"
+        line = f"at gap <= {max_gap:g} {called} {_with_auc(best)}"
         if best.method == UNREPAIRED:
             line = f"at gap <= {max_gap:g} nothing beats the scores as they came: AUC {best.auc:.4f}"
         else:
             line += f", {_difference(best.auc, float(self.auc[0]))}"
+        if close:
+            line += f"; chance could explain its lead over {_listed(close)}"
         return line if self.limit is None else f"{line}; limit on this sample {self.limit.best(max_gap).auc:.4f}"
 
     def _places(self, method: str | None) -> NDArray[np.intp]:
@@ -262,6 +330,10 @@ def mean_limit(limits: Sequence[Limit]) -> Limit:
     falling = np.append(np.minimum.accumulate(theta[order]), 0.0)
     error = float(np.mean([line.error for line in limits]))
     return Limit(np.clip(gap, -1.0, 1.0), auc, falling, limits[0].moved, limits[0].reference, error)
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _cell(row: ComparisonRow) -> str:

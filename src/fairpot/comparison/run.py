@@ -12,6 +12,8 @@ from fairpot._validation import Rows, check_rows, check_seen, check_share, is_nu
 from fairpot.comparison.methods import Part, Points, Setting, find_methods, measure, obstacle, prepare, sweep
 from fairpot.comparison.progress import Report, make_report
 from fairpot.comparison.result import UNREPAIRED, Comparison, mean_limit
+from fairpot.inference.evidence import Evidence
+from fairpot.inference.evidence import Part as Unmoved
 from fairpot.metrics._tables import check_ties
 from fairpot.postprocessing.direction import find_reference
 from fairpot.postprocessing.folds import deal_folds
@@ -93,8 +95,8 @@ def compare(
     OptimalMerge's dial is the ``share`` of the way from theta 1 to each group's theta of the smallest fitted gap,
     and up to a quarter beyond.
 
-    The best of many points is a little flattered by chance even on held-out rows: differences in the fourth
-    decimal are no reason to choose.
+    The best of many points is a little flattered by chance even on held-out rows. ``verdict`` calls a method the
+    best only if chance does not explain its lead over every other (:meth:`Comparison.versus`).
 
     Examples
     --------
@@ -166,7 +168,11 @@ def _run(
 def _mean(each: list[Points]) -> Points:
     """Average points that have the same values of the dial."""
     auc, signed_gap = (np.mean([getattr(p, name) for p in each], axis=0) for name in ("auc", "signed_gap"))
-    return Points(each[0].dial, each[0].value, auc, signed_gap)
+    known = [p.evidence for p in each if p.evidence is not None]
+    evidence = None
+    if len(known) == len(each):
+        evidence = Evidence(tuple(part for e in known for part in e.parts), known[0].ties)
+    return Points(each[0].dial, each[0].value, auc, signed_gap, evidence, each[0].settings)
 
 
 def _collect(
@@ -181,7 +187,9 @@ def _collect(
     """Put the unrepaired scores and all points into one result."""
     tables = [part.held_out for part in parts]
     auc, signed_gap = np.mean([measure(table, setting) for table in tables], axis=0)
-    before = Points("", np.array([np.nan]), np.array([auc]), np.array([signed_gap]))
+    unmoved = Evidence(tuple(Unmoved(table, lambda _: [{}]) for table in tables), setting.ties)
+    nothing = np.array([np.nan])
+    before = Points("", nothing, np.array([auc]), np.array([signed_gap]), unmoved, nothing)
     named = {UNREPAIRED: before, **points}
     value, auc, signed_gap = (
         np.concatenate([getattr(p, name) for p in named.values()]) for name in ("value", "auc", "signed_gap")
@@ -201,6 +209,7 @@ def _collect(
         where,
         estimators,
         setting.table,
+        {name: (p.evidence, p.settings) for name, p in named.items() if p.evidence is not None},
     )
 
 

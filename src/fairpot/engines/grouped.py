@@ -72,10 +72,14 @@ class GroupedRows:
         if self.source.weight is None:
             table = ScoreTable.from_rows(scores, of_row, place, groups, None if n.max() == 1 else n)
             return CountedRows(table, total)
-        return CountedRows(self._weighted(scores, of_row, place, groups, n), total)
-
-    def _weighted(self, scores: Any, labels: Any, place: Any, groups: Any, n: Counts) -> ScoreTable:
         weight = self._whole("weight")
+        table = self._weighted(scores, of_row, place, groups, n, weight)
+        squares = ScoreTable.from_rows(scores, of_row, place, groups, weight**2 * n)
+        return CountedRows(table, total, squares=squares)
+
+    def _weighted(
+        self, scores: Any, labels: Any, place: Any, groups: Any, n: Counts, weight: NDArray[np.float64]
+    ) -> ScoreTable:
         self.checks.explain_weights(weight, n, self.words["weight"])
         total = np.bincount(np.zeros(len(n), dtype=np.intp) if place is None else place, weight, len(groups))
         check_weight_of_groups(total, groups, f"column {self.source.weight!r}")

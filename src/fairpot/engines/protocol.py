@@ -30,12 +30,15 @@ class CountedRows:
     dropped : dict of str to int or None
         Where rows with missing values were dropped: how many in all ("rows") and how many lack a value of each
         column, by the name of the column.
+    squares : ScoreTable or None
+        The sums of squared weights at the same entries, where rows had weights and none were quantised.
     """
 
     table: ScoreTable
     rows: int
     quantisation: QuantisationBound | None = None
     dropped: dict[str, int] | None = None
+    squares: ScoreTable | None = None
 
 
 class Progress(Protocol):

@@ -4,13 +4,21 @@ from collections.abc import Hashable
 from typing import Any, cast
 
 from fairpot._validation import check_choice, check_group_name, check_rows, check_share
+from fairpot._validation.columns import as_column
+from fairpot._validation.scores import to_floats
 from fairpot.metrics._undefined import UNDEFINED, Undefined
 from fairpot.metrics._wins import TIES, Ties
 from fairpot.table import REGIONS, Region, ScoreTable
 
 
 def score_table(
-    y_true: Any, y_score: Any, *, sensitive_features: Any = None, sample_weight: Any = None, pos_label: Any = None
+    y_true: Any,
+    y_score: Any,
+    *,
+    sensitive_features: Any = None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    weights: str = "frequency",
 ) -> ScoreTable:
     """Count rows into a table: distinct scores per group with their positives and negatives.
 
@@ -22,6 +30,9 @@ def score_table(
         As in :func:`auc`.
     sensitive_features : column of shape (n,), or frame with several columns, default None
         Group of each row; None counts all rows as one group, "all".
+    weights : {"frequency", "importance"}, default "frequency"
+        What ``sample_weight`` means: how many rows a row is, or how much it counts. No metric depends on it, but
+        intervals do: with "importance" the table keeps the sums of squared weights as well.
 
     Examples
     --------
@@ -30,7 +41,13 @@ def score_table(
     (array([0.3]), array([1]), array([1]))
     """
     grouped = sensitive_features is not None
-    return labelled_table(y_true, y_score, sensitive_features, sample_weight, grouped=grouped, pos_label=pos_label)
+    check_choice(weights, "weights", ("frequency", "importance"))
+    given = {"grouped": grouped, "pos_label": pos_label}
+    table = labelled_table(y_true, y_score, sensitive_features, sample_weight, **given)
+    if weights == "frequency" or sample_weight is None:
+        return table
+    squared = to_floats(as_column(sample_weight, "sample_weight"), "sample_weight", "weight") ** 2
+    return table.with_squares(labelled_table(y_true, y_score, sensitive_features, squared, **given))
 
 
 def labelled_table(

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from fairpot.exceptions import ModelFileError
+from fairpot.modelfile.certificates import check_certificate
 from fairpot.modelfile.checks import (
     MAX_KNOTS,
     check_ascending,
@@ -54,6 +55,9 @@ class ModelFile:
         "region"}`` and ``{"kind": "barycentre_of_batch", "t"}`` look at all rows that are transformed.
     fitted_on : dict
         See :func:`describe_table`.
+    certificate : dict or None
+        What the gap was certified to be within, how surely, how and on which rows, with AUC and gap there; see
+        :meth:`fairpot.inference.Certificate.as_dict`.
     columns : dict or None
         ``{"score": name, "group": [names]}``: where the rows' columns were called something, what.
     """
@@ -67,6 +71,7 @@ class ModelFile:
     apply: dict[str, Any]
     fitted_on: dict[str, Any]
     columns: dict[str, Any] | None = None
+    certificate: dict[str, Any] | None = None
 
     @property
     def groups(self) -> tuple[Hashable, ...]:
@@ -86,11 +91,16 @@ class ModelFile:
             "apply": self.apply,
             "fitted_on": self.fitted_on,
             "columns": self.columns,
+            **({} if self.certificate is None else {"certificate": self.certificate}),
         }
 
     @classmethod
     def from_json(cls, content: Any) -> ModelFile:
         """Check parsed JSON; anything that is not as :meth:`to_json` makes it is refused."""
+        certificate = None
+        if isinstance(content, dict) and "certificate" in content:  # files without one do not name it
+            content = dict(content)
+            certificate = check_certificate(content.pop("certificate"))
         content = check_object(content, "the file", KEYS)
         maps = check_by_group(content["maps"], "maps", "map")
         if not maps:
@@ -105,6 +115,7 @@ class ModelFile:
             apply=_apply(content["apply"]),
             fitted_on=_fitted_on(content["fitted_on"], maps),
             columns=_columns(content["columns"]),
+            certificate=certificate,
         )
 
 

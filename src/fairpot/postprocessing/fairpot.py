@@ -54,6 +54,10 @@ class FairPOT(Postprocessor):
     max_gap, max_auc_loss : float or None, default None
         The rule for ``lam=None``. ``max_gap``: the highest AUC with at most that xAUC gap. ``max_auc_loss``
         alone: the smallest gap that costs at most that much AUC. Neither: the smallest gap.
+    confidence : float or None, default None
+        With ``max_gap``: choose among values whose true gap is within it with this confidence, tried on rows that
+        their maps were not fitted on (cross-fitting inside ``fit``). ``certificate_`` says how that is known; if none
+        can be certified, ``fit`` says what is missing.
     monotone : bool, default False
         Keep moved scores from falling below the highest score that stays, so that nobody is overtaken
         inside a group. It matters where the group is moved downwards.
@@ -82,6 +86,8 @@ class FairPOT(Postprocessor):
         The lowest score of the fitted top-alpha region.
     table_ : ScoreTable
         The fitted rows, counted.
+    certificate_ : Certificate or None
+        How the gap is known to be within its bound, where ``confidence`` asked for that.
 
     Examples
     --------
@@ -112,6 +118,7 @@ class FairPOT(Postprocessor):
         reference: Hashable | None = None,
         max_gap: float | None = None,
         max_auc_loss: float | None = None,
+        confidence: float | None = None,
         monotone: bool = False,
         min_group: int = 0,
         groups: Any = None,
@@ -125,6 +132,7 @@ class FairPOT(Postprocessor):
         self.reference = reference
         self.max_gap = max_gap
         self.max_auc_loss = max_auc_loss
+        self.confidence = confidence
         self.monotone = monotone
         self.min_group = min_group
         self.groups = groups

@@ -49,6 +49,8 @@ class FittedMaps(ScoreMapper):
         Counts, score range, fingerprint of the score table, version of the library, time if it was put down.
     columns_ : dict or None
         What the columns of score and group were called, if that was put down.
+    certified_ : dict or None
+        What the gap was certified to be within, if it was.
     """
 
     method_: str
@@ -59,6 +61,7 @@ class FittedMaps(ScoreMapper):
     apply_: dict[str, Any]
     fitted_on_: dict[str, Any]
     columns_: dict[str, Any] | None
+    certified_: dict[str, Any] | None
 
     @classmethod
     def from_content(cls, content: ModelFile) -> Self:
@@ -76,6 +79,7 @@ class FittedMaps(ScoreMapper):
         model.apply_ = content.apply
         model.fitted_on_ = content.fitted_on
         model.columns_ = content.columns
+        model.certified_ = content.certificate
         model.n_features_in_ = 1
         return model
 
@@ -122,6 +126,7 @@ class FittedMaps(ScoreMapper):
             apply=self.apply_,
             fitted_on=self.fitted_on_,
             columns=self.columns_,
+            certificate=self.certified_,
         )
 
     def _applied_by(self) -> Mapping[str, Any]:

@@ -47,6 +47,10 @@ class OptimalMerge(Postprocessor):
     max_gap, max_auc_loss : float or None, default None
         The rule for ``theta=None``. ``max_gap``: the highest AUC with at most that xAUC gap. ``max_auc_loss``
         alone: the smallest gap that costs at most that much AUC. Neither: the smallest gap.
+    confidence : float or None, default None
+        With ``max_gap``: choose among values whose true gap is within it with this confidence, tried on rows that
+        their maps were not fitted on (cross-fitting inside ``fit``). ``certificate_`` says how that is known; if none
+        can be certified, ``fit`` says what is missing.
     reference : name of a group or None, default None
         The group that stays as it is. None takes the advantaged group.
     smoothing : {"logistic", "isotonic", "none"}, default "logistic"
@@ -77,6 +81,8 @@ class OptimalMerge(Postprocessor):
     left_out_ : tuple of the groups left out of the comparison
     table_ : ScoreTable
         The fitted rows, counted.
+    certificate_ : Certificate or None
+        How the gap is known to be within its bound, where ``confidence`` asked for that.
 
     Examples
     --------
@@ -103,6 +109,7 @@ class OptimalMerge(Postprocessor):
         *,
         max_gap: float | None = None,
         max_auc_loss: float | None = None,
+        confidence: float | None = None,
         reference: Hashable | None = None,
         smoothing: Literal["logistic", "isotonic", "none"] = "logistic",
         min_group: int = 0,
@@ -113,6 +120,7 @@ class OptimalMerge(Postprocessor):
         self.theta = theta
         self.max_gap = max_gap
         self.max_auc_loss = max_auc_loss
+        self.confidence = confidence
         self.reference = reference
         self.smoothing = smoothing
         self.min_group = min_group

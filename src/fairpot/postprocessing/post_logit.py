@@ -69,6 +69,10 @@ class PostLogit(Postprocessor):
         The rule that chooses ``slope`` where it is None, which needs ``y``. ``max_gap``: the highest AUC with at most
         that xAUC gap. ``max_auc_loss`` alone: the smallest gap that costs at most that much AUC. Neither:
         the smallest gap.
+    confidence : float or None, default None
+        With ``max_gap``: choose among values whose true gap is within it with this confidence, tried on rows that
+        their maps were not fitted on (cross-fitting inside ``fit``). ``certificate_`` says how that is known; if none
+        can be certified, ``fit`` says what is missing.
     min_group : int, default 0
         Groups with fewer rows are left out of the comparison: their scores stay as they are, and a warning names
         them.
@@ -90,6 +94,8 @@ class PostLogit(Postprocessor):
     left_out_ : tuple of the groups left out of the comparison
     table_ : ScoreTable
         The fitted rows, counted.
+    certificate_ : Certificate or None
+        How the gap is known to be within its bound, where ``confidence`` asked for that.
 
     Examples
     --------
@@ -117,6 +123,7 @@ class PostLogit(Postprocessor):
         reference: Hashable | None = None,
         max_gap: float | None = None,
         max_auc_loss: float | None = None,
+        confidence: float | None = None,
         min_group: int = 0,
         groups: Any = None,
         ties: TiesName = "half",
@@ -128,6 +135,7 @@ class PostLogit(Postprocessor):
         self.reference = reference
         self.max_gap = max_gap
         self.max_auc_loss = max_auc_loss
+        self.confidence = confidence
         self.min_group = min_group
         self.groups = groups
         self.ties = ties

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from copy import copy
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
@@ -13,10 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairpot._validation import check_choice, check_rows, check_seen, check_share
 from fairpot.exceptions import ModelFileError
+from fairpot.inference.certificate import Certificate
+from fairpot.inference.checks import check_level
+from fairpot.inference.evidence import Evidence, Part, same_rows
 from fairpot.metrics._wins import TIES, Ties
 from fairpot.modelfile import ModelFile, describe_table
 from fairpot.postprocessing.adopting import adopt, unfitted
 from fairpot.postprocessing.batch import ROW_BY_ROW, maps_on, moving
+from fairpot.postprocessing.certified import certified_choice
 from fairpot.postprocessing.dial import Dial, Value
 from fairpot.postprocessing.mapper import ScoreMapper
 from fairpot.postprocessing.notices import warn_of_choice, warn_of_table
@@ -47,12 +52,14 @@ class Postprocessor(ScoreMapper):
     left_out_: tuple[Hashable, ...]
     maps_: dict[Hashable, ScoreMap]
     table_: ScoreTable
+    certificate_: Certificate | None
 
     __metadata_request__fit: ClassVar = {"scores": UNUSED}
 
     # What every method is given besides its own parameters.
     max_gap: float | None
     max_auc_loss: float | None
+    confidence: float | None
     min_group: int
     groups: Any
     ties: TiesName
@@ -127,8 +134,49 @@ class Postprocessor(ScoreMapper):
         """
         check_is_fitted(self, "maps_")
         other = copy(self)
-        other.set_params(**{self.dial.name: value}, **dict.fromkeys(RULES))
+        other.set_params(**{self.dial.name: value}, **dict.fromkeys(RULES), confidence=None)
         other._turn(self.dial.check_given(value, self.moved_groups))
+        other.certificate_ = None
+        return other
+
+    def certify(
+        self,
+        scores: Any,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        max_gap: float,
+        confidence: float = 0.95,
+        max_auc_loss: float | None = None,
+    ) -> Self:
+        """Return a fitted copy whose dial is chosen on other rows, with a gap that can be signed for.
+
+        Parameters
+        ----------
+        scores, y, sensitive_features, sample_weight
+            Rows that the method was not fitted on, as in ``fit``; or a :class:`ScoreTable` alone.
+        max_gap : float
+            The bound on the true gap.
+        confidence : float, default 0.95
+            How surely it is kept, whichever value of the dial that leads to.
+        max_auc_loss : float or None, default None
+            Bound the cost as well.
+
+        Returns
+        -------
+        fitted copy
+            Its ``certificate_`` says how that is known.
+
+        Raises
+        ------
+        InfeasibleRuleError
+            If nothing can be certified, with the smallest bound that can be.
+        """
+        curve = self.tradeoff(scores, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
+        point = curve.select(max_gap=max_gap, max_auc_loss=max_auc_loss, confidence=confidence)
+        other = self.at(point.lam)
+        other.certificate_ = point.certificate
         return other
 
     def tradeoff(
@@ -166,7 +214,8 @@ class Postprocessor(ScoreMapper):
         table = self._table_to_trace(scores, y, sensitive_features, sample_weight)
         moved = [g for g in table.groups if g in self.moved_groups]
         values = None if lams is None else self.dial.check_values(lams, moved)
-        return self._curve(table, values, checked)
+        curve = self._curve(table, values, checked)
+        return replace(curve, evidence=self._evidence(table, checked))
 
     @property
     def moved_groups(self) -> tuple[Hashable, ...]:
@@ -194,6 +243,7 @@ class Postprocessor(ScoreMapper):
             thresholds=getattr(self, "thresholds_", None),
             apply=dict(self._applied_by()),
             fitted_on=describe_table(self.table_),
+            certificate=None if self.certificate_ is None else self.certificate_.as_dict(),
         )
 
     # What a method says of itself.
@@ -239,11 +289,22 @@ class Postprocessor(ScoreMapper):
                     raise ValueError(
                         f"{rule} is a rule for choosing {name}, but {name}={given!r} is given.\nHint: {name}=None."
                     )
+        self._check_confidence(given)
         if given is not None and not isinstance(given, Mapping):
             self.dial.check(given)
         self._check_parameters(labelled)
         if not labelled:
             self._check_without_outcomes()
+
+    def _check_confidence(self, given: Any) -> None:
+        if self.confidence is None:
+            return
+        check_level(self.confidence, "confidence")
+        if given is not None or self.max_gap is None:
+            raise ValueError(
+                f"confidence={self.confidence!r} certifies a choice of {self.dial.name} by max_gap.\n"
+                f"Hint: {self.dial.name}=None, max_gap=0.05, confidence={self.confidence!r}."
+            )
 
     def _check_without_outcomes(self) -> None:
         name = self.dial.name
@@ -280,6 +341,10 @@ class Postprocessor(ScoreMapper):
 
     def _find_value(self, table: ScoreTable) -> Value:
         given = getattr(self, self.dial.name)
+        self.certificate_ = None
+        if self.confidence is not None:
+            chosen, self.certificate_ = certified_choice(self, table)
+            return chosen
         if given is not None:
             return self.dial.check_given(given, self.moved_groups)
         default = self._default()
@@ -317,6 +382,13 @@ class Postprocessor(ScoreMapper):
             each = dict(zip(moved, np.broadcast_to(row, len(moved)).tolist()))
             maps = {g: self._map(g, each[g]) if g in each else ScoreMap.identity() for g in table.groups}
             yield moving(maps_on(table, maps, self._applied_by()))
+
+    def _evidence(self, table: ScoreTable, ties: Ties) -> Evidence | None:
+        """Keep the rows of a curve, for its band."""
+        if getattr(self, "alpha", None) is not None:
+            return None
+        part = Part(table, lambda values: self._steps(table, np.asarray(values)))
+        return Evidence((part,), ties, fitted=same_rows(table, self.table_))
 
     def _seen_from(self, table: ScoreTable, ties: Ties) -> Hashable:
         """Name the group that signed gaps of a curve are seen from."""

@@ -48,6 +48,10 @@ class XOrder(Postprocessor):
         The rule that chooses ``lam`` where it is None, which needs ``y``. ``max_gap``: the highest AUC with at most
         that xAUC gap. ``max_auc_loss`` alone: the smallest gap that costs at most that much AUC. Neither:
         the smallest gap.
+    confidence : float or None, default None
+        With ``max_gap``: choose among values whose true gap is within it with this confidence, tried on rows that
+        their maps were not fitted on (cross-fitting inside ``fit``). ``certificate_`` says how that is known; if none
+        can be certified, ``fit`` says what is missing.
     min_group : int, default 0
         Groups with fewer rows are left out of the comparison: their scores stay as they are, and a warning names
         them.
@@ -68,6 +72,8 @@ class XOrder(Postprocessor):
     lam_ : float
     table_ : ScoreTable
         The fitted rows, counted, from which ``tradeoff`` finds the orders for other values of ``lam``.
+    certificate_ : Certificate or None
+        How the gap is known to be within its bound, where ``confidence`` asked for that.
 
     Examples
     --------
@@ -92,6 +98,7 @@ class XOrder(Postprocessor):
         reference: Hashable | None = None,
         max_gap: float | None = None,
         max_auc_loss: float | None = None,
+        confidence: float | None = None,
         min_group: int = 0,
         groups: Any = None,
         ties: TiesName = "half",
@@ -101,6 +108,7 @@ class XOrder(Postprocessor):
         self.reference = reference
         self.max_gap = max_gap
         self.max_auc_loss = max_auc_loss
+        self.confidence = confidence
         self.min_group = min_group
         self.groups = groups
         self.ties = ties

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,10 @@ from fairpot._html import html_table
 from fairpot._optional import make_frame
 from fairpot._validation import as_double, check_share, is_number
 from fairpot.exceptions import InfeasibleRuleError
+from fairpot.inference.band import Band, band_of
+from fairpot.inference.certificate import Certificate, choose_certified
+from fairpot.inference.dial import DialEstimates
+from fairpot.inference.evidence import Evidence, thin
 from fairpot.tradeoff.pareto import pareto_mask
 from fairpot.transport import top_place
 
@@ -34,6 +38,7 @@ class TradeoffPoint:
     signed_gap: float
     xauc_ab: float
     xauc_ba: float
+    certificate: Certificate | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +63,8 @@ class TradeoffCurve:
     unrepaired_auc : float or None
         AUC of the scores as they came, from which ``max_auc_loss`` is measured; None where ``lam`` 0 is on the
         curve and leaves them so.
+    evidence : Evidence or None
+        The rows behind the curve, which its band and certificates are computed from.
 
     Attributes
     ----------
@@ -76,6 +83,7 @@ class TradeoffCurve:
     exact: bool = False
     dial: str = "lam"
     unrepaired_auc: float | None = None
+    evidence: Evidence | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.auc)
@@ -154,21 +162,59 @@ class TradeoffCurve:
         lam = self.lam[place]
         return TradeoffPoint(
             float(lam) if self.lam.ndim == 1 else {g: float(v) for g, v in zip(self.moved, lam)},
-            *(float(values[place]) for values in (self.auc, self.gap, self.signed_gap, self.xauc_ab, self.xauc_ba)),
+            float(self.auc[place]),
+            float(self.gap[place]),
+            float(self.signed_gap[place]),
+            float(self.xauc_ab[place]),
+            float(self.xauc_ba[place]),
         )
 
-    def select(self, *, max_gap: float | None = None, max_auc_loss: float | None = None) -> TradeoffPoint:
+    def band(self, level: float = 0.95) -> Band:
+        """Compute how far the curve can be trusted, at each value and at all of them together.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+
+        Returns
+        -------
+        Band
+            Of AUC and gap, each with ``value``, ``low``, ``high`` (right at one value with probability ``level``) and
+            ``low_all``, ``high_all`` (right everywhere at once); ``frame()`` for a table. A curve with more than 256
+            points has its band at 256 of them. The maps count as fixed: on the rows they were fitted on the curve
+            itself is too good, and the band does not know.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(random_state=0)
+        >>> fp = FairPOT().fit(data.data["x1"], data.target, sensitive_features=data.group)
+        >>> fp.tradeoff(lams=[0, 0.5, 1]).band().gap.high.round(3)
+        array([0.543, 0.328, 0.157])
+        """
+        return band_of(self._estimates(thin(len(self))), level, self.dial)
+
+    def select(
+        self, *, max_gap: float | None = None, max_auc_loss: float | None = None, confidence: float | None = None
+    ) -> TradeoffPoint:
         """Choose a point by rule.
 
         With ``max_gap``: the highest AUC whose gap is at most that. With ``max_auc_loss`` alone: the smallest
         gap that costs at most that much AUC against lambda = 0. With both: the highest AUC that keeps both.
         Without a rule: the smallest gap. Of equals, the smallest lambda.
 
+        With ``confidence`` and ``max_gap``, on a curve of rows that the map was not fitted on: a point whose true gap
+        is within ``max_gap`` with that confidence, however many points it was chosen from; its ``certificate``
+        says how that is known.
+
         Raises
         ------
         InfeasibleRuleError
             If no point keeps the rule; the message names the best that can be had.
         """
+        if confidence is not None:
+            return self._select_certified(max_gap, max_auc_loss, confidence)
         for name, value in (("max_gap", max_gap), ("max_auc_loss", max_auc_loss)):
             if value is not None:
                 check_share(value, name, zero=True)
@@ -187,6 +233,43 @@ class TradeoffCurve:
         places = np.flatnonzero(allowed)
         worth = self.auc[places] if max_gap is not None else -self.gap[places]
         return self.point(int(places[np.argmax(worth >= worth.max() - _ROUND_OFF)]))
+
+    def _known_rows(self) -> Evidence:
+        if self.evidence is None:
+            raise ValueError(
+                "this curve does not know the rows it was traced on, so that nothing can be said of its uncertainty.\n"
+                "Hint: trace it with the tradeoff method of a fitted post-processor."
+            )
+        return self.evidence
+
+    def _estimates(self, places: NDArray[np.intp]) -> DialEstimates:
+        evidence, exact = self._known_rows(), None
+        if len(self.moved) == 1:
+            pairs = np.stack([self.xauc_ab[places], self.xauc_ba[places]], axis=1)
+            exact = self.auc[places], pairs if evidence.first_group == self.reference else pairs[:, ::-1]
+        return evidence.estimate(self.lam[places], exact)
+
+    def _select_certified(self, max_gap: float | None, max_auc_loss: float | None, confidence: float) -> TradeoffPoint:
+        if max_gap is None:
+            raise ValueError("confidence certifies a bound on the gap: give max_gap as well.")
+        evidence = self._known_rows()
+        if evidence.fitted:
+            raise ValueError(
+                "nothing can be certified on the rows that the map was fitted on.\n"
+                "Hint: trace the curve on other rows, or give confidence to the post-processor, which then cross-fits."
+            )
+        places = thin(len(self))
+        dial = self._estimates(places)
+        place, certificate = choose_certified(
+            dial,
+            max_gap,
+            confidence,
+            unrepaired=evidence.unrepaired(),
+            rows=evidence.rows,
+            name=self.dial,
+            max_auc_loss=max_auc_loss,
+        )
+        return replace(self.point(int(places[place])), certificate=certificate)
 
     @property
     def unmoved_auc(self) -> float:

@@ -1,0 +1,354 @@
+"""How often intervals, bands and certificates are right, where the truth is known.
+
+python benchmarks/coverage.py [--parts intervals shapes regions clusters gaps bands certified] [--scale 1.0]
+
+Every part draws scores from known laws (seeded), calls fairpot.inference on them, and counts how often the truth lies
+inside. ``--scale`` multiplies the number of draws. The tables of docs/inference.md are this program's output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from fairpot.inference import certify, estimate_dial, sample_rows
+from fairpot.inference.band import band_of
+from fairpot.inference.covariance import estimate_shares
+from fairpot.inference.estimates import GapEstimates
+from fairpot.inference.gaps import gap_limits, judge
+from fairpot.inference.interval import confidence_interval
+from fairpot.inference.pairs import Pairs, all_pairs, cross_pairs
+from fairpot.inference.sample import Sample
+from fairpot.table import ScoreTable
+
+ROOT2 = np.sqrt(2)
+LABELS = (1, 1, 0, 0)
+GROUPS = (0, 1, 0, 1)
+
+
+def shift(auc: float) -> float:
+    """The distance of two normal scores of spread 1 with this AUC."""
+    return float(ROOT2 * ndtri(auc))
+
+
+def cells(n: int, share: float, rate: float) -> tuple[int, int, int, int]:
+    """Positives of a and b, negatives of a and b."""
+    a = round(n * share)
+    p, q = round(a * rate), round((n - a) * rate)
+    return p, q, a - p, n - a - q
+
+
+def table_of(parts: list[np.ndarray], groups: int = 2) -> ScoreTable:
+    """Count scores that come cell by cell: positives of each group, then negatives of each group."""
+    sizes = [len(p) for p in parts]
+    labels = np.repeat([1] * groups + [0] * groups, sizes).astype(np.int8)
+    return ScoreTable.from_rows(
+        np.concatenate(parts), labels, np.repeat([*range(groups)] * 2, sizes), tuple("abcdefgh"[:groups])
+    )
+
+
+def row(*values: object) -> None:
+    print("| " + " | ".join(str(v) for v in values) + " |", flush=True)
+
+
+def header(*names: str) -> None:
+    row(*names)
+    row(*["---"] * len(names))
+
+
+def percent(hits: float, draws: int) -> str:
+    return f"{100 * hits / draws:.1f}"
+
+
+def intervals(scale: float) -> None:
+    """AUC, xAUC and signed gap of normal scores."""
+    header(
+        "n", "group", "rate", "positives a, b", "xAUCs", "AUC", "xAUC(a over b)", "xAUC(b over a)", "gap", "Wald gap"
+    )
+    rng = np.random.default_rng(1)
+    for n, draws in ((500, 2000), (5000, 1000), (50_000, 300)):
+        for share, rate in ((0.05, 0.05), (0.05, 0.3), (0.3, 0.05), (0.3, 0.3)):
+            sizes = cells(n, share, rate)
+            if sizes[0] < 10:
+                continue
+            for aucs in ((0.6, 0.6), (0.8, 0.7), (0.9, 0.9), (0.95, 0.9)):
+                _interval_row(rng, (n, share, rate), sizes, aucs, int(draws * scale))
+
+
+def _interval_row(rng: np.random.Generator, setting: tuple, sizes: tuple, aucs: tuple, draws: int) -> None:
+    truth = np.array([np.average(aucs, weights=sizes[:2]), *aucs])
+    hits, wald, gap = np.zeros(3), 0, 0
+    for _ in range(draws):
+        centres = (shift(aucs[0]), shift(aucs[1]), 0.0, 0.0)
+        table = table_of([rng.normal(c, 1, m) for c, m in zip(centres, sizes)])
+        found = estimate_shares(Sample(table), [all_pairs(table), *cross_pairs(table)])
+        low, high = found.limits(0.025)
+        hits += (low <= truth) & (truth <= high)
+        gaps = GapEstimates.side_by_side(found.take([1, 2]))
+        [low], [high] = gaps.limits(0.025)
+        gap += low <= aucs[0] - aucs[1] <= high
+        wald += abs(gaps.value[0] - (aucs[0] - aucs[1])) <= 1.96 * gaps.se[0]
+    n, share, rate = setting
+    shown = f"{aucs[0]}, {aucs[1]}"
+    row(n, share, rate, f"{sizes[0]}, {sizes[1]}", shown, *(percent(h, draws) for h in (*hits, gap, wald)))
+
+
+def _law(kind: str, auc: float, rng: np.random.Generator, m: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw positives and negatives of a law that is not normal with equal spread."""
+    if kind == "exponential":
+        return rng.exponential(auc / (1 - auc), m), rng.exponential(1.0, n)
+    if kind == "wider positives":
+        return rng.normal(np.sqrt(5) * ndtri(auc), 2, m), rng.normal(0, 1, n)
+    if kind == "narrower positives":
+        return rng.normal(np.sqrt(1.25) * ndtri(auc), 0.5, m), rng.normal(0, 1, n)
+    missed = rng.random(m) < 0.1  # a tenth of the positives look like negatives
+    return rng.normal(shift((auc - 0.05) / 0.9), 1, m) * ~missed + rng.normal(0, 1, m) * missed, rng.normal(0, 1, n)
+
+
+def shapes(scale: float) -> None:
+    """xAUC and gap of scores that are not normal."""
+    header("law", "AUC", "positives, negatives", "xAUC", "gap of two such")
+    rng = np.random.default_rng(2)
+    draws = int(1000 * scale)
+    for kind in ("exponential", "wider positives", "narrower positives", "a tenth missed"):
+        for auc in (0.8, 0.94):
+            for m, n in ((10, 200), (30, 100), (100, 1000)):
+                hits = gap = 0
+                for _ in range(draws):
+                    (p1, q1), (p2, q2) = (_law(kind, auc, rng, m, n) for _ in range(2))
+                    table = table_of([p1, p2 + 1e6, q2 + 1e6, q1])  # a's positives meet b's negatives, and vice versa
+                    found = estimate_shares(Sample(table), [Pairs((0,), (1,)), Pairs((1,), (0,))])
+                    low, high = found.limits(0.025)
+                    hits += low[0] <= auc <= high[0]
+                    [low], [high] = GapEstimates.side_by_side(found).limits(0.025)
+                    gap += low <= 0 <= high
+                row(kind, auc, f"{m}, {n}", percent(hits, draws), percent(gap, draws))
+
+
+def regions(scale: float) -> None:
+    """Partial xAUC gap, its threshold estimated; the truth from four million rows."""
+    header("n", "region", "alpha", "positives of a in it", "true gap", "partial AUC", "partial gap")
+    rng = np.random.default_rng(3)
+    for region in ("pooled", "group"):
+        for alpha in (0.1, 0.3):
+            big = _two_groups(rng, 4_000_000).top(alpha, region)
+            truth = estimate_shares(Sample(big), [all_pairs(big), *cross_pairs(big)]).value
+            for n, draws in ((2000, 600), (20_000, 200)):
+                _region_row(rng, n, region, alpha, truth, int(draws * scale))
+
+
+def _two_groups(rng: np.random.Generator, n: int) -> ScoreTable:
+    a = rng.random(n) < 0.3
+    y = rng.random(n) < np.where(a, 0.3, 0.2)
+    return ScoreTable.from_rows(rng.normal(y * 1.2 + 0.4 * a), y.astype(np.int8), (~a).astype(np.intp), ("a", "b"))
+
+
+def _region_row(rng: np.random.Generator, n: int, region: str, alpha: float, truth: np.ndarray, draws: int) -> None:
+    from fairpot.inference.region import estimate_region
+
+    hits, gap, count = 0, 0, 0.0
+    for _ in range(draws):
+        table = _two_groups(rng, n)
+        found = estimate_region(Sample(table), [all_pairs(table), *cross_pairs(table)], "half", alpha, region)
+        low, high = found.limits(0.025)
+        hits += low[0] <= truth[0] <= high[0]
+        [low], [high] = GapEstimates.side_by_side(found.take([1, 2])).limits(0.025)
+        gap += low <= truth[1] - truth[2] <= high
+        count += found.units[0][1] / draws
+    row(n, region, alpha, round(count), f"{truth[1] - truth[2]:.3f}", percent(hits, draws), percent(gap, draws))
+
+
+def clusters(scale: float) -> None:
+    """Patients with several visits: with and without saying so."""
+    header("patients", "visits", "gap, clusters named", "gap, clusters ignored", "rates at a threshold, named")
+    from fairpot.inference import rates_at
+
+    rng = np.random.default_rng(4)
+    draws = int(600 * scale)
+    for patients, visits in ((200, 5), (1000, 5), (1000, 10)):
+        named = ignored = rate = 0
+        for _ in range(draws):
+            group, y, score, patient = _visits(rng, patients, visits)
+            args = {"sensitive_features": group}
+            for clustered in (True, False):
+                sample = sample_rows(y, score, clusters=patient if clustered else None, **args)
+                gaps = GapEstimates.side_by_side(estimate_shares(sample, cross_pairs(sample.table)))
+                [low], [high] = gaps.limits(0.025)
+                if clustered:
+                    named += low <= 0 <= high
+                    tpr = rates_at(sample, 0.5)[0].tpr
+                    rate += tpr.low <= ndtr(0.5 / ROOT2) <= tpr.high
+                else:
+                    ignored += low <= 0 <= high
+        row(patients, visits, *(percent(h, draws) for h in (named, ignored, rate)))
+
+
+def _visits(rng: np.random.Generator, patients: int, visits: int) -> tuple[np.ndarray, ...]:
+    """Half of a score's variance belongs to the patient; labels belong to the visit."""
+    patient = np.repeat(np.arange(patients), visits)
+    group = np.where(rng.random(patients) < 0.4, "a", "b")[patient]
+    y = (rng.random(len(patient)) < 0.3).astype(int)
+    score = rng.normal(size=patients)[patient] + rng.normal(size=len(patient)) + y
+    return group, y, score, patient
+
+
+def gaps(scale: float) -> None:
+    """The size of the gap, the largest of several pairs, and verdicts against a bound of .05."""
+    header("groups", "positives each", "true gap", "interval", "said within", "said exceeds", "cannot tell")
+    rng = np.random.default_rng(5)
+    draws = int(1000 * scale)
+    for groups, m in ((2, 50), (2, 500), (4, 50), (4, 500)):
+        for true_gap in (0.0, 0.05, 0.12):
+            _gap_row(rng, groups, m, true_gap, draws)
+
+
+def _gap_row(rng: np.random.Generator, groups: int, m: int, true_gap: float, draws: int) -> None:
+    """Negatives are alike in all groups; the positives of the first group score higher than the others'."""
+    centres = [shift(0.75 + true_gap)] + [shift(0.75)] * (groups - 1) + [0.0] * groups
+    sizes = [m] * groups + [4 * m] * groups
+    hits, said = 0, {"within": 0, "exceeds": 0, "cannot tell": 0}
+    for _ in range(draws):
+        table = table_of([rng.normal(c, 1, size) for c, size in zip(centres, sizes)], groups)
+        found = GapEstimates.side_by_side(estimate_shares(Sample(table), cross_pairs(table)))
+        low, high = gap_limits(found, 0.025)
+        hits += low <= true_gap <= high
+        said[judge(found, 0.05, 0.05)] += 1
+    shown = (percent(v, draws) for v in (hits, said["within"], said["exceeds"], said["cannot tell"]))
+    row(groups, m, true_gap, *shown)
+
+
+Curve = tuple[Callable[[float], dict], Callable[[float], float]]
+
+
+def falling(reach: float) -> Curve:
+    """Group b is moved up by a share t of ``reach``; a stands .6 above it."""
+    return (
+        lambda t: {"b": lambda s: s + t * reach},
+        lambda t: float(ndtr((1.6 - t * reach) / ROOT2) - ndtr((0.4 + t * reach) / ROOT2)),
+    )
+
+
+def waving() -> Curve:
+    """A dial whose gap falls, rises and falls again."""
+
+    def moved(t: float) -> float:
+        return 0.6 + 0.25 * float(np.cos(3 * np.pi * t))
+
+    return (
+        lambda t: {"b": lambda s: s + moved(t)},
+        lambda t: float(ndtr((1.6 - moved(t)) / ROOT2) - ndtr((0.4 + moved(t)) / ROOT2)),
+    )
+
+
+DIAL = np.linspace(0, 1, 33)
+
+
+def _held_out(rng: np.random.Generator, n: int, share: float, rate: float) -> ScoreTable:
+    p, q, r, s = cells(n, share, rate)
+    return table_of([rng.normal(c, 1, m) for c, m in zip((1.6, 1.0, 0.6, 0.0), (p, q, r, s))])
+
+
+SETTINGS = ((1000, 0.3, 0.3), (4000, 0.1, 0.3), (4000, 0.3, 0.3), (16_000, 0.1, 0.3))
+
+
+def bands(scale: float) -> None:
+    """Simultaneous bands over a dial of 33 values."""
+    header("n", "group a", "rate", "gap at every value at once", "AUC at every value at once", "gap, one value")
+    rng = np.random.default_rng(6)
+    draws = int(300 * scale)
+    maps_at, true_gap = falling(1.2)
+    true = np.array([true_gap(t) for t in DIAL])
+    for n, share, rate in SETTINGS:
+        p, q, r, s = cells(n, share, rate)
+        auc = _true_auc((p, q, r, s))
+        hits = np.zeros(3)
+        for _ in range(draws):
+            dial = estimate_dial(_held_out(rng, n, share, rate), maps_at, DIAL)
+            band = band_of(dial)
+            inside = (band.gap.low_all <= np.abs(true)) & (np.abs(true) <= band.gap.high_all)
+            at_once = (band.auc.low_all <= auc) & (auc <= band.auc.high_all)
+            one = band.gap.low[4] <= abs(true[4]) <= band.gap.high[4]
+            hits += inside.all(), at_once.all(), one
+        row(n, share, rate, *(percent(h, draws) for h in hits))
+
+
+def _true_auc(sizes: tuple[int, int, int, int]) -> np.ndarray:
+    p, q, r, s = sizes
+    moved = 1.2 * DIAL
+    total = p * r * ndtr(1.0 / ROOT2) + q * s * ndtr(1.0 / ROOT2)
+    return (total + p * s * ndtr((1.6 - moved) / ROOT2) + q * r * ndtr((0.4 + moved) / ROOT2)) / ((p + q) * (r + s))
+
+
+def certified(scale: float) -> None:
+    """How often a certificate is false, delta = .05, at bounds that a value of the dial just misses.
+
+    The plain rule chooses its first value, as where AUC falls along the dial; step-down and walk answer for any
+    choice, so that one false value among the certified counts.
+    """
+    header("curve", "n", "group a", "bound", "plain: some", "false", "step-down: some", "false", "walk: some", "false")
+    rng = np.random.default_rng(7)
+    draws = int(300 * scale)
+    for name, (maps_at, true_gap) in (
+        ("falling", falling(1.2)),
+        ("falling, short", falling(0.7)),
+        ("waving", waving()),
+    ):
+        true = np.abs([true_gap(t) for t in DIAL])
+        for n, share, rate in SETTINGS:
+            dials = [estimate_dial(_held_out(rng, n, share, rate), maps_at, DIAL) for _ in range(draws)]
+            for wanted in (0.05, 0.1):
+                bound = 0.9999 * float(true[true > wanted].min())
+                _certified_row(name, n, share, bound, dials, true)
+
+
+def _certified_row(name: str, n: int, share: float, bound: float, dials: list, true: np.ndarray) -> None:
+    some, wrong = np.zeros(3), np.zeros(3)
+    for dial in dials:
+        walked, _ = certify(dial.gaps, bound, 0.05)
+        rules = dial.gap <= bound, certify(dial.gaps, bound, 0.05, how="step-down")[0], walked
+        for k, kept in enumerate(rules):
+            if kept.any():
+                some[k] += 1
+                wrong[k] += (true[kept] > bound).any() if k else true[np.argmax(kept)] > bound
+    draws = len(dials)
+    shown = [percent(v, draws) for pair in zip(some, wrong) for v in pair]
+    row(name, n, share, f"{bound:.3f}", *shown)
+
+
+def refusals(scale: float) -> None:
+    """Below 10 positives: how often the interval is right, and when it is refused."""
+    header("positives", "negatives", "AUC", "given", "right, where given")
+    rng = np.random.default_rng(8)
+    draws = int(1000 * scale)
+    for m in (3, 4, 5, 7):
+        for auc in (0.6, 0.8, 0.95):
+            given = hits = 0
+            for _ in range(draws):
+                score = np.concatenate((rng.normal(shift(auc), 1, m), rng.normal(0, 1, 100)))
+                found = confidence_interval("auc", np.repeat([1, 0], (m, 100)), score)
+                given += found.reason is None
+                hits += found.low <= auc <= found.high
+            row(m, 100, auc, percent(given, draws), percent(hits, given) if given else "")
+
+
+PARTS = {part.__name__: part for part in (intervals, shapes, refusals, regions, clusters, gaps, bands, certified)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--parts", nargs="+", choices=list(PARTS), default=list(PARTS))
+    parser.add_argument("--scale", type=float, default=1.0)
+    args = parser.parse_args()
+    for name in args.parts:
+        start = time.perf_counter()
+        print(f"\n### {name}: {PARTS[name].__doc__}\n")
+        PARTS[name](args.scale)
+        print(f"\n({time.perf_counter() - start:.0f} s)", flush=True)
+
+
+if __name__ == "__main__":
+    main()

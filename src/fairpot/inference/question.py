@@ -1,0 +1,86 @@
+"""Which shares a metric of the registry is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, NamedTuple, cast
+
+from fairpot._validation import check_choice, check_group_name, check_share
+from fairpot.inference.pairs import Kernel, Pairs, all_pairs, cross_pairs, inside, others_over, over_others
+from fairpot.metrics import METRICS
+from fairpot.metrics._wins import TIES
+from fairpot.table import REGIONS, Region, ScoreTable
+
+_PARTIAL = {"auc": "partial_auc", "xauc": "partial_xauc", "xauc_gap": "partial_xauc_gap"}
+
+
+class Question(NamedTuple):
+    """A metric as shares of pairs; a gap is the largest difference of shares side by side."""
+
+    metric: str
+    pairs: tuple[Pairs, ...]
+    gap: bool
+    kernel: Kernel
+    alpha: float | None
+    region: Region
+
+
+def metric_name(metric: str, alpha: float | None) -> str:
+    """Check the name; ``alpha`` turns a metric into its partial form."""
+    check_choice(metric, "metric", tuple(METRICS))
+    if alpha is None:
+        if "alpha" in METRICS[metric].needs:
+            raise TypeError(f"{metric} needs alpha, the share of rows in its region: alpha=0.1, say.")
+        return metric
+    if "alpha" in METRICS[metric].needs:
+        return metric
+    if metric not in _PARTIAL:
+        raise TypeError(f"alpha cuts to the top-alpha region, in which {metric} is not defined; leave it out.")
+    return _PARTIAL[metric]
+
+
+def ask(
+    metric: str,
+    table: ScoreTable,
+    *,
+    positive: Hashable | None = None,
+    negative: Hashable | None = None,
+    group: Hashable | None = None,
+    alpha: float | None = None,
+    region: str = "pooled",
+    ties: str = "half",
+) -> Question:
+    """Turn the name of a metric into the shares that it is made of."""
+    name = metric_name(metric, alpha)
+    kernel = cast(Kernel, "equal" if name == "tied_share" else check_choice(ties, "ties", TIES))
+    where = cast(Region, check_choice(region, "region", REGIONS))
+    share = None if alpha is None else check_share(alpha, "alpha", zero=False)
+    given = {"positive": positive, "negative": negative, "group": group}
+    pairs, gap = _pairs(name, table, given)
+    return Question(name, pairs, gap, kernel, share, where)
+
+
+def _pairs(name: str, table: ScoreTable, given: dict[str, Any]) -> tuple[tuple[Pairs, ...], bool]:
+    if not table.labelled:
+        raise ValueError("an interval counts outcomes, and this table has no labels.")
+    needed = [key for key in given if key in METRICS[name].needs]
+    for key, value in given.items():
+        if key in needed and value is None:
+            raise TypeError(f"{name} needs {key}, the name of a group.")
+        if key not in needed and value is not None:
+            raise TypeError(f"{name} takes no {key}.")
+    places = {key: table.groups.index(check_group_name(given[key], table.groups, key)) for key in needed}
+    if name.endswith("gap"):
+        if len(table.groups) < 2:
+            raise ValueError(f"a gap compares groups, and there is one, {table.groups[0]!r}.")
+        return tuple(cross_pairs(table)), True
+    if "positive" in places:
+        return (Pairs((places["positive"],), (places["negative"],)),), False
+    if "group" in places:
+        of_group = {
+            "group_auc": inside(places["group"]),
+            "bpsn_auc": others_over(table, places["group"]),
+            "bnsp_auc": over_others(table, places["group"]),
+        }
+        return (of_group[name],), False
+    return (all_pairs(table),), False

@@ -1,0 +1,96 @@
+"""The choice that can be signed for: the dial's values tried on rows that their maps were not fitted on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot.exceptions import InfeasibleRuleError
+from fairpot.inference.certificate import Certificate, choose_certified
+from fairpot.inference.dial import Steps
+from fairpot.inference.evidence import Evidence, Part
+from fairpot.inference.refusal import FEWEST
+from fairpot.postprocessing.adopting import unfitted
+from fairpot.splitting import all_but, split_table
+from fairpot.table import ScoreTable
+
+if TYPE_CHECKING:
+    from fairpot.postprocessing.dial import Value
+    from fairpot.postprocessing.postprocessor import Postprocessor
+
+MOST_FOLDS = 5
+_SEED = 0  # the same rows are dealt to the same folds in every run
+
+
+def certified_choice(model: Postprocessor, table: ScoreTable) -> tuple[Value, Certificate]:
+    """Choose a value whose gap is within ``max_gap`` with ``confidence``, by cross-fitting the table.
+
+    Every fold is mapped by what the other folds teach; curve and standard errors are those of the folds' mean.
+    """
+    evidence = cross_fitted(model, table)
+    values = dial_values(model, table)
+    place, certificate = choose_certified(
+        evidence.estimate(values),
+        float(model.max_gap or 0.0),
+        float(model.confidence or 0.0),
+        unrepaired=evidence.unrepaired(),
+        rows=evidence.rows,
+        name=model.dial.name,
+        max_auc_loss=model.max_auc_loss,
+    )
+    return value_at(model, values[place]), certificate
+
+
+def cross_fitted(model: Postprocessor, table: ScoreTable) -> Evidence:
+    """Deal the rows to folds; keep with each fold the maps that the others teach."""
+    folds = split_table(table, fold_count(table, model.dial.name), _SEED)
+    parts = []
+    for k, fold in enumerate(folds):
+        parts.append(Part(fold, _steps_of(_learnt(model, all_but(folds, k)), fold)))
+    return Evidence(tuple(parts), model._ties)
+
+
+def _steps_of(model: Postprocessor, fold: ScoreTable) -> Steps:
+    return lambda values: model._steps(fold, np.asarray(values))
+
+
+def fold_count(table: ScoreTable, dial: str = "the dial") -> int:
+    """Say how many folds leave enough positives and negatives of every group in each."""
+    cells = [
+        (float(count), group, what)
+        for what, counts in (("positives", table.positives), ("negatives", table.negatives))
+        for group, count in zip(table.groups, counts)
+    ]
+    fewest, group, what = min(cells, key=lambda cell: cell[0])
+    folds = min(MOST_FOLDS, int(fewest // FEWEST))
+    if folds < 2:
+        raise InfeasibleRuleError(
+            f"no {dial} can be certified: group {group!r} has {fewest:g} {what}, and cross-fitting needs at least "
+            f"{2 * FEWEST}.\nHint: more rows of that group, or no confidence for a choice by the measured gap alone."
+        )
+    return folds
+
+
+def dial_values(model: Postprocessor, table: ScoreTable) -> NDArray[np.float64]:
+    """Give the values that are tried, the same in all folds."""
+    values = model.sweep_values(table)
+    return model._default_values(table, model._ties) if values is None else values
+
+
+def value_at(model: Postprocessor, row: NDArray[np.float64]) -> Value:
+    """Turn a row of values into what the dial takes."""
+    if np.ndim(row) == 0:
+        return float(row)
+    return {g: float(v) for g, v in zip(model.moved_groups, row)}
+
+
+def _learnt(model: Postprocessor, table: ScoreTable) -> Postprocessor:
+    """Teach a copy other rows, with the reference that all rows have."""
+    other = unfitted(model)
+    other.table_, other.groups_, other.left_out_ = table, table.groups, ()
+    if hasattr(model, "reference_"):
+        other.set_params(reference=model.reference_)
+    other._learn(table)
+    return other

@@ -1,0 +1,105 @@
+"""Intervals, verdicts, certificates and plans from the command line."""
+
+import json
+
+import numpy as np
+import pytest
+
+from cli.conftest import COLUMNS
+from fairpot import audit
+from fairpot.inference import plan_sample_size
+
+
+@pytest.fixture
+def visits(tmp_path):
+    rng = np.random.default_rng(0)
+    patient = rng.integers(0, 200, 1000)
+    sex = np.where(patient % 3 == 0, "F", "M")
+    y = (rng.random(1000) < 0.4).astype(int)
+    risk = np.round(1 / (1 + np.exp(-(rng.normal(size=200)[patient] + rng.normal(y)))), 6)
+    path = tmp_path / "visits.csv"
+    lines = [f"{r},{o},{s},p{p}" for r, o, s, p in zip(risk, y, sex, patient)]
+    path.write_text("\n".join(["risk,outcome,sex,patient", *lines]))
+    return path, (y, risk, sex, patient)
+
+
+def test_clusters_of_a_file_are_those_of_the_rows(run, visits):
+    path, (y, risk, sex, patient) = visits
+    found = run("audit", path, *COLUMNS, "--cluster", "patient", "--json").json
+    rows = audit(y, risk, sensitive_features=sex, clusters=patient).intervals
+    np.testing.assert_allclose(found["intervals"]["gap"]["se"], rows.gap.se, rtol=1e-9)
+    np.testing.assert_allclose(found["intervals"]["auc"]["low"], rows.auc.low, rtol=1e-9)
+    assert found["columns"]["cluster"] == "patient"
+    ignored = run("audit", path, *COLUMNS, "--json").json
+    assert ignored["intervals"]["auc"]["se"] != found["intervals"]["auc"]["se"]
+
+
+def test_clusters_from_standard_input(run, visits):
+    path, _ = visits
+    found = run("audit", "-", *COLUMNS, "--cluster", "patient", "--json", stdin=path.read_text()).json
+    assert found == run("audit", path, *COLUMNS, "--cluster", "patient", "--json").json
+
+
+@pytest.mark.parametrize(
+    ("bound", "answer", "code"), [(0.9, "within", 0), (0.001, "exceeds", 3), ("the gap itself", "cannot tell", 3)]
+)
+def test_a_gate_that_requires_within(run, csv, bound, answer, code):
+    bound = run("audit", csv, *COLUMNS, "--json").json["gap"] if isinstance(bound, str) else bound
+    options = ["audit", csv, *COLUMNS, "--bound", bound]
+    found = run(*options, "--json").json["verdict"]
+    assert (found["answer"], found["bound"]) == (answer, bound)
+    assert f"{answer}: " in run(*options).out
+    gate = run(*options, "--require", "within", expect=code)
+    assert ("FAILED" in gate.out) == (code == 3)
+
+
+def test_the_interval_is_shown(run, csv):
+    said = run("audit", csv, *COLUMNS, "--level", "0.9", "--alpha", "0.5").out
+    assert "0.9 intervals" in said
+    assert "partial xAUC gap" in said
+    for wrong in (["--require", "within"], ["--level", "95"], ["--cluster", "sex"]):
+        run("audit", csv, *COLUMNS, *wrong, expect=2)
+
+
+def test_importance_weights_of_a_file(run, csv, people):
+    given = {"sensitive_features": people["sex"], "sample_weight": people["share"], "weights": "importance"}
+    rows = audit(people["outcome"], people["risk"], **given).intervals
+    found = run("audit", csv, *COLUMNS, "--weight", "share", "--weights", "importance", "--json").json
+    np.testing.assert_allclose(found["intervals"]["gap"]["se"], rows.gap.se, rtol=1e-9)
+
+
+def test_fit_certifies(run, visits, tmp_path):
+    path, _ = visits
+    target = tmp_path / "map.json"
+    options = ["fit", path, *COLUMNS, "--max-gap", "0.3", "--confidence", "0.9"]
+    assert "Certified" in run(*options, "-o", target).out
+    assert json.loads(target.read_text())["certificate"]["bound"] == 0.3
+    found = run(*options, "--json").json
+    assert found["rule"] == {"max_gap": 0.3, "confidence": 0.9}
+    assert found["certificate"]["rows"] == "5 cross-fitted folds"
+
+
+def test_fit_certifies_on_held_out_rows(run, csv, people, tmp_path):
+    half = tmp_path / "half.csv"
+    people[:300].to_csv(half, index=False)
+    rest = tmp_path / "rest.csv"
+    people[300:].to_csv(rest, index=False)
+    found = run("fit", half, *COLUMNS, "--max-gap", "0.5", "--confidence", "0.9", "--validate", rest, "--json").json
+    assert found["certificate"]["rows"] == "held-out rows"
+
+
+def test_fit_says_what_is_missing(run, csv):
+    said = run("fit", csv, *COLUMNS, "--max-gap", "0.001", "--confidence", "0.95", expect=2)
+    assert "smallest bound that can be certified" in said.err
+    run("fit", csv, *COLUMNS, "--lam", "0.5", "--confidence", "0.9", expect=2)
+
+
+def test_plan(run, csv, people):
+    found = run("plan", "--gap", "0.05", "--auc", "0.75", "--share", "0.2", "--rate", "0.1", "--json").json
+    python = plan_sample_size(0.05, auc=0.75, shares={"a": 0.2, "b": 0.8}, rates=0.1)
+    assert (found["rows"], found["se"]) == (python.rows, python.se)
+    mine = run("plan", csv, *COLUMNS, "--gap", "0.05", "--goal", "certify", "--json").json
+    assert [each["group"] for each in mine["groups"]] == ["F", "M"]
+    assert "rows to certify a gap within 0.05" in run("plan", csv, *COLUMNS, "--gap", "0.05", "--goal", "certify").out
+    run("plan", csv, *COLUMNS, "--gap", "0.05", "--rate", "0.1", expect=2)
+    run("plan", expect=2)

@@ -1,0 +1,226 @@
+"""Curves with bands and choices that can be signed for, of every method."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from fairpot import FairPOT, InfeasibleRuleError, audit, load
+from fairpot.inference import change_of_scores, confidence_interval, interval_of_table
+from fairpot.metrics import score_table
+from fairpot.postprocessing import FairScoreClassifier, OptimalMerge, PostLogit, WassersteinRepair, XOrder
+from fairpot.splitting import all_but, split_table
+
+METHODS = [FairPOT, WassersteinRepair, PostLogit, OptimalMerge]
+
+
+def draw(seed, n=5000):
+    rng = np.random.default_rng(seed)
+    m = rng.random(n) < 0.3
+    y = (rng.random(n) < 0.3).astype(int)
+    return 1 / (1 + np.exp(-rng.normal(y * 1.2 + 0.5 * m - 1))), y, np.where(m, "M", "F")
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return draw(0)
+
+
+@pytest.fixture(scope="module")
+def held_out():
+    return draw(1)
+
+
+def table_of(rows):
+    return score_table(rows[1], rows[0], sensitive_features=rows[2])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_certified_choice_is_reproduced_by_hand(fitted, method):
+    """Refit on all folds but one, map that one, average: the certificate says the same."""
+    model = method(max_gap=0.08, confidence=0.9).fit(fitted[0], fitted[1], sensitive_features=fitted[2])
+    found, value = model.certificate_, model._value
+    assert found.rows == "5 cross-fitted folds"
+    assert (found.bound, found.confidence, found.dial, found.value) == (0.08, 0.9, method.dial.name, value)
+    assert found.gap.estimate < found.gap.high <= 0.1
+    assert found.gap_before.estimate > 0.15
+    folds = split_table(table_of(fitted), 5, 0)
+    gaps, errors, aucs = [], [], []
+    for k, fold in enumerate(folds):
+        reference = {"reference": model.reference_} if hasattr(model, "reference_") else {}
+        other = method(value, **reference).fit_table(all_but(folds, k))
+        after = fold.rescored(other.maps_)
+        measured = interval_of_table("xauc_gap", after)
+        gaps.append(measured.signed)
+        errors.append(measured.se)
+        aucs.append(interval_of_table("auc", after).estimate)
+    np.testing.assert_allclose(found.gap.estimate, abs(np.mean(gaps)), atol=1e-12)
+    np.testing.assert_allclose(found.gap.se, np.sqrt(np.sum(np.square(errors))) / 5, rtol=1e-9)
+    np.testing.assert_allclose(found.auc.estimate, np.mean(aucs), atol=1e-12)
+    whole = method(value, **reference).fit_table(table_of(fitted))
+    probe = np.linspace(0.01, 0.99, 50)
+    np.testing.assert_array_equal(model.maps_["F"](probe), whole.maps_["F"](probe))
+
+
+def test_xorder_too():
+    rows = draw(2, n=900)
+    model = XOrder(max_gap=0.25, confidence=0.9).fit(rows[0], rows[1], sensitive_features=rows[2])
+    assert model.certificate_.gap.high < 0.25
+
+
+def test_a_choice_on_held_out_rows(fitted, held_out):
+    fp = FairPOT(lam=0.0).fit(fitted[0], fitted[1], sensitive_features=fitted[2])
+    given = {"sensitive_features": held_out[2], "max_gap": 0.08, "confidence": 0.95}
+    sure = fp.certify(held_out[0], held_out[1], **given)
+    assert sure.certificate_.rows == "held-out rows"
+    curve = fp.tradeoff(held_out[0], held_out[1], sensitive_features=held_out[2])
+    point = curve.select(max_gap=0.08, confidence=0.95)
+    assert point.lam == sure.lam_ == sure.lam
+    assert point.certificate == sure.certificate_
+    after = sure.transform(held_out[0], sensitive_features=held_out[2])
+    measured = confidence_interval("xauc_gap", held_out[1], after, sensitive_features=held_out[2])
+    np.testing.assert_allclose(point.certificate.gap.estimate, measured.estimate, atol=1e-12)
+    np.testing.assert_allclose(point.certificate.gap.se, measured.se, rtol=5e-3)
+    assert sure.at(0.1).certificate_ is None
+
+
+def test_what_cannot_be_certified_is_an_error_that_says_what_is_missing(fitted):
+    with pytest.raises(InfeasibleRuleError, match="smallest bound that can be certified on these rows") as error:
+        PostLogit(max_gap=0.005, confidence=0.95).fit(fitted[0], fitted[1], sensitive_features=fitted[2])
+    assert "more positives of 'M'" in str(error.value)
+    few = draw(3, n=60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(InfeasibleRuleError, match="cross-fitting needs at least 10"):
+            FairPOT(max_gap=0.5, confidence=0.95).fit(few[0], few[1], sensitive_features=few[2])
+
+
+def test_the_fitted_rows_certify_nothing(fitted):
+    fp = FairPOT(lam=0.5).fit(fitted[0], fitted[1], sensitive_features=fitted[2])
+    for curve in (fp.tradeoff(), fp.tradeoff(fitted[0], fitted[1], sensitive_features=fitted[2])):
+        with pytest.raises(ValueError, match="rows that the map was fitted on"):
+            curve.select(max_gap=0.1, confidence=0.95)
+    with pytest.raises(ValueError, match="give max_gap"):
+        fp.tradeoff().select(confidence=0.95)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"lam": 0.5, "confidence": 0.9}, "certifies a choice of lam by max_gap"),
+        ({"confidence": 0.9}, "certifies a choice of lam by max_gap"),
+        ({"max_gap": 0.1, "confidence": 95}, "between 0.5 and 1"),
+    ],
+)
+def test_confidence_is_checked(fitted, given, said):
+    with pytest.raises(ValueError, match=said):
+        FairPOT(**given).fit(fitted[0], fitted[1], sensitive_features=fitted[2])
+
+
+def test_a_bound_on_the_loss_as_well(fitted):
+    model = FairPOT(max_gap=0.1, max_auc_loss=0.05, confidence=0.9)
+    model.fit(fitted[0], fitted[1], sensitive_features=fitted[2])
+    assert model.certificate_.auc_before.estimate - model.certificate_.auc.estimate <= 0.05
+    # Risks that are right: whatever closes the gap between groups of unequal risk costs AUC.
+    rng = np.random.default_rng(4)
+    group = np.where(rng.random(5000) < 0.4, "M", "F")
+    risk = 1 / (1 + np.exp(-rng.normal(1.5 * (group == "M") - 1)))
+    y = (rng.random(5000) < risk).astype(int)
+    with pytest.raises(InfeasibleRuleError, match="smallest loss among them"):
+        FairPOT(max_gap=0.1, max_auc_loss=0.0, confidence=0.9).fit(risk, y, sensitive_features=group)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_curve_has_a_band(fitted, held_out, method):
+    model = method().fit(fitted[0], fitted[1], sensitive_features=fitted[2])
+    curve = model.tradeoff(held_out[0], held_out[1], sensitive_features=held_out[2])
+    band = curve.band()
+    assert len(band) <= 256
+    assert (band.gap.low_all <= band.gap.value).all()
+    assert (band.gap.value <= band.gap.high_all).all()
+    assert (band.auc.low <= band.auc.value).all()
+    value = float(band.values[len(band) // 2])
+    after = table_of(held_out).rescored(model.maps_at(value))
+    whole = interval_of_table("xauc_gap", after)
+    place = len(band) // 2
+    np.testing.assert_allclose(band.gap.value[place], whole.estimate, atol=1e-12)
+    np.testing.assert_allclose([band.gap.low[place], band.gap.high[place]], [whole.low, whole.high], atol=1e-3)
+
+
+def test_three_groups(fitted):
+    group = np.where(fitted[2] == "M", "M", np.where(np.arange(len(fitted[0])) % 2, "F", "X"))
+    model = FairPOT(max_gap=0.12, confidence=0.9).fit(fitted[0], fitted[1], sensitive_features=group)
+    assert model.certificate_.how == "step-down"
+    assert model.tradeoff().band().gap.high.shape == (101,)
+
+
+def test_the_model_file_keeps_the_certificate(fitted, tmp_path):
+    path = tmp_path / "map.json"
+    model = FairPOT(max_gap=0.08, confidence=0.9).fit(fitted[0], fitted[1], sensitive_features=fitted[2])
+    model.save(path)
+    known = load(path).certified_
+    assert known == model.certificate_.as_dict()
+    load(path).save(tmp_path / "again.json")
+    assert load(tmp_path / "again.json").certified_ == known
+    model.at(0.5).save(tmp_path / "other.json")
+    assert load(tmp_path / "other.json").certified_ is None
+
+
+def test_a_classifier_is_certified_by_its_out_of_fold_scores(fitted):
+    from sklearn.linear_model import LogisticRegression
+
+    X = np.column_stack([fitted[0], np.arange(len(fitted[0])) % 7])
+    clf = FairScoreClassifier(LogisticRegression(), FairPOT(max_gap=0.1, confidence=0.9))
+    clf.fit(X, fitted[1], sensitive_features=fitted[2])
+    assert clf.postprocessor_.certificate_.bound == 0.1
+
+
+def test_an_audit_carries_every_interval(fitted):
+    scores, y, group = fitted
+    found = audit(y, scores, sensitive_features=group, alpha=0.3, threshold=0.5, level=0.9)
+    for metric, names, interval in (
+        ("auc", {}, found.intervals.auc),
+        ("xauc_gap", {}, found.intervals.gap),
+        ("xauc", {"positive": "M", "negative": "F"}, found.intervals.xauc["M", "F"]),
+        ("group_auc", {"group": "F"}, found.intervals.group_auc["F"]),
+        ("bpsn_auc", {"group": "F"}, found.intervals.bpsn_auc["F"]),
+        ("bnsp_auc", {"group": "M"}, found.intervals.bnsp_auc["M"]),
+    ):
+        alone = confidence_interval(metric, y, scores, sensitive_features=group, level=0.9, **names)
+        np.testing.assert_allclose(
+            [interval.estimate, interval.se, interval.low, interval.high],
+            [alone.estimate, alone.se, alone.low, alone.high],
+            rtol=1e-10,
+        )
+    plain = found.to_dict()["intervals"]
+    partial = confidence_interval("partial_xauc_gap", y, scores, sensitive_features=group, alpha=0.3, level=0.9)
+    np.testing.assert_allclose(plain["partial"]["gap"]["high"], partial.high)
+    assert plain["rates"][0]["groups"][0]["tpr"]["estimate"] == found.summary["rates"][0]["groups"][0]["tpr"]
+    assert "90% intervals: AUC" in str(found)
+    assert found.verdict(0.9).answer == "within"
+    assert audit(y, scores, sensitive_features=group, level=None).intervals is None
+    twice = [np.repeat(column, 2) for column in (y, scores, group, np.arange(len(y)))]
+    doubled = audit(twice[0], twice[1], sensitive_features=twice[2], clusters=twice[3], level=0.9)
+    np.testing.assert_allclose(doubled.intervals.gap.se, found.intervals.gap.se, rtol=1e-9)
+
+
+def test_compare_calls_no_winner_that_chance_explains(fitted, held_out):
+    from fairpot import compare
+
+    rows = {"sensitive_features": fitted[2], "methods": ["FairPOT", "WassersteinRepair"]}
+    result = compare(fitted[0], fitted[1], held_out=(held_out[0], held_out[1], held_out[2]), **rows)
+    [rival] = [r for r in result.versus(0.1) if r.method != "unrepaired"]
+    best = result.best(0.1)
+    other = result.best(0.1, method=rival.method)
+    models = {"FairPOT": FairPOT, "WassersteinRepair": WassersteinRepair}
+    columns = []
+    for row in (other, best):
+        model = models[row.method](row.value).fit(fitted[0], fitted[1], sensitive_features=fitted[2])
+        columns.append(model.transform(held_out[0], sensitive_features=held_out[2]))
+    change = change_of_scores(held_out[1], *columns, sensitive_features=held_out[2]).auc
+    np.testing.assert_allclose([rival.lead, rival.se], [change.change, change.se], rtol=2e-2, atol=1e-6)
+    assert not rival.clear
+    assert f"chance could explain its lead over {rival.method}" in result.verdict(0.1)
+    assert "the best is" not in result.verdict(0.1)
+    folds = compare(fitted[0], fitted[1], random_state=0, **rows)
+    assert all(np.isfinite(r.se) for r in folds.versus(0.1))

@@ -1,0 +1,97 @@
+"""The top-alpha region: an estimated threshold is part of the uncertainty."""
+
+import numpy as np
+import pytest
+
+from fairpot.inference import confidence_interval
+from fairpot.metrics import METRICS
+
+NAMES = [("partial_auc", {}), ("partial_xauc", {"positive": "a", "negative": "b"}), ("partial_xauc_gap", {})]
+
+
+def rows(rng, n=4000):
+    a = rng.random(n) < 0.3
+    y = (rng.random(n) < np.where(a, 0.4, 0.25)).astype(int)
+    return y, rng.normal(y * np.where(a, 0.8, 1.2) + 0.3 * a), np.where(a, "a", "b")
+
+
+@pytest.mark.parametrize("region", ["pooled", "group"])
+@pytest.mark.parametrize(("metric", "names"), NAMES)
+def test_standard_error_is_that_of_the_bootstrap(metric, names, region):
+    y, s, g = rows(np.random.default_rng(0))
+    given = {"sensitive_features": g, "alpha": 0.3, "region": region, **names}
+    analytic = confidence_interval(metric, y, s, **given)
+    drawn = confidence_interval(metric, y, s, method="bootstrap", replicates=600, **given)
+    assert analytic.note is None
+    np.testing.assert_allclose(analytic.se, drawn.se, rtol=0.12)
+    np.testing.assert_allclose([analytic.low, analytic.high], [drawn.low, drawn.high], atol=0.02)
+
+
+@pytest.mark.parametrize("region", ["pooled", "group"])
+def test_the_threshold_part_is_its_numerical_derivative(region):
+    """Give one row a little more weight: the change of the metric is that row's influence.
+
+    The rows' squared influences must add up to the squared standard error; they do to the accuracy with which the
+    density at the cut can be known.
+    """
+    y, s, g = rows(np.random.default_rng(1), n=1500)
+    found = confidence_interval("partial_xauc_gap", y, s, sensitive_features=g, alpha=0.4, region=region)
+    function, rng, spread = METRICS["partial_xauc_gap"].function, np.random.default_rng(2), []
+    kwargs = {"sensitive_features": g, "alpha": 0.4, "region": region, "ties": "half"}
+    for _ in range(300):  # random multipliers: the variance of the response is the sum of squared influences
+        weight = 1 + 0.3 * rng.normal(size=len(y)).clip(-3, 3)
+        spread.append((function(y, s, sample_weight=weight, **kwargs) - found.estimate) / 0.3)
+    np.testing.assert_allclose(found.se, np.std(spread), rtol=0.15)
+
+
+def test_all_rows_in_the_region_are_the_plain_metric():
+    y, s, g = rows(np.random.default_rng(2), n=500)
+    for partial, plain in (("partial_auc", "auc"), ("partial_xauc_gap", "xauc_gap")):
+        one = confidence_interval(partial, y, s, sensitive_features=g, alpha=1.0)
+        two = confidence_interval(plain, y, s, sensitive_features=g)
+        np.testing.assert_allclose([one.se, one.low, one.high], [two.se, two.low, two.high], rtol=1e-12)
+
+
+def test_alpha_makes_the_plain_name_partial():
+    y, s, g = rows(np.random.default_rng(3), n=500)
+    one = confidence_interval("xauc_gap", y, s, sensitive_features=g, alpha=0.5)
+    assert one == confidence_interval("partial_xauc_gap", y, s, sensitive_features=g, alpha=0.5)
+
+
+def test_many_ties_at_the_cut_take_the_bootstrap_and_say_so():
+    y, s, g = rows(np.random.default_rng(4), n=2000)
+    found = confidence_interval("partial_xauc_gap", y, np.round(s), sensitive_features=g, alpha=0.3)
+    assert "bootstrap" in found.note
+    drawn = confidence_interval(
+        "partial_xauc_gap", y, np.round(s), sensitive_features=g, alpha=0.3, method="bootstrap", random_state=1
+    )
+    np.testing.assert_allclose(found.se, drawn.se, rtol=0.1)
+
+
+def test_importance_weights_in_a_region():
+    y, s, g = rows(np.random.default_rng(5))
+    w = np.random.default_rng(6).exponential(size=len(y))
+    given = {"sensitive_features": g, "alpha": 0.3, "sample_weight": w, "weights": "importance"}
+    analytic = confidence_interval("partial_xauc_gap", y, s, **given)
+    drawn = confidence_interval("partial_xauc_gap", y, s, method="bootstrap", replicates=600, **given)
+    np.testing.assert_allclose(analytic.se, drawn.se, rtol=0.12)
+
+
+def test_clusters_in_a_region():
+    rng = np.random.default_rng(7)
+    y, s, g = rows(rng, n=600)
+    patient = np.arange(600)
+    many = [np.repeat(column, 4) for column in (y, s, g, patient)]
+    many[1] = many[1] + 0.01 * rng.normal(size=2400)
+    given = {"sensitive_features": many[2], "alpha": 0.4, "clusters": many[3]}
+    found = confidence_interval("partial_xauc_gap", many[0], many[1], **given)
+    drawn = confidence_interval("partial_xauc_gap", many[0], many[1], method="bootstrap", replicates=500, **given)
+    ignored = confidence_interval("partial_xauc_gap", many[0], many[1], sensitive_features=many[2], alpha=0.4)
+    np.testing.assert_allclose(found.se, drawn.se, rtol=0.15)
+    assert found.se > 1.7 * ignored.se
+
+
+def test_too_few_in_the_region_are_named():
+    y, s, g = rows(np.random.default_rng(8), n=200)
+    found = confidence_interval("partial_xauc_gap", y, s, sensitive_features=g, alpha=0.03)
+    assert "in the top 0.03" in found.reason
