@@ -14,6 +14,7 @@ LAYERS = {
     "_optional": 0.5,
     "_warn": 0,
     "_html": 0,
+    "_arguments": 0,
     "_leftovers": 0,
     "transport": 0,  # imports nothing of ours
     "_validation": 1,

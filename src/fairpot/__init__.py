@@ -3,21 +3,25 @@
 :func:`audit` tells whether positives of one group are ranked above negatives of another as often as the other way
 round (xAUC); :class:`FairPOT` repairs the scores without retraining, with one dial. Rows, frames and files alike
 become a :class:`ScoreTable` first (:func:`score_table`), and everything is computed from that.
+
+Names are imported when they are first used, so that ``import fairpot`` and ``fairpot --help`` cost next to nothing.
 """
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairpot._version import __version__ as __version__
-from fairpot.auditing import audit, effect
-from fairpot.comparison import compare
-from fairpot.exceptions import InfeasibleRuleError, ModelFileError, UndefinedMetricWarning, UnseenGroupError
-from fairpot.journeys import apply, score_table
-from fairpot.postprocessing import FairPOT, FairScoreClassifier
-from fairpot.postprocessing.fitted import load
-from fairpot.table import ScoreTable
-from fairpot.tradeoff import TradeoffCurve
-from fairpot.transport import ScoreMap
+
+if TYPE_CHECKING:
+    from fairpot.auditing import audit, effect
+    from fairpot.comparison import compare
+    from fairpot.exceptions import InfeasibleRuleError, ModelFileError, UndefinedMetricWarning, UnseenGroupError
+    from fairpot.journeys import apply, score_table
+    from fairpot.postprocessing import FairPOT, FairScoreClassifier
+    from fairpot.postprocessing.fitted import load
+    from fairpot.table import ScoreTable
+    from fairpot.tradeoff import TradeoffCurve
+    from fairpot.transport import ScoreMap
 
 __all__ = [
     "FairPOT",
@@ -37,24 +41,47 @@ __all__ = [
     "score_table",
 ]
 
-# Parts that `import fairpot` does not load, but `fairpot.datasets` and the like reach.
+_HOMES = {
+    "FairPOT": "postprocessing",
+    "FairScoreClassifier": "postprocessing",
+    "InfeasibleRuleError": "exceptions",
+    "ModelFileError": "exceptions",
+    "ScoreMap": "transport",
+    "ScoreTable": "table",
+    "TradeoffCurve": "tradeoff",
+    "UndefinedMetricWarning": "exceptions",
+    "UnseenGroupError": "exceptions",
+    "apply": "journeys",
+    "audit": "auditing",
+    "compare": "comparison",
+    "effect": "auditing",
+    "load": "postprocessing.fitted",
+    "score_table": "journeys",
+}
 _PARTS = (
     "datasets",
     "display",
     "engines",
-    "experiments",
+    "exceptions",
     "export",
     "files",
     "inference",
     "metrics",
     "models",
+    "postprocessing",
     "report",
+    "tradeoff",
     "training",
+    "transport",
 )
 
 
 def __getattr__(name: str) -> Any:
-    """Import a part when it is first asked for."""
+    """Import a public name, or a part of the library, when it is first asked for."""
+    if name in _HOMES:
+        value = getattr(importlib.import_module(f"fairpot.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
     if name in _PARTS:
         return importlib.import_module(f"fairpot.{name}")
     raise AttributeError(f"module 'fairpot' has no attribute {name!r}")

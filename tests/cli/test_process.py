@@ -79,7 +79,8 @@ def test_file_larger_than_allowed(fitted, tmp_path):
 
 @pytest.mark.parametrize("missing", ["click", "rich"])
 def test_without_the_extra(missing):
-    code = f"import sys; sys.modules[{missing!r}] = None; from fairpot.cli import main; main()"
+    code = f"import sys; sys.modules[{missing!r}] = None; sys.argv[1:] = ['audit', 'x.csv']; "
+    code += "from fairpot.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.splitlines() == [

@@ -11,6 +11,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._arguments import argument
 from fairpot._validation import wording
 from fairpot._validation.columns import as_column, as_native_columns, missing, reject_masked
 from fairpot.exceptions import UnseenGroupError
@@ -93,15 +94,15 @@ def _label(column: Any) -> str:
     return ".".join(map(str, column)) if isinstance(column, tuple) else str(column)
 
 
-def check_group_name(group: Any, names: Sequence[Hashable], argument: str) -> Hashable:
+def check_group_name(group: Any, names: Sequence[Hashable], name: str) -> Hashable:
     """Check the name of one group that the caller gives."""
     try:
         known = group in names
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{argument} must be the name of one group, got {type(group).__name__}.") from error
+        raise TypeError(f"{argument(name)} must be the name of one group, got {type(group).__name__}.") from error
     if not known:
-        raise ValueError(f"{argument}={group!r} is not among the groups {list(names)}.")
-    return next(name for name in names if name == group)
+        raise ValueError(f"{argument(name, group)} is not among the groups {list(names)}.")
+    return next(known for known in names if known == group)
 
 
 def _unnamed(values: Any) -> bool:

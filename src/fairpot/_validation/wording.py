@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from fairpot._arguments import argument
+
 LARGEST = 1e300  # larger magnitudes overflow when scores are subtracted or averaged
 _MOST_LISTED = 5  # with more values than this, a column is no label or group and what it holds is nobody's business
 _LONGEST = 40  # characters of a value
@@ -108,15 +110,15 @@ def missing_labels(name: str, rows: int) -> str:
     return f"{name} has {rows} missing rows.\nHint: drop the rows whose outcome is not known."
 
 
-def not_binary(name: str, rows: Mapping[Any, int], argument: str) -> str:
-    """Say that labels are not 0/1, with the rows of each; ``argument`` names the positive value.
+def not_binary(name: str, rows: Mapping[Any, int], positive: str) -> str:
+    """Say that labels are not 0/1, with the rows of each; ``positive`` is the argument that names the outcome.
 
     Which of two values is the outcome cannot be guessed ('died' and 'survived'), so neither is suggested.
     """
     values = in_order(set(rows))
     if len(values) == 2:
         counted = " and ".join(f"{value!r} ({rows[value]} rows)" for value in values)
-        hint = f"Hint: say which one means that the outcome happened, {argument}=..."
+        hint = f"Hint: say which one means that the outcome happened, {argument(positive, ...)}"
         return f"{name} must be 0/1 or booleans, got {counted}.\n{hint}"
     odd = sum(count for value, count in rows.items() if value not in (0, 1))
     return (
@@ -130,9 +132,9 @@ def too_many_labels(name: str, values: list[Any]) -> str:
     return f"{name} must have two values, got {len(values)}: {listed(values)}."
 
 
-def label_not_there(name: str, values: list[Any], argument: str, given: Any) -> str:
+def label_not_there(name: str, values: list[Any], positive: str, given: Any) -> str:
     """Say that the value named positive does not occur."""
-    return f"{argument}={given!r} is not in {name}, which holds {listed(values)}."
+    return f"{argument(positive, given)} is not in {name}, which holds {listed(values)}."
 
 
 def broken_weights(name: str, rows: int) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from fairpot._arguments import argument
 from fairpot._optional import make_frame
 from fairpot._validation import check_seen
 from fairpot.auditing.calibration import BINS
@@ -147,7 +148,7 @@ class Effect:
         fixed = sizes.get(self.reference)
         return [
             f"the reference {self.reference!r} ({fixed:,.10g} rows) is small beside {group!r} ({rows:,.10g}): most "
-            "people are moved to where a few stand. Hint: reference=... names another group."
+            f"people are moved to where a few stand. Hint: {argument('reference', ...)} names another group."
             for group, rows in sizes.items()
             if fixed is not None and fixed < _SMALL_REFERENCE * rows
         ]

@@ -1,7 +1,10 @@
-"""The group of all commands."""
+"""The group of all commands; each is imported when it is called."""
 
 from __future__ import annotations
 
+import difflib
+import importlib
+import importlib.util
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -11,15 +14,22 @@ import click
 
 from fairpot._version import __version__
 from fairpot.cli._errors import run
-from fairpot.cli.apply import apply
-from fairpot.cli.audit import audit
-from fairpot.cli.compare import compare
-from fairpot.cli.datasets import datasets
-from fairpot.cli.demo import demo
-from fairpot.cli.export import export
-from fairpot.cli.fit import fit
-from fairpot.cli.plan import plan
-from fairpot.cli.show import show
+
+# In the order they are used. The texts stand here as well, so that --help loads none of the commands.
+COMMANDS = {
+    "audit": "Measure who is ranked above whom.",
+    "fit": "Learn a repair and show what it costs.",
+    "apply": "Adjust the scores of files with a map.",
+    "show": "Show what a map does and where it comes from.",
+    "report": "Write one HTML page that a committee can read.",
+    "compare": "Compare all methods on one file.",
+    "plan": "How many rows it takes to detect or certify a gap.",
+    "export": "Write a map as SQL, ONNX, Python or JavaScript.",
+    "sign": "Sign a map with a key.",
+    "verify": "Check a map's signature.",
+    "datasets": "Data to try every command on.",
+    "demo": "Run the whole job on generated people.",
+}
 
 
 class App(click.Group):
@@ -33,6 +43,7 @@ class App(click.Group):
         for stream in (sys.stdout, sys.stderr):
             with suppress(AttributeError, ValueError):  # names of groups may not fit the terminal's encoding
                 stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        self._main_shell_completion({}, "fairpot")  # leaves here if a shell asks for completions
         sys.exit(run(lambda: self._invoke(arguments), debug="--debug" in arguments, quiet=_is_quiet(arguments)))
 
     def _invoke(self, arguments: list[str]) -> None:
@@ -41,7 +52,34 @@ class App(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List the commands in the order they are used."""
-        return list(self.commands)
+        return [name for name in COMMANDS if _exists(name)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name == "help":
+            return help_
+        if cmd_name not in COMMANDS or not _exists(cmd_name):
+            return None
+        command: click.Command = getattr(importlib.import_module(f"fairpot.cli.{cmd_name}"), cmd_name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that was named; suggest the nearest where there is none."""
+        if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
+            ctx.fail(f"No such command {args[0]!r}." + (f" Did you mean {near[0]!r}?" if near else ""))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
+
+
+def _exists(name: str) -> bool:
+    return importlib.util.find_spec(f"fairpot.cli.{name}") is not None
 
 
 def _is_quiet(arguments: Sequence[str]) -> bool:
@@ -61,14 +99,29 @@ def app(ctx: click.Context) -> None:
       fairpot fit scores.csv --max-gap 0.02 -o map.json
       fairpot apply map.json scores.csv -o fair.csv
 
-    Columns are called score, label and group unless --score, --label and --group say otherwise. Files may be
-    Parquet, CSV, TSV, Arrow or JSON lines. `fairpot COMMAND --help` has an example of each command; --json makes any
-    of them answer a program. Exit codes: 0 fine, 2 an error, 3 above the limit of --fail-above, or
-    not what --require asks for.
+    Columns are called score, label and group unless --score, --label and --group say otherwise, or a settings file
+    fairpot.toml beside the data does. Files may be Parquet, CSV, TSV, Arrow or JSON lines. `fairpot help COMMAND` has
+    an example of each command; --json makes any of them answer a program. Tab completion for bash:
+    eval "$(_FAIRPOT_COMPLETE=bash_source fairpot)" (zsh_source and fish_source for the others).
+
+    Exit codes: 0 fine, 2 an error, 3 above the limit of --fail-above or not what --require asks for, 130 interrupted.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
 
-for command in (audit, fit, apply, export, show, compare, plan, datasets, demo):
-    app.add_command(command)
+@click.command("help", short_help="Show the help of a command.")
+@click.argument("command", required=False)
+@click.pass_context
+def help_(ctx: click.Context, command: str | None) -> None:
+    """Show what a command does, with its options and examples."""
+    parent = ctx.parent
+    assert parent is not None
+    if command is None:
+        click.echo(parent.get_help())
+        return
+    found = app.get_command(parent, command)
+    if found is None:
+        raise click.UsageError(f"no such command {command!r}; there are {', '.join(app.list_commands(parent))}.")
+    with click.Context(found, info_name=command, parent=parent) as inner:
+        click.echo(found.get_help(inner))

@@ -17,40 +17,18 @@ from typing import Any
 import click
 
 import fairpot
+from fairpot._arguments import spoken_by
+from fairpot.cli._options import as_option
 from fairpot.exceptions import MissingDependencyError
 
 OK, ERROR, ABOVE_LIMIT, INTERRUPTED, CLOSED_PIPE = 0, 2, 3, 130, 141
 _PACKAGE = str(Path(fairpot.__file__).parent)
 _LOOK = "Hint: this should not happen; run again with --debug to see where it did."
 
-# The library speaks of arguments, the command line has options.
-_OPTIONS = [
-    (re.compile(pattern), option)
-    for pattern, option in (
-        (r"\bpositive='([^']*)'", r"--positive '\1'"),
-        (r"\bpositive=(\w+)", r"--positive \1"),
-        (r"\breference='([^']*)'", r"--reference '\1'"),
-        (r"\breference=\.\.\.", "--reference NAME"),
-        (r"\b(or|Hint:) force to replace it", r"\1 --force to replace it"),
-        (r"\boverwrite=True", "--force"),
-        (r"\bor replace to overwrite it", "or --replace to overwrite it"),
-        (r"^y has no ", "the label has no "),
-        (r"\bname the format\b", "name the format with --format"),
-        (r"\braise memory_limit", "raise --memory"),
-        (r"\bregion='group'", "--region group"),
-        (r"\bmax_gap=", "--max-gap "),
-        (r"\bcv=(\d+)", r"--folds \1"),
-        (r"\bpass held_out=\.\.\.", "name held-out rows with --validate"),
-        (r"\bmax_auc_loss=", "--max-auc-loss "),
-        (r"\bsql='select \.\.\. from \.\.\.'", "--sql 'select ... from ...'"),
-        (r"\bsensitive_features\b", "the group"),
-        (r"reading the stream registered as '\w+' failed: ", ""),
-        (r"\.? Detail: Python exception.*", "."),
-        (
-            r", or look at curve\.frame\(\) for what can be had",
-            ", or another --method; fairpot compare shows what each reaches",
-        ),
-    )
+# What DuckDB says of itself around an error that is ours.
+_AROUND = [
+    re.compile(r"reading the stream registered as '\w+' failed: "),
+    re.compile(r"\.? Detail: Python exception.*"),
 ]
 
 
@@ -61,7 +39,7 @@ class Failure(click.ClickException):
 def run(work: Callable[[], Any], *, debug: bool, quiet: bool) -> int:
     """Do the work of a command and return the exit code."""
     try:
-        with _warnings_as_lines(quiet):
+        with _warnings_as_lines(quiet), spoken_by(as_option):
             code = _exit_code(work)
         if sys.stdout is not None:  # it may have been closed from the start
             sys.stdout.flush()
@@ -94,6 +72,11 @@ def explain(error: Exception) -> list[str]:
         return [_one_line(error.format_message()), f"Hint: {name} --help shows the options, with an example."]
     if isinstance(error, click.ClickException):
         return _lines(error.message)
+    if isinstance(error, ModuleNotFoundError) and error.name is not None:
+        package = error.name.split(".")[0]
+        if package in ("click", "rich", "duckdb", "pyarrow"):
+            what = f"the command line needs the package {package!r}, which is not installed."
+            return [what, "Hint: pip install 'fairpot[cli]'"]
     if isinstance(error, MemoryError):
         return ["there is not enough memory.", "Hint: give the scan less with --memory, or use a larger machine."]
     if isinstance(error, zlib.error):
@@ -108,9 +91,9 @@ def explain(error: Exception) -> list[str]:
 
 
 def _lines(message: str) -> list[str]:
-    """Split a message into what is wrong and its hint, in the words of the command line."""
-    for pattern, option in _OPTIONS:
-        message = pattern.sub(option, message)
+    """Split a message into what is wrong and its hint."""
+    for pattern in _AROUND:
+        message = pattern.sub("", message)
     what, hint, way_out = message.partition("\nHint:")
     return [_one_line(what)] + ([f"Hint: {_one_line(way_out)}"] if hint else [])
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._arguments import argument
 from fairpot._validation import Rows, check_rows, check_seen, check_share, is_number
 from fairpot.comparison.methods import Part, Points, Setting, find_methods, measure, obstacle, prepare, sweep
 from fairpot.comparison.progress import Report, make_report
@@ -295,9 +296,11 @@ def _cells(table: ScoreTable, rows: Rows | None) -> Iterator[tuple[Hashable, flo
 def _folds(rows: Rows | ScoreTable, table: ScoreTable, cv: Any, random_state: Any) -> list[Part]:
     """Deal the rows to folds, every group and outcome to each."""
     if not isinstance(cv, int | np.integer) or isinstance(cv, bool) or cv < 2:
-        raise ValueError(f"cv must be a whole number of folds, at least 2, got {cv!r}.\nHint: or pass held_out=...")
-    rule = f"cv={cv} needs at least {cv} positives and {cv} negatives of every group"
-    hint = "fewer folds, join small groups, or pass held_out=..."
+        raise ValueError(
+            f"cv must be a whole number of folds, at least 2, got {cv!r}.\nHint: or give {argument('held_out', ...)}."
+        )
+    rule = f"{argument('cv', cv)} needs at least {cv} positives and {cv} negatives of every group"
+    hint = f"fewer folds, join small groups, or give {argument('held_out', ...)}."
     if isinstance(rows, ScoreTable):
         _require_cells(table, int(cv), rule, hint)
         folds = split_table(table, int(cv), random_state)

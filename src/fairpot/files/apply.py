@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from fairpot._arguments import argument
 from fairpot._validation import check_choice
 from fairpot.engines.columns import find_column
 from fairpot.engines.duckdb import DuckDBEngine
@@ -337,7 +338,7 @@ def _check_columns(source: RowSource, batches: Batches, column: str, replace: bo
         find_column(name, names, "the input")
     if names.count(column) > 1 or (column in names and not replace):
         raise OutputFileError(
-            f"the input has a column {column!r} already.\nHint: choose another name, or replace to overwrite it."
+            f"the input has a column {column!r} already.\nHint: choose another name, or {argument('replace', True)}."
         )
     if column in source.group_columns:
         raise OutputFileError(f"the column {column!r} is the group: it cannot hold the score.")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from fairpot._arguments import argument
 from fairpot.exceptions import InputFileError
 from fairpot.files.streams import PACKED, not_text, open_bytes
 
@@ -102,7 +103,8 @@ def unreadable(path: Path | str, what: str, error: BaseException) -> InputFileEr
     lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     return InputFileError(
         f"{path} cannot be read as {what}: {lines[0].strip()[:_LONGEST]}\n"
-        "Hint: the file may be damaged, cut short or of another format; name the format if its name does not say."
+        "Hint: the file may be damaged, cut short or of another format; name the format "
+        f"({argument('format', ...)}) if its name does not say."
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from fairpot._arguments import argument
 from fairpot._leftovers import folder_beside, remove_leftovers, scratch_folder
 from fairpot.exceptions import OutputFileError
 from fairpot.files.rights import hand_over
@@ -39,7 +40,9 @@ def complete_file(target: str | Path, *, force: bool = False, inputs: Iterable[P
         with atomic_file(place, force=force, inputs=inputs) as temporary:
             yield temporary
     except FileExistsError as error:
-        raise OutputFileError(f"{place} was made by somebody else meanwhile.\nHint: force to replace it.") from error
+        raise OutputFileError(
+            f"{place} was made by somebody else meanwhile.\nHint: {argument('force', True)} replaces it."
+        ) from error
     except OSError as error:
         raise _explained(error, target) from error
 
@@ -96,7 +99,9 @@ def _check_target(place: Path, target: str | Path, force: bool, inputs: list[Pat
         if any(_same(place, path) for path in inputs):
             raise OutputFileError(f"{target} is also the input, or a link to it.\nHint: write to another name.")
         if not force:
-            raise OutputFileError(f"{target} is there already.\nHint: choose another name, or force to replace it.")
+            raise OutputFileError(
+                f"{target} is there already.\nHint: choose another name, or {argument('force', True)} to replace it."
+            )
     if not os.access(place.parent, os.W_OK | os.X_OK):
         raise OutputFileError(f"{target} cannot be written: no permission in {place.parent}.\nHint: another folder.")
 

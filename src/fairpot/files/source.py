@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 from urllib.parse import unquote
 
+from fairpot._arguments import argument
 from fairpot._leftovers import scratch_folder
 from fairpot.engines.columns import find_column
 from fairpot.engines.duckdb.relation import Relation
@@ -88,7 +89,7 @@ class RowSource:
         if (self.path is None) == (self.sql is None):
             raise InputFileError("rows come either from files or from sql: give one of the two.")
         if self.database is not None and self.sql is None:
-            raise InputFileError("a database needs a query.\nHint: sql='select ... from ...'.")
+            raise InputFileError(f"a database needs a query.\nHint: {argument('sql', ...)}.")
         if self.format is not None and self.format not in FORMATS:
             raise InputFileError(f"format must be one of {', '.join(map(repr, FORMATS))}, got {self.format!r}.")
         _check_reading(self.delimiter, self.decimal, self.encoding)
@@ -251,7 +252,8 @@ def _sniffed(path: Path) -> Format:
     """Look into a file whose name does not say what it is, unless the name says it is something else."""
     if path.suffix and path.suffix.lower() != ".gz" and path.suffix.lower() not in (".txt", ".dat"):
         raise InputFileError(
-            f"{path} has a name that does not say its format.\nHint: known are {known_endings()}; or name the format."
+            f"{path} has a name that does not say its format.\n"
+            f"Hint: known are {known_endings()}; or name the format, {argument('format', ...)}."
         )
     try:
         return format_of_bytes(path)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fairpot._arguments import argument
 from fairpot._validation import check_share
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.band import band_of
@@ -120,7 +121,8 @@ def _within_loss(
     if not kept.any():
         least = unrepaired - float(dial.auc.value[mask].max())
         raise InfeasibleRuleError(
-            f"no {name} that is certified for max_gap={bound:g} keeps max_auc_loss={max_auc_loss:g}: "
+            f"no {name} that is certified for {argument('max_gap', bound)} keeps "
+            f"{argument('max_auc_loss', max_auc_loss)}: "
             f"the smallest loss among them is {least:.6g}.\nHint: allow a larger gap or loss."
         )
     return kept

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 
+from fairpot._arguments import argument
 from fairpot.exceptions import ModelFileError
 from fairpot.files.output import atomic_file
 from fairpot.modelfile.content import ModelFile
@@ -110,5 +111,5 @@ def _target(path: str | PathLike[str], overwrite: bool) -> Path:
 
 def _exists(path: str | PathLike[str]) -> FileExistsError:
     return FileExistsError(
-        f"{os.fspath(path)!r} exists and is not overwritten.\nHint: another name, or overwrite=True."
+        f"{os.fspath(path)!r} exists and is not overwritten.\nHint: another name, or {argument('overwrite', True)}."
     )

@@ -4,6 +4,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
+from fairpot._arguments import argument
 from fairpot._validation import check_group_name
 from fairpot.metrics._wins import Ties, WinMatrix
 from fairpot.table import ScoreTable
@@ -19,7 +20,7 @@ def advantaged_group(table: ScoreTable, ties: Ties) -> Hashable:
         if empty:
             raise ValueError(
                 f"the disadvantaged group cannot be told: group {empty[0]!r} has no {what} to compare.\n"
-                "Hint: name the group that stays as it is, reference=..."
+                f"Hint: name the group that stays as it is, {argument('reference', ...)}"
             )
     won = WinMatrix.of(table, ties).xauc()
     lead = np.zeros(len(table.groups))
@@ -39,7 +40,7 @@ def require_outcomes(table: ScoreTable) -> None:
     """Insist on positives and negatives in the whole and in every group."""
     for what, counts in (("positives", table.positives), ("negatives", table.negatives)):
         if counts.sum() == 0:
-            raise ValueError(f"y has no {what}: both outcomes are needed to compare.")
+            raise ValueError(f"{argument('y')} has no {what}: both outcomes are needed to compare.")
         empty = [group for group, count in zip(table.groups, counts) if count == 0]
         if empty:
             raise ValueError(

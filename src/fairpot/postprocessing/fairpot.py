@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._arguments import argument
 from fairpot._validation import check_choice, check_share
 from fairpot.metrics._wins import Ties
 from fairpot.postprocessing.batch import ROW_BY_ROW
@@ -178,10 +180,15 @@ class FairPOT(Postprocessor):
         return {"kind": "top_of_batch", "alpha": float(self.alpha), "region": self.region}
 
     def _default_values(self, table: ScoreTable, ties: Ties) -> NDArray[np.float64]:
+        few = self._distinct(table)
+        return few if len(few) else _GRID.copy()
+
+    def _distinct(self, table: ScoreTable) -> NDArray[np.float64]:
+        """Return every distinct lambda of the one moved group, if there are few; else none."""
         plans = [p for g, p in self.plans_.items() if g in table.groups]
-        if len(plans) == 1 and len(plans[0].scores) <= _FEW:
-            return cast(NDArray[np.float64], plans[0].top_weight[::-1] / plans[0].top_weight[0])
-        return _GRID.copy()
+        if len(plans) != 1 or len(plans[0].scores) > _FEW:
+            return np.empty(0)
+        return np.asarray(plans[0].top_weight[::-1] / plans[0].top_weight[0], dtype=np.float64)
 
     def sweep_values(self, table: ScoreTable) -> NDArray[np.float64]:
         """Return the hundredths."""
@@ -212,10 +219,12 @@ class FairPOT(Postprocessor):
         self, table: ScoreTable, values: NDArray[np.float64] | None, ties: Ties, reference: Hashable
     ) -> TradeoffCurve:
         """Trace value by value, with the region found again each time, as the metrics find it."""
+        every = values is None and len(self._distinct(table)) > 0
         values = self._default_values(table, ties) if values is None else values
         steps = self._steps(table, values)
         alpha = float(cast(float, self.alpha))
-        return trace_top(table, values, steps, alpha=alpha, region=self._region, reference=reference, ties=ties)
+        curve = trace_top(table, values, steps, alpha=alpha, region=self._region, reference=reference, ties=ties)
+        return replace(curve, exact=True) if every else curve
 
     @property
     def _region(self) -> Region:
@@ -230,7 +239,7 @@ class FairPOT(Postprocessor):
         if empty:
             raise ValueError(
                 f"group {empty[0]!r} has no rows in the top-alpha region (alpha={self.alpha}): nothing to align.\n"
-                "Hint: a larger alpha, or region='group' for the top alpha of each group."
+                f"Hint: a larger alpha, or {argument('region', 'group')} for the top alpha of each group."
             )
         return cut
 
@@ -238,4 +247,6 @@ class FairPOT(Postprocessor):
 def _require_both_classes(table: ScoreTable) -> None:
     for what, counts in (("positives", table.positives), ("negatives", table.negatives)):
         if counts.sum() == 0:
-            raise ValueError(f"y has no {what} (in the region, if alpha is set): both outcomes are needed to compare.")
+            raise ValueError(
+                f"{argument('y')} has no {what} (in the region, if alpha is set): both outcomes are needed to compare."
+            )

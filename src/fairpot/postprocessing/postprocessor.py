@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
+from fairpot._arguments import argument
 from fairpot._validation import check_choice, check_rows, check_seen, check_share
 from fairpot.exceptions import ModelFileError
 from fairpot.inference.certificate import Certificate
@@ -287,7 +288,8 @@ class Postprocessor(ScoreMapper):
                 check_share(getattr(self, rule), rule, zero=True)
                 if given is not None:
                     raise ValueError(
-                        f"{rule} is a rule for choosing {name}, but {name}={given!r} is given.\nHint: {name}=None."
+                        f"{argument(rule)} is a rule for choosing {name}, but {argument(name, given)} is given.\n"
+                        f"Hint: leave one of them out."
                     )
         self._check_confidence(given)
         if given is not None and not isinstance(given, Mapping):
@@ -322,8 +324,8 @@ class Postprocessor(ScoreMapper):
                 else "who is ahead is seen from outcomes"
             )
             raise ValueError(
-                f"y is missing: {why}.\n"
-                f"Hint: pass y, or give {' and '.join(f'{each}=...' for each in wanted)}"
+                f"{argument('y')} is missing: {why}.\n"
+                f"Hint: pass it, or give {' and '.join(argument(each, ...) for each in wanted)}"
                 + (" (the group that stays as it is)." if "reference" in wanted else ".")
             )
 
@@ -450,7 +452,7 @@ def require_reference(table: ScoreTable, reference: Hashable) -> None:
     """Insist that the reference group is among the rows to evaluate."""
     if reference not in table.groups:
         raise ValueError(
-            f"sensitive_features has no rows of the reference group {reference!r}: "
+            f"{argument('sensitive_features')} has no rows of the reference group {reference!r}: "
             f"nothing to compare {list(table.groups)} with."
         )
 

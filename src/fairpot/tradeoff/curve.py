@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._arguments import argument
 from fairpot._html import html_table
 from fairpot._optional import make_frame
 from fairpot._validation import as_double, check_share, is_number
@@ -285,12 +286,12 @@ class TradeoffCurve:
     def _best_instead(self, max_gap: float | None, max_auc_loss: float | None) -> str:
         if max_gap is None:
             best = self.point(int(np.nanargmax(self.auc)))
-            rule = f"no {self.dial} keeps max_auc_loss={max_auc_loss}"
+            rule = f"no {self.dial} keeps {argument('max_auc_loss', max_auc_loss)}"
             return f"{rule}: the highest AUC is {best.auc:.6g} at {self._named(best)}."
         best = self.point(int(np.nanargmin(self.gap)))
-        message = f"no {self.dial} keeps max_gap={max_gap}"
+        message = f"no {self.dial} keeps {argument('max_gap', max_gap)}"
         if max_auc_loss is not None:
-            message += f" and max_auc_loss={max_auc_loss} together"
+            message += f" and {argument('max_auc_loss', max_auc_loss)} together"
         message += f": the smallest gap is {best.gap:.6g} at {self._named(best)} (AUC {best.auc:.6g}"
         if max_auc_loss is not None:
             message += f", a loss of {self.unmoved_auc - best.auc:.6g}"
@@ -298,7 +299,7 @@ class TradeoffCurve:
             if len(within):
                 near = self.point(int(within[np.nanargmin(self.gap[within])]))
                 message += f"); within that loss it is {near.gap:.6g} at {self._named(near)} (AUC {near.auc:.6g}"
-        return message + ").\nHint: allow a larger gap or loss, or look at curve.frame() for what can be had."
+        return message + ").\nHint: allow a larger gap or loss, or try another method; the curve shows what can be had."
 
     def _named(self, point: TradeoffPoint) -> str:
         return f"{self.dial}=" + (f"{point.lam:.6g}" if isinstance(point.lam, float) else str(point.lam))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from fairpot._arguments import argument
 from fairpot._leftovers import scratch_folder
 from fairpot._optional import import_optional
 from fairpot._validation import wording
@@ -170,7 +171,7 @@ def _explained(error: Exception, source: DuckDBRows) -> InputFileError:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     what = source.where
     if "memory" in lines[0].lower() or "max_temp_directory_size" in str(error):
-        hint = "raise memory_limit, or point TMPDIR to a disk with more room"
+        hint = f"raise {argument('memory_limit')}, or point TMPDIR to a disk with more room"
     elif "file system operations are disabled" in lines[0]:
         hint = "only the files that the query itself names are open to it, whatever a view in the database says"
     elif source.sql is not None:

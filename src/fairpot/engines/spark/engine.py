@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fairpot._arguments import argument
 from fairpot._validation import check_share
 from fairpot.engines.protocol import MOST_DISTINCT, CountedRows, Progress
 from fairpot.engines.spark.applying import REFUSED, adjusted
@@ -106,7 +107,9 @@ class SparkEngine:
             if REFUSED in str(error.__cause__):
                 Parts(rows.bare()).check_numbers()
             if "PATH_ALREADY_EXISTS" in str(error.__cause__):
-                raise OutputFileError(f"{output} is there already.\nHint: name another, or overwrite=True.") from error
+                raise OutputFileError(
+                    f"{output} is there already.\nHint: name another, or {argument('overwrite', True)}."
+                ) from error
             raise
         return int(rows.frame.count())
 

@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, cast
 
+from fairpot._arguments import argument
 from fairpot.engines.columns import find_column
 from fairpot.engines.spark.session import spark_errors
 from fairpot.engines.values import Kind
@@ -131,6 +132,6 @@ def format_of(paths: Sequence[str], given: str | None = None) -> SparkFormat:
     if len(found) != 1 or not found <= set(FORMATS):
         raise InputFileError(
             f"Spark reads files of one of the formats {', '.join(FORMATS)}, got {', '.join(map(str, paths))}.\n"
-            "Hint: name the format where names do not say it, or leave other formats to DuckDB."
+            f"Hint: name the format ({argument('format', ...)}) where names do not say it, or leave others to DuckDB."
         )
     return cast(SparkFormat, found.pop())
