@@ -1,5 +1,9 @@
 """fairpot apply: what transform gives, in the file's own format."""
 
+import io
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -106,8 +110,8 @@ def test_json(run, csv, fitted, people, tmp_path):
         "moved": moved,
         "column": "risk_fair",
         "ranks_exact": True,
-        "dropped": 0,
         "unknown": 0,
+        "dropped": 0,
     }
     assert run("apply", fitted, csv, *ROWS, "-o", tmp_path / "other.csv", "--quiet").out == ""
 
@@ -164,3 +168,41 @@ def test_columns_are_those_of_fit(run, folder, csv, people, held_out, tmp_path):
     model.save(tmp_path / "plain.json")  # from Python, without names: the usual ones
     answer = run("apply", tmp_path / "plain.json", folder / "held_out.csv", "-o", tmp_path / "c.csv", expect=2)
     assert "no column 'score'" in answer.err
+
+
+def test_standard_output(csv, fitted, people, tmp_path):
+    """Rows on standard output, complete or not at all, and nothing else there."""
+    command = [sys.executable, "-m", "fairpot.cli", "apply", fitted, csv, *ROWS, "-o", "-"]
+    for options, read in (([], pd.read_csv), (["--output-format", "parquet"], pd.read_parquet)):
+        done = subprocess.run([*command, *options], capture_output=True, check=True)
+        expected = load(fitted).transform(people["risk"].to_numpy(), sensitive_features=people["sex"])
+        np.testing.assert_array_equal(read(io.BytesIO(done.stdout))["risk_fair"], expected)
+        assert done.stderr == b""
+    (tmp_path / "bad.csv").write_text("risk,sex\n0.5,F\n,M\n")
+    done = subprocess.run([*command[:5], tmp_path / "bad.csv", *command[6:]], capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+def test_unknown_groups_and_missing_values(run, fitted, tmp_path):
+    (tmp_path / "x.csv").write_text("risk;sex\n0,5;F\n0,25;D\n;M\n0,75;\n0,5;M\n")
+    options = ["--decimal", ",", "--delimiter", ";"]
+    assert "row" in run("apply", fitted, tmp_path / "x.csv", *options, "-o", tmp_path / "y.csv", expect=2).err
+    options += ["--drop-missing"]
+    assert "['D']" in run("apply", fitted, tmp_path / "x.csv", *options, "-o", tmp_path / "y.csv", expect=2).err
+    for unknown, value in (("null", None), ("keep", 0.25)):
+        answer = run(
+            "apply",
+            fitted,
+            tmp_path / "x.csv",
+            *options,
+            "--unknown-group",
+            unknown,
+            "-o",
+            tmp_path / "y.csv",
+            "--force",
+        )
+        assert "1 rows of groups that the map does not know" in answer.err
+        assert "2 rows without a score or a group were left out" in answer.err
+        after = pd.read_csv(tmp_path / "y.csv", sep=";", decimal=",")
+        assert after["sex"].tolist() == ["F", "D", "M"]
+        assert after["risk_fair"][1] == value if value is not None else np.isnan(after["risk_fair"][1])

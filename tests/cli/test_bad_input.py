@@ -50,7 +50,9 @@ FILES = {
     "json list": ("x.jsonl", b"[1, 2]\n", "not a JSON object"),
     "json score of text": ("x.jsonl", b'{"score":"0.1","label":0,"group":"a"}\n' * 2, "number"),
     "json without column": ("x.jsonl", b'{"risk":0.1,"label":0,"group":"a"}\n', "no column 'score'"),
-    "unknown ending": ("x.xlsx", b"PK\3\4", "format"),
+    "unknown ending": ("x.docx", b"PK\3\4", "format"),
+    "no workbook": ("x.xlsx", b"PK\3\4", "workbook"),
+    "old workbook": ("x.xls", b"\xd0\xcf", ".xlsx or .csv"),
 }
 
 
@@ -340,6 +342,12 @@ def test_whatever_else_happens(run, csv, monkeypatch, error):
 def test_memory(run, csv, monkeypatch):
     monkeypatch.setattr("fairpot.cli.audit.audit_table", Broken(MemoryError()))
     check(run("audit", csv, *COLUMNS, expect=2), "not enough memory")
+
+
+def test_what_rows_hold_is_shown_with_debug_only(run, tmp_path):
+    (tmp_path / "x.csv").write_text(HEAD + GOOD + "HIV positive,1,a\n")
+    assert "HIV" not in run("audit", tmp_path / "x.csv", expect=2).err
+    assert "row 5, such as 'HIV positive'" in run("audit", tmp_path / "x.csv", "--debug", expect=2).err
 
 
 def test_debug_shows_where_a_known_error_came_from(run):

@@ -67,7 +67,8 @@ def no_numbers(name: str, rows: int, example: Any = None, first: int | None = No
     where = "" if first is None else f" (the first is row {first})"
     return (
         f"{name} must be numbers, got {rows} rows that are not{such}{where}.\n"
-        "Hint: convert the column to numbers first; fairpot does not guess what a text means."
+        "Hint: convert the column to numbers first; fairpot does not guess what a text means. If a comma is the file's "
+        "decimal mark, say so."
     )
 
 

@@ -11,13 +11,15 @@ from typing import Any, TypeVar
 
 import click
 
+from fairpot._validation import wording
 from fairpot.cli._errors import Failure
 from fairpot.cli._numbers import SIZE
 from fairpot.cli._printing import Output, shown
 from fairpot.cli._spark import check_spark_options, count_on_spark
 from fairpot.files import CountedRows, RowSource, count_rows
 from fairpot.files.layout import FORMATS
-from fairpot.table import ScoreTable
+from fairpot.files.signals import ending_cleanly
+from fairpot.table import GroupCounts, ScoreTable
 
 _MOST_GROUPS = 250
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -37,6 +39,11 @@ class RowOptions:
     format: str | None = None
     sql: str | None = None
     database: str | None = None
+    delimiter: str | None = None
+    decimal: str = "."
+    encoding: str | None = None
+    partitions: bool = False
+    drop_missing: bool = False
     memory: str = "2GB"
     threads: int | None = None
     engine: str = "duckdb"
@@ -56,6 +63,10 @@ class RowOptions:
             format=self.format,
             sql=self.sql,
             database=self.database,
+            delimiter={"tab": "\t", "\\t": "\t"}.get(self.delimiter or "", self.delimiter),
+            decimal=self.decimal,
+            encoding=self.encoding,
+            partitions=self.partitions,
         )
 
     def named_by(self, columns: dict[str, Any] | None) -> RowOptions:
@@ -82,9 +93,12 @@ class RowOptions:
                     memory_limit=self.memory,
                     threads=self.threads,
                     several=labelled,
+                    drop_missing=self.drop_missing,
                     progress=progress,
                 )
             )
+        if counted.dropped is not None and counted.dropped["rows"]:
+            out.warning(wording.dropped_rows(counted.dropped, counted.rows))
         groups = len(counted.table.groups)
         if groups > _MOST_GROUPS:
             raise Failure(
@@ -106,10 +120,7 @@ class RowOptions:
 
     def files(self) -> list[Path]:
         """List the files that are read, which no output may replace; Spark's are its own affair."""
-        if self.engine == "spark":
-            return []
-        named = [Path(self.database)] if self.database is not None else []
-        return [*self.source.files, *named]
+        return [] if self.engine == "spark" else self.source.inputs
 
     def describe(self) -> str:
         """Say which columns are used."""
@@ -196,6 +207,11 @@ _PLACES = [
     click.option("--format", type=click.Choice(FORMATS), help="Format of the files, where names do not say."),
     click.option("--sql", metavar="SELECT", help="Take the rows of a DuckDB query instead of files."),
     click.option("--database", metavar="FILE", help="The DuckDB file that --sql asks; it is only read."),
+    click.option("--delimiter", metavar="CHARACTER", help="Between fields of CSV, or `tab`; default: found."),
+    click.option("--decimal", type=click.Choice([".", ","]), default=".", help="Decimal mark of scores in CSV."),
+    click.option("--encoding", metavar="NAME", help="Encoding of CSV, such as latin-1 or cp1252; default: utf-8."),
+    click.option("--partitions", is_flag=True, help="Take folders named such as sex=F for columns."),
+    click.option("--drop-missing", is_flag=True, help="Leave out rows with missing values, and say how many."),
     click.option("--memory", type=SIZE, default="2GB", show_default=True, metavar="SIZE", help="Memory of the scan."),
     click.option("--threads", type=click.IntRange(1), metavar="N", help="Threads of the scan; default: all cores."),
     click.option(
@@ -214,10 +230,11 @@ def output_options(command: Command) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def inner(*, as_json: bool, quiet: bool, debug: bool, **values: Any) -> Any:
-        return command(out=Output(as_json=as_json, quiet=quiet), **values)
+        with ending_cleanly(), wording.showing_values(debug):
+            return command(out=Output(as_json=as_json, quiet=quiet), **values)
 
     chosen: Callable[..., Any] = inner
-    chosen = click.option("--debug", is_flag=True, help="Show where an error came from.")(chosen)
+    chosen = click.option("--debug", is_flag=True, help="Show where an error came from, and what rows hold.")(chosen)
     chosen = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")(chosen)
     return click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output.")(chosen)
 
@@ -235,16 +252,26 @@ def named_group(text: str | None, groups: Iterable[Hashable]) -> Hashable | None
     raise Failure(f"there is no group {text!r}: the groups are {', '.join(map(shown, known))}.\nHint: {hint}")
 
 
-def with_groups_of(table: ScoreTable, known: Sequence[Hashable], what: str) -> ScoreTable:
-    """Call the groups of a table as others are called; one file may say 1 where the other says "1"."""
-    names: list[Hashable] = []
+def known_as(group: Hashable, known: Sequence[Hashable]) -> Hashable | None:
+    """Find what a group of a file is called elsewhere: one may say 1 where the other says "1"; None if nothing."""
+    return next((k for k in known if k == group or str(k) == str(group)), None)
+
+
+def with_groups_of(table: ScoreTable, known: Sequence[Hashable], what: str, *, all_known: bool = True) -> ScoreTable:
+    """Call the groups of a table as others are called; one file may say 1 where the other says "1".
+
+    A group that is not known is an error, or, if not all have to be known, left out.
+    """
+    named: dict[Hashable, GroupCounts] = {}
     for group, counts in zip(table.groups, table.counts):
-        same = [k for k in known if k == group or str(k) == str(group)]
-        if not same:
+        same = known_as(group, known)
+        if same is None and not all_known:
+            continue
+        if same is None:
             raise Failure(
                 f"{what} has {int(counts.weight.sum())} rows with a group that is not in the map: {shown(group)} "
                 f"(known: {', '.join(map(shown, known))}).\nHint: fit with those rows, or drop them."
             )
-        names.append(same[0])
-    squares = None if table.squares is None else replace(table.squares, groups=tuple(names))
-    return ScoreTable(tuple(names), table.counts, table.labelled, squares)
+        named[same] = counts
+    squares = None if table.squares is None else replace(table.squares, groups=tuple(named))
+    return ScoreTable(tuple(named), tuple(named.values()), table.labelled, squares)

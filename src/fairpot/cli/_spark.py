@@ -56,9 +56,11 @@ def apply_on_spark(
     """Write the rows with their adjusted score to a folder; return what there is to say about it."""
     from fairpot.engines.spark import SparkEngine
 
-    wanted = [name for name, value in others.items() if value]
+    context = click.get_current_context()
+    asked = click.core.ParameterSource.COMMANDLINE
+    wanted = [name for name in others if context.get_parameter_source(name) is asked]
     if wanted:
-        named = ", ".join(f"--{name}" for name in wanted)
+        named = ", ".join(f"--{name.replace('_', '-')}" for name in wanted)
         raise click.UsageError(f"--engine spark writes the adjusted rows alone, without {named}.")
     column = column or f"{rows.score}_fair"
     written = SparkEngine().write(spark_rows(rows, labelled=False), maps, output, column=column, overwrite=force)

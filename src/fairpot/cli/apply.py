@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Hashable
 from typing import Any
 
@@ -12,10 +13,12 @@ from fairpot.cli._errors import Failure
 from fairpot.cli._numbers import Number
 from fairpot.cli._printing import Output, count, percent, shown
 from fairpot.cli._ranking import print_quantisation
-from fairpot.cli._rows import RowOptions, output_options, row_options, with_groups_of
+from fairpot.cli._rows import RowOptions, known_as, output_options, row_options, with_groups_of
 from fairpot.cli._spark import apply_on_spark, thresholds_on_spark
 from fairpot.files import apply as apply_maps
 from fairpot.files import score_thresholds
+from fairpot.files.apply import TYPES, UNKNOWN_GROUPS
+from fairpot.files.layout import FORMATS
 from fairpot.postprocessing.fitted import FittedMaps, load
 from fairpot.transport import ScoreMap
 
@@ -29,6 +32,22 @@ from fairpot.transport import ScoreMap
 @click.option("--changes", metavar="FILE", help="Also write each row's old and new score and rank.")
 @click.option("--threshold", type=Number(-1e300, 1e300), metavar="SCORE", help="In --changes: who crosses this score.")
 @click.option("--keep", multiple=True, metavar="COLUMN", help="In --changes: also this column, such as an identifier.")
+@click.option(
+    "--unknown-group",
+    type=click.Choice(UNKNOWN_GROUPS),
+    default="error",
+    show_default=True,
+    help="Rows whose group the map does not know: an error, no adjusted score, or the score as it is.",
+)
+@click.option("--output-format", type=click.Choice(FORMATS), help="Format of the output; default: by its name.")
+@click.option(
+    "--types",
+    type=click.Choice(TYPES),
+    default="text",
+    show_default=True,
+    help="What fields of CSV become in Parquet, Arrow and JSON: text, or numbers where all are.",
+)
+@click.option("--neutralise-formulas", is_flag=True, help="In CSV: an apostrophe before text such as =1+1.")
 @click.option("--force", is_flag=True, help="Replace outputs that are there.")
 @output_options
 def apply(model_file: str, rows: RowOptions, out: Output, output: str, changes: str | None, **options: Any) -> None:
@@ -43,16 +62,22 @@ def apply(model_file: str, rows: RowOptions, out: Output, output: str, changes: 
       fairpot apply map.json new.csv --score risk --group sex -o adjusted.csv --column risk_fair
       fairpot apply map.json new.csv -o adjusted.csv --changes changes.csv --threshold 0.5 --keep id
 
+    With -o - the rows go to standard output, once they are complete, and the summary is left out.
+
     Columns are looked for under the names they had in `fit`; --score and --group name others, several groups in the
     same order. A group that the map does not know is an error.
     """
     if changes is None and (options["threshold"] is not None or options["keep"]):
         raise click.UsageError("--threshold and --keep say what goes into --changes, which is not given.")
+    if output == "-":
+        if out.as_json:
+            raise click.UsageError("standard output takes the rows or the JSON document, not both.")
+        out = Output(quiet=True)
     model = load(model_file)
     rows = rows.named_by(model.columns_)
     for target in filter(None, (output, changes)):
         _refuse_inputs(target, [model_file, *filter(None, [rows.database])])
-    maps = _maps(model, rows, out)
+    maps = _maps(model, rows, out, options["unknown_group"])
     if rows.engine == "spark":
         written = apply_on_spark(rows, maps, output, changes=changes, **options)
         out.document({"output": output, "map": model_file, **written})
@@ -64,6 +89,7 @@ def apply(model_file: str, rows: RowOptions, out: Output, output: str, changes: 
             maps,
             output=output,
             changes=changes,
+            drop_missing=rows.drop_missing,
             memory_limit=rows.memory,
             progress=None if bar is None else lambda done, total: bar(done / max(total, 1)),
             **options,
@@ -72,6 +98,11 @@ def apply(model_file: str, rows: RowOptions, out: Output, output: str, changes: 
     moved = percent(done.moved, done.rows)
     out.line(f"Written: {shown(output)}, {count(done.rows)} rows with the column {done.column!r}")
     out.line(f"{count(done.moved)} scores changed ({moved})")
+    if done.unknown:
+        became = {"null": "have no adjusted score", "keep": "keep their score"}[options["unknown_group"]]
+        warnings.warn(f"{done.unknown} rows of groups that the map does not know {became}.", UserWarning, stacklevel=1)
+    if done.dropped:
+        warnings.warn(f"{done.dropped} rows without a score or a group were left out.", UserWarning, stacklevel=1)
     if changes is not None:
         out.line(f"Written: {shown(changes)}, what changed for whom")
         if not done.ranks_exact:
@@ -85,12 +116,12 @@ def _refuse_inputs(target: str, inputs: list[str]) -> None:
             raise Failure(f"{shown(target)} is also an input.\nHint: name another file for the output.")
 
 
-def _maps(model: FittedMaps, rows: RowOptions, out: Output) -> dict[Hashable, ScoreMap]:
+def _maps(model: FittedMaps, rows: RowOptions, out: Output, unknown: str) -> dict[Hashable, ScoreMap]:
     """Return the maps; where they depend on all rows at hand, count those first."""
     if model.row_by_row:
         return model.maps_
     counted = rows.counted(out, labelled=False)
-    table = with_groups_of(counted.table, model.groups_, "the input")
+    table = with_groups_of(counted.table, model.groups_, "the input", all_known=unknown == "error")
     if model.apply_["kind"] != "top_of_batch":
         print_quantisation(out, counted.quantisation)
         return model.maps_for(table)
@@ -98,7 +129,13 @@ def _maps(model: FittedMaps, rows: RowOptions, out: Output) -> dict[Hashable, Sc
     if rows.engine == "spark":
         found = thresholds_on_spark(rows, alpha, region, counted)
     else:
-        found = score_thresholds(rows.source, alpha, region=region, memory_limit=rows.memory, counted=counted)
-    return {
-        name: model.maps_[name].starting_at(found[group]) for name, group in zip(table.groups, counted.table.groups)
-    }
+        found = score_thresholds(
+            rows.source,
+            alpha,
+            region=region,
+            memory_limit=rows.memory,
+            counted=counted,
+            drop_missing=rows.drop_missing,
+        )
+    named = {known_as(group, model.groups_): start for group, start in found.items()}
+    return {name: model.maps_[name].starting_at(named[name]) for name in table.groups}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import product
 from typing import Any, cast
 
@@ -98,10 +98,17 @@ class Mapper:
         worst = -1 if self.drop_missing else -2
         return bool(((self.places < 0) & (self.places >= worst)).any())
 
-    def called(self, key: Key) -> Hashable:
-        """Say what a combination of values is called among the maps; those without a map are ``UNKNOWN``."""
-        place = self._place(key)
-        return UNKNOWN if place < 0 else self.known[place]
+    def naming(self, kind: Kind) -> Callable[[Key], Hashable]:
+        """Return what says how a combination of values, that come as ``kind`` says, is called among the maps.
+
+        Those without a map are ``UNKNOWN``.
+        """
+
+        def called(key: Key) -> Hashable:
+            place = self._place([readings(value, kind) for value in key])
+            return UNKNOWN if place < 0 else self.known[place]
+
+        return called
 
     def kept(self, batch: Any) -> tuple[Any, Floats, NDArray[np.int64], Floats]:
         """Map a batch as when called; where rows with missing values are to be dropped, return it without them."""
@@ -178,13 +185,14 @@ class Mapper:
 
     def _learn(self) -> None:
         """Find the map of combinations that have not been met before: -1 for none, -2 for a missing group."""
-        new = [self._place(key) for key in self.coder.keys[len(self.places) :]]
+        fresh = self.coder.keys[len(self.places) :]
+        new = [self._place([self._readings(value) for value in key]) for key in fresh]
         if new:
             self.places = np.append(self.places, np.array(new, dtype=np.int64))
             self.met = np.append(self.met, np.zeros(len(new), dtype=np.int64))
 
-    def _place(self, key: Key) -> int:
-        ways = [self._readings(value) for value in key]
+    def _place(self, ways: Sequence[list[Any]]) -> int:
+        """Find the map of a combination, of which each value may be read in some ways."""
         if any(way[0] is None or way[0] != way[0] for way in ways):
             return -2
         for choice in product(*ways):

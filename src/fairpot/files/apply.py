@@ -22,6 +22,7 @@ from fairpot.files.formats import jsonl, open_rows, open_sink, parquet
 from fairpot.files.formats.typed_text import TypedTextBatches
 from fairpot.files.layout import FORMATS, TEXT, Format
 from fairpot.files.output import complete_file, to_standard_output
+from fairpot.files.problems import with_places
 from fairpot.files.sinks import Sink, format_of_output
 from fairpot.files.source import Paths, RowSource
 from fairpot.transport import ScoreMap
@@ -182,13 +183,15 @@ def apply(
         record = None
         if changes is not None:
             beside = stack.enter_context(_changes_place(changes, output, force, source))
-            counted = engine.count(source.bare(), several=False, drop_missing=drop_missing, called=mapper.called)
+            counted = engine.count(
+                source.bare(), several=False, drop_missing=drop_missing, called=mapper.naming(source.kind)
+            )
             record = Changes(counted, mapper.maps, batches, keep, threshold)
             stack.enter_context(_finished(record.open(beside, Path(changes), neutralise_formulas)))
         sink = open_sink(place, target, wanted, batches, column, neutralise=neutralise_formulas)
         with _finished(sink):
             read, moved = _stream(batches, mapper, sink, record, progress, total)
-            mapper.complain(read)
+            _complain(mapper, read, source, engine)
         written = sink.rows
         _check_rows(source, read, written, mapper.dropped)
     return AppliedRows(
@@ -224,6 +227,16 @@ def _stream(
         if writing is not None:
             writing.result()
     return read, moved
+
+
+def _complain(mapper: Mapper, read: int, source: RowSource, engine: DuckDBEngine) -> None:
+    """Raise if rows could not be mapped, and say which."""
+    try:
+        mapper.complain(read)
+    except UnseenGroupError:
+        raise
+    except (ValueError, TypeError) as error:
+        raise with_places(error, source.bare(), engine) from error
 
 
 @contextmanager

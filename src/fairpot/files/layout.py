@@ -26,6 +26,14 @@ EXTENSIONS: dict[str, Format] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
 }
+_TOLD = {
+    ".xls": "save the sheet as .xlsx or .csv; the old format is not read",
+    ".ods": "save the sheet as .xlsx or .csv",
+    ".sav": "save the data as .csv or Parquet",
+    ".dta": "save the data as .csv or Parquet",
+    ".sas7bdat": "save the data as .csv or Parquet",
+    ".zip": "unpack it first, or pack single files with gzip",
+}
 _LOOK = 1 << 16
 _LONGEST = 300  # characters of somebody else's error message
 
@@ -106,6 +114,11 @@ def unreadable(path: Path | str, what: str, error: BaseException) -> InputFileEr
         "Hint: the file may be damaged, cut short or of another format; name the format "
         f"({argument('format', ...)}) if its name does not say."
     )
+
+
+def way_out(path: Path) -> str:
+    """Say what to do with a file whose format is not read."""
+    return _TOLD.get(path.suffix.lower(), f"known are {known_endings()}; or name the format, {argument('format', ...)}")
 
 
 def known_endings() -> str:

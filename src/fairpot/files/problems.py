@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from fairpot._optional import import_optional
 from fairpot._validation import wording
 from fairpot.engines.duckdb import DuckDBEngine
-from fairpot.engines.values import MISSING_WORDS, Kind, numbers_from_column
+from fairpot.engines.values import MISSING_WORDS, Kind, numbers_from_column, numbers_from_text
+from fairpot.files.formats import csv
 from fairpot.files.roles import NUMBERS, role_batches
 from fairpot.files.source import RowSource
 
@@ -39,9 +40,14 @@ class _Problem:
 
 
 def with_places(error: Exception, source: RowSource, engine: DuckDBEngine) -> Exception:
-    """Return an error about rows that also says where they are, and what else is wrong with the rows."""
+    """Return an error about rows that also says where they are, and what else is wrong with the rows.
+
+    What the rows hold it says only where values may be shown.
+    """
     try:
         found = _survey(source, engine)
+        if wording.values_are_shown():
+            _add_examples(found, source)
     except Exception:  # what is known is told, whatever else comes up
         return error
     if not found:
@@ -64,6 +70,24 @@ def _survey(source: RowSource, engine: DuckDBEngine) -> dict[tuple[str, str], _P
                         found.setdefault((column, what), _Problem()).add(bad, first, name)
             first += batch.num_rows
     return found
+
+
+def _add_examples(found: dict[tuple[str, str], _Problem], source: RowSource) -> None:
+    """Show the first word that is no number, of each column of text."""
+    for role in NUMBERS:
+        name = source.roles.get(role)
+        problem = found.get((f"column {name!r}", "no numbers"))
+        if problem is not None and source.kind == "text":
+            word = next(_words(source, name), None)
+            problem.places[-1:] = [f"{problem.places[-1]}, such as {wording.quoted(word)}"]
+
+
+def _words(source: RowSource, name: str | None) -> Iterator[str]:
+    for path, layout in source.files.items():
+        for batch in csv.checked(path, layout, [layout.columns.index(str(name))]):
+            numbers = numbers_from_text(batch.column(0), f"column {name!r}", layout.decimal)
+            nan = import_optional("pyarrow.compute", "cli").is_nan(numbers).to_pylist()
+            yield from (word for word, bad in zip(batch.column(0).to_pylist(), nan) if bad)
 
 
 def _batches(source: RowSource, engine: DuckDBEngine) -> Iterator[tuple[str, Iterator[Any]]]:

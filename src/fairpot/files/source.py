@@ -20,8 +20,18 @@ from fairpot.engines.columns import find_column
 from fairpot.engines.duckdb.relation import Relation
 from fairpot.engines.values import Kind
 from fairpot.exceptions import InputFileError
+from fairpot.files.converting import convert, converts
 from fairpot.files.formats import parquet, read_layout
-from fairpot.files.layout import FORMATS, Format, Layout, Reading, format_of_bytes, format_of_name, known_endings
+from fairpot.files.layout import (
+    FORMATS,
+    Format,
+    Layout,
+    Reading,
+    format_of_bytes,
+    format_of_name,
+    known_endings,
+    way_out,
+)
 from fairpot.files.roles import relations
 
 _KINDS: dict[str, Kind] = {"csv": "text", "tsv": "text", "jsonl": "json"}
@@ -37,7 +47,8 @@ class RowSource:
     ----------
     path : path, sequence of paths or None
         Files, folders or patterns such as ``"scores/*.parquet"``; ``"-"`` is standard input. Parquet, CSV
-        and TSV (also gzipped), Arrow IPC or Feather, JSON lines.
+        and TSV, JSON lines (also ``.gz`` and ``.zst``), Arrow IPC or Feather; JSON arrays, and the first sheet of
+        Excel workbooks (with the extra ``excel``).
     score : str
         The column with the score.
     label : str or None, default None
@@ -116,7 +127,9 @@ class RowSource:
         if isinstance(self.path, str) and self.path == "-":
             paths = [self._spooled("standard input", sys.stdin.buffer)]
         else:
-            paths = [self._at_hand(path) for path in _expanded(cast(Paths, self.path), self.format is not None)]
+            named = _expanded(cast(Paths, self.path), self.format is not None)
+            self.__dict__["_named"] = named
+            paths = [self._at_hand(path) for path in named]
         formats = {p: cast(Format, self.format) or format_of_name(p) or _sniffed(p) for p in paths}
         if len(set(formats.values())) > 1:
             kinds = ", ".join(sorted(set(formats.values())))
@@ -129,7 +142,8 @@ class RowSource:
     @property
     def inputs(self) -> list[Path]:
         """Every file that is read, which no output may be."""
-        return [*self.files, *([] if self.database is None else [Path(self.database)])]
+        named = self.__dict__.get("_named", [])
+        return [*dict.fromkeys([*self.files, *named]), *([] if self.database is None else [Path(self.database)])]
 
     @property
     def total_bytes(self) -> int:
@@ -164,15 +178,21 @@ class RowSource:
         """Return the same rows without label and weight; files are not looked at, nor input read, again."""
         other = replace(self, label=None, weight=None)
         if self.sql is None:
-            other.__dict__.update(files=self.files, _keeps=self)  # what was spooled lives as long as either
+            other.__dict__.update(
+                files=self.files, _keeps=self, _named=self.__dict__.get("_named", [])
+            )  # what was spooled lives as long as either
         return other
 
     def _at_hand(self, path: Path) -> Path:
-        """Return a file that can be read again and again: what is a pipe is kept first."""
-        if path.is_file():
-            return path
-        with path.open("rb") as stream:
-            return self._spooled(str(path), stream)
+        """Return a file that can be read again and again: what is a pipe is kept first, what is no table made one."""
+        if not path.is_file():
+            with path.open("rb") as stream:
+                return self._spooled(str(path), stream)
+        if self.format is None and converts(path):
+            place = scratch_folder(self) / f"{path.name}.jsonl"
+            convert(path, place)
+            return place
+        return path
 
     def _spooled(self, name: str, stream: BinaryIO) -> Path:
         place = scratch_folder(self) / "input"
@@ -229,7 +249,7 @@ def _files_of(item: str, any_name: bool) -> list[Path]:
     path = Path(item)
     if path.is_dir():
         inside = sorted(p for p in path.rglob("*") if p.is_file() and not _hidden(p, path))
-        files = [p for p in inside if any_name or format_of_name(p)]
+        files = [p for p in inside if any_name or format_of_name(p) or converts(p)]
         if not files:
             raise InputFileError(f"the folder {item} holds no file to read.\nHint: known are {known_endings()}.")
         return files
@@ -250,11 +270,8 @@ def _hidden(path: Path, folder: Path) -> bool:
 
 def _sniffed(path: Path) -> Format:
     """Look into a file whose name does not say what it is, unless the name says it is something else."""
-    if path.suffix and path.suffix.lower() != ".gz" and path.suffix.lower() not in (".txt", ".dat"):
-        raise InputFileError(
-            f"{path} has a name that does not say its format.\n"
-            f"Hint: known are {known_endings()}; or name the format, {argument('format', ...)}."
-        )
+    if path.suffix and path.suffix.lower() != ".gz" and path.suffix.lower() not in (".txt", ".dat", ".json"):
+        raise InputFileError(f"{path} has a name that does not say its format.\nHint: {way_out(path)}.")
     try:
         return format_of_bytes(path)
     except (OSError, EOFError) as error:
