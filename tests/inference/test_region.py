@@ -95,3 +95,30 @@ def test_too_few_in_the_region_are_named():
     y, s, g = rows(np.random.default_rng(8), n=200)
     found = confidence_interval("partial_xauc_gap", y, s, sensitive_features=g, alpha=0.03)
     assert "in the top 0.03" in found.reason
+
+
+@pytest.mark.parametrize("metric", ["top_recall", "top_precision"])
+@pytest.mark.parametrize("region", ["pooled", "group"])
+@pytest.mark.parametrize("group", [None, "a"])
+def test_rates_of_the_top(metric, region, group):
+    y, s, g = rows(np.random.default_rng(9))
+    given = {"sensitive_features": g, "alpha": 0.2, "region": region, "group": group}
+    found = confidence_interval(metric, y, s, **given)
+    drawn = confidence_interval(metric, y, s, method="bootstrap", replicates=500, **given)
+    assert found.estimate == pytest.approx(METRICS[metric].function(y, s, **given), rel=1e-12)
+    np.testing.assert_allclose(found.se, drawn.se, rtol=0.12)
+    np.testing.assert_allclose([found.low, found.high], [drawn.low, drawn.high], atol=0.012)
+    many = [np.repeat(column, 2) for column in (y, s, g, np.arange(len(y)))]
+    doubled = confidence_interval(metric, many[0], many[1], clusters=many[3], **given | {"sensitive_features": many[2]})
+    np.testing.assert_allclose(doubled.se, found.se, rtol=0.02)
+
+
+def test_a_metric_without_a_closed_form_is_drawn(monkeypatch):
+    y, s, _ = rows(np.random.default_rng(10), n=300)
+    double = METRICS["auc"].__class__(lambda y, s, **kwargs: 2 * METRICS["auc"].function(y, s, **kwargs))
+    monkeypatch.setitem(METRICS, "twice", double)
+    with pytest.raises(ValueError, match="no closed form"):
+        confidence_interval("twice", y, s)
+    found = confidence_interval("twice", y, s, method="bootstrap", replicates=200)
+    once = confidence_interval("auc", y, s, method="bootstrap", replicates=200)
+    np.testing.assert_allclose([found.estimate, found.se], [2 * once.estimate, 2 * once.se], rtol=1e-9)

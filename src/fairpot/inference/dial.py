@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot.inference.bootstrap import shares_of
 from fairpot.inference.covariance import estimate_shares
 from fairpot.inference.estimates import GapEstimates, ShareEstimates, average
 from fairpot.inference.merged import merge_entries
@@ -16,12 +17,22 @@ from fairpot.inference.pairs import Kernel, Pairs, all_pairs, cross_pairs
 from fairpot.inference.placements import Floats
 from fairpot.inference.question import Question
 from fairpot.inference.refusal import why_not
+from fairpot.inference.region_views import estimate_region_views
 from fairpot.inference.sample import Sample
 from fairpot.metrics._wins import WinMatrix
-from fairpot.table import ScoreTable
+from fairpot.table import Region, ScoreTable
 
 Maps = Mapping[Hashable, Callable[[NDArray[np.float64]], NDArray[np.float64]]]
 MapsAt = Callable[[Any], Maps]
+
+
+class Top(NamedTuple):
+    """The region that a curve looks at: the top alpha of all rows, or of each group."""
+
+    alpha: float
+    region: Region
+
+
 Steps = Callable[[Any], Iterable[Maps]]
 
 
@@ -117,18 +128,24 @@ def estimate_steps(
     *,
     ties: Kernel = "half",
     exact: tuple[Floats, Floats] | None = None,
+    top: Top | None = None,
 ) -> DialEstimates:
-    """Do the same with a function from all values to their maps, one after the other."""
+    """Do the same with a function from all values to their maps, one after the other; ``top`` looks there only."""
     sample = Sample.of(table)
     pairs = (all_pairs(sample.table), *cross_pairs(sample.table))
     small = merge_entries(sample)
     views = [_moved(small.table, maps) for maps in steps(values)]
-    found = estimate_shares(small, pairs, ties, views)
-    reason = why_not(sample, Question("xauc_gap", pairs, True, ties, None, "pooled"), found)
+    if top is None:
+        found = estimate_shares(small, pairs, ties, views)
+        asked = Question("xauc_gap", pairs, True, ties, None, "pooled")
+    else:
+        found = estimate_region_views(small, pairs, ties, top.alpha, top.region, views)
+        asked = Question("xauc_gap", pairs, True, ties, top.alpha, top.region)
+    reason = why_not(sample, asked, found.fewest(len(pairs)))
     grid = np.arange(len(found)).reshape(len(views), len(pairs))
     auc, xauc = found.take(grid[:, 0]), found.take(grid[:, 1:].ravel())
     if exact is None and small is not sample:
-        exact = _count(sample.table, steps(values), pairs, ties)
+        exact = _count(sample.table, steps(values), pairs, ties, top)
     if exact is not None:
         auc, xauc = auc.with_values(exact[0]), xauc.with_values(np.asarray(exact[1]).ravel())
     return DialEstimates(np.asarray(values), sample.table.groups, auc, xauc, reason)
@@ -147,9 +164,15 @@ def _moved(table: ScoreTable, maps: Maps) -> list[Floats]:
     return [maps[g](c.score) if g in maps else c.score for g, c in zip(table.groups, table.counts)]
 
 
-def _count(table: ScoreTable, steps: Iterable[Maps], pairs: Sequence[Pairs], ties: Kernel) -> tuple[Floats, Floats]:
+def _count(
+    table: ScoreTable, steps: Iterable[Maps], pairs: Sequence[Pairs], ties: Kernel, top: Top | None
+) -> tuple[Floats, Floats]:
     """Count AUC and xAUC at every value on the whole table."""
     assert ties != "equal"
+    if top is not None:
+        read = shares_of(pairs, ties, top.alpha, top.region)
+        found = np.array([read(table.rescored(maps)) for maps in steps])
+        return found[:, 0], found[:, 1:]
     p, n = table.positives.astype(np.float64), table.negatives.astype(np.float64)
     count = np.outer(p, n)
     auc, xauc = [], []

@@ -45,6 +45,12 @@ class ShareEstimates:
         m, n = self.units
         return ShareEstimates(self.value[at], self.covariance[np.ix_(at, at)], (first[at], second[at]), (m[at], n[at]))
 
+    def fewest(self, many: int) -> ShareEstimates:
+        """Give, of shares that come ``many`` for each view, those of the view with the fewest units."""
+        views = np.arange(len(self)).reshape(-1, many)
+        least = int(np.argmin(np.minimum(*self.units)[views].min(axis=1)))
+        return self.take(views[least])
+
     def with_values(self, value: Floats) -> ShareEstimates:
         """Put exact values in the place of those that the covariance was computed with."""
         return ShareEstimates(np.asarray(value, dtype=np.float64), self.covariance, self.variance, self.units)

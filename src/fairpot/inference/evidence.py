@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.inference.dial import DialEstimates, average_dials, estimate_steps
+from fairpot.inference.dial import DialEstimates, Top, average_dials, estimate_steps
 from fairpot.inference.pairs import Kernel
 from fairpot.inference.placements import Floats
 from fairpot.inference.sample import Sample
@@ -38,11 +38,14 @@ class Evidence:
     ties : {"half", "strict"}
     fitted : bool
         Whether the maps were fitted on these very rows: then nothing can be certified.
+    top : Top or None
+        The region that the numbers are those of, if not all rows.
     """
 
     parts: tuple[Part, ...]
     ties: Kernel = "half"
     fitted: bool = False
+    top: Top | None = None
 
     @property
     def rows(self) -> str:
@@ -58,15 +61,19 @@ class Evidence:
 
     def unrepaired(self) -> DialEstimates:
         """Estimate AUC and gaps of the scores as they came."""
-        dials = [estimate_steps(part.table, lambda _: [{}], [0.0], ties=self.ties) for part in self.parts]
+        unmoved = [Part(part.table, lambda _: [{}]) for part in self.parts]
+        dials = [self._estimate(part, [0.0]) for part in unmoved]
         return dials[0] if len(dials) == 1 else average_dials(dials)
 
     def estimate(self, values: Any, exact: tuple[Floats, Floats] | None = None) -> DialEstimates:
         """Estimate AUC and gaps at values of the dial; ``exact`` numbers replace those that were counted."""
         if len(self.parts) == 1:
             [part] = self.parts
-            return estimate_steps(part.table, part.steps, values, ties=self.ties, exact=exact)
-        return average_dials([estimate_steps(p.table, p.steps, values, ties=self.ties) for p in self.parts])
+            return self._estimate(part, values, exact)
+        return average_dials([self._estimate(part, values) for part in self.parts])
+
+    def _estimate(self, part: Part, values: Any, exact: tuple[Floats, Floats] | None = None) -> DialEstimates:
+        return estimate_steps(part.table, part.steps, values, ties=self.ties, exact=exact, top=self.top)
 
 
 def thin(places: int, most: int = MOST_VALUES) -> NDArray[np.intp]:

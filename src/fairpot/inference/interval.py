@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from fairpot._validation import check_choice
+from fairpot.inference.any_metric import drawn_interval
 from fairpot.inference.bootstrap import bootstrap_shares, shares_of
 from fairpot.inference.checks import check_level, check_replicates
 from fairpot.inference.covariance import estimate_shares
@@ -15,13 +17,14 @@ from fairpot.inference.estimates import GapEstimates, ShareEstimates
 from fairpot.inference.gaps import gap_limits
 from fairpot.inference.limits import fold
 from fairpot.inference.placements import Floats
-from fairpot.inference.question import Question, ask, metric_name
+from fairpot.inference.question import KNOWN, TOP_RATES, Question, ask, metric_name
 from fairpot.inference.refusal import why_not
 from fairpot.inference.region import estimate_region, tied_at_cut
 from fairpot.inference.result import Interval
 from fairpot.inference.rows import sample_rows
 from fairpot.inference.sample import Sample
 from fairpot.inference.simultaneous import joint_tail_of
+from fairpot.inference.top_rates import TopRate, read_top_rate, top_rate_interval
 from fairpot.metrics import METRICS
 from fairpot.table import ScoreTable
 
@@ -97,9 +100,8 @@ def confidence_interval(
         weights=weights,
         pos_label=pos_label,
     )
-    names = {"positive": positive, "negative": negative, "group": group}
-    question = ask(metric, sample.table, alpha=alpha, region=region, ties=ties, **names)
-    return answer(sample, question, level=level, method=method, replicates=replicates, random_state=random_state)
+    asked = {"positive": positive, "negative": negative, "group": group, "alpha": alpha, "region": region, "ties": ties}
+    return _of_sample(metric, sample, asked, level, method, replicates, random_state)
 
 
 def interval_of_table(
@@ -139,9 +141,24 @@ def interval_of_table(
     >>> print(interval_of_table("auc", table))
     0.5500 (95% interval 0.2791 to 0.7941)
     """
-    names = {"positive": positive, "negative": negative, "group": group}
-    sample = Sample.of(table)
-    question = ask(metric, sample.table, alpha=alpha, region=region, ties=ties, **names)
+    asked = {"positive": positive, "negative": negative, "group": group, "alpha": alpha, "region": region, "ties": ties}
+    return _of_sample(metric, Sample.of(table), asked, level, method, replicates, random_state)
+
+
+def _of_sample(
+    metric: str,
+    sample: Sample,
+    asked: dict[str, Any],
+    level: float,
+    method: str,
+    replicates: int,
+    random_state: int,
+) -> Interval:
+    """Answer in closed form where there is one, else by drawing if that is asked for."""
+    name = metric_name(metric, asked["alpha"])
+    if method == "bootstrap" and name not in KNOWN:
+        return drawn_interval(name, sample, asked, check_level(level), check_replicates(replicates), random_state)
+    question = ask(metric, sample.table, **asked)
     return answer(sample, question, level=level, method=method, replicates=replicates, random_state=random_state)
 
 
@@ -151,6 +168,8 @@ def answer(
     """Estimate the shares of a question and put limits around them."""
     tail = (1 - check_level(level)) / 2
     check_choice(method, "method", METHODS)
+    if question.metric in TOP_RATES:
+        return _top_rate(sample, question, level, method, replicates, random_state)
     found = estimate(sample, question)
     reason = why_not(sample, question, found)
     note = None
@@ -163,6 +182,23 @@ def answer(
         found, note = covariance_in_region(sample, question)
     low, high = (np.nan, np.nan) if reason is not None else _limits(found, question, tail)
     return _interval(sample, question, found, low, high, level, "analytic", reason, note)
+
+
+def _top_rate(
+    sample: Sample, question: Question, level: float, method: str, replicates: int, random_state: int
+) -> Interval:
+    """Answer for recall or precision of the top alpha."""
+    alpha = float(question.alpha or 1.0)
+    asked = TopRate(question.metric, alpha, question.region, question.group)
+    found = top_rate_interval(sample, asked, level)
+    tied = tied_at_cut(sample.table, alpha, question.region)
+    if found.reason is not None or (method == "analytic" and not tied):
+        return found
+    many = check_replicates(replicates) if method == "bootstrap" else REPLICATES
+    drawn, _ = bootstrap_shares(sample, read_top_rate(asked), many, random_state)
+    low, high = np.quantile(drawn[:, 0], [(1 - level) / 2, (1 + level) / 2])
+    note = _TIED_CUT if method == "analytic" else None
+    return replace(found, se=float(drawn.std(ddof=1)), low=float(low), high=float(high), method="bootstrap", note=note)
 
 
 def estimate(sample: Sample, question: Question) -> ShareEstimates:

@@ -26,7 +26,11 @@ class Placements(NamedTuple):
 
 
 def placements(
-    scores: Sequence[Floats], positive: Sequence[Counts], negative: Sequence[Counts], kernel: Kernel
+    scores: Sequence[Floats],
+    positive: Sequence[Counts],
+    negative: Sequence[Counts],
+    kernel: Kernel,
+    at: Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]] | None = None,
 ) -> Placements:
     """Place every entry among the entries of all groups: one sort of all scores, which may come in any order.
 
@@ -34,6 +38,7 @@ def placements(
     ----------
     scores, positive, negative : for each group
         The score and the weights of each of its entries.
+    at : for each group, places of entries that stand for positives, and for negatives; None takes those with weight
     """
     ends = np.cumsum([len(s) for s in scores])
     first, last = _runs(np.concatenate(scores))
@@ -42,11 +47,12 @@ def placements(
     below = [_running(c, part, order) for c, part in zip(negative, parts)]
     above = [_running(c, part, order) for c, part in zip(positive, parts)]
     beaten, lost = [], []
-    for part, plus, minus in zip(parts, positive, negative):
-        there = np.flatnonzero(plus > 0)
+    places = [(np.flatnonzero(p > 0), np.flatnonzero(n > 0)) for p, n in zip(positive, negative)] if at is None else at
+    for part, (plus, minus) in zip(parts, places):
+        there = plus
         low, high = first.at(part, there), last.at(part, there)
         beaten.append(np.stack([_count(run, low, high, kernel) for run in below]))
-        there = np.flatnonzero(minus > 0)
+        there = minus
         low, high = first.at(part, there), last.at(part, there)
         lost.append(np.stack([_count_above(run, low, high, kernel) for run in above]))
     return Placements(beaten, lost)

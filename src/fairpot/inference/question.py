@@ -11,7 +11,11 @@ from fairpot.metrics import METRICS
 from fairpot.metrics._wins import TIES
 from fairpot.table import REGIONS, Region, ScoreTable
 
+# Rates of the top alpha: shares of rows, not of pairs.
+TOP_RATES = ("top_recall", "top_precision")
 _PARTIAL = {"auc": "partial_auc", "xauc": "partial_xauc", "xauc_gap": "partial_xauc_gap"}
+# What is known in closed form; anything else in the registry is drawn.
+KNOWN = (*_PARTIAL, *_PARTIAL.values(), *TOP_RATES, "group_auc", "bpsn_auc", "bnsp_auc", "tied_share")
 
 
 class Question(NamedTuple):
@@ -23,6 +27,7 @@ class Question(NamedTuple):
     kernel: Kernel
     alpha: float | None
     region: Region
+    group: int | None = None  # of a rate that has one
 
 
 def metric_name(metric: str, alpha: float | None) -> str:
@@ -55,14 +60,26 @@ def ask(
     kernel = cast(Kernel, "equal" if name == "tied_share" else check_choice(ties, "ties", TIES))
     where = cast(Region, check_choice(region, "region", REGIONS))
     share = None if alpha is None else check_share(alpha, "alpha", zero=False)
+    if name not in KNOWN:
+        raise ValueError(
+            f"{name} has no closed form for its standard error.\nHint: method='bootstrap' draws the table again."
+        )
+    if name in TOP_RATES:
+        _check_labelled(table)
+        place = None if group is None else table.groups.index(check_group_name(group, table.groups, "group"))
+        return Question(name, (all_pairs(table),), False, kernel, share, where, place)
     given = {"positive": positive, "negative": negative, "group": group}
     pairs, gap = _pairs(name, table, given)
     return Question(name, pairs, gap, kernel, share, where)
 
 
-def _pairs(name: str, table: ScoreTable, given: dict[str, Any]) -> tuple[tuple[Pairs, ...], bool]:
+def _check_labelled(table: ScoreTable) -> None:
     if not table.labelled:
         raise ValueError("an interval counts outcomes, and this table has no labels.")
+
+
+def _pairs(name: str, table: ScoreTable, given: dict[str, Any]) -> tuple[tuple[Pairs, ...], bool]:
+    _check_labelled(table)
     needed = [key for key in given if key in METRICS[name].needs]
     for key, value in given.items():
         if key in needed and value is None:

@@ -38,7 +38,7 @@ def rates_at(table: ScoreTable | Sample, threshold: float, *, level: float = 0.9
     Parameters
     ----------
     table : ScoreTable or Sample
-        With labels. Clusters of a sample count as one row worth of information each would: see the notes.
+        With labels; a sample with clusters adds up their rows before squaring.
     threshold : float
         Scores at or above it are flagged.
     level : float, default 0.95
@@ -106,7 +106,7 @@ def _share(
         reason = said.format(f"{units:.3g}") + f", and with fewer than {FEWEST} no interval is honest"
         return Interval(metric, value, se, np.nan, np.nan, level, reason=reason)
     size = min(value * (1 - value) / variance, 1e300) if variance > 0 else units
-    low, high = _wilson(value, size, -float(ndtri((1 - level) / 2)))
+    low, high = wilson(value, size, -float(ndtri((1 - level) / 2)))
     return Interval(metric, value, se, low, high, level)
 
 
@@ -133,7 +133,8 @@ def _spread(
     return float(np.sum(sums**2)), float(len(np.unique(clusters.unit[own][counted])))
 
 
-def _wilson(share: float, size: float, quantile: float) -> tuple[float, float]:
+def wilson(share: float, size: float, quantile: float) -> tuple[float, float]:
+    """Compute Wilson's interval of a share of so many rows."""
     extra = quantile**2 / size
     centre = (share + extra / 2) / (1 + extra)
     half = float(np.sqrt(extra * share * (1 - share) + extra**2 / 4)) / (1 + extra)

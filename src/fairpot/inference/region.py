@@ -31,7 +31,7 @@ def estimate_region(
     """Estimate shares inside the top-alpha region with their covariance, the threshold's error included."""
     top = cut_sample(sample, alpha, region)
     found = influences(top, pairs, kernel)
-    cuts = _cuts(sample, top, pairs, found, kernel, alpha, region)
+    cuts = threshold_cuts(sample, top, pairs, found, kernel, alpha, region)
     if sample.clusters is not None and top.clusters is not None:
         extra = region_sums(sample.clusters, cuts)
         return clustered_covariance(found, top.clusters, extra)
@@ -68,7 +68,7 @@ def _levels(table: ScoreTable, alpha: float, region: Region) -> list[float]:
     return [thresholds[table.groups[0]]] if region == "pooled" else [thresholds[g] for g in table.groups]
 
 
-def _cuts(
+def threshold_cuts(
     sample: Sample,
     top: Sample,
     pairs: Sequence[Pairs],
@@ -77,6 +77,7 @@ def _cuts(
     alpha: float,
     region: Region,
 ) -> list[Cut]:
+    """Find each estimated threshold, and how far it moves the shares."""
     table = sample.table
     everyone = tuple(range(len(table.groups)))
     cut_groups = [everyone] if region == "pooled" else [(g,) for g in everyone]
@@ -86,7 +87,7 @@ def _cuts(
         above = sum(float(top.table.counts[g].weight.sum()) for g in groups)
         if above >= total:
             continue  # everybody is in the region: there is no threshold to miss
-        window = _window(sample, groups, threshold, above, total)
+        window = near_cut(sample, groups, threshold, above, total)
         kappa = np.array(
             [_kappa(top.table, pair, k, groups, threshold, window, found, kernel) for k, pair in enumerate(pairs)]
         )
@@ -95,14 +96,14 @@ def _cuts(
     return result
 
 
-class _Window(NamedTuple):
+class Window(NamedTuple):
     """Shares of the cells among the rows near a cut."""
 
     positive: Floats
     negative: Floats
 
 
-def _window(sample: Sample, groups: tuple[int, ...], threshold: float, above: float, total: float) -> _Window:
+def near_cut(sample: Sample, groups: tuple[int, ...], threshold: float, above: float, total: float) -> Window:
     """Count the cells among the rows nearest to the cut, equally many on both sides."""
     table = sample.table
     square = sum(float(sample.squared(g, side).sum()) for g in groups for side in (True, False))
@@ -117,7 +118,7 @@ def _window(sample: Sample, groups: tuple[int, ...], threshold: float, above: fl
     for g in groups:
         positive[g], negative[g] = _between(table.counts[g], low, high)
     near = positive.sum() + negative.sum()
-    return _Window(positive / near, negative / near)
+    return Window(positive / near, negative / near)
 
 
 def _between(counts: GroupCounts, low: float, high: float) -> tuple[float, float]:
@@ -131,7 +132,7 @@ def _kappa(
     place: int,
     groups: tuple[int, ...],
     threshold: float,
-    window: _Window,
+    window: Window,
     found: Influence,
     kernel: Kernel,
 ) -> float:

@@ -25,8 +25,9 @@ def correlation(covariance: Floats) -> Floats:
 def draw_errors(covariance: Floats, draws: int = _DRAWS, seed: int = _SEED) -> Floats:
     """Draw standardised errors with a given covariance, one row a draw: the Gaussian multiplier bootstrap."""
     values, vectors = np.linalg.eigh(correlation(covariance))
-    kept = values > 1e-10 * max(values[-1], 1e-300)
+    kept = values > 1e-6 * values[-1]  # what is left out would not be seen in any quantile
     root = vectors[:, kept] * np.sqrt(values[kept])
+    root /= np.sqrt(np.sum(root**2, axis=1, keepdims=True))
     rank = int(kept.sum())
     return _normals(draws, 1 << (rank - 1).bit_length(), seed)[:, :rank] @ root.T
 

@@ -49,7 +49,7 @@ def cross_fitted(model: Postprocessor, table: ScoreTable) -> Evidence:
     parts = []
     for k, fold in enumerate(folds):
         parts.append(Part(fold, _steps_of(_learnt(model, all_but(folds, k)), fold)))
-    return Evidence(tuple(parts), model._ties)
+    return Evidence(tuple(parts), model._ties, top=model._top())
 
 
 def _steps_of(model: Postprocessor, fold: ScoreTable) -> Steps:

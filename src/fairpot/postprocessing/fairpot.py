@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, cast
 
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._validation import check_choice, check_share
+from fairpot.inference.dial import Steps, Top
+from fairpot.inference.evidence import Evidence, Part
 from fairpot.metrics._wins import Ties
 from fairpot.postprocessing.batch import ROW_BY_ROW
 from fairpot.postprocessing.dial import Dial
@@ -23,6 +25,8 @@ from fairpot.tradeoff.top import keeps_region, trace_top
 from fairpot.transport import ScoreMap, TransportPlan
 
 _GRID = np.linspace(0.0, 1.0, 101)
+# Plans of more scores than this are not written out as maps for every value of a band.
+_LONG = 20_000
 # Up to this many distinct lambdas are traced one by one where they cannot be traced together.
 _FEW = 400
 
@@ -226,6 +230,18 @@ class FairPOT(Postprocessor):
         curve = trace_top(table, values, steps, alpha=alpha, region=self._region, reference=reference, ties=ties)
         return replace(curve, exact=True) if every else curve
 
+    def _evidence(self, table: ScoreTable, ties: Ties) -> Evidence:
+        """Keep the rows of a curve; of a long plan, in a form that is quick to move few scores by."""
+        found = super()._evidence(table, ties)
+        plans = [(g, p) for g, p in self.plans_.items() if g in table.groups]
+        if self.alpha is not None or len(plans) != 1 or len(plans[0][1].scores) <= _LONG:
+            return found
+        [(moved, plan)] = plans
+        return replace(found, parts=(Part(table, _quick_steps(moved, plan, bool(self.monotone))),))
+
+    def _top(self) -> Top | None:
+        return None if self.alpha is None else Top(float(self.alpha), self._region)
+
     @property
     def _region(self) -> Region:
         return self.region
@@ -242,6 +258,24 @@ class FairPOT(Postprocessor):
                 f"Hint: a larger alpha, or {argument('region', 'group')} for the top alpha of each group."
             )
         return cut
+
+
+def _quick_steps(moved: Hashable, plan: TransportPlan, monotone: bool) -> Steps:
+    """Give maps for covariances alone: exact but for scores between the last that stays and the first that moves."""
+    full = plan.map(0)
+
+    def at(cut: int) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+        def move(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+            if cut >= len(plan.scores):
+                return scores
+            arrived = full(scores)
+            if monotone and cut > 0:
+                arrived = np.maximum(arrived, plan.scores[cut - 1])
+            return np.where(scores >= plan.scores[cut], arrived, scores)
+
+        return move
+
+    return lambda values: ({moved: at(plan.cut(float(value)))} for value in values)
 
 
 def _require_both_classes(table: ScoreTable) -> None:

@@ -17,6 +17,7 @@ from fairpot._validation import check_choice, check_rows, check_seen, check_shar
 from fairpot.exceptions import ModelFileError
 from fairpot.inference.certificate import Certificate
 from fairpot.inference.checks import check_level
+from fairpot.inference.dial import Top
 from fairpot.inference.evidence import Evidence, Part, same_rows
 from fairpot.metrics._wins import TIES, Ties
 from fairpot.modelfile import ModelFile, describe_table
@@ -385,12 +386,14 @@ class Postprocessor(ScoreMapper):
             maps = {g: self._map(g, each[g]) if g in each else ScoreMap.identity() for g in table.groups}
             yield moving(maps_on(table, maps, self._applied_by()))
 
-    def _evidence(self, table: ScoreTable, ties: Ties) -> Evidence | None:
+    def _evidence(self, table: ScoreTable, ties: Ties) -> Evidence:
         """Keep the rows of a curve, for its band."""
-        if getattr(self, "alpha", None) is not None:
-            return None
         part = Part(table, lambda values: self._steps(table, np.asarray(values)))
-        return Evidence((part,), ties, fitted=same_rows(table, self.table_))
+        return Evidence((part,), ties, fitted=same_rows(table, self.table_), top=self._top())
+
+    def _top(self) -> Top | None:
+        """Give the region that the method's curve looks at; None for all rows."""
+        return None
 
     def _seen_from(self, table: ScoreTable, ties: Ties) -> Hashable:
         """Name the group that signed gaps of a curve are seen from."""
