@@ -1,6 +1,6 @@
 """Spark on a standalone cluster of this machine: counting with one worker, two, and DuckDB; applying and a rewrite.
 
-    python benchmarks/spark.py [--rows 10_000_000] [--parts count,apply]
+    python benchmarks/spark.py [--rows 10_000_000] [--parts count,apply] [--workers 1,2]
 
 Each worker has one core. Seconds are of the clock, and of CPU over all processes (driver, workers, their Python): on
 a machine with other work only the CPU seconds compare. Every step runs once before it is measured, on few rows.
@@ -59,13 +59,13 @@ def maps(knots):
     return {"F": ScoreMap(x, np.sort(rng.random(knots)), below="identity"), "M": ScoreMap.identity()}
 
 
-def counts(folder, path, warm):
-    """Count the same file with DuckDB and with one and two workers; the tables must be equal."""
+def counts(folder, path, warm, workers):
+    """Count the same file with DuckDB and with workers of Spark; the tables must be equal."""
     clock, cpu, first = measured(lambda: DuckDBEngine("2GB").count(RowSource(path, **ROLES)))
     show("count, DuckDB, two threads", clock, cpu, cpu)
     base = cpu
-    for workers in (1, 2):
-        with_cluster(workers, lambda spark, w=workers: one_count(spark, path, warm, first, base, w))
+    for number in workers:
+        with_cluster(number, lambda spark, w=number: one_count(spark, path, warm, first, base, w))
 
 
 def one_count(spark, path, warm, first, base, workers):
@@ -77,7 +77,7 @@ def one_count(spark, path, warm, first, base, workers):
     show(f"count, Spark, {workers} worker{'s' * (workers > 1)}", clock, cpu, base)
 
 
-def applies(folder, path, warm):
+def applies(folder, path, warm, workers):
     """Rewrite a file with Spark as it is, and with maps of several sizes."""
 
     def work(spark):
@@ -97,7 +97,7 @@ def applies(folder, path, warm):
             clock, cpu, _ = measured(lambda k=knots: adjust(path, target, k))
             show(f"apply, {knots} knots", clock, cpu, base)
 
-    with_cluster(2, work)
+    with_cluster(workers[-1], work)
 
 
 def with_cluster(workers, work):
@@ -122,7 +122,9 @@ def main():
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--scores", choices=["rounded", "double"], default="rounded")
     parser.add_argument("--parts", default="count,apply")
+    parser.add_argument("--workers", default="1,2")
     given = parser.parse_args()
+    workers = [int(number) for number in given.workers.split(",")]
     folder = Path(tempfile.mkdtemp(prefix="fairpot-bench-"))
     try:
         path, warm = folder / "rows.parquet", folder / "few.parquet"
@@ -130,7 +132,7 @@ def main():
         generate(warm, 200_000, given.scores)
         print(f"{given.rows:,} rows, {path.stat().st_size / 2**20:.0f} MiB, load {os.getloadavg()[0]:.1f}", flush=True)
         for part in given.parts.split(","):
-            {"count": counts, "apply": applies}[part](folder, str(path), str(warm))
+            {"count": counts, "apply": applies}[part](folder, str(path), str(warm), workers)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -1,7 +1,6 @@
 """The command line with --engine spark: what it says and writes with DuckDB."""
 
 import json
-import os
 import subprocess
 import sys
 
@@ -11,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from fairpot.cli._app import app
-from spark_cluster import java_or_skip
+from spark_cluster import java_or_skip, own_process
 
 COLUMNS = ["--score", "risk", "--label", "outcome", "--group", "sex"]
 
@@ -51,6 +50,18 @@ def test_audit_fit_and_apply(spark, cluster, people, tmp_path):
     )
 
 
+def test_top_of_the_batch(spark, cluster, people, tmp_path):
+    """A map that begins at the top of the rows at hand: the threshold is found on the cluster."""
+    top = ["--alpha", 0.3, "--region", "group", "--region-from", "batch"]
+    run("fit", people, *COLUMNS, "--lam", 0.4, *top, "-o", tmp_path / "map.json")
+    run("apply", tmp_path / "map.json", people, "-o", tmp_path / "duck.parquet")
+    there = ["--engine", "spark", "--master", cluster.url]
+    run("apply", tmp_path / "map.json", people, "-o", tmp_path / "spark.parquet", *there)
+    one, other = (pd.read_parquet(tmp_path / f"{name}.parquet").sort_values("id") for name in ("duck", "spark"))
+    pd.testing.assert_frame_equal(one.reset_index(drop=True), other.reset_index(drop=True), check_exact=True)
+    assert 0 < (one["risk"] != one["risk_fair"]).sum() < 150
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -67,8 +78,7 @@ def test_refusals(spark, arguments, message):
 def test_local_mode_in_a_process_of_its_own(people):
     java_or_skip()
     command = [sys.executable, "-m", "fairpot.cli", "audit", people, *COLUMNS, "--json"]
-    environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"}
     there = ["--engine", "spark", "--master", "local[1]"]
-    done = subprocess.run([*command, *there], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run([*command, *there], env=own_process(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     assert json.loads(done.stdout) == json.loads(run(*command[3:]))

@@ -1,7 +1,6 @@
-"""Spark Connect and local mode: the same engine in processes of their own."""
+"""Spark Connect: the same engine, in a process of its own."""
 
 import json
-import os
 import subprocess
 import sys
 
@@ -10,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fairpot import FairPOT
-from spark_cluster import java_or_skip
+from spark_cluster import java_or_skip, own_process
 
 SCRIPT = """
 import json, sys, warnings
@@ -21,7 +20,7 @@ from fairpot.engines.spark import SparkEngine, SparkRows
 from fairpot.transport import ScoreMap
 
 path, maps = sys.argv[1], {g: ScoreMap.from_dict(m) for g, m in json.loads(sys.argv[2]).items()}
-spark = SparkSession.builder.remote("local[1]").getOrCreate()
+spark = SparkSession.builder.remote("local[1]").config("spark.sql.shuffle.partitions", "1").getOrCreate()
 engine, rows = SparkEngine(), SparkRows.read(spark, path, score="s", label="y", groups="g")
 counted = engine.count(rows)
 x = np.linspace(0, 1, 5000)
@@ -53,9 +52,8 @@ def test_connect(people):
     frame, path = people
     model = FairPOT(0.5).fit(frame["s"], frame["y"], sensitive_features=frame["g"])
     maps = json.dumps({group: each.to_dict() for group, each in model.maps_.items()})
-    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, path, maps], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", SCRIPT, path, maps], env=own_process(), capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
     answer = json.loads(done.stdout.split("ANSWER")[1])

@@ -32,7 +32,7 @@ def spark_session(master: str = "local[*]", *, config: Mapping[str, str] | None 
         sql = import_optional("pyspark.sql", "spark")
     # Workers would take any python3 they find, which may lack PyArrow.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    settings = {"spark.ui.enabled": "false", "spark.sql.execution.arrow.pyspark.enabled": "true"}
+    settings = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
     if re.match(r"local\b|spark://(127\.|localhost)", master):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
