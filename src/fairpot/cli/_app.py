@@ -19,6 +19,7 @@ from fairpot.cli.demo import demo
 from fairpot.cli.export import export
 from fairpot.cli.fit import fit
 from fairpot.cli.plan import plan
+from fairpot.cli.report import report
 from fairpot.cli.show import show
 
 
@@ -70,5 +71,5 @@ def app(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for command in (audit, fit, apply, export, show, compare, plan, datasets, demo):
+for command in (audit, fit, apply, report, export, show, compare, plan, datasets, demo):
     app.add_command(command)

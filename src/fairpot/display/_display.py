@@ -115,7 +115,7 @@ class TableDisplay(Display):
         """
         table = table_of(estimator, scores, y, sensitive_features, sample_weight)
         make: Any = cls.from_table
-        return make(table, maps_of(estimator, table), **options)
+        return make(table, estimator.maps_for(table), **options)
 
 
 def table_of(estimator: Any, scores: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> ScoreTable:
@@ -133,11 +133,6 @@ def table_of(estimator: Any, scores: Any, y: Any, sensitive_features: Any, sampl
     pos_label = getattr(estimator, "pos_label", None)
     weights = {"sample_weight": sample_weight, "pos_label": pos_label}
     return score_table(y, scores, sensitive_features=sensitive_features, **weights)
-
-
-def maps_of(estimator: Any, table: ScoreTable) -> Maps:
-    """Return the maps that an estimator uses on the rows of a table."""
-    return estimator.maps_for(table) if hasattr(estimator, "maps_for") else estimator.maps_
 
 
 def states(table: ScoreTable, maps: Maps | None) -> dict[str, ScoreTable]:

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.display._display import Display, Maps, maps_of, stack, table_of
+from fairpot.display._display import Display, Maps, stack, table_of
 from fairpot.display._style import add_legend, look, make_axes, named
 from fairpot.table import ScoreTable
 
@@ -60,7 +60,7 @@ class ScoreMapDisplay(Display):
     ) -> Self:
         """Make the display of a fitted post-processor's maps, with the people of these rows, or of the fitted ones."""
         table = table_of(estimator, scores, y, sensitive_features, sample_weight)
-        return cls.from_maps(maps_of(estimator, table), table)
+        return cls.from_maps(estimator.maps_for(table), table)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw; a skyline on the floor shows where the people of each group are."""

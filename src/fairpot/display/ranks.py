@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.display._display import Display, Maps, maps_of, stack, table_of
+from fairpot.display._display import Display, Maps, stack, table_of
 from fairpot.display._style import look, make_axes, named
 from fairpot.display.distributions import LABELS
 from fairpot.metrics import score_table
@@ -71,7 +71,7 @@ class RankChangeDisplay(Display):
     ) -> Self:
         """Make the display of what a fitted post-processor does to these rows, or to the fitted ones."""
         table = table_of(estimator, scores, y, sensitive_features, sample_weight)
-        return cls.from_table(table, maps_of(estimator, table))
+        return cls.from_table(table, estimator.maps_for(table))
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the middle half and the middle nine tenths of each group and outcome."""
