@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -76,7 +76,8 @@ class TradeoffDisplay(Display):
             columns["limit_auc"] = limit.auc_at(sign * curve.signed_gap)
         if band is not None:
             columns |= {name: np.asarray(end, dtype=np.float64) for name, end in zip(("gap_low", "gap_high"), band)}
-        point = curve.at(chosen) if isinstance(chosen, int | float) else chosen
+        # On an exact curve a value lies inside an interval on which nothing changes: it keeps its own name.
+        point = replace(curve.at(chosen), lam=float(chosen)) if isinstance(chosen, int | float) else chosen
         return cls(columns, curve, point, max_gap)
 
     @classmethod
@@ -164,7 +165,7 @@ def _own_point(estimator: Any, curve: TradeoffCurve) -> TradeoffPoint | None:
     if not isinstance(value, int | float) or curve.lam.ndim == 2:
         return None
     try:
-        return curve.at(float(value))
+        return replace(curve.at(float(value)), lam=float(value))
     except ValueError:  # a grid without it
         return None
 
