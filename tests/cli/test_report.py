@@ -111,3 +111,19 @@ def test_an_audit_with_a_page(run, csv, tmp_path):
     assert "top 7 % of the ranking" in text
     run("audit", csv, *COLUMNS, "--html", page, expect=2)
     run("audit", csv, *COLUMNS, "--html", page, "--force", "--fail-above", "0.0001", expect=3)
+
+
+def test_names_only_where_an_id_column_is_named(run, folder, people, tmp_path):
+    fp = FairPOT(0.4).fit_table(table_of(people))
+    change = fp.transform(people["risk"], sensitive_features=people["sex"]) - people["risk"]
+    for name in ("people.csv", "people.parquet"):
+        output = tmp_path / f"{name}.json"
+        run("report", folder / name, *COLUMNS, "--lam", "0.4", "--id", "id", "-o", output)
+        found = json.loads(output.read_text())["largest_changes"]
+        assert len(found) == 20
+        moved = [each["after"] - each["before"] for each in found]
+        assert moved == pytest.approx(change[[int(each["id"]) for each in found]].tolist())
+        assert sorted(map(abs, moved)) == pytest.approx(sorted(change.abs())[-20:])
+    assert "no way" not in run("report", folder / "people.csv", *COLUMNS, "-o", tmp_path / "r.html").err
+    said = run("report", folder / "people.csv", *COLUMNS, "--id", "id", "-o", tmp_path / "x.html", expect=2).err
+    assert "say how far a repair goes" in said

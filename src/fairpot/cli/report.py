@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from fairpot.cli._methods import METHODS, make_method, one_wish, settings_for
+from fairpot.cli._named import check_id, largest_changes
 from fairpot.cli._numbers import TOP_SHARE, Number
 from fairpot.cli._printing import Output, count, shown
 from fairpot.cli._ranking import ranking_options
@@ -37,6 +38,7 @@ _WISHES = ("lam", "max_gap", "max_auc_loss", "smallest_gap", "t", "theta", "slop
 )
 @click.option("--threshold", type=Number(-1e300, 1e300), multiple=True, metavar="SCORE", help="Show who crosses this.")
 @click.option("--top", type=TOP_SHARE, metavar="SHARE", help="Show who enters and leaves this top of the ranking.")
+@click.option("--id", "identity", metavar="COLUMN", help="Name the people whose scores change most by this column.")
 @click.option("--title", default="", help="What the report is called.")
 @click.option("--outcome", default="", help='What a positive has, such as "a stroke within a year".')
 @click.option("-o", "--output", required=True, metavar="FILE", help="Where it goes: .html, .json or .md.")
@@ -50,6 +52,7 @@ def report(
     method: str,
     threshold: tuple[float, ...],
     top: float | None,
+    identity: str | None,
     title: str,
     outcome: str,
     output: str,
@@ -68,11 +71,13 @@ def report(
       fairpot report new.parquet --fit-on past.parquet --max-gap 0.02 -o report.html
       fairpot report new.csv --map map.json --threshold 0.5 --outcome "a stroke within a year" -o report.html
 
-    The file holds counts, no rows. A repair looks better on the rows it was fitted on: report on others.
+    The file holds counts, no rows, unless --id asks for names. A repair looks better on the rows it was fitted on:
+    report on others.
     """
     _check_name(output)
     wishes = {name: options.pop(name) for name in _WISHES}
     _check_choices(model, fit_on, wishes)
+    check_id(rows, identity, repaired=model is not None or _asked(wishes))
     read = [rows, *([rows.elsewhere(fit_on)] if fit_on else [])]
     files = [file for each in read for file in each.files()] + ([Path(model)] if model else [])
     with complete_file(output, force=force, inputs=files) as place:
@@ -90,6 +95,7 @@ def report(
             threshold=list(threshold) or None,
             alpha=top,
             ties=options["ties"],
+            largest_changes=None if identity is None else largest_changes(rows, fitted.maps_for(table), identity),
             **origin(rows, counted),
         )
         with out.progress("writing the report", known=False):
@@ -128,13 +134,18 @@ def _check_choices(model: str | None, fit_on: tuple[str, ...], wishes: dict[str,
         raise click.UsageError("--fit-on fits a repair: say how far it goes, with --max-gap, --lam, ...")
 
 
+def _asked(wishes: dict[str, Any]) -> bool:
+    """Whether it was said how far to go."""
+    return any(value is not None and value is not False for value in wishes.values())
+
+
 def _repair(
     model: str | None, method: str, wishes: dict[str, Any], options: dict[str, Any], counted: CountedRows
 ) -> Any:
     """Load the repair, or fit it; None for an audit."""
     if model is not None:
         return load(model)
-    if not any(value is not None and value is not False for value in wishes.values()):
+    if not _asked(wishes):
         return None
     options = options | {"reference": named_group(options["reference"], counted.table.groups)}
     estimator = make_method(method, one_wish(method, wishes), settings_for(method, options))
