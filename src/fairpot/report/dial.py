@@ -116,7 +116,8 @@ def _own_value(method: Any) -> float | None:
 
 def _spread(curve: TradeoffCurve, own: float, most: int) -> NDArray[np.float64]:
     """Choose values along the dial: round ones where any can be had, else some of the curve's."""
-    best = float(curve.lam[int(np.argmin(curve.gap))])
+    gap = np.where(np.isnan(curve.gap), np.inf, curve.gap)
+    best = float(curve.lam[int(np.argmin(gap))])
     if curve.exact:
         return np.union1d(np.arange(most + 1) / most, [own, best])
     few = np.unique(np.linspace(0, len(curve) - 1, min(len(curve), most + 1)).round().astype(np.intp))

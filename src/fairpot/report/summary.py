@@ -201,7 +201,9 @@ def _curve(found: Measured) -> dict[str, Any] | None:
     if curve is None or curve.lam.ndim == 2:
         return None
     few = np.unique(np.linspace(0, len(curve) - 1, min(len(curve), 500)).round().astype(np.intp))
-    few = np.union1d(few, [int(np.argmin(curve.gap)), int(np.argmax(curve.auc))])
+    few = np.union1d(
+        few, [int(np.argmax(-np.nan_to_num(curve.gap, nan=2.0))), int(np.argmax(np.nan_to_num(curve.auc)))]
+    )
     return {
         "dial": curve.dial,
         "exact": curve.exact,
