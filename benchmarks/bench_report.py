@@ -2,8 +2,8 @@
 
 python benchmarks/bench_report.py [--rows 100000 1000000] [--scores N]
 
-Generated people, two groups, scores all distinct (or --scores different ones). Counted are the seconds of CPU to fit, to
-measure and to write the page, and its size: it must not grow with the rows.
+Generated people, two groups, scores all distinct (or --scores different ones). Counted are the seconds of CPU to
+fit, to measure and to write the page, and its size: it must not grow with the rows.
 """
 
 from __future__ import annotations

@@ -16,15 +16,13 @@ from fairpot.cli._numbers import TOP_SHARE, Number
 from fairpot.cli._printing import Output, count, shown
 from fairpot.cli._ranking import ranking_options
 from fairpot.cli._rows import RowOptions, named_group, output_options, row_options, with_groups_of
-from fairpot.cli.fit import how_far
+from fairpot.cli.fit import WISHES, how_far
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.files import CountedRows
 from fairpot.files.output import complete_file
 from fairpot.postprocessing.fitted import load
 from fairpot.report import FairnessReport, words
 from fairpot.report.report import FORMATS
-
-_WISHES = ("lam", "max_gap", "max_auc_loss", "smallest_gap", "t", "theta", "slope")
 
 
 @click.command(short_help="Write a page that a committee can read.")
@@ -75,7 +73,7 @@ def report(
     report on others.
     """
     _check_name(output)
-    wishes = {name: options.pop(name) for name in _WISHES}
+    wishes = {name: options.pop(name) for name in WISHES}
     _check_choices(model, fit_on, wishes)
     check_id(rows, identity, repaired=model is not None or _asked(wishes))
     read = [rows, *([rows.elsewhere(fit_on)] if fit_on else [])]
