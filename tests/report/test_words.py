@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from display_cases import make_rows
-from fairpot import FairPOT
+from fairpot import FairPOT, load
 from fairpot.report import FairnessReport, text, words
 
 
@@ -36,6 +36,18 @@ def test_groups_that_are_alike():
     report = FairnessReport.from_predictions(y, scores, sensitive_features=group * 5)
     assert "ranked almost alike" in said(report)
     assert "No repair was asked for" in said(report)
+
+
+def test_what_was_signed_for(tmp_path):
+    scores, y, group = make_rows(3000)
+    fp = FairPOT(max_gap=0.2, confidence=0.9).fit(scores, y, sensitive_features=group)
+    assert "the true gap is at most 20.0 percentage points with 90 % confidence" in said(
+        FairnessReport.from_estimator(fp)
+    )
+    fp.save(tmp_path / "map.json")
+    loaded = load(tmp_path / "map.json")
+    assert "Signed for" in said(FairnessReport(fp.table_, loaded))
+    assert "Signed for" not in said(FairnessReport(fp.table_, fp.at(0.3)))
 
 
 def test_what_cannot_be_told():

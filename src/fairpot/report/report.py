@@ -290,7 +290,15 @@ def _describe(method: Any, table: ScoreTable) -> dict[str, Any]:
         "reference": None if reference is None else str(reference),
         "moved": [str(g) for g in moved_groups(method, table.groups)],
         "alpha": parameters.get("alpha") if name == "FairPOT" else None,
+        "certificate": _certificate(method),
     }
+
+
+def _certificate(method: Any) -> dict[str, Any] | None:
+    """Say which gap was signed for, if one was."""
+    found = getattr(method, "certificate_", None)
+    given: Any = getattr(method, "certified_", None) if found is None else found.as_dict()
+    return None if given is None else {name: given[name] for name in ("bound", "confidence", "rows")}
 
 
 def _fitted_on(method: Any, fingerprint: str) -> bool:

@@ -35,6 +35,7 @@ TEXT: dict[str, str] = {
     "{gap_after} percentage points; AUC, the quality of the ranking as a whole, goes from {auc_before} to {auc_after}, "
     "and {moved} of {rows} people ({moved_share}) get another score.",
     "overshoots": "It goes past even: now “{ahead}” is the one behind.",
+    "certified": "Signed for: the true gap is at most {bound} percentage points with {confidence} confidence ({rows}).",
     "not_repaired": "The quality of the ranking as a whole (AUC) is {auc_before}. No repair was asked for.",
     # Key numbers
     "card_gap": "Gap between the two groups",

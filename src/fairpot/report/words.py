@@ -91,7 +91,14 @@ def answer(summary: Mapping[str, Any]) -> list[str]:
     said = [_who_is_behind(summary, before)]
     if after is None:
         return [*said, say("not_repaired", auc_before=number(before["auc"]))]
-    return [*said, *repaired(summary, after)]
+    return [*said, *repaired(summary, after), *_certified(summary["method"]["certificate"])]
+
+
+def _certified(found: Mapping[str, Any] | None) -> list[str]:
+    if found is None:
+        return []
+    bound, sure = points(found["bound"]), percent(found["confidence"], 0)
+    return [say("certified", bound=bound, confidence=sure, rows=found["rows"])]
 
 
 def _who_is_behind(summary: Mapping[str, Any], numbers: Mapping[str, Any]) -> str:
