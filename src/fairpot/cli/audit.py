@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -21,6 +24,10 @@ from fairpot.cli._ranking import (
     ranking_options,
 )
 from fairpot.cli._rows import RowOptions, named_group, output_options, row_options
+from fairpot.cli.report import origin
+from fairpot.files import CountedRows
+from fairpot.files.output import complete_file
+from fairpot.report import FairnessReport
 
 
 @click.command(short_help="Measure who is ranked above whom.")
@@ -28,6 +35,8 @@ from fairpot.cli._rows import RowOptions, named_group, output_options, row_optio
 @ranking_options("Also look at the top SHARE of the ranking.", "Group to compare with; default: the one ahead.")
 @click.option("--fail-above", type=LIMIT, metavar="GAP", help="Exit with 3 if the xAUC gap is above GAP.")
 @interval_options
+@click.option("--html", metavar="FILE", help="Also write a page that a committee can read.")
+@click.option("--force", is_flag=True, help="Replace that page if it is there.")
 @output_options
 def audit(
     rows: RowOptions,
@@ -41,6 +50,8 @@ def audit(
     bound: float | None,
     require: str | None,
     cluster: str | None,
+    html: str | None,
+    force: bool,
 ) -> None:
     """Measure how fairly scores rank: AUC in each group, xAUC between groups, their gap, and calibration.
 
@@ -53,6 +64,7 @@ def audit(
       fairpot audit 'scores/*.csv' --group sex --group age_band --alpha 0.1
       fairpot audit scores.csv --label churned --positive yes --fail-above 0.05   # for pipelines
       fairpot audit visits.csv --cluster patient --bound 0.05 --require within    # and surely so
+      fairpot audit scores.csv --html audit.html                                  # for people
       cat scores.csv | fairpot audit - --json
       fairpot audit --sql "select * from visits" --database clinic.duckdb --score risk
 
@@ -62,7 +74,10 @@ def audit(
     """
     if require is not None and bound is None:
         raise click.UsageError("--require needs the bound to compare with: --bound 0.05, say.")
-    counted = rows.counted(out)
+    with _page(html, force, rows) as place:
+        counted = rows.counted(out)
+        if place is not None:
+            _write_page(place, rows, counted, cluster, {"alpha": alpha, "ties": ties})
     sample = sample_with_clusters(rows, counted, cluster, out)
     seen_from = named_group(reference, counted.table.groups)
     ranking: dict[str, Any] = {"alpha": alpha, "region": region, "ties": ties, "reference": seen_from}
@@ -81,11 +96,34 @@ def audit(
     )
     print_audit(out, summary, rows)
     print_quantisation(out, counted.quantisation)
+    if html is not None:
+        out.line(f"Written: {shown(html)}")
     failed = judged is not None and not print_verdict(out, judged, require)
     if limit is not None:
         _print_verdict(out, limit)
     if failed or (limit is not None and limit["exceeded"]):
         raise click.exceptions.Exit(ABOVE_LIMIT)
+
+
+@contextmanager
+def _page(html: str | None, force: bool, rows: RowOptions) -> Iterator[Path | None]:
+    """Check where the page goes before the work begins, and put it into place when it is whole."""
+    if html is None:
+        yield None
+        return
+    with complete_file(html, force=force, inputs=rows.files()) as place:
+        yield place
+
+
+def _write_page(
+    place: Path, rows: RowOptions, counted: CountedRows, cluster: str | None, options: dict[str, Any]
+) -> None:
+    """Write the audit as a page."""
+    where = origin(rows, counted)
+    if cluster is not None:
+        where["warnings"] = [*where["warnings"], f"Intervals on this page do not know the clusters of {cluster!r}."]
+    made = FairnessReport(counted.table, **options, **where)
+    place.write_text(made.to_html(), encoding="utf-8", newline="\n")
 
 
 def print_audit(out: Output, summary: dict[str, Any], rows: RowOptions) -> None:

@@ -106,7 +106,7 @@ def fit(
 
     Without -o nothing is written: look first, then save. `fairpot apply` uses the map.
     """
-    wish = one_wish(method, {name: options.pop(name) for name in _WISHES})
+    wish = one_wish(method, {name: options.pop(name) for name in WISHES})
     ranking = {name: options[name] for name in ("alpha", "region", "ties")}
     settings_for(method, options)
     validated = rows.elsewhere(held_out) if held_out else None
@@ -141,7 +141,7 @@ def fit(
     _print_output(out, output, rows)
 
 
-_WISHES = ("lam", "max_gap", "max_auc_loss", "confidence", "smallest_gap", "t", "theta", "slope")
+WISHES = ("lam", "max_gap", "max_auc_loss", "confidence", "smallest_gap", "t", "theta", "slope")
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fairpot._html import html_table, notes
-from fairpot._optional import make_frame
+from fairpot._optional import import_optional, make_frame
 from fairpot._validation import check_share
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.checks import check_level
@@ -147,6 +147,10 @@ class Comparison:
     def frame(self) -> Any:
         """Return the points as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
         return make_frame({name: getattr(self, name) for name in ComparisonRow._fields})
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw AUC against the gap for every method, see :class:`fairpot.display.ComparisonDisplay`."""
+        return import_optional("fairpot.display", "plot").ComparisonDisplay.from_comparison(self).plot(ax)
 
     def row(self, place: int) -> ComparisonRow:
         """Return the point at one place of the arrays."""

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
+from fairpot._optional import import_optional
 from fairpot._validation import check_alignment, check_groups, check_scores, match_groups, restore
 from fairpot._warn import warn_user
 from fairpot.modelfile import ModelFile, write
@@ -80,6 +81,13 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         """
         check_is_fitted(self, "maps_")
         return maps_on(table, self.maps_, self._applied_by())
+
+    def plot_map(self, ax: Any = None) -> Any:
+        """Draw what each group's scores become, see :class:`fairpot.display.ScoreMapDisplay`; return the axes."""
+        check_is_fitted(self, "maps_")
+        table: ScoreTable | None = getattr(self, "table_", None)
+        display = import_optional("fairpot.display", "plot").ScoreMapDisplay
+        return display.from_maps(self.maps_, table).plot(ax)
 
     @property
     def row_by_row(self) -> bool:

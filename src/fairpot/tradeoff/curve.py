@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._html import html_table
-from fairpot._optional import make_frame
+from fairpot._optional import import_optional, make_frame
 from fairpot._validation import as_double, check_share, is_number
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.band import Band, band_of
@@ -135,6 +135,20 @@ class TradeoffCurve:
             dial = {self.dial: self.lam}
         columns = {name: getattr(self, name) for name in ("auc", "gap", "signed_gap", "xauc_ab", "xauc_ba", "pareto")}
         return make_frame(dial | columns)
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the curve; the options are those of :meth:`fairpot.display.TradeoffDisplay.from_curve`.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default None
+            None makes a new figure.
+
+        Returns
+        -------
+        The axes.
+        """
+        return import_optional("fairpot.display", "plot").TradeoffDisplay.from_curve(self, **options).plot(ax)
 
     def at(self, lam: float) -> TradeoffPoint:
         """Return the point that holds at ``lam``.

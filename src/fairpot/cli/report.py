@@ -1,0 +1,197 @@
+"""``fairpot report``: one page that a committee can read."""
+
+from __future__ import annotations
+
+import datetime
+import shlex
+import warnings
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fairpot.cli._methods import METHODS, make_method, one_wish, settings_for
+from fairpot.cli._named import check_id, largest_changes
+from fairpot.cli._numbers import TOP_SHARE, Number
+from fairpot.cli._printing import Output, count, shown
+from fairpot.cli._ranking import ranking_options
+from fairpot.cli._rows import RowOptions, named_group, output_options, row_options, with_groups_of
+from fairpot.cli.fit import WISHES, how_far
+from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
+from fairpot.files import CountedRows
+from fairpot.files.output import complete_file
+from fairpot.postprocessing.fitted import load
+from fairpot.report import FairnessReport, words
+from fairpot.report.report import FORMATS
+
+
+@click.command(short_help="Write a page that a committee can read.")
+@row_options()
+@click.option("--map", "model", metavar="FILE", help="Report on this saved map.")
+@click.option("--fit-on", multiple=True, metavar="FILE", help="Fit the repair on these rows; default: the same rows.")
+@click.option("--method", type=click.Choice(list(METHODS)), default="fairpot", show_default=True)
+@how_far
+@ranking_options(
+    "Repair only the top SHARE of the ranking (fairpot).", "Group that stays as it is; default: the one ahead."
+)
+@click.option("--threshold", type=Number(-1e300, 1e300), multiple=True, metavar="SCORE", help="Show who crosses this.")
+@click.option("--top", type=TOP_SHARE, metavar="SHARE", help="Show who enters and leaves this top of the ranking.")
+@click.option("--id", "identity", metavar="COLUMN", help="Name the people whose scores change most by this column.")
+@click.option("--title", default="", help="What the report is called.")
+@click.option("--outcome", default="", help='What a positive has, such as "a stroke within a year".')
+@click.option("-o", "--output", required=True, metavar="FILE", help="Where it goes: .html, .json or .md.")
+@click.option("--force", is_flag=True, help="Replace the output if it is there.")
+@output_options
+def report(
+    rows: RowOptions,
+    out: Output,
+    model: str | None,
+    fit_on: tuple[str, ...],
+    method: str,
+    threshold: tuple[float, ...],
+    top: float | None,
+    identity: str | None,
+    title: str,
+    outcome: str,
+    output: str,
+    force: bool,
+    **options: Any,
+) -> None:
+    """Write a report: who is ranked behind, what a repair changes, and at what price.
+
+    It is one file that opens in any browser, offline, with a slider for how far the repair goes. Without --map and
+    without a way to say how far to go (--max-gap, --lam, ...) it is an audit of the scores as they came.
+
+    \b
+    Examples:
+      fairpot report scores.csv -o report.html                              # an audit
+      fairpot report scores.csv --max-gap 0.02 -o report.html               # with a repair, and its dial
+      fairpot report new.parquet --fit-on past.parquet --max-gap 0.02 -o report.html
+      fairpot report new.csv --map map.json --threshold 0.5 --outcome "a stroke within a year" -o report.html
+
+    The file holds counts, no rows, unless --id asks for names. A repair looks better on the rows it was fitted on:
+    report on others.
+    """
+    _check_name(output)
+    wishes = {name: options.pop(name) for name in WISHES}
+    _check_choices(model, fit_on, wishes)
+    check_id(rows, identity, repaired=model is not None or _asked(wishes))
+    read = [rows, *([rows.elsewhere(fit_on)] if fit_on else [])]
+    files = [file for each in read for file in each.files()] + ([Path(model)] if model else [])
+    with complete_file(output, force=force, inputs=files) as place:
+        counted = rows.counted(out)
+        fitted_on = read[1].counted(out, "counting the rows to fit on") if fit_on else counted
+        fitted = _repair(model, method, wishes, options, fitted_on)
+        table = counted.table
+        if fitted is not None:
+            table = with_groups_of(table, fitted.groups_, "the file")
+        made = FairnessReport(
+            table,
+            fitted,
+            title=title,
+            outcome=outcome,
+            threshold=list(threshold) or None,
+            alpha=top,
+            ties=options["ties"],
+            largest_changes=None if identity is None else largest_changes(rows, fitted.maps_for(table), identity),
+            **origin(rows, counted),
+        )
+        with out.progress("writing the report", known=False):
+            _write(made, place, output)
+    _print(out, made, output)
+
+
+def origin(rows: RowOptions, counted: CountedRows) -> dict[str, Any]:
+    """Say where a report comes from."""
+    return {
+        "source": _source(rows),
+        "columns": {part: _named(name) for part, name in rows.columns().items()},
+        "command": command_line(click.get_current_context()),
+        "created": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "warnings": _quantised(counted),
+    }
+
+
+def _write(made: FairnessReport, place: Path, output: str) -> None:
+    """Write to a place that may be called anything, in the format that the output's name asks for."""
+    writers = dict(zip(FORMATS, (made.to_html, made.to_json, made.to_markdown)))
+    place.write_text(writers[Path(output).suffix.lower()](), encoding="utf-8", newline="\n")
+
+
+def _check_name(output: str) -> None:
+    if Path(output).suffix.lower() not in FORMATS:
+        raise click.UsageError(f"a report is written as {', '.join(FORMATS)}, and {output!r} ends in none of them.")
+
+
+def _check_choices(model: str | None, fit_on: tuple[str, ...], wishes: dict[str, Any]) -> None:
+    asked = [name for name, value in wishes.items() if value is not None and value is not False]
+    if model is not None and (asked or fit_on):
+        named = f"--{asked[0].replace('_', '-')}" if asked else "--fit-on"
+        raise click.UsageError(f"--map is a repair that is fitted already: {named} does not go with it.")
+    if fit_on and not asked:
+        raise click.UsageError("--fit-on fits a repair: say how far it goes, with --max-gap, --lam, ...")
+
+
+def _asked(wishes: dict[str, Any]) -> bool:
+    """Whether it was said how far to go."""
+    return any(value is not None and value is not False for value in wishes.values())
+
+
+def _repair(
+    model: str | None, method: str, wishes: dict[str, Any], options: dict[str, Any], counted: CountedRows
+) -> Any:
+    """Load the repair, or fit it; None for an audit."""
+    if model is not None:
+        return load(model)
+    if not _asked(wishes):
+        return None
+    options = options | {"reference": named_group(options["reference"], counted.table.groups)}
+    estimator = make_method(method, one_wish(method, wishes), settings_for(method, options))
+    with warnings.catch_warnings():  # what they say stands on the page
+        warnings.simplefilter("ignore", SmallGroupWarning)
+        warnings.simplefilter("ignore", ReversedScoreWarning)
+        return estimator.fit_table(counted.table)
+
+
+def _source(rows: RowOptions) -> str:
+    return ", ".join(rows.inputs) if rows.inputs else str(rows.sql)
+
+
+def _named(name: Any) -> str:
+    return " x ".join(name) if isinstance(name, list) else name or ""
+
+
+def _quantised(counted: CountedRows) -> list[str]:
+    bound = counted.quantisation
+    if bound is None:
+        return []
+    return [
+        f"The file has so many different scores that they were put into bins: AUC is off by {bound.auc:.2g} at most."
+    ]
+
+
+def command_line(context: click.Context) -> str:
+    """Write down the command again, with what was given and nothing else."""
+    words = ["fairpot", str(context.info_name)]
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        if context.get_parameter_source(name) is not click.core.ParameterSource.COMMANDLINE:
+            continue
+        value = context.params[name]
+        flag = max(parameter.opts, key=len) if isinstance(parameter, click.Option) else None
+        for each in value if isinstance(value, tuple) else (value,):
+            words += ([] if flag is None else [flag]) + ([] if each is True else [str(each)])
+    return shlex.join(words)
+
+
+def _print(out: Output, made: FairnessReport, output: str) -> None:
+    summary = made.summary
+    numbers = {name: summary[name] for name in ("pair", "before", "after", "warnings")}
+    out.document({"output": output, "rows": summary["data"]["rows"], **numbers})
+    out.line(f"{count(summary['data']['rows'])} rows", "bold")
+    for sentence in words.answer(summary):
+        out.line(shown(sentence))
+    for found in summary["warnings"]:
+        out.warning(shown(words.warning(found)))
+    out.line()
+    out.line(f"Written: {shown(output)}")

@@ -1,0 +1,135 @@
+"""Who rises and who falls in the ranking of everybody."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot.display._display import Display, Maps, stack, table_of
+from fairpot.display._style import look, make_axes, named
+from fairpot.display.distributions import LABELS
+from fairpot.metrics import score_table
+from fairpot.table import ScoreTable
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+class RankChangeDisplay(Display):
+    """How far people move in the ranking, in hundredths of its length: above 0 is up.
+
+    The columns are ``group``, ``label``, ``weight`` (rows), ``mean``, ``q05``, ``q25``, ``q50``, ``q75``, ``q95``, and
+    ``up`` and ``down``, the shares that rise and fall. People with equal scores share their middle rank. Also those
+    whose score stays move, where others pass them.
+
+    Examples
+    --------
+    >>> from fairpot.display import RankChangeDisplay
+    >>> y, sex = [0, 1, 0, 1], ["F", "F", "M", "M"]
+    >>> up = {"F": lambda s: s + 1.0, "M": lambda s: s}
+    >>> shown = RankChangeDisplay.from_predictions(y, [0.1, 0.3, 0.5, 0.9], sensitive_features=sex, maps=up)
+    >>> shown.where(group="F", label="positive")["mean"]
+    array([50.])
+    """
+
+    @classmethod
+    def from_table(cls, table: ScoreTable, maps: Maps) -> Self:
+        """Make the display of counted rows and the maps that change them."""
+        before, after = rank_places(table, None), rank_places(table, maps)
+        parts = []
+        for group, counts, old, new in zip(table.groups, table.counts, before, after):
+            for label in LABELS if table.labelled else ("negative",):
+                weight = getattr(counts, label)
+                parts.append({"group": str(group), "label": label} | _summed(100 * (new - old), weight))
+        return cls(stack(parts))
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_score: Any,
+        *,
+        sensitive_features: Any,
+        maps: Maps,
+        sample_weight: Any = None,
+        pos_label: Any = None,
+    ) -> Self:
+        """Make the display of rows and the maps that change them."""
+        weights = {"sample_weight": sample_weight, "pos_label": pos_label}
+        return cls.from_table(score_table(y_true, y_score, sensitive_features=sensitive_features, **weights), maps)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        scores: Any = None,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Make the display of what a fitted post-processor does to these rows, or to the fitted ones."""
+        table = table_of(estimator, scores, y, sensitive_features, sample_weight)
+        return cls.from_table(table, estimator.maps_for(table))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the middle half and the middle nine tenths of each group and outcome."""
+        [axes] = make_axes(ax)
+        groups = self.values("group")
+        names = []
+        for line in range(len(self.columns["group"])):
+            rows = {name: column[line] for name, column in self.columns.items()}
+            style = look(groups.index(rows["group"]), marked=True)
+            y, colour = -line, style["color"]
+            axes.plot([rows["q05"], rows["q95"]], [y, y], color=colour, lw=1.4, solid_capstyle="butt")
+            axes.plot([rows["q25"], rows["q75"]], [y, y], color=colour, lw=7, solid_capstyle="butt", alpha=0.55)
+            axes.plot(rows["q50"], y, marker=style["marker"], color=colour, ms=8, mec="white")
+            names.append(f"{named(rows['group'])}, {'with' if rows['label'] == 'positive' else 'without'} outcome")
+        axes.axvline(0, color="0.5", lw=0.8)
+        axes.set_yticks([-line for line in range(len(names))], names)
+        axes.set(xlabel="change in rank, hundredths of the ranking (right: up)")
+        axes.margins(y=0.15)
+        return axes
+
+
+def rank_places(table: ScoreTable, maps: Maps | None) -> list[NDArray[np.float64]]:
+    """Give, for each group, the place of each of its scores in the ranking of everybody: 0 bottom, 1 top.
+
+    Examples
+    --------
+    >>> table = score_table([0, 1, 1], [0.1, 0.3, 0.3], sensitive_features=["F", "F", "M"])
+    >>> rank_places(table, None)[0].round(4)
+    array([0.1667, 0.6667])
+    """
+    scores = [
+        c.score if maps is None or g not in maps else maps[g](c.score) for g, c in zip(table.groups, table.counts)
+    ]
+    everyone, weight = np.concatenate(scores), np.concatenate([c.weight for c in table.counts])
+    order = np.argsort(everyone, kind="stable")
+    everyone = everyone[order]
+    total = np.concatenate(([0.0], np.cumsum(weight[order])))
+    middle = (
+        [np.searchsorted(everyone, s, "left") for s in scores],
+        [np.searchsorted(everyone, s, "right") for s in scores],
+    )
+    return [(total[low] + total[high]) / (2 * total[-1]) for low, high in zip(*middle)]
+
+
+def _summed(change: NDArray[np.float64], weight: NDArray[Any]) -> dict[str, float]:
+    """Sum up weighted changes; without rows there is nothing to say."""
+    rows = float(weight.sum())
+    names = [f"q{round(100 * q):02d}" for q in QUANTILES]
+    if rows == 0:
+        return {"weight": 0.0, "mean": np.nan, **dict.fromkeys(names, np.nan), "up": np.nan, "down": np.nan}
+    change = np.where(np.abs(change) < 1e-9, 0.0, change)
+    order = np.argsort(change, kind="stable")
+    reached = np.cumsum(weight[order]) / rows
+    places = np.minimum(np.searchsorted(reached, np.array(QUANTILES) - 1e-12), len(order) - 1)
+    return {
+        "weight": rows,
+        "mean": float(np.dot(weight, change)) / rows,
+        **dict(zip(names, change[order][places].tolist())),
+        "up": float(weight[change > 0].sum()) / rows,
+        "down": float(weight[change < 0].sum()) / rows,
+    }

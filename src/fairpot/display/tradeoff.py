@@ -1,0 +1,175 @@
+"""The trade-off curve with what can be chosen from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot.display._display import Display
+from fairpot.display._style import COLOURS, add_legend, make_axes, named
+from fairpot.tradeoff import Limit, TradeoffCurve, TradeoffPoint
+
+_MOST_POINTS = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class TradeoffDisplay(Display):
+    """AUC against the xAUC gap over the dial: the points nothing beats, a band, the limit and the chosen point.
+
+    The columns are the dial (named as the method calls it), ``auc``, ``gap``, ``signed_gap``, ``pareto``, and where
+    they are known ``limit_auc`` (the most that is possible at that gap), ``gap_low`` and ``gap_high``.
+
+    Attributes
+    ----------
+    curve : TradeoffCurve
+    chosen : TradeoffPoint or None
+    max_gap : float or None
+        The gap that is allowed, drawn as a strip.
+
+    Examples
+    --------
+    >>> from fairpot import FairPOT
+    >>> from fairpot.display import TradeoffDisplay
+    >>> scores, y, sex = [0.9, 0.6, 0.4, 0.2, 0.5, 0.1], [1, 0, 1, 0, 1, 0], list("MMMMFF")
+    >>> fp = FairPOT(lam=0.5).fit(scores, y, sensitive_features=sex)
+    >>> TradeoffDisplay.from_estimator(fp).chosen.lam
+    0.5
+    """
+
+    curve: TradeoffCurve
+    chosen: TradeoffPoint | None = None
+    max_gap: float | None = None
+
+    @classmethod
+    def from_curve(
+        cls,
+        curve: TradeoffCurve,
+        *,
+        chosen: TradeoffPoint | float | None = None,
+        limit: Limit | None = None,
+        band: tuple[Any, Any] | None = None,
+        max_gap: float | None = None,
+    ) -> Self:
+        """Make the display of a curve.
+
+        Parameters
+        ----------
+        curve : TradeoffCurve
+        chosen : TradeoffPoint, value of the dial, or None, default None
+            The point to mark.
+        limit : Limit, default None
+            Of the same rows, see :func:`fairpot.tradeoff.auc_limit`.
+        band : two arrays of shape (len(curve),), default None
+            Lower and upper ends of an interval around each signed gap.
+        max_gap : float, default None
+            The gap that is allowed.
+        """
+        dials = curve.lam.T if curve.lam.ndim == 2 else curve.lam[None]
+        names = [f"{curve.dial}[{g}]" for g in curve.moved] if curve.lam.ndim == 2 else [curve.dial]
+        columns: dict[str, NDArray[Any]] = dict(zip(names, dials))
+        columns |= {name: getattr(curve, name) for name in ("auc", "gap", "signed_gap", "pareto")}
+        if limit is not None:
+            sign = 1.0 if curve.reference == limit.reference else -1.0
+            columns["limit_auc"] = limit.auc_at(sign * curve.signed_gap)
+        if band is not None:
+            columns |= {name: np.asarray(end, dtype=np.float64) for name, end in zip(("gap_low", "gap_high"), band)}
+        # On an exact curve a value lies inside an interval on which nothing changes: it keeps its own name.
+        point = replace(curve.at(chosen), lam=float(chosen)) if isinstance(chosen, int | float) else chosen
+        return cls(columns, curve, point, max_gap)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        scores: Any = None,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Make the display of a fitted post-processor's curve, with its own point marked.
+
+        Parameters
+        ----------
+        estimator : fitted post-processor, such as FairPOT
+        scores, y, sensitive_features, sample_weight
+            The rows to trace it on, as in its ``tradeoff``. Without any of them: the fitted rows.
+        **options
+            Those of ``from_curve``.
+        """
+        weights = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
+        curve = estimator.tradeoff(scores, y, **weights)
+        options.setdefault("chosen", _own_point(estimator, curve))
+        options.setdefault("max_gap", getattr(estimator, "max_gap", None))
+        return cls.from_curve(curve, **options)
+
+    @property
+    def signed(self) -> bool:
+        """Whether the gap is drawn with its sign: it has one where two groups are compared."""
+        return len(self.curve.moved) < 2 or bool((self.curve.signed_gap < 0).any())
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw."""
+        [axes] = make_axes(ax)
+        gap, auc = self.columns["signed_gap" if self.signed else "gap"], self.columns["auc"]
+        few = _few(len(auc))
+        if self.max_gap is not None:
+            left = -self.max_gap if self.signed else 0.0
+            axes.axvspan(left, self.max_gap, color="0.92", lw=0, label=f"gap of at most {self.max_gap:g}")
+        self._draw_limit(axes, gap)
+        if "gap_low" in self.columns:
+            low, high = self.columns["gap_low"][few], self.columns["gap_high"][few]
+            axes.fill_betweenx(auc[few], low, high, color=COLOURS[0], alpha=0.15, lw=0, label="interval of the gap")
+        axes.plot(gap[few], auc[few], color=COLOURS[0], lw=1.6, label=f"every {self.curve.dial}")
+        self._draw_pareto(axes, gap, auc)
+        self._draw_points(axes, gap, auc)
+        if self.signed:
+            axes.axvline(0, color="0.5", lw=0.8)
+        axes.set(xlabel=self._gap_label(), ylabel="AUC")
+        axes.margins(x=0.08, y=0.1)
+        add_legend(axes)
+        return axes
+
+    def _gap_label(self) -> str:
+        return f"xAUC gap (above 0: {named(self.curve.reference)} is ahead)" if self.signed else "xAUC gap"
+
+    def _draw_limit(self, axes: Any, gap: NDArray[np.float64]) -> None:
+        if "limit_auc" in self.columns:
+            order = np.argsort(gap)
+            order = order[_few(len(order))]
+            line = self.columns["limit_auc"][order]
+            axes.plot(gap[order], line, color="black", lw=1.0, ls="--", label="limit on these rows")
+
+    def _draw_pareto(self, axes: Any, gap: NDArray[np.float64], auc: NDArray[np.float64]) -> None:
+        best = np.flatnonzero(self.columns["pareto"])
+        best = best[_few(len(best), 40)]
+        axes.plot(gap[best], auc[best], "o", color=COLOURS[0], ms=4, mfc="white", label="nothing beats it in both")
+
+    def _draw_points(self, axes: Any, gap: NDArray[np.float64], auc: NDArray[np.float64]) -> None:
+        if self.curve.lam[0].max() == 0:
+            axes.plot(gap[0], auc[0], "s", color="black", ms=7, label="as they came", zorder=4)
+        if self.chosen is not None:
+            x = self.chosen.signed_gap if self.signed else self.chosen.gap
+            value = self.chosen.lam
+            label = f"chosen: {self.curve.dial} = {value:.3g}" if isinstance(value, float) else "chosen"
+            axes.plot(x, self.chosen.auc, "*", color=COLOURS[1], ms=15, mec="white", label=label, zorder=5)
+
+
+def _own_point(estimator: Any, curve: TradeoffCurve) -> TradeoffPoint | None:
+    """Find the point of the estimator's own dial, if the curve has it."""
+    value = getattr(estimator, f"{curve.dial}_", None)
+    if not isinstance(value, int | float) or curve.lam.ndim == 2:
+        return None
+    try:
+        return replace(curve.at(float(value)), lam=float(value))
+    except ValueError:  # a grid without it
+        return None
+
+
+def _few(size: int, most: int = _MOST_POINTS) -> NDArray[np.intp]:
+    """Choose places evenly, both ends among them."""
+    return np.unique(np.linspace(0, size - 1, min(size, most)).round().astype(np.intp))

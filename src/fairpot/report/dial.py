@@ -1,0 +1,130 @@
+"""The settings a report can show: the scores as they came, and a method at each value of its dial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot.report.people import Maps
+from fairpot.table import ScoreTable
+from fairpot.tradeoff import TradeoffCurve, TradeoffPoint
+
+_STEPS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Dial:
+    """What can be turned, and what each turn does.
+
+    Attributes
+    ----------
+    values : list
+        The first is None, the scores as they came; the others are values of the method's dial.
+    chosen : int
+        The place of the setting that the report is about.
+    maps : function of the place, which returns the maps to use there
+    curve : TradeoffCurve or None
+        The whole trade-off on the table.
+    name : str
+        What the method calls its dial; empty where there is nothing to turn.
+    points : TradeoffCurve or None
+        A curve that has a point for each of the values.
+    off : float or None
+        The value of the dial that changes nothing.
+    """
+
+    values: list[float | None] = field(default_factory=lambda: [None])
+    chosen: int = 0
+    maps: Callable[[int], Maps] = lambda place: {}
+    curve: TradeoffCurve | None = None
+    name: str = ""
+    points: TradeoffCurve | None = None
+    off: float | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def point(self, place: int) -> TradeoffPoint | None:
+        """Return the point of the curve at one setting, if it has one."""
+        if self.points is None or self.points.lam.ndim == 2:
+            return None
+        value = self.off if self.values[place] is None else self.values[place]
+        if value is None:
+            return None
+        if self.points.exact:
+            return self.points.at(value)
+        found = np.flatnonzero(self.points.lam == value)
+        return self.points.point(int(found[0])) if len(found) else None
+
+
+def no_dial() -> Dial:
+    """Return the one setting of an audit: the scores as they came."""
+    return Dial()
+
+
+def dial_of(method: Any, table: ScoreTable, ties: str, most: int = _STEPS) -> Dial:
+    """Find the settings of a fitted method on a table, at most about ``most``, its own among them."""
+    own = _own_value(method)
+    fixed = Dial([None, own], 1, lambda place: method.maps_for(table) if place else {})
+    if own is None or not _can_turn(method, table):
+        return fixed
+    off = None if method.dial.identity is None else float(method.dial.identity)
+    curve, points, values = _curves(method, table, ties, own, off, most)
+    kept: list[float | None] = [None, *(v for v in values.tolist() if v != off)]
+
+    def maps(place: int) -> Maps:
+        value = kept[place]
+        return {} if value is None else method.at(value).maps_for(table)
+
+    return Dial(kept, 0 if own == off else kept.index(own), maps, curve, curve.dial, points, off)
+
+
+def _curves(
+    method: Any, table: ScoreTable, ties: str, own: float, off: float | None, most: int
+) -> tuple[TradeoffCurve, TradeoffCurve, NDArray[np.float64]]:
+    """Trace the curve, and one that has all values to stop at; return both, and the values."""
+    ends = [own] if off is None else [own, off]
+    if most < _STEPS / 2 and np.isfinite(method.dial.high):  # many groups: each value is dear
+        few = np.linspace(method.dial.low, method.dial.high, most + 1)[1 if method.dial.above else 0 :]
+        curve = method.tradeoff(table, lams=np.union1d(few, ends), ties=ties)
+        return curve, curve, curve.lam
+    curve = method.tradeoff(table, ties=ties)
+    values = _spread(curve, own, most)
+    if curve.exact:
+        return curve, curve, values
+    return curve, method.tradeoff(table, lams=np.union1d(values, ends), ties=ties), values
+
+
+def _can_turn(method: Any, table: ScoreTable) -> bool:
+    """Whether a trade-off can be traced: maps from a file cannot, nor can what lacks outcomes to count."""
+    counted = bool((table.positives > 0).all() and (table.negatives > 0).all())
+    return counted and hasattr(method, "at")
+
+
+def _own_value(method: Any) -> float | None:
+    """Return the fitted value of the dial, if it is one number, or the same for every group."""
+    dial = getattr(method, "dial", None)
+    value = getattr(method, f"{dial.name}_", None) if dial is not None else None
+    if isinstance(value, Mapping):
+        value = next(iter(value.values())) if len(set(value.values())) == 1 else None
+    return None if value is None else float(value)
+
+
+def _spread(curve: TradeoffCurve, own: float, most: int) -> NDArray[np.float64]:
+    """Choose values along the dial: round ones where any can be had, else some of the curve's."""
+    gap = np.where(np.isnan(curve.gap), np.inf, curve.gap)
+    best = float(curve.lam[int(np.argmin(gap))])
+    if curve.exact:
+        return np.union1d(np.arange(most + 1) / most, [own, best])
+    few = np.unique(np.linspace(0, len(curve) - 1, min(len(curve), most + 1)).round().astype(np.intp))
+    return np.union1d(curve.lam[few], [own, best])
+
+
+def moved_groups(method: Any, groups: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
+    """Name the groups whose scores a method changes."""
+    reference = getattr(method, "reference_", None)
+    return tuple(g for g in groups if g != reference)

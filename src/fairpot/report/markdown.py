@@ -1,0 +1,141 @@
+"""The report as Markdown: the same sentences and numbers, without pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fairpot.report import words
+from fairpot.report.sections import choice_label, cost_rows, listed, origin_facts
+from fairpot.report.text import HOW_TO_READ, NOT_SHOWN, TEXT
+from fairpot.report.words import change, count, number, percent, points, say, score
+
+
+def make_markdown(summary: Mapping[str, Any]) -> str:
+    """Write a summary as Markdown."""
+    data = summary["data"]
+    head = say(
+        "subtitle",
+        rows=count(data["rows"]),
+        groups=len(data["groups"]),
+        positives=count(data["positives"]),
+        rate=percent(data["rate"]),
+        outcome=data["outcome"],
+    )
+    parts = [
+        f"# {plain_line(summary['title'])}",
+        plain_line(head),
+        plain_line(say("source", source=data["source"])) if data["source"] else "",
+        f"## {TEXT['answer']}",
+        *(plain_line(sentence) for sentence in words.answer(summary)),
+        *_warnings(summary),
+        *_numbers(summary),
+        *_settings(summary),
+        *_moves(summary),
+        *_who(summary),
+        *_changes(summary),
+        f"## {TEXT['read']}",
+        _items(HOW_TO_READ),
+        f"## {TEXT['not']}",
+        _items(NOT_SHOWN),
+        f"## {TEXT['origin']}",
+        _items([f"{name}: {value}" for name, value in origin_facts(summary) if value]),
+        TEXT["privacy_ids" if summary["largest_changes"] else "privacy_counts"],
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def plain_line(text: Any) -> str:
+    """Write a text so that none of it is taken for Markdown or HTML.
+
+    Examples
+    --------
+    >>> plain_line("a|b <i>")
+    'a\\\\|b &lt;i&gt;'
+    """
+    line = " ".join(str(text).split())
+    for sign in "\\`*_[]|#":
+        line = line.replace(sign, "\\" + sign)
+    return line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[Any]], texts: int = 1) -> str:
+    """Write a table whose first columns are texts."""
+    marks = ["---" if i < texts else "---:" for i in range(len(head))]
+    lines = [head, marks, *rows]
+    cells = [[c if i == 1 else plain_line(c) for c in line] for i, line in enumerate(lines)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in cells)
+
+
+def _items(items: Sequence[str]) -> str:
+    return "\n".join(f"- {plain_line(item)}" for item in items)
+
+
+def _warnings(summary: Mapping[str, Any]) -> list[str]:
+    if not summary["warnings"]:
+        return []
+    return [f"### {TEXT['warnings']}", _items([words.warning(found) for found in summary["warnings"]])]
+
+
+def _numbers(summary: Mapping[str, Any]) -> list[str]:
+    after = summary["after"]
+    head = [TEXT["col_number"], TEXT["col_before"], *([] if after is None else [TEXT["col_now"]])]
+    rows = [
+        [name, write(read(summary["before"])), *([] if after is None else [write(read(after))])]
+        for name, write, read in cost_rows(summary)
+    ]
+    return [f"## {TEXT['cost' if after is not None else 'cost_audit']}", table(head, rows)]
+
+
+def _settings(summary: Mapping[str, Any]) -> list[str]:
+    settings, chosen = summary["dial"]["settings"], summary["dial"]["chosen"]
+    if len(settings) < 3:
+        return []
+    few = sorted({round(k * (len(settings) - 1) / 10) for k in range(11)} | {chosen})
+    rows = [
+        [
+            words.dial_setting(summary, i) + (" ★" if i == chosen else ""),
+            points(words.headline(summary, settings[i]), 2),
+            number(settings[i]["auc"]),
+            count(settings[i]["moved"]),
+        ]
+        for i in few
+    ]
+    head = [TEXT["dial_label"], TEXT["axis_gap_plain"], TEXT["axis_auc"], TEXT["card_moved"]]
+    return [f"## {TEXT['fig_tradeoff']}", table(head, rows)]
+
+
+def _moves(summary: Mapping[str, Any]) -> list[str]:
+    if summary["after"] is None:
+        return []
+    head = [TEXT[f"col_{n}"] for n in ("group", "people", "moved", "up", "down", "mean_shift", "largest")]
+    rows = []
+    for g, size in listed(summary):
+        each = summary["after"]["groups"][g]
+        counted = [count(each[name]) for name in ("rows", "moved", "up", "down")]
+        rows.append([size["group"], *counted, change(each["mean_shift"]), score(each["largest_shift"])])
+    return [f"## {TEXT['who']}", table(head, rows)]
+
+
+def _who(summary: Mapping[str, Any]) -> list[str]:
+    """Show a few thresholds and top shares."""
+    choices = summary["who"]["choices"]
+    kinds = [[c for c in choices if kind in c] for kind in ("threshold", "top")]
+    few = [c for kind in kinds for c in kind[:: max(1, len(kind) // 4)]]
+    head = [TEXT["choose_value"]] + [TEXT[f"col_{n}"] for n in ("group", "outcome", "above_before", "enter", "leave")]
+    rows = [
+        [choice_label(c), size["group"], TEXT[label], *(count(c[n][g][k]) for n in ("above", "enter", "leave"))]
+        for c in few
+        for g, size in listed(summary)
+        for k, label in enumerate(("with", "without"))
+    ]
+    return [f"### {TEXT['who_caption']}", table(head, rows, texts=3)]
+
+
+def _changes(summary: Mapping[str, Any]) -> list[str]:
+    changes = summary["largest_changes"]
+    if not changes:
+        return []
+    head = [TEXT[f"col_{n}"] for n in ("id", "group", "score_before", "score_after")]
+    rows = [[c["id"], c["group"], score(c["before"]), score(c["after"])] for c in changes]
+    return [f"### {TEXT['changes_caption']}", table(head, rows, texts=2)]

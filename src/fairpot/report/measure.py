@@ -1,0 +1,278 @@
+"""Everything a report shows, measured at each setting of the dial: one pass over the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot.display.calibration import reliability
+from fairpot.display.distributions import histogram, score_edges
+from fairpot.metrics._wins import Ties, WinMatrix, inner_half_wins
+from fairpot.report.dial import Dial
+from fairpot.report.people import (
+    LABELS,
+    SMALLEST_BAND,
+    Array,
+    Mapped,
+    Maps,
+    above,
+    band_shifts,
+    bands,
+    calibration_errors,
+    crossings,
+    mean_places,
+    moves,
+    top_scores,
+)
+from fairpot.table import GroupCounts, ScoreTable
+
+# Above this many entries people are counted on a coarser table; AUC and gaps are not.
+MOST_ENTRIES = 400_000
+# Up to this many entries it is still counted exactly whose score changes.
+MOST_MOVED = 4_000_000
+COARSE_BINS = 1 << 17
+# So many groups can be told apart in a picture; tables list so many.
+DRAWN, LISTED = 6, 24
+BINS, MAP_POINTS, ROC_POINTS, CALIBRATION_BINS = 48, 97, 49, 10
+ALPHAS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """What was measured at one value of the dial; arrays are over the groups of the table, or those drawn."""
+
+    value: float | None
+    auc: float
+    xauc: Array  # groups x groups, NaN without pairs
+    top: dict[str, float] | None  # AUC, xAUC and gap inside the region of a partial repair
+    moves: list[dict[str, float]]
+    calibration: list[tuple[float, float] | None]  # of each group, then of all
+    places: Array  # groups x outcomes
+    up: Array  # choices x groups x outcomes
+    down: Array
+    histogram: Array  # drawn x outcomes x bins, shares
+    mapped: Array  # drawn x points
+    roc: Array  # two directions x points
+    reliability: list[dict[str, Array]] | None  # of the drawn
+    bands: list[list[tuple[float, float]]]  # of the drawn
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """All settings, and what they share."""
+
+    table: ScoreTable
+    people: ScoreTable
+    dial: Dial
+    pair: tuple[int, int]  # the groups the report speaks of: the one that is ahead, and the one that is behind
+    drawn: list[int]
+    listed: list[int]
+    edges: Array
+    grid: Array
+    thresholds: Array
+    alphas: tuple[float, ...]
+    tops: Array  # thresholds of the top shares before, the largest share first
+    above: Array  # choices x groups x outcomes, before
+    bands: list[list[slice]]
+    start: dict[str, int]  # the threshold and the top share that are shown first
+    settings: list[Setting]
+
+    @property
+    def groups(self) -> tuple[Hashable, ...]:
+        """The names of the groups."""
+        return self.table.groups
+
+    @property
+    def coarse(self) -> bool:
+        """Whether people were counted on a coarser table."""
+        return self.people is not self.table
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Where people are acted on: thresholds and top shares, both ascending, and those that were asked for."""
+
+    thresholds: Array
+    alphas: tuple[float, ...]
+    threshold: float | None = None
+    alpha: float | None = None
+
+
+def measure(table: ScoreTable, dial: Dial, ties: Ties, lines: Lines, *, top: bool = False) -> Measured:
+    """Measure a labelled table of at least two groups at every setting of a dial."""
+    people = table if entries(table) <= MOST_ENTRIES else table.quantise(COARSE_BINS)[0]
+    pair, order = _pair_and_order(table, ties)
+    drawn = sorted(order[:DRAWN])
+    tops = _tops(people.pooled(), lines.alphas)
+    counted = np.concatenate((above(people, lines.thresholds), above(people, tops)))
+    whole = Measured(
+        table,
+        people,
+        dial,
+        pair,
+        drawn,
+        sorted(order[:LISTED]),
+        *_grids(people, dial),
+        lines.thresholds,
+        lines.alphas,
+        tops,
+        counted,
+        [bands(people.counts[g]) for g in drawn],
+        _start(lines, counted),
+        [],
+    )
+    whole.settings.extend(_setting(whole, place, ties, top) for place in range(len(dial)))
+    return whole
+
+
+def _start(lines: Lines, counted: Array) -> dict[str, int]:
+    """Begin with what was asked for, else where about a fifth of the people is above the line, and with a fifth."""
+    people = counted.sum(axis=(1, 2))[: len(lines.thresholds)]
+    fifth = int(np.argmin(np.abs(people - 0.2 * people.max(initial=1.0))))
+    threshold = fifth if lines.threshold is None else int(np.searchsorted(lines.thresholds, lines.threshold))
+    alpha = 0.2 if lines.alpha is None else lines.alpha
+    return {"threshold": threshold, "top": lines.alphas[::-1].index(alpha)}
+
+
+def entries(table: ScoreTable) -> int:
+    """Count the entries of a table: its distinct scores, group by group."""
+    return sum(len(c.score) for c in table.counts)
+
+
+def _tops(ranking: GroupCounts, alphas: tuple[float, ...]) -> Array:
+    """Return the thresholds of the top shares, ascending: the largest share first."""
+    return top_scores(ranking, alphas[::-1])
+
+
+def _setting(whole: Measured, place: int, ties: Ties, top: bool) -> Setting:
+    people = whole.people
+    maps = whole.dial.maps(place)
+    mapped = Mapped.of(people, maps)
+    after = mapped.after
+    auc, xauc, region = _ranks(whole, place, after, ties, top)
+    drawn = [after.counts[g] for g in whole.drawn]
+    probabilities = all(len(c.score) == 0 or (c.score[0] >= 0 and c.score[-1] <= 1) for c in after.counts)
+    up, down = _choices(whole, mapped)
+    return Setting(
+        whole.dial.values[place],
+        auc,
+        xauc,
+        region,
+        moves(whole.table if entries(whole.table) <= MOST_MOVED else people, maps),
+        [calibration_errors(c) for c in (*after.counts, mapped.ranking)],
+        mean_places(mapped),
+        up,
+        down,
+        np.array([[_shares(c, label, whole.edges) for label in LABELS] for c in drawn]),
+        np.array([_mapped_grid(whole, maps, g) for g in whole.drawn]),
+        _roc(after, whole.pair),
+        [_reliability(c) for c in drawn] if probabilities else None,
+        [band_shifts(mapped, g, parts) for g, parts in zip(whole.drawn, whole.bands)],
+    )
+
+
+def _choices(whole: Measured, mapped: Mapped) -> tuple[Array, Array]:
+    """Count crossings of every threshold, then of every top share."""
+    fixed = crossings(mapped, whole.thresholds, whole.thresholds)
+    moving = crossings(mapped, whole.tops, _tops(mapped.ranking, whole.alphas))
+    up, down = (np.concatenate(parts) for parts in zip(fixed, moving))
+    return up, down
+
+
+def _ranks(
+    whole: Measured, place: int, after: ScoreTable, ties: Ties, top: bool
+) -> tuple[float, Array, dict[str, float] | None]:
+    """Read AUC and xAUC off the exact curve where it has them, else count them."""
+    point = whole.dial.point(place)
+    region = None
+    if top and point is not None:
+        region = {name: getattr(point, name) for name in ("auc", "gap", "signed_gap", "xauc_ab", "xauc_ba")}
+    if point is None or top or whole.dial.curve is None or len(whole.groups) != 2:
+        matrix = WinMatrix.of(after, ties)
+        total = float(matrix.pairs.sum())
+        auc = float(matrix.half_wins.sum()) / 2 / total if total else float("nan")
+        return auc, shares_won(matrix), region
+    a = whole.groups.index(whole.dial.curve.reference)
+    counts = after.for_pairs()
+    inside = np.diag([float(inner_half_wins(c, ties)) for c in counts.counts])
+    xauc = shares_won(WinMatrix(whole.groups, inside, counts.positives, counts.negatives))
+    xauc[a, 1 - a], xauc[1 - a, a] = point.xauc_ab, point.xauc_ba
+    return point.auc, xauc, region
+
+
+def shares_won(matrix: WinMatrix) -> Array:
+    """Give every xAUC; NaN where there are no pairs."""
+    pairs = matrix.pairs
+    return np.asarray(np.divide(matrix.half_wins / 2, pairs, out=np.full(pairs.shape, np.nan), where=pairs > 0))
+
+
+def _pair_and_order(table: ScoreTable, ties: Ties) -> tuple[tuple[int, int], list[int]]:
+    """Find the pair with the widest gap, and order the groups: that pair first, then by their widest gap."""
+    xauc = shares_won(WinMatrix.of(table, ties))
+    gap = np.nan_to_num(xauc - xauc.T)
+    first, second = divmod(int(np.argmax(gap)), len(gap))
+    if first == second:
+        first, second = 0, 1
+    widest = np.abs(gap).max(axis=1)
+    widest[[first, second]] = np.inf
+    return (first, second), np.argsort(-widest, kind="stable").tolist()
+
+
+def _grids(people: ScoreTable, dial: Dial) -> tuple[Array, Array]:
+    """Return bins that hold the scores of every setting, and the scores at which maps are shown."""
+    ends = [people]
+    for place in {0, dial.chosen, len(dial) - 1, len(dial) // 2}:
+        ends.append(Mapped.of(people, dial.maps(place)).after)
+    edges = score_edges(ends, BINS)
+    scores = [c.score for c in people.counts if len(c.score)]
+    low, high = min(float(s[0]) for s in scores), max(float(s[-1]) for s in scores)
+    return edges, 2 * np.linspace(low / 2, high / 2, MAP_POINTS)
+
+
+def _shares(counts: GroupCounts, label: str, edges: Array) -> Array:
+    weight = getattr(counts, label)
+    total = float(weight.sum())
+    if total < SMALLEST_BAND:  # a bar would be a person
+        return np.full(len(edges) - 1, np.nan)
+    return histogram(counts.score, weight, edges) / total
+
+
+def _reliability(counts: GroupCounts) -> dict[str, Array]:
+    """Give the points of a calibration curve, none of which stands for fewer people than a band."""
+    bins = min(CALIBRATION_BINS, int(counts.weight.sum() / SMALLEST_BAND))
+    found = reliability(counts, max(bins, 1))
+    return found if bins else {name: column[:0] for name, column in found.items()}
+
+
+def _mapped_grid(whole: Measured, maps: Maps, g: int) -> Array:
+    group = whole.groups[g]
+    return maps[group](whole.grid) if group in maps else whole.grid
+
+
+def _roc(table: ScoreTable, pair: tuple[int, int]) -> Array:
+    """Trace both directions of one pair of groups on a fixed grid of false positive rates."""
+    grid = np.linspace(0, 1, ROC_POINTS)
+    lines = []
+    for g, h in (pair, pair[::-1]):
+        winners, losers = table.counts[g], table.counts[h]
+        lines.append(_true_positive_rates(winners, losers, grid))
+    return np.array(lines)
+
+
+def _true_positive_rates(winners: GroupCounts, losers: GroupCounts, grid: Array) -> Array:
+    """Interpolate the exact curve, whose corners are at the losers' scores and between them the winners'."""
+    positives, negatives = float(winners.positive.sum()), float(losers.negative.sum())
+    if not positives or not negatives:
+        return np.full(len(grid), np.nan)
+    there = np.flatnonzero(losers.negative)[::-1]
+    passed = np.concatenate(([0.0], np.cumsum(losers.negative[there]) / negatives))
+    place = np.clip(np.searchsorted(passed, grid, side="left") - 1, 0, len(there) - 1)
+    threshold = losers.score[there[place]]
+    beats: NDArray[Any] = np.append(np.cumsum(winners.positive[::-1])[::-1], 0) / positives
+    over, upto = (beats[np.searchsorted(winners.score, threshold, side=side)] for side in ("right", "left"))
+    # Among negatives with one score the curve is straight, from the positives above it to those at it.
+    return over + (upto - over) * (grid - passed[place]) / (passed[place + 1] - passed[place])

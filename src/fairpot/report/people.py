@@ -1,0 +1,203 @@
+"""What one setting of a repair does to people: pure counting on a score table and its mapped scores."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot.table import GroupCounts, ScoreTable
+from fairpot.transport.plan import weight_to_reach
+
+Array = NDArray[np.float64]
+Maps = Mapping[Hashable, Callable[[Array], Array]]
+LABELS = ("positive", "negative")
+# Fewer people than this are not shown as a band of their own.
+SMALLEST_BAND = 10
+_BANDS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Mapped:
+    """A table, the new score of each of its entries, the table they make and its pooled ranking."""
+
+    table: ScoreTable
+    scores: tuple[Array, ...]
+    after: ScoreTable
+    ranking: GroupCounts
+
+    @classmethod
+    def of(cls, table: ScoreTable, maps: Maps) -> Mapped:
+        """Apply maps; a group without one stays as it is."""
+        scores = tuple(maps[g](c.score) if g in maps else c.score for g, c in zip(table.groups, table.counts))
+        counts = [_again(c, new) for c, new in zip(table.counts, scores)]
+        after = ScoreTable(table.groups, tuple(counts), table.labelled)
+        return cls(table, scores, after, after.pooled())
+
+
+def _again(counts: GroupCounts, scores: Array) -> GroupCounts:
+    return counts if scores is counts.score else counts.rescored(scores)
+
+
+def moves(table: ScoreTable, maps: Maps) -> list[dict[str, float]]:
+    """Count, for each group, whose score changes, which way and how far.
+
+    Examples
+    --------
+    >>> table = ScoreTable.from_rows(np.array([0.2, 0.4]), np.array([0, 1], dtype=np.int8))
+    >>> [found] = moves(table, {"all": lambda s: s + 0.1 * (s > 0.3)})
+    >>> found["rows"], found["moved"], found["up"], found["down"]
+    (2, 1, 1, 0)
+    """
+    found = []
+    for group, counts in zip(table.groups, table.counts):
+        new = maps[group](counts.score) if group in maps else counts.score
+        shift, weight = new - counts.score, counts.weight
+        moved = weight[shift != 0].sum().item()
+        found.append(
+            {
+                "rows": weight.sum().item(),
+                "moved": moved,
+                "up": weight[shift > 0].sum().item(),
+                "down": weight[shift < 0].sum().item(),
+                "mean_shift": float(np.dot(weight, shift)) / moved if moved else 0.0,
+                "largest_shift": float(np.abs(shift).max(initial=0.0)),
+            }
+        )
+    return found
+
+
+def above(table: ScoreTable, thresholds: Array) -> Array:
+    """Count who is at or above each threshold: an array of thresholds x groups x outcomes (with, without)."""
+    found = np.zeros((len(thresholds), len(table.groups), 2))
+    for g, counts in enumerate(table.counts):
+        first = np.searchsorted(counts.score, thresholds, side="left")
+        for k, label in enumerate(LABELS):
+            weight = getattr(counts, label)
+            found[:, g, k] = np.append(np.cumsum(weight[::-1])[::-1], 0)[first]
+    return found
+
+
+def crossings(mapped: Mapped, before: Array, later: Array) -> tuple[Array, Array]:
+    """Count who comes to be at or above each threshold, and who no longer is.
+
+    Parameters
+    ----------
+    mapped : Mapped
+    before, later : ascending arrays of shape (k,)
+        The thresholds that hold before and after; the same, unless they follow the ranking.
+
+    Returns
+    -------
+    (up, down) : arrays of thresholds x groups x outcomes (with, without)
+
+    Examples
+    --------
+    >>> table = ScoreTable.from_rows(np.array([0.2, 0.4]), np.array([0, 1], dtype=np.int8))
+    >>> at = np.array([0.3, 0.5])
+    >>> up, down = crossings(Mapped.of(table, {"all": lambda s: s + 0.15}), at, at)
+    >>> up[:, 0].tolist(), int(down.sum())
+    ([[0.0, 1.0], [1.0, 0.0]], 0)
+    """
+    size = len(before)
+    up, down = (np.zeros((size, len(mapped.scores), 2)) for _ in range(2))
+    for g, (counts, new) in enumerate(zip(mapped.table.counts, mapped.scores)):
+        if new is counts.score and before is later:
+            continue
+        was, now = np.searchsorted(before, counts.score, "right"), np.searchsorted(later, new, "right")
+        for k, label in enumerate(LABELS):
+            weight = getattr(counts, label)
+            up[:, g, k] = _between(was, now, weight, size)
+            down[:, g, k] = _between(now, was, weight, size)
+    return up, down
+
+
+def _between(low: NDArray[np.intp], high: NDArray[np.intp], weight: NDArray[Any], size: int) -> Array:
+    """Add up, for each place k, the weight of those with low <= k < high."""
+    there = np.flatnonzero(high > low)
+    steps = np.bincount(low[there], weight[there], size + 1) - np.bincount(high[there], weight[there], size + 1)
+    # Running sums of weights that are no whole numbers leave crumbs where nobody is.
+    return np.maximum(np.cumsum(steps)[:size].round(9), 0.0)
+
+
+def top_scores(ranking: GroupCounts, alphas: Sequence[float]) -> Array:
+    """Return the lowest score of the top of a ranking, ties included, for each share of it.
+
+    Examples
+    --------
+    >>> ranking = GroupCounts(np.array([0.1, 0.5, 0.9]), np.array([1, 1, 1]), np.array([0, 1, 0]))
+    >>> top_scores(ranking, [0.25, 0.5])
+    array([0.9, 0.5])
+    """
+    from_top = np.cumsum(ranking.weight[::-1])
+    places = np.searchsorted(from_top, [weight_to_reach(a, from_top[-1].item()) for a in alphas])
+    return np.asarray(ranking.score[::-1][places])
+
+
+def mean_places(mapped: Mapped) -> Array:
+    """Give the mean place in the ranking (0 bottom, 1 top) of each group and outcome; NaN where there is nobody."""
+    below = np.concatenate(([0.0], np.cumsum(mapped.ranking.weight)))
+    middle = (below[:-1] + below[1:]) / (2 * below[-1])
+    found = np.full((len(mapped.scores), 2), np.nan)
+    for g, (counts, new) in enumerate(zip(mapped.table.counts, mapped.scores)):
+        places = middle[np.searchsorted(mapped.ranking.score, new)]
+        for k, label in enumerate(LABELS):
+            weight = getattr(counts, label)
+            if weight.sum() > 0:
+                found[g, k] = np.dot(weight, places) / weight.sum()
+    return found
+
+
+def bands(counts: GroupCounts) -> list[slice]:
+    """Cut a group's scores into bands with about as many people each, and at least a handful.
+
+    Examples
+    --------
+    >>> group = GroupCounts(np.arange(4.0), np.array([8, 8, 8, 8]), np.array([3, 3, 3, 3]))
+    >>> bands(group)
+    [slice(0, 1, None), slice(1, 2, None), slice(2, 3, None), slice(3, 4, None)]
+    """
+    reached = np.cumsum(counts.weight).astype(np.float64)
+    total = float(reached[-1])
+    parts = max(1, min(_BANDS, int(total / SMALLEST_BAND)))
+    wanted = np.searchsorted(reached, np.arange(1, parts) * (total / parts) - 1e-9 * total) + 1
+    cuts = [0]
+    for place in [*wanted.tolist(), len(reached)]:
+        held = float(reached[place - 1] - (reached[cuts[-1] - 1] if cuts[-1] else 0.0))
+        if held >= SMALLEST_BAND and place > cuts[-1]:
+            cuts.append(place)
+    cuts = [*cuts[:-1], len(reached)] if len(cuts) > 1 else [0, len(reached)]  # those left over join the last band
+    return [slice(low, high) for low, high in itertools.pairwise(cuts)]
+
+
+def band_shifts(mapped: Mapped, g: int, parts: Sequence[slice]) -> list[tuple[float, float]]:
+    """Give the mean and the largest change of score in each band of one group."""
+    counts = mapped.table.counts[g]
+    shift = mapped.scores[g] - counts.score
+    found = []
+    for part in parts:
+        weight = counts.weight[part]
+        own = shift[part]
+        largest = float(own[np.argmax(np.abs(own))])
+        found.append((float(np.dot(weight, own) / weight.sum()), largest))
+    return found
+
+
+def calibration_errors(counts: GroupCounts, bins: int = 10) -> tuple[float, float] | None:
+    """Give mean score minus rate, and the expected calibration error; None if scores are no probabilities.
+
+    Examples
+    --------
+    >>> calibration_errors(GroupCounts(np.array([0.25, 0.75]), np.array([1, 3]), np.array([3, 1])))
+    (0.0, 0.0)
+    """
+    if len(counts.score) == 0 or counts.score[0] < 0 or counts.score[-1] > 1:
+        return None
+    total = float(counts.weight.sum())
+    excess = counts.weight * counts.score - counts.positive
+    place = np.minimum((counts.score * bins).astype(np.intp), bins - 1)
+    return float(excess.sum()) / total, float(np.abs(np.bincount(place, excess, bins)).sum()) / total

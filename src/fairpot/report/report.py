@@ -1,0 +1,325 @@
+"""FairnessReport: what scores do to each group, what a repair changes, and at what price."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self, cast
+
+import numpy as np
+
+from fairpot._validation import check_choice, check_share, is_number
+from fairpot.metrics import score_table
+from fairpot.metrics._wins import TIES, Ties
+from fairpot.modelfile.origin import table_sha256
+from fairpot.report.dial import dial_of, moved_groups, no_dial
+from fairpot.report.figures import Figure, make_figures
+from fairpot.report.markdown import make_markdown
+from fairpot.report.measure import ALPHAS, Lines, Measured, measure
+from fairpot.report.notebook import make_compact
+from fairpot.report.page import make_page
+from fairpot.report.people import Array
+from fairpot.report.summary import About, summarise
+from fairpot.report.text import TEXT
+from fairpot.table import ScoreTable
+
+FORMATS = (".html", ".json", ".md")
+
+
+class FairnessReport:
+    """A report on a score table, with or without a repair, as a page, as JSON and as Markdown.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        With labels and at least two groups; :meth:`from_predictions` makes it from rows.
+    method : fitted post-processor or None, default None
+        The repair to report on; None audits the scores as they came.
+    title, source, outcome : str, default ""
+        What the report is called, where the rows come from, and what a positive has, such as "a stroke within a year".
+    threshold : float or list of floats or None, default None
+        Scores from which people are acted on, to be shown among others.
+    alpha : float in (0, 1] or None, default None
+        A share of the ranking that is acted on, to be shown among others.
+    ties : {"half", "strict"}, default "half"
+        Whether a tie between a positive and a negative is half a win or none.
+    columns : dict or None, default None
+        What the columns are called, by the part they play.
+    command, created : str, default ""
+        How to make the report again, and when it was made; put down as they are.
+    warnings : list of str, default ()
+        More that a reader should know.
+    largest_changes : list of dict or None, default None
+        People to name, see :meth:`from_predictions`.
+
+    Examples
+    --------
+    >>> from fairpot import FairPOT
+    >>> from fairpot.datasets import make_synthetic
+    >>> from fairpot.report import FairnessReport
+    >>> data = make_synthetic(800, random_state=0, as_frame=False)
+    >>> fp = FairPOT(lam=None, max_gap=0.02).fit(data.probability, data.target, sensitive_features=data.group)
+    >>> report = FairnessReport.from_estimator(fp)
+    >>> report.summary["pair"]
+    {'ahead': 'a', 'behind': 'b'}
+    >>> len(report.to_html()) < 3_000_000
+    True
+    """
+
+    def __init__(
+        self,
+        table: ScoreTable,
+        method: Any = None,
+        *,
+        title: str = "",
+        source: str = "",
+        outcome: str = "",
+        threshold: Any = None,
+        alpha: float | None = None,
+        ties: str = "half",
+        columns: Any = None,
+        command: str = "",
+        created: str = "",
+        warnings: Any = (),
+        largest_changes: Any = None,
+    ) -> None:
+        _check_table(table)
+        left_out = tuple(getattr(method, "left_out_", ()))
+        self.table = table.only([g for g in table.groups if g not in left_out]) if left_out else table
+        self.method = method
+        self.ties = cast(Ties, check_choice(ties, "ties", TIES))
+        self._thresholds = _check_thresholds(threshold)
+        self._alpha = None if alpha is None else check_share(alpha, "alpha", zero=False)
+        fingerprint = table_sha256(table)
+        self._about = About(
+            title=title or TEXT["title"],
+            source=source,
+            outcome=outcome or TEXT["outcome"],
+            columns=dict(columns or {}),
+            command=command,
+            created=created,
+            fingerprint=fingerprint,
+            ties=ties,
+            method=None if method is None else _describe(method, self.table),
+            same_rows=method is not None and _fitted_on(method, fingerprint),
+            left_out={str(g): table[g].weight.sum().item() for g in left_out if g in table.groups},
+            warnings=tuple(warnings),
+            largest_changes=largest_changes,
+        )
+
+    @classmethod
+    def from_table(cls, table: ScoreTable, method: Any = None, **options: Any) -> Self:
+        """Make the report of counted rows; the options are those of the class."""
+        return cls(table, method, **options)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_score: Any,
+        *,
+        sensitive_features: Any,
+        sample_weight: Any = None,
+        pos_label: Any = None,
+        method: Any = None,
+        ids: Any = None,
+        most: int = 20,
+        **options: Any,
+    ) -> Self:
+        """Make the report of rows.
+
+        Parameters
+        ----------
+        y_true, y_score, sensitive_features, sample_weight, pos_label
+            As in :func:`fairpot.metrics.xauc_gap`.
+        method : fitted post-processor or None, default None
+        ids : column of shape (n,), default None
+            Names of the rows. Only with them does the report name anybody: the ``most`` largest changes.
+        most : int, default 20
+        **options
+            Those of the class.
+        """
+        weights = {"sample_weight": sample_weight, "pos_label": pos_label}
+        table = score_table(y_true, y_score, sensitive_features=sensitive_features, **weights)
+        if ids is not None:
+            if method is None:
+                raise ValueError("ids name the people whose scores change most, and there is no method to change them.")
+            options["largest_changes"] = _largest(method, y_score, sensitive_features, ids, most)
+        return cls(table, method, **options)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        scores: Any = None,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Make the report of a fitted post-processor on these rows, or on those it was fitted on."""
+        if all(given is None for given in (scores, y, sensitive_features, sample_weight)):
+            table = getattr(estimator, "table_", None)
+            if table is None:
+                raise ValueError(
+                    f"this {type(estimator).__name__} does not keep the rows it was fitted on.\n"
+                    "Hint: pass scores, y and sensitive_features."
+                )
+            return cls(table, estimator, **options)
+        pos_label = getattr(estimator, "pos_label", None)
+        rows = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "pos_label": pos_label}
+        return cls.from_predictions(y, scores, **rows, method=estimator, **options)
+
+    @cached_property
+    def measured(self) -> Measured:
+        """Everything that was counted, at every setting of the dial."""
+        size = len(self.table.groups)
+        most = 100 if size <= 3 else 50 if size <= 6 else 20 if size <= 12 else 10
+        dial = no_dial() if self.method is None else dial_of(self.method, self.table, self.ties, most)
+        lines = Lines(
+            _thresholds(self.table, self._thresholds, 48 if size <= 4 else 24),
+            tuple(sorted({*ALPHAS, *([] if self._alpha is None else [self._alpha])})),
+            float(self._thresholds[0]) if len(self._thresholds) else None,
+            self._alpha,
+        )
+        top = getattr(self.method, "alpha", None) is not None and hasattr(self.method, "region")
+        return measure(self.table, dial, self.ties, lines, top=top)
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The report as plain numbers, lists, dicts and texts."""
+        return summarise(self.measured, self._about)
+
+    @cached_property
+    def figures(self) -> dict[str, Figure]:
+        """The figures by name."""
+        return make_figures(self.measured, self.summary)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain numbers, lists, dicts and texts."""
+        return self.summary
+
+    def to_json(self) -> str:
+        """Write the report as JSON."""
+        return json.dumps(self.summary, allow_nan=False, indent=1) + "\n"
+
+    def to_html(self) -> str:
+        """Write the report as one page that needs nothing else."""
+        return make_page(self.measured, self.summary, self.figures)
+
+    def to_markdown(self) -> str:
+        """Write the report as Markdown."""
+        return make_markdown(self.summary)
+
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the report to a file: .html, .json or .md, as its name ends; return its path.
+
+        Parameters
+        ----------
+        path : str or path
+        overwrite : bool, default False
+            Whether a file that is there already is replaced.
+        """
+        place = Path(path)
+        writers = dict(zip(FORMATS, (self.to_html, self.to_json, self.to_markdown)))
+        if place.suffix.lower() not in writers:
+            raise ValueError(f"a report is written as {', '.join(FORMATS)}, and {place.name!r} ends in none of them.")
+        if place.exists() and not overwrite:
+            raise FileExistsError(f"{place} is there already.\nHint: another name, or overwrite=True.")
+        content = writers[place.suffix.lower()]()
+        place.write_text(content, encoding="utf-8", newline="\n")
+        return place
+
+    def _repr_html_(self) -> str:
+        return make_compact(self.summary, self.figures)
+
+    def __repr__(self) -> str:
+        rows = sum(int(c.weight.sum()) for c in self.table.counts)
+        what = "audit" if self.method is None else type(self.method).__name__
+        return f"<FairnessReport: {what} of {rows} rows, {len(self.table.groups)} groups>"
+
+
+def _check_table(table: Any) -> None:
+    if not isinstance(table, ScoreTable):
+        raise TypeError(
+            f"a report is made from a ScoreTable, got {type(table).__name__}.\n"
+            "Hint: FairnessReport.from_predictions(y_true, y_score, sensitive_features=...) takes rows."
+        )
+    if not table.labelled:
+        raise ValueError("a report counts outcomes, and this table has no labels.\nHint: count rows with y_true.")
+    if len(table.groups) < 2:
+        raise ValueError(f"a report compares groups, and there is one, {table.groups[0]!r}.")
+
+
+def _check_thresholds(given: Any) -> Array:
+    listed = [] if given is None else [given] if is_number(given) else list(given)
+    for value in listed:
+        if not is_number(value) or not np.isfinite(value):
+            raise ValueError(f"threshold must be a finite number or a list of them, got {value!r}.")
+    return np.array(sorted({float(v) for v in listed}))
+
+
+def _thresholds(table: ScoreTable, given: Array, most: int) -> Array:
+    """Choose round thresholds on [0, 1], else quantiles of the scores; those that were named are among them."""
+    scores = [c.score for c in table.counts if len(c.score)]
+    low, high = min(float(s[0]) for s in scores), max(float(s[-1]) for s in scores)
+    if low >= 0 and high <= 1 and high - low >= 0.25:
+        step = 0.02 if most >= 48 else 0.05
+        grid = np.arange(1, round(1 / step)) * step
+        grid = grid[(grid > low) & (grid <= high)].round(6)
+    else:
+        pooled = table.pooled()
+        reached = np.cumsum(pooled.weight) / float(pooled.weight.sum())
+        places = np.searchsorted(reached, np.arange(1, most // 2) / (most // 2))
+        grid = np.array([float(f"{v:.4g}") for v in pooled.score[np.minimum(places, len(reached) - 1)]])
+    return np.union1d(grid, given)
+
+
+def _describe(method: Any, table: ScoreTable) -> dict[str, Any]:
+    """Say which method it is, what it was given and whom it moves."""
+    name = getattr(method, "method_", None) or type(method).__name__
+    given = getattr(method, "params_", None)
+    parameters = given if given is not None else method.get_params(deep=False)
+    reference = getattr(method, "reference_", None)
+    return {
+        "name": name,
+        "parameters": {k: v for k, v in parameters.items() if v is not None},
+        "reference": None if reference is None else str(reference),
+        "moved": [str(g) for g in moved_groups(method, table.groups)],
+        "alpha": parameters.get("alpha") if name == "FairPOT" else None,
+        "certificate": _certificate(method),
+    }
+
+
+def _certificate(method: Any) -> dict[str, Any] | None:
+    """Say which gap was signed for, if one was."""
+    found = getattr(method, "certificate_", None)
+    given: Any = getattr(method, "certified_", None) if found is None else found.as_dict()
+    return None if given is None else {name: given[name] for name in ("bound", "confidence", "rows")}
+
+
+def _fitted_on(method: Any, fingerprint: str) -> bool:
+    """Whether a method was fitted on the very rows of a table."""
+    table = getattr(method, "table_", None)
+    if table is not None:
+        return table_sha256(table) == fingerprint
+    origin = getattr(method, "fitted_on_", None)
+    return bool(origin and origin.get("table_sha256") == fingerprint)
+
+
+def _largest(method: Any, scores: Any, groups: Any, ids: Any, most: int) -> list[dict[str, Any]]:
+    """Name the people whose scores change most."""
+    before = np.asarray(scores, dtype=np.float64).ravel()
+    after = np.asarray(method.transform(before, sensitive_features=groups), dtype=np.float64)
+    names, kinds = list(ids), list(np.asarray(groups, dtype=object))
+    if len(names) != len(before):
+        raise ValueError(f"ids has {len(names)} rows, but there are {len(before)} scores.")
+    order = np.argsort(-np.abs(after - before), kind="stable")[:most]
+    return [
+        {"id": names[i], "group": str(kinds[i]), "before": float(before[i]), "after": float(after[i])}
+        for i in order.tolist()
+        if after[i] != before[i]
+    ]

@@ -1,0 +1,334 @@
+"""A report as plain numbers: dicts, lists, texts and None, ready for JSON."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fairpot._version import __version__
+from fairpot.metrics._wins import Ties, WinMatrix
+from fairpot.report.intervals import gap_band, key_intervals
+from fairpot.report.measure import MOST_ENTRIES, Measured, Setting, entries, shares_won
+from fairpot.report.people import SMALLEST_BAND
+from fairpot.table import GroupCounts
+from fairpot.tradeoff import Limit
+
+SCHEMA = 1
+# Fewer positives or negatives than this, and a share of pairs that rests on them says little.
+SMALL = 30
+# Calibration that gets this many times worse, and visibly so, is said in words; so are ties that matter.
+_BOTH: tuple[Ties, Ties] = ("strict", "half")
+_SEVERAL, _VISIBLE, _VISIBLE_TIES = 2.0, 0.01, 0.0005
+
+
+@dataclass(frozen=True)
+class About:
+    """What the numbers cannot say of themselves."""
+
+    title: str = ""
+    source: str = ""
+    outcome: str = "the outcome"
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    command: str = ""
+    created: str = ""
+    fingerprint: str = ""
+    ties: str = "half"
+    method: Mapping[str, Any] | None = None
+    same_rows: bool = False
+    left_out: Mapping[str, float] = field(default_factory=dict)
+    warnings: Sequence[str] = ()
+    largest_changes: Sequence[Mapping[str, Any]] | None = None
+
+
+def summarise(found: Measured, about: About) -> dict[str, Any]:
+    """Sum up what was measured.
+
+    Returns
+    -------
+    dict
+        ``data``, ``method``, ``before`` and ``after`` (the scores as they came, and at the reported setting), ``dial``
+        with the numbers at every setting, ``curve``, ``who`` (who crosses which threshold), ``bands``, ``warnings``
+        and ``origin``. What has no pairs to count is None.
+    """
+    settings = [_numbers(found, setting) for setting in found.settings]
+    chosen = found.dial.chosen
+    ties: Ties = "half" if about.ties == "half" else "strict"
+    settings[0]["intervals"] = _intervals(found, 0, ties)
+    settings[chosen]["intervals"] = _intervals(found, chosen, ties)
+    first, second = (str(found.groups[g]) for g in found.pair)
+    content = {
+        "schema": SCHEMA,
+        "title": about.title,
+        "data": _data(found, about),
+        "pair": {"ahead": first, "behind": second},
+        "listed": found.listed,
+        "ties": about.ties,
+        "method": None if about.method is None else dict(about.method),
+        "before": settings[0],
+        "after": settings[chosen] if about.method is not None else None,
+        "dial": {"name": found.dial.name, "values": found.dial.values, "chosen": chosen, "settings": settings},
+        "curve": _curve(found),
+        "limit": _limit(found, ties),
+        "band": gap_band(found, ties) if _measurable(found) else None,
+        "who": _who(found),
+        "bands": _bands(found),
+        "largest_changes": None if about.largest_changes is None else [dict(c) for c in about.largest_changes],
+        "warnings": _warnings(found, about),
+        "origin": _origin(about),
+    }
+    return plain(content)
+
+
+def plain(value: Any) -> Any:
+    """Turn arrays, tuples and odd names into what JSON knows; what is no number is None."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
+
+
+def _origin(about: About) -> dict[str, Any]:
+    return {
+        "library_version": __version__,
+        "fingerprint": about.fingerprint,
+        "command": about.command,
+        "created": about.created,
+        "same_rows": about.same_rows,
+    }
+
+
+def _data(found: Measured, about: About) -> dict[str, Any]:
+    table = found.table
+    scores = [c.score for c in table.counts if len(c.score)]
+    return {
+        "source": about.source,
+        "outcome": about.outcome,
+        "columns": dict(about.columns),
+        **_size(table.pooled() if not found.coarse else found.people.pooled()),
+        "distinct_scores": sum(len(s) for s in scores) if found.coarse else len(table.pooled().score),
+        "score_range": [min(float(s[0]) for s in scores), max(float(s[-1]) for s in scores)],
+        "groups": [{"group": str(g), **_size(c)} for g, c in zip(table.groups, table.counts)],
+        "coarse_bins": len(found.people.pooled().score) if found.coarse else None,
+    }
+
+
+def _size(counts: GroupCounts) -> dict[str, Any]:
+    positives, negatives = counts.positive.sum().item(), counts.negative.sum().item()
+    rows = positives + negatives
+    return {"rows": rows, "positives": positives, "negatives": negatives, "rate": positives / rows if rows else None}
+
+
+def _numbers(found: Measured, setting: Setting) -> dict[str, Any]:
+    """Give the numbers of one setting."""
+    a, b = found.pair
+    signed = setting.xauc[a, b] - setting.xauc[b, a]
+    rows = sum(m["rows"] for m in setting.moves)
+    moved = sum(m["moved"] for m in setting.moves)
+    before = found.settings[0]
+    return {
+        "value": setting.value,
+        "auc": setting.auc,
+        "gap": _largest_gap(setting),
+        "signed_gap": signed,
+        "xauc_ahead": setting.xauc[a, b],
+        "xauc_behind": setting.xauc[b, a],
+        "overshoots": bool(signed < 0 <= before.xauc[a, b] - before.xauc[b, a]),
+        "top": setting.top,
+        "moved": moved,
+        "moved_share": moved / rows if rows else None,
+        "calibration": _calibration(setting.calibration[-1]),
+        "groups": [_group(found, setting, g) for g in range(len(found.groups))],
+        "pairs": _pairs(found, setting),
+    }
+
+
+def _group(found: Measured, setting: Setting, g: int) -> dict[str, Any]:
+    change = 100 * (setting.places[g] - found.settings[0].places[g])
+    return {
+        "group": str(found.groups[g]),
+        "auc": setting.xauc[g, g],
+        **setting.moves[g],
+        "calibration": _calibration(setting.calibration[g]),
+        "rank_change": {"positive": change[0], "negative": change[1]},
+    }
+
+
+def _calibration(errors: tuple[float, float] | None) -> dict[str, float] | None:
+    if errors is None:
+        return None
+    return {"error_in_the_large": errors[0], "expected_calibration_error": errors[1]}
+
+
+def _pairs(found: Measured, setting: Setting) -> list[dict[str, Any]]:
+    """List both xAUC of every two groups, the widest gaps of the scores as they came first."""
+    before = found.settings[0].xauc
+    listed = []
+    for g, h in itertools.combinations(range(len(found.groups)), 2):
+        gap = before[g, h] - before[h, g]
+        a, b = (g, h) if not gap < 0 else (h, g)
+        listed.append(
+            {
+                "first": str(found.groups[a]),
+                "second": str(found.groups[b]),
+                "xauc_first": setting.xauc[a, b],
+                "xauc_second": setting.xauc[b, a],
+                "signed_gap": setting.xauc[a, b] - setting.xauc[b, a],
+                "_width": -np.inf if np.isnan(gap) else abs(gap),
+            }
+        )
+    listed.sort(key=lambda each: -each["_width"])
+    return [{name: value for name, value in each.items() if name != "_width"} for each in listed]
+
+
+def _largest_gap(setting: Setting) -> float:
+    gaps = np.abs(setting.xauc - setting.xauc.T)[np.triu_indices(len(setting.xauc), 1)]
+    gaps = gaps[np.isfinite(gaps)]
+    return float(gaps.max()) if len(gaps) else float("nan")
+
+
+def _curve(found: Measured) -> dict[str, Any] | None:
+    """Keep what a picture of the curve needs: a bounded number of its points, the ends and the best among them."""
+    curve = found.dial.curve
+    if curve is None or curve.lam.ndim == 2:
+        return None
+    few = np.unique(np.linspace(0, len(curve) - 1, min(len(curve), 500)).round().astype(np.intp))
+    few = np.union1d(
+        few, [int(np.argmax(-np.nan_to_num(curve.gap, nan=2.0))), int(np.argmax(np.nan_to_num(curve.auc)))]
+    )
+    return {
+        "dial": curve.dial,
+        "exact": curve.exact,
+        "points": len(curve),
+        "reference": str(curve.reference),
+        "values": curve.lam[few],
+        **{name: getattr(curve, name)[few] for name in ("auc", "gap", "signed_gap", "pareto")},
+    }
+
+
+def _measurable(found: Measured) -> bool:
+    """Whether every group has people with and without the outcome."""
+    return bool((found.table.positives > 0).all() and (found.table.negatives > 0).all())
+
+
+def _intervals(found: Measured, place: int, ties: Ties) -> dict[str, Any] | None:
+    """Give the intervals of the key numbers at one setting."""
+    if not _measurable(found):
+        return None
+    table = found.people if not place else found.people.rescored(found.dial.maps(place))
+    return key_intervals(table, found.pair, ties)
+
+
+def _limit(found: Measured, ties: Ties) -> dict[str, Any] | None:
+    """Give the line that no repair which keeps the order inside each group can cross; None where it is not known."""
+    if found.dial.curve is None or len(found.groups) != 2 or found.settings[0].top is not None:
+        return None
+    if entries(found.table) > MOST_ENTRIES:
+        return None
+    ahead = found.groups[found.pair[0]]
+    limit = Limit.of(found.table, reference=ahead, ties=ties)
+    gaps = [each.xauc[found.pair] - each.xauc[found.pair[::-1]] for each in found.settings]
+    shown = np.linspace(min(*gaps, 0.0), max(*gaps, 0.0), 60)
+    return {"signed_gap": shown, "auc": limit.auc_at(np.clip(shown, -1, 1))}
+
+
+def _who(found: Measured) -> dict[str, Any]:
+    """Say who is above each threshold and in each top share, and at the reported setting who comes and goes."""
+    chosen = found.settings[found.dial.chosen]
+    choices = [{"threshold": t} for t in found.thresholds] + [{"top": a} for a in found.alphas[::-1]]
+    return {
+        "labels": ["positive", "negative"],
+        "groups": [str(g) for g in found.groups],
+        "choices": [
+            {**choice, "above": found.above[k], "enter": chosen.up[k], "leave": chosen.down[k]}
+            for k, choice in enumerate(choices)
+        ],
+    }
+
+
+def _bands(found: Measured) -> list[dict[str, Any]]:
+    """Show how far scores move at the reported setting, by bands of people."""
+    chosen = found.settings[found.dial.chosen]
+    listed = []
+    for g, parts, shifts in zip(found.drawn, found.bands, chosen.bands):
+        counts = found.people.counts[g]
+        for part, (mean, largest) in zip(parts, shifts):
+            listed.append(
+                {
+                    "group": str(found.groups[g]),
+                    "from": counts.score[part][0],
+                    "to": counts.score[part][-1],
+                    "rows": counts.weight[part].sum(),
+                    "mean_change": mean,
+                    "largest_change": largest,
+                }
+            )
+    return [each for each in listed if each["rows"] >= SMALLEST_BAND]
+
+
+def _warnings(found: Measured, about: About) -> list[dict[str, Any]]:
+    """List what may mislead, by kind; :mod:`fairpot.report.words` puts it into words."""
+    listed: list[dict[str, Any]] = [{"kind": "same_rows"}] if about.same_rows else []
+    listed += [{"kind": "left_out", "group": group, "rows": rows} for group, rows in about.left_out.items()]
+    for group, counts in zip(found.groups, found.table.counts):
+        for what, weight in (("positives", counts.positive.sum()), ("negatives", counts.negative.sum())):
+            if weight < SMALL:
+                listed.append({"kind": "small_cell", "group": str(group), "what": what, "rows": weight.item()})
+    if found.settings[0].auc < 0.5:
+        listed.append({"kind": "reversed"})
+    listed += _ties(found, about)
+    if found.settings[0].calibration[-1] is None:
+        low, high = found.people.pooled().score[[0, -1]]
+        listed.append({"kind": "no_probabilities", "low": low, "high": high})
+    if about.method is not None:
+        listed += [*_calibration_lost(found), *_small_reference(found, about.method)]
+    if found.coarse:
+        listed.append({"kind": "coarse", "bins": len(found.people.pooled().score)})
+    return [*listed, *({"kind": "note", "text": text} for text in about.warnings)]
+
+
+def _ties(found: Measured, about: About) -> list[dict[str, Any]]:
+    """Compare both ways to count ties on the scores as they came."""
+    values = {}
+    for how in _BOTH:
+        matrix = WinMatrix.of(found.people, how)
+        total = float(matrix.pairs.sum())
+        xauc = shares_won(matrix)
+        gaps = np.abs(xauc - xauc.T)
+        values[how] = {
+            "AUC": float(matrix.half_wins.sum()) / 2 / total if total else 0.0,
+            "xAUC gap": float(np.nanmax(gaps)) if np.isfinite(gaps).any() else 0.0,
+        }
+    return [
+        {"kind": "ties", "name": name, "strict": values["strict"][name], "half": values["half"][name]}
+        for name in ("AUC", "xAUC gap")
+        if abs(values["strict"][name] - values["half"][name]) >= _VISIBLE_TIES
+    ]
+
+
+def _calibration_lost(found: Measured) -> list[dict[str, Any]]:
+    """Name the groups whose calibration gets several times worse, and visibly so."""
+    listed = []
+    before, after = (found.settings[place].calibration for place in (0, found.dial.chosen))
+    for group, was, now in zip(found.groups, before, after):
+        if was is not None and now is not None and now[1] >= _SEVERAL * was[1] and now[1] - was[1] >= _VISIBLE:
+            listed.append({"kind": "calibration", "group": str(group), "before": was[1], "after": now[1]})
+    return listed
+
+
+def _small_reference(found: Measured, method: Mapping[str, Any]) -> list[dict[str, Any]]:
+    sizes = {str(g): c.weight.sum().item() for g, c in zip(found.groups, found.table.counts)}
+    own = sizes.get(method["reference"])
+    return [
+        {"kind": "reference", "reference": method["reference"], "rows": own, "group": group, "others": rows}
+        for group, rows in sizes.items()
+        if own is not None and own < 0.1 * rows
+    ]

@@ -1,0 +1,153 @@
+"""Axes and lines as SVG: a small frame with ticks, and paths in whole half-pixels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot.report.markup import Markup, tag
+
+Array = NDArray[np.float64]
+WIDTH, HEIGHT = 420, 290
+_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 408, 12, 246
+# Lines are drawn twice as large and shrunk, so that whole numbers are fine enough.
+FINE = 2
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The inside of a figure: from data to places."""
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+
+    @classmethod
+    def around(cls, xs: Any, ys: Any, *, margin: float = 0.05, floor: float | None = None) -> Frame:
+        """Fit a frame around data, with a margin; ``floor`` is where the vertical axis begins."""
+        left, right = _widened(xs, margin)
+        low, high = _widened(ys, margin)
+        return cls((left, right), (low if floor is None else floor, high))
+
+    def across(self, values: Any) -> NDArray[np.int64]:
+        """Place values from left to right, in half-pixels."""
+        return _placed(values, self.x, _LEFT, _RIGHT)
+
+    def up(self, values: Any) -> NDArray[np.int64]:
+        """Place values from the bottom upwards, in half-pixels."""
+        return _placed(values, self.y, _BOTTOM, _TOP)
+
+    def axes(self, xlabel: str, ylabel: str, *, share: bool = False) -> list[Markup]:
+        """Draw ticks, grid lines and labels."""
+        parts = [tag("rect", x=_LEFT, y=_TOP, width=_RIGHT - _LEFT, height=_BOTTOM - _TOP, class_="frame")]
+        for value in ticks(*self.x):
+            at = self.across([value])[0] / FINE
+            parts.append(tag("path", d=f"M{at:g} {_TOP}V{_BOTTOM}", class_="grid"))
+            parts.append(tag("text", tick_text(value, self.x), x=f"{at:g}", y=_BOTTOM + 15, class_="tick mid"))
+        for value in ticks(*self.y):
+            at = self.up([value])[0] / FINE
+            parts.append(tag("path", d=f"M{_LEFT} {at:g}H{_RIGHT}", class_="grid"))
+            written = f"{100 * value:g} %" if share else tick_text(value, self.y)
+            parts.append(tag("text", written, x=_LEFT - 6, y=f"{at + 4:g}", class_="tick end"))
+        middle = (_LEFT + _RIGHT) / 2
+        parts.append(tag("text", xlabel, x=f"{middle:g}", y=HEIGHT - 10, class_="axis mid"))
+        turned = f"rotate(-90 12 {(_TOP + _BOTTOM) / 2:g})"
+        return [*parts, tag("text", ylabel, x=12, y=f"{(_TOP + _BOTTOM) / 2:g}", class_="axis mid", transform=turned)]
+
+
+def _widened(values: Any, margin: float) -> tuple[float, float]:
+    """Return the range of values with a margin; one value alone gets some room."""
+    clean = np.asarray(values, dtype=np.float64)
+    clean = clean[np.isfinite(clean)]
+    if len(clean) == 0:
+        return 0.0, 1.0
+    low, high = float(clean.min()), float(clean.max())
+    room = margin * (high / 2 - low / 2) * 2
+    if low == high:
+        room = max(abs(low), 1.0) * 0.05
+    return low - room, high + room
+
+
+def _placed(values: Any, span: tuple[float, float], start: int, end: int) -> NDArray[np.int64]:
+    low, high = span
+    # Halved, since the widest range of floats is wider than a float.
+    share = (np.asarray(values, dtype=np.float64) / 2 - low / 2) / (high / 2 - low / 2)
+    return np.rint(FINE * (start + np.clip(share, -0.2, 1.2) * (end - start))).astype(np.int64)
+
+
+def ticks(low: float, high: float, about: int = 5) -> list[float]:
+    """Choose round values inside a range.
+
+    Examples
+    --------
+    >>> ticks(0.0, 1.0), ticks(-3e5, 1e5)
+    ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [-300000.0, -200000.0, -100000.0, 0.0, 100000.0])
+    """
+    rough = (high / 2 - low / 2) / about * 2
+    size = 10.0 ** math.floor(math.log10(rough))
+    step = next(size * nice for nice in (1, 2, 5, 10) if size * nice >= rough * 0.99)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [round(k * step, 12 - math.floor(math.log10(step))) + 0.0 for k in range(first, last + 1)]
+
+
+def tick_text(value: float, span: Sequence[float]) -> str:
+    """Write a tick with the decimals that its axis needs.
+
+    Examples
+    --------
+    >>> tick_text(0.2, (0, 1)), tick_text(123456.0, (0, 2e5)), tick_text(0.7, (0.7, 0.71))
+    ('0.2', '1.2e5', '0.700')
+    """
+    width = abs(span[1] / 2 - span[0] / 2) * 2
+    size = max(abs(span[0]), abs(span[1]))
+    if size >= 1e5 or size < 1e-3:
+        mantissa, exponent = f"{value:.1e}".split("e")
+        return "0" if value == 0 else f"{mantissa}e{int(exponent)}"
+    digits = max(0, math.ceil(-math.log10(width) + 0.7)) if width < 20 else 0
+    return f"{value:.{digits}f}"
+
+
+def line(xs: Iterable[int], ys: Iterable[int]) -> str:
+    """Write a line through points as a path.
+
+    Examples
+    --------
+    >>> line([0, 2], [5, 6])
+    'M0 5L2 6'
+    """
+    corners = "L".join(f"{x} {y}" for x, y in zip(xs, ys))
+    return "M" + corners if corners else ""
+
+
+def steps(edges: Sequence[int], tops: Sequence[int], base: int) -> str:
+    """Write a histogram as a closed path on its base.
+
+    Examples
+    --------
+    >>> steps([0, 2, 4], [5, 6], 9)
+    'M0 9V5H2V6H4V9'
+    """
+    return f"M{edges[0]} {base}" + "".join(f"V{top}H{edge}" for top, edge in zip(tops, edges[1:])) + f"V{base}"
+
+
+def figure_svg(title: str, alt: str, name: str, *parts: Any) -> Markup:
+    """Wrap parts into an SVG picture with a name and a description for those who do not see it."""
+    return tag(
+        "svg",
+        tag("title", title, id=f"{name}-title"),
+        tag("desc", alt, id=f"{name}-desc"),
+        *parts,
+        viewBox=f"0 0 {WIDTH} {HEIGHT}",
+        role="img",
+        aria_labelledby=f"{name}-title {name}-desc",
+        class_="chart",
+    )
+
+
+def inside(*parts: Any) -> Markup:
+    """Wrap lines that are in half-pixels."""
+    return tag("g", *parts, transform=f"scale({1 / FINE:g})", class_="lines")

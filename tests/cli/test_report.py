@@ -1,0 +1,129 @@
+"""fairpot report: the report of the Python API, from files."""
+
+import json
+import shlex
+
+import pytest
+
+from cli.conftest import COLUMNS
+from fairpot import FairPOT
+from fairpot.metrics import score_table
+from fairpot.report import FairnessReport
+
+
+def table_of(people):
+    return score_table(people["outcome"], people["risk"], sensitive_features=people["sex"])
+
+
+def numbers(document):
+    """Leave out what tells where and when a report was made."""
+    kept = {key: value for key, value in document.items() if key != "origin"}
+    return kept | {"data": {k: v for k, v in kept["data"].items() if k not in ("source", "columns")}}
+
+
+def test_a_repair_with_its_dial(run, folder, people, tmp_path):
+    for name in ("people.csv", "people.parquet"):
+        output = tmp_path / f"{name}.json"
+        run("report", folder / name, *COLUMNS, "--max-gap", "0.03", "--threshold", "0.4", "-o", output)
+        fp = FairPOT(max_gap=0.03).fit_table(table_of(people))
+        expected = FairnessReport.from_table(table_of(people), fp, threshold=0.4)
+        assert numbers(json.loads(output.read_text())) == numbers(expected.summary)
+
+
+def test_on_rows_that_the_repair_was_not_fitted_on(run, folder, people, held_out, tmp_path):
+    output = tmp_path / "report.json"
+    fitted = ["--fit-on", folder / "people.csv", "--lam", "0.4"]
+    run("report", folder / "held_out.csv", *COLUMNS, *fitted, "-o", output)
+    fp = FairPOT(0.4).fit_table(table_of(people))
+    expected = FairnessReport.from_table(table_of(held_out), fp)
+    found = json.loads(output.read_text())
+    assert numbers(found) == numbers(expected.summary)
+    assert found["origin"]["same_rows"] is False
+
+
+def test_a_saved_map(run, folder, held_out, fitted, tmp_path):
+    output = tmp_path / "report.json"
+    run("report", folder / "held_out.csv", *COLUMNS, "--map", fitted, "-o", output)
+    found = json.loads(output.read_text())
+    assert found["method"]["name"] == "FairPOT"
+    assert len(found["dial"]["settings"]) == 2
+    assert found["after"]["moved"] > 0
+    assert found["data"]["rows"] == len(held_out)
+
+
+def test_an_audit(run, csv, people, tmp_path):
+    output = tmp_path / "audit.html"
+    answer = run("report", csv, *COLUMNS, "--title", "Our scores", "-o", output)
+    assert "Written" in answer.out
+    assert "is ranked behind" in answer.out
+    page = output.read_text(encoding="utf-8")
+    assert "<title>Our scores</title>" in page
+    assert f"{len(people)} people" in page
+
+
+def test_the_command_on_the_page_makes_it_again(run, csv, tmp_path):
+    output = tmp_path / "report.json"
+    run("report", csv, *COLUMNS, "--max-gap", "0.03", "--threshold", "0.4", "--outcome", "a stroke", "-o", output)
+    first = json.loads(output.read_text())
+    name, *again = shlex.split(first["origin"]["command"])
+    assert name == "fairpot"
+    run(*again, "--force")
+    assert json.loads(output.read_text())["dial"] == first["dial"]
+    assert str(csv) in again
+
+
+def test_json_on_standard_output(run, csv, tmp_path):
+    found = run("report", csv, *COLUMNS, "--lam", "0.5", "-o", tmp_path / "r.md", "--json").json
+    assert found["after"]["moved"] > 0
+    assert (tmp_path / "r.md").read_text().startswith("# Fairness report")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["-o", "r.pdf"], "ends in none of them"),
+        (["--map", "map.json", "--lam", "0.5", "-o", "r.html"], "--lam does not go with it"),
+        (["--map", "map.json", "--fit-on", "x.csv", "-o", "r.html"], "--fit-on does not go with it"),
+        (["--fit-on", "x.csv", "-o", "r.html"], "say how far it goes"),
+        (["--lam", "0.5", "--max-gap", "0.1", "-o", "r.html"], "more than one way"),
+        ([], "--output"),
+    ],
+)
+def test_what_does_not_go_together(run, csv, options, said):
+    assert said in run("report", csv, *COLUMNS, *options, expect=2).err
+
+
+def test_no_file_is_replaced_unasked(run, csv, tmp_path):
+    output = tmp_path / "r.html"
+    output.write_text("mine")
+    run("report", csv, *COLUMNS, "-o", output, expect=2)
+    assert output.read_text() == "mine"
+    run("report", csv, *COLUMNS, "-o", output, "--force")
+    assert output.read_text().startswith("<!doctype html>")
+
+
+def test_an_audit_with_a_page(run, csv, tmp_path):
+    page = tmp_path / "audit.html"
+    answer = run("audit", csv, *COLUMNS, "--alpha", "0.07", "--html", page)
+    assert f"Written: {page}" in answer.out
+    text = page.read_text(encoding="utf-8")
+    assert "fairpot audit" in text
+    assert "top 7 % of the ranking" in text
+    run("audit", csv, *COLUMNS, "--html", page, expect=2)
+    run("audit", csv, *COLUMNS, "--html", page, "--force", "--fail-above", "0.0001", expect=3)
+
+
+def test_names_only_where_an_id_column_is_named(run, folder, people, tmp_path):
+    fp = FairPOT(0.4).fit_table(table_of(people))
+    change = fp.transform(people["risk"], sensitive_features=people["sex"]) - people["risk"]
+    for name in ("people.csv", "people.parquet"):
+        output = tmp_path / f"{name}.json"
+        run("report", folder / name, *COLUMNS, "--lam", "0.4", "--id", "id", "-o", output)
+        found = json.loads(output.read_text())["largest_changes"]
+        assert len(found) == 20
+        moved = [each["after"] - each["before"] for each in found]
+        assert moved == pytest.approx(change[[int(each["id"]) for each in found]].tolist())
+        assert sorted(map(abs, moved)) == pytest.approx(sorted(change.abs())[-20:])
+    assert "no way" not in run("report", folder / "people.csv", *COLUMNS, "-o", tmp_path / "r.html").err
+    said = run("report", folder / "people.csv", *COLUMNS, "--id", "id", "-o", tmp_path / "x.html", expect=2).err
+    assert "say how far a repair goes" in said

@@ -1,0 +1,184 @@
+"""The numbers behind the pictures, against slow and independent ways to get them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.calibration import calibration_curve
+from sklearn.metrics import auc as trapezoid
+from sklearn.metrics import roc_auc_score, roc_curve
+
+from display_cases import make_rows
+from fairpot import FairPOT, compare
+from fairpot.display import (
+    ComparisonDisplay,
+    CrossRocDisplay,
+    GroupCalibrationDisplay,
+    PartialAucDisplay,
+    RankChangeDisplay,
+    ScoreDistributionDisplay,
+    ScoreMapDisplay,
+    TradeoffDisplay,
+)
+from fairpot.metrics import partial_auc, partial_xauc_gap, xauc
+from fairpot.tradeoff import auc_limit
+
+
+def after(fitted, rows):
+    scores, _, group = rows
+    return fitted.transform(scores, sensitive_features=group)
+
+
+def test_distributions_count_rows(rows, fitted):
+    scores, y, group = rows
+    shown = ScoreDistributionDisplay.from_estimator(fitted, bins=20)
+    for state, values in (("before", scores), ("after", after(fitted, rows))):
+        for name in ("F", "M"):
+            for label, outcome in (("positive", 1), ("negative", 0)):
+                found = shown.where(state=state, group=name, label=label)
+                edges = np.append(found["low"], found["high"][-1])
+                own = values[(group == name) & (y == outcome)]
+                expected, _ = np.histogram(own, edges)
+                np.testing.assert_array_equal(found["weight"], expected)
+                np.testing.assert_allclose(found["share"], expected / len(own))
+
+
+def test_curves_are_those_of_scikit_learn_on_the_two_cells(rows, fitted):
+    scores, y, group = rows
+    shown = CrossRocDisplay.from_estimator(fitted)
+    for state, values in (("before", scores), ("after", after(fitted, rows))):
+        for g, h in (("F", "M"), ("M", "F"), ("F", "F")):
+            cells = ((group == g) & (y == 1)) | ((group == h) & (y == 0))
+            fpr, tpr, _ = roc_curve(y[cells], values[cells], drop_intermediate=False)
+            found = shown.where(state=state, positive=g, negative=h)
+            np.testing.assert_allclose(found["area"], roc_auc_score(y[cells], values[cells]))
+            assert trapezoid(found["false_positive_rate"], found["true_positive_rate"]) == pytest.approx(
+                found["area"][0], abs=1e-12
+            )
+            ours = zip(found["false_positive_rate"].round(12), found["true_positive_rate"].round(12))
+            assert set(ours) == set(zip(fpr.round(12), tpr.round(12)))
+
+
+def test_areas_stay_exact_where_points_are_left_out(rows):
+    scores, y, group = rows
+    shown = CrossRocDisplay.from_predictions(y, scores, sensitive_features=group, points=8)
+    found = shown.where(positive="F", negative="M")
+    expected = xauc(y, scores, sensitive_features=group, positive="F", negative="M", ties="half")
+    assert found["area"][0] == expected
+    assert len(found["area"]) == 8
+    assert (found["true_positive_rate"][0], found["true_positive_rate"][-1]) == (0, 1)
+
+
+def test_the_widest_pair_is_shown():
+    scores, y, group = make_rows(1500, ("a", "b", "c"))
+    shown = CrossRocDisplay.from_predictions(y, scores, sensitive_features=group)
+    assert shown.values("positive") == ["c", "a"]
+    named = CrossRocDisplay.from_predictions(y, scores, sensitive_features=group, pair=("a", "b"))
+    assert named.values("positive") == ["a", "b"]
+
+
+def test_calibration_equals_scikit_learn(rows):
+    scores, y, group = rows
+    scores = scores + np.random.default_rng(0).random(len(scores)) * 1e-6  # no ties: the bins are the same then
+    scores = np.clip(scores, 0, 1)
+    keep = np.concatenate([np.flatnonzero(group == g)[: (group == g).sum() // 10 * 10] for g in ("F", "M")])
+    shown = GroupCalibrationDisplay.from_predictions(y[keep], scores[keep], sensitive_features=group[keep])
+    for name in ("F", "M"):
+        own = keep[group[keep] == name]
+        rate, mean = calibration_curve(y[own], scores[own], n_bins=10, strategy="quantile")
+        found = shown.where(group=name)
+        np.testing.assert_allclose(found["rate"], rate)
+        np.testing.assert_allclose(found["mean_score"], mean)
+        assert (found["rate_low"] < rate).all()
+        assert (found["rate_high"] > rate).all()
+
+
+def test_calibration_refuses_what_is_no_probability():
+    with pytest.raises(ValueError, match=r"1 rows have a score outside \[0, 1\]"):
+        GroupCalibrationDisplay.from_predictions([0, 1], [0.5, 1.5], sensitive_features=["F", "M"])
+
+
+def test_partial_metrics_are_those_of_metrics(rows):
+    scores, y, group = rows
+    alphas = [0.1, 0.35, 1.0]
+    shown = PartialAucDisplay.from_predictions(y, scores, sensitive_features=group, alphas=alphas)
+    for alpha, area, gap in zip(alphas, shown.columns["auc"], shown.columns["gap"]):
+        options = {"alpha": alpha, "sensitive_features": group, "ties": "half"}
+        assert area == pytest.approx(partial_auc(y, scores, **options), abs=1e-12)
+        assert gap == pytest.approx(partial_xauc_gap(y, scores, **options), abs=1e-12)
+
+
+def test_rank_changes_equal_those_of_rows(rows, fitted):
+    from scipy.stats import rankdata
+
+    scores, y, group = rows
+    moved = after(fitted, rows)
+    change = 100 * (rankdata(moved) - rankdata(scores)) / len(scores)
+    shown = RankChangeDisplay.from_estimator(fitted)
+    for name in ("F", "M"):
+        for label, outcome in (("positive", 1), ("negative", 0)):
+            own = change[(group == name) & (y == outcome)]
+            [line] = np.transpose([shown.where(group=name, label=label)[c] for c in ("weight", "mean", "up", "down")])
+            assert line == pytest.approx([len(own), own.mean(), (own > 0).mean(), (own < 0).mean()])
+            median = shown.where(group=name, label=label)["q50"][0]
+            assert np.sort(own)[(len(own) - 1) // 2] == pytest.approx(median, abs=1e-9)
+    total = shown.columns["weight"] * shown.columns["mean"]
+    assert total.sum() == pytest.approx(0, abs=1e-6)  # who rises passes somebody who falls
+
+
+def test_maps_are_shown_as_they_are(rows, fitted):
+    scores, _, group = rows
+    shown = ScoreMapDisplay.from_estimator(fitted)
+    for name in ("F", "M"):
+        found = shown.where(group=name)
+        np.testing.assert_array_equal(found["mapped"], fitted.maps_[name](found["score"]))
+        own = scores[group == name]
+        expected = [(own < s).mean() for s in found["score"]]
+        np.testing.assert_allclose(found["below"], expected)
+    assert set(fitted.maps_["F"].knots) <= set(shown.where(group="F")["score"])
+    assert np.isnan(ScoreMapDisplay.from_maps(fitted.maps_).columns["below"]).all()
+
+
+def test_a_jump_has_both_its_sides(rows):
+    scores, y, group = rows
+    fp = FairPOT(1.0, alpha=0.3).fit(scores, y, sensitive_features=group)
+    found = ScoreMapDisplay.from_maps(fp.maps_, fp.table_).where(group="F")
+    start = fp.thresholds_["F"]
+    assert {np.nextafter(start, -np.inf), start} <= set(found["score"].tolist())
+
+
+def test_the_curve_its_limit_and_its_point(rows, fitted):
+    scores, y, group = rows
+    limit = auc_limit(y, scores, sensitive_features=group, ties="half")
+    shown = TradeoffDisplay.from_estimator(fitted, limit=limit, max_gap=0.05)
+    curve = fitted.tradeoff()
+    for name in ("lam", "auc", "gap", "signed_gap", "pareto"):
+        np.testing.assert_array_equal(shown.columns[name], getattr(curve, name))
+    assert (shown.columns["limit_auc"] >= shown.columns["auc"] - 1e-12).all()
+    assert shown.chosen == replace(curve.at(0.5), lam=0.5)
+    shown.plot().figure.canvas.draw()
+    band = curve.signed_gap - 0.01, curve.signed_gap + 0.01
+    banded = TradeoffDisplay.from_curve(curve, chosen=0.25, band=band)
+    np.testing.assert_array_equal(banded.columns["gap_low"], band[0])
+    assert (banded.chosen.lam, banded.chosen.auc) == (0.25, curve.at(0.25).auc)
+    banded.plot().figure.canvas.draw()
+
+
+def test_a_curve_with_a_dial_for_each_group():
+    scores, y, group = make_rows(900, ("a", "b", "c"))
+    fp = FairPOT(0.5, reference="c").fit(scores, y, sensitive_features=group)
+    shown = TradeoffDisplay.from_curve(fp.tradeoff(lams={"a": [0, 0.5], "b": [0, 1]}))
+    assert list(shown.columns)[:2] == ["lam[a]", "lam[b]"]
+    shown.plot().figure.canvas.draw()
+
+
+def test_a_comparison(rows):
+    scores, y, group = rows
+    methods = ["FairPOT", "WassersteinRepair"]
+    result = compare(scores, y, sensitive_features=group, methods=methods, cv=2, progress=False)
+    shown = ComparisonDisplay.from_comparison(result)
+    assert len(shown.frame()) == len(result)
+    axes = shown.plot()
+    axes.figure.canvas.draw()
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert {"FairPOT", "WassersteinRepair", "unrepaired", "limit on these rows"} <= set(labels)

@@ -1,0 +1,29 @@
+"""Pictures where one would try them."""
+
+import pytest
+
+from fairpot import FairPOT, compare, load
+
+
+def test_curves(fitted):
+    curve = fitted.tradeoff()
+    axes = curve.plot(chosen=0.5, max_gap=0.05)
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert {"chosen: lam = 0.5", "gap of at most 0.05"} <= set(labels)
+    assert curve.plot(ax=axes) is axes
+
+
+def test_comparisons(rows):
+    scores, y, group = rows
+    result = compare(scores, y, sensitive_features=group, methods=["WassersteinRepair"], cv=2, progress=False)
+    axes = result.plot()
+    assert "WassersteinRepair" in [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def test_maps(fitted, tmp_path):
+    axes = fitted.plot_map()
+    assert axes.get_ylabel() == "score after"
+    fitted.save(tmp_path / "map.json")
+    assert load(tmp_path / "map.json").plot_map().get_ylabel() == "score after"
+    with pytest.raises(ValueError, match="not fitted"):
+        FairPOT().plot_map()

@@ -1,0 +1,228 @@
+"""What the report says against the Python API, at ten settings of the dial."""
+
+import json
+
+import numpy as np
+import pytest
+
+from display_cases import make_rows
+from fairpot import FairPOT, ScoreTable
+from fairpot.display.roc import roc_curve
+from fairpot.inference import interval_of_table
+from fairpot.metrics import auc, partial_auc, xauc, xauc_gap
+from fairpot.postprocessing import WassersteinRepair
+from fairpot.postprocessing.registry import METHODS
+from fairpot.report import FairnessReport
+from fairpot.report import measure as measuring
+
+
+def scores_at(fitted, rows, value):
+    scores, y, group = rows
+    if value is None:
+        return scores
+    again = FairPOT(value, ties="half").fit(scores, y, sensitive_features=group)
+    return again.transform(scores, sensitive_features=group)
+
+
+def test_ranks_are_those_of_the_curve_and_of_the_rows(report, fitted, rows, places):
+    _, y, group = rows
+    curve = fitted.tradeoff(ties="half")
+    for place in places:
+        found = report.summary["dial"]["settings"][place]
+        new = scores_at(fitted, rows, found["value"])
+        assert found["auc"] == curve.at(found["value"] or 0.0).auc
+        assert found["auc"] == pytest.approx(auc(y, new, ties="half"), abs=1e-12)
+        assert found["gap"] == pytest.approx(xauc_gap(y, new, sensitive_features=group, ties="half"), abs=1e-12)
+        for name, g, h in (("xauc_ahead", "M", "F"), ("xauc_behind", "F", "M")):
+            expected = xauc(y, new, sensitive_features=group, positive=g, negative=h, ties="half")
+            assert found[name] == pytest.approx(expected, abs=1e-12)
+        assert found["signed_gap"] == pytest.approx(found["xauc_ahead"] - found["xauc_behind"], abs=1e-12)
+
+
+def test_people_are_those_of_the_rows(report, fitted, rows, places):
+    scores, y, group = rows
+    for place in places:
+        found, setting = report.summary["dial"]["settings"][place], report.measured.settings[place]
+        new = scores_at(fitted, rows, found["value"])
+        assert found["moved"] == (new != scores).sum()
+        for t, up, down in zip(report.measured.thresholds, setting.up, setting.down):
+            for g, name in enumerate(("F", "M")):
+                for k, outcome in enumerate((1, 0)):
+                    own = (group == name) & (y == outcome)
+                    assert up[g, k] == ((scores < t) & (new >= t))[own].sum()
+                    assert down[g, k] == ((scores >= t) & (new < t))[own].sum()
+
+
+def test_the_reported_setting_is_the_fitted_one(report, fitted):
+    dial = report.summary["dial"]
+    assert dial["values"][dial["chosen"]] == fitted.lam_
+    assert report.summary["after"] == dial["settings"][dial["chosen"]]
+    assert dial["values"][0] is None
+    assert dial["settings"][0]["moved"] == 0
+    assert report.summary["pair"] == {"ahead": "M", "behind": "F"}
+    assert report.summary["method"]["moved"] == ["F"]
+
+
+def test_the_cross_group_curve_is_the_exact_one(report):
+    found = report.measured
+    after = found.table.rescored(found.dial.maps(found.dial.chosen))
+    exact = roc_curve(after["M"], after["F"], 10**6)
+    grid = np.linspace(0, 1, measuring.ROC_POINTS)
+    x, y = exact["false_positive_rate"], exact["true_positive_rate"]
+    for at, value in zip(grid, found.settings[found.dial.chosen].roc[0]):
+        near = y[np.abs(x - at) < 1e-12]
+        low, high = (near.min(), near.max()) if len(near) else (np.interp(at, x, y),) * 2
+        assert low - 1e-9 <= value <= high + 1e-9
+
+
+def test_a_dial_without_an_exact_curve(rows):
+    scores, y, group = rows
+    repair = WassersteinRepair(t=0.63).fit(scores, y, sensitive_features=group)
+    summary = FairnessReport.from_estimator(repair).summary
+    curve = repair.tradeoff(ties="half")
+    for found in summary["dial"]["settings"][1::12]:
+        assert found["auc"] == pytest.approx(curve.at(found["value"]).auc, abs=1e-12)
+    assert summary["after"]["value"] == 0.63
+    assert summary["before"]["auc"] == pytest.approx(auc(y, scores, ties="half"), abs=1e-12)
+
+
+def test_more_groups():
+    scores, y, group = make_rows(1500, ("a", "b", "c", "d", "e"))
+    fp = FairPOT(0.4, ties="half").fit(scores, y, sensitive_features=group)
+    summary = FairnessReport.from_estimator(fp).summary
+    new = fp.transform(scores, sensitive_features=group)
+    after = summary["after"]
+    assert after["gap"] == pytest.approx(xauc_gap(y, new, sensitive_features=group, ties="half"), abs=1e-12)
+    assert len(after["pairs"]) == 10
+    for pair in after["pairs"]:
+        options = {"positive": pair["first"], "negative": pair["second"], "ties": "half"}
+        assert pair["xauc_first"] == pytest.approx(xauc(y, new, sensitive_features=group, **options), abs=1e-12)
+    widths = [abs(p["signed_gap"]) for p in summary["before"]["pairs"]]
+    assert widths == sorted(widths, reverse=True)
+
+
+def test_a_partial_repair(rows):
+    scores, y, group = rows
+    fp = FairPOT(0.6, alpha=0.3, ties="half").fit(scores, y, sensitive_features=group)
+    summary = FairnessReport.from_estimator(fp).summary
+    curve = fp.tradeoff(ties="half")
+    assert summary["after"]["top"]["gap"] == curve.at(0.6).gap
+    top = {"alpha": 0.3, "sensitive_features": group, "ties": "half"}
+    assert summary["before"]["top"]["auc"] == pytest.approx(partial_auc(y, scores, **top), abs=1e-12)
+    new = fp.transform(scores, sensitive_features=group)
+    assert summary["after"]["auc"] == pytest.approx(auc(y, new, ties="half"), abs=1e-12)
+    assert summary["after"]["moved"] == (new != scores).sum()
+
+
+def test_an_audit_alone(rows):
+    scores, y, group = rows
+    summary = FairnessReport.from_predictions(y, scores, sensitive_features=group).summary
+    assert summary["method"] is None
+    assert summary["after"] is None
+    assert len(summary["dial"]["settings"]) == 1
+    assert summary["before"]["auc"] == pytest.approx(auc(y, scores, ties="half"), abs=1e-12)
+
+
+def test_very_many_scores_are_counted_in_bins(monkeypatch, rows, report):
+    scores, y, group = rows
+    fine = scores + np.random.default_rng(0).random(len(scores)) * 1e-4
+    fp = FairPOT(0.5, ties="half").fit(fine, y, sensitive_features=group)
+    exact = FairnessReport.from_estimator(fp).summary
+    monkeypatch.setattr(measuring, "MOST_ENTRIES", 500)
+    monkeypatch.setattr(measuring, "COARSE_BINS", 400)
+    coarse = FairnessReport.from_estimator(fp).summary
+    assert any(w["kind"] == "coarse" for w in coarse["warnings"])
+    assert coarse["data"]["rows"] == len(fine)
+    for name in ("auc", "gap", "moved"):  # from the exact curve, and counted on the whole table
+        assert coarse["after"][name] == exact["after"][name]
+    slack = 2 * len(fine) / 400 + 2  # two bins, and a row at each edge
+    for one, other in zip(coarse["who"]["choices"], exact["who"]["choices"]):
+        np.testing.assert_allclose(one["enter"], other["enter"], atol=slack)
+
+
+def test_json_is_the_summary(report):
+    text = report.to_json()
+    assert json.loads(text) == report.summary == report.to_dict()
+
+
+def test_the_summary_has_no_rows_of_people(report):
+    """Nothing in it is as long as the data, or as the list of distinct scores."""
+    entries = sum(len(c.score) for c in report.table.counts)
+
+    def longest(value):
+        if isinstance(value, dict):
+            return max(map(longest, value.values()), default=0)
+        if isinstance(value, list):
+            return max([len(value), *map(longest, value)])
+        return 0
+
+    big = FairnessReport.from_table(_many(20_000))
+    assert longest(big.summary) < 600
+    assert entries > 100
+
+
+def _many(n):
+    scores, y, group = make_rows(n)
+    scores = scores + np.random.default_rng(0).random(n) * 1e-5
+    return ScoreTable.from_rows(scores, y, (group == "M").astype(int), ("F", "M"))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_has_a_report(name):
+    scores, y, group = make_rows(300)
+    method = METHODS[name]().fit(scores, y, sensitive_features=group)
+    report = FairnessReport.from_estimator(method)
+    new = method.transform(scores, sensitive_features=group)
+    after = report.summary["after"]
+    assert after["auc"] == pytest.approx(auc(y, new, ties="half"), abs=1e-12)
+    assert after["gap"] == pytest.approx(xauc_gap(y, new, sensitive_features=group, ties="half"), abs=1e-12)
+    assert after["moved"] == (new != scores).sum()
+    assert len(report.summary["dial"]["settings"]) > 5
+    values = report.summary["dial"]["values"]
+    assert values[1:] == sorted(values[1:])
+    assert "tradeoff" in report.figures
+
+
+def test_a_dial_for_each_group_is_switched_off_and_on():
+    scores, y, group = make_rows(900, ("a", "b", "c"))
+    fp = FairPOT({"a": 0.6, "b": 0.3}, reference="c").fit(scores, y, sensitive_features=group)
+    report = FairnessReport.from_estimator(fp)
+    new = fp.transform(scores, sensitive_features=group)
+    assert [s["moved"] for s in report.summary["dial"]["settings"]] == [0, (new != scores).sum()]
+    assert report.summary["after"]["auc"] == pytest.approx(auc(y, new, ties="half"), abs=1e-12)
+    assert "Before and after" in report.to_html()
+
+
+def test_groups_left_out_of_the_repair(rows):
+    scores, y, group = rows
+    group = group.copy()
+    group[:20] = "few"
+    with pytest.warns(UserWarning, match="few"):
+        fp = FairPOT(0.5, min_group=50).fit(scores, y, sensitive_features=group)
+    summary = FairnessReport.from_estimator(fp).summary
+    assert [g["group"] for g in summary["data"]["groups"]] == ["F", "M"]
+    assert {"kind": "left_out", "group": "few", "rows": 20} in summary["warnings"]
+    assert summary["after"]["auc"] == fp.tradeoff(ties="half").at(0.5).auc
+
+
+def test_intervals_are_those_of_inference(report):
+    table = report.table
+    found = report.summary["before"]["intervals"]
+    assert found["auc"] == limits(interval_of_table("auc", table))
+    assert found["gap"] == found["pair_gap"] == limits(interval_of_table("xauc_gap", table))
+    assert found["xauc_behind"] == limits(interval_of_table("xauc", table, positive="F", negative="M"))
+    after = table.rescored(report.method.maps_)
+    assert report.summary["after"]["intervals"]["auc"] == limits(interval_of_table("auc", after))
+
+
+def test_the_band_holds_the_curve(report):
+    gaps = np.array([s["signed_gap"] for s in report.summary["dial"]["settings"]])
+    low, high = (np.array(report.summary["band"][end]) for end in ("low", "high"))
+    assert (low < gaps).all()
+    assert (gaps < high).all()
+    one = interval_of_table("xauc_gap", report.table)
+    assert [low[0], high[0]] == pytest.approx([one.low, one.high], abs=2e-3)
+
+
+def limits(interval):
+    return [interval.low, interval.high]

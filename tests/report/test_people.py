@@ -1,0 +1,120 @@
+"""Counts from the table against counts over rows."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.stats import rankdata
+
+from display_cases import make_rows
+from fairpot.metrics import score_table
+from fairpot.report.people import (
+    SMALLEST_BAND,
+    Mapped,
+    above,
+    band_shifts,
+    bands,
+    crossings,
+    mean_places,
+    moves,
+    top_scores,
+)
+
+MAPS = {"F": lambda s: np.where(s > 0.4, s + 0.1, s * 0.9), "M": lambda s: s}
+
+
+@pytest.fixture(scope="module")
+def cases():
+    scores, y, group = make_rows(700, seed=3)
+    table = score_table(y, scores, sensitive_features=group)
+    after = np.where(group == "F", MAPS["F"](scores), scores)
+    return scores, y, group, after, table
+
+
+def cells(y, group):
+    for g, name in enumerate(("F", "M")):
+        for k, outcome in enumerate((1, 0)):
+            yield g, k, (group == name) & (y == outcome)
+
+
+def test_moves(cases):
+    scores, _, group, after, table = cases
+    for name, found in zip(("F", "M"), moves(table, MAPS)):
+        shift = (after - scores)[group == name]
+        assert found["rows"] == (group == name).sum()
+        assert found["moved"] == (shift != 0).sum()
+        assert (found["up"], found["down"]) == ((shift > 0).sum(), (shift < 0).sum())
+        assert found["mean_shift"] == pytest.approx(shift[shift != 0].mean() if (shift != 0).any() else 0.0)
+        assert found["largest_shift"] == pytest.approx(np.abs(shift).max())
+
+
+def test_thresholds(cases):
+    scores, y, group, after, table = cases
+    at = np.array([0.1, 0.36, 0.44, 0.5, 0.9])
+    up, down = crossings(Mapped.of(table, MAPS), at, at)
+    before = above(table, at)
+    for g, k, own in cells(y, group):
+        for i, t in enumerate(at):
+            assert before[i, g, k] == (scores[own] >= t).sum()
+            assert up[i, g, k] == ((scores[own] < t) & (after[own] >= t)).sum()
+            assert down[i, g, k] == ((scores[own] >= t) & (after[own] < t)).sum()
+    assert up.sum() > 0
+    assert down.sum() > 0
+
+
+def test_top_shares(cases):
+    scores, y, group, after, table = cases
+    alphas = (0.5, 0.2, 0.05)
+    mapped = Mapped.of(table, MAPS)
+    was, now = top_scores(table.pooled(), alphas), top_scores(mapped.ranking, alphas)
+    assert was.tolist() == [table.thresholds(a)["F"] for a in alphas]
+    assert now.tolist() == [table.rescored(MAPS).thresholds(a)["F"] for a in alphas]
+    up, down = crossings(mapped, was, now)
+    for g, k, own in cells(y, group):
+        for i in range(3):
+            assert up[i, g, k] == ((scores[own] < was[i]) & (after[own] >= now[i])).sum()
+            assert down[i, g, k] == ((scores[own] >= was[i]) & (after[own] < now[i])).sum()
+    assert down[:, 1].sum() > 0  # those who stay are passed
+
+
+def test_places(cases):
+    _, y, group, after, table = cases
+    rank = (rankdata(after) - 0.5) / len(after)
+    found = mean_places(Mapped.of(table, MAPS))
+    for g, k, own in cells(y, group):
+        assert found[g, k] == pytest.approx(rank[own].mean())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_bands_hold_everybody_and_no_band_few(seed):
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(0, 40, rng.integers(12, 400)) / 40
+    counts = score_table(np.zeros(len(scores), dtype=int), scores).counts[0]
+    parts = bands(counts)
+    assert parts[0].start == 0
+    assert parts[-1].stop == len(counts.score)
+    assert all(a.stop == b.start for a, b in itertools.pairwise(parts))
+    assert all(counts.weight[part].sum() >= SMALLEST_BAND for part in parts)
+
+
+def test_band_shifts(cases):
+    scores, _, group, after, table = cases
+    mapped = Mapped.of(table, MAPS)
+    counts = table.counts[0]
+    for part, (mean, largest) in zip(bands(counts), band_shifts(mapped, 0, bands(counts))):
+        low, high = counts.score[part][[0, -1]]
+        own = (group == "F") & (scores >= low) & (scores <= high)
+        shift = (after - scores)[own]
+        assert mean == pytest.approx(shift.mean())
+        assert abs(largest) == pytest.approx(np.abs(shift).max())
+
+
+def test_weights_count_as_rows():
+    scores, y, group = make_rows(60, seed=1)
+    weight = np.arange(60) % 3 + 0.5
+    table = score_table(y, scores, sensitive_features=group, sample_weight=weight)
+    at = np.array([0.4, 0.6])
+    up, _ = crossings(Mapped.of(table, MAPS), at, at)
+    own = (group == "F") & (y == 1)
+    expected = [weight[own & (scores < t) & (MAPS["F"](scores) >= t)].sum() for t in at]
+    assert up[:, 0, 0] == pytest.approx(expected)

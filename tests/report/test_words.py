@@ -1,0 +1,96 @@
+"""Which sentence is said when."""
+
+import re
+from pathlib import Path
+
+from display_cases import make_rows
+from fairpot import FairPOT, load
+from fairpot.report import FairnessReport, text, words
+
+
+def said(report):
+    return " ".join(words.answer(report.summary))
+
+
+def test_who_is_behind_and_what_the_repair_does(report):
+    sentence = said(report)
+    before, after = report.summary["before"], report.summary["after"]
+    assert "“F” is ranked behind “M”" in sentence
+    assert f"in {100 * before['xauc_behind']:.1f} % of pairs" in sentence
+    assert f"it is {100 * before['xauc_ahead']:.1f} %" in sentence
+    assert f"to {100 * after['signed_gap']:.1f} percentage points" in sentence
+    assert "with a stroke" in sentence
+
+
+def test_going_past_even(rows):
+    scores, y, group = rows
+    fp = FairPOT(1.0, ties="half").fit(scores, y, sensitive_features=group)
+    report = FairnessReport.from_estimator(fp)
+    assert report.summary["after"]["overshoots"] == (report.summary["after"]["signed_gap"] < 0)
+    assert ("goes past even" in said(report)) == words.goes_past(report.summary["after"])
+
+
+def test_groups_that_are_alike():
+    y, scores = [0, 1, 0, 1] * 10, [0.1, 0.8, 0.3, 0.9] * 10
+    group = ["F"] * 4 + ["M"] * 4
+    report = FairnessReport.from_predictions(y, scores, sensitive_features=group * 5)
+    assert "ranked almost alike" in said(report)
+    assert "No repair was asked for" in said(report)
+
+
+def test_what_was_signed_for(tmp_path):
+    scores, y, group = make_rows(3000)
+    fp = FairPOT(max_gap=0.2, confidence=0.9).fit(scores, y, sensitive_features=group)
+    assert "the true gap is at most 20.0 percentage points with 90 % confidence" in said(
+        FairnessReport.from_estimator(fp)
+    )
+    fp.save(tmp_path / "map.json")
+    loaded = load(tmp_path / "map.json")
+    assert "Signed for" in said(FairnessReport(fp.table_, loaded))
+    assert "Signed for" not in said(FairnessReport(fp.table_, fp.at(0.3)))
+
+
+def test_what_cannot_be_told():
+    report = FairnessReport.from_predictions([1, 1, 0, 1], [0.1, 0.2, 0.3, 0.4], sensitive_features=list("FFMM"))
+    assert "cannot be told" in said(report)
+    assert report.summary["before"]["signed_gap"] is None
+    kinds = [words.warning(w) for w in report.summary["warnings"]]
+    assert any("“F” has nobody without outcome" in k for k in kinds)
+
+
+def test_small_groups_are_warned_of():
+    scores, y, group = make_rows(300)
+    group[:10] = "few"
+    report = FairnessReport.from_predictions(y, scores, sensitive_features=group)
+    told = [words.warning(w) for w in report.summary["warnings"]]
+    assert sum("“few” has only" in t for t in told) == 2
+
+
+def test_a_widened_gap_is_not_called_narrower(rows):
+    scores, y, group = rows
+    fp = FairPOT(0.4, reference="F", ties="half").fit(scores, y, sensitive_features=group)
+    sentence = said(FairnessReport.from_estimator(fp))
+    assert "narrows" in sentence or "does not narrow" in sentence
+
+
+def test_every_sentence_is_used():
+    """A sentence nobody says would be translated in vain."""
+    folder = Path(text.__file__).parent
+    code = "".join(path.read_text() for path in folder.glob("*.py") if path.name != "text.py")
+    stems = (
+        "dial_",
+        "warn_",
+        "col_",
+        "fig_",
+        "explore_",
+        "choice_",
+        "ties_",
+        "who_",
+        "cost_",
+        "curve_",
+        "with",
+        "repaired_",
+        "widened_",
+    )
+    unused = [name for name in text.TEXT if not re.search(rf"[\"']{name}[\"']", code) and not name.startswith(stems)]
+    assert unused == []

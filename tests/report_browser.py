@@ -1,0 +1,37 @@
+"""A real browser with the network cut, and an accessibility checker: each is had, or the tests that need it skip."""
+
+import shutil
+import subprocess
+
+import pytest
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
+AXE = "axe-core@4"
+
+
+def start_browser():
+    """Start Debian's Chromium by Playwright; return what to close afterwards, and the browser."""
+    api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    found = [path for path in map(shutil.which, CHROMIUM) if path]
+    if not found:
+        pytest.skip(f"no browser: none of {', '.join(CHROMIUM)} is installed")
+    driver = api.sync_playwright().start()
+    return driver, driver.chromium.launch(executable_path=found[0], args=list(FLAGS))
+
+
+def axe_source(folder):
+    """Return the checker's script, installed into a folder once."""
+    script = folder / "node_modules" / "axe-core" / "axe.min.js"
+    if not script.is_file():
+        npm = shutil.which("npm")
+        if npm is None:
+            pytest.skip("npm is not installed: no accessibility checker")
+        command = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(folder), AXE]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        if not script.is_file():
+            pytest.skip(f"axe-core could not be installed: {done.stderr.strip()[-200:]}")
+    return script.read_text(encoding="utf-8")
