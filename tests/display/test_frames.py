@@ -164,6 +164,20 @@ def test_the_curve_its_limit_and_its_point(rows, fitted):
     banded.plot().figure.canvas.draw()
 
 
+def test_the_band_of_inference(fitted):
+    curve = fitted.tradeoff()
+    band = curve.band()
+    shown = TradeoffDisplay.from_curve(curve, band=band)
+    known = np.isfinite(shown.columns["gap_low"])
+    assert known.sum() == len(band)
+    np.testing.assert_array_equal(shown.columns["gap_high"][known], band.gap.high)
+    np.testing.assert_allclose(shown.columns["gap"][known], band.gap.value, atol=1e-9)
+    assert not shown.signed
+    axes = shown.plot()
+    axes.figure.canvas.draw()
+    assert "interval of the gap" in [text.get_text() for text in axes.get_legend().get_texts()]
+
+
 def test_a_curve_with_a_dial_for_each_group():
     scores, y, group = make_rows(900, ("a", "b", "c"))
     fp = FairPOT(0.5, reference="c").fit(scores, y, sensitive_features=group)

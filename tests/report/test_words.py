@@ -30,6 +30,16 @@ def test_going_past_even(rows):
     assert ("goes past even" in said(report)) == words.goes_past(report.summary["after"])
 
 
+def test_a_partial_repair_speaks_of_the_top(rows):
+    scores, y, group = rows
+    fp = FairPOT(0.6, alpha=0.3).fit(scores, y, sensitive_features=group)
+    report = FairnessReport.from_estimator(fp)
+    top = report.summary["after"]["top"]
+    assert f"to {100 * top['gap']:.1f} percentage points and AUC" in said(report)
+    assert "In the top 30 % of the ranking" in said(report)
+    assert "those of the top 30 %" in report.figures["tradeoff"].note
+
+
 def test_groups_that_are_alike():
     y, scores = [0, 1, 0, 1] * 10, [0.1, 0.8, 0.3, 0.9] * 10
     group = ["F"] * 4 + ["M"] * 4

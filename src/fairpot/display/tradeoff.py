@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._optional import import_optional
 from fairpot.display._display import Display
 from fairpot.display._style import COLOURS, add_legend, make_axes, named
+from fairpot.inference import Band
 from fairpot.tradeoff import Limit, TradeoffCurve, TradeoffPoint
 
 _MOST_POINTS = 2000
@@ -28,6 +31,8 @@ class TradeoffDisplay(Display):
     chosen : TradeoffPoint or None
     max_gap : float or None
         The gap that is allowed, drawn as a strip.
+    signless : bool
+        Whether the gap is drawn without its sign, as a band has none.
 
     Examples
     --------
@@ -42,6 +47,7 @@ class TradeoffDisplay(Display):
     curve: TradeoffCurve
     chosen: TradeoffPoint | None = None
     max_gap: float | None = None
+    signless: bool = False
 
     @classmethod
     def from_curve(
@@ -50,7 +56,7 @@ class TradeoffDisplay(Display):
         *,
         chosen: TradeoffPoint | float | None = None,
         limit: Limit | None = None,
-        band: tuple[Any, Any] | None = None,
+        band: Band | tuple[Any, Any] | None = None,
         max_gap: float | None = None,
     ) -> Self:
         """Make the display of a curve.
@@ -62,8 +68,9 @@ class TradeoffDisplay(Display):
             The point to mark.
         limit : Limit, default None
             Of the same rows, see :func:`fairpot.tradeoff.auc_limit`.
-        band : two arrays of shape (len(curve),), default None
-            Lower and upper ends of an interval around each signed gap.
+        band : Band, or two arrays of shape (len(curve),), default None
+            What ``curve.band()`` returns, limits of the gap without its sign; or lower and upper limits of the
+            signed gap.
         max_gap : float, default None
             The gap that is allowed.
         """
@@ -75,10 +82,10 @@ class TradeoffDisplay(Display):
             sign = 1.0 if curve.reference == limit.reference else -1.0
             columns["limit_auc"] = limit.auc_at(sign * curve.signed_gap)
         if band is not None:
-            columns |= {name: np.asarray(end, dtype=np.float64) for name, end in zip(("gap_low", "gap_high"), band)}
+            columns |= dict(zip(("gap_low", "gap_high"), _limits(curve, band)))
         # On an exact curve a value lies inside an interval on which nothing changes: it keeps its own name.
         point = replace(curve.at(chosen), lam=float(chosen)) if isinstance(chosen, int | float) else chosen
-        return cls(columns, curve, point, max_gap)
+        return cls(columns, curve, point, max_gap, signless=isinstance(band, Band))
 
     @classmethod
     def from_estimator(
@@ -110,7 +117,8 @@ class TradeoffDisplay(Display):
     @property
     def signed(self) -> bool:
         """Whether the gap is drawn with its sign: it has one where two groups are compared."""
-        return len(self.curve.moved) < 2 or bool((self.curve.signed_gap < 0).any())
+        two = len(self.curve.moved) < 2 or bool((self.curve.signed_gap < 0).any())
+        return two and not self.signless
 
     def plot(self, ax: Any = None) -> Any:
         """Draw."""
@@ -122,8 +130,7 @@ class TradeoffDisplay(Display):
             axes.axvspan(left, self.max_gap, color="0.92", lw=0, label=f"gap of at most {self.max_gap:g}")
         self._draw_limit(axes, gap)
         if "gap_low" in self.columns:
-            low, high = self.columns["gap_low"][few], self.columns["gap_high"][few]
-            axes.fill_betweenx(auc[few], low, high, color=COLOURS[0], alpha=0.15, lw=0, label="interval of the gap")
+            self._draw_band(axes, auc)
         axes.plot(gap[few], auc[few], color=COLOURS[0], lw=1.6, label=f"every {self.curve.dial}")
         self._draw_pareto(axes, gap, auc)
         self._draw_points(axes, gap, auc)
@@ -136,6 +143,22 @@ class TradeoffDisplay(Display):
 
     def _gap_label(self) -> str:
         return f"xAUC gap (above 0: {named(self.curve.reference)} is ahead)" if self.signed else "xAUC gap"
+
+    def _draw_band(self, axes: Any, auc: NDArray[np.float64]) -> None:
+        """Shade between the limits, piece by piece: AUC may go back and forth along the dial."""
+        low, high = self.columns["gap_low"], self.columns["gap_high"]
+        known = np.flatnonzero(np.isfinite(low) & np.isfinite(high))
+        known = known[_few(len(known))] if len(known) else known
+        corners = np.column_stack((low[known], high[known], auc[known])).tolist()
+        pieces = [sorted(two, key=lambda corner: corner[2]) for two in itertools.pairwise(corners)]
+        # All pieces turn the same way round, so that none is cut out of another.
+        outlines = [[(a[0], a[2]), (a[1], a[2]), (b[1], b[2]), (b[0], b[2]), (a[0], a[2])] for a, b in pieces]
+        if outlines:
+            path = import_optional("matplotlib.path", "plot").Path
+            patches = import_optional("matplotlib.patches", "plot")
+            shape = path.make_compound_path(*(path(outline, closed=True) for outline in outlines))
+            patch = patches.PathPatch(shape, color=COLOURS[0], alpha=0.15, lw=0, label="interval of the gap")
+            axes.add_patch(patch)
 
     def _draw_limit(self, axes: Any, gap: NDArray[np.float64]) -> None:
         if "limit_auc" in self.columns:
@@ -157,6 +180,17 @@ class TradeoffDisplay(Display):
             value = self.chosen.lam
             label = f"chosen: {self.curve.dial} = {value:.3g}" if isinstance(value, float) else "chosen"
             axes.plot(x, self.chosen.auc, "*", color=COLOURS[1], ms=15, mec="white", label=label, zorder=5)
+
+
+def _limits(curve: TradeoffCurve, band: Band | tuple[Any, Any]) -> list[NDArray[np.float64]]:
+    """Give lower and upper limits at each point of the curve; NaN where a band, which may have fewer, has none."""
+    if not isinstance(band, Band):
+        return [np.asarray(end, dtype=np.float64) for end in band]
+    places = [int(np.argmin(np.abs(curve.lam - value))) for value in band.values]
+    ends = [np.full(len(curve), np.nan) for _ in range(2)]
+    for end, values in zip(ends, (band.gap.low, band.gap.high)):
+        end[places] = values
+    return ends
 
 
 def _own_point(estimator: Any, curve: TradeoffCurve) -> TradeoffPoint | None:

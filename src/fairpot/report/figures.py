@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +14,7 @@ from fairpot.report.measure import Measured, Setting
 from fairpot.report.people import LABELS, SMALLEST_BAND
 from fairpot.report.svg import Array, Frame, figure_svg, inside, line, steps
 from fairpot.report.text import TEXT
-from fairpot.report.words import number, percent, say, score
+from fairpot.report.words import number, percent, say, score, top_share
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,8 @@ def _tradeoff(found: Measured, summary: Mapping[str, Any]) -> Figure | None:
         ),
     )
     note = TEXT["fig_tradeoff_note"] + (" " + TEXT["fig_limit_note"] if summary["limit"] else "")
+    if summary["before"]["top"] is not None:
+        note += " " + say("fig_top_note", alpha=top_share(summary["method"]["alpha"]))
     note += " " + TEXT["fig_band_note"] if summary["band"] else ""
     note += "" if signed else " " + TEXT["fig_many_note"]
     return Figure("tradeoff", TEXT["fig_tradeoff"], note, svg, {"tradeoff": {"cx": cx.tolist(), "cy": cy.tolist()}})
@@ -111,9 +114,12 @@ def _band(frame: Frame, summary: Mapping[str, Any], aucs: Array) -> Markup | Non
     """Shade the interval of the gap at each setting, drawn at the setting's AUC."""
     if summary["band"] is None:
         return None
-    low, high = (100 * np.array(summary["band"][end]) for end in ("low", "high"))
-    outline = np.concatenate((low, high[::-1])), np.concatenate((aucs, aucs[::-1]))
-    return tag("path", d=line(frame.across(outline[0]), frame.up(outline[1])) + "Z", class_="band")
+    low, high = (frame.across(100 * np.array(summary["band"][end])) for end in ("low", "high"))
+    corners = np.column_stack((low, high, frame.up(aucs))).tolist()
+    # All pieces turn the same way round, so that none is cut out of another where AUC goes back and forth.
+    ordered = [sorted(two, key=lambda corner: corner[2]) for two in itertools.pairwise(corners)]
+    pieces = [f"M{a[0]} {a[2]}H{a[1]}L{b[1]} {b[2]}H{b[0]}Z" for a, b in ordered]
+    return tag("path", d="".join(pieces), class_="band")
 
 
 def _near_limit(summary: Mapping[str, Any], aucs: Array) -> list[float]:

@@ -22,6 +22,7 @@ _STYLE = """
 .fairpot-report .frame, .fairpot-report .grid, .fairpot-report .zero { fill: none; stroke: #8885; }
 .fairpot-report .curve { fill: none; stroke: #0072b2; stroke-width: 4; }
 .fairpot-report .limit { fill: none; stroke: currentColor; stroke-width: 2; stroke-dasharray: 10 8; }
+.fairpot-report .band { fill: #0072b2; opacity: .16; }
 .fairpot-report .best { fill: none; stroke: #0072b2; stroke-width: 2; }
 .fairpot-report .chosen { fill: #d55e00; } .fairpot-report .here { fill: none; stroke: currentColor; stroke-width: 4; }
 """

@@ -76,5 +76,12 @@
     for (const one of all("input[name=who-kind]")) one.addEventListener("change", () => limit(false));
     limit(true);
   }
+  // A table is a stop for the keyboard only where it has to be scrolled.
+  const reach = () => {
+    for (const one of all(".scroll")) one.tabIndex = one.scrollWidth > one.clientWidth ? 0 : -1;
+  };
+  window.addEventListener("resize", reach);
+  for (const one of all("details")) one.addEventListener("toggle", reach);
+  reach();
   for (const one of all("[data-script]")) one.hidden = false;
 })();

@@ -137,7 +137,7 @@ def turning(summary: Numbers, live: Live) -> Markup | None:
     settings = dial["settings"]
     if len(settings) < 2:
         return None
-    best = min(range(len(settings)), key=lambda i: abs(words.headline(summary, settings[i]) or 0.0))
+    best = min(range(len(settings)), key=lambda i: _gap_to_close(summary, settings[i]))
     setting = live(lambda n: words.dial_setting(summary, _place(settings, n)), "setting")
     row = [
         tag(
@@ -168,17 +168,26 @@ def turning(summary: Numbers, live: Live) -> Markup | None:
     )
 
 
+def _gap_to_close(summary: Numbers, numbers: Numbers) -> float:
+    """Give the size of the gap that the repair is after: in the top, if it works there."""
+    gap = words.headline(summary, numbers) if numbers["top"] is None else numbers["top"]["gap"]
+    return float("inf") if gap is None else abs(gap)
+
+
 def _place(settings: Sequence[Numbers], numbers: Numbers) -> int:
     return next(i for i, each in enumerate(settings) if each is numbers)
 
 
 def _live_line(summary: Numbers, numbers: Numbers) -> str:
-    return say(
-        "live",
-        gap=points(words.headline(summary, numbers)),
-        auc=number(numbers["auc"]),
-        moved=count(numbers["moved"]),
-    )
+    fields = {
+        "gap": points(words.headline(summary, numbers)),
+        "auc": number(numbers["auc"]),
+        "moved": count(numbers["moved"]),
+    }
+    top = numbers["top"]
+    if top is None:
+        return say("live", **fields)
+    return say("live_top", **fields, gap_top=points(top["gap"]), auc_top=number(top["auc"]))
 
 
 def figure(one: Figure) -> Markup:
@@ -262,7 +271,7 @@ def choice_label(choice: Numbers) -> str:
     """Name a threshold or a top share."""
     if "threshold" in choice:
         return say("choice_threshold", value=score(choice["threshold"]))
-    return say("choice_top", value=f"{100 * choice['top']:g} %")
+    return say("choice_top", value=words.top_share(choice["top"]))
 
 
 def _who_table(summary: Numbers, at: int, repaired: bool) -> Markup:
@@ -362,7 +371,7 @@ def cost_rows(summary: Numbers) -> list[tuple[str, Write, Read]]:
     if len(groups) > 2:
         rows.append((TEXT["row_largest_gap"], number, lambda n: n["gap"]))
     if summary["before"]["top"] is not None:
-        alpha = f"{100 * summary['method']['alpha']:g} %"
+        alpha = words.top_share(summary["method"]["alpha"])
         rows.append((say("row_auc_top", alpha=alpha), number, lambda n: n["top"]["auc"]))
         rows.append((say("row_gap_top", alpha=alpha), number, lambda n: n["top"]["gap"]))
     rows += [(say("row_inside", group=g["group"]), number, _of(i, "auc")) for i, g in groups]

@@ -34,6 +34,8 @@ TEXT: dict[str, str] = {
     "widened_many": "{method} does not narrow the widest gap of any two groups, which goes from {gap_before} to "
     "{gap_after} percentage points; AUC, the quality of the ranking as a whole, goes from {auc_before} to {auc_after}, "
     "and {moved} of {rows} people ({moved_share}) get another score.",
+    "repaired_top": "In the top {alpha} of the ranking, which it repairs, the gap goes from {gap_before} to "
+    "{gap_after} percentage points and AUC from {auc_before} to {auc_after}.",
     "overshoots": "It goes past even: now “{ahead}” is the one behind.",
     "certified": "Signed for: the true gap is at most {bound} percentage points with {confidence} confidence ({rows}).",
     "not_repaired": "The quality of the ranking as a whole (AUC) is {auc_before}. No repair was asked for.",
@@ -73,6 +75,8 @@ TEXT: dict[str, str] = {
     "dial_XOrder": "lambda = {value}: weight of the gap in the search",
     "dial_other": "{dial} = {value}",
     "live": "Gap {gap} points, AUC {auc}, {moved} people with another score.",
+    "live_top": "Gap {gap} points ({gap_top} in the top), AUC {auc} ({auc_top} in the top), {moved} people with "
+    "another score.",
     # Figures
     "fig_tradeoff": "What fairness costs",
     "fig_tradeoff_note": "Each point is a setting of the dial: to the right the gap, upwards the quality of the "
@@ -81,6 +85,7 @@ TEXT: dict[str, str] = {
     "fig_limit_note": "Dashed: no repair that keeps the order inside each group can be above it on these rows.",
     "fig_tradeoff_alt": "Curve of AUC against the gap. As they came: gap {gap_before} points, AUC {auc_before}. "
     "Reported: gap {gap_after} points, AUC {auc_after}.",
+    "fig_top_note": "Both are those of the top {alpha} of the ranking.",
     "fig_band_note": "Shaded: where the gap may truly lie, at each setting (95 %).",
     "fig_many_note": "With more than two groups the gap is the widest of any pair.",
     "fig_few_note": "Fewer than {least} people of a group are not drawn: a bar would be a person.",

@@ -145,8 +145,28 @@ def repaired(summary: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[str
         "rows": count(summary["data"]["rows"]),
     }
     key = ("repaired" if abs(now) < abs(was) else "widened") + ("_many" if many(summary) else "")
-    said = [say(key, **fields)]
+    said = [say(key, **fields), *_repaired_top(summary, numbers)]
     return [*said, say("overshoots", **summary["pair"])] if goes_past(numbers) else said
+
+
+def _repaired_top(summary: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[str]:
+    was, now = summary["before"]["top"], numbers["top"]
+    if was is None or now is None:
+        return []
+    gaps = {"gap_before": points(was["gap"]), "gap_after": points(now["gap"])}
+    aucs = {"auc_before": number(was["auc"]), "auc_after": number(now["auc"])}
+    return [say("repaired_top", alpha=top_share(summary["method"]["alpha"]), **gaps, **aucs)]
+
+
+def top_share(alpha: float) -> str:
+    """Write a share of the ranking.
+
+    Examples
+    --------
+    >>> top_share(0.07)
+    '7 %'
+    """
+    return f"{100 * alpha:.4g} %"
 
 
 def goes_past(numbers: Mapping[str, Any]) -> bool:
