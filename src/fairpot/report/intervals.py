@@ -12,19 +12,23 @@ from fairpot.report.measure import Measured
 from fairpot.table import ScoreTable
 
 LEVEL = 0.95
+_MOST_GROUPS = 12
 Limits = list[float] | None
 
 
 def key_intervals(table: ScoreTable, pair: tuple[int, int], ties: Ties) -> dict[str, Limits]:
-    """Give the limits of AUC, of both xAUC of a pair, of its gap and of the widest; None where none are honest."""
+    """Give the limits of AUC, of both xAUC of a pair, of its gap and of the widest; None where none are honest.
+
+    The widest of very many gaps is left out: it would need the covariance of all of them.
+    """
     ahead, behind = (table.groups[g] for g in pair)
     options: dict[str, Any] = {"ties": ties, "level": LEVEL}
-    return {
+    widest = interval_of_table("xauc_gap", table, **options) if len(table.groups) <= _MOST_GROUPS else None
+    return ({} if widest is None else {"gap": _limits(widest)}) | {
         "auc": _limits(interval_of_table("auc", table, **options)),
         "xauc_ahead": _limits(interval_of_table("xauc", table, positive=ahead, negative=behind, **options)),
         "xauc_behind": _limits(interval_of_table("xauc", table, positive=behind, negative=ahead, **options)),
         "pair_gap": _limits(interval_of_table("xauc_gap", _only(table, pair), **options)),
-        "gap": _limits(interval_of_table("xauc_gap", table, **options)),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -82,7 +83,7 @@ def _cards(summary: Numbers) -> Markup:
         lines = [tag("dd", write(now[name]), class_="big")]
         if after is not None:
             lines.append(tag("dd", say("was", value=write(before[name])), class_="small"))
-        if now["intervals"] is not None:
+        if (limits or name) in (now["intervals"] or {}):
             lines.append(tag("dd", _interval(now["intervals"][limits or name], write), class_="small"))
         return tag("div", tag("dt", title), lines)
 
@@ -423,7 +424,7 @@ def _pairs_table(summary: Numbers, live: Live) -> Markup:
         cells = [("xauc_first", number), ("xauc_second", number), ("signed_gap", signed)]
         made = [live(_written(write, _of_pair(i, name))) for name, write in cells]
         rows.append([pair["first"], pair["second"], *made])
-    left = len(summary["before"]["pairs"]) - len(shown)
+    left = math.comb(len(summary["data"]["groups"]), 2) - len(shown)
     caption = TEXT["pairs_caption"] + (f" ({TEXT['now']})" if repaired else "")
     return table(caption, head, rows, texts=2, note=say("pairs_left_out", left=left) if left else "")
 

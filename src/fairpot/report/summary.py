@@ -20,6 +20,7 @@ from fairpot.tradeoff import Limit
 SCHEMA = 1
 # Fewer positives or negatives than this, and a share of pairs that rests on them says little.
 SMALL = 30
+_MOST_PAIRS = 300
 # Calibration that gets this many times worse, and visibly so, is said in words; so are ties that matter.
 _BOTH: tuple[Ties, Ties] = ("strict", "half")
 _SEVERAL, _VISIBLE, _VISIBLE_TIES = 2.0, 0.01, 0.0005
@@ -169,7 +170,7 @@ def _calibration(errors: tuple[float, float] | None) -> dict[str, float] | None:
 
 
 def _pairs(found: Measured, setting: Setting) -> list[dict[str, Any]]:
-    """List both xAUC of every two groups, the widest gaps of the scores as they came first."""
+    """List both xAUC of every two groups, or many of them, the widest gaps of the scores as they came first."""
     before = found.settings[0].xauc
     listed = []
     for g, h in itertools.combinations(range(len(found.groups)), 2):
@@ -186,7 +187,7 @@ def _pairs(found: Measured, setting: Setting) -> list[dict[str, Any]]:
             }
         )
     listed.sort(key=lambda each: -each["_width"])
-    return [{name: value for name, value in each.items() if name != "_width"} for each in listed]
+    return [{name: value for name, value in each.items() if name != "_width"} for each in listed[:_MOST_PAIRS]]
 
 
 def _largest_gap(setting: Setting) -> float:

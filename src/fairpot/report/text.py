@@ -177,7 +177,7 @@ TEXT: dict[str, str] = {
     "rank_note": "Ranks in hundredths of the whole ranking: -2.0 means that people of that kind stand two "
     "hundredths lower on average. Also those whose own score stays move, where others pass them.",
     "pairs_caption": "Every pair of groups",
-    "pairs_left_out": "{left} more pairs with smaller gaps are in the JSON form of this report.",
+    "pairs_left_out": "{left} more pairs have smaller gaps.",
     "groups_left_out": "{left} more groups are in the JSON form of this report.",
     "col_first": "Group",
     "col_second": "Other group",
