@@ -102,7 +102,9 @@ def test_record_of_changes(run, csv, fitted, people, tmp_path):
 def test_json(run, csv, fitted, people, tmp_path):
     found = run("apply", fitted, csv, *ROWS, "-o", tmp_path / "new.csv", "--json").json
     moved = int((pd.read_csv(tmp_path / "new.csv")["risk_fair"] != people["risk"]).sum())
+    assert found.pop("fairpot")["command"] == "apply"
     assert found == {
+        "score_range": [people["risk"].min(), people["risk"].max()],
         "output": str(tmp_path / "new.csv"),
         "changes": None,
         "map": str(fitted),

@@ -22,7 +22,7 @@ def without(document, *names):
     return {key: value for key, value in document.items() if key not in names}
 
 
-EXTRA = ("columns", "quantisation", "fail_above", "verdict")
+EXTRA = ("columns", "quantisation", "fail_above", "verdict", "fairpot", "inputs", "lower_is_riskier")
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -108,7 +108,8 @@ def test_limit(run, csv, people):
     assert answer.err == ""
     assert "passed" in run("audit", csv, *COLUMNS, "--fail-above", gap).out
     found = run("audit", csv, *COLUMNS, "--fail-above", gap / 2, "--json", expect=3).json
-    assert found["fail_above"] == {"limit": gap / 2, "gap": gap, "exceeded": True}
+    worst = {"metric": "gap", "value": gap, "pair": ["M", "F"]}
+    assert found["fail_above"] == {"limit": gap / 2, "gap": gap, "exceeded": True, "worst": worst}
     assert run("audit", csv, *COLUMNS, "--fail-above", gap / 2, "--quiet", expect=3).out == ""
 
 
@@ -141,7 +142,7 @@ def test_json_is_alone_and_stable(run, csv):
     first, second = (run("audit", csv, *COLUMNS, "--json") for _ in range(2))
     assert first.out == second.out
     assert first.err == ""
-    assert list(first.json)[:3] == ["columns", "rows", "positives"]
+    assert list(first.json)[:3] == ["fairpot", "columns", "inputs"]
     assert first.json["columns"] == {"score": "risk", "label": "outcome", "group": ["sex"], "weight": None}
 
 

@@ -17,6 +17,8 @@ from fairpot.inference import Overview, Sample, Verdict, verdict_of_table
 from fairpot.postprocessing.selection import kept_groups
 from fairpot.table import ScoreTable
 
+# Beyond this many groups an audit has no intervals.
+MOST_GROUPS = 40
 Part = Literal["groups", "pairs", "calibration", "rates"]
 
 
@@ -100,6 +102,11 @@ def audit(
     left_out = {g: everything[g].weight.sum().item() for g in everything.groups if g not in table.groups}
     if level is None:
         return Audit({**summary, "intervals": None}, table, left_out, sample)
+    if len(table.groups) > MOST_GROUPS:  # one covariance of all pairs of groups would not fit into memory
+        said = f"no intervals: {len(table.groups)} groups are more than the {MOST_GROUPS} that are taken together."
+        hint = " Hint: groups=... or min_group=... compare fewer."
+        summary = {**summary, "warnings": [*summary["warnings"], said + hint], "intervals": None}
+        return Audit(summary, table, left_out, sample)
     found, plain = intervals(sample, level, ties, alpha, region, summary["rates"])
     return Audit({**summary, "intervals": plain}, table, left_out, sample, found)
 

@@ -81,7 +81,7 @@ def effect(
         reference=before["reference"],
         **options,
     )
-    return Effect(before, after, moves(table, maps), getattr(model, "reference_", None))
+    return Effect(before, after, moves(table, maps), getattr(model, "reference_", None), left_out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,12 +95,14 @@ class Effect:
     moves : list of dict
         For each group: rows, how many move, up and down, mean and largest shift.
     reference : the group that stays as it is, or None
+    left_out : tuple of groups that were left out of the comparison
     """
 
     before: dict[str, Any]
     after: dict[str, Any]
     moves: list[dict[str, Any]]
     reference: Hashable | None = None
+    left_out: tuple[Hashable, ...] = ()
 
     @property
     def sentences(self) -> list[str]:

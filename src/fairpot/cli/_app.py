@@ -14,6 +14,7 @@ import click
 
 from fairpot._version import __version__
 from fairpot.cli._errors import run
+from fairpot.cli._settings import find_settings, read_settings
 
 # In the order they are used. The texts stand here as well, so that --help loads none of the commands.
 COMMANDS = {
@@ -21,7 +22,7 @@ COMMANDS = {
     "fit": "Learn a repair and show what it costs.",
     "apply": "Adjust the scores of files with a map.",
     "show": "Show what a map does and where it comes from.",
-    "report": "Write one HTML page that a committee can read.",
+    "report": "Write a page that a committee can read.",
     "compare": "Compare all methods on one file.",
     "plan": "How many rows it takes to detect or certify a gap.",
     "export": "Write a map as SQL, ONNX, Python or JavaScript.",
@@ -47,8 +48,20 @@ class App(click.Group):
         sys.exit(run(lambda: self._invoke(arguments), debug="--debug" in arguments, quiet=_is_quiet(arguments)))
 
     def _invoke(self, arguments: list[str]) -> None:
-        with self.make_context("fairpot", arguments) as context:
+        found = find_settings(arguments)
+        defaults: dict[str, Any] = {}
+        if found is not None and arguments:
+            defaults = {arguments[0]: self._defaults(arguments[0], read_settings(found))}
+            if not _is_quiet(arguments) and "--json" not in arguments:
+                click.echo(f"settings: {found}", err=True)
+        with self.make_context("fairpot", arguments, default_map=defaults) as context:
             self.invoke(context)
+
+    def _defaults(self, name: str, settings: dict[str, Any]) -> dict[str, Any]:
+        """Put settings into the form that a command's options take: a list where one may be given several times."""
+        command = self.get_command(click.Context(self), name)
+        several = {p.name for p in command.params if getattr(p, "multiple", False)} if command is not None else set()
+        return {key: [v] if key in several and not isinstance(v, list) else v for key, v in settings.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List the commands in the order they are used."""

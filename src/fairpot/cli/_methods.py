@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import click
+import click.shell_completion
 
 from fairpot.postprocessing.postprocessor import RULES, Postprocessor
-from fairpot.postprocessing.registry import METHODS
+from fairpot.postprocessing.registry import METHODS, find_method, method_name
 
-__all__ = ["DIALS", "METHODS", "RULES", "Wish", "make_method", "one_wish", "settings_for"]
+__all__ = ["DIALS", "METHODS", "RULES", "MethodName", "Wish", "make_method", "one_wish", "settings_for"]
 
 # The options that set a dial; several methods may share one.
 DIALS = tuple(dict.fromkeys(method.dial.name for method in METHODS.values()))
@@ -53,6 +54,27 @@ class Wish:
             return None
         sure = {} if self.confidence is None else {"confidence": self.confidence}
         return {**(self.rules or {}), **sure} or {"smallest_gap": True}
+
+
+class MethodName(click.ParamType):  # type: ignore[type-arg]
+    """The name of a method, as the command line or as Python calls it."""
+
+    name = "method"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Find the method."""
+        try:
+            return method_name(find_method(str(value)))
+        except ValueError:
+            self.fail(f"{value!r} is not one of {', '.join(METHODS)}.", param, ctx)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """Show the names."""
+        return "[" + "|".join(METHODS) + "]"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        """Complete a name."""
+        return [click.shell_completion.CompletionItem(name) for name in METHODS if name.startswith(incomplete)]
 
 
 def one_wish(method: str, given: Mapping[str, Any]) -> Wish:

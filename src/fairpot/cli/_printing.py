@@ -16,7 +16,11 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from fairpot._version import __version__
+
 Report = Callable[[float], object]
+# The form of the JSON documents; it changes when a key goes or changes its meaning.
+DOCUMENT = 1
 
 
 class Output:
@@ -49,7 +53,9 @@ class Output:
     def document(self, content: dict[str, Any]) -> None:
         """Write the JSON document, if that is asked for."""
         if self.as_json:
-            click.echo(json.dumps(plain(content), allow_nan=False, indent=2))
+            context = click.get_current_context(silent=True)
+            head = {"version": __version__, "document": DOCUMENT, "command": context.info_name if context else None}
+            click.echo(json.dumps(plain({"fairpot": head, **content}), allow_nan=False, indent=2))
 
     def line(self, text: str = "", style: str | None = None) -> None:
         """Write a line of text."""
@@ -73,12 +79,16 @@ class Output:
             for line in plain_table(columns, rows, texts):
                 click.echo(line)
             return
-        made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for place, name in enumerate(columns):
-            made.add_column(Text(name), justify="left" if place < texts else "right")
-        for row in rows:
-            made.add_row(*map(Text, row))
-        self.console.print(made)
+        for part in fitting(columns, rows, texts, self.console.width):
+            made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+            for place in part:
+                text = place < texts
+                made.add_column(
+                    Text(columns[place]), justify="left" if text else "right", no_wrap=not text, overflow="fold"
+                )
+            for row in rows:
+                made.add_row(*(Text(row[place]) for place in part))
+            self.console.print(made)
 
     def warning(self, text: str) -> None:
         """Write a warning that belongs to the answer."""
@@ -95,6 +105,28 @@ class Output:
         with Progress(*columns, console=console, transient=True) as bar:
             task = bar.add_task(shown(what), total=1.0 if known else None)
             yield lambda done: bar.update(task, completed=done)
+
+
+def fitting(columns: Sequence[str], rows: Sequence[Sequence[str]], texts: int, width: int) -> list[list[int]]:
+    """Share out columns over as many tables as it takes: numbers are never cut, texts are repeated in each.
+
+    Examples
+    --------
+    >>> fitting(["group", "a", "b"], [["F", "0.1234", "0.5678"]], 1, 18)
+    [[0, 1], [0, 2]]
+    """
+    widths = [max(len(row[i]) for row in [columns, *rows]) + 2 for i in range(len(columns))]
+    named = list(range(texts))
+    room = max(width - min(sum(widths[:texts]), width // 2), 1)
+    parts: list[list[int]] = [[]]
+    used = 0
+    for place in range(texts, len(columns)):
+        if parts[-1] and used + widths[place] > room:
+            parts.append([])
+            used = 0
+        parts[-1].append(place)
+        used += widths[place]
+    return [[*named, *part] for part in parts]
 
 
 def plain_table(columns: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1) -> list[str]:

@@ -19,6 +19,29 @@ def print_effect(out: Output, found: Effect, title: str) -> None:
     out.line()
     columns = ["group", "rows", "moved", "share", "up", "down", "mean shift", "largest shift"]
     out.table(columns, [_moves(each) for each in found.moves])
+    print_rates(out, before["rates"], after["rates"])
+
+
+def print_rates(out: Output, found: list[dict[str, Any]], later: list[dict[str, Any]] | None = None) -> None:
+    """Show who is flagged at a score and in the top alpha, and how rightly; before and after, if there is both."""
+    for place, each in enumerate(found):
+        after = None if later is None else later[place]
+        what = f"at {each['threshold']:.6g} or above" if each["at"] == "score" else f"in the top {each['alpha']:g}"
+        out.heading(f"Flagged {what}" + ("" if after is None else ", before and after"))
+        columns = ["group", "flagged", "share", "TPR", "FPR", "PPV"]
+        groups = [*each["groups"], {"group": "all", **each["all"]}]
+        rows = [_rates(group) for group in groups]
+        if after is not None:
+            changed = [*after["groups"], {"group": "all", **after["all"]}]
+            rows = [line for pair in zip(rows, map(_rates, changed)) for line in (pair[0], ["  after", *pair[1][1:]])]
+        out.table(columns, rows)
+        if each["at"] == "top" and after is not None:
+            out.line("A repair of the top alpha of all rows moves people inside it: who is flagged stays as it was.")
+
+
+def _rates(each: dict[str, Any]) -> list[str]:
+    shares = [number(each[name]) for name in ("share", "tpr", "fpr", "ppv")]
+    return [shown(each["group"]), count(each["flagged"]), *shares]
 
 
 def _ranks(before: dict[str, Any], after: dict[str, Any]) -> list[list[str]]:

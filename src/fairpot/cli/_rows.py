@@ -15,6 +15,7 @@ from fairpot._validation import wording
 from fairpot.cli._errors import Failure
 from fairpot.cli._numbers import SIZE
 from fairpot.cli._printing import Output, shown
+from fairpot.cli._settings import settings_option
 from fairpot.cli._spark import check_spark_options, count_on_spark
 from fairpot.files import CountedRows, RowSource, count_rows
 from fairpot.files.layout import FORMATS
@@ -164,7 +165,7 @@ def row_options(*, labelled: bool = True) -> Callable[[Command], Callable[..., A
 
         chosen: Callable[..., Any] = inner
         columns = [*_COLUMNS, *_OUTCOME] if labelled else _NAMED_BY_MAP
-        for option in reversed([*columns, *_PLACES]):
+        for option in reversed([*columns, *_PLACES, settings_option]):
             chosen = option(chosen)
         return chosen
 

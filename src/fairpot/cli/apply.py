@@ -15,6 +15,7 @@ from fairpot.cli._printing import Output, count, percent, shown
 from fairpot.cli._ranking import print_quantisation
 from fairpot.cli._rows import RowOptions, known_as, output_options, row_options, with_groups_of
 from fairpot.cli._spark import apply_on_spark, thresholds_on_spark
+from fairpot.exceptions import ScaleWarning
 from fairpot.files import apply as apply_maps
 from fairpot.files import score_thresholds
 from fairpot.files.apply import TYPES, UNKNOWN_GROUPS
@@ -48,6 +49,13 @@ from fairpot.transport import ScoreMap
     help="What fields of CSV become in Parquet, Arrow and JSON: text, or numbers where all are.",
 )
 @click.option("--neutralise-formulas", is_flag=True, help="In CSV: an apostrophe before text such as =1+1.")
+@click.option(
+    "--other-scale",
+    type=click.Choice(["warn", "error"]),
+    default="warn",
+    show_default=True,
+    help="What to do if scores seem to be on another scale than in `fit`.",
+)
 @click.option("--force", is_flag=True, help="Replace outputs that are there.")
 @output_options
 def apply(model_file: str, rows: RowOptions, out: Output, output: str, changes: str | None, **options: Any) -> None:
@@ -74,6 +82,7 @@ def apply(model_file: str, rows: RowOptions, out: Output, output: str, changes: 
             raise click.UsageError("standard output takes the rows or the JSON document, not both.")
         out = Output(quiet=True)
     model = load(model_file)
+    other_scale = options.pop("other_scale")
     rows = rows.named_by(model.columns_)
     for target in filter(None, (output, changes)):
         _refuse_inputs(target, [model_file, *filter(None, [rows.database])])
@@ -90,6 +99,7 @@ def apply(model_file: str, rows: RowOptions, out: Output, output: str, changes: 
             output=output,
             changes=changes,
             drop_missing=rows.drop_missing,
+            judge=lambda low, high: _judge(model, low, high, other_scale),
             memory_limit=rows.memory,
             progress=None if bar is None else lambda done, total: bar(done / max(total, 1)),
             **options,
@@ -98,6 +108,8 @@ def apply(model_file: str, rows: RowOptions, out: Output, output: str, changes: 
     moved = percent(done.moved, done.rows)
     out.line(f"Written: {shown(output)}, {count(done.rows)} rows with the column {done.column!r}")
     out.line(f"{count(done.moved)} scores changed ({moved})")
+    if not model.row_by_row:
+        out.warning("this map looks at all rows it is given together: other files give the same person other scores.")
     if done.unknown:
         became = {"null": "have no adjusted score", "keep": "keep their score"}[options["unknown_group"]]
         warnings.warn(f"{done.unknown} rows of groups that the map does not know {became}.", UserWarning, stacklevel=1)
@@ -107,6 +119,16 @@ def apply(model_file: str, rows: RowOptions, out: Output, output: str, changes: 
         out.line(f"Written: {shown(changes)}, what changed for whom")
         if not done.ranks_exact:
             out.warning("too many distinct scores: ranks are close, not exact.")
+
+
+def _judge(model: FittedMaps, low: float, high: float, other_scale: str) -> None:
+    """Say that scores seem to be on another scale than those of fit, or refuse them."""
+    told = model._fitted_scale().mismatch_of_range(low, high)
+    if told is None:
+        return
+    if other_scale == "error":
+        raise Failure(f"{told}\nHint: bring the scores to the scale of fit, or leave --other-scale error out.")
+    warnings.warn(told, ScaleWarning, stacklevel=2)
 
 
 def _refuse_inputs(target: str, inputs: list[str]) -> None:

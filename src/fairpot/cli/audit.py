@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from fairpot.auditing import audit as audit_table
+from fairpot.auditing.words import gap_sentence, widest_pair
 from fairpot.cli._clusters import sample_with_clusters
 from fairpot.cli._errors import ABOVE_LIMIT, Failure
+from fairpot.cli._groups import group_options, listed_groups
 from fairpot.cli._intervals import interval_options, print_intervals, print_verdict, verdict_document
-from fairpot.cli._numbers import LIMIT
+from fairpot.cli._numbers import SCORE, SHARE
 from fairpot.cli._printing import Output, count, number, percent, shown
 from fairpot.cli._ranking import (
     print_calibration,
@@ -23,6 +27,7 @@ from fairpot.cli._ranking import (
     quantisation_document,
     ranking_options,
 )
+from fairpot.cli._repair import print_rates
 from fairpot.cli._rows import RowOptions, named_group, output_options, row_options
 from fairpot.cli.report import origin
 from fairpot.files import CountedRows
@@ -33,7 +38,15 @@ from fairpot.report import FairnessReport
 @click.command(short_help="Measure who is ranked above whom.")
 @row_options()
 @ranking_options("Also look at the top SHARE of the ranking.", "Group to compare with; default: the one ahead.")
-@click.option("--fail-above", type=LIMIT, metavar="GAP", help="Exit with 3 if the xAUC gap is above GAP.")
+@group_options
+@click.option("--threshold", type=SCORE, metavar="SCORE", help="Also show who is flagged at this score or above.")
+@click.option("--lower-is-riskier", is_flag=True, help="Low scores mean high risk: turn them round.")
+@click.option("--fail-above", type=SHARE, metavar="GAP", help="Exit with 3 if the xAUC gap is above GAP.")
+@click.option(
+    "--fail-metric",
+    type=click.Choice(["overall", "top", "both"]),
+    help="Which gap --fail-above guards; default: both, if --alpha is given.",
+)
 @interval_options
 @click.option("--html", metavar="FILE", help="Also write a page that a committee can read.")
 @click.option("--force", is_flag=True, help="Replace that page if it is there.")
@@ -46,6 +59,11 @@ def audit(
     ties: str,
     reference: str | None,
     fail_above: float | None,
+    fail_metric: str | None,
+    threshold: float | None,
+    lower_is_riskier: bool,
+    min_group: int,
+    only: str | None,
     level: float,
     bound: float | None,
     require: str | None,
@@ -69,25 +87,33 @@ def audit(
       fairpot audit --sql "select * from visits" --database clinic.duckdb --score risk
 
     FILE is a file, a folder, a pattern or - for standard input: Parquet, CSV or TSV (also .gz), Arrow, JSON lines.
-    With --alpha, --fail-above looks at the gap in the top of the ranking as well, and --bound at that one.
+    With --alpha, --fail-above looks at the gap in the top of the ranking as well (--fail-metric says which), and
+    --bound at that one.
     Intervals take rows as independent, unless --cluster says which belong together.
     """
     if require is not None and bound is None:
         raise click.UsageError("--require needs the bound to compare with: --bound 0.05, say.")
+    if lower_is_riskier and cluster is not None:
+        raise click.UsageError("--lower-is-riskier does not go with --cluster: turn the scores round in the file.")
+    if fail_metric == "top" and alpha is None:
+        raise click.UsageError("--fail-metric top needs the top to look at: --alpha 0.1, say.")
     with _page(html, force, rows) as place:
-        counted = rows.counted(out)
+        counted = _turned(rows.counted(out), lower_is_riskier)
         if place is not None:
             _write_page(place, rows, counted, cluster, {"alpha": alpha, "ties": ties})
     sample = sample_with_clusters(rows, counted, cluster, out)
     seen_from = named_group(reference, counted.table.groups)
     ranking: dict[str, Any] = {"alpha": alpha, "region": region, "ties": ties, "reference": seen_from}
-    found = audit_table(sample, **ranking, level=level)
+    chosen: dict[str, Any] = {"min_group": min_group, "groups": listed_groups(only, counted.table.groups)}
+    found = audit_table(sample, **ranking, **chosen, threshold=threshold, level=level)
     summary = found.to_dict()
-    limit = _verdict(summary, fail_above)
+    limit = _verdict(summary, fail_above, fail_metric)
     judged = None if bound is None else found.verdict(bound, level=level)
     out.document(
         {
             "columns": rows.columns() | ({} if cluster is None else {"cluster": cluster}),
+            "inputs": list(rows.inputs),
+            "lower_is_riskier": lower_is_riskier,
             **summary,
             "quantisation": quantisation_document(counted.quantisation),
             "fail_above": limit,
@@ -101,6 +127,8 @@ def audit(
     failed = judged is not None and not print_verdict(out, judged, require)
     if limit is not None:
         _print_verdict(out, limit)
+    if bound is None and limit is None:
+        _print_next(out, summary, rows)
     if failed or (limit is not None and limit["exceeded"]):
         raise click.exceptions.Exit(ABOVE_LIMIT)
 
@@ -137,10 +165,12 @@ def print_audit(out: Output, summary: dict[str, Any], rows: RowOptions) -> None:
     print_matrix(out, summary)
     out.line()
     print_gap(out, summary)
+    out.line(shown(gap_sentence(summary)))
     if summary["partial"] is not None:
         _print_partial(out, summary["partial"])
     if summary["intervals"] is not None:
         print_intervals(out, summary["intervals"])
+    print_rates(out, summary["rates"])
     print_calibration(out, summary)
     tied = summary["tied"]
     out.line()
@@ -167,6 +197,28 @@ def _print_groups(out: Output, summary: dict[str, Any]) -> None:
     out.table(
         columns, [*cells, [*total, percent(summary["positives"], summary["rows"]), number(summary["auc"]), "", ""]]
     )
+    out.line("BPSN: positives of all other groups against this group's negatives;")
+    out.line("BNSP: this group's positives against the negatives of all others.")
+
+
+def _turned(counted: CountedRows, lower_is_riskier: bool) -> CountedRows:
+    """Turn scores round whose low values mean high risk."""
+    if not lower_is_riskier:
+        return counted
+    turn = dict.fromkeys(counted.table.groups, lambda scores: -scores)
+    return replace(counted, table=counted.table.rescored(turn))
+
+
+def _print_next(out: Output, summary: dict[str, Any], rows: RowOptions) -> None:
+    """Name the command that comes next, for people with a file."""
+    if not rows.inputs or not summary["gap"]:
+        return
+    columns = ["--score", rows.score, "--label", str(rows.label), *(w for g in rows.groups for w in ("--group", g))]
+    given = [] if rows.positive is None else ["--positive", rows.positive]
+    halved = f"{summary['gap'] / 2:.2g}"
+    command = shlex.join(["fairpot", "fit", *rows.inputs, *columns, *given, "--max-gap", halved, "-o", "map.json"])
+    out.line()
+    out.line(shown(f"Next: {command}"))
 
 
 def _print_partial(out: Output, partial: dict[str, Any]) -> None:
@@ -193,23 +245,38 @@ def _print_partial(out: Output, partial: dict[str, Any]) -> None:
     print_gap(out, partial, "partial xAUC gap")
 
 
-def _verdict(summary: dict[str, Any], limit: float | None) -> dict[str, Any] | None:
+def _verdict(summary: dict[str, Any], limit: float | None, which: str | None) -> dict[str, Any] | None:
     """Compare the gaps with the limit; a gap that cannot be measured is an error, not a pass."""
     if limit is None:
+        if which is not None:
+            raise click.UsageError("--fail-metric says which gap --fail-above guards, which is not given.")
         return None
-    gaps = {"gap": summary["gap"]}
-    if summary["partial"] is not None:
-        gaps["partial_gap"] = summary["partial"]["gap"]
-    if None in gaps.values() or None in [pair["signed_gap"] for pair in summary["gaps"]]:
+    looked_at = {"gap": summary} if which != "top" else {}
+    if summary["partial"] is not None and which != "overall":
+        looked_at["partial_gap"] = summary["partial"]
+    gaps = {name: ranking["gap"] for name, ranking in looked_at.items()}
+    pairs = [pair["signed_gap"] for ranking in looked_at.values() for pair in ranking["gaps"]]
+    if None in gaps.values() or None in pairs:
         raise Failure(
             "--fail-above cannot be decided: a gap cannot be measured for lack of positives or negatives.\n"
             "Hint: run without --fail-above to see which; join small groups, or collect more rows."
         )
-    return {"limit": limit, **gaps, "exceeded": any(gap > limit for gap in gaps.values())}
+    worst = max(looked_at, key=lambda name: gaps[name])
+    pair = widest_pair(looked_at[worst])
+    return {
+        "limit": limit,
+        **gaps,
+        "exceeded": any(gap > limit for gap in gaps.values()),
+        "worst": {"metric": worst, "value": gaps[worst], "pair": [pair["first"], pair["second"]] if pair else None},
+    }
 
 
 def _print_verdict(out: Output, verdict: dict[str, Any]) -> None:
+    worst = verdict["worst"]
+    name = "partial xAUC gap" if worst["metric"] == "partial_gap" else "xAUC gap"
+    between = "" if worst["pair"] is None else f" between {shown(worst['pair'][0])} and {shown(worst['pair'][1])}"
+    said = f"the {name}{between} is {worst['value']:.4f}, "
     if verdict["exceeded"]:
-        out.line(f"FAILED: the gap is above {verdict['limit']:g}", "bold red")
+        out.line(f"FAILED: {said}above {verdict['limit']:g}", "bold red")
     else:
-        out.line(f"passed: the gap is at most {verdict['limit']:g}", "green")
+        out.line(f"passed: {said}at most {verdict['limit']:g}", "green")

@@ -7,7 +7,8 @@ from typing import Any
 import click
 import numpy as np
 
-from fairpot.cli._methods import METHODS
+from fairpot.cli._groups import group_options, listed_groups
+from fairpot.cli._methods import METHODS, MethodName
 from fairpot.cli._numbers import SHARE
 from fairpot.cli._printing import Output, count, number, shown
 from fairpot.cli._ranking import print_quantisation, quantisation_document
@@ -20,7 +21,7 @@ from fairpot.table import ScoreTable
 
 @click.command(short_help="Compare all methods on one file.")
 @row_options()
-@click.option("--method", "methods", multiple=True, type=click.Choice(list(METHODS)), help="Only this one; repeatable.")
+@click.option("--method", "methods", multiple=True, type=MethodName(), help="Only this one; repeatable.")
 @click.option(
     "--max-gap",
     "max_gaps",
@@ -38,6 +39,7 @@ from fairpot.table import ScoreTable
 )
 @click.option("--ties", type=click.Choice(["half", "strict"]), default="half", show_default=True)
 @click.option("--reference", metavar="GROUP", help="Group that stays as it is; default: the one ahead.")
+@group_options
 @output_options
 def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference: str | None, **options: Any) -> None:
     """Compare methods: the highest AUC that each reaches at a bounded gap, on rows it was not fitted on.
@@ -67,6 +69,8 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
             cv=options["folds"],
             random_state=options["seed"],
             reference=named_group(reference, table.groups),
+            min_group=options["min_group"],
+            groups=listed_groups(options["only"], table.groups),
             ties=options["ties"],
             max_gaps=options["max_gaps"],
             progress=False if bar is None else lambda done, total: bar(done / total),

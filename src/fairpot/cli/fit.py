@@ -12,8 +12,9 @@ from typing import Any
 import click
 
 from fairpot.auditing import Effect, effect
-from fairpot.cli._methods import METHODS, Wish, make_method, one_wish, settings_for
-from fairpot.cli._numbers import FACTOR, LEVEL, LIMIT, SHARE
+from fairpot.cli._groups import group_options, listed_groups
+from fairpot.cli._methods import MethodName, Wish, make_method, one_wish, settings_for
+from fairpot.cli._numbers import FACTOR, LEVEL, LIMIT, SCORE, SHARE
 from fairpot.cli._plot import curve_picture
 from fairpot.cli._printing import Output, count, number, shown
 from fairpot.cli._ranking import print_quantisation, quantisation_document, ranking_options
@@ -59,7 +60,7 @@ def how_far(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command(short_help="Learn a repair and show what it costs.")
 @row_options()
-@click.option("--method", type=click.Choice(list(METHODS)), default="fairpot", show_default=True)
+@click.option("--method", type=MethodName(), default="fairpot", show_default=True, help="How scores are repaired.")
 @how_far
 @ranking_options(
     "Repair only the top SHARE of the ranking (fairpot).", "Group that stays as it is; default: the one ahead."
@@ -71,6 +72,8 @@ def how_far(command: Callable[..., Any]) -> Callable[..., Any]:
     show_default=True,
     help="With --alpha: whether `apply` uses the fitted threshold or finds the top in its own rows.",
 )
+@group_options
+@click.option("--threshold", type=SCORE, metavar="SCORE", help="Also show who is flagged at this score or above.")
 @click.option("--monotone", is_flag=True, help="Let nobody be overtaken inside a group (fairpot).")
 @click.option(
     "--validate",
@@ -89,6 +92,8 @@ def fit(
     held_out: tuple[str, ...],
     output: str | None,
     force: bool,
+    threshold: float | None,
+    only: str | None,
     **options: Any,
 ) -> None:
     """Learn a repair of the scores; say how far to go with --max-gap, --max-auc-loss, --lam, ...
@@ -107,12 +112,13 @@ def fit(
     Without -o nothing is written: look first, then save. `fairpot apply` uses the map.
     """
     wish = one_wish(method, {name: options.pop(name) for name in WISHES})
-    ranking = {name: options[name] for name in ("alpha", "region", "ties")}
+    ranking = {name: options[name] for name in ("alpha", "region", "ties")} | {"threshold": threshold}
     settings_for(method, options)
     validated = rows.elsewhere(held_out) if held_out else None
     with _target(output, force, [rows] if validated is None else [rows, validated]) as place:
         counted = rows.counted(out)
         options["reference"] = named_group(options["reference"], counted.table.groups)
+        options["groups"] = listed_groups(only, counted.table.groups)
         made = make_method(method, wish, settings_for(method, options))
         other = None if validated is None else validated.counted(out, "counting held-out rows").table
         model, other = _fitted(made, counted.table, other)
@@ -125,6 +131,7 @@ def fit(
     out.document(
         {
             "columns": rows.columns(),
+            "inputs": list(rows.inputs),
             **_head(content, method, wish),
             "fitted": fitted.to_dict(),
             "held_out": None if later is None else later.to_dict(),
@@ -194,6 +201,8 @@ def _print_fit(out: Output, content: ModelFile, wish: Wish, fitted: Effect, held
     out.line(f"{name} = {_shown_dial(value)}" + (f", chosen: {wish.in_words()}" if wish.is_rule else ""))
     if content.reference is not None:
         out.line(f"group {shown(content.reference)} stays as it is")
+    for each in fitted.left_out:
+        out.line(f"group {shown(each)} is left out of the comparison: its scores stay as they are")
     print_effect(out, fitted, "On the fitted rows")
     if held_out is not None:
         print_effect(out, held_out, f"On {count(held_out.before['rows'])} held-out rows")

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from fairpot.cli._methods import METHODS, make_method, one_wish, settings_for
+from fairpot.cli._methods import MethodName, make_method, one_wish, settings_for
 from fairpot.cli._named import check_id, largest_changes
 from fairpot.cli._numbers import TOP_SHARE, Number
 from fairpot.cli._printing import Output, count, shown
@@ -29,7 +29,7 @@ from fairpot.report.report import FORMATS
 @row_options()
 @click.option("--map", "model", metavar="FILE", help="Report on this saved map.")
 @click.option("--fit-on", multiple=True, metavar="FILE", help="Fit the repair on these rows; default: the same rows.")
-@click.option("--method", type=click.Choice(list(METHODS)), default="fairpot", show_default=True)
+@click.option("--method", type=MethodName(), default="fairpot", show_default=True, help="How scores are repaired.")
 @how_far
 @ranking_options(
     "Repair only the top SHARE of the ranking (fairpot).", "Group that stays as it is; default: the one ahead."

@@ -15,9 +15,9 @@ from fairpot.transport import ScoreMap
 
 _MARKS = "o*+x#%@&"
 _KINDS = {
-    "maps": "each row by itself",
-    "top_of_batch": "on the top of the rows that are given together",
-    "barycentre_of_batch": "from the distributions of the rows that are given together",
+    "maps": "applies to each row by itself",
+    "top_of_batch": "applies to the top of the rows that are given together: results depend on who else is in the file",
+    "barycentre_of_batch": "moves rows by the distributions of all rows given together: results depend on the file",
 }
 
 
@@ -37,12 +37,16 @@ def show(model_file: str, out: Output) -> None:
     model = load(model_file)
     out.document(_document(model))
     dial, value = model.dial_
-    chosen = value if not isinstance(value, dict) else ", ".join(f"{v:.6g} ({shown(g)})" for g, v in value.items())
+    each = value.items() if isinstance(value, dict) else []
+    chosen = f"{value:.6g}" if not each else ", ".join(f"{v:.6g} ({shown(g)})" for g, v in each)
     out.line(f"{model.method_}, {dial} = {chosen}", "bold")
     _print_origin(out, model)
     given = {name: value for name, value in model.params_.items() if value is not None}
     out.line("parameters: " + ", ".join(f"{name}={shown(repr(value))}" for name, value in given.items()))
-    out.line(f"applies to {_KINDS[model.apply_['kind']]}")
+    if model.columns_ is not None:
+        groups = ", ".join(map(repr, model.columns_["group"]))
+        out.line(shown(f"columns: score {model.columns_['score']!r}, group {groups}"))
+    out.line(_KINDS[model.apply_["kind"]])
     out.heading("Groups")
     out.table(["group", "rows", "positives", "negatives", "map", "knots", "moves"], _groups(model))
     _print_picture(out, model)

@@ -74,6 +74,7 @@ class Mapper:
         self.kind, self.exact_types, self.decimal = kind, exact_types, decimal
         self.unknown, self.drop_missing = unknown, drop_missing
         self.dropped = self.strangers = 0
+        self.lowest, self.highest = np.inf, -np.inf
         self.known = list(maps)
         self.moving = [i for i, group in enumerate(self.known) if not maps[group].is_identity]
         self.score = find_column(score, schema.names, "the input")
@@ -172,6 +173,9 @@ class Mapper:
             self.words += int(bad.to_numpy(zero_copy_only=False).sum())
         scores = doubles(column)
         good = np.abs(scores) < wording.LARGEST
+        if good.any():
+            self.lowest = min(self.lowest, float(scores[good].min()))
+            self.highest = max(self.highest, float(scores[good].max()))
         if self.drop_missing:
             good |= np.isnan(scores)
         if not good.all() and not self.words:

@@ -45,6 +45,8 @@ class AppliedRows:
         The column with the adjusted score.
     ranks_exact : bool
         Whether the ranks of the changes file are exact: they are, unless there were too many distinct scores.
+    score_range : (float, float) or None
+        The lowest and the highest score that was read.
     unknown : int
         Rows whose group the maps do not know, or that have none; without ``unknown_group`` they are an error.
     dropped : int
@@ -55,6 +57,7 @@ class AppliedRows:
     moved: int
     column: str
     ranks_exact: bool = True
+    score_range: tuple[float, float] | None = None
     unknown: int = 0
     dropped: int = 0
 
@@ -78,6 +81,7 @@ def apply(
     changes: str | Path | None = None,
     threshold: float | None = None,
     keep: Sequence[str] = (),
+    judge: Callable[[float, float], object] | None = None,
     memory_limit: str = "2GB",
     progress: Callable[[int, int], object] | None = None,
 ) -> AppliedRows:
@@ -127,6 +131,8 @@ def apply(
         The decision threshold for that record.
     keep : sequence of str, default ()
         Columns that are copied to that record, such as an identifier.
+    judge : callable or None, default None
+        Called with the lowest and the highest score before the output is put into place; what it raises leaves none.
     memory_limit : str, default "2GB"
         For DuckDB, where it is needed: ranks and queries.
     progress : callable or None, default None
@@ -192,10 +198,18 @@ def apply(
         with _finished(sink):
             read, moved = _stream(batches, mapper, sink, record, progress, total)
             _complain(mapper, read, source, engine)
+            if judge is not None:
+                judge(mapper.lowest, mapper.highest)
         written = sink.rows
         _check_rows(source, read, written, mapper.dropped)
     return AppliedRows(
-        written, moved, column, record is None or record.exact, unknown=mapper.strangers, dropped=mapper.dropped
+        written,
+        moved,
+        column,
+        record is None or record.exact,
+        (mapper.lowest, mapper.highest) if mapper.lowest <= mapper.highest else None,
+        unknown=mapper.strangers,
+        dropped=mapper.dropped,
     )
 
 

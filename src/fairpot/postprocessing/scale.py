@@ -37,6 +37,23 @@ class ScoreScale:
     low: float
     high: float
 
+    def mismatch_of_range(self, low: float, high: float) -> str | None:
+        """Say what is odd about a batch of which only the range is known; None if nothing is.
+
+        Its ends lie further outside the fitted range than half its width, or it fills less than a twentieth of it.
+        """
+        width = self.high - self.low
+        if width <= 0 or high < low:
+            return None
+        seen = (
+            f"the map was fitted on scores from {self.low:g} to {self.high:g}, and these run from {low:g} to {high:g}"
+        )
+        if low < self.low - _FAR * width or high > self.high + _FAR * width:
+            return f"scores lie far outside the fitted range: {seen} (far: by more than half its width)."
+        if 0 < high - low < _NARROW * width:
+            return f"scores fill less than a twentieth of the fitted range: {seen}; is this another scale?"
+        return None
+
     def mismatch(self, scores: NDArray[np.float64]) -> Mismatch | None:
         """Say what is odd about the scores of a batch; None if nothing is."""
         width = self.high - self.low
