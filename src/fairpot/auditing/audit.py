@@ -18,7 +18,7 @@ from fairpot.postprocessing.selection import kept_groups
 from fairpot.table import ScoreTable
 
 # Beyond this many groups an audit has no intervals.
-MOST_GROUPS = 40
+MOST_GROUPS = 20
 Part = Literal["groups", "pairs", "calibration", "rates"]
 
 
