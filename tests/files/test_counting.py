@@ -150,7 +150,7 @@ def test_standard_input(file, frame, monkeypatch):
 def test_query(tmp_path, frame):
     database = tmp_path / "x.duckdb"
     with duckdb.connect(str(database)) as connection:
-        connection.register("seen", frame)
+        connection.register("seen", pa.Table.from_pandas(frame))
         connection.execute("CREATE TABLE people AS SELECT * FROM seen")
     for sql in ("select * from people", 'with p as (from people) select *, 1 as "Y" from p; -- all\n'):
         source = RowSource(sql=sql, database=database, score=SCORE, label="y", groups=("sex", "age"))

@@ -15,7 +15,7 @@ from fairpot.files.output import atomic_file
 from fairpot.modelfile.content import ModelFile
 from fairpot.modelfile.text import dumps, loads
 
-MAX_BYTES = 2**30
+MAX_BYTES = 100 * 2**20
 
 
 def read(path: str | PathLike[str]) -> ModelFile:

@@ -14,6 +14,7 @@ from fairpot.modelfile.content import KEYS, ModelFile
 
 FORMAT = "fairpot-model"
 SCHEMA_VERSION = 1
+MOST_PARTS = 500_000
 _HEADER = ("checksum", "format", "schema_version")
 _NO_MODEL = "Hint: a model file is what save() writes; see docs/model-file.md."
 
@@ -77,6 +78,7 @@ def _canonical(content: Any) -> str:
 def _parse(data: bytes) -> dict[str, Any]:
     if not data.strip():
         raise ModelFileError(f"it is empty.\n{_NO_MODEL}")
+    _check_parts(data)
     try:
         content = json.loads(data.decode("utf-8"), object_pairs_hook=_distinct, parse_constant=_no_constant)
     except ModelFileError:
@@ -90,6 +92,18 @@ def _parse(data: bytes) -> dict[str, Any]:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ModelFileError(f'it is JSON, but no model of fairpot: no "format": "{FORMAT}" in it.\n{_NO_MODEL}')
     return content
+
+
+def _check_parts(data: bytes) -> None:
+    """Refuse, before anything is built of it, a text with far more parts than a model has: each takes memory."""
+    for mark, most, what in (
+        (b"[", MOST_PARTS, "lists"),
+        (b"{", MOST_PARTS, "objects"),
+        (b'"', 8 * MOST_PARTS, "texts"),
+    ):
+        found = data.count(mark)
+        if found > most:
+            raise ModelFileError(f"it has {found} {what}, far more than any model.\n{_NO_MODEL}")
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
