@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.inference.dial import DialEstimates, Top, average_dials, estimate_steps
+from fairpot.inference.dial import Count, DialEstimates, Top, average_dials, estimate_steps
 from fairpot.inference.pairs import Kernel
 from fairpot.inference.placements import Floats
 from fairpot.inference.sample import Sample
@@ -21,10 +21,11 @@ MOST_VALUES = 256
 
 
 class Part(NamedTuple):
-    """Rows, and the maps that other rows taught, for a list of values of the dial."""
+    """Rows, and the maps that other rows taught, for a list of values of the dial; perhaps a quick way to count."""
 
     table: ScoreTable | Sample
     steps: Callable[[Any], Iterable[Maps]]
+    counted: Count | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,8 @@ class Evidence:
         return average_dials([self._estimate(part, values) for part in self.parts])
 
     def _estimate(self, part: Part, values: Any, exact: tuple[Floats, Floats] | None = None) -> DialEstimates:
-        return estimate_steps(part.table, part.steps, values, ties=self.ties, exact=exact, top=self.top)
+        table, steps, count = part
+        return estimate_steps(table, steps, values, ties=self.ties, exact=exact, top=self.top, count=count)
 
 
 def thin(places: int, most: int = MOST_VALUES) -> NDArray[np.intp]:
