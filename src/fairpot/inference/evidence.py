@@ -29,6 +29,17 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
+class SameMaps:
+    """The same maps at every value."""
+
+    maps: Maps
+
+    def __call__(self, values: Any) -> list[Maps]:
+        """Give them once for each value."""
+        return [self.maps for _ in values]
+
+
+@dataclass(frozen=True, eq=False)
 class Evidence:
     """The rows behind a curve.
 
@@ -62,7 +73,7 @@ class Evidence:
 
     def unrepaired(self) -> DialEstimates:
         """Estimate AUC and gaps of the scores as they came."""
-        unmoved = [Part(part.table, lambda _: [{}]) for part in self.parts]
+        unmoved = [Part(part.table, SameMaps({})) for part in self.parts]
         dials = [self._estimate(part, [0.0]) for part in unmoved]
         return dials[0] if len(dials) == 1 else average_dials(dials)
 
