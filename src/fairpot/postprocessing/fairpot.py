@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import replace
-from typing import Any, ClassVar, Literal, NamedTuple, cast
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -260,7 +260,8 @@ class FairPOT(Postprocessor):
         return cut
 
 
-class _QuickSteps(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _QuickSteps:
     """Maps for covariances alone: exact but for scores between the last that stays and the first that moves."""
 
     moved: Hashable
@@ -273,7 +274,8 @@ class _QuickSteps(NamedTuple):
             yield {self.moved: _QuickMap(self.plan, full, self.plan.cut(float(value)), self.monotone)}
 
 
-class _QuickMap(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _QuickMap:
     plan: TransportPlan
     full: ScoreMap
     cut: int
