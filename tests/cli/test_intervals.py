@@ -74,6 +74,8 @@ def test_fit_certifies(run, visits, tmp_path):
     options = ["fit", path, *COLUMNS, "--max-gap", "0.3", "--confidence", "0.9"]
     assert "Certified" in run(*options, "-o", target).out
     assert json.loads(target.read_text())["certificate"]["bound"] == 0.3
+    assert "certified: a gap of at most 0.3 with confidence 0.9" in run("show", target).out
+    assert run("show", target, "--json").json["certificate"]["how"] in ("walk", "step-down")
     found = run(*options, "--json").json
     assert found["rule"] == {"max_gap": 0.3, "confidence": 0.9}
     assert found["certificate"]["rows"] == "5 cross-fitted folds"

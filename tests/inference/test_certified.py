@@ -242,3 +242,28 @@ def test_curves_of_the_top_have_bands_and_certificates(fitted, held_out, region)
     sure = FairPOT(alpha=0.4, region=region, max_gap=0.3, confidence=0.9)
     sure.fit(fitted[0], fitted[1], sensitive_features=fitted[2])
     assert sure.certificate_.gap.high < 0.3
+
+
+def test_an_effect_carries_paired_changes(fitted, held_out):
+    from fairpot import effect
+
+    model = FairPOT(lam=0.6).fit(fitted[0], fitted[1], sensitive_features=fitted[2])
+    found = effect(model, held_out[1], held_out[0], sensitive_features=held_out[2])
+    after = model.transform(held_out[0], sensitive_features=held_out[2])
+    rows = change_of_scores(held_out[1], held_out[0], after, sensitive_features=held_out[2])
+    np.testing.assert_allclose([found.changes.auc.se, found.changes.gap.low], [rows.auc.se, rows.gap.low], rtol=1e-9)
+    assert found.to_dict()["changes"]["gap"]["after"] == pytest.approx(found.after["gap"])
+    assert "a change of" in str(found)
+    alone = confidence_interval("xauc_gap", held_out[1], after, sensitive_features=held_out[2])
+    assert rows.signed_gap["F", "M"].se < alone.se  # what both have in common cancels
+
+
+def test_curves_with_their_rows_can_be_kept(fitted, held_out):
+    import pickle
+
+    large = draw(5, n=60_000)
+    for rows in (fitted, large):
+        model = FairPOT(0.5).fit(rows[0], rows[1], sensitive_features=rows[2])
+        curve = model.tradeoff(held_out[0], held_out[1], sensitive_features=held_out[2], lams=[0.0, 0.5])
+        again = pickle.loads(pickle.dumps(curve))
+        np.testing.assert_array_equal(again.band().gap.high, curve.band().gap.high)

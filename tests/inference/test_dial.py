@@ -239,3 +239,9 @@ def test_a_plan_from_a_table_is_its_own_standard_error():
 def test_plans_are_checked(kwargs, said):
     with pytest.raises(ValueError, match=said):
         plan_sample_size(kwargs.pop("gap"), **kwargs)
+
+
+def test_no_plan_from_rows_without_spread():
+    rows = score_table([1, 0] * 20, [0.5] * 40, sensitive_features=["a"] * 20 + ["b"] * 20)
+    with pytest.raises(ValueError, match="every pair alike"):
+        plan_sample_size(0.05, table=rows)

@@ -16,12 +16,14 @@ from fairpot.auditing.numbers import moves, summarise
 from fairpot.auditing.page import effect_html
 from fairpot.auditing.rows import table_of
 from fairpot.auditing.words import change_sentences
+from fairpot.inference import Changes, change_by_maps
 from fairpot.postprocessing.batch import moving
 from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap
 
 # Calibration that gets this many times worse, and visibly so, is said in words.
 _SEVERAL, _VISIBLE = 3.0, 0.01
+_FEW_GROUPS = 20
 # A reference with fewer rows than this share of a moved group gives it a coarse, chancy target.
 _SMALL_REFERENCE = 0.1
 
@@ -40,6 +42,7 @@ def effect(
     reference: Hashable | None = None,
     threshold: float | None = None,
     bins: int = BINS,
+    level: float | None = 0.95,
 ) -> Effect:
     """Audit rows before and after a repair, and count who moves.
 
@@ -52,6 +55,8 @@ def effect(
         As in :func:`fairpot.audit`. The top alpha is that of the scores before, and of the scores after.
     reference : name of a group or None, default None
         The group that signed gaps are seen from; None takes the model's own.
+    level : float or None, default 0.95
+        Level of the intervals of what changes over all rows, in ``changes``; None computes none.
 
     Returns
     -------
@@ -81,7 +86,10 @@ def effect(
         reference=before["reference"],
         **options,
     )
-    return Effect(before, after, moves(table, maps), getattr(model, "reference_", None), left_out)
+    changes = None
+    if level is not None and len(kept.groups) <= _FEW_GROUPS:
+        changes = change_by_maps(kept, moving(maps), ties=ties, level=level)
+    return Effect(before, after, moves(table, maps), getattr(model, "reference_", None), left_out, changes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +104,9 @@ class Effect:
         For each group: rows, how many move, up and down, mean and largest shift.
     reference : the group that stays as it is, or None
     left_out : tuple of groups that were left out of the comparison
+    changes : Changes or None
+        AUC, gap, signed gaps and xAUCs over all rows before and after, and the change with its interval: the same rows
+        twice, so that what both have in common cancels. None for more than 20 groups.
     """
 
     before: dict[str, Any]
@@ -103,6 +114,7 @@ class Effect:
     moves: list[dict[str, Any]]
     reference: Hashable | None = None
     left_out: tuple[Hashable, ...] = ()
+    changes: Changes | None = None
 
     @property
     def sentences(self) -> list[str]:
@@ -117,7 +129,9 @@ class Effect:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers as plain values, ready for JSON."""
-        return {"before": self.before, "after": self.after, "moves": self.moves, "warnings": self.warnings}
+        changes = None if self.changes is None else self.changes.to_dict()
+        numbers = {"before": self.before, "after": self.after, "moves": self.moves, "changes": changes}
+        return {**numbers, "warnings": self.warnings}
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the main numbers before and after as a list of rows."""
@@ -140,7 +154,8 @@ class Effect:
     def __str__(self) -> str:
         shown = [f"{row['metric']}: {_number(row['before'])} -> {_number(row['after'])}" for row in self.rows()]
         moved = [f"{each['group']}: {each['moved']:,.10g} of {each['rows']:,.10g} scores move" for each in self.moves]
-        return "\n".join([*shown, *self.sentences, *moved, *(f"warning: {text}" for text in self.warnings)])
+        sure = [] if self.changes is None else [f"AUC {self.changes.auc}", f"gap {self.changes.gap}"]
+        return "\n".join([*shown, *sure, *self.sentences, *moved, *(f"warning: {text}" for text in self.warnings)])
 
     def _repr_html_(self) -> str:
         return effect_html(self)

@@ -16,6 +16,9 @@ def print_effect(out: Output, found: Effect, title: str) -> None:
     out.table(["", "before", "after", "change"], [*_ranks(before, after), *_calibrations(before, after)])
     for text in found.sentences:
         out.line(shown(text))
+    if found.changes is not None:
+        for name, change in (("AUC", found.changes.auc), ("xAUC gap", found.changes.gap)):
+            out.line(f"{name}: {shown(str(change))}")
     out.line()
     columns = ["group", "rows", "moved", "share", "up", "down", "mean shift", "largest shift"]
     out.table(columns, [_moves(each) for each in found.moves])

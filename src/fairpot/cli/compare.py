@@ -96,8 +96,17 @@ def _document(result: Comparison) -> dict[str, Any]:
         if limit is None
         else [{"max_gap": bound, "auc": float(limit.best(bound).auc)} for bound in result.max_gaps],
         "verdicts": [result.verdict(bound) for bound in result.max_gaps],
+        "versus": [{"max_gap": bound, "rivals": _rivals(result, bound)} for bound in result.max_gaps],
         "left_out": [{"method": name, "reason": reason} for name, reason in result.skipped.items()],
     }
+
+
+def _rivals(result: Comparison, bound: float) -> list[dict[str, Any]]:
+    """How far the method of highest AUC is ahead of each of the others."""
+    try:
+        return [rival._asdict() for rival in result.versus(bound)]
+    except InfeasibleRuleError:
+        return []
 
 
 def _method(result: Comparison, name: str) -> dict[str, Any]:

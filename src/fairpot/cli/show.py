@@ -60,6 +60,13 @@ def _print_origin(out: Output, model: FittedMaps) -> None:
         f"{origin['library_version']}" + (f", {origin['time']}" if origin["time"] else "")
     )
     out.line(f"fingerprint of those rows: {origin['table_sha256'][:16]}...")
+    known = model.certified_
+    if known is not None:
+        gap = known["gap"]
+        out.line(
+            f"certified: a gap of at most {known['bound']:g} with confidence {known['confidence']:g} "
+            f"({known['rows']}, {known['how']}; measured {gap['estimate']:.4f}, {gap['low']:.4f} to {gap['high']:.4f})"
+        )
 
 
 def _groups(model: FittedMaps) -> list[list[str]]:
@@ -107,6 +114,7 @@ def _document(model: FittedMaps) -> dict[str, Any]:
         else [{"group": g, "value": v} for g, v in model.thresholds_.items()],
         "apply": model.apply_,
         "fitted_on": model.fitted_on_,
+        "certificate": model.certified_,
         "maps": [_map_document(group, model.maps_[group]) for group in model.groups_],
     }
 

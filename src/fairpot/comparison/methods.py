@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fairpot.exceptions import FairpotWarning
-from fairpot.inference.evidence import Evidence
+from fairpot.inference.evidence import Evidence, SameMaps
 from fairpot.inference.evidence import Part as Rows
 from fairpot.metrics._wins import Ties, WinMatrix
 from fairpot.postprocessing.postprocessor import RULES, Postprocessor
@@ -161,7 +161,7 @@ def _single_point(prepared: Any, part: Part, setting: Setting) -> Points:
     if isinstance(prepared, Postprocessor):
         maps = prepared.fit_table(part.fitted).maps_for(part.held_out)
         after = part.held_out.rescored(maps)
-        evidence = Evidence((Rows(part.held_out, lambda _: [maps]),), setting.ties)
+        evidence = Evidence((Rows(part.held_out, SameMaps(maps)),), setting.ties)
     else:
         after = _transformed_by_rows(prepared, part)
     auc, signed_gap = measure(after, setting)

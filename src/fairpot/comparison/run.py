@@ -13,7 +13,7 @@ from fairpot._validation import Rows, check_rows, check_seen, check_share, is_nu
 from fairpot.comparison.methods import Part, Points, Setting, find_methods, measure, obstacle, prepare, sweep
 from fairpot.comparison.progress import Report, make_report
 from fairpot.comparison.result import UNREPAIRED, Comparison, mean_limit
-from fairpot.inference.evidence import Evidence
+from fairpot.inference.evidence import Evidence, SameMaps
 from fairpot.inference.evidence import Part as Unmoved
 from fairpot.metrics._tables import check_ties
 from fairpot.postprocessing.direction import find_reference
@@ -188,7 +188,7 @@ def _collect(
     """Put the unrepaired scores and all points into one result."""
     tables = [part.held_out for part in parts]
     auc, signed_gap = np.mean([measure(table, setting) for table in tables], axis=0)
-    unmoved = Evidence(tuple(Unmoved(table, lambda _: [{}]) for table in tables), setting.ties)
+    unmoved = Evidence(tuple(Unmoved(table, SameMaps({})) for table in tables), setting.ties)
     nothing = np.array([np.nan])
     before = Points("", nothing, np.array([auc]), np.array([signed_gap]), unmoved, nothing)
     named = {UNREPAIRED: before, **points}

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.inference.dial import DialEstimates, Top, average_dials, estimate_steps
+from fairpot.inference.dial import Count, DialEstimates, Top, average_dials, estimate_steps
 from fairpot.inference.pairs import Kernel
 from fairpot.inference.placements import Floats
 from fairpot.inference.sample import Sample
@@ -21,10 +21,22 @@ MOST_VALUES = 256
 
 
 class Part(NamedTuple):
-    """Rows, and the maps that other rows taught, for a list of values of the dial."""
+    """Rows, and the maps that other rows taught, for a list of values of the dial; perhaps a quick way to count."""
 
     table: ScoreTable | Sample
     steps: Callable[[Any], Iterable[Maps]]
+    counted: Count | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class SameMaps:
+    """The same maps at every value."""
+
+    maps: Maps
+
+    def __call__(self, values: Any) -> list[Maps]:
+        """Give them once for each value."""
+        return [self.maps for _ in values]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +73,7 @@ class Evidence:
 
     def unrepaired(self) -> DialEstimates:
         """Estimate AUC and gaps of the scores as they came."""
-        unmoved = [Part(part.table, lambda _: [{}]) for part in self.parts]
+        unmoved = [Part(part.table, SameMaps({})) for part in self.parts]
         dials = [self._estimate(part, [0.0]) for part in unmoved]
         return dials[0] if len(dials) == 1 else average_dials(dials)
 
@@ -73,7 +85,8 @@ class Evidence:
         return average_dials([self._estimate(part, values) for part in self.parts])
 
     def _estimate(self, part: Part, values: Any, exact: tuple[Floats, Floats] | None = None) -> DialEstimates:
-        return estimate_steps(part.table, part.steps, values, ties=self.ties, exact=exact, top=self.top)
+        table, steps, count = part
+        return estimate_steps(table, steps, values, ties=self.ties, exact=exact, top=self.top, count=count)
 
 
 def thin(places: int, most: int = MOST_VALUES) -> NDArray[np.intp]:

@@ -88,7 +88,9 @@ def overview(
     tail = (1 - check_level(level)) / 2
     sample = Sample.of(table)
     pairs, names = _pairs(sample.table)
-    found, note = _estimate(sample, pairs, ties, alpha, region)
+    distinct = list(dict.fromkeys(pairs))  # of two groups, BPSN and BNSP are the xAUCs
+    found, note = _estimate(sample, distinct, ties, alpha, region)
+    found = found.take([distinct.index(pair) for pair in pairs])
     asked = [Question("", (pair,), False, ties, alpha, region) for pair in pairs]
     reasons = [why_not(sample, question, found.take([k])) for k, question in enumerate(asked)]
     low, high = found.limits(tail)

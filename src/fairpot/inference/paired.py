@@ -52,6 +52,12 @@ class Change:
             return f"{moved} (no interval: {self.reason})"
         return f"{moved} ({self.level:.0%} interval {self.low:+.4f} to {self.high:+.4f})"
 
+    def as_dict(self) -> dict[str, Any]:
+        """Give plain values for JSON: None in the place of NaN."""
+        numbers = ("before", "after", "change", "se", "low", "high")
+        plain = {name: getattr(self, name) for name in numbers}
+        return {k: None if v != v else v for k, v in plain.items()} | {"level": self.level, "reason": self.reason}
+
 
 @dataclass(frozen=True, eq=False)
 class Changes:
@@ -70,6 +76,15 @@ class Changes:
     gap: Change
     signed_gap: dict[tuple[Hashable, Hashable], Change]
     xauc: dict[tuple[Hashable, Hashable], Change]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values for JSON."""
+        return {
+            "auc": self.auc.as_dict(),
+            "gap": self.gap.as_dict(),
+            "signed_gaps": [{"first": g, "second": h, **c.as_dict()} for (g, h), c in self.signed_gap.items()],
+            "xauc": [{"positive": g, "negative": h, **c.as_dict()} for (g, h), c in self.xauc.items()],
+        }
 
 
 def change_by_maps(table: ScoreTable | Sample, maps: Maps, *, ties: str = "half", level: float = 0.95) -> Changes:
@@ -212,12 +227,12 @@ def _gap_change(
     """Limit the change of the largest gap: the largest of linear changes, one for each pair and sign after."""
     widest = [int(np.argmax(np.abs(row))) for row in signed]
     start, end = (float(abs(signed[when, widest[when]])) for when in range(2))
-    sums = _gap_sums(shares, many, signed, widest[0])
-    table = sample.table
-    _, found = estimate_views(sample, (all_pairs(table), *cross_pairs(table)), kernel, views, sums)
     se = _signed_se(shares, many, widest)
     if reason is not None:
         return Change(start, end, end - start, se, np.nan, np.nan, level, reason)
+    sums = _gap_sums(shares, many, signed, widest[0])
+    table = sample.table
+    _, found = estimate_views(sample, (all_pairs(table), *cross_pairs(table)), kernel, views, sums)
     upper = found.limits(tail)[1].max()
     lower = found.limits(joint_tail(found.covariance, tail))[0].max()
     return Change(start, end, end - start, se, float(lower), float(upper), level)

@@ -203,6 +203,8 @@ def _measured(sample: Sample, ties: str) -> _Spread:
         + cells[2] / (share[1] * (1 - rate[1]))
         + cells[3] / (share[0] * (1 - rate[0]))
     )
+    if not constant > 0:
+        raise ValueError("the table ranks every pair alike: a spread of 0 cannot be planned with.")
     first, second = table.groups
     return _Spread(
         (first, second), (float(share[0]), float(share[1])), (float(rate[0]), float(rate[1])), float(constant)

@@ -29,7 +29,9 @@ def _names(sample: Sample, places: tuple[int, ...]) -> tuple[Hashable, ...]:
 
 def _said(units: float, what: str, groups: tuple[Hashable, ...], question: Question, clustered: bool) -> str:
     counted = f"{'clusters with ' if clustered else ''}{what}"
+    if units == 1:
+        counted = f"cluster with {what}" if clustered else what.removesuffix("s")
     where = "" if question.alpha is None else f" in the top {question.alpha:g}"
     number = "no" if units == 0 else f"{units:.3g}"
-    who = f"group {groups[0]!r} has" if len(groups) == 1 else "there are"
+    who = f"group {groups[0]!r} has" if len(groups) == 1 else f"there {'is' if units == 1 else 'are'}"
     return f"{who} {number} {counted}{where}, and with fewer than {FEWEST} no interval is honest"

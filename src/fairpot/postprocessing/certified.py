@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.certificate import Certificate, choose_certified
-from fairpot.inference.dial import Steps
 from fairpot.inference.evidence import Evidence, Part
 from fairpot.inference.refusal import FEWEST
 from fairpot.postprocessing.adopting import unfitted
@@ -48,12 +47,19 @@ def cross_fitted(model: Postprocessor, table: ScoreTable) -> Evidence:
     folds = split_table(table, fold_count(table, model.dial.name), _SEED)
     parts = []
     for k, fold in enumerate(folds):
-        parts.append(Part(fold, _steps_of(_learnt(model, all_but(folds, k)), fold)))
+        parts.append(_part(_learnt(model, all_but(folds, k)), fold))
     return Evidence(tuple(parts), model._ties, top=model._top())
 
 
-def _steps_of(model: Postprocessor, fold: ScoreTable) -> Steps:
-    return lambda values: model._steps(fold, np.asarray(values))
+def _part(model: Postprocessor, fold: ScoreTable) -> Part:
+    """Keep a fold with the maps of a model; of two groups, the model's own curve counts it quickly."""
+
+    def count(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        curve = model._curve(fold, np.asarray(values), model._ties)
+        pairs = np.stack([curve.xauc_ab, curve.xauc_ba], axis=1)
+        return curve.auc, pairs if fold.groups[0] == curve.reference else pairs[:, ::-1]
+
+    return Part(fold, lambda values: model._steps(fold, np.asarray(values)), count if len(fold.groups) == 2 else None)
 
 
 def fold_count(table: ScoreTable, dial: str = "the dial") -> int:

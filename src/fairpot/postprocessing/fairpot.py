@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import replace
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._validation import check_choice, check_share
-from fairpot.inference.dial import Steps, Top
+from fairpot.inference.dial import Top
 from fairpot.inference.evidence import Evidence, Part
 from fairpot.metrics._wins import Ties
 from fairpot.postprocessing.batch import ROW_BY_ROW
@@ -237,7 +237,7 @@ class FairPOT(Postprocessor):
         if self.alpha is not None or len(plans) != 1 or len(plans[0][1].scores) <= _LONG:
             return found
         [(moved, plan)] = plans
-        return replace(found, parts=(Part(table, _quick_steps(moved, plan, bool(self.monotone))),))
+        return replace(found, parts=(Part(table, _QuickSteps(moved, plan, bool(self.monotone))),))
 
     def _top(self) -> Top | None:
         return None if self.alpha is None else Top(float(self.alpha), self._region)
@@ -260,22 +260,34 @@ class FairPOT(Postprocessor):
         return cut
 
 
-def _quick_steps(moved: Hashable, plan: TransportPlan, monotone: bool) -> Steps:
-    """Give maps for covariances alone: exact but for scores between the last that stays and the first that moves."""
-    full = plan.map(0)
+@dataclass(frozen=True, eq=False)
+class _QuickSteps:
+    """Maps for covariances alone: exact but for scores between the last that stays and the first that moves."""
 
-    def at(cut: int) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-        def move(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-            if cut >= len(plan.scores):
-                return scores
-            arrived = full(scores)
-            if monotone and cut > 0:
-                arrived = np.maximum(arrived, plan.scores[cut - 1])
-            return np.where(scores >= plan.scores[cut], arrived, scores)
+    moved: Hashable
+    plan: TransportPlan
+    monotone: bool
 
-        return move
+    def __call__(self, values: NDArray[np.float64]) -> Iterator[dict[Hashable, Any]]:
+        full = self.plan.map(0)
+        for value in values:
+            yield {self.moved: _QuickMap(self.plan, full, self.plan.cut(float(value)), self.monotone)}
 
-    return lambda values: ({moved: at(plan.cut(float(value)))} for value in values)
+
+@dataclass(frozen=True, eq=False)
+class _QuickMap:
+    plan: TransportPlan
+    full: ScoreMap
+    cut: int
+    monotone: bool
+
+    def __call__(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.cut >= len(self.plan.scores):
+            return scores
+        arrived = self.full(scores)
+        if self.monotone and self.cut > 0:
+            arrived = np.maximum(arrived, self.plan.scores[self.cut - 1])
+        return np.where(scores >= self.plan.scores[self.cut], arrived, scores)
 
 
 def _require_both_classes(table: ScoreTable) -> None:

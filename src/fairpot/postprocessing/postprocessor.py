@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
@@ -388,7 +389,7 @@ class Postprocessor(ScoreMapper):
 
     def _evidence(self, table: ScoreTable, ties: Ties) -> Evidence:
         """Keep the rows of a curve, for its band."""
-        part = Part(table, lambda values: self._steps(table, np.asarray(values)))
+        part = Part(table, partial(self._steps, table))
         return Evidence((part,), ties, fitted=same_rows(table, self.table_), top=self._top())
 
     def _top(self) -> Top | None:
