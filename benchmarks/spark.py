@@ -1,6 +1,6 @@
 """Spark on a standalone cluster of this machine: counting with one worker, two, and DuckDB; applying and a rewrite.
 
-    python benchmarks/spark.py [--rows 10_000_000] [--parts count,apply] [--workers 1,2]
+    python benchmarks/spark.py [--rows 10_000_000] [--parts count,apply,partitions] [--workers 1,2]
 
 Each worker has one core. Seconds are of the clock, and of CPU over all processes (driver, workers, their Python): on
 a machine with other work only the CPU seconds compare. Every step runs once before it is measured, on few rows.
@@ -100,6 +100,25 @@ def applies(folder, path, warm, workers):
     with_cluster(workers[-1], work)
 
 
+def partitions(folder, path, warm, workers):
+    """Count the same rows in 4 and in 10,000 partitions; the tables must be equal."""
+
+    def counted(spark, number):
+        made = "pmod(hash(id), 100) / 100.0D AS risk", "CAST(pmod(hash(id, 1), 2) AS INT) AS outcome"
+        frame = spark.range(0, 50_000, 1, number).selectExpr(*made, "IF(id % 997 = 0, 'F', 'M') AS sex")
+        return SparkEngine().count(SparkRows(frame, **ROLES)).table
+
+    def work(spark):
+        clock, base, few = measured(lambda: counted(spark, 4))
+        show("count, 4 partitions", clock, base, base)
+        clock, cpu, many = measured(lambda: counted(spark, 10_000))
+        assert all(np.array_equal(a.positive, b.positive) for a, b in zip(few.counts, many.counts))
+        assert all(np.array_equal(a.weight, b.weight) for a, b in zip(few.counts, many.counts))
+        show("count, 10,000 partitions", clock, cpu, base)
+
+    with_cluster(workers[-1], work)
+
+
 def with_cluster(workers, work):
     sys.path.append(str(Path(__file__).parents[1] / "tests"))
     from spark_cluster import Cluster
@@ -132,7 +151,7 @@ def main():
         generate(warm, 200_000, given.scores)
         print(f"{given.rows:,} rows, {path.stat().st_size / 2**20:.0f} MiB, load {os.getloadavg()[0]:.1f}", flush=True)
         for part in given.parts.split(","):
-            {"count": counts, "apply": applies}[part](folder, str(path), str(warm), workers)
+            {"count": counts, "apply": applies, "partitions": partitions}[part](folder, str(path), str(warm), workers)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

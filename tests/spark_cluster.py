@@ -1,5 +1,6 @@
 """A real standalone Spark cluster on this machine: a master and workers as processes of their own."""
 
+import ctypes
 import os
 import shutil
 import signal
@@ -16,6 +17,12 @@ def java_or_skip():
     pytest.importorskip("pyspark")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         pytest.skip("there is no Java, which Spark runs on")
+
+
+def _end_with_us():
+    """Let a process be killed when the one that started it is: a test run that is stopped leaves nothing behind."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 class Cluster:
@@ -67,6 +74,7 @@ class Cluster:
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
+            preexec_fn=_end_with_us,
         )
         said = []
         for line in process.stdout:
