@@ -2,7 +2,7 @@
 
 from fairpot.modelfile.content import ModelFile
 from fairpot.modelfile.files import MAX_BYTES, naming, read, write
-from fairpot.modelfile.origin import FEWER_THAN, describe_table, table_fingerprint, table_sha256
+from fairpot.modelfile.origin import FEWER_THAN, describe_table, describes, table_fingerprint, table_sha256
 from fairpot.modelfile.signatures import Signature, read_key
 from fairpot.modelfile.signing import sign, verify
 from fairpot.modelfile.text import SCHEMA_VERSION, dumps, loads, schema
@@ -14,6 +14,7 @@ __all__ = [
     "ModelFile",
     "Signature",
     "describe_table",
+    "describes",
     "dumps",
     "loads",
     "naming",

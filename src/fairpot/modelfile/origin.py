@@ -86,6 +86,12 @@ def suppressed(exact: dict[str, Any], people: Sequence[People] | None = None) ->
     }
 
 
+def describes(origin: dict[str, Any], table: ScoreTable) -> bool:
+    """Whether what a model says it was fitted on is what would be said of a table: as far as it goes, the same rows."""
+    found = describe_table(table)
+    return all(origin.get(name) == found[name] for name in ("groups", "labelled", "rows", "score_range"))
+
+
 def table_sha256(table: ScoreTable) -> str:
     """Hash a score table: the same rows in any order give the same hash.
 
@@ -149,12 +155,16 @@ def _describe(counts: GroupCounts, labelled: bool) -> dict[str, Any]:
 
 
 def _people(counts: GroupCounts, squares: GroupCounts | None) -> People:
-    """Count people; where weights say how much a row counts, as many as the weights are worth."""
-    sums = [float(counts.positive.sum()), float(counts.negative.sum())]
-    if squares is None:
-        return People(*sums)
-    of_squares = [float(squares.positive.sum()), float(squares.negative.sum())]
-    return People(*(s * s / q if q > 0 else 0.0 for s, q in zip(sums, of_squares)))
+    """Count people. Whole weights are so many rows; behind other weights stand as many as they are worth, or, where
+    that is not known, at least one for each score and outcome.
+    """
+    sides = (counts.positive, counts.negative)
+    if squares is not None:
+        sums = [(float(c.sum()), float(q.sum())) for c, q in zip(sides, (squares.positive, squares.negative))]
+        return People(*(c * c / q if q > 0 else 0.0 for c, q in sums))
+    if all(c.dtype.kind == "i" for c in sides):
+        return People(*(float(c.sum()) for c in sides))
+    return People(*(float(np.count_nonzero(c)) for c in sides))
 
 
 def _without_few(counts: dict[str, Any], people: People | None) -> dict[str, Any]:

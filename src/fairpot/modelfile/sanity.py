@@ -30,7 +30,9 @@ def check_plausible(method: str, maps: Mapping[Hashable, dict[str, Any]], score_
         where = f"the map of group {shown(group)}"
         if content["kind"] == "sigmoid":
             if content["alpha"] < 0:
-                raise ModelFileError(f"{where} turns the order of the scores round (alpha = {content['alpha']:g}).\n{_HINT}")
+                raise ModelFileError(
+                    f"{where} turns the order of the scores round (alpha = {content['alpha']:g}).\n{_HINT}"
+                )
             continue
         values = np.array(content["values"])
         _check_order(values, content["below"], width, where)
@@ -44,7 +46,9 @@ def _check_order(values: NDArray[np.float64], below: str, width: float, where: s
     if below == "identity":
         falls = falls[falls > 0]
     if len(falls):
-        raise ModelFileError(f"{where} turns the order of the scores round: its values fall {len(falls)} times.\n{_HINT}")
+        raise ModelFileError(
+            f"{where} turns the order of the scores round: its values fall {len(falls)} times.\n{_HINT}"
+        )
 
 
 def _check_reach(values: NDArray[np.float64], low: float, high: float, width: float, where: str) -> None:
@@ -53,6 +57,6 @@ def _check_reach(values: NDArray[np.float64], low: float, high: float, width: fl
     least, most = float(values.min()), float(values.max())
     if least < low - width or most > high + width:
         raise ModelFileError(
-            f"{where} leads to scores from {least:g} to {most:g}, far outside the fitted range of {low:g} to {high:g}.\n"
+            f"{where} leads to scores from {least:g} to {most:g}, far outside the fitted range, {low:g} to {high:g}.\n"
             f"{_HINT}"
         )

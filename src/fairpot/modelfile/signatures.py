@@ -114,7 +114,7 @@ def check_signature(data: bytes, path: Path, key: Key) -> Signature:
         other = not hmac.compare_digest(content["key_id"].encode(), key.id.encode())
         why = "it was made with another key" if other else "the file is not the one that was signed"
         raise SignatureError(
-            f"the signature {path.name!r} does not fit: {why}.\nHint: do not use the file; fetch it anew from its owner."
+            f"the signature {path.name!r} does not fit: {why}.\nHint: do not use the file; get it from its owner again."
         )
     return Signature(key.algorithm, key.id, digest, path)
 
@@ -158,7 +158,9 @@ def _pem_key(data: bytes, where: str) -> Key:
         private = b"PRIVATE KEY" in data
         found = serialization.load_pem_private_key(data, None) if private else serialization.load_pem_public_key(data)
     except Exception as error:  # each kind of damage has its own type there
-        raise SignatureError(f"the key {where!r} cannot be read: it is damaged, or has a password.\n{_KEY_HINT}") from error
+        raise SignatureError(
+            f"the key {where!r} cannot be read: it is damaged, or has a password.\n{_KEY_HINT}"
+        ) from error
     if isinstance(found, ed25519.Ed25519PrivateKey):
         return Key(ED25519, found, found.public_key())
     if isinstance(found, ed25519.Ed25519PublicKey):

@@ -149,8 +149,10 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         table: ScoreTable | None = getattr(self, "table_", None)
         few = small_groups(content, table) if content.private is None else []
         if few:
-            warn_user(f"{told(few)}.\nHint: private=True, min_group=10, or keep the file as you keep the data.",
-                      SmallGroupWarning)
+            warn_user(
+                f"{told(few)}.\nHint: private=True, min_group=10, or keep the file as you keep the data.",
+                SmallGroupWarning,
+            )
         if fingerprint_key is not None:
             content = with_fingerprint(content, table, fingerprint_key)
         if columns is not None:

@@ -33,7 +33,9 @@ class Grid(NamedTuple):
         """Choose the power of ten that comes nearest to a thousandth of a range."""
         size = high - low or abs(high) or 1.0
         if not math.isfinite(size):
-            raise ModelFileError(f"scores from {low:g} to {high:g} are too far apart to be rounded.\nHint: rescale them.")
+            raise ModelFileError(
+                f"scores from {low:g} to {high:g} are too far apart to be rounded.\nHint: rescale them."
+            )
         return cls(max(round(math.log10(size / _STEPS)), -300))
 
     @property
@@ -135,7 +137,7 @@ def _rounded_map(content: dict[str, Any], grid: Grid) -> tuple[dict[str, Any], f
         kept = np.append(0, np.arange(falls[-1] + 1, len(x))) if len(falls) else np.arange(len(x))
         x, v = x[kept], v[kept]
     bounds = {name: None if b is None else float(grid.nearest(np.array([b]))[0]) for name, b in _bounds(full).items()}
-    sampled = ScoreMap(x, v, below=full.below, above=full.above, **bounds)  # type: ignore[arg-type]
+    sampled = ScoreMap(x, v, below=full.below, above=full.above, **bounds)
     made = simplify({"": sampled}, max_error=_REACH * grid.step).maps[""]
     return {"kind": "piecewise", **made.to_dict()}, largest_difference(full, made)
 
