@@ -80,6 +80,7 @@ def how_far(command: Callable[..., Any]) -> Callable[..., Any]:
     help="Show the same on these held-out rows; with --confidence, certify on them.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Where the map is saved; without it nothing is.")
+@click.option("--private", is_flag=True, help="Save simplified maps and rounded counts: nobody's score is in the file.")
 @click.option("--force", is_flag=True, help="Replace the output if it is there.")
 @output_options
 def fit(
@@ -88,6 +89,7 @@ def fit(
     method: str,
     held_out: tuple[str, ...],
     output: str | None,
+    private: bool,
     force: bool,
     **options: Any,
 ) -> None:
@@ -116,12 +118,12 @@ def fit(
         made = make_method(method, wish, settings_for(method, options))
         other = None if validated is None else validated.counted(out, "counting held-out rows").table
         model, other = _fitted(made, counted.table, other)
-        content = model.file_content()
+        content = model.private_content() if private else model.file_content()
         ranking["reference"] = options["reference"]
         fitted = effect(model, counted.table, **ranking)
         later = None if other is None else effect(model, other, **ranking)
         if place is not None:
-            model.save(place, columns={"score": rows.score, "group": rows.groups})
+            model.save(place, columns={"score": rows.score, "group": rows.groups}, private=private)
     out.document(
         {
             "columns": rows.columns(),
@@ -129,6 +131,7 @@ def fit(
             "fitted": fitted.to_dict(),
             "held_out": None if later is None else later.to_dict(),
             "certificate": content.certificate,
+            "private": content.private,
             "quantisation": quantisation_document(counted.quantisation),
             "output": output,
         }
@@ -138,6 +141,9 @@ def fit(
         _print_certificate(out, model.certificate_)
     _print_curve(out, method, model, fitted.after)
     print_quantisation(out, counted.quantisation)
+    if content.private is not None:
+        error = f"{content.private['largest_error']:.3g}"
+        out.line(f"private: maps are simplified; new scores within {error} of those shown, counts rounded")
     _print_output(out, output, rows)
 
 
