@@ -225,15 +225,10 @@ def test_private_counts_and_batches(tmp_path):
     assert got.tobytes() == full.tobytes()
 
 
-def test_private_certificate(tmp_path):
-    data = people(n=6000)
-    model = data.fit(FairPOT(None, max_gap=0.1, confidence=0.9))
-    found = saved(model, tmp_path / "m", private=True)["certificate"]
-    exact = model.certificate_.as_dict()
-    assert found["bound"] == 0.1
-    for name in ("auc", "gap"):
-        assert found[name]["low"] <= exact[name]["low"] <= exact[name]["high"] <= found[name]["high"]
-        assert all(number == round(number, 3) for number in numbers_in(found[name]))
+def test_a_certificate_is_not_that_of_simplified_maps(tmp_path):
+    model = people(n=6000).fit(FairPOT(None, max_gap=0.1, confidence=0.9))
+    assert saved(model, tmp_path / "m")["certificate"]["bound"] == 0.1
+    assert "certificate" not in saved(model, tmp_path / "m", private=True)
 
 
 def test_largest_difference_is_the_largest():

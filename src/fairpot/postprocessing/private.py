@@ -62,8 +62,8 @@ def made_private(content: ModelFile, table: ScoreTable | None = None) -> ModelFi
 
     Maps are read off at multiples of a step, about a thousandth of the fitted range, rounded to it, and simplified
     within five steps; the largest error of any score stands in ``private``. Counts are rounded to tens, score
-    ranges outwards, thresholds to the step, the dial and a certificate to three digits. Maps that are made anew from
-    each batch are left out.
+    ranges outwards, thresholds to the step, the dial to three digits. Maps that are made anew from each batch are left
+    out, and so is a certificate: it is signed for the full maps, not for these.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def made_private(content: ModelFile, table: ScoreTable | None = None) -> ModelFi
         thresholds=_rounded_thresholds(content.thresholds, grid),
         dial=(content.dial[0], _three_digits(content.dial[1])),
         fitted_on=_rounded_origin(content.fitted_on),
-        certificate=None if content.certificate is None else _rounded_certificate(content.certificate),
+        certificate=None,
         private={"largest_error": max(error for _, error in made.values()), "step": grid.step},
     )
 
@@ -175,17 +175,3 @@ def _rounded(value: Any) -> Any:
     if isinstance(value, list):
         return rounded_outwards(*value)
     return None if value is None else int(round(value / FEWER_THAN) * FEWER_THAN)
-
-
-def _rounded_certificate(certificate: dict[str, Any]) -> dict[str, Any]:
-    """Round the numbers of a certificate to three decimals, and its limits outwards."""
-    made = dict(certificate)
-    for name in ("auc", "auc_before", "gap", "gap_before"):
-        interval = dict(certificate[name])
-        for each in ("estimate", "signed"):
-            interval[each] = None if interval[each] is None else round(interval[each], 3)
-        interval["low"] = math.floor(interval["low"] * 1000) / 1000
-        interval["high"] = math.ceil(interval["high"] * 1000) / 1000
-        interval["se"] = math.ceil(interval["se"] * 1000) / 1000
-        made[name] = interval
-    return made
