@@ -40,6 +40,10 @@ class ModelFileError(ValueError):
     """A model file cannot be used, or a model cannot be put into one; the message names the reason."""
 
 
+class SignatureError(ModelFileError):
+    """A signature is missing, is none, or does not fit the file and the key; the message names which."""
+
+
 class InputFileError(ValueError):
     """Rows could not be read from a file, a query or standard input; the message names it and the way out."""
 

@@ -19,7 +19,7 @@ VALIDATOR = jsonschema.Draft202012Validator(modelfile.schema())
 
 
 def valid_bytes(model):
-    return modelfile.dumps(cases.make_data(n=20).fit(model).file_content())
+    return modelfile.dumps(cases.make_data(n=150).fit(model).file_content())
 
 
 @pytest.fixture(scope="module")
@@ -59,11 +59,11 @@ def put(*path, value):
 
 KNOTS, VALUES = ("maps", 0, "map", "knots"), ("maps", 0, "map", "values")
 FORGED = {
-    "other version": (put("schema_version", value=2), "schema_version must be 1"),
-    "version as text": (put("schema_version", value="1"), "schema_version must be 1"),
-    "version as float": (put("schema_version", value=1.0), "schema_version must be 1"),
-    "version true": (put("schema_version", value=True), "schema_version must be 1"),
-    "version list": (put("schema_version", value=[1]), "schema_version must be 1"),
+    "other version": (put("schema_version", value=3), "schema_version must be at most 2"),
+    "version as text": (put("schema_version", value="1"), "schema_version must be at most 2"),
+    "version as float": (put("schema_version", value=1.0), "schema_version must be at most 2"),
+    "version true": (put("schema_version", value=True), "schema_version must be at most 2"),
+    "version list": (put("schema_version", value=[1]), "schema_version must be at most 2"),
     "other format": (put("format", value="other"), "no model of fairpot"),
     "unknown method": (put("method", value="Magic"), "not one of FairPOT"),
     "method as list": (put("method", value=["FairPOT"]), "method must be text"),
@@ -108,16 +108,21 @@ FORGED = {
     "columns by number": (put("columns", value={"score": 1, "group": ["sex"]}), "must be text"),
     "rows": (put("fitted_on", "rows", value=-1), "fitted_on.rows"),
     "labelled": (put("fitted_on", "labelled", value=1), "true or false"),
-    "positives": (put("fitted_on", "groups", 0, "counts", "positives", value=None), "positives"),
+    "positives": (put("fitted_on", "groups", 0, "counts", "positives", value=-1), "positives"),
+    "rows left out, not the range": (put("fitted_on", "groups", 0, "counts", "rows", value=None), "all null"),
     "unlabelled": (put("fitted_on", "labelled", value=False), "null, as there were no labels"),
+    "fewer than": (put("fitted_on", "fewer_than", value=None), "fewer_than must be a number"),
+    "private": (put("private", value={"largest_error": -1, "step": 0}), "private.largest_error"),
+    "private text": (put("private", value={"largest_error": "0", "step": 0}), "private.largest_error"),
     "scores": (put("fitted_on", "groups", 0, "counts", "scores", value=1.5), "whole number"),
     "range": (put("fitted_on", "score_range", value=[1.0, 0.0]), "lowest and the highest"),
     "range length": (put("fitted_on", "score_range", value=[1.0]), "from 2 to 2"),
-    "hash": (put("fitted_on", "table_sha256", value="ABC"), "hexadecimal"),
+    "hash": (put("fitted_on", "fingerprint", value="ABC"), "hexadecimal"),
     "time": (put("fitted_on", "time", value="yesterday"), "a time such as"),
     "time elsewhere": (put("fitted_on", "time", value="2025-01-01T00:00:00+01:00"), "a time such as"),
     "time number": (put("fitted_on", "time", value=5), "must be text"),
     "version of the library": (put("fitted_on", "library_version", value=1), "must be text"),
+    "version that steers a terminal": (put("fitted_on", "library_version", value="1\x1b[2J"), "must be printable"),
     "long text": (put("fitted_on", "library_version", value="x" * 20_000), "at most 10000"),
     "long list": (put("parameters", "lam", value=[0] * (checks.MAX_LIST + 1)), "entries"),
 }
@@ -240,11 +245,15 @@ def test_half_a_surrogate_pair(valid):
 
 def test_numbers_at_the_end_of_the_range(valid):
     wide = {"knots": [-1.7e308, 1.7e308], "values": [-1.7e308, 1.7e308]}
-    load_bytes(edited(valid, lambda c: c["maps"][0]["map"].update(wide)))
-    steep = put("maps", 0, "map", value={"kind": "sigmoid", "knots": [0.0, 1.0], "alpha": 1e308, "beta": 1.0})
-    load_bytes(edited(valid, steep))
-    not_a_number = {"kind": "sigmoid", "knots": [-1e308, 1e308], "alpha": 1e308, "beta": -1e308}
-    load_bytes(edited(valid, put("maps", 0, "map", value=not_a_number)))
+    refused(edited(valid, lambda c: c["maps"][0]["map"].update(wide)), "far outside the fitted range")
+
+    def everywhere(content):
+        content["maps"][0]["map"].update(wide)
+        content["fitted_on"]["score_range"] = [-1.7e308, 1.7e308]
+
+    load_bytes(edited(valid, everywhere))
+    for alpha, beta in ((1e308, 1.0), (1e308, -1e308)):
+        load_bytes(edited(valid, put("maps", 0, "map", value={"kind": "sigmoid", "alpha": alpha, "beta": beta})))
 
 
 def test_layout_does_not_matter(valid):
@@ -298,8 +307,8 @@ def test_random_damage(model):
 def test_schema_refuses_what_it_can_see(valid):
     seen_by_the_loader_only = {
         "unknown parameter", "other method", "dial", "reference", "group twice", "other group", "thresholds",
-        "knot of 2000 digits", "value of 2000 digits", "positives", "unlabelled", "range", "time elsewhere",
-        "version as float", "knots of texts",
+        "knot of 2000 digits", "value of 2000 digits", "unlabelled", "range", "time elsewhere",
+        "version as float", "knots of texts", "rows left out, not the range", "version that steers a terminal",
     }  # fmt: skip
     assert not VALIDATOR.is_valid([])
     for name, (edit, _) in FORGED.items():

@@ -56,6 +56,8 @@ from fairpot.transport import ScoreMap
     show_default=True,
     help="What to do if scores seem to be on another scale than in `fit`.",
 )
+@click.option("--expect-sha256", metavar="HEX", help="Refuse any map but the one with this SHA-256.")
+@click.option("--key", metavar="FILE", help="Refuse a map whose signature MAP.sig is not good under this key.")
 @click.option("--force", is_flag=True, help="Replace outputs that are there.")
 @output_options
 def apply(model_file: str, rows: RowOptions, out: Output, output: str, changes: str | None, **options: Any) -> None:
@@ -81,7 +83,7 @@ def apply(model_file: str, rows: RowOptions, out: Output, output: str, changes: 
         if out.as_json:
             raise click.UsageError("standard output takes the rows or the JSON document, not both.")
         out = Output(quiet=True)
-    model = load(model_file)
+    model = load(model_file, expect_sha256=options.pop("expect_sha256"), key=options.pop("key"))
     other_scale = options.pop("other_scale")
     rows = rows.named_by(model.columns_)
     for target in filter(None, (output, changes)):

@@ -83,6 +83,7 @@ def how_far(command: Callable[..., Any]) -> Callable[..., Any]:
     help="Show the same on these held-out rows; with --confidence, certify on them.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Where the map is saved; without it nothing is.")
+@click.option("--private", is_flag=True, help="Save simplified maps and rounded counts: nobody's score is in the file.")
 @click.option("--force", is_flag=True, help="Replace the output if it is there.")
 @output_options
 def fit(
@@ -91,6 +92,7 @@ def fit(
     method: str,
     held_out: tuple[str, ...],
     output: str | None,
+    private: bool,
     force: bool,
     threshold: float | None,
     only: str | None,
@@ -122,12 +124,12 @@ def fit(
         made = make_method(method, wish, settings_for(method, options))
         other = None if validated is None else validated.counted(out, "counting held-out rows").table
         model, other = _fitted(made, counted.table, other)
-        content = model.file_content()
+        content = model.private_content() if private else model.file_content()
         ranking["reference"] = options["reference"]
         fitted = effect(model, counted.table, **ranking)
         later = None if other is None else effect(model, other, **ranking)
         if place is not None:
-            model.save(place, columns={"score": rows.score, "group": rows.groups})
+            model.save(place, columns={"score": rows.score, "group": rows.groups}, private=private)
     out.document(
         {
             "columns": rows.columns(),
@@ -136,6 +138,7 @@ def fit(
             "fitted": fitted.to_dict(),
             "held_out": None if later is None else later.to_dict(),
             "certificate": content.certificate,
+            "private": content.private,
             "quantisation": quantisation_document(counted.quantisation),
             "output": output,
         }
@@ -145,6 +148,11 @@ def fit(
         _print_certificate(out, model.certificate_)
     _print_curve(out, method, model, fitted.after)
     print_quantisation(out, counted.quantisation)
+    if content.private is not None:
+        error = f"{content.private['largest_error']:.3g}"
+        out.line(f"private: maps are simplified; new scores within {error} of those shown, counts rounded")
+        if model.certificate_ is not None:
+            out.line("the certificate is that of the full map and is not saved with the private one")
     _print_output(out, output, rows)
 
 

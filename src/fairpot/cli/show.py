@@ -55,11 +55,12 @@ def show(model_file: str, out: Output) -> None:
 def _print_origin(out: Output, model: FittedMaps) -> None:
     origin = model.fitted_on_
     low, high = origin["score_range"]
+    few = f", groups of fewer than {origin['fewer_than']:g} left out," if origin["rows"] is None else ""
+    rows = sum(each["counts"]["rows"] or 0 for each in origin["groups"])
     out.line(
-        f"fitted on {count(origin['rows'])} rows with scores from {low:g} to {high:g}, by fairpot "
-        f"{origin['library_version']}" + (f", {origin['time']}" if origin["time"] else "")
+        f"fitted on {count(rows)} rows{few} with scores from {low:g} to {high:g}, by fairpot "
+        f"{shown(origin['library_version'])}" + (f", {origin['time']}" if origin["time"] else "")
     )
-    out.line(f"fingerprint of those rows: {origin['table_sha256'][:16]}...")
     known = model.certified_
     if known is not None:
         gap = known["gap"]
@@ -67,6 +68,10 @@ def _print_origin(out: Output, model: FittedMaps) -> None:
             f"certified: a gap of at most {known['bound']:g} with confidence {known['confidence']:g} "
             f"({known['rows']}, {known['how']}; measured {gap['estimate']:.4f}, {gap['low']:.4f} to {gap['high']:.4f})"
         )
+    if model.private_ is not None:
+        out.line(f"private: counts rounded, maps simplified; scores within {model.private_['largest_error']:.3g}")
+    if origin["fingerprint"] is not None:
+        out.line(f"fingerprint of those rows under their owner's key: {origin['fingerprint'][:16]}...")
 
 
 def _groups(model: FittedMaps) -> list[list[str]]:
@@ -115,6 +120,7 @@ def _document(model: FittedMaps) -> dict[str, Any]:
         "apply": model.apply_,
         "fitted_on": model.fitted_on_,
         "certificate": model.certified_,
+        "private": model.private_,
         "maps": [_map_document(group, model.maps_[group]) for group in model.groups_],
     }
 

@@ -1,19 +1,29 @@
 """Model files: JSON that holds what a fitted post-processor needs to be applied, and nothing that runs."""
 
 from fairpot.modelfile.content import ModelFile
-from fairpot.modelfile.files import naming, read, write
-from fairpot.modelfile.origin import describe_table, table_sha256
+from fairpot.modelfile.files import MAX_BYTES, naming, read, write
+from fairpot.modelfile.origin import FEWER_THAN, describe_table, describes, table_fingerprint, table_sha256
+from fairpot.modelfile.signatures import Signature, read_key
+from fairpot.modelfile.signing import sign, verify
 from fairpot.modelfile.text import SCHEMA_VERSION, dumps, loads, schema
 
 __all__ = [
+    "FEWER_THAN",
+    "MAX_BYTES",
     "SCHEMA_VERSION",
     "ModelFile",
+    "Signature",
     "describe_table",
+    "describes",
     "dumps",
     "loads",
     "naming",
     "read",
+    "read_key",
     "schema",
+    "sign",
+    "table_fingerprint",
     "table_sha256",
+    "verify",
     "write",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairpot.modelfile.checks import check_name, check_number, check_object, check_text
+from fairpot.modelfile.checks import check_group, check_list, check_name, check_number, check_object, check_text
 
 _INTERVALS = ("auc", "auc_before", "gap", "gap_before")
 _KEYS = (*_INTERVALS, "bound", "confidence", "how", "rows")
@@ -23,4 +23,12 @@ def check_certificate(content: Any) -> dict[str, Any]:
         interval = check_object(content[name], f"certificate.{name}", _INTERVAL)
         for number in _NUMBERS:
             check_number(interval[number], f"certificate.{name}.{number}")
+        check_text(interval["method"], f"certificate.{name}.method")
+        for text in ("reason", "note"):
+            if interval[text] is not None:
+                check_text(interval[text], f"certificate.{name}.{text}")
+        if interval["signed"] is not None:
+            check_number(interval["signed"], f"certificate.{name}.signed")
+        for group in check_list([] if interval["groups"] is None else interval["groups"], f"certificate.{name}.groups"):
+            check_group(group, f"certificate.{name}.groups")
     return content

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any
 
-from fairpot.exceptions import ModelFileError
 from fairpot.modelfile.certificates import check_certificate
 from fairpot.modelfile.checks import (
     MAX_KNOTS,
     check_ascending,
     check_by_group,
-    check_flag,
     check_group,
     check_list,
     check_name,
@@ -25,7 +21,8 @@ from fairpot.modelfile.checks import (
     refuse,
     shown,
 )
-from fairpot.modelfile.origin import COUNTS, ORIGIN
+from fairpot.modelfile.origin_checks import check_origin
+from fairpot.modelfile.sanity import check_plausible
 from fairpot.modelfile.values import decode, encode, plain_group
 
 KEYS = ("apply", "columns", "dial", "fitted_on", "maps", "method", "parameters", "reference", "thresholds")
@@ -46,7 +43,7 @@ class ModelFile:
         The method's dial (lam, t, alpha, theta) and its value as given or chosen in ``fit``.
     maps : dict of group to dict
         The map of each group: ``{"kind": "piecewise"}`` with the fields of :meth:`ScoreMap.to_dict`, or
-        ``{"kind": "sigmoid", "knots", "alpha", "beta"}``.
+        ``{"kind": "sigmoid", "alpha", "beta"}``.
     reference : name of a group or None
     thresholds : dict of group to float, or None
         The lowest score of the fitted top-alpha region.
@@ -60,6 +57,8 @@ class ModelFile:
         :meth:`fairpot.inference.Certificate.as_dict`.
     columns : dict or None
         ``{"score": name, "group": [names]}``: where the rows' columns were called something, what.
+    private : dict or None
+        ``{"largest_error", "step"}``: where the maps are simplified and rounded ones, by how much.
     """
 
     method: str
@@ -72,6 +71,7 @@ class ModelFile:
     fitted_on: dict[str, Any]
     columns: dict[str, Any] | None = None
     certificate: dict[str, Any] | None = None
+    private: dict[str, Any] | None = None
 
     @property
     def groups(self) -> tuple[Hashable, ...]:
@@ -91,21 +91,21 @@ class ModelFile:
             "apply": self.apply,
             "fitted_on": self.fitted_on,
             "columns": self.columns,
-            **({} if self.certificate is None else {"certificate": self.certificate}),
+            **{key: getattr(self, key) for key in OPTIONAL if getattr(self, key) is not None},
         }
 
     @classmethod
     def from_json(cls, content: Any) -> ModelFile:
         """Check parsed JSON; anything that is not as :meth:`to_json` makes it is refused."""
-        certificate = None
-        if isinstance(content, dict) and "certificate" in content:  # files without one do not name it
+        optional: dict[str, Any] = {}
+        if isinstance(content, dict):  # files without them do not name them
             content = dict(content)
-            certificate = check_certificate(content.pop("certificate"))
+            optional = {key: check(content.pop(key)) for key, check in OPTIONAL.items() if key in content}
         content = check_object(content, "the file", KEYS)
         maps = check_by_group(content["maps"], "maps", "map")
         if not maps:
             refuse("maps", "a list with at least one group", content["maps"])
-        return cls(
+        model = cls(
             method=check_text(content["method"], "method"),
             parameters=_parameters(content["parameters"]),
             dial=_dial(content["dial"]),
@@ -113,10 +113,12 @@ class ModelFile:
             reference=_reference(content["reference"], maps),
             thresholds=_thresholds(content["thresholds"], maps),
             apply=_apply(content["apply"]),
-            fitted_on=_fitted_on(content["fitted_on"], maps),
+            fitted_on=check_origin(content["fitted_on"], maps),
             columns=_columns(content["columns"]),
-            certificate=certificate,
+            **optional,
         )
+        check_plausible(model.method, model.maps, model.fitted_on["score_range"])
+        return model
 
 
 def _listed(by_group: Mapping[Hashable, Any], key: str) -> list[dict[str, Any]]:
@@ -139,7 +141,7 @@ def _dial(content: Any) -> tuple[str, Any]:
 
 def _maps(maps: Mapping[Hashable, Any]) -> dict[Hashable, dict[str, Any]]:
     checked = {group: _map(content, f"the map of group {shown(group)}") for group, content in maps.items()}
-    knots = sum(len(each["knots"]) for each in checked.values())
+    knots = sum(len(each.get("knots", ())) for each in checked.values())
     if knots > MAX_KNOTS:
         refuse("maps", f"of at most {MAX_KNOTS} knots together", knots, "Hint: fit on a quantised score table.")
     return checked
@@ -167,9 +169,8 @@ def _bound(value: Any, where: str) -> float | None:
 
 
 def _sigmoid(content: Any, where: str) -> dict[str, Any]:
-    check_object(content, where, ("kind", "knots", "alpha", "beta"))
-    numbers = {name: float(check_number(content[name], f"{where}: {name}")) for name in ("alpha", "beta")}
-    return content | numbers | {"knots": check_ascending(content["knots"], f"{where}: knots").tolist()}
+    check_object(content, where, ("kind", "alpha", "beta"))
+    return content | {name: float(check_number(content[name], f"{where}: {name}")) for name in ("alpha", "beta")}
 
 
 _MAPS: dict[str, Callable[[Any, str], dict[str, Any]]] = {"piecewise": _piecewise, "sigmoid": _sigmoid}
@@ -215,49 +216,9 @@ def _columns(content: Any) -> dict[str, Any] | None:
     return {"score": check_text(content["score"], "columns.score"), "group": groups}
 
 
-def _fitted_on(content: Any, groups: Collection[Hashable]) -> dict[str, Any]:
-    content = check_object(content, "fitted_on", ORIGIN)
-    labelled = check_flag(content["labelled"], "fitted_on.labelled")
-    found = check_by_group(content["groups"], "fitted_on.groups", "counts", groups)
-    for group, counts in found.items():
-        _counts(counts, f"fitted_on: the counts of group {shown(group)}", labelled)
-    check_number(content["rows"], "fitted_on.rows", 0.0)
-    _range(content["score_range"], "fitted_on.score_range")
-    check_text(content["library_version"], "fitted_on.library_version")
-    digest = content["table_sha256"]
-    if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
-        refuse("fitted_on.table_sha256", "64 hexadecimal digits", digest)
-    if content["time"] is not None:
-        _time(content["time"])
-    return dict(content)
+def _private(content: Any) -> dict[str, Any]:
+    content = check_object(content, "private", ("largest_error", "step"))
+    return {name: float(check_number(content[name], f"private.{name}", 0.0)) for name in content}
 
 
-def _counts(content: Any, where: str, labelled: bool) -> None:
-    check_object(content, where, COUNTS)
-    check_number(content["rows"], f"{where}: rows", 0.0)
-    if not isinstance(content["scores"], int):
-        refuse(f"{where}: scores", "a whole number", content["scores"])
-    check_number(content["scores"], f"{where}: scores", 0.0)
-    _range(content["score_range"], f"{where}: score_range")
-    for name in ("positives", "negatives"):
-        if labelled:
-            check_number(content[name], f"{where}: {name}", 0.0)
-        elif content[name] is not None:
-            refuse(f"{where}: {name}", "null, as there were no labels", content[name])
-
-
-def _range(content: Any, where: str) -> None:
-    low, high = check_numbers(check_list(content, where, limit=2, least=2), where)
-    if low > high:
-        refuse(where, "the lowest and the highest score", content)
-
-
-def _time(value: Any) -> None:
-    try:
-        moment = datetime.fromisoformat(check_text(value, "fitted_on.time"))
-    except ModelFileError:
-        raise
-    except ValueError:
-        refuse("fitted_on.time", "a time such as 2025-01-31T12:00:00+00:00, or null", value)
-    if moment.utcoffset() != timedelta(0) or moment.isoformat(timespec="seconds") != value:
-        refuse("fitted_on.time", "a time such as 2025-01-31T12:00:00+00:00, or null", value)
+OPTIONAL: dict[str, Callable[[Any], dict[str, Any]]] = {"certificate": check_certificate, "private": _private}

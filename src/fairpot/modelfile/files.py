@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
-import stat
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
@@ -12,14 +14,34 @@ from pathlib import Path
 from fairpot._arguments import argument
 from fairpot.exceptions import ModelFileError
 from fairpot.files.output import atomic_file
+from fairpot.modelfile.checks import shown
 from fairpot.modelfile.content import ModelFile
+from fairpot.modelfile.reading import bytes_of
+from fairpot.modelfile.signatures import check_signature, read_key, signature_path
 from fairpot.modelfile.text import dumps, loads
 
-MAX_BYTES = 100 * 2**20
+# What a file may have unless more is allowed: some two million knots.
+MAX_BYTES = 100_000_000
 
 
-def read(path: str | PathLike[str]) -> ModelFile:
-    """Read a model file.
+def read(
+    path: str | PathLike[str],
+    *,
+    expect_sha256: str | None = None,
+    key: str | PathLike[str] | None = None,
+    max_bytes: int = MAX_BYTES,
+) -> ModelFile:
+    """Read a model file; it is read once, and what is checked is what is used.
+
+    Parameters
+    ----------
+    path : str or path
+    expect_sha256 : str or None, default None
+        The SHA-256 of the file, as ``sha256sum`` prints it; another file is refused.
+    key : str, path or None, default None
+        The file of a key; the signature beside the file must be good, see :func:`fairpot.modelfile.verify`.
+    max_bytes : int, default 100,000,000
+        A larger file is refused unread.
 
     Raises
     ------
@@ -27,11 +49,18 @@ def read(path: str | PathLike[str]) -> ModelFile:
         Whatever is wrong with the file; the message names it and the reason.
     """
     with naming(path):
-        return loads(_bytes_of(os.fspath(path)))
+        data = bytes_of(os.fspath(path), max_bytes)
+        if expect_sha256 is not None:
+            _expect(data, expect_sha256)
+        if key is not None:
+            check_signature(data, signature_path(path), read_key(key))
+        return loads(data)
 
 
-def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = False, max_bytes: int = MAX_BYTES) -> None:
     """Write a model file: at any moment ``path`` is what it was before, or complete.
+
+    A model that would take more than ``max_bytes`` is refused: it would not be loaded again unasked.
 
     Raises
     ------
@@ -43,10 +72,11 @@ def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = Fals
         If the model cannot be put into a file.
     """
     data = dumps(model)
-    if len(data) > MAX_BYTES:
+    if len(data) > max_bytes:
         raise ModelFileError(
-            f"the model would take {len(data)} bytes, more than the {MAX_BYTES} that are loaded again.\n"
-            "Hint: fit on a quantised score table."
+            f"the model would take {len(data)} bytes, more than the {max_bytes} that are loaded again unasked.\n"
+            "Hint: private=True has far fewer knots, as has a fit on a quantised score table; or raise max_bytes here "
+            "and in load."
         )
     target = _target(path, overwrite)
     try:
@@ -62,33 +92,20 @@ def naming(path: str | PathLike[str]) -> Iterator[None]:
     try:
         yield
     except ModelFileError as error:
-        raise ModelFileError(f"the model file {os.fspath(path)!r} cannot be used: {error}") from error
+        raise type(error)(f"the model file {os.fspath(path)!r} cannot be used: {error}") from error
 
 
-def _bytes_of(path: str) -> bytes:
-    """Read a regular file of bearable size."""
-    try:
-        kind = os.stat(path)
-        if not stat.S_ISREG(kind.st_mode):
-            what = "a directory" if stat.S_ISDIR(kind.st_mode) else "not a regular file"
-            raise ModelFileError(f"it is {what}.\nHint: name the file that save() wrote.")
-        if kind.st_size > MAX_BYTES:
-            raise ModelFileError(
-                f"it has {kind.st_size} bytes, more than any model ({MAX_BYTES}).\n"
-                "Hint: name the file that save() wrote."
-            )
-        with open(path, "rb") as file:
-            return file.read(MAX_BYTES)
-    except FileNotFoundError:
-        raise ModelFileError("there is no such file.\nHint: look at the name and the folder.") from None
-    except OSError as error:
+def _expect(data: bytes, expected: str) -> None:
+    """Insist on the file whose hash the caller knows."""
+    wanted = expected.strip().lower() if isinstance(expected, str) else ""
+    if not re.fullmatch("[0-9a-f]{64}", wanted):
+        raise ValueError(f"expect_sha256 must be 64 hexadecimal digits, got {shown(expected)}.\nHint: sha256sum FILE")
+    found = hashlib.sha256(data).hexdigest()
+    if not hmac.compare_digest(found, wanted):
         raise ModelFileError(
-            f"it cannot be read: {error.strerror or error}.\nHint: look at the name and the rights."
-        ) from error
-    except ValueError as error:
-        if isinstance(error, ModelFileError):
-            raise
-        raise ModelFileError(f"that is no name of a file: {error}.\nHint: look at the name.") from error
+            f"its SHA-256 is {found}, expected is {wanted}.\nHint: this is another file than the one you know; "
+            "ask where it comes from before you use it."
+        )
 
 
 def _target(path: str | PathLike[str], overwrite: bool) -> Path:

@@ -1,10 +1,13 @@
-"""What a model was fitted on: counts, score range and the fingerprint of its score table."""
+"""What a model was fitted on: counts and score ranges, without those that rest on a few people."""
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
-from typing import Any
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,8 +15,23 @@ from fairpot._version import __version__
 from fairpot.modelfile.values import plain_group
 from fairpot.table import GroupCounts, ScoreTable
 
-ORIGIN = ("groups", "labelled", "library_version", "rows", "score_range", "table_sha256", "time")
+ORIGIN = ("fewer_than", "fingerprint", "groups", "labelled", "library_version", "rows", "score_range", "time")
 COUNTS = ("negatives", "positives", "rows", "score_range", "scores")
+# What rests on fewer people than this is not put down.
+FEWER_THAN = 10
+_PURPOSE = b"fairpot-table-1\n"
+
+
+class People(NamedTuple):
+    """How many people stand behind a group's counts."""
+
+    positives: float
+    negatives: float
+
+    @property
+    def rows(self) -> float:
+        """All of them."""
+        return self.positives + self.negatives
 
 
 def describe_table(table: ScoreTable) -> dict[str, Any]:
@@ -23,42 +41,106 @@ def describe_table(table: ScoreTable) -> dict[str, Any]:
     -------
     dict
         ``rows`` (the sum of the weights, if rows had weights), ``score_range``, ``labelled``, ``groups`` (for
-        each: rows, positives and negatives or None, distinct scores, score range), ``table_sha256``,
-        ``library_version``, and ``time``, None unless it is asked for.
+        each: rows, positives and negatives or None, distinct scores, score range), ``fewer_than``, ``fingerprint``
+        (None without a key), ``library_version``, and ``time``, None unless it is asked for. What rests on fewer
+        people than ``fewer_than`` is None; see :func:`suppressed`.
 
     Examples
     --------
     >>> import numpy as np
     >>> from fairpot.table import ScoreTable
-    >>> table = ScoreTable.from_rows(np.array([0.3, 0.9, 0.3]), None)
-    >>> describe_table(table)["rows"], describe_table(table)["score_range"]
-    (3, [0.3, 0.9])
+    >>> found = describe_table(ScoreTable.from_rows(np.arange(30) / 30, None))
+    >>> found["rows"], found["groups"][0]["counts"]["scores"]
+    (30, 30)
+    >>> describe_table(ScoreTable.from_rows(np.array([0.3, 0.9]), None))["rows"] is None
+    True
     """
     counts = [_describe(c, table.labelled) for c in table.counts]
-    return {
+    squares = [None] * len(counts) if table.squares is None else table.squares.counts
+    exact = {
+        "fewer_than": FEWER_THAN,
+        "fingerprint": None,
         "groups": [{"group": plain_group(g), "counts": each} for g, each in zip(table.groups, counts)],
         "labelled": table.labelled,
         "library_version": __version__,
         "rows": sum(each["rows"] for each in counts),
         "score_range": [min(e["score_range"][0] for e in counts), max(e["score_range"][1] for e in counts)],
-        "table_sha256": table_sha256(table),
         "time": None,
     }
+    return suppressed(exact, [_people(c, s) for c, s in zip(table.counts, squares)])
+
+
+def suppressed(exact: dict[str, Any], people: Sequence[People] | None = None) -> dict[str, Any]:
+    """Leave out what rests on fewer than ten people, and what it could be worked out from.
+
+    A group of fewer has no counts and no score range; then the rows in all are left out too, as they are
+    the sum of the groups', and the score range in all is rounded outwards. Where a group has fewer positives or
+    fewer negatives, neither is put down.
+    """
+    entries = [_without_few(each["counts"], None if people is None else people[i]) for i, each in _listed(exact)]
+    hidden = any(counts["rows"] is None for counts in entries)
+    return exact | {
+        "groups": [{"group": each["group"], "counts": counts} for (_, each), counts in zip(_listed(exact), entries)],
+        "rows": None if hidden else exact["rows"],
+        "score_range": rounded_outwards(*exact["score_range"]) if hidden else exact["score_range"],
+    }
+
+
+def describes(origin: dict[str, Any], table: ScoreTable) -> bool:
+    """Whether what a model says it was fitted on is what would be said of a table: as far as it goes, the same rows."""
+    found = describe_table(table)
+    return all(origin.get(name) == found[name] for name in ("groups", "labelled", "rows", "score_range"))
 
 
 def table_sha256(table: ScoreTable) -> str:
     """Hash a score table: the same rows in any order give the same hash.
 
-    For each group the JSON text of [name, number of scores, labelled] and a line feed, then the scores, the
-    positives and the negatives, each as little-endian 64-bit floats.
+    For comparing tables in memory. Not to be given away: who knows the scores can try outcomes until the hash
+    fits. :func:`table_fingerprint` needs a key for that.
     """
     digest = hashlib.sha256()
+    for part in _bytes_of(table):
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def table_fingerprint(table: ScoreTable, key: bytes) -> str:
+    """Return a fingerprint of a score table that only those who have the key can make or compare.
+
+    HMAC-SHA256 of: for each group the JSON text of [name, number of scores, labelled] and a line feed, then the
+    scores, the positives and the negatives, each as little-endian 64-bit floats.
+
+    >>> import numpy as np
+    >>> from fairpot.table import ScoreTable
+    >>> table = ScoreTable.from_rows(np.array([0.3, 0.9, 0.3]), None)
+    >>> table_fingerprint(table, b"k" * 32) == table_fingerprint(table, b"j" * 32)
+    False
+    """
+    digest = hmac.new(key, _PURPOSE, hashlib.sha256)
+    for part in _bytes_of(table):
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def rounded_outwards(low: float, high: float) -> list[float]:
+    """Round a range outwards to the first digit of its width."""
+    size = high - low or abs(high) or 1.0
+    if not math.isfinite(size):
+        return [low, high]
+    step = 10.0 ** math.floor(math.log10(size))
+    return [float(f"{edge * step:.12g}") for edge in (math.floor(low / step), math.ceil(high / step))]
+
+
+def _bytes_of(table: ScoreTable) -> Iterator[bytes]:
     for group, counts in zip(table.groups, table.counts):
         head = json.dumps([plain_group(group), len(counts.score), table.labelled], default=str)
-        digest.update(head.encode() + b"\n")
+        yield head.encode() + b"\n"
         for column in (counts.score, counts.positive, counts.negative):
-            digest.update(np.ascontiguousarray(column, dtype="<f8").tobytes())
-    return digest.hexdigest()
+            yield np.ascontiguousarray(column, dtype="<f8").tobytes()
+
+
+def _listed(origin: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
+    return enumerate(origin["groups"])
 
 
 def _describe(counts: GroupCounts, labelled: bool) -> dict[str, Any]:
@@ -70,3 +152,29 @@ def _describe(counts: GroupCounts, labelled: bool) -> dict[str, Any]:
         "scores": len(counts.score),
         "score_range": [float(counts.score[0]), float(counts.score[-1])],
     }
+
+
+def _people(counts: GroupCounts, squares: GroupCounts | None) -> People:
+    """Count people. Whole weights are so many rows; behind other weights stand as many as they are worth, or, where
+    that is not known, at least one for each score and outcome.
+    """
+    sides = (counts.positive, counts.negative)
+    if squares is not None:
+        sums = [(float(c.sum()), float(q.sum())) for c, q in zip(sides, (squares.positive, squares.negative))]
+        return People(*(c * c / q if q > 0 else 0.0 for c, q in sums))
+    if all(c.dtype.kind == "i" for c in sides):
+        return People(*(float(c.sum()) for c in sides))
+    return People(*(float(np.count_nonzero(c)) for c in sides))
+
+
+def _without_few(counts: dict[str, Any], people: People | None) -> dict[str, Any]:
+    if people is None:
+        people = People(counts["positives"] or 0, counts["negatives"] or 0)
+        few = counts["rows"] is None or counts["rows"] < FEWER_THAN
+    else:
+        few = people.rows < FEWER_THAN
+    if few:
+        return dict.fromkeys(counts)
+    if min(people.positives, people.negatives) < FEWER_THAN:
+        return counts | {"positives": None, "negatives": None}
+    return counts

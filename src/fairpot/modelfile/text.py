@@ -5,17 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
+from dataclasses import replace
 from importlib import resources
 from typing import Any, NoReturn
 
 from fairpot.exceptions import ModelFileError
 from fairpot.modelfile.checks import CHANGED, refuse, shown
 from fairpot.modelfile.content import KEYS, ModelFile
+from fairpot.modelfile.older import from_version_1
+from fairpot.modelfile.origin import suppressed
 
 FORMAT = "fairpot-model"
-SCHEMA_VERSION = 1
-MOST_PARTS = 500_000
+SCHEMA_VERSION = 2
 _HEADER = ("checksum", "format", "schema_version")
+# Far above what a model needs: about ten objects and lists a group, and two numbers a knot.
+MAX_PARTS = 1_000_000
+MAX_ENTRIES = 10_000_000
 _NO_MODEL = "Hint: a model file is what save() writes; see docs/model-file.md."
 
 
@@ -39,14 +44,17 @@ def loads(data: bytes) -> ModelFile:
     Raises
     ------
     ModelFileError
-        If they are anything but a complete, unchanged model file of this schema version.
+        If they are anything but a complete, unchanged model file of this schema version or an earlier one.
     """
+    _check_parts(data)
     content = _parse(data)
     _check_header(content)
-    model = ModelFile.from_json({key: value for key, value in content.items() if key not in _HEADER})
+    older = content["schema_version"] == 1
+    body = {key: value for key, value in content.items() if key not in _HEADER}
+    model = ModelFile.from_json(from_version_1(body) if older else body)
     if content["checksum"] != checksum(content):
         raise ModelFileError(f"the checksum does not fit the content: {shown(content['checksum'])}.\n{CHANGED}")
-    return model
+    return replace(model, fitted_on=suppressed(model.fitted_on)) if older else model
 
 
 def checksum(content: dict[str, Any]) -> str:
@@ -65,7 +73,7 @@ def schema() -> dict[str, Any]:
 
     >>> from fairpot import modelfile
     >>> modelfile.schema()["properties"]["schema_version"]
-    {'const': 1}
+    {'const': 2}
     """
     text = resources.files("fairpot.modelfile").joinpath("schema.json").read_text(encoding="utf-8")
     return dict(json.loads(text))
@@ -75,10 +83,19 @@ def _canonical(content: Any) -> str:
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-def _parse(data: bytes) -> dict[str, Any]:
+def _check_parts(data: bytes) -> None:
+    """Count what a file is made of before it is built: a few bytes of text can stand for a hundred in memory."""
     if not data.strip():
         raise ModelFileError(f"it is empty.\n{_NO_MODEL}")
-    _check_parts(data)
+    for what, found, most in (
+        ("objects and lists", data.count(b"{") + data.count(b"["), MAX_PARTS),
+        ("entries", data.count(b","), max(MAX_ENTRIES, len(data) // 10)),
+    ):
+        if found > most:
+            raise ModelFileError(f"it has {found} {what}, more than any model ({most}).\n{_NO_MODEL}")
+
+
+def _parse(data: bytes) -> dict[str, Any]:
     try:
         content = json.loads(data.decode("utf-8"), object_pairs_hook=_distinct, parse_constant=_no_constant)
     except ModelFileError:
@@ -92,18 +109,6 @@ def _parse(data: bytes) -> dict[str, Any]:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ModelFileError(f'it is JSON, but no model of fairpot: no "format": "{FORMAT}" in it.\n{_NO_MODEL}')
     return content
-
-
-def _check_parts(data: bytes) -> None:
-    """Refuse, before anything is built of it, a text with far more parts than a model has: each takes memory."""
-    for mark, most, what in (
-        (b"[", MOST_PARTS, "lists"),
-        (b"{", MOST_PARTS, "objects"),
-        (b'"', 8 * MOST_PARTS, "texts"),
-    ):
-        found = data.count(mark)
-        if found > most:
-            raise ModelFileError(f"it has {found} {what}, far more than any model.\n{_NO_MODEL}")
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -124,13 +129,13 @@ def _no_constant(token: str) -> NoReturn:
 
 def _check_header(content: dict[str, Any]) -> None:
     version = content.get("schema_version")
-    if type(version) is not int or version != SCHEMA_VERSION:
+    if type(version) is not int or not 1 <= version <= SCHEMA_VERSION:
         wrote = content.get("fitted_on")
         wrote = wrote.get("library_version") if isinstance(wrote, dict) else None
         by = "" if wrote is None else f" (written by fairpot {shown(wrote)})"
         refuse(
             "schema_version",
-            f"{SCHEMA_VERSION}{by}",
+            f"at most {SCHEMA_VERSION}{by}",
             version,
             "Hint: load it with the fairpot that wrote it, or fit and save the model again.",
         )

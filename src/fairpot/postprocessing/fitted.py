@@ -12,9 +12,10 @@ import numpy as np
 from fairpot._html import html_table
 from fairpot._version import __version__
 from fairpot.exceptions import ModelFileError
-from fairpot.modelfile import ModelFile, naming, read
+from fairpot.modelfile import MAX_BYTES, ModelFile, naming, read
+from fairpot.modelfile.checks import shown
 from fairpot.postprocessing.mapper import ScoreMapper
-from fairpot.postprocessing.post_logit import LogitMap
+from fairpot.postprocessing.post_logit import PROBES, LogitMap
 from fairpot.postprocessing.registry import METHODS
 from fairpot.postprocessing.saving import maps_content
 from fairpot.postprocessing.scale import ScoreScale
@@ -46,11 +47,14 @@ class FittedMaps(ScoreMapper):
     apply_ : dict
         What ``transform`` needs beyond the maps. If ``row_by_row``, nothing.
     fitted_on_ : dict
-        Counts, score range, fingerprint of the score table, version of the library, time if it was put down.
+        Counts and score ranges, None where they rest on few people; version of the library; a fingerprint and the time
+        if they were put down.
     columns_ : dict or None
         What the columns of score and group were called, if that was put down.
     certified_ : dict or None
         What the gap was certified to be within, if it was.
+    private_ : dict or None
+        The ``largest_error`` of any new score and the ``step`` of the knots, if the file is a private one.
     """
 
     method_: str
@@ -62,6 +66,7 @@ class FittedMaps(ScoreMapper):
     fitted_on_: dict[str, Any]
     columns_: dict[str, Any] | None
     certified_: dict[str, Any] | None
+    private_: dict[str, Any] | None
 
     @classmethod
     def from_content(cls, content: ModelFile) -> Self:
@@ -80,6 +85,7 @@ class FittedMaps(ScoreMapper):
         model.fitted_on_ = content.fitted_on
         model.columns_ = content.columns
         model.certified_ = content.certificate
+        model.private_ = content.private
         model.n_features_in_ = 1
         return model
 
@@ -127,6 +133,7 @@ class FittedMaps(ScoreMapper):
             fitted_on=self.fitted_on_,
             columns=self.columns_,
             certificate=self.certified_,
+            private=self.private_,
         )
 
     def _applied_by(self) -> Mapping[str, Any]:
@@ -137,12 +144,24 @@ class FittedMaps(ScoreMapper):
         return ScoreScale(float(low), float(high))
 
 
-def load(path: str | PathLike[str]) -> FittedMaps:
+def load(
+    path: str | PathLike[str],
+    *,
+    expect_sha256: str | None = None,
+    key: str | PathLike[str] | None = None,
+    max_bytes: int = MAX_BYTES,
+) -> FittedMaps:
     """Load a model file that ``save`` wrote.
 
     Parameters
     ----------
     path : str or path
+    expect_sha256 : str or None, default None
+        The SHA-256 of the file, if you know it: any other file is refused.
+    key : str, path or None, default None
+        The file of a key: the signature beside the model file must be good, see :func:`fairpot.modelfile.verify`.
+    max_bytes : int, default 100,000,000
+        A larger file is refused unread.
 
     Returns
     -------
@@ -152,7 +171,9 @@ def load(path: str | PathLike[str]) -> FittedMaps:
     Raises
     ------
     ModelFileError
-        If the file is anything but a complete, unchanged model file of this schema version.
+        If the file is anything but a complete, unchanged model file of a known schema version, if no fit can give
+        its maps, or if it is not the file that was expected or signed. A good checksum does not say where a file
+        comes from: ``expect_sha256`` and ``key`` do.
 
     Examples
     --------
@@ -165,24 +186,24 @@ def load(path: str | PathLike[str]) -> FittedMaps:
     >>> fairpot.load(path).transform([0.2, 0.3, 0.8], sensitive_features=["F", "F", "M"])
     array([0.6, 0.7, 0.8])
     """
-    content = read(path)
+    content = read(path, expect_sha256=expect_sha256, key=key, max_bytes=max_bytes)
     with naming(path):
         return FittedMaps.from_content(content)
 
 
 def _check_method(content: ModelFile) -> None:
     """Insist on a method, a dial and parameters that this version knows."""
-    hint = f"Hint: it was written by fairpot {content.fitted_on['library_version']}, and this is {__version__}."
+    hint = f"Hint: it was written by fairpot {shown(content.fitted_on['library_version'])}, and this is {__version__}."
     if content.method not in _CLASSES:
-        raise ModelFileError(f"the method {content.method!r} is not one of {', '.join(_CLASSES)}.\n{hint}")
+        raise ModelFileError(f"the method {shown(content.method)} is not one of {', '.join(_CLASSES)}.\n{hint}")
     known = _CLASSES[content.method]().get_params(deep=False)
     unknown = sorted(set(content.parameters) - set(known))
     if unknown:
-        raise ModelFileError(f"{content.method} has no parameters {unknown}.\n{hint}")
+        raise ModelFileError(f"{content.method} has no parameters {shown(unknown)}.\n{hint}")
     dial, _ = content.dial
     expected = _CLASSES[content.method].dial.name
     if dial != expected:
-        raise ModelFileError(f"{content.method} has no dial {dial!r}, but {expected!r}.\n{hint}")
+        raise ModelFileError(f"{content.method} has no dial {shown(dial)}, but {expected!r}.\n{hint}")
 
 
 def _with_new_names(content: ModelFile) -> ModelFile:
@@ -197,6 +218,6 @@ def _make_map(content: dict[str, Any]) -> ScoreMap:
     fields = {key: value for key, value in content.items() if key != "kind"}
     try:
         with np.errstate(all="ignore"):  # numbers near the end of the range overflow where they are compared
-            return LogitMap(**fields) if content["kind"] == "sigmoid" else ScoreMap.from_dict(fields)
+            return LogitMap(PROBES, **fields) if content["kind"] == "sigmoid" else ScoreMap.from_dict(fields)
     except ValueError as error:
         raise ModelFileError(f"a map is not one: {error}\nHint: fit and save the model again.") from error

@@ -15,11 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 from fairpot._optional import import_optional
 from fairpot._validation import check_alignment, check_groups, check_scores, match_groups, restore
 from fairpot._warn import warn_user
-from fairpot.modelfile import ModelFile, write
+from fairpot.exceptions import SmallGroupWarning
+from fairpot.modelfile import MAX_BYTES, ModelFile, write
 from fairpot.postprocessing.batch import maps_on
 from fairpot.postprocessing.exporting import Exports
-from fairpot.postprocessing.saving import stamped, with_columns
+from fairpot.postprocessing.private import made_private
+from fairpot.postprocessing.saving import stamped, with_columns, with_fingerprint
 from fairpot.postprocessing.scale import ScoreScale
+from fairpot.postprocessing.small_groups import small_groups, told
 from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap
 
@@ -110,8 +113,13 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         overwrite: bool = False,
         timestamp: bool = False,
         columns: Mapping[str, Any] | None = None,
+        private: bool = False,
+        fingerprint_key: str | PathLike[str] | None = None,
+        max_bytes: int = MAX_BYTES,
     ) -> None:
         """Write the fitted maps to a JSON file, for :func:`fairpot.load`; equal fits give equal bytes.
+
+        The knots of a map are scores of the people it was fitted on: see docs/privacy.md before you give it away.
 
         Parameters
         ----------
@@ -122,12 +130,39 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
             Whether the time of saving is put down.
         columns : dict or None, default None
             ``{"score": name, "group": [names]}``: what `fairpot apply` looks for in a file.
+        private : bool, default False
+            Whether maps are simplified and knots and counts rounded, so that no person's score is in the file. The
+            file says by how much new scores may differ: :meth:`private_content` has it.
+        fingerprint_key : str, path or None, default None
+            The file of a secret. With it a fingerprint of the fitted rows is put down, which only those who have the
+            secret can compare.
+        max_bytes : int, default 100,000,000
+            A larger file is refused, here and in ``load``.
+
+        Warns
+        -----
+        SmallGroupWarning
+            If fewer than ten people of a group stand behind the maps, whose scores the file then shows.
         """
         check_is_fitted(self, "maps_")
-        content = self.file_content()
+        content = self.private_content() if private else self.file_content()
+        table: ScoreTable | None = getattr(self, "table_", None)
+        few = small_groups(content, table) if content.private is None else []
+        if few:
+            warn_user(
+                f"{told(few)}.\nHint: private=True, min_group=10, or keep the file as you keep the data.",
+                SmallGroupWarning,
+            )
+        if fingerprint_key is not None:
+            content = with_fingerprint(content, table, fingerprint_key)
         if columns is not None:
             content = with_columns(content, columns)
-        write(stamped(content) if timestamp else content, path, overwrite=overwrite)
+        write(stamped(content) if timestamp else content, path, overwrite=overwrite, max_bytes=max_bytes)
+
+    def private_content(self) -> ModelFile:
+        """Return what a private model file holds; ``private["largest_error"]`` says how far new scores differ."""
+        check_is_fitted(self, "maps_")
+        return made_private(self.file_content(), getattr(self, "table_", None))
 
     def file_content(self) -> ModelFile:
         """Return what a model file holds of this model."""

@@ -18,13 +18,14 @@ from fairpot.table import GroupCounts, ScoreTable
 from fairpot.transport import ScoreMap
 
 _GRID = np.arange(100) / 10
+# Where the sigmoid is shown as a line; no scores of people, which it does not need.
+PROBES = np.arange(101) / 100
 
 
 class LogitMap(ScoreMap):
     """The map s -> sigma(alpha s + beta), exact everywhere.
 
-    Its knots are the fitted scores: what is exported as a piecewise linear map agrees exactly there, and
-    lies on the chords in between.
+    Its knots are where it can be looked at, the hundredths in [0, 1] after a fit: it needs none itself.
     """
 
     __slots__ = ("alpha", "beta")
@@ -153,7 +154,7 @@ class PostLogit(Postprocessor):
         self.reference_ = find_reference(table, self.reference, self._ties)
 
     def _map(self, group: Hashable, value: float) -> ScoreMap:
-        return LogitMap(self.table_[group].score, value, self.beta)
+        return LogitMap(PROBES, value, self.beta)
 
     def _choose(self, table: ScoreTable, ties: Ties) -> Value:
         if self._has_rule:

@@ -13,7 +13,7 @@ import numpy as np
 from fairpot._validation import check_choice, check_share, is_number
 from fairpot.metrics import score_table
 from fairpot.metrics._wins import TIES, Ties
-from fairpot.modelfile.origin import table_sha256
+from fairpot.modelfile.origin import describes, table_sha256
 from fairpot.report.dial import dial_of, moved_groups, no_dial
 from fairpot.report.figures import Figure, make_figures
 from fairpot.report.markdown import make_markdown
@@ -92,7 +92,6 @@ class FairnessReport:
         self.ties = cast(Ties, check_choice(ties, "ties", TIES))
         self._thresholds = _check_thresholds(threshold)
         self._alpha = None if alpha is None else check_share(alpha, "alpha", zero=False)
-        fingerprint = table_sha256(table)
         self._about = About(
             title=title or TEXT["title"],
             source=source,
@@ -100,10 +99,9 @@ class FairnessReport:
             columns=dict(columns or {}),
             command=command,
             created=created,
-            fingerprint=fingerprint,
             ties=ties,
             method=None if method is None else _describe(method, self.table),
-            same_rows=method is not None and _fitted_on(method, fingerprint),
+            same_rows=method is not None and _fitted_on(method, table),
             left_out={str(g): table[g].weight.sum().item() for g in left_out if g in table.groups},
             warnings=tuple(warnings),
             largest_changes=largest_changes,
@@ -301,13 +299,13 @@ def _certificate(method: Any) -> dict[str, Any] | None:
     return None if given is None else {name: given[name] for name in ("bound", "confidence", "rows")}
 
 
-def _fitted_on(method: Any, fingerprint: str) -> bool:
-    """Whether a method was fitted on the very rows of a table."""
-    table = getattr(method, "table_", None)
-    if table is not None:
-        return table_sha256(table) == fingerprint
+def _fitted_on(method: Any, table: ScoreTable) -> bool:
+    """Whether a method was fitted on the very rows of a table; of one from a file, as far as its counts tell."""
+    own = getattr(method, "table_", None)
+    if own is not None:
+        return table_sha256(own) == table_sha256(table)
     origin = getattr(method, "fitted_on_", None)
-    return bool(origin and origin.get("table_sha256") == fingerprint)
+    return bool(origin and describes(origin, table))
 
 
 def _largest(method: Any, scores: Any, groups: Any, ids: Any, most: int) -> list[dict[str, Any]]:

@@ -477,7 +477,6 @@ def origin_facts(summary: Numbers) -> list[tuple[str, str]]:
         *facts,
         (TEXT["origin_columns"], ", ".join(f"{part}: {name}" for part, name in columns.items() if name)),
         (TEXT["origin_ties"], TEXT[f"ties_{summary['ties']}"]),
-        (TEXT["origin_data"], made["fingerprint"]),
         (TEXT["origin_version"], made["library_version"]),
         (TEXT["origin_created"], made["created"]),
         (TEXT["origin_command"], made["command"]),

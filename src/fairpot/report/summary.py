@@ -36,7 +36,6 @@ class About:
     columns: Mapping[str, Any] = field(default_factory=dict)
     command: str = ""
     created: str = ""
-    fingerprint: str = ""
     ties: str = "half"
     method: Mapping[str, Any] | None = None
     same_rows: bool = False
@@ -100,7 +99,6 @@ def plain(value: Any) -> Any:
 def _origin(about: About) -> dict[str, Any]:
     return {
         "library_version": __version__,
-        "fingerprint": about.fingerprint,
         "command": about.command,
         "created": about.created,
         "same_rows": about.same_rows,

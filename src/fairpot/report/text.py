@@ -219,7 +219,6 @@ TEXT: dict[str, str] = {
     "origin_curve": "Curve",
     "curve_exact": "exact, {points} points; the slider stops at {stops} of them",
     "curve_grid": "{points} points; the slider stops at {stops} of them",
-    "origin_data": "Fingerprint of the data",
     "origin_version": "fairpot version",
     "origin_created": "Made on",
     "origin_command": "To make it again",

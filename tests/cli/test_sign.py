@@ -1,0 +1,107 @@
+"""fairpot sign, verify, fit --private and apply --expect-sha256: maps that can be trusted and given away."""
+
+import hashlib
+import json
+import shutil
+
+import pytest
+
+from cli.conftest import COLUMNS, draw_people
+from fairpot.modelfile.text import checksum
+
+
+@pytest.fixture
+def key(tmp_path):
+    made = tmp_path / "team.key"
+    made.write_text("0123456789abcdef" * 4 + "\n")
+    made.chmod(0o600)
+    return made
+
+
+@pytest.fixture
+def signed(run, fitted, tmp_path, key):
+    path = tmp_path / "map.json"
+    shutil.copy(fitted, path)
+    run("sign", path, "--key", key)
+    return path
+
+
+def test_sign_and_verify(run, signed, key, fitted):
+    assert signed.read_bytes() == fitted.read_bytes()
+    digest = hashlib.sha256(signed.read_bytes()).hexdigest()
+    assert "good: " in run("verify", signed, "--key", key).out
+    found = run("verify", signed, "--key", key, "--json").json
+    assert (found["good"], found["sha256"], found["algorithm"]) == (True, digest, "hmac-sha256")
+    assert "is there already" in run("sign", signed, "--key", key, expect=2).err
+    again = run("sign", signed, "--key", key, "--force")
+    assert digest in again.out
+    assert "0123456789abcdef0123" not in again.out + again.err + (signed.parent / "map.json.sig").read_text()
+
+
+def test_a_changed_map_is_found(run, signed, key, csv, tmp_path):
+    content = json.loads(signed.read_text())
+    content["maps"][0]["map"]["values"] = [0.1] * len(content["maps"][0]["map"]["values"])
+    content["checksum"] = checksum(content)
+    signed.write_text(json.dumps(content))
+    run("show", signed)  # the checksum fits
+    error = run("verify", signed, "--key", key, expect=2).err
+    assert "is not the one that was signed" in error
+    assert "Hint: do not use the file" in error
+    target = tmp_path / "out.csv"
+    arguments = ["apply", signed, csv, "--score", "risk", "--group", "sex", "-o", target]
+    assert "not the one that was signed" in run(*arguments, "--key", key, expect=2).err
+    assert not target.exists()
+    run(*arguments)
+
+
+def test_other_keys(run, signed, key, tmp_path):
+    other = tmp_path / "other.key"
+    other.write_text("f" * 64)
+    other.chmod(0o600)
+    assert "made with another key" in run("verify", signed, "--key", other, expect=2).err
+    assert "no such file" in run("verify", signed, "--key", tmp_path / "none", expect=2).err
+    assert "--key" in run("verify", signed, expect=2).err
+    (tmp_path / "map.json.sig").unlink()
+    assert "no such file" in run("verify", signed, "--key", key, expect=2).err
+
+
+def test_expected_hash(run, fitted, csv, tmp_path):
+    digest = hashlib.sha256(fitted.read_bytes()).hexdigest()
+    arguments = ["apply", fitted, csv, "-o", tmp_path / "out.csv", "--expect-sha256"]
+    assert "expected is 0000" in run(*arguments, "0" * 64, expect=2).err
+    assert "64 hexadecimal digits" in run(*arguments, "abc", expect=2).err
+    assert not (tmp_path / "out.csv").exists()
+    run(*arguments, digest)
+
+
+def test_private(run, csv, people, tmp_path):
+    out = run("fit", csv, *COLUMNS, "--lam", 1, "--private", "-o", tmp_path / "private.json").out
+    assert "private: maps are simplified; new scores within 0.0" in out
+    run("fit", csv, *COLUMNS, "--lam", 1, "-o", tmp_path / "full.json")
+    assert (tmp_path / "private.json").stat().st_size < (tmp_path / "full.json").stat().st_size / 3
+    found = run("fit", csv, *COLUMNS, "--lam", 1, "--private", "--json").json
+    assert 0 < found["private"]["largest_error"] < 0.05
+    assert "private: counts rounded" in run("show", tmp_path / "private.json").out
+    assert run("show", tmp_path / "private.json", "--json").json["private"] == found["private"]
+
+
+def test_small_groups_at_fit(run, tmp_path):
+    some = draw_people(200)
+    some.loc[:2, "sex"] = "X"
+    some.loc[:2, "outcome"] = [0, 1, 0]
+    some.to_csv(tmp_path / "some.csv", index=False)
+    arguments = ["fit", tmp_path / "some.csv", *COLUMNS, "--lam", 0.5, "--reference", "M", "-o", tmp_path / "m.json"]
+    assert "fewer than 10 people of 'X' stand behind the maps" in run(*arguments).err
+    error = run(*arguments, "--force", "--private", expect=2).err
+    assert "also if they are rounded" in error
+    assert "groups of fewer than 10 left out" in run("show", tmp_path / "m.json").out
+
+
+def test_text_of_a_file_does_not_steer_the_terminal(run, fitted, tmp_path):
+    content = json.loads(fitted.read_text())
+    content["fitted_on"]["library_version"] = "1.0\x1b[2J\x1b]0;owned\x07"
+    content["checksum"] = checksum(content)
+    (tmp_path / "m.json").write_text(json.dumps(content))
+    answer = run("show", tmp_path / "m.json", expect=2)
+    assert "\x1b" not in answer.out + answer.err
+    assert "printable" in answer.err

@@ -1,0 +1,108 @@
+"""A fresh checksum on maps that no fit gives is refused; what a fit gives never is."""
+
+import json
+
+import numpy as np
+import pytest
+
+import fairpot
+import modelfile_cases as cases
+from fairpot import FairPOT, ModelFileError, modelfile
+from fairpot.modelfile.text import MAX_PARTS, checksum
+from fairpot.postprocessing import OptimalMerge, PostLogit, WassersteinRepair, XOrder
+
+
+def forged(model, path, edit):
+    """Change a map and make the checksum fit, as a forger would."""
+    model.save(path, overwrite=True)
+    content = json.loads(path.read_text(encoding="utf-8"))
+    for entry in content["maps"]:
+        if entry["map"].get("knots") or entry["map"]["kind"] == "sigmoid":
+            edit(entry["map"])
+    content["checksum"] = checksum(content)
+    path.write_text(json.dumps(content))
+    return path
+
+
+def inverted(found):
+    found["values"] = found["values"][::-1]
+
+
+def negated(found):
+    found["alpha"] = -found["alpha"]
+
+
+def a_hundred_times(found):
+    found["values"] = [100 * value for value in found["values"]]
+
+
+def far_below(found):
+    found["values"] = [value - 5 for value in found["values"]]
+
+
+@pytest.mark.parametrize(
+    ("model", "edit", "reason"),
+    [
+        (FairPOT(1.0), inverted, "turns the order of the scores round"),
+        (FairPOT(0.4), inverted, "turns the order of the scores round"),
+        (FairPOT(0.4), a_hundred_times, "far outside the fitted range"),
+        (FairPOT(0.4), far_below, "far outside the fitted range"),
+        (WassersteinRepair(), inverted, "turns the order of the scores round"),
+        (WassersteinRepair(), a_hundred_times, "far outside the fitted range"),
+        (XOrder(0.05), inverted, "turns the order of the scores round"),
+        (OptimalMerge(), inverted, "turns the order of the scores round"),
+        (OptimalMerge(), a_hundred_times, "far outside the fitted range"),
+        (PostLogit(2.0, reference="F"), negated, "turns the order of the scores round"),
+    ],
+    ids=lambda value: getattr(value, "__name__", type(value).__name__),
+)
+def test_what_no_fit_gives(tmp_path, model, edit, reason):
+    path = forged(cases.make_data().fit(model), tmp_path / "m", edit)
+    with pytest.raises(ModelFileError, match=rf"{reason}(.|\n)*Hint: no fit gives such a map"):
+        fairpot.load(path)
+
+
+def test_a_forged_map_that_looks_like_one_is_not_seen(tmp_path):
+    """Which is why docs and SECURITY.md say to sign."""
+
+    def all_to_the_bottom(found):
+        found["values"] = [min(found["values"])] * len(found["values"])
+
+    fairpot.load(forged(cases.make_data().fit(FairPOT(1.0)), tmp_path / "m", all_to_the_bottom))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_fit_can_be_loaded(tmp_path, seed):
+    """Few rows, coarse and odd scales, scores that say nothing: whatever a fit gives can be saved and loaded."""
+    rng = np.random.default_rng(seed)
+    scale, shift = ((1, 0), (1, 0), (100, -50), (1e-6, 3), (1e12, 0), (1, -7))[seed % 6]
+    data = cases.make_data(seed, ("F", "M"), n=int(rng.integers(0, 60)), digits=(None, 1, 2)[seed % 3])
+    y = data.y if seed % 2 else rng.permutation(data.y)
+    for model in (
+        FairPOT(None), FairPOT(0.3), FairPOT(1.0, reference="F"), FairPOT(0.5, monotone=True), FairPOT(0.6, alpha=0.7),
+        WassersteinRepair(0.4), WassersteinRepair(1.0), XOrder(0.0), XOrder(1.0), OptimalMerge(),
+        OptimalMerge(20.0, smoothing="none"), OptimalMerge(0.02, smoothing="isotonic"),
+    ):  # fmt: skip
+        fitted = model.fit(data.scores * scale + shift, y, sensitive_features=data.group)
+        fitted.save(tmp_path / "m", overwrite=True)
+        fairpot.load(tmp_path / "m")
+
+
+def test_files_are_counted_before_they_are_built(tmp_path):
+    start = b'{"format":"fairpot-model","schema_version":2,"maps":['
+    for bomb, what in ((b"[]," * (MAX_PARTS + 10), "objects and lists"), (b"0," * 10_000_010, "entries")):
+        (tmp_path / "m").write_bytes(start + bomb + b"0]}")
+        with pytest.raises(ModelFileError, match=f"{what}, more than any model"):
+            fairpot.load(tmp_path / "m")
+
+
+def test_the_cap_can_be_raised(tmp_path):
+    model = cases.make_data().fit(FairPOT(1.0))
+    with pytest.raises(ModelFileError, match=r"more than the 500 that are loaded again unasked(.|\n)*max_bytes"):
+        model.save(tmp_path / "m", max_bytes=500)
+    model.save(tmp_path / "m")
+    size = (tmp_path / "m").stat().st_size
+    with pytest.raises(ModelFileError, match=f"it has {size} bytes, more than {size - 1}"):
+        fairpot.load(tmp_path / "m", max_bytes=size - 1)
+    assert fairpot.load(tmp_path / "m", max_bytes=size).maps_ == model.maps_
+    assert modelfile.MAX_BYTES == 100_000_000
