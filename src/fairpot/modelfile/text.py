@@ -20,7 +20,7 @@ SCHEMA_VERSION = 2
 _HEADER = ("checksum", "format", "schema_version")
 # Far above what a model needs: about ten objects and lists a group, and two numbers a knot.
 MAX_PARTS = 1_000_000
-MAX_ENTRIES = 10_000_000
+MAX_ENTRIES = 1_000_000
 _NO_MODEL = "Hint: a model file is what save() writes; see docs/model-file.md."
 
 
