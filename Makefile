@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint type bench clean
+.PHONY: help demo test quick fuzz lint type bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -24,11 +24,24 @@ $(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --constraint constraints.txt --editable . --group test --group extras --group lint
 	@touch $@ $(VENV)/.core
 
-demo: $(VENV)/.core  ## audit, fit, choose lambda and apply on generated data; writes demo-output/
+# Real parts that some tests run against, where this user may install them; without them those tests say what is missing.
+$(VENV)/.system: | $(BIN)/python
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! { command -v chromium && command -v node && ls /usr/lib/postgresql; } >/dev/null 2>&1; then \
+	  (apt-get update -qq && apt-get install -y -qq chromium postgresql nodejs npm) >/dev/null 2>&1 || echo "chromium, postgresql or node could not be installed"; fi
+	@touch $@
+
+demo: $(VENV)/.core  ## audit, fit, choose lambda, apply and report on generated data; writes demo-output/
 	@$(BIN)/python examples/demo.py
 
-test: $(VENV)/.test  ## every test, docstring examples included
-	$(BIN)/python -m pytest
+test: $(VENV)/.test $(VENV)/.system  ## every test, docstring examples included, on two cores
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+quick: $(VENV)/.test  ## the fast part of the tests, for work in progress
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup tests/transport tests/metrics tests/validation tests/tradeoff/test_curve.py \
+	  tests/tradeoff/test_exact.py tests/test_table.py tests/test_splitting.py tests/test_layers.py tests/test_users.py tests/cli/test_show.py
+
+fuzz: $(VENV)/.test  ## damaged files against every reader; seeded, about three minutes
+	$(BIN)/python benchmarks/fuzz.py --seconds 180
 
 lint: $(VENV)/.test  ## style and import order
 	$(BIN)/ruff check .

@@ -16,6 +16,7 @@ from sklearn.model_selection import cross_val_predict
 from fairpot import FairPOT
 from fairpot.datasets import make_synthetic
 from fairpot.metrics import auc, group_auc, xauc, xauc_gap
+from fairpot.report import FairnessReport
 
 SEED = 0
 
@@ -86,7 +87,7 @@ def main(folder):
     audit(y[fit_rows], scores[fit_rows], group[fit_rows])
 
     heading("3. Fit FairPOT, with the rule: highest AUC at an xAUC gap of at most 0.02")
-    fp = FairPOT(lam=None, max_gap=0.02)
+    fp = FairPOT(max_gap=0.02)
     fp.fit(scores[fit_rows], y[fit_rows], sensitive_features=group[fit_rows])
     curve = fp.tradeoff()
     chosen = curve.at(fp.lam_)
@@ -109,14 +110,18 @@ def main(folder):
     columns = {"group": group[new_rows], "outcome": y[new_rows], "score": scores[new_rows], "adjusted": adjusted}
     write_csv(folder / "adjusted.csv", {name: values.tolist() for name, values in columns.items()})
     fp.save(folder / "map.json", overwrite=True)
+    rows = {"sensitive_features": group[new_rows]}
+    report = FairnessReport.from_estimator(fp, scores[new_rows], y[new_rows], **rows, title="The demo's report")
+    page = report.save(folder / "report.html", overwrite=True)
 
     heading("Written")
     print(f"  {folder / 'tradeoff.csv'}   AUC and gap at every lambda")
     print(f"  {folder / 'adjusted.csv'}   the new people with their old and new scores")
     print(f"  {folder / 'map.json'}       the fitted maps: fairpot.load() reads them back")
+    print(f"  {page}    what to show a committee: open it in a browser")
     print("\nNext: use your own columns. In Python:")
     print("  from fairpot import FairPOT")
-    print("  fp = FairPOT(lam=None, max_gap=0.02).fit(scores, outcomes, sensitive_features=groups)")
+    print("  fp = FairPOT(max_gap=0.02).fit(scores, outcomes, sensitive_features=groups)")
     print("  fair = fp.transform(new_scores, sensitive_features=new_groups)")
     print("The README says more; help(fairpot.FairPOT) says it all.")
 

@@ -16,6 +16,15 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 COMPAS_FEATURES = ["age", "race", "juv_fel_count", "juv_misd_count", "juv_other_count", "priors_count"]
 
 
+def pytest_collection_modifyitems(config, items):
+    """Keep the tests of a file together, and those of the Spark cluster, which is started once."""
+    if not config.pluginmanager.hasplugin("xdist"):
+        return
+    for item in items:
+        path = item.path.as_posix()
+        item.add_marker(pytest.mark.xdist_group("spark" if "/spark/" in path else path))
+
+
 @pytest.fixture(scope="session")
 def data_home() -> Path:
     """The folder with the real Bank and COMPAS files."""

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import oracles
-from fairpot.metrics._wins import WinMatrix
+from fairpot.metrics.wins import WinMatrix
 from fairpot.table import GroupCounts, ScoreTable
 
 

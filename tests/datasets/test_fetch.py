@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from fairpot.datasets import fetch_bank, fetch_compas
-from fairpot.datasets._fetch import DataFile, download, locate
+from fairpot.datasets.fetch import DataFile, download, locate
 
 pooch = pytest.importorskip("pooch")
 

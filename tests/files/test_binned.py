@@ -8,7 +8,7 @@ from fairpot.engines.binned import choose_edges
 from fairpot.engines.duckdb.parts import Parts
 from fairpot.files import RowSource, count_rows
 from fairpot.metrics import auc, xauc
-from fairpot.metrics._wins import half_wins
+from fairpot.metrics.wins import half_wins
 from files_cases import write
 
 

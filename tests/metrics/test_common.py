@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fairpot.metrics import METRICS
-from fairpot.metrics._registry import arguments
+from fairpot.metrics.registry import arguments
 
 AVAILABLE = {"alpha": 0.4, "positive": "a", "negative": "b", "group": "a"}
 

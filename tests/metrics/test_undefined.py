@@ -23,8 +23,8 @@ from fairpot.metrics import (
     xauc_gap_scorer,
     xauc_matrix,
 )
-from fairpot.metrics._registry import arguments
-from fairpot.metrics._wins import WinMatrix
+from fairpot.metrics.registry import arguments
+from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.build import trace
 

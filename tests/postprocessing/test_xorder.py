@@ -9,7 +9,7 @@ from sklearn.isotonic import IsotonicRegression
 
 import oracles
 from fairpot.exceptions import UnseenGroupError
-from fairpot.metrics._wins import WinMatrix
+from fairpot.metrics.wins import WinMatrix
 from fairpot.postprocessing import XOrder
 from fairpot.postprocessing.xorder import xorder_maps
 from fairpot.postprocessing.xorder_dp import xorder_paths

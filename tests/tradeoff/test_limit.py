@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer
 import fairpot.tradeoff.limit as module
 from fairpot import FairPOT
 from fairpot.metrics import auc, xauc, xauc_gap
-from fairpot.metrics._wins import WinMatrix
+from fairpot.metrics.wins import WinMatrix
 from fairpot.table import GroupCounts, ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.tradeoff.limit import Limit, auc_limit, distance_to_limit, pool

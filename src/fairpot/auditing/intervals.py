@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairpot.inference import Overview, Sample, overview, rates_at
-from fairpot.metrics._wins import Ties
+from fairpot.metrics.wins import Ties
 from fairpot.table import Region
 
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from fairpot._validation import check_choice, check_group_name, check_share
 from fairpot.auditing.calibration import BINS, calibration
 from fairpot.auditing.rates import rates
-from fairpot.metrics._wins import TIES, Ties, WinMatrix
 from fairpot.metrics.cells import hard_predictions, reversed_score, small_cells, tied_pairs
+from fairpot.metrics.wins import TIES, Ties, WinMatrix
 from fairpot.postprocessing.direction import advantaged_group
 from fairpot.table import GroupCounts, Region, ScoreTable
 

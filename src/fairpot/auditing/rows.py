@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairpot.inference import Sample, sample_rows
-from fairpot.metrics._tables import labelled_table
+from fairpot.metrics.tables import labelled_table
 from fairpot.table import ScoreTable
 
 

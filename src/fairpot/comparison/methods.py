@@ -13,7 +13,7 @@ from sklearn.base import clone
 from fairpot.exceptions import FairpotWarning
 from fairpot.inference.evidence import Evidence, SameMaps
 from fairpot.inference.evidence import Part as Rows
-from fairpot.metrics._wins import Ties, WinMatrix
+from fairpot.metrics.wins import Ties, WinMatrix
 from fairpot.postprocessing.postprocessor import RULES, Postprocessor
 from fairpot.postprocessing.registry import METHODS, find_method
 from fairpot.splitting import weighted_rows

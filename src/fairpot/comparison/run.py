@@ -15,7 +15,7 @@ from fairpot.comparison.progress import Report, make_report
 from fairpot.comparison.result import UNREPAIRED, Comparison, mean_limit
 from fairpot.inference.evidence import Evidence, SameMaps
 from fairpot.inference.evidence import Part as Unmoved
-from fairpot.metrics._tables import check_ties
+from fairpot.metrics.tables import check_ties
 from fairpot.postprocessing.direction import find_reference
 from fairpot.postprocessing.folds import deal_folds
 from fairpot.postprocessing.notices import warn_of_table

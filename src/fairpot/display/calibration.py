@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.display._display import AFTER, Maps, TableDisplay, stack, states
-from fairpot.display._style import add_legend, look, make_axes, named
+from fairpot.display.display import AFTER, Maps, TableDisplay, stack, states
+from fairpot.display.style import add_legend, look, make_axes, named
 from fairpot.table import GroupCounts, ScoreTable
 
 # Two-sided 95 %: the interval of a share by Wilson's method.

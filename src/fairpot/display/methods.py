@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from fairpot.display._display import Display
-from fairpot.display._style import add_legend, look, make_axes, named
+from fairpot.display.display import Display
+from fairpot.display.style import add_legend, look, make_axes, named
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._validation import check_choice, check_share
-from fairpot.display._display import AFTER, Maps, TableDisplay, stack, states
-from fairpot.display._style import COLOURS, LINES, add_legend, make_axes
-from fairpot.metrics._wins import TIES, Ties, WinMatrix
+from fairpot.display.display import AFTER, Maps, TableDisplay, stack, states
+from fairpot.display.style import COLOURS, LINES, add_legend, make_axes
+from fairpot.metrics.wins import TIES, Ties, WinMatrix
 from fairpot.table import REGIONS, Region, ScoreTable
 
 METRICS = {"auc": "partial AUC", "gap": "partial xAUC gap"}

@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.display._display import Display, Maps, stack, table_of
-from fairpot.display._style import look, make_axes, named
+from fairpot.display.display import Display, Maps, stack, table_of
 from fairpot.display.distributions import LABELS
+from fairpot.display.style import look, make_axes, named
 from fairpot.metrics import score_table
 from fairpot.table import ScoreTable
 

@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.display._display import AFTER, Maps, TableDisplay, stack, states
-from fairpot.display._style import add_legend, look, make_axes, named
-from fairpot.metrics._wins import WinMatrix, half_wins
+from fairpot.display.display import AFTER, Maps, TableDisplay, stack, states
+from fairpot.display.style import add_legend, look, make_axes, named
+from fairpot.metrics.wins import WinMatrix, half_wins
 from fairpot.table import GroupCounts, ScoreTable
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
-from fairpot.display._display import Display
-from fairpot.display._style import COLOURS, add_legend, make_axes, named
+from fairpot.display.display import Display
+from fairpot.display.style import COLOURS, add_legend, make_axes, named
 from fairpot.inference import Band
 from fairpot.tradeoff import Limit, TradeoffCurve, TradeoffPoint
 

@@ -9,7 +9,7 @@ import numpy as np
 from fairpot.inference.pairs import Kernel, Pairs
 from fairpot.inference.placements import Floats
 from fairpot.inference.sample import Sample
-from fairpot.metrics._wins import WinMatrix
+from fairpot.metrics.wins import WinMatrix
 from fairpot.table import GroupCounts, Region, ScoreTable
 
 

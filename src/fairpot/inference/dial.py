@@ -19,7 +19,7 @@ from fairpot.inference.question import Question
 from fairpot.inference.refusal import why_not
 from fairpot.inference.region_views import estimate_region_views
 from fairpot.inference.sample import Sample
-from fairpot.metrics._wins import WinMatrix
+from fairpot.metrics.wins import WinMatrix
 from fairpot.table import Region, ScoreTable
 
 Maps = Mapping[Hashable, Callable[[NDArray[np.float64]], NDArray[np.float64]]]

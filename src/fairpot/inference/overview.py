@@ -19,7 +19,7 @@ from fairpot.inference.question import Question
 from fairpot.inference.refusal import why_not
 from fairpot.inference.result import Interval
 from fairpot.inference.sample import Sample
-from fairpot.metrics._wins import WinMatrix
+from fairpot.metrics.wins import WinMatrix
 from fairpot.table import Region, ScoreTable
 
 # With more entries times groups than this, covariances come from a merged table.

@@ -22,7 +22,7 @@ from fairpot.inference.refusal import why_not
 from fairpot.inference.rows import sample_checked
 from fairpot.inference.sample import Clusters, Sample
 from fairpot.inference.simultaneous import joint_tail
-from fairpot.metrics._tables import check_ties
+from fairpot.metrics.tables import check_ties
 from fairpot.table import GroupCounts, ScoreTable
 
 Maps = Mapping[Hashable, Callable[[NDArray[np.float64]], NDArray[np.float64]]]

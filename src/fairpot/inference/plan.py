@@ -15,7 +15,7 @@ from fairpot.inference.checks import check_level
 from fairpot.inference.covariance import estimate_shares
 from fairpot.inference.pairs import Pairs
 from fairpot.inference.sample import Sample
-from fairpot.metrics._tables import check_ties
+from fairpot.metrics.tables import check_ties
 from fairpot.table import ScoreTable
 
 GOALS = ("detect", "certify")

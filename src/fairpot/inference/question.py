@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 from fairpot._validation import check_choice, check_group_name, check_share
 from fairpot.inference.pairs import Kernel, Pairs, all_pairs, cross_pairs, inside, others_over, over_others
 from fairpot.metrics import METRICS
-from fairpot.metrics._wins import TIES
+from fairpot.metrics.wins import TIES
 from fairpot.table import REGIONS, Region, ScoreTable
 
 # Rates of the top alpha: shares of rows, not of pairs.

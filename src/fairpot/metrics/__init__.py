@@ -6,19 +6,19 @@ paper does. What has no pairs to count is NaN with a warning that names the empt
 the paper's values.
 """
 
-from fairpot.metrics._background import bnsp_auc, bpsn_auc, by_group, group_auc, tied_share
-from fairpot.metrics._rank import auc, xauc, xauc_gap, xauc_matrix
-from fairpot.metrics._registry import METRICS, Metric
-from fairpot.metrics._scorers import (
+from fairpot.metrics.background import bnsp_auc, bpsn_auc, by_group, group_auc, tied_share
+from fairpot.metrics.rank import auc, xauc, xauc_gap, xauc_matrix
+from fairpot.metrics.registry import METRICS, Metric
+from fairpot.metrics.scorers import (
     GroupScorer,
     auc_scorer,
     partial_auc_scorer,
     partial_xauc_gap_scorer,
     xauc_gap_scorer,
 )
-from fairpot.metrics._tables import score_table
-from fairpot.metrics._top import partial_auc, partial_xauc, partial_xauc_gap
-from fairpot.metrics._top_share import top_by_group, top_precision, top_recall
+from fairpot.metrics.tables import score_table
+from fairpot.metrics.top import partial_auc, partial_xauc, partial_xauc_gap
+from fairpot.metrics.top_share import top_by_group, top_precision, top_recall
 
 __all__ = [
     "METRICS",

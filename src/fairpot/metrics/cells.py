@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from fairpot.metrics._wins import WinMatrix
+from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 
 # Fewer positives or negatives than this, and an xAUC that rests on them says little.

@@ -6,7 +6,7 @@ import numpy as np
 
 from fairpot._arguments import argument
 from fairpot._validation import check_group_name
-from fairpot.metrics._wins import Ties, WinMatrix
+from fairpot.metrics.wins import Ties, WinMatrix
 from fairpot.table import ScoreTable
 
 

@@ -13,7 +13,7 @@ from fairpot._arguments import argument
 from fairpot._validation import check_choice, check_share
 from fairpot.inference.dial import Top
 from fairpot.inference.evidence import Evidence, Part
-from fairpot.metrics._wins import Ties
+from fairpot.metrics.wins import Ties
 from fairpot.postprocessing.batch import ROW_BY_ROW
 from fairpot.postprocessing.dial import Dial
 from fairpot.postprocessing.direction import find_reference, require_outcomes

@@ -9,8 +9,8 @@ import numpy as np
 
 from fairpot._warn import warn_user
 from fairpot.exceptions import InfeasibleRuleError, ReversedScoreWarning, SmallGroupWarning, TiesWarning
-from fairpot.metrics._wins import Ties
 from fairpot.metrics.cells import reversed_score, small_cells, tied_pairs
+from fairpot.metrics.wins import Ties
 from fairpot.table import ScoreTable
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._validation import check_choice
-from fairpot.metrics._wins import Ties, cross_half_wins
+from fairpot.metrics.wins import Ties, cross_half_wins
 from fairpot.postprocessing.dial import Dial, Value
 from fairpot.postprocessing.direction import find_reference, require_outcomes
 from fairpot.postprocessing.odds import SMOOTHINGS, Plan, make_plans

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from fairpot._validation import is_number
-from fairpot.metrics._wins import Ties, cross_half_wins
+from fairpot.metrics.wins import Ties, cross_half_wins
 from fairpot.postprocessing.dial import Dial, Value, check_list
 from fairpot.postprocessing.direction import find_reference, require_outcomes
 from fairpot.postprocessing.postprocessor import Postprocessor, TiesName

@@ -20,7 +20,7 @@ from fairpot.inference.certificate import Certificate
 from fairpot.inference.checks import check_level
 from fairpot.inference.dial import Top
 from fairpot.inference.evidence import Evidence, Part, same_rows
-from fairpot.metrics._wins import TIES, Ties
+from fairpot.metrics.wins import TIES, Ties
 from fairpot.modelfile import ModelFile, describe_table
 from fairpot.postprocessing.adopting import adopt, unfitted
 from fairpot.postprocessing.batch import ROW_BY_ROW, maps_on, moving

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._validation import check_choice
-from fairpot.metrics._wins import Ties
+from fairpot.metrics.wins import Ties
 from fairpot.postprocessing.batch import ROW_BY_ROW, all_of, barycentre_maps, moving, part_of_the_way
 from fairpot.postprocessing.dial import Dial
 from fairpot.postprocessing.direction import advantaged_group

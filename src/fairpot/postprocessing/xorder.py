@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.metrics._wins import Ties
+from fairpot.metrics.wins import Ties
 from fairpot.postprocessing.dial import Dial
 from fairpot.postprocessing.direction import find_reference, require_outcomes
 from fairpot.postprocessing.postprocessor import Postprocessor, TiesName

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fairpot.inference import estimate_dial, interval_of_table
-from fairpot.metrics._wins import Ties
+from fairpot.metrics.wins import Ties
 from fairpot.report.measure import Measured
 from fairpot.table import ScoreTable
 

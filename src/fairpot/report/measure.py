@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairpot.display.calibration import reliability
 from fairpot.display.distributions import histogram, score_edges
-from fairpot.metrics._wins import Ties, WinMatrix, inner_half_wins
+from fairpot.metrics.wins import Ties, WinMatrix, inner_half_wins
 from fairpot.report.dial import Dial
 from fairpot.report.people import (
     LABELS,

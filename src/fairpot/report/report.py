@@ -12,7 +12,7 @@ import numpy as np
 
 from fairpot._validation import check_choice, check_share, is_number
 from fairpot.metrics import score_table
-from fairpot.metrics._wins import TIES, Ties
+from fairpot.metrics.wins import TIES, Ties
 from fairpot.modelfile.origin import describes, table_sha256
 from fairpot.report.dial import dial_of, moved_groups, no_dial
 from fairpot.report.figures import Figure, make_figures

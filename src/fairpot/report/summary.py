@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fairpot._version import __version__
-from fairpot.metrics._wins import Ties, WinMatrix
+from fairpot.metrics.wins import Ties, WinMatrix
 from fairpot.report.intervals import gap_band, key_intervals
 from fairpot.report.measure import MOST_ENTRIES, Measured, Setting, entries, shares_won
 from fairpot.report.people import SMALLEST_BAND

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot.exceptions import UndefinedMetricWarning
-from fairpot.metrics._undefined import Undefined, empty_cells, undefined_auc, value_without_pairs, warn_undefined
-from fairpot.metrics._wins import FEW_GROUPS, Ties, WinMatrix, cross_half_wins, inner_half_wins
+from fairpot.metrics.undefined import Undefined, empty_cells, undefined_auc, value_without_pairs, warn_undefined
+from fairpot.metrics.wins import FEW_GROUPS, Ties, WinMatrix, cross_half_wins, inner_half_wins
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.tradeoff.exact import exact_wins

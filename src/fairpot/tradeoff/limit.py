@@ -21,8 +21,8 @@ from scipy.optimize import isotonic_regression
 
 from fairpot._optional import make_frame
 from fairpot._validation import check_share
-from fairpot.metrics._tables import check_ties, labelled_table, place_of
-from fairpot.metrics._wins import Ties, WinMatrix, half_wins
+from fairpot.metrics.tables import check_ties, labelled_table, place_of
+from fairpot.metrics.wins import Ties, WinMatrix, half_wins
 from fairpot.table import Counts, GroupCounts, ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot.exceptions import UndefinedMetricWarning
-from fairpot.metrics._wins import Ties, WinMatrix
+from fairpot.metrics.wins import Ties, WinMatrix
 from fairpot.table import Region, ScoreTable
 from fairpot.tradeoff.build import Maps
 from fairpot.tradeoff.curve import TradeoffCurve

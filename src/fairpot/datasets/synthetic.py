@@ -6,8 +6,8 @@ from sklearn.utils import Bunch
 
 from fairpot._optional import make_frame
 from fairpot._validation import is_number
-from fairpot.datasets._arguments import check_flag, check_whole, make_rng
-from fairpot.datasets._calibrate import calibrate_intercept
+from fairpot.datasets.arguments import check_flag, check_whole, make_rng
+from fairpot.datasets.calibrate import calibrate_intercept
 
 _DESCR = """\
 Synthetic two-group data

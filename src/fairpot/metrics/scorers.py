@@ -12,8 +12,8 @@ from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_obje
 
 from fairpot._validation.columns import as_column
 from fairpot._validation.frames import check_column_names, select_columns
-from fairpot.metrics._rank import auc, xauc_gap
-from fairpot.metrics._top import partial_auc, partial_xauc_gap
+from fairpot.metrics.rank import auc, xauc_gap
+from fairpot.metrics.top import partial_auc, partial_xauc_gap
 
 _RESPONSES = ("predict_proba", "decision_function")
 

@@ -4,9 +4,9 @@ from collections.abc import Hashable
 from typing import Any
 
 from fairpot._optional import make_frame
-from fairpot.metrics._tables import check_ties, check_undefined, labelled_table, place_of
-from fairpot.metrics._undefined import Undefined
-from fairpot.metrics._wins import Ties, WinMatrix
+from fairpot.metrics.tables import check_ties, check_undefined, labelled_table, place_of
+from fairpot.metrics.undefined import Undefined
+from fairpot.metrics.wins import Ties, WinMatrix
 
 
 def auc(

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.metrics._many import many_half_wins
-from fairpot.metrics._undefined import (
+from fairpot.metrics.many import many_half_wins
+from fairpot.metrics.undefined import (
     Undefined,
     empty_cells,
     undefined_auc,

@@ -8,9 +8,9 @@ from scipy.special import expit, logit
 from sklearn.utils import Bunch
 
 from fairpot._optional import make_frame
-from fairpot.datasets._arguments import check_whole, make_rng
-from fairpot.datasets._calibrate import calibrate_intercept
-from fairpot.datasets._clinical_columns import (
+from fairpot.datasets.arguments import check_whole, make_rng
+from fairpot.datasets.calibrate import calibrate_intercept
+from fairpot.datasets.clinical_columns import (
     CHAPTERS,
     DIAGNOSES,
     FEMALE_ONLY,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fairpot._optional import import_optional
-from fairpot.datasets._arguments import check_flag
+from fairpot.datasets.arguments import check_flag
 from fairpot.exceptions import MissingDependencyError
 
 ENVIRONMENT_VARIABLE = "FAIRPOT_DATA"

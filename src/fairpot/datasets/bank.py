@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from fairpot._optional import make_frame
-from fairpot.datasets._fetch import DataFile, locate
+from fairpot.datasets.fetch import DataFile, locate
 
 FILE = DataFile(
     name="bank-full.csv",

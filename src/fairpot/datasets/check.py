@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 from fairpot._optional import make_frame
 from fairpot._validation import check_groups, check_rows
 from fairpot._validation.columns import missing
-from fairpot.datasets._columns import group_names, read_columns, require_name
+from fairpot.datasets.columns import group_names, read_columns, require_name
 
 SMALL_CELL = 30
 MANY_TIES = 0.10

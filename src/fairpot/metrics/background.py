@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import make_frame
-from fairpot.metrics._tables import check_ties, check_undefined, labelled_table, place_of
-from fairpot.metrics._undefined import Undefined, value_without_pairs, warn_undefined
-from fairpot.metrics._wins import Ties, WinMatrix
+from fairpot.metrics.tables import check_ties, check_undefined, labelled_table, place_of
+from fairpot.metrics.undefined import Undefined, value_without_pairs, warn_undefined
+from fairpot.metrics.wins import Ties, WinMatrix
 
 
 def group_auc(

@@ -3,9 +3,9 @@
 from collections.abc import Hashable
 from typing import Any
 
-from fairpot.metrics._tables import check_ties, check_undefined, labelled_table, place_of, top_table
-from fairpot.metrics._undefined import Undefined
-from fairpot.metrics._wins import Ties, WinMatrix
+from fairpot.metrics.tables import check_ties, check_undefined, labelled_table, place_of, top_table
+from fairpot.metrics.undefined import Undefined
+from fairpot.metrics.wins import Ties, WinMatrix
 from fairpot.table import Region
 
 

@@ -6,8 +6,8 @@ from typing import Any, cast
 from fairpot._validation import check_choice, check_group_name, check_rows, check_share
 from fairpot._validation.columns import as_column
 from fairpot._validation.scores import to_floats
-from fairpot.metrics._undefined import UNDEFINED, Undefined
-from fairpot.metrics._wins import TIES, Ties
+from fairpot.metrics.undefined import UNDEFINED, Undefined
+from fairpot.metrics.wins import TIES, Ties
 from fairpot.table import REGIONS, Region, ScoreTable
 
 
