@@ -338,3 +338,12 @@ def test_stopped_while_counting(tmp_path, number, code):
         finally:
             process.kill()
     assert not [*tmp_path.iterdir()]
+
+
+def test_thousands_of_columns(tmp_path):
+    """Each column costs once: what asks for all names at every column takes minutes here."""
+    names = [f"c{i}" for i in range(20_000)]
+    fields = ",".join(["1"] * len(names))
+    (tmp_path / "x.csv").write_text(f"s,g,{','.join(names)}\n0.25,a,{fields}\n0.5,b,{fields}\n0.75,b,{fields}\n")
+    assert scores(tmp_path / "x.csv") == EXPECTED
+    assert apply(tmp_path / "x.csv", MAPS, output=tmp_path / "y.csv", **COLUMNS).rows == 3

@@ -192,14 +192,14 @@ def test_numbers_that_are_no_json(tmp_path, word, message):
 
 def test_no_such_files(tmp_path):
     (tmp_path / "empty").mkdir()
-    (tmp_path / "x.xlsx").write_bytes(b"PK")
+    (tmp_path / "x.docx").write_bytes(b"PK")
     (tmp_path / "x.csv").write_text("s,g\n1,a\n")
     write(pd.DataFrame({"s": [1.0], "g": [1]}), tmp_path / "x.parquet")
     cases = {
         "no.csv": "not there",
         "*.json": "no file matches",
         "empty": "holds no file",
-        "x.xlsx": "does not say its format",
+        "x.docx": "does not say its format",
         "x.[cp]*": "different formats",
     }
     for name, message in cases.items():

@@ -274,9 +274,10 @@ class TextSink:
         self.stream, self.column, self.delimiter = stream, column, delimiter
         self.decimal, self.neutralise = decimal, neutralise
         self.schema = with_column(schema, column)
+        self._names = self.schema.names  # made anew whenever it is asked for, which tells with thousands of columns
         self._counter = RecordCounter(delimiter)
         header = io.StringIO()
-        csv.writer(header, delimiter=delimiter, lineterminator="\n").writerow(self.schema.names)
+        csv.writer(header, delimiter=delimiter, lineterminator="\n").writerow(self._names)
         stream.write(header.getvalue().encode())
 
     @property
@@ -291,9 +292,9 @@ class TextSink:
         pa, pc = import_optional("pyarrow", "cli"), import_optional("pyarrow.compute", "cli")
         arrays = list(batch.columns)
         if self.column is not None:
-            place = self.schema.names.index(self.column)
+            place = self._names.index(self.column)
             arrays[place : place + 1] = [self._new(pa.array(values, from_pandas=True))]
-        fields = [self._text(array, name) for array, name in zip(arrays, self.schema.names)]
+        fields = [self._text(array, name) for array, name in zip(arrays, self._names)]
         between = _scalar(self.delimiter)
         rows = pc.binary_join_element_wise(*fields, between, null_handling="replace", null_replacement="")
         lines = pc.binary_join_element_wise(rows, _scalar("\n"), _scalar(""))
@@ -324,7 +325,7 @@ class TextSink:
         if self.neutralise:
             text = _neutralised(text)
         risky = pc.match_substring_regex(text, f'["\\r\\n{re.escape(self.delimiter)}]')
-        alone = len(self.schema.names) == 1
+        alone = len(self._names) == 1
         if alone:  # a line of its own that is empty would be skipped
             risky = pc.or_(risky, pc.equal(text, _scalar("")))
         if not pc.any(risky).as_py():
