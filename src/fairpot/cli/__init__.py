@@ -11,6 +11,9 @@ def main() -> None:
     """Run the command line; where its packages are missing, say how to install them."""
     try:
         from fairpot.cli._app import app
+    except KeyboardInterrupt:  # while Python is still loading
+        sys.stderr.write("error: interrupted.\n")
+        raise SystemExit(130) from None
     except ModuleNotFoundError as error:
         missing = (error.name or "").split(".")[0]
         if missing not in _PARTS:
