@@ -8,8 +8,9 @@ line in records.jsonl, so it can be stopped and started again) and prints the ta
 or puts them into a page between its two marks.
 
 Synthetic and Clinical (simulated) are drawn anew for every split; Bank and COMPAS are split anew, 80 % for training, by
-label and group. Clinical is split by time, at the date that comes with it. Nothing is chosen on held-out rows: the
-settings are the defaults of the library, the number of epochs or rounds comes from a part of the training rows.
+label and group. Clinical is split by time, at the date that comes with it. A run chooses nothing on held-out rows: the
+settings are the defaults of the library, the number of epochs or rounds comes from a part of the training rows. How
+the defaults themselves were chosen, and on what, is told in docs/partial-auc.md.
 """
 
 from __future__ import annotations
