@@ -128,7 +128,7 @@ def transport(table, repeat):
     y = (rng.random(len(score)) < score).astype(np.int64)
 
     def sweep():
-        fp = FairPOT(reference=0).fit(score, sensitive_features=group)
+        fp = FairPOT(0.4, reference=0).fit(score, sensitive_features=group)
         return fp.tradeoff(score, y, sensitive_features=group, lams=LAMBDAS)
 
     def by_cost_matrix(limit):
