@@ -107,8 +107,8 @@ def compare(
     >>> scores = data.data.to_numpy() @ [0.4, 0.1, 0.4, 0.2, 0.5]
     >>> result = compare(scores, data.target, sensitive_features=data.group, random_state=0)
     >>> print(result.verdict(max_gap=0.05))
-    at gap <= 0.05 the best is FairPOT (lam = 0.47): AUC 0.5919, 0.0487 below the unrepaired 0.6405;
-    limit on this sample 0.6785
+    at gap <= 0.05 the highest AUC has FairPOT (lam = 0.47): AUC 0.5919, 0.0487 below the unrepaired 0.6405;
+    chance could explain its lead over OptimalMerge; limit on this sample 0.6785
     >>> list(result.skipped)  # these scores are no probabilities
     ['PostLogit']
     """
