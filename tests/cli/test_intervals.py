@@ -36,8 +36,9 @@ def test_clusters_of_a_file_are_those_of_the_rows(run, visits):
 
 def test_clusters_from_standard_input(run, visits):
     path, _ = visits
-    found = run("audit", "-", *COLUMNS, "--cluster", "patient", "--json", stdin=path.read_text()).json
-    assert found == run("audit", path, *COLUMNS, "--cluster", "patient", "--json").json
+    piped = run("audit", "-", *COLUMNS, "--cluster", "patient", "--json", stdin=path.read_text()).json
+    named = run("audit", path, *COLUMNS, "--cluster", "patient", "--json").json
+    assert piped["intervals"] == named["intervals"]
 
 
 @pytest.mark.parametrize(
