@@ -90,10 +90,24 @@ def test_every_fit_can_be_loaded(tmp_path, seed):
 
 def test_files_are_counted_before_they_are_built(tmp_path):
     start = b'{"format":"fairpot-model","schema_version":2,"maps":['
-    for bomb, what in ((b"[]," * (MAX_PARTS + 10), "objects and lists"), (b"0," * 10_000_010, "entries")):
+    many = MAX_PARTS + 10
+    for bomb, what in (
+        (b"[]," * many, "objects and lists"),
+        (b'{"a":0' + b',"a":0' * many + b"},", "keys"),
+        (b'"",' * many, "texts"),
+        (b"0," * many, "entries"),
+    ):
         (tmp_path / "m").write_bytes(start + bomb + b"0]}")
         with pytest.raises(ModelFileError, match=f"{what}, more than any model"):
             fairpot.load(tmp_path / "m")
+
+
+def test_many_short_knots_are_no_bomb():
+    """The shortest text that so many ascending knots can have, with values as short."""
+    model = cases.make_data().fit(FairPOT(1.0, reference="M")).file_content()
+    x = (np.arange(600_000) / 1e6).tolist()
+    model.maps["F"].update(knots=x, values=x)
+    assert modelfile.loads(modelfile.dumps(model)).maps["F"]["knots"] == x
 
 
 def test_the_cap_can_be_raised(tmp_path):

@@ -18,9 +18,11 @@ from fairpot.modelfile.origin import suppressed
 FORMAT = "fairpot-model"
 SCHEMA_VERSION = 2
 _HEADER = ("checksum", "format", "schema_version")
-# Far above what a model needs: about ten objects and lists a group, and two numbers a knot.
+# Far above what a model needs: some thirty objects, lists, keys and texts a group, and two numbers a knot.
 MAX_PARTS = 1_000_000
 MAX_ENTRIES = 1_000_000
+# So many knots ascend only if they have this many bytes on average, the comma included.
+_SHORTEST = 7
 _NO_MODEL = "Hint: a model file is what save() writes; see docs/model-file.md."
 
 
@@ -89,7 +91,9 @@ def _check_parts(data: bytes) -> None:
         raise ModelFileError(f"it is empty.\n{_NO_MODEL}")
     for what, found, most in (
         ("objects and lists", data.count(b"{") + data.count(b"["), MAX_PARTS),
-        ("entries", data.count(b","), max(MAX_ENTRIES, len(data) // 10)),
+        ("keys", data.count(b":"), MAX_PARTS),
+        ("texts", data.count(b'"') // 2, MAX_PARTS),
+        ("entries", data.count(b","), max(MAX_ENTRIES, len(data) // _SHORTEST)),
     ):
         if found > most:
             raise ModelFileError(f"it has {found} {what}, more than any model ({most}).\n{_NO_MODEL}")
