@@ -1,3 +1,5 @@
+import io
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -41,6 +43,20 @@ def write(frame, path):
     return path
 
 
+def read_csv(path, **options):
+    """Read a CSV file, each number as the nearest float; older versions of pandas have to be told, newer may not be."""
+    exact = {} if PARSES_EXACTLY else {"float_precision": "round_trip"}
+    return pd.read_csv(path, **options, **exact)
+
+
+def _parses_exactly():
+    numbers = np.random.default_rng(0).random(2000).tolist()
+    return pd.read_csv(io.StringIO("\n".join(["x", *map(repr, numbers)])))["x"].tolist() == numbers
+
+
+PARSES_EXACTLY = _parses_exactly()
+
+
 def read(path):
     name = path.name
     if name.endswith(".parquet"):
@@ -49,7 +65,7 @@ def read(path):
         return feather.read_feather(path)
     if ".jsonl" in name:
         return pd.read_json(path, lines=True, precise_float=True)
-    return pd.read_csv(path, sep="\t" if ".tsv" in name else ",")
+    return read_csv(path, sep="\t" if ".tsv" in name else ",")
 
 
 FORMATS = ["parquet", "csv", "csv.gz", "tsv", "tsv.gz", "feather", "arrow", "jsonl", "jsonl.gz"]

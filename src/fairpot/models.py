@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
+import sklearn
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, RandomForestClassifier
@@ -27,6 +28,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.fixes import parse_version
 
 from fairpot._optional import import_optional
 
@@ -34,6 +36,7 @@ __all__ = ["MODEL_NAMES", "make_model"]
 
 # Levels with fewer training rows than this share one column.
 RARE_LEVEL = 20
+_PICKS_FROM_ARROW = parse_version(sklearn.__version__) >= parse_version("1.7")
 
 
 def make_model(
@@ -145,7 +148,29 @@ def make_preparation(name: str) -> ColumnTransformer:
         numbers: Any = scaler
     else:
         numbers = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), scaler)
-    return ColumnTransformer([("levels", levels, text_columns), ("numbers", numbers, number_columns)])
+    return AnyFrameTransformer([("levels", levels, text_columns), ("numbers", numbers, number_columns)])
+
+
+class AnyFrameTransformer(ColumnTransformer):  # type: ignore[misc]
+    """A ``ColumnTransformer`` for PyArrow tables too, from which scikit-learn picks no columns before 1.7."""
+
+    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
+        """Fit and transform, as ``ColumnTransformer`` does."""
+        return super().fit_transform(_with_columns(X), y, **params)
+
+    def transform(self, X: Any, **params: Any) -> Any:
+        """Transform, as ``ColumnTransformer`` does."""
+        return super().transform(_with_columns(X), **params)
+
+
+def _with_columns(X: Any) -> Any:
+    """Return what scikit-learn can pick columns from: an array of objects for a table it cannot read."""
+    if _PICKS_FROM_ARROW or not type(X).__module__.startswith("pyarrow"):
+        return X
+    rows = np.empty((X.num_rows, X.num_columns), dtype=object)
+    for j, column in enumerate(X.columns):
+        rows[:, j] = column.to_pylist()
+    return rows
 
 
 def text_columns(X: Any) -> list[Any]:

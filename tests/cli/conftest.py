@@ -1,5 +1,6 @@
 """People with risk scores, in files of every format, and the command line as a function."""
 
+import inspect
 import json
 
 import numpy as np
@@ -91,10 +92,16 @@ class Answer:
         return json.loads(self.out)
 
 
+def make_runner():
+    """Return a runner that keeps the two streams apart; before click 8.2 it has to be told."""
+    mixed = "mix_stderr" in inspect.signature(CliRunner).parameters
+    return CliRunner(mix_stderr=False) if mixed else CliRunner()
+
+
 @pytest.fixture(scope="session")
 def run():
     def call(*arguments, expect=0, stdin=None):
-        answer = Answer(CliRunner().invoke(app, [str(a) for a in arguments], input=stdin))
+        answer = Answer(make_runner().invoke(app, [str(a) for a in arguments], input=stdin))
         assert answer.code == expect, answer.err + answer.out
         return answer
 

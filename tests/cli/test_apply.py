@@ -14,6 +14,7 @@ import pytest
 from cli.conftest import COLUMNS, WRITERS, draw_people
 from fairpot import FairPOT, load
 from fairpot.postprocessing import WassersteinRepair
+from files_cases import read_csv
 
 ROWS = ["--score", "risk", "--group", "sex"]
 
@@ -21,9 +22,9 @@ ROWS = ["--score", "risk", "--group", "sex"]
 def read(path):
     name = path.name
     if ".csv" in name:
-        return pd.read_csv(path)
+        return read_csv(path)
     if ".tsv" in name:
-        return pd.read_csv(path, sep="\t")
+        return read_csv(path, sep="\t")
     if ".jsonl" in name:
         return pd.read_json(path, lines=True, precise_float=True)
     if name.endswith(".parquet"):
@@ -56,7 +57,7 @@ def test_top_of_the_ranking(run, csv, folder, people, held_out, tmp_path, alpha,
     model = FairPOT(0.8, alpha=float(alpha), region=region, region_from=threshold)
     model.fit(people["risk"], people["outcome"], sensitive_features=people["sex"])
     expected = model.transform(held_out["risk"].to_numpy(), sensitive_features=held_out["sex"])
-    np.testing.assert_array_equal(pd.read_csv(tmp_path / "new.csv")["risk_fair"], expected)
+    np.testing.assert_array_equal(read_csv(tmp_path / "new.csv")["risk_fair"], expected)
 
 
 def test_distributions_of_the_batch(run, folder, people, held_out, tmp_path):
@@ -64,7 +65,7 @@ def test_distributions_of_the_batch(run, folder, people, held_out, tmp_path):
     model.save(tmp_path / "map.json")
     run("apply", tmp_path / "map.json", folder / "held_out.csv", *ROWS, "-o", tmp_path / "new.csv")
     expected = model.transform(held_out["risk"].to_numpy(), sensitive_features=held_out["sex"])
-    np.testing.assert_array_equal(pd.read_csv(tmp_path / "new.csv")["risk_fair"], expected)
+    np.testing.assert_array_equal(read_csv(tmp_path / "new.csv")["risk_fair"], expected)
     held_out[held_out["sex"] == "F"].to_csv(tmp_path / "one.csv", index=False)
     answer = run("apply", tmp_path / "map.json", tmp_path / "one.csv", *ROWS, "-o", tmp_path / "no.csv", expect=2)
     assert "rows of every fitted group" in answer.err
@@ -85,8 +86,8 @@ def test_groups_of_any_type(run, csv, folder, people, tmp_path, columns):
 def test_record_of_changes(run, csv, fitted, people, tmp_path):
     options = ["--changes", tmp_path / "changes.csv", "--threshold", "0.4", "--keep", "id", "--column", "fair"]
     answer = run("apply", fitted, csv, *ROWS, "-o", tmp_path / "new.csv", *options)
-    new = pd.read_csv(tmp_path / "new.csv")["fair"]
-    record = pd.read_csv(tmp_path / "changes.csv")
+    new = read_csv(tmp_path / "new.csv")["fair"]
+    record = read_csv(tmp_path / "changes.csv")
     np.testing.assert_array_equal(record["id"], people["id"])
     np.testing.assert_array_equal(record["old_score"], people["risk"])
     np.testing.assert_array_equal(record["new_score"], new)
@@ -101,7 +102,7 @@ def test_record_of_changes(run, csv, fitted, people, tmp_path):
 
 def test_json(run, csv, fitted, people, tmp_path):
     found = run("apply", fitted, csv, *ROWS, "-o", tmp_path / "new.csv", "--json").json
-    moved = int((pd.read_csv(tmp_path / "new.csv")["risk_fair"] != people["risk"]).sum())
+    moved = int((read_csv(tmp_path / "new.csv")["risk_fair"] != people["risk"]).sum())
     assert found.pop("fairpot")["command"] == "apply"
     assert found == {
         "score_range": [people["risk"].min(), people["risk"].max()],
@@ -122,7 +123,7 @@ def test_standard_input_and_query(run, csv, folder, fitted, people, tmp_path):
     expected = load(fitted).transform(people["risk"].to_numpy(), sensitive_features=people["sex"])
     text = (folder / "people.csv").read_bytes()
     run("apply", fitted, "-", *ROWS, "-o", tmp_path / "piped.csv", stdin=text)
-    np.testing.assert_array_equal(pd.read_csv(tmp_path / "piped.csv")["risk_fair"], expected)
+    np.testing.assert_array_equal(read_csv(tmp_path / "piped.csv")["risk_fair"], expected)
     query = f"select * from read_csv('{csv}') order by id"
     run("apply", fitted, "--sql", query, *ROWS, "-o", tmp_path / "asked.parquet")
     np.testing.assert_array_equal(read(tmp_path / "asked.parquet")["risk_fair"], expected)
@@ -140,7 +141,7 @@ def test_existing_output(run, csv, fitted, tmp_path):
     assert "--force" in run("apply", fitted, csv, *ROWS, "-o", place, expect=2).err
     assert place.read_text() == "mine"
     run("apply", fitted, csv, *ROWS, "-o", place, "--force")
-    assert len(pd.read_csv(place)) == 600
+    assert len(read_csv(place)) == 600
 
 
 def test_input_is_never_the_output(run, fitted, tmp_path):
@@ -160,13 +161,13 @@ def test_columns_are_those_of_fit(run, folder, csv, people, held_out, tmp_path):
     run("apply", tmp_path / "map.json", folder / "held_out.csv", "-o", tmp_path / "new.csv")
     model = FairPOT(0.5).fit(people["risk"], people["outcome"], sensitive_features=people["sex"])
     expected = model.transform(held_out["risk"].to_numpy(), sensitive_features=held_out["sex"])
-    np.testing.assert_array_equal(pd.read_csv(tmp_path / "new.csv")["risk_fair"], expected)
+    np.testing.assert_array_equal(read_csv(tmp_path / "new.csv")["risk_fair"], expected)
     held_out.rename(columns={"sex": "gender"}).to_csv(tmp_path / "renamed.csv", index=False)
     command = ["apply", tmp_path / "map.json", tmp_path / "renamed.csv"]
     answer = run(*command, "-o", tmp_path / "b.csv", expect=2)
     assert "no column 'sex'" in answer.err
     run(*command, "--group", "gender", "-o", tmp_path / "b.csv")
-    np.testing.assert_array_equal(pd.read_csv(tmp_path / "b.csv")["risk_fair"], expected)
+    np.testing.assert_array_equal(read_csv(tmp_path / "b.csv")["risk_fair"], expected)
     model.save(tmp_path / "plain.json")  # from Python, without names: the usual ones
     answer = run("apply", tmp_path / "plain.json", folder / "held_out.csv", "-o", tmp_path / "c.csv", expect=2)
     assert "no column 'score'" in answer.err
@@ -175,7 +176,7 @@ def test_columns_are_those_of_fit(run, folder, csv, people, held_out, tmp_path):
 def test_standard_output(csv, fitted, people, tmp_path):
     """Rows on standard output, complete or not at all, and nothing else there."""
     command = [sys.executable, "-m", "fairpot.cli", "apply", fitted, csv, *ROWS, "-o", "-"]
-    for options, read in (([], pd.read_csv), (["--output-format", "parquet"], pd.read_parquet)):
+    for options, read in (([], read_csv), (["--output-format", "parquet"], pd.read_parquet)):
         done = subprocess.run([*command, *options], capture_output=True, check=True)
         expected = load(fitted).transform(people["risk"].to_numpy(), sensitive_features=people["sex"])
         np.testing.assert_array_equal(read(io.BytesIO(done.stdout))["risk_fair"], expected)
@@ -205,6 +206,6 @@ def test_unknown_groups_and_missing_values(run, fitted, tmp_path):
         )
         assert "1 rows of groups that the map does not know" in answer.err
         assert "2 rows without a score or a group were left out" in answer.err
-        after = pd.read_csv(tmp_path / "y.csv", sep=";", decimal=",")
+        after = read_csv(tmp_path / "y.csv", sep=";", decimal=",")
         assert after["sex"].tolist() == ["F", "D", "M"]
         assert after["risk_fair"][1] == value if value is not None else np.isnan(after["risk_fair"][1])

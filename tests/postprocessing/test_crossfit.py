@@ -6,6 +6,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import sklearn
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array, issparse
@@ -31,6 +32,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.fixes import parse_version
 
 import fairpot.postprocessing as postprocessing
 from fairpot import FairPOT, UnseenGroupError
@@ -244,6 +246,16 @@ def test_column_of_the_frame_gives_the_groups(library):
     assert by_column.n_features_in_ == 4
     if library != "pyarrow":
         assert list(by_column.feature_names_in_) == ["a", "b", "c", "sex"]
+
+
+def test_pyarrow_weights_and_rows_of_a_plain_model():
+    numbers = pa.table({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2]})
+    weight = CHOICE.integers(1, 4, N)
+    fits = [
+        FairScoreClassifier(LogisticRegression(), FairPOT(0.4)).fit(rows, Y, sensitive_features=GROUP, sample_weight=w)
+        for rows, w in ((X, weight), (numbers, pa.array(weight)))
+    ]
+    assert_allclose(fits[0].scores_, fits[1].scores_, rtol=1e-6)
 
 
 def test_several_columns_form_intersections():
@@ -536,7 +548,15 @@ CHECKED = [
 ]
 
 
-@parametrize_with_checks(CHECKED)
+def wrong_checks(estimator: Any) -> dict[str, str]:
+    """Name the checks that are wrong themselves."""
+    if parse_version(sklearn.__version__) >= parse_version("1.7"):
+        return {}
+    reason = "makes two classes of three by the first row, which is another one after shuffling"
+    return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
+
+
+@parametrize_with_checks(CHECKED, expected_failed_checks=wrong_checks)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -139,7 +139,7 @@ def _warnings_as_lines(quiet: bool) -> Iterator[None]:
         text = _one_line(str(message))
         if text not in seen and not quiet:
             seen.add(text)
-            sys.stderr.write(f"warning: {text}\n")
+            print(f"warning: {text}", file=sys.stderr, flush=True)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

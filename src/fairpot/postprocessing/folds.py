@@ -59,14 +59,21 @@ def score_fold(
     """Train on one part and score the other."""
     train, test = fold
     chosen = {name: _of_rows(value, train, len(labels)) for name, value in params.items()}
-    model.fit(_safe_indexing(X, train), labels[train], **chosen)
-    return score_rows(model, _safe_indexing(X, test), response)
+    model.fit(_take(X, train), labels[train], **chosen)
+    return score_rows(model, _take(X, test), response)
 
 
 def _of_rows(value: Any, rows: Indices, total: int) -> Any:
     """Return the given rows of a column or frame with one entry a row; anything else as it is."""
     per_row = isinstance(value, Iterable) and not isinstance(value, str | dict) and hasattr(value, "__len__")
-    return _safe_indexing(value, rows) if per_row and len(value) == total else value
+    return _take(value, rows) if per_row and len(value) == total else value
+
+
+def _take(values: Any, rows: Indices) -> Any:
+    """Return the given rows; scikit-learn does not index PyArrow tables in every version."""
+    if type(values).__module__.startswith("pyarrow"):
+        return values.take(rows)
+    return _safe_indexing(values, rows)
 
 
 def score_rows(model: Any, X: Any, response: str) -> NDArray[np.float64]:

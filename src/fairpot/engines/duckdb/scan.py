@@ -107,7 +107,7 @@ class Scan:
 
     def _run(self, text: str, parameters: dict[str, Any], size: int, progress: Progress | None) -> Iterator[Any]:
         def work() -> Iterator[Any]:
-            yield from _reader(self._connection.sql(text, params=parameters or None), size)
+            yield from _answer(self._connection, text, parameters or None, size)
 
         with self.errors():
             yield from in_background(work, self._connection.interrupt, self._teller(progress))
@@ -159,6 +159,14 @@ class Scan:
         text = (self.source.sql or "").encode()
         ends = [place for place, _ in self._duckdb.tokenize(text.decode()) if text[place : place + 1] == b";"]
         return f"(\n{text[: min(ends, default=len(text))].decode()}\n)"
+
+
+def _answer(connection: Any, text: str, parameters: dict[str, Any] | None, size: int) -> Any:
+    """Run a query and return a reader of its record batches."""
+    if hasattr(connection, "to_arrow_reader"):
+        return _reader(connection.sql(text, params=parameters), size)
+    # Older ones make all of the answer at once in `sql` with parameters; to read a large one kills 1.1 to 1.3.
+    return connection.execute(text, parameters).fetch_record_batch(size)
 
 
 def _reader(query: Any, size: int) -> Any:
