@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick fuzz lint type bench clean
+.PHONY: help demo test quick minima fuzz lint type bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -40,6 +40,19 @@ quick: $(VENV)/.test  ## the fast part of the tests, for work in progress
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup tests/transport tests/metrics tests/validation tests/tradeoff/test_curve.py \
 	  tests/tradeoff/test_exact.py tests/test_table.py tests/test_splitting.py tests/test_layers.py tests/test_users.py tests/cli/test_show.py
 
+MINIMA := tests/test_table.py tests/test_models.py tests/transport tests/metrics tests/validation tests/files \
+  tests/postprocessing/test_crossfit.py tests/modelfile/test_round_trip.py \
+  tests/cli/test_audit.py tests/cli/test_fit.py tests/cli/test_apply.py
+
+.venv-min/.done: pyproject.toml constraints-min.txt
+	$(PYTHON) -m venv .venv-min
+	.venv-min/bin/python -m pip install --quiet --disable-pip-version-check --requirement constraints-min.txt
+	.venv-min/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+minima: .venv-min/.done  ## the core tests on the oldest versions that are declared
+	.venv-min/bin/python -m pytest -p no:cacheprovider $(MINIMA)
+
 fuzz: $(VENV)/.test  ## damaged files against every reader; seeded, about three minutes
 	$(BIN)/python benchmarks/fuzz.py --seconds 180
 
@@ -54,4 +67,4 @@ bench: $(VENV)/.test  ## speed and memory as ratios against NumPy, scikit-learn 
 	$(BIN)/python benchmarks/bench.py
 
 clean:  ## remove the environment and caches
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output
+	rm -rf $(VENV) .venv-min build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output
