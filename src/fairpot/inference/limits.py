@@ -16,7 +16,7 @@ from scipy.special import expit, logit, ndtri, stdtrit
 from fairpot.inference.placements import Floats
 
 # The guard adds this much of a row, worth 1/2, to each side. A whole row makes 95 % intervals of an AUC of .95 cover
-# 97-99 % at 30 to 100 positives, none 73-93 %; simulated in benchmarks/coverage.py.
+# 97-99 % at 30 to 100 positives, none 73-93 % (trial runs); benchmarks/coverage.py measures this choice.
 _ADDED = 1 / 3
 
 
