@@ -68,5 +68,9 @@ class ReversedScoreWarning(FairpotWarning):
     """Scores rank the outcome worse than chance: perhaps low scores mean high risk."""
 
 
+class PredictionsWarning(FairpotWarning):
+    """Scores have one or two values only: they look like predictions."""
+
+
 class TiesWarning(FairpotWarning):
     """Strict and half ties lead to different choices or disagree on what a repair costs."""

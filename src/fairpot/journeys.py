@@ -61,18 +61,27 @@ def score_table(
     >>> table.groups
     ('F', 'M')
     """
-    if _is_path(rows) or "sql" in options:
+    columns_given = {"y_score": y_score, "sensitive_features": sensitive_features, "sample_weight": sample_weight}
+    if (_is_path(rows) and y_score is None) or "sql" in options:
         from fairpot.files import score_table as count_files
 
-        wanted = _named(score, label, group)
-        return count_files(rows, **wanted, weight=weight, positive=pos_label, **options)
+        _refuse_columns(columns_given, "files")
+        parts = _named(score, label, group)
+        return count_files(rows, **parts, weight=weight, positive=pos_label, **options)
     if options:
         raise TypeError(f"{next(iter(options))!r} is an option for files; these rows are in memory.")
     frame = as_native_columns(rows)
     if isinstance(frame, nw.DataFrame) and y_score is None:
+        _refuse_columns(columns_given, "a frame")
         named = _named(score, label, group)
-        columns = [named["score"], *([named["label"]] if named["label"] is not None else [])]
-        select_columns(rows, [*columns, *([weight] if weight is not None else [])])  # all that are missing, at once
+        if label is None:
+            raise TypeError("label is missing: name the column with the outcome, label=...")
+        wanted = [named["score"], named["label"], *([weight] if weight is not None else [])]
+        unknown = [name for name in wanted if name not in frame.columns]
+        if unknown:
+            raise ValueError(
+                f"the frame has no column {unknown[0]!r} (columns: {', '.join(map(repr, frame.columns[:12]))})."
+            )
         return count_columns(
             frame[named["label"]].to_native(),
             frame[named["score"]].to_native(),
@@ -181,6 +190,16 @@ def _is_path(value: Any) -> bool:
     if isinstance(value, str | os.PathLike):
         return True
     return isinstance(value, list | tuple) and bool(value) and all(isinstance(v, str | os.PathLike) for v in value)
+
+
+def _refuse_columns(given: dict[str, Any], what: str) -> None:
+    """Refuse columns beside a frame or files, whose columns go by their names."""
+    extra = [name for name, value in given.items() if value is not None]
+    if extra:
+        raise TypeError(
+            f"{extra[0]} is a column of its own, but the rows are {what}.\n"
+            "Hint: name the columns, score=..., label=..., group=..., weight=..."
+        )
 
 
 def _named(score: str | None, label: str | None, group: Any) -> dict[str, Any]:

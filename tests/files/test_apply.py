@@ -196,7 +196,12 @@ def test_bad_arguments(frame, tmp_path):
         ({"output": tmp_path / "y.xlsx"}, OutputFileError, "does not say its format"),
         ({"output": tmp_path / "y.csv", "changes": tmp_path / "y.csv"}, OutputFileError, "need two files"),
         ({"output": tmp_path / "y.csv", "column": "sex", "replace": True}, OutputFileError, "is the group"),
-        ({"output": tmp_path / "y.csv", "keep": ["idd"]}, InputFileError, "did you mean 'id'"),
+        ({"output": tmp_path / "y.csv", "keep": ["id"]}, ValueError, "say what goes into changes"),
+        (
+            {"output": tmp_path / "y.csv", "changes": tmp_path / "z.csv", "keep": ["idd"]},
+            InputFileError,
+            "did you mean 'id'",
+        ),
         ({"output": tmp_path / "no" / "y.csv"}, OutputFileError, "not there"),
     ]
     for arguments, kind, message in cases:

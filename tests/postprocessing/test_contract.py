@@ -500,7 +500,7 @@ def test_groups_left_out_stay_as_they_are(method, option, tmp_path):
 @methods
 def test_too_few_groups_are_left(method):
     rows = with_a_small_group()
-    with pytest.raises(ValueError, match="fewer than two groups have at least min_group=1000 rows"):
+    with pytest.raises(ValueError, match=r"fewer than two groups have enough rows \(min_group=1000\)"):
         fitted(method(min_group=1000), rows)
     with pytest.raises(ValueError, match="at least two of"):
         fitted(method(groups=["a"]), rows)

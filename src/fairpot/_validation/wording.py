@@ -68,7 +68,7 @@ def no_numbers(name: str, rows: int, example: Any = None, first: int | None = No
     return (
         f"{name} must be numbers, got {rows} rows that are not{such}{where}.\n"
         "Hint: convert the column to numbers first; fairpot does not guess what a text means. If a comma is the file's "
-        "decimal mark, say so."
+        f"decimal mark, say so ({argument('decimal', ',')})."
     )
 
 
@@ -96,6 +96,8 @@ def unseen_groups(name: str, rows: int, unseen: Sequence[Hashable], known: Seque
     if any(", " in str(group) for group in known):
         hint = "several columns form intersections: pass the same columns in the same order as in fit. Else " + hint
     which = f"a group not seen in fit: {_names(unseen)} (seen: {_names(known)})"
+    if name == "the input":  # of a file, where they may be kept on request
+        hint = f"refit with those rows, drop them, or {argument('unknown_group', 'null')} (or keep) lets them through."
     return f"{name} has {rows} rows with {which}.\nHint: {hint}"
 
 

@@ -12,8 +12,9 @@ from fairpot.auditing.intervals import intervals
 from fairpot.auditing.numbers import summarise
 from fairpot.auditing.page import audit_html
 from fairpot.auditing.rows import sample_of
-from fairpot.auditing.words import gap_sentence, widest_pair
+from fairpot.auditing.words import gap_sentence, rate_lines, widest_pair
 from fairpot.inference import Overview, Sample, Verdict, verdict_of_table
+from fairpot.postprocessing.notices import warn_of_table
 from fairpot.postprocessing.selection import kept_groups
 from fairpot.table import ScoreTable
 
@@ -99,6 +100,7 @@ def audit(
     summary = summarise(
         table, alpha=alpha, region=region, ties=ties, reference=reference, threshold=threshold, bins=bins
     )
+    warn_of_table(table, tuple(g for g in everything.groups if g not in table.groups), everything, min_group)
     left_out = {g: everything[g].weight.sum().item() for g in everything.groups if g not in table.groups}
     if level is None:
         return Audit({**summary, "intervals": None}, table, left_out, sample)
@@ -226,12 +228,15 @@ class Audit:
 
     def __str__(self) -> str:
         summary = self.summary
+        top = summary["partial"]
         auc, gap = (("-" if value is None else f"{value:.4f}") for value in (self.auc, self.gap))
         lines = [
             f"{summary['rows']:,.10g} rows, {summary['positives']:,.10g} positive, {len(summary['groups'])} groups",
             f"AUC {auc}, xAUC gap {gap}, reference {self.reference}",
             *self._trusted(),
             self.sentence,
+            *([] if top is None or top["gap"] is None else [f"in the top {top['alpha']:g}: xAUC gap {top['gap']:.4f}"]),
+            *rate_lines(summary["rates"]),
         ]
         return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
 

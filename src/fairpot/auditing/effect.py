@@ -15,7 +15,7 @@ from fairpot.auditing.calibration import BINS
 from fairpot.auditing.numbers import moves, summarise
 from fairpot.auditing.page import effect_html
 from fairpot.auditing.rows import table_of
-from fairpot.auditing.words import change_sentences
+from fairpot.auditing.words import change_sentences, rate_lines
 from fairpot.inference import Changes, change_by_maps
 from fairpot.postprocessing.batch import moving
 from fairpot.table import ScoreTable
@@ -89,6 +89,10 @@ def effect(
     changes = None
     if level is not None and len(kept.groups) <= _FEW_GROUPS:
         changes = change_by_maps(kept, moving(maps), ties=ties, level=level)
+    low, high = before["score_range"]
+    told = model._fitted_scale().mismatch_of_range(low, high) if hasattr(model, "_fitted_scale") else None
+    if told is not None:
+        before = {**before, "warnings": [told, *before["warnings"]]}
     return Effect(before, after, moves(table, maps), getattr(model, "reference_", None), left_out, changes)
 
 
@@ -153,6 +157,8 @@ class Effect:
 
     def __str__(self) -> str:
         shown = [f"{row['metric']}: {_number(row['before'])} -> {_number(row['after'])}" for row in self.rows()]
+        for which, found in (("before", self.before), ("after", self.after)):
+            shown += [f"{line} ({which})" for line in rate_lines(found["rates"])]
         moved = [f"{each['group']}: {each['moved']:,.10g} of {each['rows']:,.10g} scores move" for each in self.moves]
         sure = [] if self.changes is None else [f"AUC {self.changes.auc}", f"gap {self.changes.gap}"]
         return "\n".join([*shown, *sure, *self.sentences, *moved, *(f"warning: {text}" for text in self.warnings)])

@@ -44,6 +44,20 @@ def ahead(pair: dict[str, Any], gap: float) -> str:
     return f"{leads} is ahead of {trails} by {abs(gap):.4f}"
 
 
+def rate_lines(found: list[dict[str, Any]]) -> list[str]:
+    """Say who is flagged at a threshold and in the top, a line for each group."""
+    lines = []
+    for each in found:
+        where = f"at {each['threshold']:g} or above" if each["at"] == "score" else f"in the top {each['alpha']:g}"
+        for group in each["groups"]:
+            shares = ", ".join(
+                f"{name.upper()} {'-' if group[name] is None else format(group[name], '.4f')}"
+                for name in ("tpr", "fpr", "ppv")
+            )
+            lines.append(f"flagged {where}, {group['group']}: {group['flagged']:,.10g}, {shares}")
+    return lines
+
+
 def change_sentences(before: dict[str, Any], after: dict[str, Any], most: int = 10) -> list[str]:
     """Say who was and who is ahead; where the sign has changed, that the repair overshoots."""
     partial = before["partial"] is not None

@@ -1,4 +1,4 @@
-"""The command line: ``fairpot audit``, ``fit``, ``apply``, ``show``, ``compare``, ``plan``, ``datasets``, ``demo``."""
+"""The command line: ``fairpot audit``, ``fit``, ``apply``, ``report`` and more."""
 
 import sys
 

@@ -32,8 +32,12 @@ class Wish:
         """Whether the dial is to be chosen."""
         return self.value is None
 
-    def in_words(self) -> str:
+    def in_words(self, partial: bool = False) -> str:
         """Say what the rule asks for."""
+        said = self._said()
+        return said.replace("AUC", "partial AUC").replace(" gap", " partial gap") if partial else said
+
+    def _said(self) -> str:
         rules = self.rules or {}
         if self.confidence is not None:
             loss = f" and a loss of at most {rules['max_auc_loss']:g}" if "max_auc_loss" in rules else ""

@@ -91,8 +91,8 @@ class Output:
             self.console.print(made)
 
     def warning(self, text: str) -> None:
-        """Write a warning that belongs to the answer."""
-        self.line(f"warning: {text}", "yellow")
+        """Write a warning that belongs to the answer, on one line."""
+        self.line(f"warning: {shown(' '.join(text.split()))}", "yellow")
 
     @contextmanager
     def progress(self, what: str, *, known: bool = True) -> Iterator[Report | None]:

@@ -131,6 +131,20 @@ class RowOptions:
         named += [f"weight {self.weight!r}"] if self.weight is not None else []
         return ", ".join(named)
 
+    def as_options(self) -> list[str]:
+        """Return what was said of the rows beyond their columns, for a command that reads them again."""
+        named = {
+            "--positive": self.positive,
+            "--weight": self.weight,
+            "--format": self.format,
+            "--delimiter": self.delimiter,
+            "--decimal": None if self.decimal == "." else self.decimal,
+            "--encoding": self.encoding,
+        }
+        words = [word for option, value in named.items() if value is not None for word in (option, value)]
+        flags = [("--partitions", self.partitions), ("--drop-missing", self.drop_missing)]
+        return [*words, *(option for option, given in flags if given)]
+
     def columns(self) -> dict[str, Any]:
         """Return the columns by the part they play, for JSON."""
         return {"score": self.score, "label": self.label, "group": list(self.groups), "weight": self.weight}

@@ -69,7 +69,10 @@ def read_settings(path: Path) -> dict[str, Any]:
 def _renamed(given: dict[str, Any], known: dict[str, str], where: str) -> dict[str, Any]:
     unknown = [key for key in given if key not in known]
     if unknown:
-        raise Failure(f"{where} has a key that is not known, {unknown[0]!r}.\nHint: known are {', '.join(known)}.")
+        way_out = f"known are {', '.join(known)}"
+        if unknown[0] in _COLUMNS:
+            way_out = f"{unknown[0]} is the name of a column: put it under [columns]"
+        raise Failure(f"{where} has a key that is not known, {unknown[0]!r}.\nHint: {way_out}.")
     return {known[key]: value for key, value in given.items()}
 
 

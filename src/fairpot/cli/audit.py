@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -30,6 +31,7 @@ from fairpot.cli._ranking import (
 from fairpot.cli._repair import print_rates
 from fairpot.cli._rows import RowOptions, named_group, output_options, row_options
 from fairpot.cli.report import origin
+from fairpot.exceptions import FairpotWarning
 from fairpot.files import CountedRows
 from fairpot.files.output import complete_file
 from fairpot.report import FairnessReport
@@ -105,7 +107,10 @@ def audit(
     seen_from = named_group(reference, counted.table.groups)
     ranking: dict[str, Any] = {"alpha": alpha, "region": region, "ties": ties, "reference": seen_from}
     chosen: dict[str, Any] = {"min_group": min_group, "groups": listed_groups(only, counted.table.groups)}
-    found = audit_table(sample, **ranking, **chosen, threshold=threshold, level=level)
+    at = -threshold if lower_is_riskier and threshold is not None else threshold
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FairpotWarning)  # the answer itself says it
+        found = audit_table(sample, **ranking, **chosen, threshold=at, level=level)
     summary = found.to_dict()
     limit = _verdict(summary, fail_above, fail_metric)
     judged = None if bound is None else found.verdict(bound, level=level)
@@ -127,7 +132,9 @@ def audit(
     failed = judged is not None and not print_verdict(out, judged, require)
     if limit is not None:
         _print_verdict(out, limit)
-    if bound is None and limit is None:
+    if lower_is_riskier:
+        out.line("Scores were turned round: they are shown with a minus, and flagged is who has the threshold or less.")
+    if bound is None and limit is None and not lower_is_riskier and (summary["auc"] or 0) >= 0.5:
         _print_next(out, summary, rows)
     if failed or (limit is not None and limit["exceeded"]):
         raise click.exceptions.Exit(ABOVE_LIMIT)
@@ -176,7 +183,7 @@ def print_audit(out: Output, summary: dict[str, Any], rows: RowOptions) -> None:
     out.line()
     out.line(f"tied pairs: {tied['share'] or 0.0:.2%} (counted as {_WINS[summary['ties']]})")
     for text in summary["warnings"]:
-        out.warning(shown(text))
+        out.warning(text)
 
 
 _WINS = {"strict": "no win", "half": "half a win, --ties strict counts them as none"}
@@ -214,7 +221,7 @@ def _print_next(out: Output, summary: dict[str, Any], rows: RowOptions) -> None:
     if not rows.inputs or not summary["gap"]:
         return
     columns = ["--score", rows.score, "--label", str(rows.label), *(w for g in rows.groups for w in ("--group", g))]
-    given = [] if rows.positive is None else ["--positive", rows.positive]
+    given = rows.as_options()
     halved = f"{summary['gap'] / 2:.2g}"
     command = shlex.join(["fairpot", "fit", *rows.inputs, *columns, *given, "--max-gap", halved, "-o", "map.json"])
     out.line()

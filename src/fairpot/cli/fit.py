@@ -116,6 +116,10 @@ def fit(
     wish = one_wish(method, {name: options.pop(name) for name in WISHES})
     ranking = {name: options[name] for name in ("alpha", "region", "ties")} | {"threshold": threshold}
     settings_for(method, options)
+    source = click.get_current_context().get_parameter_source
+    for name in ("region", "region_from"):
+        if options["alpha"] is None and source(name) is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name.replace('_', '-')} says where the top is, which needs --alpha.")
     validated = rows.elsewhere(held_out) if held_out else None
     with _target(output, force, [rows] if validated is None else [rows, validated]) as place:
         counted = rows.counted(out)
@@ -206,7 +210,10 @@ def _head(content: ModelFile, method: str, wish: Wish) -> dict[str, Any]:
 def _print_fit(out: Output, content: ModelFile, wish: Wish, fitted: Effect, held_out: Effect | None) -> None:
     out.line(f"{content.method} fitted on {count(fitted.before['rows'])} rows", "bold")
     name, value = content.dial
-    out.line(f"{name} = {_shown_dial(value)}" + (f", chosen: {wish.in_words()}" if wish.is_rule else ""))
+    out.line(
+        f"{name} = {_shown_dial(value)}"
+        + (f", chosen: {wish.in_words(fitted.before['partial'] is not None)}" if wish.is_rule else "")
+    )
     if content.reference is not None:
         out.line(f"group {shown(content.reference)} stays as it is")
     for each in fitted.left_out:
@@ -216,7 +223,7 @@ def _print_fit(out: Output, content: ModelFile, wish: Wish, fitted: Effect, held
         print_effect(out, held_out, f"On {count(held_out.before['rows'])} held-out rows")
     later = [] if held_out is None else [f"held out: {text}" for text in held_out.warnings]
     for text in dict.fromkeys([*fitted.warnings, *later]):
-        out.warning(shown(text))
+        out.warning(text)
 
 
 def _print_certificate(out: Output, found: Certificate) -> None:

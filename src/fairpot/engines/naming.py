@@ -21,7 +21,13 @@ def check_score_type(type_name: str, name: str) -> None:
     """Refuse columns that are no numbers."""
     kind = type_name.upper()
     if kind.startswith(("VARCHAR", "ENUM", "STRING", "LARGE_STRING", "DICTIONARY")):
-        raise TypeError(wording.wrong_kind(f"column {name!r}", "text", "convert the column to numbers first"))
+        raise TypeError(
+            wording.wrong_kind(
+                f"column {name!r}",
+                "text",
+                "convert the column to numbers first (apply from CSV writes numbers with types='auto')",
+            )
+        )
     if kind.startswith("BOOL"):
         raise TypeError(wording.wrong_kind(f"column {name!r}", "booleans", "pass the score itself, not a class"))
     if "[" in kind or not kind.startswith(_NUMBERS + _FRACTIONS):

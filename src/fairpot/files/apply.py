@@ -164,6 +164,10 @@ def apply(
     source = _source(rows, score, group)
     check_choice(unknown_group, "unknown_group", UNKNOWN_GROUPS)
     check_choice(types, "types", TYPES)
+    if changes is None and (threshold is not None or keep):
+        raise ValueError(
+            "threshold and keep say what goes into changes, which is not given.\nHint: changes=... names a file."
+        )
     if not source.group_columns:
         raise InputFileError("no group column is named.\nHint: maps belong to groups; name the columns with groups=...")
     target, column = Path(output), column or f"{source.score}_fair"

@@ -8,6 +8,7 @@ import io
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
+from fairpot._arguments import argument
 from fairpot._optional import import_optional
 from fairpot.exceptions import InputFileError
 
@@ -108,6 +109,7 @@ def not_text(path: Path | str, encoding: str | None, line: int | None = None) ->
     if encoding is not None:
         return f"{path} is not text in the encoding {encoding!r}{where}.\nHint: name its encoding."
     return (
-        f"{path} is not UTF-8 text{where}.\nHint: name its encoding (encoding='latin-1', 'cp1252', 'utf-16', ...), "
+        f"{path} is not UTF-8 text{where}.\n"
+        f"Hint: name its encoding ({argument('encoding', 'latin-1')}, cp1252, utf-16, ...), "
         "or convert it: iconv -f latin1 -t utf-8 OLD > NEW."
     )

@@ -62,8 +62,9 @@ def hard_predictions(table: ScoreTable) -> str | None:
     scores = table.pooled().score
     if len(scores) > 2:
         return None
+    if len(scores) < 2:
+        return f"all scores are {scores[0]:g}: they rank nobody."
     return (
-        f"the scores have {len(scores)} distinct value{'s' if len(scores) > 1 else ''} only, "
-        f"{' and '.join(f'{s:g}' for s in scores)}: these look like predictions, not scores.\n"
+        f"the scores have two values only, {scores[0]:g} and {scores[1]:g}: these look like predictions, not scores.\n"
         "Hint: pass the model's probabilities or decision values, such as predict_proba(X)[:, 1]."
     )

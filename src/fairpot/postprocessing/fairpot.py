@@ -254,7 +254,8 @@ class FairPOT(Postprocessor):
         empty = [g for g, c in zip(cut.groups, cut.counts) if len(c.score) == 0]
         if empty:
             raise ValueError(
-                f"group {empty[0]!r} has no rows in the top-alpha region (alpha={self.alpha}): nothing to align.\n"
+                f"group {empty[0]!r} has no rows in the top-alpha region ({argument('alpha', self.alpha)}): "
+                "nothing to align.\n"
                 f"Hint: a larger alpha, or {argument('region', 'group')} for the top alpha of each group."
             )
         return cut

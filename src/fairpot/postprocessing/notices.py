@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairpot._warn import warn_user
-from fairpot.exceptions import InfeasibleRuleError, ReversedScoreWarning, SmallGroupWarning, TiesWarning
-from fairpot.metrics.cells import reversed_score, small_cells, tied_pairs
+from fairpot.exceptions import (
+    InfeasibleRuleError,
+    PredictionsWarning,
+    ReversedScoreWarning,
+    SmallGroupWarning,
+    TiesWarning,
+)
+from fairpot.metrics.cells import hard_predictions, reversed_score, small_cells, tied_pairs
 from fairpot.metrics.wins import Ties
 from fairpot.table import ScoreTable
 
@@ -27,6 +33,9 @@ def warn_of_table(kept: ScoreTable, left_out: tuple[Hashable, ...], table: Score
     if left_out:
         sizes = ", ".join(f"{g!r} ({table[g].weight.sum():g} rows)" for g in left_out)
         warn_user(f"left out of the comparison: {sizes}; their scores stay as they are.", SmallGroupWarning)
+    hard = hard_predictions(kept)
+    if hard is not None:
+        warn_user(hard, PredictionsWarning)
     if not kept.labelled:
         return
     found = small_cells(kept)

@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairpot._arguments import argument
 from fairpot._validation import check_choice, check_rows, check_seen, check_share
-from fairpot.exceptions import ModelFileError
+from fairpot._warn import warn_user
+from fairpot.exceptions import ModelFileError, ScaleWarning
 from fairpot.inference.certificate import Certificate
 from fairpot.inference.checks import check_level
 from fairpot.inference.dial import Top
@@ -420,6 +421,12 @@ class Postprocessor(ScoreMapper):
             rows = check_rows(scores, y, sensitive_features, sample_weight, pos_label=self.pos_label)
             check_seen(cast(NDArray[np.intp], rows.codes), rows.groups, self.groups_)
             table = ScoreTable.from_rows(*rows)
+        if table is not self.table_:
+            edges = [(float(c.score[0]), float(c.score[-1])) for c in table.counts if len(c.score)]
+            low, high = min(low for low, _ in edges), max(high for _, high in edges)
+            told = self._fitted_scale().mismatch_of_range(low, high)
+            if told is not None:
+                warn_user(told, ScaleWarning)
         return table.only([g for g in table.groups if g not in self.left_out_]) if self.left_out_ else table
 
     def _applied_by(self) -> Mapping[str, Any]:

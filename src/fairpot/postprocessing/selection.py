@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fairpot._arguments import argument
 from fairpot._validation import check_group_name
 from fairpot.table import ScoreTable
 
@@ -33,8 +34,8 @@ def kept_groups(table: ScoreTable, min_group: Any = 0, groups: Any = None) -> Sc
     if len(kept) < 2:
         sizes = ", ".join(f"{g!r} ({c.weight.sum():g})" for g, c in zip(table.groups, table.counts) if g in named)
         raise ValueError(
-            f"fewer than two groups have at least min_group={min_group} rows: {sizes}.\n"
-            "Hint: a smaller min_group, or join small groups."
+            f"fewer than two groups have enough rows ({argument('min_group', min_group)}): {sizes}.\n"
+            "Hint: ask for fewer rows, or join small groups."
         )
     return table if len(kept) == len(table.groups) else table.only(kept)
 

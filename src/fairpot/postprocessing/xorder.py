@@ -12,6 +12,7 @@ from fairpot.metrics.wins import Ties
 from fairpot.postprocessing.dial import Dial
 from fairpot.postprocessing.direction import find_reference, require_outcomes
 from fairpot.postprocessing.postprocessor import Postprocessor, TiesName
+from fairpot.postprocessing.row_units import in_rows
 from fairpot.postprocessing.xorder_dp import xorder_paths
 from fairpot.table import GroupCounts, ScoreTable
 from fairpot.transport import ScoreMap
@@ -119,7 +120,8 @@ class XOrder(Postprocessor):
         self.reference_ = find_reference(table, self.reference, self._ties)
 
     def _map(self, group: Hashable, value: float) -> ScoreMap:
-        [found] = xorder_maps(self.table_[self.reference_], self.table_[group], np.array([value]))
+        table = in_rows(self.table_)
+        [found] = xorder_maps(table[self.reference_], table[group], np.array([value]))
         return found
 
     def _default_values(self, table: ScoreTable, ties: Ties) -> NDArray[np.float64]:
@@ -140,9 +142,10 @@ class XOrder(Postprocessor):
         return f"a grid of {cells:.2g} cells takes minutes a fold (the limit is {MOST_CELLS:.0g}); ask for it by name."
 
     def _steps(self, table: ScoreTable, values: NDArray[np.float64]) -> Iterable[Mapping[Hashable, ScoreMap]]:
-        fixed = self.table_[self.reference_]
+        fitted = in_rows(self.table_)
+        fixed = fitted[self.reference_]
         moved = [g for g in table.groups if g in self.moved_groups]
-        maps = {g: xorder_maps(fixed, self.table_[g], values) for g in moved}
+        maps = {g: xorder_maps(fixed, fitted[g], values) for g in moved}
         return ({g: each[step] for g, each in maps.items()} for step in range(len(values)))
 
 
