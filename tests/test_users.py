@@ -12,7 +12,13 @@ from sklearn.metrics import roc_auc_score
 
 import fairpot
 from fairpot import FairPOT, FairScoreClassifier, compare
-from fairpot.exceptions import InfeasibleRuleError, SmallGroupWarning, TiesWarning
+from fairpot.exceptions import (
+    InfeasibleRuleError,
+    PredictionsWarning,
+    ScaleWarning,
+    SmallGroupWarning,
+    TiesWarning,
+)
 from fairpot.metrics import auc, by_group, xauc_gap, xauc_matrix
 from fairpot.postprocessing import PostLogit
 
@@ -215,3 +221,37 @@ def test_a_failed_refit_of_the_classifier_leaves_it_as_it_was():
     with pytest.raises(InfeasibleRuleError):
         clf.fit(score[:, None], y, sensitive_features=sex)
     np.testing.assert_array_equal(clf.predict_proba(score[:, None], sensitive_features=sex), before)
+
+
+def test_columns_beside_a_frame_or_a_file_are_refused(tmp_path):
+    score, y, sex = draw(50)
+    frame = pd.DataFrame({"risk": score, "outcome": y, "sex": sex})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    named = {"score": "risk", "label": "outcome", "group": "sex"}
+    for rows in (frame, tmp_path / "rows.csv"):
+        with pytest.raises(TypeError, match="sample_weight is a column of its own"):
+            fairpot.score_table(rows, **named, sample_weight=np.ones(50))
+    words = fairpot.score_table(np.where(y, "a", "b").tolist(), score, sensitive_features=sex, pos_label="a")
+    assert words.positives.sum() == y.sum()
+
+
+def test_another_scale_is_told_by_effect_and_curve():
+    score, y, sex = draw(400)
+    fp = FairPOT(0.5).fit(score, y, sensitive_features=sex)
+    assert any("far outside" in text for text in fairpot.effect(fp, y, score * 100, sensitive_features=sex).warnings)
+    with pytest.warns(ScaleWarning, match="far outside"):
+        fp.tradeoff(score * 100, y, sensitive_features=sex)
+
+
+def test_predictions_and_small_groups_are_told_by_fit_and_audit():
+    score, y, sex = draw(400)
+    hard = (score > 0.4).astype(float)
+    for call in (
+        lambda: FairPOT(0.5).fit(hard, y, sensitive_features=sex),
+        lambda: fairpot.audit(y, hard, sensitive_features=sex),
+    ):
+        with pytest.warns(PredictionsWarning, match="look like predictions"):
+            call()
+    with pytest.warns(SmallGroupWarning, match="has only"):
+        fairpot.audit(y[:40], score[:40], sensitive_features=sex[:40])
+    assert "flagged at 0.4 or above, F" in str(fairpot.audit(y, score, sensitive_features=sex, threshold=0.4))

@@ -213,3 +213,22 @@ def test_numbers_are_never_cut():
 
 def test_json_of_an_audit_is_json(run, csv):
     json.dumps(run("audit", csv, *COLUMNS, "--alpha", 0.2, "--threshold", 0.5, "--json").json, allow_nan=False)
+
+
+def test_a_threshold_is_turned_round_with_the_scores(run, people, tmp_path):
+    people.assign(risk=1 - people["risk"]).to_csv(tmp_path / "low.csv", index=False)
+    turned = ["--lower-is-riskier", "--threshold", 0.6, "--json"]
+    found = run("audit", tmp_path / "low.csv", *COLUMNS, *turned).json["rates"][0]
+    assert found["all"]["flagged"] == (1 - people["risk"] <= 0.6).sum()
+
+
+def test_options_without_effect_are_refused(run, csv):
+    assert "needs --alpha" in run("fit", csv, *COLUMNS, "--lam", 0.3, "--region", "group", expect=2).err
+    assert "needs --alpha" in run("fit", csv, *COLUMNS, "--lam", 0.3, "--region-from", "batch", expect=2).err
+
+
+def test_the_next_command_says_how_the_file_is_read(run, people, tmp_path):
+    people.to_csv(tmp_path / "semi.csv", index=False, sep=";")
+    out = run("audit", tmp_path / "semi.csv", *COLUMNS, "--delimiter", ";").out
+    assert "--delimiter ';'" in out.splitlines()[-1]
+    assert "\\n" not in out
