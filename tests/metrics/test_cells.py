@@ -82,6 +82,6 @@ def test_scores_that_look_like_predictions():
     def told(*scores):
         return hard_predictions(ScoreTable.from_rows(np.array(scores), np.ones(len(scores), dtype=np.int8)))
 
-    assert "2 distinct values only, 0 and 1" in told(0.0, 1.0, 1.0)
-    assert "1 distinct value only, 0.5" in told(0.5, 0.5)
+    assert "two values only, 0 and 1" in told(0.0, 1.0, 1.0)
+    assert "all scores are 0.5" in told(0.5, 0.5)
     assert told(0.0, 0.5, 1.0) is None
