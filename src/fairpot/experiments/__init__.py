@@ -1,0 +1,1 @@
+"""The paper's tables and figures, rerun: plan -> run -> records -> tables, figures and the page of claims."""
