@@ -1,0 +1,1 @@
+"""Reproduce the paper: plan, run, records, tables, figures, claims."""
