@@ -13,14 +13,14 @@ from fairpot.exceptions import MissingDependencyError
 _FRAME_LIBRARIES: tuple[Literal["pandas", "polars", "pyarrow"], ...] = ("pandas", "polars", "pyarrow")
 
 
-def import_optional(module: str, extra: str) -> ModuleType:
-    """Import ``module`` or say which extra of fairpot brings it."""
+def import_optional(module: str, extra: str | None = None, *, package: str | None = None) -> ModuleType:
+    """Import ``module`` or say which extra of fairpot brings it; or which package, where no extra does."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
+        wanted = package or f"'fairpot[{extra}]'"
         raise MissingDependencyError(
-            f"this needs the package {module.split('.')[0]!r}, which is not installed.\n"
-            f"Hint: pip install 'fairpot[{extra}]'"
+            f"this needs the package {module.split('.')[0]!r}, which is not installed.\nHint: pip install {wanted}"
         ) from error
 
 
