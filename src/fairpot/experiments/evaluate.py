@@ -1,12 +1,12 @@
 """What each method makes of one set of scores: maps fitted on one table, AUC and gap of another.
 
-Everything works on counted rows. The top alpha is a table cut at its threshold: what is fitted, moved and measured there
+Everything works on counted rows. The top alpha is a table cut at its threshold: what is fitted, moved and measured
 are the rows of that region, as in the paper's second algorithm.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from fairpot.tradeoff import Limit
 from fairpot.transport import ScoreMap, TransportPlan
 
 Array = NDArray[np.float64]
-Maps = Mapping[str, ScoreMap]
+Maps = Mapping[Hashable, ScoreMap]
 TIES: tuple[Ties, ...] = ("strict", "half")
 LAMS: Array = np.arange(11) / 10  # the paper's eleven values
 FINE: Array = np.arange(101) / 100
@@ -125,7 +125,7 @@ def measure(repair: Repair, test: ScoreTable, sides: Sides) -> dict[str, dict[st
     """Return AUC and signed gap at each value of the dial, for each way of counting ties."""
     found: dict[str, dict[str, list[float]]] = {ties: {"auc": [], "gap": []} for ties in repair.ties}
     for maps in repair.maps(test):
-        after = test.rescored({g: maps.get(str(g), ScoreMap.identity()) for g in test.groups})
+        after = test.rescored(maps)
         for ties, series in found.items():
             auc, gap = auc_and_gap(after, sides, ties)  # type: ignore[arg-type]
             series["auc"].append(auc)
@@ -147,7 +147,7 @@ def auc_and_gap(table: ScoreTable, sides: Sides, ties: Ties) -> tuple[float, flo
 
 def limits(test: ScoreTable, sides: Sides) -> dict[str, dict[str, list[float]]]:
     """Return the highest AUC that keeps the order inside each group, at each of `GAPS`."""
-    found = {}
+    found: dict[str, dict[str, list[float]]] = {}
     for ties in TIES:
         line = Limit.of(test, reference=sides.reference, ties=ties)
         best = [line.best(gap) for gap in GAPS.tolist()]

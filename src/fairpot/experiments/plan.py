@@ -1,4 +1,4 @@
-"""The plan: which models are trained, and which runs are made from their scores. A pure list, made before anything runs."""
+"""The plan: which models are trained, and which runs are made from their scores; a list, made before anything runs."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ from fairpot.experiments.plan import QUICK_SEEDS, SEEDS, Run, Training, all_trai
 from fairpot.experiments.pool import Failure, run_all
 from fairpot.experiments.records import RecordFile, check_same_origin, provenance
 from fairpot.experiments.runs import make_results
-from fairpot.experiments.runtime import timed_results
 from fairpot.experiments.scores import place_of, read_scores, train
 from fairpot.experiments.sets import DATA_SETS, Folder, missing_data
+from fairpot.experiments.timed import timed_results
 from fairpot.files.output import atomic_file
 
 Report = Callable[[str, float], object]
@@ -134,7 +134,7 @@ def _run(setting: Setting, failures: dict[Training, Failure], run: Run) -> Any:
             raise RuntimeError(f"the model {training.name} could not be trained: {failed.kind}: {failed.message}")
     if run.kind == "runtime":
         [scored] = (read_scores(setting.folder, training) for training in trainings_of(run))
-        return timed_results(scored, DATA_SETS[run.data].reference, run.resamples, quick=setting.quick)
+        return timed_results(scored, DATA_SETS[run.data].reference, run.resamples)
     return make_results(run, setting.folder)
 
 

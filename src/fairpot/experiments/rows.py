@@ -13,5 +13,5 @@ class ScoreRows(NamedTuple):
     """Rows of one sample: a model's scores, outcomes 0/1, names of groups."""
 
     scores: NDArray[np.float64]
-    y: NDArray[np.int64]
+    y: NDArray[np.integer[Any]]
     group: NDArray[Any]

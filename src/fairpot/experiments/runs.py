@@ -11,9 +11,10 @@ from fairpot.experiments.plan import ALPHAS, Run, trainings_of
 from fairpot.experiments.scores import Scored, read_scores
 from fairpot.experiments.sets import DATA_SETS
 from fairpot.metrics.wins import WinMatrix
-from fairpot.table import REGIONS, ScoreTable
+from fairpot.table import Region, ScoreTable
 
 SOURCES = ("in_sample", "crossfit")
+REGIONS: tuple[Region, ...] = ("pooled", "group")
 Results = dict[str, Any]
 
 
@@ -107,7 +108,7 @@ def _pauc(run: Run, scored: list[Scored]) -> Results:
 
 def _alpha(run: Run, scored: list[Scored]) -> Results:
     """Compare at each alpha: the boosted trees, the model trained for the data's own alpha, and one trained for it."""
-    own, boosted, *others = scored
+    own, boosted = scored[:2]
     sides, resamples = _sides(run), run.resamples
     trained_for = {training.alpha: each for training, each in zip(trainings_of(run), scored) if training.alpha}
     tables = {alpha: each.test_tables(resamples) for alpha, each in trained_for.items()}

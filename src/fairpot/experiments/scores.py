@@ -97,9 +97,9 @@ def make_pipeline(training: Training, quick: bool = False) -> Any:
     The paper names no hyper-parameters: these are the libraries' defaults. A name that ends in _50 asks for at least 50
     training rows behind every score instead.
     """
-    if training.model in _VARIANTS:
-        short = {"max_epochs": _FEWER_EPOCHS} if quick else {}
-        return make_variant(**_VARIANTS[training.model], alpha=training.alpha, random_state=training.seed, **short)
+    if training.alpha is not None:
+        options: dict[str, Any] = _VARIANTS[training.model] | ({"max_epochs": _FEWER_EPOCHS} if quick else {})
+        return make_variant(**options, alpha=training.alpha, random_state=training.seed)
     name, finer, _ = training.model.partition("_50")
     return make_model(name, random_state=training.seed, n_jobs=1, defaults="ranking" if finer else "library")
 
@@ -109,4 +109,3 @@ def read_scores(folder: Path, training: Training) -> Scored:
     with np.load(place_of(folder, training), allow_pickle=False) as file:
         values = {name: file[name] for name in Scored._fields}
     return Scored(**values)._replace(sha256=str(values["sha256"]))
-

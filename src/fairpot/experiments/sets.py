@@ -19,8 +19,8 @@ from fairpot.datasets.fetch import DataFile, locate
 
 Folder = str | PathLike[str] | None
 TEST_SHARE = 0.2
-# The paper's draw is not known. Of the draws 0 to 19 in which group a is ahead by 0.1 or more, as the paper has it, this
-# one's nine classifiers come nearest to the paper's table; how it fares against the others is on the page.
+# The paper's draw is not known. Of the draws 0 to 19 in which group a is ahead by 0.1 or more, as the paper has it,
+# this one's nine classifiers come nearest to the paper's table; how it fares against the others is on the page.
 DRAW = 8
 QUICK_ROWS = {"synthetic": 1200, "draws": 1200, "clinical": 4000}
 
@@ -104,9 +104,9 @@ def make_split(name: str, seed: int, folder: Folder = None, quick: bool = False)
     else:
         train, test = train_test_split(rows, test_size=TEST_SHARE, random_state=seed)
     frame = nw.from_native(data.data, eager_only=True)
-    X = [frame[part.tolist()].to_native() for part in (train, test)]
+    X_train, X_test = (frame[part.tolist()].to_native() for part in (train, test))
     y, group = np.asarray(data.target, dtype=np.int8), np.asarray(data.group, dtype=np.str_)
-    return Split(*X, y[train], y[test], group[train], group[test], _digest(frame, y, group))
+    return Split(X_train, X_test, y[train], y[test], group[train], group[test], _digest(frame, y, group))
 
 
 def missing_data(name: str, folder: Folder = None) -> str | None:
