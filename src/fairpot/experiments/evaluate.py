@@ -32,7 +32,7 @@ DIALS: dict[str, Array] = {
     "unadjusted": np.zeros(1),
     "fairpot": FINE,
     "fairpot_boundary": LAMS,
-    "fairpot_switched": LAMS,
+    "fairpot_switched": FINE,
     "xorder": LAMS,
     "post_logit": np.zeros(1),
     "optimal_merge": THETAS,
@@ -62,7 +62,7 @@ def fitted_repairs(sides: Sides) -> dict[str, Callable[[ScoreTable], list[Repair
     return {
         "fairpot": lambda table: [_fairpot(table, sides)],
         "fairpot_boundary": lambda table: [_boundary(table, sides)],
-        "fairpot_switched": lambda table: [_fairpot(table, Sides(sides.moved, sides.reference), LAMS)],
+        "fairpot_switched": lambda table: [_fairpot(table, Sides(sides.moved, sides.reference))],
         "xorder": lambda table: [_xorder(table, sides)],
         "post_logit": lambda table: [_post_logit(table, sides, ties) for ties in TIES],
         "optimal_merge": lambda table: [_optimal_merge(table, sides)],
@@ -73,9 +73,9 @@ def _plan(table: ScoreTable, sides: Sides) -> TransportPlan:
     return FairPOT(0.0, reference=sides.reference).fit_table(table).plans_[sides.moved]
 
 
-def _fairpot(table: ScoreTable, sides: Sides, lams: Array = FINE) -> Repair:
+def _fairpot(table: ScoreTable, sides: Sides) -> Repair:
     plan = _plan(table, sides)
-    return Repair(lambda test: ({sides.moved: plan.map(plan.cut(lam))} for lam in lams.tolist()))
+    return Repair(lambda test: ({sides.moved: plan.map(plan.cut(lam))} for lam in FINE.tolist()))
 
 
 def _boundary(table: ScoreTable, sides: Sides) -> Repair:
