@@ -168,6 +168,14 @@ def test_missing_pot_is_a_note(samples, monkeypatch):
     assert timing.note.endswith("Hint: pip install POT")
 
 
+def test_cost_matrix_is_between_two_groups():
+    rows = draw(1)
+    three = rows._replace(group=np.where(rows.scores > 0.8, "c", rows.group))
+    for train, reference in ((three, "a"), (rows, "z")):
+        with pytest.raises(ValueError, match="between two groups"):
+            METHODS["emd_default"](train, train, reference)
+
+
 def test_unknown_method():
     with pytest.raises(ValueError, match="one of post_logit, wasserstein, xorder, fairpot"):
         time_method("quickest", draw(1), draw(2), "a")

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 # POT's own default, written out: a later version may choose another.
 DEFAULT_ITERATIONS = 100_000
 MANY_ITERATIONS = 10**12
-# Measured with POT 0.9.7 on 5 and 23 million cells: the matrix, the plan, and the solver's costs, flows and arcs.
+# Measured with POT 0.9.7 on 5, 23 and 271 million cells: the matrix, the plan, and the solver's own arrays.
 BYTES_PER_CELL = 40
 # However much memory a machine has, no plan larger than this is tried (4e8 cells).
 MOST_BYTES = 16 * 10**9
@@ -51,6 +51,7 @@ def adjusted_scores(
     iterations : int
         Where the solver gives up, converged or not.
     """
+    _check_groups(train, reference)
     is_moved = train.group != reference
     moved, target = train.scores[is_moved], train.scores[~is_moved]
     plan = solve(moved, target, iterations)
@@ -118,6 +119,15 @@ def obstacle(train: ScoreRows, reference: Hashable, most_bytes: int | None = Non
     if needed <= bound:
         return None
     return f"not run: {n_moved:,} x {n_target:,} cells need about {needed / 1e9:.1f} GB (bound: {bound / 1e9:.1f} GB)"
+
+
+def _check_groups(train: ScoreRows, reference: Hashable) -> None:
+    found = np.unique(train.group).tolist()
+    if len(found) != 2 or reference not in found:
+        raise ValueError(
+            f"the cost matrix is between two groups, one of them the reference; got {len(found)} groups, and the "
+            f"reference {reference!r}."
+        )
 
 
 def free_bytes() -> int | None:
