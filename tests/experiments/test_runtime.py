@@ -120,7 +120,7 @@ def test_plan_that_was_stopped_early_says_so_and_how_far_it_is_off():
 def test_time_of_a_plan_that_was_stopped_early_carries_a_note(monkeypatch):
     monkeypatch.setattr(cost_matrix, "DEFAULT_ITERATIONS", 20)
     train = draw(3, n=400)
-    timing = time_method("emd_default", train, train, "a")
+    timing, _ = time_method("emd_default", train, train, "a")
     assert timing.converged is False
     assert timing.note == f"not converged: projected scores are off by up to {timing.error:.2g}"
     assert timing.cpu >= 0
@@ -128,7 +128,7 @@ def test_time_of_a_plan_that_was_stopped_early_carries_a_note(monkeypatch):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_can_be_timed(method, samples):
-    timing = time_method(method, *samples, "a")
+    timing, _ = time_method(method, *samples, "a")
     assert timing.wall > 0
     assert timing.cpu >= 0
     assert timing.note == ""
@@ -144,7 +144,7 @@ def test_matrix_that_is_too_large_is_never_made(method):
     """A cost matrix of 80 GB, which would end the tests."""
     n = 200_000
     rows = ScoreRows(np.linspace(0, 1, n), np.tile([0, 1], n // 2), np.repeat(["a", "b"], n // 2))
-    timing = time_method(method, rows, rows, "a")
+    timing, _ = time_method(method, rows, rows, "a")
     assert math.isnan(timing.wall)
     assert math.isnan(timing.cpu)
     assert timing.note.startswith("not run: 100,000 x 100,000 cells need about 400.0 GB")
@@ -154,8 +154,8 @@ def test_matrix_that_is_too_large_is_never_made(method):
 def test_bound_of_the_matrix_can_be_set(samples):
     train, test = samples
     cells = int((train.group == "a").sum()) * int((train.group == "b").sum())
-    assert "not run" in time_method("emd_default", train, test, "a", most_bytes=40 * cells - 1).note
-    assert time_method("emd_default", train, test, "a", most_bytes=40 * cells).note == ""
+    assert "not run" in time_method("emd_default", train, test, "a", most_bytes=40 * cells - 1).timing.note
+    assert time_method("emd_default", train, test, "a", most_bytes=40 * cells).timing.note == ""
 
 
 def test_missing_pot_is_a_note(samples, monkeypatch):
@@ -163,7 +163,7 @@ def test_missing_pot_is_a_note(samples, monkeypatch):
 
     runtime._warm_up.cache_clear()
     monkeypatch.setitem(sys.modules, "ot", None)
-    timing = time_method("emd_default", *samples, "a")
+    timing, _ = time_method("emd_default", *samples, "a")
     assert math.isnan(timing.cpu)
     assert timing.note.endswith("Hint: pip install POT")
 

@@ -108,7 +108,7 @@ def best_within(points: Points) -> Array:
 def same_frontier(one: Points, other: Points, data: str) -> Judged:
     """Judge that two dials differ negligibly: in the highest AUC within each gap that both reach on every seed."""
     a, b = best_within(one), best_within(other)
-    both = np.isfinite(a).all(axis=0) & np.isfinite(b).all(axis=0)
+    both = np.asarray(np.isfinite(a).all(axis=0) & np.isfinite(b).all(axis=0))
     if not both.any():
         return Judged(OPEN, "no gap up to 0.3 is reached by both on every seed")
     made = [(gap, paired(a[:, j], b[:, j], data)) for j, gap in enumerate(_GAPS) if both[j]]

@@ -20,7 +20,7 @@ from fairpot.experiments.rows import LAMBDAS, ScoreRows
 from fairpot.postprocessing import FairPOT, PostLogit, WassersteinRepair, XOrder
 from fairpot.tradeoff import TradeoffCurve
 
-__all__ = ["COST_MATRIX", "METHODS", "Outcome", "ScoreRows", "Timing", "machine", "time_method"]
+__all__ = ["COST_MATRIX", "METHODS", "Outcome", "ScoreRows", "Timed", "Timing", "machine", "time_method"]
 
 
 class Timing(NamedTuple):
@@ -44,6 +44,13 @@ class Outcome(NamedTuple):
     adjusted: list[NDArray[np.float64]]
     curve: TradeoffCurve | None = None
     plan: cost_matrix.NetworkPlan | None = None
+
+
+class Timed(NamedTuple):
+    """A time, and what the method gave in it; None where it was not run."""
+
+    timing: Timing
+    outcome: Outcome | None
 
 
 Method = Callable[[ScoreRows, ScoreRows, Hashable], Outcome]
@@ -109,7 +116,7 @@ COST_MATRIX = ("emd_default", "emd_converged")
 
 def time_method(
     method: str, train: ScoreRows, test: ScoreRows, reference: Hashable, *, most_bytes: int | None = None
-) -> Timing:
+) -> Timed:
     """Time one run of one method: its fit on the training rows, and the adjusted test scores of every lambda.
 
     Timed is what the paper's protocol asks for, through the public classes and with their checks of the input: eleven
@@ -131,15 +138,16 @@ def time_method(
 
     Returns
     -------
-    Timing
-        With NaN and a note where the cost matrix would be too large or POT is not installed.
+    Timed
+        The time and what the method gave; NaN, a note and nothing given where the cost matrix would be too large or POT
+        is not installed.
 
     Examples
     --------
     >>> import numpy as np
     >>> from fairpot.experiments.runtime import ScoreRows, time_method
     >>> rows = ScoreRows(np.arange(8) / 8, np.array([0, 1] * 4), np.array(["a"] * 4 + ["b"] * 4))
-    >>> timing = time_method("fairpot", rows, rows, "a")
+    >>> timing, outcome = time_method("fairpot", rows, rows, "a")
     >>> timing.cpu >= 0, timing.note
     (True, '')
     """
@@ -148,15 +156,15 @@ def time_method(
     if method in COST_MATRIX:
         too_large = cost_matrix.obstacle(train, reference, most_bytes)
         if too_large is not None:
-            return _unmeasured(too_large)
+            return Timed(_unmeasured(too_large), None)
     try:
         _warm_up(method)
     except MissingDependencyError as error:
-        return _unmeasured("not run: " + " ".join(str(error).split("\n")))
+        return Timed(_unmeasured("not run: " + " ".join(str(error).split("\n"))), None)
     wall, cpu = time.perf_counter(), time.process_time()
     outcome = METHODS[method](train, test, reference)
     timing = Timing(time.perf_counter() - wall, time.process_time() - cpu)
-    return timing if outcome.plan is None else _judged(timing, outcome.plan, train, reference)
+    return Timed(timing if outcome.plan is None else _judged(timing, outcome.plan, train, reference), outcome)
 
 
 def machine() -> dict[str, Any]:

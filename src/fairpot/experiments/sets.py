@@ -22,7 +22,7 @@ TEST_SHARE = 0.2
 # The paper's draw is not known. Of the draws 0 to 19 in which group a is ahead by 0.1 or more, as the paper has it,
 # this one's nine classifiers come nearest to the paper's table; how it fares against the others is on the page.
 DRAW = 8
-QUICK_ROWS = {"synthetic": 1200, "draws": 1200, "clinical": 4000}
+QUICK_ROWS = {"synthetic": 1200, "draws": 1200, "bank": 4000, "compas": 2000, "clinical": 4000}
 
 
 @dataclass(frozen=True)
@@ -97,10 +97,12 @@ def make_split(name: str, seed: int, folder: Folder = None, quick: bool = False)
     ((960,), (240,))
     """
     which = DATA_SETS[name]
-    data = which.load(seed, folder, QUICK_ROWS.get(name) if quick else None)
+    data = which.load(seed, folder, QUICK_ROWS[name] if quick else None)
     rows = np.arange(len(data.target))
+    if quick:  # files are not drawn anew: some of their rows
+        rows = np.sort(np.random.default_rng(0).permutation(rows)[: QUICK_ROWS[name]])
     if which.fixed:
-        train, test = rows[data.train], rows[~data.train]
+        train, test = rows[data.train[rows]], rows[~data.train[rows]]
     else:
         train, test = train_test_split(rows, test_size=TEST_SHARE, random_state=seed)
     frame = nw.from_native(data.data, eager_only=True)

@@ -98,10 +98,8 @@ def pauc_columns(records: list[Record]) -> Columns:
                     values = pauc_values(records, data, variant, region, ties)
                     if not len(values) or values.shape != base.shape:
                         continue
-                    change, found = (
-                        (values - base)[:, place],
-                        pauc_values(records, data, variant, region, ties, "found"),
-                    )
+                    change = (values - base)[:, place]
+                    found = pauc_values(records, data, variant, region, ties, "found")
                     published = paper.PAUC[paper.paper_name(data)].get(variant) if region == "pooled" else None
                     rows.append(
                         {
@@ -115,9 +113,7 @@ def pauc_columns(records: list[Record]) -> Columns:
                             "pauc_sd": float(spread(values[:, place])),
                             "against_a": float(mean_of(change)),
                             "against_a_se": float(standard_error(change, data)),
-                            "found": float(
-                                mean_of(pauc_values(records, data, variant, region, ties, "found")[:, place])
-                            ),
+                            "found": float(mean_of(found[:, place])),
                             "paper_pauc": published,
                         }
                     )

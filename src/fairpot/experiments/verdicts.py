@@ -1,47 +1,51 @@
-"""When a difference says something: paired over seeds, against twice its standard error."""
+"""When a difference says something: paired over seeds, its 95 % interval on one side of zero."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from fairpot.experiments.collect import Array, mean_of, standard_error
+from fairpot.experiments.sets import DATA_SETS
 
 HOLDS, FAILS, OPEN, ABSENT = "holds", "does not hold", "cannot tell", "not run"
-ERRORS = 2.0  # a difference beyond so many standard errors is taken for one
+LEVEL = 0.975  # a difference is taken for one where its two-sided 95 % interval does not hold zero
 
 
 class Difference(NamedTuple):
-    """The mean of paired differences and its standard error; over how many pairs."""
+    """The mean of paired differences, its standard error, and half the width of its 95 % interval."""
 
     mean: float
     error: float
-    n: int
+    reach: float
 
     @property
     def above(self) -> bool:
-        """Whether it is above zero by more than two standard errors."""
-        return bool(self.mean > ERRORS * self._error)
+        """Whether the interval lies above zero."""
+        return bool(self.mean > self.reach)
 
     @property
     def below(self) -> bool:
-        """Whether it is below zero by more than two standard errors."""
-        return bool(self.mean < -ERRORS * self._error)
-
-    @property
-    def _error(self) -> float:
-        # One pair has no spread: nothing can be told from it. Pairs that all agree need none.
-        return np.inf if np.isnan(self.error) else self.error
+        """Whether the interval lies below zero."""
+        return bool(self.mean < -self.reach)
 
     def __str__(self) -> str:
         return f"{self.mean:+.4f} ± {self.error:.4f}"
 
 
 def paired(one: Array, other: Array, data: str) -> Difference:
-    """Compare two figures seed by seed."""
+    """Compare two figures seed by seed; the interval is Student's, over resamples the normal one.
+
+    A single pair has no spread, and nothing can be told from it.
+    """
     change = np.asarray(one - other, dtype=np.float64)
-    return Difference(float(mean_of(change)), float(standard_error(change, data)), int(np.isfinite(change).sum()))
+    mean, error, n = float(mean_of(change)), float(standard_error(change, data)), int(np.isfinite(change).sum())
+    if n < 2:
+        return Difference(mean, np.nan, np.inf)
+    quantile = stats.norm.ppf(LEVEL) if DATA_SETS[data].fixed else stats.t.ppf(LEVEL, n - 1)
+    return Difference(mean, error, float(quantile) * error)
 
 
 def all_of(verdicts: list[str]) -> str:
@@ -66,7 +70,6 @@ def is_above(difference: Difference) -> str:
 
 def is_within(difference: Difference, tolerance: float) -> str:
     """Judge the claim that a difference is negligible: smaller than a stated tolerance either way."""
-    reach = ERRORS * (np.inf if np.isnan(difference.error) else difference.error)
-    if abs(difference.mean) + reach < tolerance:
+    if abs(difference.mean) + difference.reach < tolerance:
         return HOLDS
-    return FAILS if abs(difference.mean) - reach > tolerance else OPEN
+    return FAILS if abs(difference.mean) - difference.reach > tolerance else OPEN
