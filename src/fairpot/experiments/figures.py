@@ -1,0 +1,199 @@
+"""The paper's figures, from tidy columns: each as SVG, as PNG, and as the rows it was drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot._optional import import_optional
+from fairpot.experiments.alpha_figures import alpha_sheets
+from fairpot.experiments.figure_rows import ALPHA_KEYS, CURVE_KEYS, Columns, Places, Rows
+from fairpot.experiments.footers import MAPS, counted, footer_of
+from fairpot.experiments.panels import Layer, Sheet, draw_layer, eleven, full, span_of
+from fairpot.experiments.plan import PARTIAL, REPAIRED
+from fairpot.experiments.sets import DATA_SETS
+from fairpot.experiments.styling import LOOKS, print_style
+from fairpot.tradeoff import pareto_mask
+
+Folder = str | PathLike[str]
+SOURCES = ("in_sample", "crossfit")
+TIES = ("strict", "half")
+MODEL_TITLES = {"xgboost": "XGBoost", "gradient_boosting": "Gradient boosting", "random_forest": "Random forest"}
+REGION_TITLES = {"pooled": "top α of all rows", "group": "top α of each group"}
+
+
+def _layer(method: str, label: str, **options: Any) -> Layer:
+    return Layer(method, label, LOOKS[method], **options)
+
+
+_BOUNDARY = _layer("fairpot_boundary", "FairPOT, the paper's boundary rule", line=True, marks=True)
+_FAIRPOT = _layer("fairpot", "FairPOT", pick=eleven, marks=True)
+_XORDER = _layer("xorder", "xOrder", line=True, marks=True)
+_POST_LOGIT = _layer("post_logit", "Post-logit", marks=True)
+_BARYCENTRE = _layer("wasserstein", "Wasserstein barycentre", pick=full, marks=True)
+_UNADJUSTED = _layer("unadjusted", "Unadjusted", marks=True)
+_NETWORK = (
+    _layer("unadjusted", "Network, unadjusted", marks=True),
+    _layer("xgboost", "XGBoost, unadjusted", marks=True),
+)
+_DIAL = "Wasserstein geodesic (mark: barycentre)"
+_LINES = (
+    _layer("limit", "Limit on the test rows", line=True, framed=False, x="dial"),
+    _layer("optimal_merge", "OptimalMerge", line=True, framed=False),
+    _layer("wasserstein", _DIAL, line=True),
+    _layer("fairpot", "FairPOT", line=True),
+)
+_MARKS = (_FAIRPOT, _XORDER, _POST_LOGIT)
+GLOBAL = (*_LINES, _BOUNDARY, *_MARKS, _layer("wasserstein", _DIAL, pick=full, marks=True), _UNADJUSTED)
+GLOBAL_BARS = (*_MARKS, _BARYCENTRE, _UNADJUSTED)
+TOP = (*GLOBAL[:-1], *_NETWORK)
+TOP_BARS = (_BOUNDARY, *_MARKS, _BARYCENTRE, *_NETWORK)
+DIRECTION = (
+    _layer("fairpot", "FairPOT, the disadvantaged group moved", pick=eleven, line=True, marks=True),
+    _layer("fairpot_switched", "FairPOT, the other group moved", line=True, marks=True),
+    _UNADJUSTED,
+)
+FRONTIER = (
+    _layer("fairpot", "FairPOT", pick=eleven, line=True, marks=True),
+    *(_XORDER, _POST_LOGIT, _BARYCENTRE, _UNADJUSTED),
+)
+
+
+def draw_all(curves: Columns, alphas: Columns, folder: Folder, ties: Sequence[str] = TIES) -> list[Path]:
+    """Draw every figure for which there are rows.
+
+    Parameters
+    ----------
+    curves : dict of name to list
+        What :func:`fairpot.experiments.collect.curve_columns` returns.
+    alphas : dict of name to list
+        data, model, region, ties, alpha, n, and means and standard deviations (``_sd``) of auc, xauc_ab and xauc_ba.
+    folder : path
+    ties : names of ways to count ties, default ("strict", "half")
+
+    Returns
+    -------
+    list of Path
+        The files written: SVG, PNG and CSV of each figure.
+    """
+    rows, place = Rows(curves, CURVE_KEYS), Path(folder)
+    written: list[Path] = []
+    for each in ties:
+        for name, sheet in curve_sheets(rows, each):
+            written += sheet.save(place, name)
+        frontier = pareto_sheet(rows, each)
+        if frontier is not None:
+            # In the columns a point is on the frontier among all values of a dial, here among the paper's.
+            best = [True] * len(curves["pareto"])
+            written += frontier.save(place, f"pareto-{each}", pareto=best)
+        for name, sheet in alpha_sheets(Rows(alphas, ALPHA_KEYS), each):
+            written += sheet.save(place, name)
+    return written
+
+
+def curve_sheets(rows: Rows, ties: str) -> list[tuple[str, Sheet]]:
+    """Draw the trade-offs of all models, of both regions, and of both directions, without and with bars."""
+    made = []
+    for ending, bars in (("", False), ("-sd", True)):
+        for model in REPAIRED:
+            made.append((f"tradeoff-{model}-{ties}{ending}", tradeoff_sheet(rows, model, ties, bars)))
+        for region in REGION_TITLES:
+            made.append((f"partial-{region}-{ties}{ending}", partial_sheet(rows, region, ties, bars)))
+        made.append((f"direction-{ties}{ending}", direction_sheet(rows, ties, bars)))
+    return [(name, sheet) for name, sheet in made if sheet is not None]
+
+
+def tradeoff_sheet(rows: Rows, model: str, ties: str, bars: bool = False) -> Sheet | None:
+    """Draw AUC against the xAUC gap for the scores of one model; None without rows."""
+    title = f"AUC and xAUC gap, {MODEL_TITLES[model]}"
+    return _sheet(rows, (model, ""), ties, GLOBAL_BARS if bars else GLOBAL, title, bars)
+
+
+def partial_sheet(rows: Rows, region: str, ties: str, bars: bool = False) -> Sheet | None:
+    """Draw partial AUC against the partial xAUC gap in one region; None without rows."""
+    title = f"Partial AUC and pxAUC gap, {REGION_TITLES[region]}"
+    return _sheet(rows, (PARTIAL, region), ties, TOP_BARS if bars else TOP, title, bars)
+
+
+def direction_sheet(rows: Rows, ties: str, bars: bool = False) -> Sheet | None:
+    """Draw FairPOT with the one group moved and with the other; None without rows."""
+    return _sheet(rows, ("xgboost", ""), ties, DIRECTION, "Which group is moved, XGBoost", bars)
+
+
+def pareto_sheet(rows: Rows, ties: str) -> Sheet | None:
+    """Draw, of each method's points in the paper, those that none of its others beats; None without rows."""
+    return _sheet(rows, ("xgboost", ""), ties, FRONTIER, "Pareto frontier of each method, XGBoost", False, steps=True)
+
+
+def _sheet(
+    rows: Rows, where: tuple[str, str], ties: str, layers: Sequence[Layer], title: str, bars: bool, steps: bool = False
+) -> Sheet | None:
+    """Draw one column of panels for each data set that has points, one row for each source of maps."""
+    shown = {name: _framed(rows, (name, *where), ties, layers, SOURCES) for name in DATA_SETS}
+    shown = {name: places for name, places in shown.items() if len(places)}
+    if not shown:
+        return None
+    with print_style():
+        sheet = Sheet.of(rows, len(SOURCES), len(shown), title)
+        for column, (name, both) in enumerate(shown.items()):
+            for row, source in enumerate(SOURCES):
+                ax = sheet.axes[row, column]
+                own = _framed(rows, (name, *where), ties, layers, [source])
+                # AUC on the same scale in both panels; gaps may differ many times over.
+                ax.set(
+                    xlim=span_of(rows, own if len(own) else both, "gap", bars), ylim=span_of(rows, both, "auc", bars)
+                )
+                drawn = [(each, each.places(rows, (name, *where), source, ties)) for each in layers]
+                _draw_panel(sheet, ax, drawn, bars, steps)
+                _label(ax, name, where[1], source, first=column == 0, top=row == 0)
+        return sheet.finish(footer_of(counted(rows, shown), ties, bars, MAPS))
+
+
+def _framed(
+    rows: Rows, where: tuple[str, str, str], ties: str, layers: Sequence[Layer], sources: Sequence[str]
+) -> Places:
+    """Return the places of all points that the panels of one data set have to show."""
+    shown = [each.places(rows, where, source, ties) for each in layers if each.framed for source in sources]
+    return np.unique(np.concatenate(shown))
+
+
+def _draw_panel(sheet: Sheet, ax: Any, drawn: Sequence[tuple[Layer, Places]], bars: bool, steps: bool) -> None:
+    for layer, places in drawn:
+        if layer.method == "limit":
+            _say_where(ax, sheet.rows.values("auc", places))
+        draw_layer(sheet, ax, layer, _frontier(sheet.rows, places) if steps else places, bars, steps)
+
+
+def _frontier(rows: Rows, places: Places) -> Places:
+    """Keep the points that no other of these beats, from the smallest gap up."""
+    gap, auc = rows.values("gap", places), rows.values("auc", places)
+    best = places[pareto_mask(gap, auc)]
+    return best[np.argsort(rows.values("gap", best), kind="stable")]
+
+
+def _say_where(ax: Any, limit: NDArray[np.float64]) -> None:
+    """Give the limit's range in words where all of it is above the panel, with room for them."""
+    low, high = ax.get_ylim()
+    if len(limit) and limit.min() > high:
+        ax.set_ylim(low, high + 0.1 * (high - low))
+        text = f"limit: {limit.min():.3f} to {limit.max():.3f} (above)"
+        ax.text(0.97, 0.97, text, transform=ax.transAxes, ha="right", va="top", fontsize=8.5)
+
+
+def _label(ax: Any, name: str, region: str, source: str, *, first: bool, top: bool) -> None:
+    ticker = import_optional("matplotlib.ticker", "plot")
+    ax.xaxis.set_major_locator(ticker.MaxNLocator(4, steps=[1, 2, 5, 10]))
+    ax.yaxis.set_major_locator(ticker.MaxNLocator(5, steps=[1, 2, 5, 10]))
+    measure, gap = ("pAUC", "pxAUC gap") if region else ("AUC", "xAUC gap")
+    if top:
+        which = DATA_SETS[name]
+        ax.set_title(f"{which.title}\nα = {which.alpha:g}" if region else which.title)
+    else:
+        ax.set_xlabel(gap)
+    if first:
+        ax.set_ylabel(f"Maps from {'in-sample' if source == 'in_sample' else 'cross-fitted'} scores\n{measure}")
