@@ -201,8 +201,8 @@ def make_claims() -> list[Claim]:
 
 def _of_the_whole_ranking() -> Iterator[Claim]:
     how = (
-        "Every point of Post-logit, xOrder (eleven lambdas) and Wasserstein that none of the same method beats, against "
-        "the highest AUC of FairPOT's eleven lambdas whose mean gap is not larger; paired over seeds."
+        "Every point of Post-logit, xOrder (eleven lambdas) and Wasserstein that none of the same method beats, "
+        "against the highest AUC of FairPOT's eleven lambdas whose mean gap is not larger; paired over seeds."
     )
     for data in ("synthetic", "draws", "bank", "compas"):
         yield Claim("1", "FairPOT has a higher AUC than every baseline at every gap", how, data, _dominates("xgboost"))

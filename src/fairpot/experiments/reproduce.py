@@ -102,6 +102,7 @@ def _carry_out(
     wanted = [t for t in all_trainings(pending) if not place_of(setting.folder, t).exists()]
     meter = _Meter([*wanted, *pending], setting, report)
     failures: dict[Training, Failure] = {}
+    files = {path: RecordFile(path) for path in dict.fromkeys(records_file(setting.folder, run) for run in pending)}
 
     def trained(training: Training, result: Any) -> None:
         outcome.trained += not isinstance(result, Failure)
@@ -110,7 +111,7 @@ def _carry_out(
 
     def made(run: Run, result: Any) -> None:
         record = make_record(run, result, versions)
-        RecordFile(records_file(setting.folder, run)).append(record)
+        files[records_file(setting.folder, run)].append(record)
         outcome.made += 1
         if record["status"] != "ok":
             outcome.failed.append(record)

@@ -1,0 +1,68 @@
+"""From records to tables, figures and the page, in files that are whole or not there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from fairpot.experiments.collect import Record, collect, curve_columns
+from fairpot.experiments.figure_rows import write_rows
+from fairpot.experiments.figures import draw_all
+from fairpot.experiments.page import make_page
+from fairpot.experiments.records import RecordFile
+from fairpot.experiments.tables import Columns, alpha_columns, classifier_columns, pauc_columns, runtime_columns
+from fairpot.files.output import atomic_file
+
+PAGE = "reproduction.md"
+
+
+def read_records(folder: str | os.PathLike[str]) -> list[Record]:
+    """Read every record in a folder, file after file in the order of their names."""
+    return [record for path in sorted(Path(folder).glob("records/*.jsonl")) for record in RecordFile(path).read()]
+
+
+def make_tables(records: list[Record]) -> dict[str, Columns]:
+    """Return every table as tidy columns, by name."""
+    made: dict[str, Columns] = {
+        "curves": curve_columns(collect(records)),
+        "classifiers": classifier_columns(records),
+        "pauc": pauc_columns(records),
+        "alphas": alpha_columns(records),
+        "runtime": runtime_columns(records),
+    }
+    return {name: columns for name, columns in made.items() if columns and next(iter(columns.values()))}
+
+
+def write_outputs(folder: str | os.PathLike[str], command: str) -> list[Path]:
+    """Write tables, figures and the page beside the records; return the files."""
+    place, records = Path(folder), read_records(folder)
+    tables = make_tables(records)
+    (place / "tables").mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, columns in tables.items():
+        with atomic_file(place / "tables" / f"{name}.csv", force=True) as temporary:
+            write_rows(columns, range(len(next(iter(columns.values())))), temporary)
+        written.append(place / "tables" / f"{name}.csv")
+    figures = draw_all(tables.get("curves", {}), tables.get("alphas", {}), place / "figures")
+    shown = [path.relative_to(place).as_posix() for path in figures]
+    with atomic_file(place / PAGE, force=True) as temporary:
+        temporary.write_text(make_page(records, place, shown, command), encoding="utf-8")
+    return [*written, *figures, place / PAGE]
+
+
+def publish(folder: str | os.PathLike[str], page: str | os.PathLike[str]) -> None:
+    """Copy the page, and the figures and small tables that it needs, to where they are read: ``page`` and a folder of
+    the same name beside it.
+    """
+    place, target = Path(folder), Path(page)
+    beside = target.with_suffix("")
+    text = (place / PAGE).read_text(encoding="utf-8").replace("](figures/", f"]({beside.name}/")
+    beside.mkdir(parents=True, exist_ok=True)
+    for old in beside.iterdir():
+        old.unlink()
+    for path in sorted([*place.glob("figures/*.svg"), *place.glob("tables/*.csv")]):
+        if path.name != "curves.csv":  # a few megabytes; every figure's own rows are in the folder of the run
+            shutil.copyfile(path, beside / path.name)
+    with atomic_file(target, force=True) as temporary:
+        temporary.write_text(text, encoding="utf-8")
