@@ -76,6 +76,14 @@ def mark_and_hang(task):
     return mark_and_number(task)
 
 
+def mark_and_hold(task):
+    """The same, but later tasks are in compiled code that lets no other thread run, and do not end either."""
+    if task[0] >= 3:
+        (Path(task[1]) / "hangs").touch()
+        sum(range(10**14))
+    return mark_and_number(task)
+
+
 def started_on(task):
     """Leave a mark per task; the first ends once as many as are told were started."""
     number, folder, expected = task
