@@ -113,6 +113,10 @@ def resume(path, folder, total, jobs, work=mark_and_number):
     run_all([(seed, folder) for seed in range(total) if seed not in recorded], work, jobs=jobs, done=done)
 
 
+if __name__ == "__mp_main__" and "HOLD_IMPORT" in os.environ:  # a worker of the script, before it does anything
+    Path(os.environ["HOLD_IMPORT"]).touch()
+    until(Path(os.environ["HOLD_IMPORT"]).with_suffix(".go").exists)
+
 if __name__ == "__main__":
     path, folder, total, jobs, name = sys.argv[1:]
     resume(path, folder, int(total), int(jobs), globals()[name])

@@ -36,14 +36,6 @@ def collect(tasks, work, jobs=2, **options):
     return [result for _, result in results]
 
 
-def start(path, folder, total, jobs, name="mark_and_number"):
-    """Run the script in a session of its own, so that every process it leaves can be told."""
-    command = [sys.executable, experiments_cases.__file__, path, folder, total, jobs, name]
-    return subprocess.Popen(
-        [str(part) for part in command], start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-
-
 def lines(path):
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
@@ -67,6 +59,27 @@ def workers(folder):
 def folder(tmp_path):
     (tmp_path / "marks").mkdir()
     return tmp_path / "marks"
+
+
+@pytest.fixture
+def start(tmp_path, folder):
+    """Run the script in a session of its own, so that every process it leaves can be told, and ended."""
+    runs = []
+
+    def started(path, total, jobs, name="mark_and_number"):
+        command = [sys.executable, experiments_cases.__file__, path, folder, total, jobs, name]
+        with open(tmp_path / "said", "wb") as said:  # a pipe would not end before the last process that holds it
+            run = subprocess.Popen(
+                [str(part) for part in command], start_new_session=True, stdout=said, stderr=subprocess.STDOUT
+            )
+        runs.append(run)
+        return run
+
+    yield started
+    for run in runs:
+        with suppress(ProcessLookupError):
+            os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
 
 
 def test_results_come_in_the_order_of_the_tasks(folder):
@@ -144,15 +157,15 @@ def test_few_results_wait(folder):
 
 @linux
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_killed_and_started_again_gives_the_same_bytes(tmp_path, folder, jobs):
+def test_killed_and_started_again_gives_the_same_bytes(tmp_path, folder, start, jobs):
     total = 300
     resume(tmp_path / "whole.jsonl", str(folder), total, 2)
     path = tmp_path / "killed.jsonl"
     for seen in (2, 30):
-        run = start(path, folder, total, jobs)
+        run = start(path, total, jobs)
         until(lambda seen=seen: lines(path) >= seen)
         run.kill()
-        run.communicate()
+        run.wait()
         assert lines(path) < total
         with open(path, "ab") as file:
             file.write(b'{"seed":')  # as if it had been killed while writing
@@ -164,32 +177,36 @@ def test_killed_and_started_again_gives_the_same_bytes(tmp_path, folder, jobs):
 @linux
 @pytest.mark.parametrize("work", ["mark_and_hang", "mark_and_hold"])
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_busy_workers_end_with_the_parent(tmp_path, folder, how, work):
+def test_busy_workers_end_with_the_parent(tmp_path, folder, start, how, work):
     """Also those in the middle of a task that would never end."""
     path = tmp_path / "runs.jsonl"
-    run = start(path, folder, 8, 2, work)
+    run = start(path, 8, 2, work)
     until(lambda: lines(path) == 3 and (folder / "hangs").exists())
     assert len(session(run.pid)) >= 3
     run.send_signal(how)
-    said, _ = run.communicate()
-    assert said.count(b"Traceback") == (how == signal.SIGINT)  # the parent's KeyboardInterrupt, none of workers
-    assert run.returncode == -how
+    assert run.wait() == -how
+    said = (tmp_path / "said").read_text()
+    assert said.count("Traceback") == (how == signal.SIGINT)  # the parent's KeyboardInterrupt, none of workers
     until(lambda: not session(run.pid))
     assert [record["seed"] for record in RecordFile(path).read()] == [0, 1, 2]
 
 
 @linux
-@pytest.mark.parametrize("moment", ["workers start", "tasks run"])
-def test_an_interrupt_from_the_keyboard_reaches_all_and_only_the_parent_speaks(tmp_path, folder, moment):
-    """A terminal sends the interrupt to the whole group."""
-    path = tmp_path / "runs.jsonl"
-    run = start(path, folder, 500, 2)
-    # The parent, the process that multiprocessing keeps beside it, and a worker.
-    until(lambda: lines(path) >= 1 if moment == "tasks run" else len(session(run.pid)) >= 3)
+def test_an_interrupt_from_the_keyboard_reaches_all_and_only_the_parent_speaks(tmp_path, start, monkeypatch):
+    """A terminal sends the interrupt to the whole group: workers ignore it from their very start."""
+    path, importing = tmp_path / "runs.jsonl", tmp_path / "importing"
+    monkeypatch.setenv("HOLD_IMPORT", str(importing))
+    run = start(path, 500, 1)
+    until(importing.exists)
+    for pid in set(session(run.pid)) - {run.pid}:
+        os.kill(pid, signal.SIGINT)
+    importing.with_suffix(".go").touch()
+    until(lambda: lines(path) >= 1)
     os.killpg(run.pid, signal.SIGINT)
-    said, _ = run.communicate()
-    assert said.count(b"Traceback") == 1, said
-    assert said.rstrip().endswith(b"KeyboardInterrupt")
+    assert run.wait() == -signal.SIGINT
+    said = (tmp_path / "said").read_text()
+    assert said.count("Traceback") == 1, said
+    assert said.rstrip().endswith("KeyboardInterrupt")
     until(lambda: not session(run.pid))
 
 
