@@ -76,6 +76,14 @@ def mark_and_hang(task):
     return mark_and_number(task)
 
 
+def mark_and_hold(task):
+    """The same, but later tasks are in compiled code that lets no other thread run, and do not end either."""
+    if task[0] >= 3:
+        (Path(task[1]) / "hangs").touch()
+        sum(range(10**14))
+    return mark_and_number(task)
+
+
 def started_on(task):
     """Leave a mark per task; the first ends once as many as are told were started."""
     number, folder, expected = task
@@ -104,6 +112,10 @@ def resume(path, folder, total, jobs, work=mark_and_number):
 
     run_all([(seed, folder) for seed in range(total) if seed not in recorded], work, jobs=jobs, done=done)
 
+
+if __name__ == "__mp_main__" and "HOLD_IMPORT" in os.environ:  # a worker of the script, before it does anything
+    Path(os.environ["HOLD_IMPORT"]).touch()
+    until(Path(os.environ["HOLD_IMPORT"]).with_suffix(".go").exists)
 
 if __name__ == "__main__":
     path, folder, total, jobs, name = sys.argv[1:]

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
@@ -25,6 +26,7 @@ from fairpot.experiments.pool import Failure, run_all
 from fairpot.experiments.records import RecordFile
 
 posix = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs POSIX signals")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 
 
 def collect(tasks, work, jobs=2, **options):
@@ -34,28 +36,19 @@ def collect(tasks, work, jobs=2, **options):
     return [result for _, result in results]
 
 
-def start(path, folder, total, jobs, name="mark_and_number"):
-    """Run the script in a session of its own, so that every process it leaves can be told."""
-    command = [sys.executable, experiments_cases.__file__, path, folder, total, jobs, name]
-    return subprocess.Popen(
-        [str(part) for part in command], start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-
-
 def lines(path):
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
-def running(pid):
-    """Whether a process runs; one that has ended and that nobody asked about counts as gone."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except FileNotFoundError:
-        return not Path("/proc/self/stat").exists()
+def session(leader):
+    """Processes of a session that run: the workers, and whatever else was started."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has just ended
+            state, _, _, number = stat.read_text().rpartition(")")[2].split()[:4]
+            if int(number) == leader and state not in "ZX":
+                found.append(int(stat.parent.name))
+    return found
 
 
 def workers(folder):
@@ -66,6 +59,27 @@ def workers(folder):
 def folder(tmp_path):
     (tmp_path / "marks").mkdir()
     return tmp_path / "marks"
+
+
+@pytest.fixture
+def start(tmp_path, folder):
+    """Run the script in a session of its own, so that every process it leaves can be told, and ended."""
+    runs = []
+
+    def started(path, total, jobs, name="mark_and_number"):
+        command = [sys.executable, experiments_cases.__file__, path, folder, total, jobs, name]
+        with open(tmp_path / "said", "wb") as said:  # a pipe would not end before the last process that holds it
+            run = subprocess.Popen(
+                [str(part) for part in command], start_new_session=True, stdout=said, stderr=subprocess.STDOUT
+            )
+        runs.append(run)
+        return run
+
+    yield started
+    for run in runs:
+        with suppress(ProcessLookupError):
+            os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
 
 
 def test_results_come_in_the_order_of_the_tasks(folder):
@@ -141,51 +155,59 @@ def test_few_results_wait(folder):
     assert rest == list(range(1, len(tasks)))
 
 
-@posix
+@linux
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_killed_and_started_again_gives_the_same_bytes(tmp_path, folder, jobs):
-    total = 40
+def test_killed_and_started_again_gives_the_same_bytes(tmp_path, folder, start, jobs):
+    total = 300
     resume(tmp_path / "whole.jsonl", str(folder), total, 2)
-    path, before = tmp_path / "killed.jsonl", set(workers(folder))
-    for seen in (2, 9):
-        run = start(path, folder, total, jobs)
+    path = tmp_path / "killed.jsonl"
+    for seen in (2, 30):
+        run = start(path, total, jobs)
         until(lambda seen=seen: lines(path) >= seen)
         run.kill()
-        run.communicate()
+        run.wait()
         assert lines(path) < total
         with open(path, "ab") as file:
             file.write(b'{"seed":')  # as if it had been killed while writing
-        until(lambda: not any(running(pid) for pid in set(workers(folder)) - before))
-    assert len(set(workers(folder)) - before) >= jobs + 1
+        until(lambda run=run: not session(run.pid))
     resume(path, str(folder), total, jobs)
     assert path.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
 
-@posix
+@linux
+@pytest.mark.parametrize("work", ["mark_and_hang", "mark_and_hold"])
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_busy_workers_end_with_the_parent(tmp_path, folder, how):
+def test_busy_workers_end_with_the_parent(tmp_path, folder, start, how, work):
     """Also those in the middle of a task that would never end."""
     path = tmp_path / "runs.jsonl"
-    run = start(path, folder, 8, 2, "mark_and_hang")
+    run = start(path, 8, 2, work)
     until(lambda: lines(path) == 3 and (folder / "hangs").exists())
+    assert len(session(run.pid)) >= 3
     run.send_signal(how)
-    said, _ = run.communicate()
-    assert said.count(b"Traceback") == (how == signal.SIGINT)  # the parent's KeyboardInterrupt, none of workers
-    assert run.returncode == -how
-    until(lambda: not any(running(pid) for pid in workers(folder)))
+    assert run.wait() == -how
+    said = (tmp_path / "said").read_text()
+    assert said.count("Traceback") == (how == signal.SIGINT)  # the parent's KeyboardInterrupt, none of workers
+    until(lambda: not session(run.pid))
     assert [record["seed"] for record in RecordFile(path).read()] == [0, 1, 2]
 
 
-@posix
-def test_an_interrupt_from_the_keyboard_reaches_all_and_only_the_parent_speaks(tmp_path, folder):
-    """A terminal sends the interrupt to the whole group, here while workers are starting."""
-    run = start(tmp_path / "runs.jsonl", folder, 500, 2)
-    until(lambda: lines(tmp_path / "runs.jsonl") >= 1)
+@linux
+def test_an_interrupt_from_the_keyboard_reaches_all_and_only_the_parent_speaks(tmp_path, start, monkeypatch):
+    """A terminal sends the interrupt to the whole group: workers ignore it from their very start."""
+    path, importing = tmp_path / "runs.jsonl", tmp_path / "importing"
+    monkeypatch.setenv("HOLD_IMPORT", str(importing))
+    run = start(path, 500, 1)
+    until(importing.exists)
+    for pid in set(session(run.pid)) - {run.pid}:
+        os.kill(pid, signal.SIGINT)
+    importing.with_suffix(".go").touch()
+    until(lambda: lines(path) >= 1)
     os.killpg(run.pid, signal.SIGINT)
-    said, _ = run.communicate()
-    assert said.count(b"Traceback") == 1
-    assert said.rstrip().endswith(b"KeyboardInterrupt")
-    until(lambda: not any(running(pid) for pid in workers(folder)))
+    assert run.wait() == -signal.SIGINT
+    said = (tmp_path / "said").read_text()
+    assert said.count("Traceback") == 1, said
+    assert said.rstrip().endswith("KeyboardInterrupt")
+    until(lambda: not session(run.pid))
 
 
 def test_work_that_cannot_be_imported(monkeypatch):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import os
 import pickle
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -15,6 +17,8 @@ from typing import Any
 
 from fairpot.experiments.failures import failure_of
 
+_PR_SET_PDEATHSIG = 1  # from linux/prctl.h
+
 
 def serve(pipe: Connection, pickled_work: bytes) -> None:
     """Answer tasks with ``(outcome, seconds)`` until the pipe is closed.
@@ -22,6 +26,7 @@ def serve(pipe: Connection, pickled_work: bytes) -> None:
     The first message is None once all is ready, or the failure to import ``work``, which no task is to blame for.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's to handle
+    _ask_to_be_killed_with_parent()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     warnings.simplefilter("ignore")
     with suppress(EOFError, OSError):  # the parent closed its end, or is gone; what work raises does not come here
@@ -48,6 +53,13 @@ def _answer(work: Any, pickled_task: bytes) -> bytes:
         return pickle.dumps((outcome, time.perf_counter() - start))
     except BaseException as error:
         return pickle.dumps((failure_of(error), time.perf_counter() - start))
+
+
+def _ask_to_be_killed_with_parent() -> None:
+    """Have the system do it where it can: a thread waits in vain while compiled code does not let go."""
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _end_with_parent() -> None:
