@@ -29,6 +29,7 @@ COMMANDS = {
     "sign": "Sign a map with a key.",
     "verify": "Check a map's signature.",
     "datasets": "Data to try every command on.",
+    "reproduce": "Rerun the paper's experiments.",
     "demo": "Run the whole job on generated people.",
 }
 

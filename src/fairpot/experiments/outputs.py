@@ -31,7 +31,7 @@ def make_tables(records: list[Record]) -> dict[str, Columns]:
         "alphas": alpha_columns(records),
         "runtime": runtime_columns(records),
     }
-    return {name: columns for name, columns in made.items() if columns and next(iter(columns.values()))}
+    return {name: columns for name, columns in made.items() if any(columns.values())}
 
 
 def write_outputs(folder: str | os.PathLike[str], command: str) -> list[Path]:

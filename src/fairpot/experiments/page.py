@@ -158,10 +158,7 @@ def _runtime(records: list[Record]) -> str:
 
 def _failures(records: list[Record], evidence: Evidence) -> str:
     failed = [r for r in records if r["status"] != "ok"]
-    lines = [
-        f"- {r['run']['kind']}, {r['run']['data']}, seed {r['run']['seed']}, {r['run']['model']}: {r['error']['message']}"
-        for r in failed
-    ]
+    lines = [f"- {', '.join(map(str, r['run'].values()))}: {r['error']['message']}" for r in failed]
     notes: Counter[str] = Counter()
     for record in records:
         for each in record.get("results", {}).get("failed", []):
