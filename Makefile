@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick minima fuzz lint type bench clean
+.PHONY: help demo test quick minima fuzz lint type bench reproduce clean
 
 help:  ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 11
 
 # Each environment is set up once and again whenever its ingredients change.
 $(BIN)/python:
@@ -65,6 +65,10 @@ type: $(VENV)/.test  ## static types of the package
 
 bench: $(VENV)/.test  ## speed and memory as ratios against NumPy, scikit-learn and POT
 	$(BIN)/python benchmarks/bench.py
+
+# Stopped and started again, it goes on where it stopped. DATA names the folder with the real data sets.
+reproduce: $(VENV)/.test  ## rerun the paper's experiments into reproduction/, and write docs/reproduction.md from them
+	$(BIN)/fairpot reproduce --jobs 2 --page docs/reproduction.md $(if $(DATA),--data-dir $(DATA))
 
 clean:  ## remove the environment and caches
 	rm -rf $(VENV) .venv-min build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output

@@ -83,6 +83,8 @@ def reproduce(
         outcome = rerun(
             place, seeds=seeds, only=only, jobs=jobs, data_dir=data_dir, quick=quick, retry=retry, report=report
         )
+    if not outcome.made and not outcome.kept:
+        raise Failure("nothing could be run. " + " ".join(outcome.missing.values()))
     written = write_outputs(place, _command(quick, only))
     if page is not None:
         publish(place, page)

@@ -1,0 +1,65 @@
+"""fairpot reproduce: what it lists, runs, leaves out and refuses."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from fairpot.cli._app import app
+
+pytest.importorskip("xgboost")
+pytest.importorskip("torch")
+pytest.importorskip("matplotlib")
+
+
+def call(*arguments, env=None):
+    return CliRunner().invoke(app, ["reproduce", *arguments], env=env)
+
+
+def test_list_says_what_would_be_run():
+    result = call("--list", "--only", "bank", "--seeds", "3")
+    assert result.exit_code == 0
+    assert "runtime" in result.stdout
+    assert "synthetic" not in result.stdout
+    document = json.loads(call("--list", "--json").stdout)
+    assert {part["name"] for part in document["parts"]} == {
+        "tradeoff", "partial", "classifiers", "pauc", "alpha", "runtime",
+    }  # fmt: skip
+
+
+def test_all_parts_of_a_data_set(tmp_path):
+    out, page = tmp_path / "out", tmp_path / "docs" / "page.md"
+    page.parent.mkdir()
+    result = call("--quick", "--seeds", "1", "--only", "synthetic", "-o", str(out), "--page", str(page), "--json")
+    assert result.exit_code == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert (document["failed"], document["missing"]) == ([], {})
+    assert document["made"] == 3 + 1 + 11 + 4 + 1
+    text = page.read_text()
+    assert "| 1 | FairPOT has a higher AUC" in text
+    assert "network simplex" in text or "ot.emd" in text
+    for name in ("runtime.csv", "classifiers.csv", "pauc.csv", "partial-pooled-half.svg"):
+        assert (page.parent / "page" / name).exists()
+    again = call("--quick", "--seeds", "1", "--only", "synthetic", "-o", str(out))
+    assert "0 models trained, 0 runs made, 20 kept from before" in again.stdout
+
+
+def test_without_the_real_files_the_others_run_and_these_are_named(tmp_path):
+    env = {"FAIRPOT_DATA": str(tmp_path / "none"), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    arguments = ["--quick", "--seeds", "1", "--only", "classifiers", "-o", str(tmp_path / "out")]
+    result = call(*arguments, "--only", "bank", "--only", "draws", env=env)
+    assert result.exit_code == 0, result.stderr
+    assert "Bank is left out" in result.stdout
+    assert "bank-full.csv" in result.stdout
+    assert "11 runs made" in result.stdout
+    nothing = call(*arguments[:-1], str(tmp_path / "other"), "--only", "bank", env=env)
+    assert nothing.exit_code == 2
+    assert "Traceback" not in nothing.stderr
+    assert "bank-full.csv" in nothing.stderr
+
+
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path / "file").touch()
+    result = call("--quick", "-o", str(tmp_path / "file"))
+    assert result.exit_code == 2
+    assert "is a file, not a folder" in result.stderr
