@@ -66,10 +66,10 @@ def collect(records: Iterable[Record]) -> dict[Key, Points]:
 
 def _series(record: Record) -> Iterator[tuple[tuple[int, int], Key, dict[str, Any]]]:
     run = record["run"]
-    if record["status"] != "ok" or run["kind"] not in ("tradeoff", "partial"):
+    if record["status"] != "ok" or run["kind"] not in ("tradeoff", "partial", "edge"):
         return
     for resample, test in enumerate(record["results"]["tests"]):
-        by_region = test if run["kind"] == "partial" else {"": test}
+        by_region = {"": test} if run["kind"] == "tradeoff" else test
         for region, sources in by_region.items():
             for source, methods in sources.items():
                 for method, by_ties in methods.items():

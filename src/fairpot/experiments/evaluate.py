@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot.metrics.undefined import Undefined
 from fairpot.metrics.wins import Ties, WinMatrix
 from fairpot.postprocessing import FairPOT, OptimalMerge, PostLogit, WassersteinRepair
+from fairpot.postprocessing.direction import require_outcomes
 from fairpot.postprocessing.row_units import in_rows
 from fairpot.postprocessing.xorder import xorder_maps
 from fairpot.table import ScoreTable
@@ -24,6 +25,8 @@ from fairpot.transport import ScoreMap, TransportPlan
 Array = NDArray[np.float64]
 Maps = Mapping[Hashable, ScoreMap]
 TIES: tuple[Ties, ...] = ("strict", "half")
+# What stands where there are no pairs: strict ties go with the paper's values.
+UNDEFINED: dict[Ties, Undefined] = {"strict": "paper", "half": "nan"}
 LAMS: Array = np.arange(11) / 10  # the paper's eleven values
 FINE: Array = np.arange(101) / 100
 THETAS: Array = np.exp(np.arange(-40, 81) / 20)
@@ -94,6 +97,7 @@ def boundary_map(plan: TransportPlan, lam: float) -> ScoreMap:
 
 
 def _xorder(table: ScoreTable, sides: Sides) -> Repair:
+    require_outcomes(table)
     rows = in_rows(table)
     maps = xorder_maps(rows[sides.reference], rows[sides.moved], LAMS)
     return Repair(lambda test: ({sides.moved: each} for each in maps))
@@ -139,14 +143,25 @@ def auc_and_gap(table: ScoreTable, sides: Sides, ties: Ties) -> tuple[float, flo
     Without pairs to compare, strict ties go with the paper's values, half ties with NaN.
     """
     wins = WinMatrix.of(table, ties)
-    a, b = table.groups.index(sides.reference), table.groups.index(sides.moved)
-    undefined: Any = "paper" if ties == "strict" else "nan"
-    ahead, behind = wins.cell(a, b, undefined), wins.cell(b, a, undefined)
-    return wins.auc(partial=True, undefined=undefined), ahead - behind
+    ahead, behind = _cells(wins, sides, ties)
+    return wins.auc(partial=True, undefined=UNDEFINED[ties]), ahead - behind
+
+
+def xaucs(table: ScoreTable, sides: Sides, ties: Ties) -> tuple[float, float]:
+    """Return the xAUC of the reference's positives over the moved group's negatives, and the other way round."""
+    return _cells(WinMatrix.of(table, ties), sides, ties)
+
+
+def _cells(wins: WinMatrix, sides: Sides, ties: Ties) -> tuple[float, float]:
+    a, b = wins.groups.index(sides.reference), wins.groups.index(sides.moved)
+    return wins.cell(a, b, UNDEFINED[ties]), wins.cell(b, a, UNDEFINED[ties])
 
 
 def limits(test: ScoreTable, sides: Sides) -> dict[str, dict[str, list[float]]]:
-    """Return the highest AUC that keeps the order inside each group, at each of `GAPS`."""
+    """Return the highest AUC that keeps the order inside each group, at each of `GAPS`; NaN without pairs."""
+    if min(test.positives.min(), test.negatives.min()) == 0:
+        nothing = [np.nan] * len(GAPS)
+        return {ties: {"auc": nothing, "gap": nothing} for ties in TIES}
     found: dict[str, dict[str, list[float]]] = {}
     for ties in TIES:
         line = Limit.of(test, reference=sides.reference, ties=ties)

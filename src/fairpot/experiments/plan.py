@@ -16,14 +16,15 @@ REPAIRED = ("xgboost", "gradient_boosting", "random_forest")
 # Two classifiers with more distinct scores than their libraries' defaults give.
 FINER = ("decision_tree_50", "knn_50")
 PARTIAL = "stacked_in"
+EDGE_ALPHA = 0.1
 VARIANTS = ("xgboost", "network", "stacked_in", "stacked_out")
 ALPHAS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-# Timed runs of each method on each data set; long ones less often.
 KINDS: dict[str, str] = {
     "tradeoff": "AUC against the xAUC gap: all methods, three base models, both directions",
     "partial": "the same in the top alpha, on a model trained for it",
     "classifiers": "AUC of nine base classifiers",
     "pauc": "partial AUC of the models (a), (b) and (c), at every alpha",
+    "edge": "the top tenth with either rule below the lowest fitted score, on XGBoost's scores",
     "alpha": "models trained for each alpha (clinical data)",
     "runtime": "seconds of each method, and of a network simplex",
 }
@@ -113,6 +114,7 @@ def _models(kind: str) -> tuple[str, ...]:
     return {
         "tradeoff": REPAIRED,
         "partial": (PARTIAL,),
+        "edge": ("xgboost",),
         "classifiers": (*MODEL_NAMES, *FINER),
         "pauc": VARIANTS,
     }[kind]

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from fairpot.experiments.evaluate import TIES, UNFITTED, Repair, Sides, auc_and_gap, fitted_repairs, limits, measure
-from fairpot.experiments.plan import ALPHAS, Run, trainings_of
+from fairpot.experiments.evaluate import (
+    TIES,
+    UNFITTED,
+    Repair,
+    Sides,
+    auc_and_gap,
+    fitted_repairs,
+    limits,
+    measure,
+    xaucs,
+)
+from fairpot.experiments.plan import ALPHAS, EDGE_ALPHA, Run, trainings_of
 from fairpot.experiments.scores import Scored, read_scores
 from fairpot.experiments.sets import DATA_SETS
-from fairpot.metrics.wins import WinMatrix
 from fairpot.table import Region, ScoreTable
 
 SOURCES = ("in_sample", "crossfit")
@@ -59,16 +68,32 @@ def _partial(run: Run, scored: list[Scored]) -> Results:
     return {"alpha": alpha, "tests": tests, "failed": failures}
 
 
+def _edge(run: Run, scored: list[Scored]) -> Results:
+    """Repair the top tenth of the boosted trees' own scores, by the library's rule below the fitted ones and the paper's."""
+    tests: list[Results] = [{} for _ in range(run.resamples or 1)]
+    failures = []
+    for region in REGIONS:
+        fitted = {source: scored[0].fitted_table(source).top(EDGE_ALPHA, region) for source in SOURCES}
+        there = [table.top(EDGE_ALPHA, region) for table in scored[0].test_tables(run.resamples)]
+        found, failed = repaired(fitted, there, _sides(run), ("fairpot", "fairpot_boundary"))
+        for place, each in enumerate(found):
+            tests[place][region] = each
+        failures += [{"region": region, **each} for each in failed]
+    return {"alpha": EDGE_ALPHA, "tests": tests, "failed": failures}
+
+
 def repaired(
-    fitted: dict[str, ScoreTable], tests: list[ScoreTable], sides: Sides
+    fitted: dict[str, ScoreTable], tests: list[ScoreTable], sides: Sides, methods: Collection[str] = ()
 ) -> tuple[list[Results], list[dict[str, str]]]:
-    """Measure every method on every test table: results by source and method, and the methods that failed."""
+    """Measure every method, or those named, on every test table: results by source and method, and what failed."""
     found: list[Results] = [{"test": _of_test_alone(table, sides)} for table in tests]
     failed = []
     for source, table in fitted.items():
         for each in found:
             each[source] = {}
         for method, fit in fitted_repairs(sides).items():
+            if methods and method not in methods:
+                continue
             try:
                 measured = _all_ties(fit(table), tests, sides)
             except ValueError as error:
@@ -133,15 +158,15 @@ def at_alpha(table: ScoreTable, sides: Sides, alpha: float) -> Results:
         found[region] = {"found": int(cut.positives.sum()), "positives": int(table.positives.sum())}
         for ties in TIES:
             auc, gap = auc_and_gap(cut, sides, ties)
-            wins = WinMatrix.of(cut, ties)
-            a, b = table.groups.index(sides.reference), table.groups.index(sides.moved)
-            found[region][ties] = {"auc": auc, "gap": gap, "xauc_ab": wins.cell(a, b), "xauc_ba": wins.cell(b, a)}
+            ahead, behind = xaucs(cut, sides, ties)
+            found[region][ties] = {"auc": auc, "gap": gap, "xauc_ab": ahead, "xauc_ba": behind}
     return found
 
 
 _KINDS: dict[str, Callable[[Run, list[Scored]], Results]] = {
     "tradeoff": _tradeoff,
     "partial": _partial,
+    "edge": _edge,
     "classifiers": _classifier,
     "pauc": _pauc,
     "alpha": _alpha,
