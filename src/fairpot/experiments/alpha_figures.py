@@ -66,7 +66,7 @@ def variants_sheet(rows: Rows, ties: str) -> Sheet | None:
         for ax, (name, found) in zip(sheet.axes[0], by_data.items()):
             for model, places in found.items():
                 _draw(sheet, ax, places, "auc", _look(VARIANTS, model), VARIANTS[model])
-            ax.set(xlabel="α", title=DATA_SETS[name].title)
+            ax.set(xlabel="α", title=DATA_SETS[name].title, xlim=(0, 1.05))
         sheet.axes[0, 0].set_ylabel("pAUC")
         return sheet.finish(footer_of(_counts(rows, by_data), ties, True, _SOURCE))
 
