@@ -94,7 +94,7 @@ class Sheet:
 def _columns(labels: Sequence[str], width: float) -> int:
     """Return how many columns of a legend fit into a width, filled from above as matplotlib fills them."""
     for columns in range(len(labels), 1, -1):
-        parts = np.array_split([0.75 + 0.085 * len(label) for label in labels], columns)
+        parts = np.array_split([0.75 + 0.08 * len(label) for label in labels], columns)
         if sum(part.max() for part in parts) <= width:
             return columns
     return 1

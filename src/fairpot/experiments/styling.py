@@ -42,6 +42,7 @@ class Look:
     marker: str = ""
     filled: bool = True
     size: float = 6.0
+    edge: float = 1.1
     order: float = 4.0
 
     def line_options(self) -> dict[str, Any]:
@@ -51,13 +52,13 @@ class Look:
     def mark_options(self) -> dict[str, Any]:
         """Return what draws its marks; a white edge keeps neighbours apart."""
         face, edge = (self.colour, "white") if self.filled else ("none", self.colour)
-        width = 0.5 if self.filled else 1.1
+        width = 0.5 if self.filled else self.edge
         options = {"marker": self.marker, "markersize": self.size}
         return options | {"markerfacecolor": face, "markeredgecolor": edge, "markeredgewidth": width}
 
 
 BLACK = "#000000"
-# What is not adjusted lies below and is larger: a method's own first point is seen on it.
+# The square is a frame, above all others: a method's own first point is seen in it.
 LOOKS: dict[str, Look] = {
     "fairpot": Look(COLOURS[0], "-", 1.8, "o", size=6.5),
     "fairpot_boundary": Look(COLOURS[0], ":", 1.3, "o", filled=False, size=9.0),
@@ -67,8 +68,8 @@ LOOKS: dict[str, Look] = {
     "wasserstein": Look(COLOURS[3], "-.", 1.3, "v", size=8.5),
     "optimal_merge": Look(COLOURS[4], "-", 0.9),
     "limit": Look(BLACK, "--", 1.0),
-    "unadjusted": Look(BLACK, "", 0.0, "s", size=10.0, order=3.5),
-    "xgboost": Look(BLACK, "", 0.0, "^", size=10.0, order=3.5),
+    "unadjusted": Look(BLACK, "", 0.0, "s", filled=False, size=10.0, edge=1.8, order=5.0),
+    "xgboost": Look(BLACK, "", 0.0, "^", size=9.0, order=4.5),
 }
 # Models against alpha, in the order of a legend.
 MODEL_LOOKS: tuple[Look, ...] = (
