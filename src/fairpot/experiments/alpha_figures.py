@@ -72,7 +72,7 @@ def variants_sheet(rows: Rows, ties: str) -> Sheet | None:
 
 
 def _found(rows: Rows, data: str, models: Mapping[str, str], ties: str) -> dict[str, Places]:
-    """Return each model's rows from the smallest alpha up, one for each alpha: two kinds of run give XGBoost's."""
+    """Return each model's rows from the smallest alpha up, one for each alpha."""
     found = {}
     for model in models:
         places = rows.known(rows.at(data, model, REGION, ties), "alpha", "auc")

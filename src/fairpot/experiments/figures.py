@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
@@ -175,7 +176,8 @@ def _say_where(ax: Any, limit: NDArray[np.float64]) -> None:
     low, high = ax.get_ylim()
     if len(limit) and limit.min() > high:
         ax.set_ylim(low, high + 0.1 * (high - low))
-        ax.text(0.97, 0.97, f"↑ limit ≥ {limit.min():.3f}", transform=ax.transAxes, ha="right", va="top", fontsize=8.5)
+        least = math.floor(float(limit.min()) * 1000 + 1e-9) / 1000  # rounded down: "at least" stays true
+        ax.text(0.97, 0.97, f"↑ limit ≥ {least:.3f}", transform=ax.transAxes, ha="right", va="top", fontsize=8.5)
 
 
 def _label(ax: Any, name: str, region: str, source: str, *, first: bool, top: bool) -> None:

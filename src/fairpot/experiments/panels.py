@@ -189,7 +189,7 @@ def add_bars(ax: Any, rows: Rows, places: Places, x: str, y: str, colour: str) -
     places = rows.known(places, f"{y}_sd")
     if len(places):
         across = None if x == "alpha" else rows.values(f"{x}_sd", places)
-        options = {"fmt": "none", "ecolor": colour, "elinewidth": 0.8, "capsize": 2.0, "alpha": 0.6, "zorder": 2}
+        options = {"fmt": "none", "ecolor": colour, "elinewidth": 0.9, "alpha": 0.6, "zorder": 2}
         ax.errorbar(
             rows.values(x, places), rows.values(y, places), rows.values(f"{y}_sd", places), xerr=across, **options
         )
