@@ -66,13 +66,13 @@ def variants_sheet(rows: Rows, ties: str) -> Sheet | None:
         for ax, (name, found) in zip(sheet.axes[0], by_data.items()):
             for model, places in found.items():
                 _draw(sheet, ax, places, "auc", _look(VARIANTS, model), VARIANTS[model])
-            ax.set(xlabel="α", title=DATA_SETS[name].title)
+            ax.set(xlabel="α", title=DATA_SETS[name].title, xlim=(0, 1.05))
         sheet.axes[0, 0].set_ylabel("pAUC")
         return sheet.finish(footer_of(_counts(rows, by_data), ties, True, _SOURCE))
 
 
 def _found(rows: Rows, data: str, models: Mapping[str, str], ties: str) -> dict[str, Places]:
-    """Return each model's rows from the smallest alpha up, one for each alpha: two kinds of run give XGBoost's."""
+    """Return each model's rows from the smallest alpha up, one for each alpha."""
     found = {}
     for model in models:
         places = rows.known(rows.at(data, model, REGION, ties), "alpha", "auc")

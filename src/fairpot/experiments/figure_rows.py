@@ -41,6 +41,8 @@ class Rows:
 
     def values(self, name: str, places: Places) -> NDArray[np.float64]:
         """Return the numbers of one column at these places."""
+        if not len(places):  # a table without rows need not have columns
+            return np.zeros(0)
         if name not in self._numbers:
             self._numbers[name] = np.asarray(self.columns[name], dtype=np.float64)
         return self._numbers[name][places]

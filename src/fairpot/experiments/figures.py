@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,6 @@ from fairpot.experiments.panels import Layer, Sheet, draw_layer, eleven, full, s
 from fairpot.experiments.plan import PARTIAL, REPAIRED
 from fairpot.experiments.sets import DATA_SETS
 from fairpot.experiments.styling import LOOKS, print_style
-from fairpot.tradeoff import pareto_mask
 
 Folder = str | PathLike[str]
 SOURCES = ("in_sample", "crossfit")
@@ -52,15 +53,16 @@ _MARKS = (_FAIRPOT, _XORDER, _POST_LOGIT)
 GLOBAL = (*_LINES, _BOUNDARY, *_MARKS, _layer("wasserstein", _DIAL, pick=full, marks=True), _UNADJUSTED)
 GLOBAL_BARS = (*_MARKS, _BARYCENTRE, _UNADJUSTED)
 TOP = (*GLOBAL[:-1], *_NETWORK)
-TOP_BARS = (_BOUNDARY, *_MARKS, _BARYCENTRE, *_NETWORK)
+TOP_BARS = (_FAIRPOT, _BOUNDARY, _XORDER, _POST_LOGIT, _BARYCENTRE, *_NETWORK)
 DIRECTION = (
     _layer("fairpot", "FairPOT, the disadvantaged group moved", pick=eleven, line=True, marks=True),
     _layer("fairpot_switched", "FairPOT, the other group moved", line=True, marks=True),
     _UNADJUSTED,
 )
 FRONTIER = (
-    _layer("fairpot", "FairPOT", pick=eleven, line=True, marks=True),
-    *(_XORDER, _POST_LOGIT, _BARYCENTRE, _UNADJUSTED),
+    _layer("fairpot", "FairPOT", pick=eleven, line=True, marks=True, best=True),
+    replace(_XORDER, best=True),
+    *(_POST_LOGIT, _BARYCENTRE, _UNADJUSTED),
 )
 
 
@@ -127,14 +129,20 @@ def direction_sheet(rows: Rows, ties: str, bars: bool = False) -> Sheet | None:
 
 def pareto_sheet(rows: Rows, ties: str) -> Sheet | None:
     """Draw, of each method's points in the paper, those that none of its others beats; None without rows."""
-    return _sheet(rows, ("xgboost", ""), ties, FRONTIER, "Pareto frontier of each method, XGBoost", False, steps=True)
+    return _sheet(rows, ("xgboost", ""), ties, FRONTIER, "Pareto frontier of each method, XGBoost", False)
 
 
 def _sheet(
-    rows: Rows, where: tuple[str, str], ties: str, layers: Sequence[Layer], title: str, bars: bool, steps: bool = False
+    rows: Rows, where: tuple[str, str], ties: str, layers: Sequence[Layer], title: str, bars: bool
 ) -> Sheet | None:
     """Draw one column of panels for each data set that has points, one row for each source of maps."""
-    shown = {name: _framed(rows, (name, *where), ties, layers, SOURCES) for name in DATA_SETS}
+    found = {
+        (name, source): [(layer, layer.places(rows, (name, *where), source, ties)) for layer in layers]
+        for name in DATA_SETS
+        for source in SOURCES
+    }
+    framed = {key: _framed(drawn) for key, drawn in found.items()}
+    shown = {name: np.unique(np.concatenate([framed[name, source] for source in SOURCES])) for name in DATA_SETS}
     shown = {name: places for name, places in shown.items() if len(places)}
     if not shown:
         return None
@@ -142,47 +150,34 @@ def _sheet(
         sheet = Sheet.of(rows, len(SOURCES), len(shown), title)
         for column, (name, both) in enumerate(shown.items()):
             for row, source in enumerate(SOURCES):
-                ax = sheet.axes[row, column]
-                own = _framed(rows, (name, *where), ties, layers, [source])
-                # AUC on the same scale in both panels; gaps may differ many times over.
-                ax.set(
-                    xlim=span_of(rows, own if len(own) else both, "gap", bars), ylim=span_of(rows, both, "auc", bars)
-                )
-                drawn = [(each, each.places(rows, (name, *where), source, ties)) for each in layers]
-                _draw_panel(sheet, ax, drawn, bars, steps)
+                ax, own = sheet.axes[row, column], framed[name, source]
+                # AUC has one scale in both panels of a data set; the gaps may differ many times over.
+                ax.set_ylim(span_of(rows, both, "auc", bars))
+                ax.set_xlim(span_of(rows, own if len(own) else both, "gap", bars))
+                _draw_panel(sheet, ax, found[name, source], bars)
                 _label(ax, name, where[1], source, first=column == 0, top=row == 0)
         return sheet.finish(footer_of(counted(rows, shown), ties, bars, MAPS))
 
 
-def _framed(
-    rows: Rows, where: tuple[str, str, str], ties: str, layers: Sequence[Layer], sources: Sequence[str]
-) -> Places:
-    """Return the places of all points that the panels of one data set have to show."""
-    shown = [each.places(rows, where, source, ties) for each in layers if each.framed for source in sources]
-    return np.unique(np.concatenate(shown))
+def _framed(drawn: Sequence[tuple[Layer, Places]]) -> Places:
+    """Return the places of all points that a panel has to show."""
+    return np.concatenate([places for layer, places in drawn if layer.framed])
 
 
-def _draw_panel(sheet: Sheet, ax: Any, drawn: Sequence[tuple[Layer, Places]], bars: bool, steps: bool) -> None:
+def _draw_panel(sheet: Sheet, ax: Any, drawn: Sequence[tuple[Layer, Places]], bars: bool) -> None:
     for layer, places in drawn:
         if layer.method == "limit":
             _say_where(ax, sheet.rows.values("auc", places))
-        draw_layer(sheet, ax, layer, _frontier(sheet.rows, places) if steps else places, bars, steps)
-
-
-def _frontier(rows: Rows, places: Places) -> Places:
-    """Keep the points that no other of these beats, from the smallest gap up."""
-    gap, auc = rows.values("gap", places), rows.values("auc", places)
-    best = places[pareto_mask(gap, auc)]
-    return best[np.argsort(rows.values("gap", best), kind="stable")]
+        draw_layer(sheet, ax, layer, places, bars)
 
 
 def _say_where(ax: Any, limit: NDArray[np.float64]) -> None:
-    """Give the limit's range in words where all of it is above the panel, with room for them."""
+    """Say how high the limit is where all of it is above the panel, and make room for that."""
     low, high = ax.get_ylim()
     if len(limit) and limit.min() > high:
         ax.set_ylim(low, high + 0.1 * (high - low))
-        text = f"limit: {limit.min():.3f} to {limit.max():.3f} (above)"
-        ax.text(0.97, 0.97, text, transform=ax.transAxes, ha="right", va="top", fontsize=8.5)
+        least = math.floor(float(limit.min()) * 1000 + 1e-9) / 1000  # rounded down: "at least" stays true
+        ax.text(0.97, 0.97, f"↑ limit ≥ {least:.3f}", transform=ax.transAxes, ha="right", va="top", fontsize=8.5)
 
 
 def _label(ax: Any, name: str, region: str, source: str, *, first: bool, top: bool) -> None:

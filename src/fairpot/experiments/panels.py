@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from fairpot._optional import import_optional
 from fairpot.experiments.figure_rows import Places, Rows, write_rows
 from fairpot.experiments.styling import FULL_WIDTH, Look, save_figure
+from fairpot.tradeoff import pareto_mask
 
 Array = NDArray[np.float64]
 Pick = Callable[[Array], NDArray[np.bool_]]
@@ -93,7 +94,7 @@ class Sheet:
 def _columns(labels: Sequence[str], width: float) -> int:
     """Return how many columns of a legend fit into a width, filled from above as matplotlib fills them."""
     for columns in range(len(labels), 1, -1):
-        parts = np.array_split([0.75 + 0.085 * len(label) for label in labels], columns)
+        parts = np.array_split([0.75 + 0.08 * len(label) for label in labels], columns)
         if sum(part.max() for part in parts) <= width:
             return columns
     return 1
@@ -125,6 +126,7 @@ class Layer:
     """One method in a panel: which values of its dial, as a line, as marks or as both.
 
     Limits of a panel are chosen from the layers that are ``framed``; the others are drawn as far as they are inside.
+    ``best`` keeps the points that no other of the layer beats, and joins them by steps.
     """
 
     method: str
@@ -135,13 +137,21 @@ class Layer:
     marks: bool = False
     framed: bool = True
     x: str = "gap"
+    best: bool = False
 
     def places(self, rows: Rows, where: Sequence[str], source: str, ties: str) -> Places:
         """Find its rows: fitted on this source, or not fitted at all. ``where`` is data, model and region."""
         found = [rows.at(*where, each, ties, self.method) for each in (source, "test")]
         places = np.concatenate(found)
         places = places[np.argsort(rows.values("dial", places), kind="stable")]
-        return rows.known(places[self.pick(rows.values("dial", places))], self.x, "auc")
+        places = rows.known(places[self.pick(rows.values("dial", places))], self.x, "auc")
+        return _frontier(rows, places) if self.best else places
+
+
+def _frontier(rows: Rows, places: Places) -> Places:
+    """Keep the points that no other of these beats, from the smallest gap up."""
+    best = places[pareto_mask(rows.values("gap", places), rows.values("auc", places))]
+    return best[np.argsort(rows.values("gap", best), kind="stable")]
 
 
 def span_of(rows: Rows, places: Places, name: str, bars: bool) -> Span:
@@ -154,15 +164,15 @@ def span_of(rows: Rows, places: Places, name: str, bars: bool) -> Span:
     return low - margin, high + margin
 
 
-def draw_layer(sheet: Sheet, ax: Any, layer: Layer, places: Places, bars: bool, steps: bool = False) -> None:
+def draw_layer(sheet: Sheet, ax: Any, layer: Layer, places: Places, bars: bool) -> None:
     """Draw the rows at these places; those of a layer that is not framed as far as they are inside the panel."""
     rows, look = sheet.rows, layer.look
     options = look.line_options() if layer.line else {"linestyle": "", "color": look.colour}
     options |= look.mark_options() if layer.marks else {}
-    stepwise = {"drawstyle": "steps-post"} if steps and layer.line else {}
+    stepwise = {"drawstyle": "steps-post"} if layer.best else {}
     for piece in [places] if layer.framed else _inside(places, rows.values(layer.x, places), ax.get_xlim()):
         x, y = rows.values(layer.x, piece), rows.values("auc", piece)
-        ax.plot(x, y, **options, **stepwise, zorder=4 if layer.marks else 3)
+        ax.plot(x, y, **options, **stepwise, zorder=look.order if layer.marks else 3)
         sheet.note(piece, layer.label, **{key: value for key, value in options.items() if value != ""})
     if bars:
         add_bars(ax, rows, places, layer.x, "auc", look.colour)
@@ -179,7 +189,7 @@ def add_bars(ax: Any, rows: Rows, places: Places, x: str, y: str, colour: str) -
     places = rows.known(places, f"{y}_sd")
     if len(places):
         across = None if x == "alpha" else rows.values(f"{x}_sd", places)
-        options = {"fmt": "none", "ecolor": colour, "elinewidth": 0.8, "capsize": 2.0, "alpha": 0.6, "zorder": 2}
+        options = {"fmt": "none", "ecolor": colour, "elinewidth": 0.9, "alpha": 0.6, "zorder": 2}
         ax.errorbar(
             rows.values(x, places), rows.values(y, places), rows.values(f"{y}_sd", places), xerr=across, **options
         )

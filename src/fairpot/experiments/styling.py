@@ -19,7 +19,7 @@ _STYLE: dict[str, Any] = {
     "axes.axisbelow": True,
     "axes.labelsize": 10.5,
     "axes.linewidth": 0.8,
-    "axes.titlesize": 11,
+    "axes.titlesize": 10.5,
     "figure.titlesize": 12,
     "font.family": "DejaVu Sans",  # comes with matplotlib: the same letters everywhere
     "font.size": 10,
@@ -42,6 +42,8 @@ class Look:
     marker: str = ""
     filled: bool = True
     size: float = 6.0
+    edge: float = 1.1
+    order: float = 4.0
 
     def line_options(self) -> dict[str, Any]:
         """Return what draws its line."""
@@ -50,23 +52,24 @@ class Look:
     def mark_options(self) -> dict[str, Any]:
         """Return what draws its marks; a white edge keeps neighbours apart."""
         face, edge = (self.colour, "white") if self.filled else ("none", self.colour)
-        width = 0.5 if self.filled else 1.1
+        width = 0.5 if self.filled else self.edge
         options = {"marker": self.marker, "markersize": self.size}
         return options | {"markerfacecolor": face, "markeredgecolor": edge, "markeredgewidth": width}
 
 
 BLACK = "#000000"
+# The square is a frame, above all others: a method's own first point is seen in it.
 LOOKS: dict[str, Look] = {
     "fairpot": Look(COLOURS[0], "-", 1.8, "o", size=6.5),
     "fairpot_boundary": Look(COLOURS[0], ":", 1.3, "o", filled=False, size=9.0),
     "fairpot_switched": Look(COLOURS[1], "--", 1.3, "D", filled=False, size=6.5),
-    "xorder": Look(COLOURS[1], "-", 0.8, "D", size=6.0),
+    "xorder": Look(COLOURS[1], LINES[6], 0.8, "D", size=6.0),
     "post_logit": Look(COLOURS[2], "", 0.0, "P", size=9.0),
     "wasserstein": Look(COLOURS[3], "-.", 1.3, "v", size=8.5),
-    "optimal_merge": Look(COLOURS[4], LINES[4], 1.1),
+    "optimal_merge": Look(COLOURS[4], "-", 0.9),
     "limit": Look(BLACK, "--", 1.0),
-    "unadjusted": Look(BLACK, "", 0.0, "s", size=7.5),
-    "xgboost": Look(BLACK, "", 0.0, "^", size=8.5),
+    "unadjusted": Look(BLACK, "", 0.0, "s", filled=False, size=10.0, edge=1.8, order=5.0),
+    "xgboost": Look(BLACK, "", 0.0, "^", size=9.0, order=4.5),
 }
 # Models against alpha, in the order of a legend.
 MODEL_LOOKS: tuple[Look, ...] = (
