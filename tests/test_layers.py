@@ -35,7 +35,7 @@ LAYERS = {
     "comparison": 5,
     "journeys": 5,
     "display": 5,
-    "experiments": 5,
+    "experiments": 6,
     "report": 6,
     "cli": 7,
 }

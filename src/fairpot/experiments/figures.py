@@ -56,7 +56,7 @@ TOP = (*GLOBAL[:-1], *_NETWORK)
 TOP_BARS = (_FAIRPOT, _BOUNDARY, _XORDER, _POST_LOGIT, _BARYCENTRE, *_NETWORK)
 DIRECTION = (
     _layer("fairpot", "FairPOT, the disadvantaged group moved", pick=eleven, line=True, marks=True),
-    _layer("fairpot_switched", "FairPOT, the other group moved", line=True, marks=True),
+    _layer("fairpot_switched", "FairPOT, the other group moved", pick=eleven, line=True, marks=True),
     _UNADJUSTED,
 )
 FRONTIER = (
