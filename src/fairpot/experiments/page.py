@@ -93,8 +93,8 @@ def _spent(folder: Path) -> str:
     timed = sum(line["seconds"] for line in lines if line["kind"] == "runtime")
     rest = sum(line["seconds"] for line in lines) - clinical - timed
     return (
-        f"Processes worked {rest / 60:.0f} minutes for all but the clinical data, {clinical / 60:.0f} for these and "
-        f"{timed / 60:.0f} for the timed runs; two of them halve the first two."
+        f"Processor time: {rest / 60:.0f} minutes for all but the clinical data, {clinical / 60:.0f} for these and "
+        f"{timed / 60:.0f} for the timed runs; two cores share the first two."
     )
 
 

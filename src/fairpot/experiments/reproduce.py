@@ -100,16 +100,21 @@ def _carry_out(
     setting: Setting, pending: list[Run], versions: dict[str, str], jobs: int, outcome: Outcome, report: Report | None
 ) -> None:
     wanted = [t for t in all_trainings(pending) if not place_of(setting.folder, t).exists()]
-    meter = _Meter([*wanted, *pending], setting, report)
+    meter = _Meter([*wanted, *pending], report)
     failures: dict[Training, Failure] = {}
     files = {path: RecordFile(path) for path in dict.fromkeys(records_file(setting.folder, run) for run in pending)}
 
     def trained(training: Training, result: Any) -> None:
-        outcome.trained += not isinstance(result, Failure)
         if isinstance(result, Failure):
             failures[training] = result
+            return
+        outcome.trained += 1
+        _note_seconds(setting, training, result)
 
     def made(run: Run, result: Any) -> None:
+        if not isinstance(result, Failure):
+            result, seconds = result
+            _note_seconds(setting, run, seconds)
         record = make_record(run, result, versions)
         files[records_file(setting.folder, run)].append(record)
         outcome.made += 1
@@ -124,11 +129,20 @@ def _carry_out(
         run_all(group, partial(_run, setting, failures), jobs=workers, done=made, progress=meter)
 
 
-def _train(setting: Setting, training: Training) -> None:
+def _train(setting: Setting, training: Training) -> float:
+    """Train a model, in a worker; return the seconds of its processor."""
+    start = time.process_time()
     train(training, setting.folder, setting.data_dir, setting.quick)
+    return time.process_time() - start
 
 
-def _run(setting: Setting, failures: dict[Training, Failure], run: Run) -> Any:
+def _run(setting: Setting, failures: dict[Training, Failure], run: Run) -> tuple[Any, float]:
+    """Make a run, in a worker; return its results and the seconds of its processor."""
+    start = time.process_time()
+    return _results(setting, failures, run), time.process_time() - start
+
+
+def _results(setting: Setting, failures: dict[Training, Failure], run: Run) -> Any:
     for training in trainings_of(run):
         if training in failures:
             failed = failures[training]
@@ -201,21 +215,28 @@ def _claim_folder(setting: Setting, versions: dict[str, str]) -> None:
         temporary.write_text(json.dumps(now, indent=1) + "\n", encoding="utf-8")
 
 
-class _Meter:
-    """Tells what was done and what share of the expected time that is; keeps the seconds in a file of their own."""
+def _note_seconds(setting: Setting, task: Training | Run, seconds: float) -> None:
+    """Note how long a task took, apart from the records, which are the same whenever they are made."""
+    kind = "train" if isinstance(task, Training) else task.kind
+    line = {"task": _name(task), "kind": kind, "seconds": round(seconds, 2), "at": int(time.time())}
+    with (setting.folder / "seconds.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
 
-    def __init__(self, tasks: list[Training | Run], setting: Setting, report: Report | None) -> None:
+
+def _name(task: Training | Run) -> str:
+    return task.name if isinstance(task, Training) else f"{task.file}-{task.seed:02d}-{task.model}"
+
+
+class _Meter:
+    """Tells what was done and what share of the expected time that is."""
+
+    def __init__(self, tasks: list[Training | Run], report: Report | None) -> None:
         self._total = sum(map(cost_of, tasks)) or 1.0
         self._done = 0.0
         self._report = report
-        self._file = setting.folder / "seconds.jsonl"
 
     def __call__(self, task: Training | Run, seconds: float) -> None:
         self._done += cost_of(task)
-        name = task.name if isinstance(task, Training) else f"{task.file}-{task.seed:02d}-{task.model}"
-        kind = "train" if isinstance(task, Training) else task.kind
-        line = {"task": name, "kind": kind, "seconds": round(seconds, 2), "at": int(time.time())}
-        with self._file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
         if self._report is not None:
-            self._report(f"{kind} {name}", self._done / self._total)
+            what = "model" if isinstance(task, Training) else "run"
+            self._report(f"{what} {_name(task)}", self._done / self._total)

@@ -69,7 +69,7 @@ def _partial(run: Run, scored: list[Scored]) -> Results:
 
 
 def _edge(run: Run, scored: list[Scored]) -> Results:
-    """Repair the top tenth of the boosted trees' own scores, by the library's rule below the fitted ones and the paper's."""
+    """Repair the top tenth of the boosted trees' own scores, by the library's rule at the edge and by the paper's."""
     tests: list[Results] = [{} for _ in range(run.resamples or 1)]
     failures = []
     for region in REGIONS:
