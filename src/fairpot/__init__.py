@@ -63,6 +63,7 @@ _PARTS = (
     "display",
     "engines",
     "exceptions",
+    "experiments",
     "export",
     "files",
     "inference",

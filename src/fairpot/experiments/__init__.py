@@ -1,1 +1,10 @@
-"""The paper's tables and figures, rerun: plan -> run -> records -> tables, figures and the page of claims."""
+"""The paper's tables and figures, rerun: plan -> scores -> runs -> records -> tables, figures and the page of claims.
+
+:func:`reproduce` trains and runs what is missing in a folder; :func:`write_outputs` writes the rest from its records.
+"""
+
+from fairpot.experiments.outputs import publish, read_records, write_outputs
+from fairpot.experiments.plan import make_plan
+from fairpot.experiments.reproduce import Outcome, reproduce
+
+__all__ = ["Outcome", "make_plan", "publish", "read_records", "reproduce", "write_outputs"]
