@@ -80,7 +80,9 @@ def _sources(run, place, *words, extra=()):
 def _at_alphas(*words):
     def at(place, region):
         rng = seeded(*words, place, region)
-        each = {t: dict(zip(("auc", "gap", "xauc_ab", "xauc_ba"), rng.uniform(0.5, 0.9, 4))) for t in ("strict", "half")}
+        each = {
+            t: dict(zip(("auc", "gap", "xauc_ab", "xauc_ba"), rng.uniform(0.5, 0.9, 4))) for t in ("strict", "half")
+        }
         return {"found": int(rng.integers(50)), "positives": 60, **each}
 
     return {region: [at(k, region) for k in range(len(ALPHAS))] for region in ("pooled", "group")}
@@ -89,7 +91,8 @@ def _at_alphas(*words):
 def _times(run):
     timing = {"note": "", "converged": None, "error": None}
     made = {
-        m: [{"wall": 0.2 + 0.01 * k, "cpu": 0.1 + 0.01 * k + i, **timing} for k in range(3)] for i, m in enumerate(METHODS)
+        m: [{"wall": 0.2 + 0.01 * k, "cpu": 0.1 + 0.01 * k + i, **timing} for k in range(3)]
+        for i, m in enumerate(METHODS)
     }
     made["emd_default"] = [dict(made["emd_default"][0], converged=False, error=0.5)]
     points_ = {m: series(11, *run, m) for m in ("fairpot", "emd_default", "emd_converged")}
@@ -106,7 +109,9 @@ def results_of(run):
         regions = ("pooled", "group")
         return {"tests": [{r: _sources(words, place, r, extra=("xgboost",)) for r in regions} for place in places]}
     if run.kind == "classifiers":
-        each = [{t: {"auc": seeded(*words, p, t).uniform(0.6, 0.9), "gap": 0.1} for t in ("strict", "half")} for p in places]
+        each = [
+            {t: {"auc": seeded(*words, p, t).uniform(0.6, 0.9), "gap": 0.1} for t in ("strict", "half")} for p in places
+        ]
         return {"train": each[0], "tests": each}
     if run.kind == "pauc":
         return {"alphas": list(ALPHAS), "tests": [_at_alphas(*words, p) for p in places]}

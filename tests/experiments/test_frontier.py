@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from experiments_records import fairpot_line, found_of, key, line, points
 
+from experiments_records import fairpot_line, found_of, key, line, points
 from fairpot.experiments.collect import Points
 from fairpot.experiments.frontier import best_within, changes_of, dominance, same_frontier, tenths
 from fairpot.experiments.verdicts import FAILS, HOLDS, OPEN

@@ -58,7 +58,9 @@ def test_seeds_without_a_figure_are_left_out_in_pairs(values):
 @pytest.mark.parametrize("change", [-100.0, 0.0, 100.0])
 def test_one_pair_tells_nothing(data, change):
     ours = paired(np.array([change]), np.array([0.0]), data)
-    assert not ours.above and not ours.below and not ours.zero
+    assert not ours.above
+    assert not ours.below
+    assert not ours.zero
     assert is_above(ours) == is_within(ours, 1.0) == one_above([ours, ours]) == OPEN
     assert str(ours) == f"{change:+.4f} (one run)"
 

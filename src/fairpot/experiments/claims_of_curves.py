@@ -20,6 +20,7 @@ from fairpot.experiments.markdown import number
 from fairpot.experiments.verdicts import (
     FAILS,
     HOLDS,
+    OPEN,
     Judged,
     all_of,
     at_least,
@@ -123,6 +124,8 @@ def xorder_misses(evidence: Evidence, data: str, ties: str, source: str) -> Judg
     if start is None or theirs is None:
         return None
     dial = _nearest(theirs, start)
+    if not np.isfinite(dial):
+        return Judged(OPEN, "no figures")
     k = min(int(dial), theirs.auc.shape[1] - 2)
     share = dial - k
     changes = [

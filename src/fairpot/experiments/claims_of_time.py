@@ -52,8 +52,10 @@ def _faster(evidence: Evidence, data: str, method: str, name: str) -> Judged | N
     if not {"xorder", method} <= set(seconds):
         return None
     ours, theirs = seconds[method], seconds["xorder"]
-    ratio = float(mean_of(theirs)) / float(mean_of(ours))
-    return Judged(below(ours, theirs), f"{_shown('xOrder', theirs)}, {_shown(name, ours)}: ratio {ratio:.3g}")
+    text = f"{_shown('xOrder', theirs)}, {_shown(name, ours)}"
+    if ours.any():
+        text += f": ratio {float(mean_of(theirs)) / float(mean_of(ours)):.3g}"
+    return Judged(below(ours, theirs), text)
 
 
 def slower_than_baselines(evidence: Evidence, data: str, ties: str, source: str) -> Judged | None:

@@ -76,7 +76,7 @@ def _head(records: list[Record], folder: Path, command: str) -> str:
     kinds = Counter(record["run"]["kind"] for record in records)
     runs = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items())
     return (
-        f"{_warning(folder)}Made by `{command}` ({named}){_finished(folder)}, with {_repeats(records)}.\n"
+        f"{_warning(folder)}Made by `{command}` ({named}){_finished(folder)}, with {_repeats(records) or 'no runs'}.\n"
         f"Runs: {runs}. {_spent(folder)}\n"
         "Do not edit this page: it is written from the records. The paper's figures stand beside ours where it prints "
         "them; its trade-off curves are drawings without numbers."
@@ -98,8 +98,9 @@ def _repeats(records: list[Record]) -> str:
         r["run"]["seed"] for r in records if not DATA_SETS[r["run"]["data"]].fixed and r["run"]["kind"] != "runtime"
     }
     drawn = [r["run"]["resamples"] for r in records if DATA_SETS[r["run"]["data"]].fixed]
-    parts = [f"{len(seeds)} seeds"] if seeds else []
-    return " and ".join([*parts, *([f"{max(drawn)} resamples of the clinical test rows"] if drawn else [])])
+    parts = [(len(seeds), "seed"), (max(drawn, default=0), "resample")]
+    named = [f"{count} {unit}{'s' if count > 1 else ''}" for count, unit in parts if count]
+    return " and ".join(named) + (" of the clinical test rows" if drawn else "")
 
 
 def _lines(folder: Path) -> list[dict[str, Any]]:
