@@ -105,7 +105,7 @@ def results_of(run):
     places = range(run.resamples or 1)
     if run.kind == "tradeoff":
         return {"tests": [_sources(words, place) for place in places]}
-    if run.kind == "partial":
+    if run.kind in ("partial", "edge"):
         regions = ("pooled", "group")
         return {"tests": [{r: _sources(words, place, r, extra=("xgboost",)) for r in regions} for place in places]}
     if run.kind == "classifiers":

@@ -364,9 +364,9 @@ def test_holes_of_every_kind_crash_nothing(two_seeds):
         for record in holed:
             if rng.random() < 0.1:
                 record.update(status="failed", error={"kind": "ValueError", "message": "made up"})
-            elif record["run"]["kind"] in ("tradeoff", "partial"):
+            elif record["run"]["kind"] in ("tradeoff", "partial", "edge"):
                 for test in record["results"]["tests"]:
-                    for part in test.values() if record["run"]["kind"] == "partial" else [test]:
+                    for part in test.values() if record["run"]["kind"] != "tradeoff" else [test]:
                         for source in ("in_sample", "crossfit"):
                             for method in [m for m in part[source] if rng.random() < 0.2]:
                                 del part[source][method]
@@ -375,10 +375,10 @@ def test_holes_of_every_kind_crash_nothing(two_seeds):
 
 
 def test_nothing_but_holes(two_seeds):
-    holed = copy.deepcopy([r for r in two_seeds if r["run"]["kind"] in ("tradeoff", "partial")])
+    holed = copy.deepcopy([r for r in two_seeds if r["run"]["kind"] in ("tradeoff", "partial", "edge")])
     for record in holed:
         for test in record["results"]["tests"]:
-            for part in test.values() if record["run"]["kind"] == "partial" else [test]:
+            for part in test.values() if record["run"]["kind"] != "tradeoff" else [test]:
                 for methods in part.values():
                     for by_ties in methods.values():
                         for series in by_ties.values():

@@ -160,7 +160,7 @@ def test_what_is_missing_is_named(records, tmp_path):
     text = make_page(some, tmp_path, [], "fairpot reproduce")
     failures = section(text, "## What failed or is missing")
     assert "made up" in failures
-    assert "- Bank: not run: tradeoff, partial, classifiers, pauc, runtime" in failures
+    assert "- Bank: not run: tradeoff, partial, classifiers, pauc, edge, runtime" in failures
     assert "- Clinical (simulated): not run: alpha" in failures
     column = 3 + list(DATA_SETS).index("bank")
     shown = {row[column] for row in table_rows(section(text, "## Claims and verdicts"))[2:]}

@@ -44,8 +44,7 @@ class Rows:
         if not len(places):  # a table without rows need not have columns
             return np.zeros(0)
         if name not in self._numbers:
-            # Without any rows there are no columns either, and no places to look at.
-            self._numbers[name] = np.asarray(self.columns.get(name, ()), dtype=np.float64)
+            self._numbers[name] = np.asarray(self.columns[name], dtype=np.float64)
         return self._numbers[name][places]
 
     def known(self, places: Places, *names: str) -> Places:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from fairpot.experiments.claims import Claim
+from fairpot.experiments.collect import Key, mean_of
+from fairpot.experiments.frontier import Found, tenths
 from fairpot.experiments.markdown import number, seconds, table, with_spread
 from fairpot.experiments.sets import DATA_SETS
 from fairpot.experiments.tables import Columns
@@ -14,6 +16,7 @@ Verdicts = list[tuple[Claim, dict[str, Judged]]]
 _WAYS = {"strict": "strict ties", "half": "half ties", "crossfit": "cross-fitted, half ties", "once": ""}
 _VARIANTS = {"xgboost": "(a) XGBoost", "network": "(b) network", "stacked_in": "(c) network on both"}
 _VARIANTS |= {"stacked_out": "(c) with out-of-fold scores"}
+_REGIONS = {"pooled": "all rows", "group": "each group"}
 _METHODS = {
     "post_logit": "Post-logit",
     "wasserstein": "Wasserstein",
@@ -88,7 +91,7 @@ def pauc_table(columns: Columns, ties: str) -> str:
         [
             DATA_SETS[row["data"]].title,
             f"{row['alpha']:g}",
-            {"pooled": "all rows", "group": "each group"}[row["region"]],
+            _REGIONS[row["region"]],
             _VARIANTS[row["model"]],
             with_spread(row["pauc"], row["pauc_sd"]),
             number(row["paper_pauc"]),
@@ -100,6 +103,22 @@ def pauc_table(columns: Columns, ties: str) -> str:
     ]
     head = ["data", "alpha", "top of", "model", "pAUC ± sd", "paper", "against (a) ± se", "positives in the top"]
     return table(head, rows)
+
+
+def edge_table(found: Found) -> str:
+    """Write the gap in the top tenth of XGBoost's scores by the library's rule at the edge and by the paper's."""
+    rows = []
+    shown = (0, 5, 9, 10)
+    for data, about in DATA_SETS.items():
+        for region, title in _REGIONS.items():
+            for method, name in (("fairpot", "left alone"), ("fairpot_boundary", "boundary value")):
+                points = found.get(Key(data, "xgboost", region, "in_sample", "half", method))
+                if points is not None:
+                    eleven = tenths(points) if method == "fairpot" else points
+                    gap, auc = mean_of(eleven.gap), mean_of(eleven.auc)
+                    cells = [f"{number(gap[k], 3)} ({number(auc[k], 3)})" for k in shown]
+                    rows.append([about.title, title, name, *cells])
+    return table(["data", "top of", "below the lowest", *(f"lambda {k / 10:g}" for k in shown)], rows) if rows else ""
 
 
 def runtime_table(columns: Columns) -> str:
