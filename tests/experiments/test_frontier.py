@@ -82,6 +82,8 @@ def test_comparable():
     assert judged(fairpot=short, xorder=xorder(0.5, 0.046), slack=0.005).verdict == HOLDS
     assert judged(fairpot=short, xorder=xorder(0.5, 0.046)).verdict == FAILS
     assert judged(fairpot=short, xorder=xorder(0.5, 0.01), slack=0.005).verdict == FAILS
+    # Short of it by 0.001 beyond the slack: within error.
+    assert judged(fairpot=short, xorder=xorder(0.5, 0.044, wobble=0.005), slack=0.005).verdict == OPEN
 
 
 def test_every_baseline_counts():

@@ -71,18 +71,19 @@ def recovers(method: str) -> Judge:
     """Compare lambda = 0 with the scores as they came, in every run there is."""
 
     def judge(evidence: Evidence, data: str, ties: str, source: str) -> Judged | None:
-        changes: list[float] = []
+        changes: dict[str, list[float]] = {"whole ranking": [], "top": []}
         for key, points in evidence.found.items():
             start = start_of(evidence, key)
             if start is None or (key.data, key.ties, key.source, key.method) != (data, ties, source, method):
                 continue
             for ours, theirs in ((points.auc, start.auc), (points.signed_gap, start.signed_gap)):
                 change = np.abs(ours[:, 0] - theirs[:, 0])
-                changes += change[np.isfinite(change)].tolist()
-        if not changes:
+                changes["top" if key.region else "whole ranking"] += change[np.isfinite(change)].tolist()
+        found = {where: max(values) for where, values in changes.items() if values}
+        if not found:
             return None
-        text = "no change" if max(changes) == 0 else f"largest change {max(changes):.2g}"
-        return Judged(HOLDS if max(changes) == 0 else FAILS, f"{text} in {len(changes)} figures")
+        text = ", ".join(f"{where} {largest:.2g}" for where, largest in found.items())
+        return Judged(HOLDS if max(found.values()) == 0 else FAILS, f"largest change: {text}")
 
     return judge
 
@@ -105,11 +106,11 @@ def some_lambda(changes: list[Change]) -> Judged:
 
 
 def tally(changes: list[Change]) -> str:
-    """Say at how many values of the dial both are better, and at how many one is worse."""
+    """Say at how many values of the dial both are better, and at how many one is worse or nothing changed."""
     sure = sum(change.verdict() == HOLDS for change in changes)
     worse = sum(change.verdict() == FAILS for change in changes)
     means = sum(change.in_means for change in changes)
-    return f"both better at {means} of {len(changes)} lambdas in means, at {sure} beyond error, not so at {worse}"
+    return f"both better at {means} of {len(changes)} lambdas in means, at {sure} beyond error, refuted at {worse}"
 
 
 def describe(change: Change) -> str:
@@ -155,13 +156,15 @@ def xorder_jumps(evidence: Evidence, data: str, ties: str, source: str) -> Judge
     theirs, ours = evidence.found.get(key._replace(method="xorder")), evidence.found.get(key)
     if theirs is None or ours is None:
         return None
-    shares = []
+    shares, ways = [], []
     for points in (theirs, tenths(ours)):
         steps = np.abs(np.diff(points.signed_gap, axis=1))
+        ways.append(number(float(mean_of(steps.sum(axis=1))), 3))
         shares.append(steps.max(axis=1) / np.maximum(steps.sum(axis=1), 1e-12))
     more = paired(shares[0], shares[1], data)
     means = [float(mean_of(share)) for share in shares]
     text = f"largest of ten steps: {number(means[0], 2)} of the way, FairPOT's {number(means[1], 2)}; difference {more}"
+    text += f"; all steps together {ways[0]} and {ways[1]}"
     return Judged(is_above(more), text)
 
 

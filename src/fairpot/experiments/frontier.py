@@ -108,7 +108,9 @@ class _Comparison(NamedTuple):
 def _tally(made: list[_Comparison]) -> str:
     counts = Counter(each.verdict() if each.reached else "away" for each in made)
     named = [(HOLDS, "ahead"), (OPEN, "undecided"), (FAILS, "behind"), ("away", "gap not reached")]
-    return f"{len(made)} points: " + ", ".join(f"{counts[each]} {word}" for each, word in named)
+    return f"{len(made)} point{'s' if len(made) > 1 else ''}: " + ", ".join(
+        f"{counts[each]} {word}" for each, word in named
+    )
 
 
 def _worst(made: list[_Comparison]) -> _Comparison:
