@@ -208,7 +208,7 @@ def _failures(records: list[Record], evidence: Evidence) -> str:
             ] += 1
     lines += [f"- {note} ({count} times)" for note, count in notes.items()]
     for key, points in evidence.found.items():
-        if not np.isfinite(mean_of(points.auc)).all():
+        if not np.isfinite(mean_of(points.auc) + mean_of(points.signed_gap)).all():
             lines.append(
                 f"- {', '.join(part for part in key if part)}: no figure on any seed at some values of its dial"
             )

@@ -116,7 +116,7 @@ def edge_table(found: Found) -> str:
                 if points is not None:
                     eleven = tenths(points) if method == "fairpot" else points
                     gap, auc = mean_of(eleven.gap), mean_of(eleven.auc)
-                    cells = [f"{number(gap[k], 3)} ({number(auc[k], 3)})" for k in shown]
+                    cells = [f"{number(gap[k], 3) or 'none'} ({number(auc[k], 3) or 'none'})" for k in shown]
                     rows.append([about.title, title, name, *cells])
     return table(["data", "top of", "below the lowest", *(f"lambda {k / 10:g}" for k in shown)], rows) if rows else ""
 
