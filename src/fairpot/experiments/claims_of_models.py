@@ -9,17 +9,18 @@ import numpy as np
 
 from fairpot.experiments import paper
 from fairpot.experiments.collect import Array, mean_of
-from fairpot.experiments.frontier import Judged
+from fairpot.experiments.evidence import Evidence, Judge
+from fairpot.experiments.markdown import number
 from fairpot.experiments.plan import ALPHAS
 from fairpot.experiments.sets import DATA_SETS
 from fairpot.experiments.tables import classifier_aucs, pauc_values
-from fairpot.experiments.verdicts import FAILS, HOLDS, OPEN, all_of, is_above, paired
+from fairpot.experiments.verdicts import Difference, Judged, all_of, is_above, mean_difference, paired
 from fairpot.models import MODEL_NAMES
 
 _LETTERS = {"xgboost": "(a)", "network": "(b)", "stacked_in": "(c)"}
 
 
-def best_classifier(evidence: Any, data: str, ties: str, source: str) -> Judged | None:
+def best_classifier(evidence: Evidence, data: str, ties: str, source: str) -> Judged | None:
     """Compare the classifier with the paper's highest AUC with each of the other eight."""
     found = classifier_aucs(evidence.records)
     ours = {model: found[data, model] for model in MODEL_NAMES if (data, model) in found}
@@ -32,25 +33,36 @@ def best_classifier(evidence: Any, data: str, ties: str, source: str) -> Judged 
 
 def _marked_is_best(ours: dict[str, Array], marked: str, data: str, name: Callable[[str], str]) -> Judged:
     others = {model: paired(ours[marked], values, data) for model, values in ours.items() if model != marked}
+    own = number(float(mean_of(ours[marked])))
+    return _ahead_of_all(others, f"{name(marked)} {own}", name)
+
+
+def _ahead_of_all(others: dict[str, Difference], text: str, name: Callable[[str], str]) -> Judged:
+    verdict = all_of([is_above(each, len(others)) for each in others.values()])
     rival = min(others, key=lambda model: others[model].mean)
-    verdict = all_of([is_above(each) for each in others.values()])
-    own = float(mean_of(ours[marked]))
-    return Judged(verdict, f"{name(marked)} {own:.4f}; against {name(rival)} {others[rival]}")
+    behind = sum(each.below for each in others.values())
+    ahead = sum(each.above for each in others.values())
+    tally = f"ahead of {ahead} of {len(others)}, behind {behind}"
+    return Judged(verdict, f"{text}; {tally}; against {name(rival)} {others[rival]}")
 
 
-def boosting_is_best(evidence: Any, data: str, ties: str, source: str) -> Judged | None:
-    """Compare the mean over the paper's four data sets."""
+def boosting_is_best(evidence: Evidence, data: str, ties: str, source: str) -> Judged | None:
+    """Compare the mean over the paper's four data sets, whose errors are independent."""
     found = classifier_aucs(evidence.records)
     sets = list(paper.CLASSIFIERS)
     if any((each, model) not in found for each in sets for model in MODEL_NAMES):
         return None
+    others = {}
+    for model in MODEL_NAMES:
+        if model != "xgboost":
+            others[model] = mean_difference([paired(found[s, "xgboost"], found[s, model], s) for s in sets])
     means = {model: float(np.mean([mean_of(found[each, model]) for each in sets])) for model in MODEL_NAMES}
-    first, second = sorted(means, key=lambda model: -means[model])[:2]
-    text = f"first {first} {means[first]:.4f}, second {second} {means[second]:.4f}; XGBoost {means['xgboost']:.4f}"
-    return Judged(HOLDS if first == "xgboost" else FAILS, text)
+    ranked = sorted(means, key=lambda model: -means[model])
+    text = f"XGBoost {number(means['xgboost'])}, first {ranked[0]} {number(means[ranked[0]])}"
+    return _ahead_of_all(others, text, lambda model: model)
 
 
-def partial_models(evidence: Any, data: str, ties: str, source: str) -> Judged | None:
+def partial_models(evidence: Evidence, data: str, ties: str, source: str) -> Judged | None:
     """Compare the model with the paper's highest partial AUC with the other two."""
     place = ALPHAS.index(DATA_SETS[data].alpha)
     published = paper.PAUC[paper.paper_name(data)]
@@ -64,10 +76,21 @@ def partial_models(evidence: Any, data: str, ties: str, source: str) -> Judged |
     return _marked_is_best({m: each[:, place] for m, each in values.items()}, marked, data, _LETTERS.__getitem__)
 
 
-def trend_over_alpha(figure: str) -> Callable[[Any, str, str, str], Judged | None]:
-    """Compare a figure at alpha = 1 with that at 0.1: of the boosted trees, and of the networks trained for each."""
+def stacking_helps(evidence: Evidence, data: str, ties: str, source: str) -> Judged | None:
+    """Compare (c) with (a)."""
+    place = ALPHAS.index(DATA_SETS[data].alpha)
+    names = ("xgboost", "stacked_out" if source == "crossfit" else "stacked_in")
+    before, after = (pauc_values(evidence.records, data, name, "pooled", ties) for name in names)
+    if not len(before) or not len(after):
+        return None
+    more = paired(after[:, place], before[:, place], data)
+    return Judged(is_above(more), f"pAUC {more}")
 
-    def judge(evidence: Any, data: str, ties: str, source: str) -> Judged | None:
+
+def trend_over_alpha(figure: str, trained: str) -> Judge:
+    """Compare a figure at alpha = 1 with that at 0.1: of the boosted trees, and of networks trained for the top."""
+
+    def judge(evidence: Evidence, data: str, ties: str, source: str) -> Judged | None:
         tests = [
             test
             for record in evidence.records
@@ -77,11 +100,11 @@ def trend_over_alpha(figure: str) -> Callable[[Any, str, str, str], Judged | Non
         if not tests or source == "crossfit":
             return None
         changes = {}
-        for model in ("xgboost", "retrained"):
+        for model in ("xgboost", trained):
             first, last = (_values(tests, model, ALPHAS.index(alpha), ties, figure) for alpha in (0.1, 1.0))
             changes[model] = paired(last, first, data)
-        rises, falls = changes["xgboost"], changes["retrained"]
-        verdicts = [is_above(rises), HOLDS if falls.below else FAILS if falls.above else OPEN]
+        rises, falls = changes["xgboost"], changes[trained]
+        verdicts = [is_above(rises, 2), is_above(falls._replace(mean=-falls.mean), 2)]
         return Judged(all_of(verdicts), f"XGBoost {rises}, trained for it {falls}")
 
     return judge

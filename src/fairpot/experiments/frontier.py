@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
 
 from fairpot.experiments.collect import Array, Key, Points, mean_of
 from fairpot.experiments.evaluate import LAMS
-from fairpot.experiments.verdicts import FAILS, HOLDS, OPEN, Difference, all_of, is_above, is_within, paired
+from fairpot.experiments.verdicts import (
+    FAILS,
+    HOLDS,
+    OPEN,
+    Difference,
+    Judged,
+    all_of,
+    at_least,
+    is_above,
+    is_within,
+    paired,
+)
 from fairpot.tradeoff import pareto_mask
 
-NEGLIGIBLE = 0.005  # of AUC, where a claim speaks of negligible differences
+NEGLIGIBLE = 0.005  # of AUC and of the gap, where a claim speaks of comparable or negligible
 _GAPS = np.arange(31) / 100
 # The paper's baselines: what the figure's points are called, and which values of the dial it shows.
 BASELINES = {"post_logit": "Post-logit", "wasserstein": "Wasserstein, t = 1", "xorder": "xOrder"}
 Found = dict[Key, Points]
-
-
-class Judged(NamedTuple):
-    """A verdict and the figure behind it."""
-
-    verdict: str
-    figure: str
 
 
 def tenths(points: Points) -> Points:
@@ -38,64 +43,144 @@ def baseline_points(found: Found, key: Key, method: str) -> Points | None:
     return found.get(key._replace(method=method))
 
 
-def dominance(found: Found, key: Key, methods: tuple[str, ...] = tuple(BASELINES)) -> Judged | None:
+def dominance(
+    found: Found,
+    key: Key,
+    methods: tuple[str, ...] = tuple(BASELINES),
+    *,
+    slack: float = 0.0,
+    most: bool = False,
+    fine: bool = False,
+) -> Judged | None:
     """Judge that FairPOT has, at every gap that a baseline reaches, a higher AUC.
 
     Each point of a baseline that none of its own points beats, in means, is compared with FairPOT's best of those among
     the paper's eleven values whose mean gap is not larger.
+
+    Parameters
+    ----------
+    found, key, methods
+        Where FairPOT and the baselines are.
+    slack : float, default 0
+        How much larger a gap and how much lower an AUC are taken for comparable.
+    most : bool, default False
+        Whether more than half of the points are enough.
+    fine : bool, default False
+        Whether FairPOT may take any hundredth of lambda.
     """
-    if key._replace(method="fairpot") not in found:
+    ours = found.get(key._replace(method="fairpot"))
+    if ours is None:
         return None
-    ours = tenths(found[key._replace(method="fairpot")])
-    made = []
+    ours = ours if fine else tenths(ours)
+    made: list[_Comparison] = []
+    without = []
     for method in methods:
         theirs = baseline_points(found, key, method)
-        if theirs is not None and np.isfinite(theirs.auc).all():
-            made += [_against(ours, theirs, k, key.data, method) for k in _own_frontier(theirs)]
+        pair = None if theirs is None else _where_both(ours, theirs)
+        if pair is None:
+            without.append(BASELINES[method])
+            continue
+        made += [_against(*pair, k, key.data, method, slack) for k in _own_frontier(pair[1])]
     if not made:
         return None
-    verdict = all_of([each.verdict for each in made])
-    won = sum(each.verdict == HOLDS for each in made)
-    worst = min(made, key=lambda each: ((FAILS, OPEN, HOLDS).index(each.verdict), each.size))
-    return Judged(verdict, f"ahead at {won} of {len(made)} points; {worst.figure}")
+    verdicts = [each.verdict(1 if most else len(made)) for each in made]
+    verdict = at_least(verdicts, len(made) // 2 + 1) if most else all_of(verdicts)
+    if without and verdict == HOLDS:
+        verdict = OPEN
+    return Judged(verdict, "; ".join([_tally(made), _worst(made).figure, *(f"{name}: no figures" for name in without)]))
 
 
 class _Comparison(NamedTuple):
-    verdict: str
-    size: float
+    """How far FairPOT's AUC is above a baseline's, slack included; or, where its gap is out of reach, how far that is
+    below FairPOT's smallest.
+    """
+
+    reached: bool
+    change: Difference
     figure: str
+
+    def verdict(self, comparisons: int = 1) -> str:
+        if self.reached:
+            return is_above(self.change, comparisons)
+        return FAILS if self.change.mean > self.change.reach(comparisons) else OPEN
+
+
+def _tally(made: list[_Comparison]) -> str:
+    counts = Counter(each.verdict() if each.reached else "away" for each in made)
+    named = [(HOLDS, "ahead"), (OPEN, "undecided"), (FAILS, "behind"), ("away", "gap not reached")]
+    return f"{len(made)} point{'s' if len(made) > 1 else ''}: " + ", ".join(
+        f"{counts[each]} {word}" for each, word in named
+    )
+
+
+def _worst(made: list[_Comparison]) -> _Comparison:
+    def rank(each: _Comparison) -> tuple[int, bool, float]:
+        sign = 1 if each.reached else -1
+        return (FAILS, OPEN, HOLDS).index(each.verdict()), each.reached, sign * each.change.mean
+
+    return min(made, key=rank)
+
+
+def _where_both(ours: Points, theirs: Points) -> tuple[Points, Points] | None:
+    """Keep the seeds on which both have all their figures; None if there is none."""
+    good = np.ones(len(ours.auc), dtype=bool)
+    for points in (ours, theirs):
+        good &= np.isfinite(points.auc).all(axis=1) & np.isfinite(points.signed_gap).all(axis=1)
+    if not good.any():
+        return None
+    return Points(*(part[good] for part in ours)), Points(*(part[good] for part in theirs))
 
 
 def _own_frontier(points: Points) -> list[int]:
+    """Return the values of a dial whose points no other beats; of those that give the same point, the first."""
     gap, auc = mean_of(points.gap), mean_of(points.auc)
-    return [int(k) for k in np.flatnonzero(pareto_mask(gap, auc))]
+    first: dict[tuple[float, float], int] = {}
+    for k in np.flatnonzero(pareto_mask(gap, auc)):
+        first.setdefault((float(gap[k]), float(auc[k])), int(k))
+    return list(first.values())
 
 
-def _against(ours: Points, theirs: Points, k: int, data: str, method: str) -> _Comparison:
+def _against(ours: Points, theirs: Points, k: int, data: str, method: str, slack: float) -> _Comparison:
     dial = f", lambda {LAMS[k]:g}" if method == "xorder" else ""
     gap = float(mean_of(theirs.gap)[k])
     name = f"{BASELINES[method]}{dial} (gap {gap:.3f})"
     own_gap = mean_of(ours.gap)
-    reach = np.flatnonzero(own_gap <= gap)
+    reach = np.flatnonzero(own_gap <= gap + slack)
     if not len(reach):
         nearest = int(np.argmin(own_gap))
-        short = paired(ours.gap[:, nearest], theirs.gap[:, k], data)
-        return _Comparison(
-            FAILS if short.above else OPEN, -1.0, f"{name}: FairPOT's smallest gap is {own_gap[nearest]:.3f} ({short})"
-        )
+        short = paired(ours.gap[:, nearest] - slack, theirs.gap[:, k], data)
+        full = paired(ours.gap[:, nearest], theirs.gap[:, k], data)
+        return _Comparison(False, short, f"{name}: FairPOT's smallest gap is {own_gap[nearest]:.3f} ({full})")
     best = reach[np.argmax(mean_of(ours.auc)[reach])]
-    ahead = paired(ours.auc[:, best], theirs.auc[:, k], data)
-    return _Comparison(is_above(ahead), ahead.mean, f"{name}: AUC {ahead}")
+    ahead = paired(ours.auc[:, best] + slack, theirs.auc[:, k], data)
+    full = paired(ours.auc[:, best], theirs.auc[:, k], data)
+    return _Comparison(True, ahead, f"{name}: AUC {full}")
 
 
-def improves_both(ours: Points, start: Points, data: str) -> list[tuple[bool, bool, Difference, Difference]]:
-    """For each value of a dial: whether AUC and gap are better in means, whether beyond error, and the differences."""
-    made = []
-    for k in range(ours.auc.shape[1]):
-        auc = paired(ours.auc[:, k], start.auc[:, 0], data)
-        gap = paired(start.gap[:, 0], ours.gap[:, k], data)
-        made.append((auc.mean > 0 and gap.mean > 0, auc.above and gap.above, auc, gap))
-    return made
+class Change(NamedTuple):
+    """By how much AUC is higher and the gap smaller than they were."""
+
+    auc: Difference
+    gap: Difference
+
+    @property
+    def in_means(self) -> bool:
+        """Whether both are better in means."""
+        return self.auc.mean > 0 and self.gap.mean > 0
+
+    def verdict(self, chances: int = 1) -> str:
+        """Judge that both are better; where one of several ``chances`` is enough, at a part of the level each."""
+        if all(each.mean > each.reach(chances) for each in self):
+            return HOLDS
+        return FAILS if any(each.below or each.zero for each in self) else OPEN
+
+
+def changes_of(ours: Points, start: Points, data: str) -> list[Change]:
+    """Compare each value of a dial with a starting point."""
+    return [
+        Change(paired(ours.auc[:, k], start.auc[:, 0], data), paired(start.gap[:, 0], ours.gap[:, k], data))
+        for k in range(ours.auc.shape[1])
+    ]
 
 
 def best_within(points: Points) -> Array:
@@ -107,11 +192,16 @@ def best_within(points: Points) -> Array:
 
 def same_frontier(one: Points, other: Points, data: str) -> Judged:
     """Judge that two dials differ negligibly: in the highest AUC within each gap that both reach on every seed."""
-    a, b = best_within(one), best_within(other)
+    pair = _where_both(one, other)
+    if pair is None:
+        return Judged(OPEN, "no seed with figures of both")
+    a, b = best_within(pair[0]), best_within(pair[1])
     both = np.asarray(np.isfinite(a).all(axis=0) & np.isfinite(b).all(axis=0))
     if not both.any():
         return Judged(OPEN, "no gap up to 0.3 is reached by both on every seed")
     made = [(gap, paired(a[:, j], b[:, j], data)) for j, gap in enumerate(_GAPS) if both[j]]
-    verdict = all_of([is_within(each, NEGLIGIBLE) for _, each in made])
+    verdict = all_of([is_within(each, NEGLIGIBLE, len(made)) for _, each in made])
     gap, worst = max(made, key=lambda pair: abs(pair[1].mean))
-    return Judged(verdict, f"largest difference in AUC {worst}, within a gap of {gap:.2f}")
+    text = f"largest difference in AUC {worst}, within a gap of {gap:.2f}; {len(made)} gaps compared"
+    least = [_GAPS[np.isfinite(each).all(axis=0)].min() for each in (a, b)]
+    return Judged(verdict, f"{text}; smallest gap on every seed {least[0]:.2f} and {least[1]:.2f}")

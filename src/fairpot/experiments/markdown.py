@@ -21,15 +21,15 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
 
 
-def number(value: float | None, digits: int = 4) -> str:
+def number(value: float | None, digits: int = 4, signed: bool = False) -> str:
     """Write a number; nothing where there is none."""
-    return "" if value is None or not np.isfinite(value) else f"{value:.{digits}f}"
+    return "" if value is None or not np.isfinite(value) else f"{value:{'+' if signed else ''}.{digits}f}"
 
 
-def with_spread(value: float | None, deviation: float | None, digits: int = 4) -> str:
-    """Write a mean and a deviation."""
-    shown = number(value, digits)
-    return shown if not number(deviation, digits) else f"{shown} ± {number(deviation, digits)}"
+def with_spread(value: float | None, deviation: float | None, digits: int = 4, signed: bool = False) -> str:
+    """Write a mean and a deviation; the mean alone where there is no deviation."""
+    shown = number(value, digits, signed)
+    return f"{shown} ± {number(deviation, digits)}" if shown and number(deviation, digits) else shown
 
 
 def seconds(value: float | None) -> str:

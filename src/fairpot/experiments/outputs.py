@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 from fairpot.experiments.collect import Record, collect, curve_columns
 from fairpot.experiments.figure_rows import write_rows
@@ -15,11 +16,22 @@ from fairpot.experiments.tables import Columns, alpha_columns, classifier_column
 from fairpot.files.output import atomic_file
 
 PAGE = "reproduction.md"
+UNPUBLISHED = ("curves.csv",)  # a few megabytes; every figure's own rows are in the folder of the run
 
 
 def read_records(folder: str | os.PathLike[str]) -> list[Record]:
-    """Read every record in a folder, file after file in the order of their names."""
-    return [record for path in sorted(Path(folder).glob("records/*.jsonl")) for record in RecordFile(path).read()]
+    """Read every record in a folder, file after file in the order of their names.
+
+    Of runs that differ in nothing but how often test rows were resampled, or methods timed, the longest counts.
+    """
+    found: dict[tuple[Any, ...], Record] = {}
+    for path in sorted(Path(folder).glob("records/*.jsonl")):
+        for record in RecordFile(path).read():
+            run = record["run"]
+            name = tuple(value for field, value in run.items() if field != "resamples")
+            if name not in found or run["resamples"] >= found[name]["run"]["resamples"]:
+                found[name] = record
+    return list(found.values())
 
 
 def make_tables(records: list[Record]) -> dict[str, Columns]:
@@ -45,7 +57,7 @@ def write_outputs(folder: str | os.PathLike[str], command: str) -> list[Path]:
             write_rows(columns, range(len(next(iter(columns.values())))), temporary)
         written.append(place / "tables" / f"{name}.csv")
     figures = draw_all(tables.get("curves", {}), tables.get("alphas", {}), place / "figures")
-    shown = [path.relative_to(place).as_posix() for path in figures]
+    shown = [path.relative_to(place).as_posix() for path in [*written, *figures] if path.name not in UNPUBLISHED]
     with atomic_file(place / PAGE, force=True) as temporary:
         temporary.write_text(make_page(records, place, shown, command), encoding="utf-8")
     return [*written, *figures, place / PAGE]
@@ -57,12 +69,14 @@ def publish(folder: str | os.PathLike[str], page: str | os.PathLike[str]) -> Non
     """
     place, target = Path(folder), Path(page)
     beside = target.with_suffix("")
-    text = (place / PAGE).read_text(encoding="utf-8").replace("](figures/", f"]({beside.name}/")
+    text = (place / PAGE).read_text(encoding="utf-8")
+    for part in ("figures", "tables"):
+        text = text.replace(f"]({part}/", f"]({beside.name}/")
     beside.mkdir(parents=True, exist_ok=True)
-    for old in beside.iterdir():
+    for old in sorted([*beside.glob("*.svg"), *beside.glob("*.csv")]):
         old.unlink()
     for path in sorted([*place.glob("figures/*.svg"), *place.glob("tables/*.csv")]):
-        if path.name != "curves.csv":  # a few megabytes; every figure's own rows are in the folder of the run
+        if path.name not in UNPUBLISHED:
             shutil.copyfile(path, beside / path.name)
     with atomic_file(target, force=True) as temporary:
         temporary.write_text(text, encoding="utf-8")

@@ -20,25 +20,29 @@ from fairpot.experiments.page_tables import (
     Verdicts,
     classifier_table,
     details,
+    edge_table,
     overview,
     pauc_table,
     runtime_table,
     solver_table,
 )
+from fairpot.experiments.plan import make_plan
 from fairpot.experiments.sets import DATA_SETS, DRAW
 from fairpot.experiments.tables import classifier_aucs, classifier_columns, pauc_columns, runtime_columns
+from fairpot.experiments.verdicts import ABSENT, FAILS, HOLDS, OPEN
 from fairpot.models import MODEL_NAMES
 
 
-def make_page(records: list[Record], folder: Path, figures: list[str], command: str) -> str:
+def make_page(records: list[Record], folder: Path, files_beside: list[str], command: str) -> str:
     """Write the page from records.
 
     Parameters
     ----------
     records : list of records
     folder : path
-        Where the seconds of the runs are.
-    figures : list of paths, relative to the page
+        Where the seconds of the runs are, and whether they are quick ones.
+    files_beside : list of paths, relative to the page
+        The figures that it shows and the tables that it names.
     command : str
         What makes the page again.
     """
@@ -56,24 +60,49 @@ def make_page(records: list[Record], folder: Path, figures: list[str], command: 
         details=details(verdicts),
         classifiers=classifier_table(classifier_columns(records)),
         pauc=pauc_table(pauc_columns(records), "half"),
+        edge=edge_table(evidence.found) or "Not run.",
         runtime=_runtime(records),
-        figures="\n\n".join(f"![{Path(name).stem}]({name})" for name in figures if name.endswith(".svg")),
+        figures="\n\n".join(f"![{Path(name).stem}]({name})" for name in files_beside if name.endswith(".svg")),
+        tables=_links(files_beside) or "none",
         failures=_failures(records, evidence),
     )
+
+
+def _links(files_beside: list[str]) -> str:
+    return ", ".join(f"[{Path(name).name}]({name})" for name in files_beside if Path(name).parent.name == "tables")
 
 
 def _head(records: list[Record], folder: Path, command: str) -> str:
     versions: dict[str, str] = records[0]["versions"] if records else {}
     named = ", ".join(f"{name} {version}" for name, version in versions.items())
-    seeds = len({r["run"]["seed"] for r in records if r["run"]["kind"] == "tradeoff"})
     kinds = Counter(record["run"]["kind"] for record in records)
     runs = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items())
     return (
-        f"Made by `{command}` ({named}), finished on {_finished(folder)}, with {seeds} seeds.\n"
+        f"{_warning(folder)}Made by `{command}` ({named}){_finished(folder)}, with {_repeats(records) or 'no runs'}.\n"
         f"Runs: {runs}. {_spent(folder)}\n"
         "Do not edit this page: it is written from the records. The paper's figures stand beside ours where it prints "
         "them; its trade-off curves are drawings without numbers."
     )
+
+
+def _warning(folder: Path) -> str:
+    place = folder / "origin.json"
+    if place.exists() and json.loads(place.read_text(encoding="utf-8"))["quick"]:
+        return (
+            "**A quick run**, on a part of the rows and with networks that are hardly trained: it shows that all of "
+            "it runs. Its figures and verdicts say nothing about the paper.\n\n"
+        )
+    return ""
+
+
+def _repeats(records: list[Record]) -> str:
+    seeds = {
+        r["run"]["seed"] for r in records if not DATA_SETS[r["run"]["data"]].fixed and r["run"]["kind"] != "runtime"
+    }
+    drawn = [r["run"]["resamples"] for r in records if DATA_SETS[r["run"]["data"]].fixed]
+    parts = [(len(seeds), "seed"), (max(drawn, default=0), "resample")]
+    named = [f"{count} {unit}{'s' if count > 1 else ''}" for count, unit in parts if count]
+    return " and ".join(named) + (" of the clinical test rows" if drawn else "")
 
 
 def _lines(folder: Path) -> list[dict[str, Any]]:
@@ -83,12 +112,14 @@ def _lines(folder: Path) -> list[dict[str, Any]]:
 
 def _finished(folder: Path) -> str:
     """Return the day of the last run, so that a page written again later keeps its date."""
-    last = max((line["at"] for line in _lines(folder)), default=0)
-    return dt.datetime.fromtimestamp(last, dt.UTC).date().isoformat()
+    times = [line["at"] for line in _lines(folder)]
+    return f", finished on {dt.datetime.fromtimestamp(max(times), dt.UTC).date().isoformat()}" if times else ""
 
 
 def _spent(folder: Path) -> str:
     lines = _lines(folder)
+    if not lines:
+        return ""
     clinical = sum(line["seconds"] for line in lines if "clinical" in line["task"] and line["kind"] != "runtime")
     timed = sum(line["seconds"] for line in lines if line["kind"] == "runtime")
     rest = sum(line["seconds"] for line in lines) - clinical - timed
@@ -99,9 +130,13 @@ def _spent(folder: Path) -> str:
 
 
 def _counts(verdicts: Verdicts) -> str:
-    ours = [judged.verdict for _, found in verdicts for way, judged in found.items() if way in ("half", "once")]
-    said = ", ".join(f"{count} {verdict}" for verdict, count in Counter(ours).most_common())
-    return f"By half ties: {said}."
+    """Count the verdicts of the claims as the paper makes them, without other readings of them."""
+    said: Counter[str] = Counter()
+    for claim, found in verdicts:
+        if claim.number.isdigit():
+            said[next((found[way].verdict for way in ("half", "once") if way in found), ABSENT)] += 1
+    counted = ", ".join(f"{said[each]} {each}" for each in (HOLDS, FAILS, OPEN, ABSENT))
+    return f"By half ties, over data sets and rows without a letter: {counted}."
 
 
 def _hashes(records: list[Record]) -> str:
@@ -121,20 +156,25 @@ def _about_draw(evidence: Evidence) -> str:
     if start is None or any(("draws", model) not in aucs for model in MODEL_NAMES):
         return ""
     ours = np.array([aucs["draws", model] for model in MODEL_NAMES])
+    gaps = start.signed_gap[:, 0]
+    # With a draw missing, rows are not the numbers of draws.
+    whole = all(len(each) == _draws(evidence.records) for each in (gaps, ours[0]))
+    if not whole or len(gaps) <= DRAW or not np.isfinite(ours).all():
+        return ""
     published = np.array([paper.CLASSIFIERS["synthetic"][model][0] for model in MODEL_NAMES])
     away = np.sqrt(np.mean((ours - published[:, None]) ** 2, axis=0))
-    if len(away) <= DRAW:
-        return ""
-    ahead = start.signed_gap[:, 0] >= 0.1
-    order = [int(k) for k in np.argsort(away) if ahead[k]]
-    place = f"number {order.index(DRAW) + 1}" if DRAW in order else "none"
-    gaps = start.signed_gap[:, 0]
+    order = [int(k) for k in np.argsort(away) if gaps[k] >= 0.1]
+    place = f", number {order.index(DRAW) + 1} of these (the nearest {away[order[0]]:.3f})" if DRAW in order else ""
     return (
-        f"The one draw is `make_synthetic(random_state={DRAW})`. On one split each, {int(ahead.sum())} of the "
-        f"{len(away)} draws have group a ahead by 0.1 or more; the nine classifiers of draw {DRAW} are {away[DRAW]:.3f}"
-        f" (root mean square) from the paper's table, {place} of these (the nearest {away[order[0]]:.3f}). "
-        f"Over all draws the unadjusted gap goes from {gaps.min():.2f} to {gaps.max():.2f}."
+        f"The one draw is `make_synthetic(random_state={DRAW})`, chosen for its nearness to the paper's table of "
+        f"classifiers. On one split each, {len(order)} of the {len(gaps)} draws have group a ahead by 0.1 or more; the "
+        f"nine classifiers of draw {DRAW} are {away[DRAW]:.3f} (root mean square) from that table{place}. "
+        f"Over all draws the unadjusted signed gap goes from {gaps.min():.2f} to {gaps.max():.2f}."
     )
+
+
+def _draws(records: list[Record]) -> int:
+    return 1 + max((r["run"]["seed"] for r in records if r["run"]["data"] == "draws"), default=-1)
 
 
 def _runtime(records: list[Record]) -> str:
@@ -167,6 +207,20 @@ def _failures(records: list[Record], evidence: Evidence) -> str:
                 f"{where}, {each.get('region', 'all rows')}, {each['source']}: {each['method']}: {each['error']}"
             ] += 1
     lines += [f"- {note} ({count} times)" for note, count in notes.items()]
-    undefined = [key for key, points in evidence.found.items() if not np.isfinite(mean_of(points.auc)).all()]
-    lines += [f"- {', '.join(key)}: no figure on any seed" for key in undefined]
-    return "\n".join(lines) if lines else "Nothing failed."
+    for key, points in evidence.found.items():
+        if not np.isfinite(mean_of(points.auc) + mean_of(points.signed_gap)).all():
+            lines.append(
+                f"- {', '.join(part for part in key if part)}: no figure on any seed at some values of its dial"
+            )
+    lines += _not_run(records)
+    return "\n".join(lines) if lines else "Nothing failed, nothing is missing."
+
+
+def _not_run(records: list[Record]) -> list[str]:
+    """Name the parts of the plan without a record, by data set."""
+    made = {(record["run"]["kind"], record["run"]["data"]) for record in records}
+    missing: dict[str, list[str]] = {}
+    for run in make_plan(1):
+        if (run.kind, run.data) not in made and run.kind not in missing.setdefault(run.data, []):
+            missing[run.data].append(run.kind)
+    return [f"- {DATA_SETS[data].title}: not run: {', '.join(kinds)}" for data, kinds in missing.items() if kinds]

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import Any
 
 from fairpot.experiments.claims import Claim
-from fairpot.experiments.frontier import Judged
+from fairpot.experiments.collect import Key, mean_of
+from fairpot.experiments.frontier import Found, tenths
 from fairpot.experiments.markdown import number, seconds, table, with_spread
 from fairpot.experiments.sets import DATA_SETS
 from fairpot.experiments.tables import Columns
-from fairpot.experiments.verdicts import ABSENT
+from fairpot.experiments.verdicts import ABSENT, Judged
 
 Verdicts = list[tuple[Claim, dict[str, Judged]]]
 _WAYS = {"strict": "strict ties", "half": "half ties", "crossfit": "cross-fitted, half ties", "once": ""}
 _VARIANTS = {"xgboost": "(a) XGBoost", "network": "(b) network", "stacked_in": "(c) network on both"}
 _VARIANTS |= {"stacked_out": "(c) with out-of-fold scores"}
+_REGIONS = {"pooled": "all rows", "group": "each group"}
 _METHODS = {
     "post_logit": "Post-logit",
     "wasserstein": "Wasserstein",
@@ -31,43 +32,45 @@ _METHODS = {
 def overview(verdicts: Verdicts) -> str:
     """Write one row a claim, one column a data set: the verdict with the paper's protocol, by half and strict ties."""
     rows = []
-    for (named, says), same in groupby(verdicts, key=lambda pair: (pair[0].number, _general(pair[0]))):
-        by_data = {claim.data: _cell(found) for claim, found in same}
-        cells = [by_data.get(data, by_data.get("", "") if data == "synthetic" else "") for data in DATA_SETS]
-        rows.append([named, says, *cells])
-    return table(["", "claim", *(each.title for each in DATA_SETS.values())], rows)
+    for same in _by_claim(verdicts):
+        claim = same[0][0]
+        by_data = {each.data: _cell(found) for each, found in same}
+        if "" in by_data:  # a claim about all of them together
+            by_data["synthetic"] = f"all together: {by_data['']}"
+        rows.append([claim.number, claim.says, claim.where, *(by_data.get(data, "") for data in DATA_SETS)])
+    return table(["", "claim", "in the paper", *(each.title for each in DATA_SETS.values())], rows)
 
 
-def _general(claim: Claim) -> str:
-    """Return a claim's words without what holds for one data set alone."""
-    return claim.says.replace("almost everywhere", "along lambda").replace("at some lambdas", "along lambda")
+def _by_claim(verdicts: Verdicts) -> list[Verdicts]:
+    found: dict[str, Verdicts] = {}
+    for claim, judged in verdicts:
+        found.setdefault(claim.number, []).append((claim, judged))
+    return list(found.values())
 
 
 def _cell(found: dict[str, Judged]) -> str:
-    if not found:
-        return ABSENT
     if "once" in found:
         return found["once"].verdict
-    said = [found[way].verdict for way in ("strict", "half") if way in found]
-    if len(set(said)) == 1:
-        return said[0]
-    return f"strict ties: {said[0]}; half: {said[1]}"
+    said = {way: found[way].verdict for way in ("strict", "half") if way in found}
+    if not said:
+        return ABSENT
+    if len(set(said.values())) == 1:
+        return next(iter(said.values()))
+    return f"strict ties: {said['strict']}; half: {said['half']}"
 
 
 def details(verdicts: Verdicts) -> str:
     """Write, claim by claim, how it was tested and the figures behind every verdict."""
     parts = []
-    for (named, says), same in groupby(verdicts, key=lambda pair: (pair[0].number, _general(pair[0]))):
-        listed = list(same)
-        tests = list(dict.fromkeys(claim.how for claim, _ in listed))
+    for same in _by_claim(verdicts):
+        claim = same[0][0]
         rows = [
-            [DATA_SETS[claim.data].title if claim.data else "all", _WAYS[way], judged.verdict, judged.figure]
-            for claim, found in listed
+            [DATA_SETS[each.data].title if each.data else "all", _WAYS[way], judged.verdict, judged.figure]
+            for each, found in same
             for way, judged in found.items()
         ]
-        parts.append(
-            f"### {named}. {says}\n\n{' '.join(tests)}\n\n" + table(["data", "way", "verdict", "figure"], rows)
-        )
+        shown = table(["data", "way", "verdict", "figure"], rows) if rows else f"{ABSENT.capitalize()}."
+        parts.append(f"### {claim.number}. {claim.says}\n\n{claim.how}\n\n{shown}")
     return "\n\n".join(parts)
 
 
@@ -88,18 +91,34 @@ def pauc_table(columns: Columns, ties: str) -> str:
         [
             DATA_SETS[row["data"]].title,
             f"{row['alpha']:g}",
-            {"pooled": "all rows", "group": "each group"}[row["region"]],
+            _REGIONS[row["region"]],
             _VARIANTS[row["model"]],
             with_spread(row["pauc"], row["pauc_sd"]),
             number(row["paper_pauc"]),
-            "" if row["model"] == "xgboost" else f"{row['against_a']:+.4f} ± {row['against_a_se']:.4f}",
-            f"{row['found']:.1f}",
+            "" if row["model"] == "xgboost" else with_spread(row["against_a"], row["against_a_se"], signed=True),
+            number(row["found"], 1),
         ]
         for row in _rows(columns)
         if row["ties"] == ties
     ]
     head = ["data", "alpha", "top of", "model", "pAUC ± sd", "paper", "against (a) ± se", "positives in the top"]
     return table(head, rows)
+
+
+def edge_table(found: Found) -> str:
+    """Write the gap in the top tenth of XGBoost's scores by the library's rule at the edge and by the paper's."""
+    rows = []
+    shown = (0, 5, 9, 10)
+    for data, about in DATA_SETS.items():
+        for region, title in _REGIONS.items():
+            for method, name in (("fairpot", "left alone"), ("fairpot_boundary", "boundary value")):
+                points = found.get(Key(data, "xgboost", region, "in_sample", "half", method))
+                if points is not None:
+                    eleven = tenths(points) if method == "fairpot" else points
+                    gap, auc = mean_of(eleven.gap), mean_of(eleven.auc)
+                    cells = [f"{number(gap[k], 3) or 'none'} ({number(auc[k], 3) or 'none'})" for k in shown]
+                    rows.append([about.title, title, name, *cells])
+    return table(["data", "top of", "below the lowest", *(f"lambda {k / 10:g}" for k in shown)], rows) if rows else ""
 
 
 def runtime_table(columns: Columns) -> str:

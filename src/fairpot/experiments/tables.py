@@ -43,10 +43,32 @@ def _array(values: Iterable[Any]) -> Array:
     return np.array(list(values), dtype=np.float64)
 
 
+def _by_place(records: list[Record]) -> dict[tuple[int, int], Any]:
+    """Return the tests of records by seed and resample."""
+    return {
+        (record["run"]["seed"], resample): test
+        for record in records
+        for resample, test in enumerate(record["results"]["tests"])
+    }
+
+
+def _side_by_side(found: dict[tuple[str, str], list[Record]]) -> dict[tuple[str, str], list[Any]]:
+    """Return the tests of each data set and model: for all models of a data set the same seeds and resamples.
+
+    None stands where a model has no record of a seed.
+    """
+    tests = {key: _by_place(same) for key, same in found.items()}
+    order = {data: sorted({place for key in tests if key[0] == data for place in tests[key]}) for data, _ in tests}
+    return {key: [mine.get(place) for place in order[key[0]]] for key, mine in tests.items()}
+
+
 def classifier_aucs(records: list[Record]) -> dict[tuple[str, str], Array]:
-    """Return the held-out AUC (half ties) of each data set and classifier, one for every seed or resample."""
-    found = _of_kind(records, "classifiers")
-    return {key: _array(test["half"]["auc"] for test in _tests(same)) for key, same in found.items()}
+    """Return the held-out AUC (half ties) of each data set and classifier, one for every seed or resample.
+
+    A classifier that failed on a seed has NaN there, so that the figures of a data set can be paired.
+    """
+    found = _side_by_side(_of_kind(records, "classifiers"))
+    return {key: _array(test and test["half"]["auc"] for test in tests) for key, tests in found.items()}
 
 
 def classifier_columns(records: list[Record]) -> Columns:
@@ -77,9 +99,13 @@ def classifier_columns(records: list[Record]) -> Columns:
 
 
 def pauc_values(records: list[Record], data: str, variant: str, region: str, ties: str, figure: str = "auc") -> Array:
-    """Return a figure of one model at each alpha: a row for every seed or resample, a column for every alpha."""
-    same = _of_kind(records, "pauc").get((data, variant), [])
-    return _array([_figure(at, ties, figure) for at in test[region]] for test in _tests(same))
+    """Return a figure of one model at each alpha: a row for every seed or resample, a column for every alpha.
+
+    The rows of all models of a data set are the same seeds; NaN stands where one has no record.
+    """
+    tests = _side_by_side(_of_kind(records, "pauc")).get((data, variant), [])
+    missing = [None] * len(ALPHAS)
+    return _array([_figure(at, ties, figure) for at in test[region]] if test else missing for test in tests)
 
 
 def _figure(at: dict[str, Any], ties: str, figure: str) -> Any:
@@ -96,9 +122,9 @@ def pauc_columns(records: list[Record]) -> Columns:
                 base = pauc_values(records, data, "xgboost", region, ties)
                 for variant in VARIANTS:
                     values = pauc_values(records, data, variant, region, ties)
-                    if not len(values) or values.shape != base.shape:
+                    if not len(values):
                         continue
-                    change = (values - base)[:, place]
+                    change = (values - base)[:, place] if len(base) else np.full(len(values), np.nan)
                     found = pauc_values(records, data, variant, region, ties, "found")
                     published = paper.PAUC[paper.paper_name(data)].get(variant) if region == "pooled" else None
                     rows.append(
@@ -108,7 +134,7 @@ def pauc_columns(records: list[Record]) -> Columns:
                             "region": region,
                             "ties": ties,
                             "model": variant,
-                            "n": len(values),
+                            "n": int(np.isfinite(values[:, place]).sum()),
                             "pauc": float(mean_of(values[:, place])),
                             "pauc_sd": float(spread(values[:, place])),
                             "against_a": float(mean_of(change)),
@@ -148,8 +174,8 @@ def _alpha_rows(data: str, model: str, tests: list[Any]) -> list[dict[str, Any]]
 def runtime_columns(records: list[Record]) -> Columns:
     """Tabulate the seconds of each method, with the paper's beside them."""
     rows = []
-    for (data, _), [record] in _of_kind(records, "runtime").items():
-        results = record["results"]
+    for (data, _), same in _of_kind(records, "runtime").items():
+        results = same[0]["results"]
         for method, times in results["times"].items():
             wall, cpu = _array(time["wall"] for time in times), _array(time["cpu"] for time in times)
             rows.append(
