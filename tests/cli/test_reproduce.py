@@ -23,7 +23,7 @@ def test_list_says_what_would_be_run():
     assert "synthetic" not in result.stdout
     document = json.loads(call("--list", "--json").stdout)
     assert {part["name"] for part in document["parts"]} == {
-        "tradeoff", "partial", "classifiers", "pauc", "alpha", "runtime",
+        "tradeoff", "partial", "classifiers", "pauc", "edge", "alpha", "runtime",
     }  # fmt: skip
 
 
@@ -34,14 +34,14 @@ def test_all_parts_of_a_data_set(tmp_path):
     assert result.exit_code == 0, result.stderr
     document = json.loads(result.stdout)
     assert (document["failed"], document["missing"]) == ([], {})
-    assert document["made"] == 3 + 1 + 11 + 4 + 1
+    assert document["made"] == 3 + 1 + 11 + 4 + 1 + 1
     text = page.read_text()
     assert "| 1 | FairPOT has a higher AUC" in text
     assert "network simplex" in text or "ot.emd" in text
     for name in ("runtime.csv", "classifiers.csv", "pauc.csv", "partial-pooled-half.svg"):
         assert (page.parent / "page" / name).exists()
     again = call("--quick", "--seeds", "1", "--only", "synthetic", "-o", str(out))
-    assert "0 models trained, 0 runs made, 20 kept from before" in again.stdout
+    assert "0 models trained, 0 runs made, 21 kept from before" in again.stdout
 
 
 def test_without_the_real_files_the_others_run_and_these_are_named(tmp_path):

@@ -37,7 +37,7 @@ def bytes_of(folder):
 def test_the_plan_is_a_list_of_runs_and_models():
     runs = make_plan()
     assert len(runs) == len(set(runs))
-    assert {run.kind for run in runs} == {"tradeoff", "partial", "classifiers", "pauc", "alpha", "runtime"}
+    assert {run.kind for run in runs} == {"tradeoff", "partial", "classifiers", "pauc", "edge", "alpha", "runtime"}
     assert {run.data for run in runs} == set(DATA_SETS)
     assert sum(run.kind == "tradeoff" and run.data == "bank" for run in runs) == 60
     models = all_trainings(runs)

@@ -10,6 +10,7 @@ from fairpot.experiments.verdicts import (
     OPEN,
     Difference,
     all_of,
+    allowing_for_shared_rows,
     at_least,
     is_above,
     is_within,
@@ -123,3 +124,13 @@ def test_mean_of_independent_differences():
     ours = mean_difference([Difference(0.04, 0.003, 20), Difference(0.0, 0.004, 15)])
     assert ours == pytest.approx((0.02, 0.0025, 15))
     assert not mean_difference([Difference(0.04, 0.003, 20), Difference(0.5, NAN, 1)]).above
+
+
+def test_splits_that_share_rows_reach_further_if_that_is_allowed_for(values):
+    one, other = values
+    plain = {data: paired(one, other, data).reach() for data in ("compas", "draws", "clinical")}
+    with allowing_for_shared_rows():
+        wider = {data: paired(one, other, data).reach() for data in plain}
+    assert wider["compas"] == pytest.approx(plain["compas"] * np.sqrt(1 + 20 * 0.25))
+    assert (wider["draws"], wider["clinical"]) == (plain["draws"], plain["clinical"])
+    assert paired(one, other, "compas").reach() == plain["compas"]

@@ -50,13 +50,18 @@ def _by_claim(verdicts: Verdicts) -> list[Verdicts]:
 
 def _cell(found: dict[str, Judged]) -> str:
     if "once" in found:
-        return found["once"].verdict
-    said = {way: found[way].verdict for way in ("strict", "half") if way in found}
+        return _marked(found["once"])
+    said = {way: _marked(found[way]) for way in ("strict", "half") if way in found}
     if not said:
         return ABSENT
     if len(set(said.values())) == 1:
         return next(iter(said.values()))
     return f"strict ties: {said['strict']}; half: {said['half']}"
+
+
+def _marked(judged: Judged) -> str:
+    """Return a verdict, with a star if it does not stand once errors allow for the rows that splits share."""
+    return judged.verdict if judged.stands else f"{judged.verdict}*"
 
 
 def details(verdicts: Verdicts) -> str:
@@ -65,7 +70,7 @@ def details(verdicts: Verdicts) -> str:
     for same in _by_claim(verdicts):
         claim = same[0][0]
         rows = [
-            [DATA_SETS[each.data].title if each.data else "all", _WAYS[way], judged.verdict, judged.figure]
+            [DATA_SETS[each.data].title if each.data else "all", _WAYS[way], _marked(judged), judged.figure]
             for each, found in same
             for way, judged in found.items()
         ]

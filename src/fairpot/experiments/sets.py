@@ -30,7 +30,8 @@ class DataSet:
     """A data set of the paper.
 
     ``reference`` is the group that the paper calls advantaged, ``moved`` the other; ``alpha`` is the top share of its
-    partial figures. ``fixed`` data have one split, and are repeated over resamples of the test rows.
+    partial figures. ``fixed`` data have one split, and are repeated over resamples of the test rows; ``redrawn`` ones
+    are drawn anew for each seed.
     """
 
     name: str
@@ -41,6 +42,12 @@ class DataSet:
     load: Callable[[int, Folder, int | None], Bunch]
     file: DataFile | None = None
     fixed: bool = False
+    redrawn: bool = False
+
+    @property
+    def shares_rows(self) -> bool:
+        """Whether its repetitions are splits of the same rows."""
+        return not (self.fixed or self.redrawn)
 
 
 def _bank(seed: int, folder: Folder, rows: int | None) -> Bunch:
@@ -67,7 +74,7 @@ DATA_SETS: dict[str, DataSet] = {
     each.name: each
     for each in (
         DataSet("synthetic", "Synthetic, one draw", "a", "b", 0.3, _one_draw),
-        DataSet("draws", "Synthetic, 20 draws", "a", "b", 0.3, _own_draw),
+        DataSet("draws", "Synthetic, 20 draws", "a", "b", 0.3, _own_draw, redrawn=True),
         DataSet("bank", "Bank", "age < 25", "age >= 25", 0.3, _bank, bank.FILE),
         DataSet("compas", "COMPAS", "Male", "Female", 0.3, _compas, compas.FILE),
         DataSet("clinical", "Clinical (simulated)", "Male", "Female", 0.1, _clinical, fixed=True),

@@ -2,26 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from fairpot.experiments.collect import Array, mean_of, standard_error
+from fairpot.experiments.sets import DATA_SETS, TEST_SHARE
 
 HOLDS, FAILS, OPEN, ABSENT = "holds", "does not hold", "cannot tell", "not run"
 LEVEL = 0.05  # a difference is taken for one where its two-sided 95 % interval does not hold zero
 
 
+_allowing: ContextVar[bool] = ContextVar("allowing_for_shared_rows", default=False)
+
+
 class Judged(NamedTuple):
-    """A verdict and the figure behind it."""
+    """A verdict and the figure behind it; and whether it is the same with errors that allow for shared rows."""
 
     verdict: str
     figure: str
+    stands: bool = True
+
+
+@contextmanager
+def allowing_for_shared_rows() -> Iterator[None]:
+    """Judge with the errors of Nadeau and Bengio: splits of one data set share rows, and differ too little."""
+    token = _allowing.set(True)
+    try:
+        yield
+    finally:
+        _allowing.reset(token)
 
 
 class Difference(NamedTuple):
-    """The mean of paired differences, its standard error, and how many pairs there are.
+    """The mean of paired differences, its standard error, how many pairs there are, and whether they share rows.
 
     Examples
     --------
@@ -32,6 +50,7 @@ class Difference(NamedTuple):
     mean: float
     error: float
     n: int
+    shared: bool = False
 
     def reach(self, comparisons: int = 1) -> float:
         """Return half the width of the interval, Student's; of several comparisons, each at its part of the level.
@@ -41,7 +60,8 @@ class Difference(NamedTuple):
         """
         if self.n < 2:
             return np.inf
-        return float(stats.t.ppf(1 - LEVEL / 2 / comparisons, self.n - 1)) * self.error
+        wider = np.sqrt(1 + self.n * TEST_SHARE / (1 - TEST_SHARE)) if self.shared and _allowing.get() else 1.0
+        return float(stats.t.ppf(1 - LEVEL / 2 / comparisons, self.n - 1)) * self.error * float(wider)
 
     @property
     def above(self) -> bool:
@@ -70,13 +90,15 @@ def paired(one: Array, other: Array, data: str) -> Difference:
     A single pair has no spread, and nothing can be told from it.
     """
     change = np.asarray(one - other, dtype=np.float64)
-    return Difference(float(mean_of(change)), float(standard_error(change, data)), int(np.isfinite(change).sum()))
+    known = int(np.isfinite(change).sum())
+    return Difference(float(mean_of(change)), float(standard_error(change, data)), known, DATA_SETS[data].shares_rows)
 
 
 def mean_difference(differences: list[Difference]) -> Difference:
     """Return the mean of independent differences, on the degrees of freedom of the one with the fewest pairs."""
     error = float(np.sqrt(sum(each.error**2 for each in differences))) / len(differences)
-    return Difference(float(np.mean([each.mean for each in differences])), error, min(each.n for each in differences))
+    mean, shared = float(np.mean([each.mean for each in differences])), any(each.shared for each in differences)
+    return Difference(mean, error, min(each.n for each in differences), shared)
 
 
 def at_least(verdicts: list[str], needed: int) -> str:
