@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from fairpot.experiments.pool import Failure, run_all
-from fairpot.experiments.records import RecordFile
+from fairpot.experiments.running.pool import Failure, run_all
+from fairpot.experiments.running.records import RecordFile
 
 VARIABLES = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"]
 

@@ -4,10 +4,10 @@ from zlib import crc32
 
 import numpy as np
 
-from fairpot.experiments.collect import Key, Points
 from fairpot.experiments.evaluate import DIALS, FINE, LAMS
 from fairpot.experiments.plan import ALPHAS, make_plan
-from fairpot.experiments.runtime import METHODS
+from fairpot.experiments.results.collect import Key, Points
+from fairpot.experiments.timing.runtime import METHODS
 
 SEEDS = 20
 

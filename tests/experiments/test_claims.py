@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from experiments_records import fairpot_line, found_of, line, make_records, points
-from fairpot.experiments.claims import Evidence, make_claims
-from fairpot.experiments.claims_of_time import below
-from fairpot.experiments.collect import Points, collect
+from fairpot.experiments.claims.catalogue import Evidence, make_claims
+from fairpot.experiments.claims.seconds import below
+from fairpot.experiments.claims.verdicts import FAILS, HOLDS, OPEN
 from fairpot.experiments.plan import ALPHAS
-from fairpot.experiments.verdicts import FAILS, HOLDS, OPEN
+from fairpot.experiments.results.collect import Points, collect
 
 CLAIMS = make_claims()
 

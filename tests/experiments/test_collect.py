@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from experiments_records import make_records
-from fairpot.experiments.collect import Key, collect, curve_columns, mean_of, spread, standard_error
+from fairpot.experiments.results.collect import Key, collect, curve_columns, mean_of, spread, standard_error
 
 KEY = Key("compas", "xgboost", "", "in_sample", "half", "fairpot")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fairpot.experiments.failures import death, failure_of, without_folders
+from fairpot.experiments.running.failures import death, failure_of, without_folders
 
 
 @pytest.mark.parametrize(

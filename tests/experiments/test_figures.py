@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fairpot.experiments.alpha_figures import alpha_sheets, clinical_sheet, variants_sheet
 from fairpot.experiments.evaluate import DIALS
-from fairpot.experiments.figure_rows import ALPHA_KEYS, CURVE_KEYS, Rows
-from fairpot.experiments.figures import (
+from fairpot.experiments.figures.alphas import alpha_sheets, clinical_sheet, variants_sheet
+from fairpot.experiments.figures.draw import (
     curve_sheets,
     direction_sheet,
     draw_all,
@@ -18,8 +17,9 @@ from fairpot.experiments.figures import (
     partial_sheet,
     tradeoff_sheet,
 )
+from fairpot.experiments.figures.rows import ALPHA_KEYS, CURVE_KEYS, Rows
+from fairpot.experiments.figures.styling import LOOKS
 from fairpot.experiments.plan import ALPHAS
-from fairpot.experiments.styling import LOOKS
 from fairpot.tradeoff import pareto_mask
 
 UNFITTED = ("unadjusted", "wasserstein", "limit", "xgboost")

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from experiments_records import fairpot_line, found_of, key, line, points
-from fairpot.experiments.collect import Points
-from fairpot.experiments.frontier import best_within, changes_of, dominance, same_frontier, tenths
-from fairpot.experiments.verdicts import FAILS, HOLDS, OPEN
+from fairpot.experiments.claims.frontier import best_within, changes_of, dominance, same_frontier, tenths
+from fairpot.experiments.claims.verdicts import FAILS, HOLDS, OPEN
+from fairpot.experiments.results.collect import Points
 
 # FairPOT: lambda = 0 has AUC 0.90 and gap 0.3, lambda = 1 AUC 0.85 and gap 0.
 OURS = fairpot_line()

@@ -8,11 +8,11 @@ import statistics
 import pytest
 
 from experiments_records import make_records
-from fairpot.experiments.claims import Evidence, make_claims
-from fairpot.experiments.collect import collect
+from fairpot.experiments.claims.catalogue import Evidence, make_claims
 from fairpot.experiments.outputs import PAGE, publish, read_records, write_outputs
-from fairpot.experiments.page import make_page
-from fairpot.experiments.records import RecordFile
+from fairpot.experiments.page.page import make_page
+from fairpot.experiments.results.collect import collect
+from fairpot.experiments.running.records import RecordFile
 from fairpot.experiments.sets import DATA_SETS
 
 TITLES = [each.title for each in DATA_SETS.values()]

@@ -21,9 +21,9 @@ from experiments_cases import (
     surroundings,
     until,
 )
-from fairpot.experiments import pool
-from fairpot.experiments.pool import Failure, run_all
-from fairpot.experiments.records import RecordFile
+from fairpot.experiments.running import pool
+from fairpot.experiments.running.pool import Failure, run_all
+from fairpot.experiments.running.records import RecordFile
 
 posix = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs POSIX signals")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
@@ -221,7 +221,9 @@ def test_work_that_cannot_be_imported(monkeypatch):
 def test_a_script_without_a_guard(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
-        "from math import sqrt\nfrom fairpot.experiments.pool import run_all\nrun_all([1], sqrt, jobs=1, done=print)\n"
+        "from math import sqrt\n"
+        "from fairpot.experiments.running.pool import run_all\n"
+        "run_all([1], sqrt, jobs=1, done=print)\n"
     )
     run = subprocess.run([sys.executable, script], capture_output=True, text=True)
     assert run.returncode == 1

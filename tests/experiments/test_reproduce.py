@@ -13,8 +13,8 @@ import pytest
 
 from fairpot.experiments.outputs import publish, read_records, write_outputs
 from fairpot.experiments.plan import Run, Training, all_trainings, make_plan, trainings_of
-from fairpot.experiments.pool import Failure
-from fairpot.experiments.reproduce import Setting, _run, make_record, records_file, reproduce
+from fairpot.experiments.rerun import Setting, _run, make_record, records_file, reproduce
+from fairpot.experiments.running.pool import Failure
 from fairpot.experiments.sets import DATA_SETS, make_split, missing_data
 
 pytest.importorskip("xgboost")
@@ -101,7 +101,7 @@ def test_nothing_is_run_twice(whole):
 
 SCRIPT = """
 import sys
-from fairpot.experiments.reproduce import reproduce
+from fairpot.experiments.rerun import reproduce
 if __name__ == "__main__":
     reproduce(sys.argv[1], quick=True, jobs=int(sys.argv[2]), only=["synthetic", "tradeoff"])
 """

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from fairpot import FairPOT
-from fairpot.experiments import cost_matrix
-from fairpot.experiments.runtime import COST_MATRIX, METHODS, ScoreRows, machine, time_method
+from fairpot.experiments.timing import cost_matrix
+from fairpot.experiments.timing.runtime import COST_MATRIX, METHODS, ScoreRows, machine, time_method
 from fairpot.metrics import auc, xauc_gap
 from fairpot.postprocessing import PostLogit, WassersteinRepair, XOrder
 from oracles import ceil_share, project
@@ -159,7 +159,7 @@ def test_bound_of_the_matrix_can_be_set(samples):
 
 
 def test_missing_pot_is_a_note(samples, monkeypatch):
-    from fairpot.experiments import runtime
+    from fairpot.experiments.timing import runtime
 
     runtime._warm_up.cache_clear()
     monkeypatch.setitem(sys.modules, "ot", None)

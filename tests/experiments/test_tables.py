@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from experiments_records import make_records
-from fairpot.experiments import paper
 from fairpot.experiments.plan import ALPHAS
-from fairpot.experiments.tables import (
+from fairpot.experiments.results import paper
+from fairpot.experiments.results.tables import (
     alpha_columns,
     classifier_aucs,
     classifier_columns,

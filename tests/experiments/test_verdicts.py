@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairpot.experiments.verdicts import (
+from fairpot.experiments.claims.verdicts import (
     FAILS,
     HOLDS,
     OPEN,

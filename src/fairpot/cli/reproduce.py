@@ -14,8 +14,8 @@ from fairpot.cli._printing import Output, shown
 from fairpot.cli._rows import output_options
 from fairpot.experiments.outputs import PAGE, publish, write_outputs
 from fairpot.experiments.plan import KINDS, QUICK_SEEDS, SEEDS, make_plan
-from fairpot.experiments.reproduce import Outcome
-from fairpot.experiments.reproduce import reproduce as rerun
+from fairpot.experiments.rerun import Outcome
+from fairpot.experiments.rerun import reproduce as rerun
 from fairpot.experiments.sets import DATA_SETS
 
 _NEEDED = {"xgboost": "boost", "torch": "pauc", "matplotlib": "plot"}

@@ -5,6 +5,6 @@
 
 from fairpot.experiments.outputs import publish, read_records, write_outputs
 from fairpot.experiments.plan import make_plan
-from fairpot.experiments.reproduce import Outcome, reproduce
+from fairpot.experiments.rerun import Outcome, reproduce
 
 __all__ = ["Outcome", "make_plan", "publish", "read_records", "reproduce", "write_outputs"]

@@ -7,12 +7,12 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from fairpot.experiments.collect import Record, collect, curve_columns
-from fairpot.experiments.figure_rows import write_rows
-from fairpot.experiments.figures import draw_all
-from fairpot.experiments.page import make_page
-from fairpot.experiments.records import RecordFile
-from fairpot.experiments.tables import Columns, alpha_columns, classifier_columns, pauc_columns, runtime_columns
+from fairpot.experiments.figures.draw import draw_all
+from fairpot.experiments.figures.rows import write_rows
+from fairpot.experiments.page.page import make_page
+from fairpot.experiments.results.collect import Record, collect, curve_columns
+from fairpot.experiments.results.tables import Columns, alpha_columns, classifier_columns, pauc_columns, runtime_columns
+from fairpot.experiments.running.records import RecordFile
 from fairpot.files.output import atomic_file
 
 PAGE = "reproduction.md"

@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from fairpot.experiments import paper
-from fairpot.experiments.claims import Evidence, make_claims
-from fairpot.experiments.collect import Key, Record, collect, mean_of
+from fairpot.experiments.claims.catalogue import Evidence, make_claims
+from fairpot.experiments.claims.verdicts import ABSENT, FAILS, HOLDS, OPEN
 from fairpot.experiments.evaluate import DIALS
-from fairpot.experiments.page_tables import (
+from fairpot.experiments.page.tables import (
     Verdicts,
     classifier_table,
     details,
@@ -27,9 +26,10 @@ from fairpot.experiments.page_tables import (
     solver_table,
 )
 from fairpot.experiments.plan import make_plan
+from fairpot.experiments.results import paper
+from fairpot.experiments.results.collect import Key, Record, collect, mean_of
+from fairpot.experiments.results.tables import classifier_aucs, classifier_columns, pauc_columns, runtime_columns
 from fairpot.experiments.sets import DATA_SETS, DRAW
-from fairpot.experiments.tables import classifier_aucs, classifier_columns, pauc_columns, runtime_columns
-from fairpot.experiments.verdicts import ABSENT, FAILS, HOLDS, OPEN
 from fairpot.models import MODEL_NAMES
 
 
@@ -48,7 +48,7 @@ def make_page(records: list[Record], folder: Path, files_beside: list[str], comm
     """
     evidence = Evidence(collect(records), records)
     verdicts: Verdicts = [(claim, claim.verdicts(evidence)) for claim in make_claims()]
-    template = Template((files("fairpot.experiments") / "page.md").read_text(encoding="utf-8"))
+    template = Template((files("fairpot.experiments.page") / "page.md").read_text(encoding="utf-8"))
     return template.substitute(
         head=_head(records, folder, command),
         overview=overview(verdicts),

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fairpot.experiments import claims_of_curves as curves
-from fairpot.experiments import claims_of_the_top as top
-from fairpot.experiments.claims_of_models import (
+from fairpot.experiments.claims import curves, top
+from fairpot.experiments.claims.evidence import Claim, Evidence, Judge
+from fairpot.experiments.claims.frontier import NEGLIGIBLE
+from fairpot.experiments.claims.models import (
     best_classifier,
     boosting_is_best,
     partial_models,
     stacking_helps,
     trend_over_alpha,
 )
-from fairpot.experiments.claims_of_time import cost_matrix_faster, faster_than_xorder, slower_than_baselines
-from fairpot.experiments.evidence import Claim, Evidence, Judge
-from fairpot.experiments.frontier import NEGLIGIBLE
+from fairpot.experiments.claims.seconds import cost_matrix_faster, faster_than_xorder, slower_than_baselines
 from fairpot.experiments.sets import DATA_SETS
 
 __all__ = ["Claim", "Evidence", "make_claims"]

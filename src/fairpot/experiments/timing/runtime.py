@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot.exceptions import MissingDependencyError
-from fairpot.experiments import cost_matrix
-from fairpot.experiments.rows import LAMBDAS, ScoreRows
+from fairpot.experiments.timing import cost_matrix
+from fairpot.experiments.timing.rows import LAMBDAS, ScoreRows
 from fairpot.postprocessing import FairPOT, PostLogit, WassersteinRepair, XOrder
 from fairpot.tradeoff import TradeoffCurve
 
@@ -145,7 +145,7 @@ def time_method(
     Examples
     --------
     >>> import numpy as np
-    >>> from fairpot.experiments.runtime import ScoreRows, time_method
+    >>> from fairpot.experiments.timing.runtime import ScoreRows, time_method
     >>> rows = ScoreRows(np.arange(8) / 8, np.array([0, 1] * 4), np.array(["a"] * 4 + ["b"] * 4))
     >>> timing, outcome = time_method("fairpot", rows, rows, "a")
     >>> timing.cpu >= 0, timing.note
@@ -172,7 +172,7 @@ def machine() -> dict[str, Any]:
 
     Examples
     --------
-    >>> from fairpot.experiments.runtime import machine
+    >>> from fairpot.experiments.timing.runtime import machine
     >>> sorted(machine())
     ['cores', 'cpu']
     """

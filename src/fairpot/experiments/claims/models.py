@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from fairpot.experiments import paper
-from fairpot.experiments.collect import Array, mean_of
-from fairpot.experiments.evidence import Evidence, Judge
-from fairpot.experiments.markdown import number
+from fairpot.experiments.claims.evidence import Evidence, Judge
+from fairpot.experiments.claims.verdicts import Difference, Judged, all_of, is_above, mean_difference, paired
+from fairpot.experiments.page.markdown import number
 from fairpot.experiments.plan import ALPHAS
+from fairpot.experiments.results import paper
+from fairpot.experiments.results.collect import Array, mean_of
+from fairpot.experiments.results.tables import classifier_aucs, pauc_values
 from fairpot.experiments.sets import DATA_SETS
-from fairpot.experiments.tables import classifier_aucs, pauc_values
-from fairpot.experiments.verdicts import Difference, Judged, all_of, is_above, mean_difference, paired
 from fairpot.models import MODEL_NAMES
 
 _LETTERS = {"xgboost": "(a)", "network": "(b)", "stacked_in": "(c)"}

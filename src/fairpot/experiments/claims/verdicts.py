@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from fairpot.experiments.collect import Array, mean_of, standard_error
+from fairpot.experiments.results.collect import Array, mean_of, standard_error
 from fairpot.experiments.sets import DATA_SETS, TEST_SHARE
 
 HOLDS, FAILS, OPEN, ABSENT = "holds", "does not hold", "cannot tell", "not run"

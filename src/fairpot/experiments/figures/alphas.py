@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from fairpot.experiments.figure_rows import Places, Rows
-from fairpot.experiments.footers import counted, footer_of
-from fairpot.experiments.panels import Sheet, add_bars
+from fairpot.experiments.figures.footers import counted, footer_of
+from fairpot.experiments.figures.panels import Sheet, add_bars
+from fairpot.experiments.figures.rows import Places, Rows
+from fairpot.experiments.figures.styling import MODEL_LOOKS, Look, print_style
 from fairpot.experiments.sets import DATA_SETS
-from fairpot.experiments.styling import MODEL_LOOKS, Look, print_style
 
 REGION = "pooled"
 _SOURCE = "Region: top α of all rows."

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from fairpot.experiments.runtime import METHODS, Outcome, ScoreRows, machine, time_method
 from fairpot.experiments.scores import Scored
+from fairpot.experiments.timing.runtime import METHODS, Outcome, ScoreRows, machine, time_method
 from fairpot.metrics import auc, xauc_gap
 
 # What takes longer than so many seconds is timed three times at most, or once.

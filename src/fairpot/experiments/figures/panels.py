@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
-from fairpot.experiments.figure_rows import Places, Rows, write_rows
-from fairpot.experiments.styling import FULL_WIDTH, Look, save_figure
+from fairpot.experiments.figures.rows import Places, Rows, write_rows
+from fairpot.experiments.figures.styling import FULL_WIDTH, Look, save_figure
 from fairpot.tradeoff import pareto_mask
 
 Array = NDArray[np.float64]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairpot.experiments.collect import Points, mean_of
-from fairpot.experiments.evidence import Evidence, Judge, key_of, start_of
-from fairpot.experiments.frontier import (
+from fairpot.experiments.claims.evidence import Evidence, Judge, key_of, start_of
+from fairpot.experiments.claims.frontier import (
     BASELINES,
     NEGLIGIBLE,
     Change,
@@ -16,8 +15,7 @@ from fairpot.experiments.frontier import (
     same_frontier,
     tenths,
 )
-from fairpot.experiments.markdown import number
-from fairpot.experiments.verdicts import (
+from fairpot.experiments.claims.verdicts import (
     FAILS,
     HOLDS,
     OPEN,
@@ -30,6 +28,8 @@ from fairpot.experiments.verdicts import (
     opposite,
     paired,
 )
+from fairpot.experiments.page.markdown import number
+from fairpot.experiments.results.collect import Points, mean_of
 
 SAME_POINT = 0.001  # of AUC and of the gap: a point that is passed through
 NOTABLE = 0.01  # of AUC: "substantial", "notable"

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from fairpot.experiments.collect import Key, Points, Record
-from fairpot.experiments.frontier import Found
-from fairpot.experiments.verdicts import Judged, allowing_for_shared_rows
+from fairpot.experiments.claims.frontier import Found
+from fairpot.experiments.claims.verdicts import Judged, allowing_for_shared_rows
+from fairpot.experiments.results.collect import Key, Points, Record
 
 # Ways to judge a claim: how ties count, and what the maps were fitted on.
 WAYS = {"strict": ("strict", "in_sample"), "half": ("half", "in_sample"), "crossfit": ("half", "crossfit")}

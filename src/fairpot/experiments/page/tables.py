@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairpot.experiments.claims import Claim
-from fairpot.experiments.collect import Key, mean_of
-from fairpot.experiments.frontier import Found, tenths
-from fairpot.experiments.markdown import number, seconds, table, with_spread
+from fairpot.experiments.claims.catalogue import Claim
+from fairpot.experiments.claims.frontier import Found, tenths
+from fairpot.experiments.claims.verdicts import ABSENT, Judged
+from fairpot.experiments.page.markdown import number, seconds, table, with_spread
+from fairpot.experiments.results.collect import Key, mean_of
+from fairpot.experiments.results.tables import Columns
 from fairpot.experiments.sets import DATA_SETS
-from fairpot.experiments.tables import Columns
-from fairpot.experiments.verdicts import ABSENT, Judged
 
 Verdicts = list[tuple[Claim, dict[str, Judged]]]
 _WAYS = {"strict": "strict ties", "half": "half ties", "crossfit": "cross-fitted, half ties", "once": ""}

@@ -7,9 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairpot.experiments.collect import Array, Key, Points, mean_of
-from fairpot.experiments.evaluate import LAMS
-from fairpot.experiments.verdicts import (
+from fairpot.experiments.claims.verdicts import (
     FAILS,
     HOLDS,
     OPEN,
@@ -21,6 +19,8 @@ from fairpot.experiments.verdicts import (
     is_within,
     paired,
 )
+from fairpot.experiments.evaluate import LAMS
+from fairpot.experiments.results.collect import Array, Key, Points, mean_of
 from fairpot.tradeoff import pareto_mask
 
 NEGLIGIBLE = 0.005  # of AUC and of the gap, where a claim speaks of comparable or negligible

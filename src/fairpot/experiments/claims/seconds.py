@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairpot.experiments.collect import Array, mean_of
-from fairpot.experiments.evidence import Evidence
-from fairpot.experiments.verdicts import FAILS, HOLDS, OPEN, Judged, all_of
+from fairpot.experiments.claims.evidence import Evidence
+from fairpot.experiments.claims.verdicts import FAILS, HOLDS, OPEN, Judged, all_of
+from fairpot.experiments.results.collect import Array, mean_of
 
 
 def _seconds(evidence: Evidence, data: str) -> dict[str, Array]:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
-from fairpot.experiments.failures import failure_of
+from fairpot.experiments.running.failures import failure_of
 
 _PR_SET_PDEATHSIG = 1  # from linux/prctl.h
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
-from fairpot.experiments.rows import LAMBDAS, ScoreRows
+from fairpot.experiments.timing.rows import LAMBDAS, ScoreRows
 from fairpot.postprocessing import FairPOT
 
 Floats = NDArray[np.float64]

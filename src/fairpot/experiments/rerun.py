@@ -13,12 +13,12 @@ from typing import Any
 
 from fairpot.experiments.costs import cost_of
 from fairpot.experiments.plan import QUICK_SEEDS, SEEDS, Run, Training, all_trainings, make_plan, trainings_of
-from fairpot.experiments.pool import Failure, run_all
-from fairpot.experiments.records import RecordFile, check_same_origin, provenance
+from fairpot.experiments.running.pool import Failure, run_all
+from fairpot.experiments.running.records import RecordFile, check_same_origin, provenance
 from fairpot.experiments.runs import make_results
 from fairpot.experiments.scores import place_of, read_scores, train
 from fairpot.experiments.sets import DATA_SETS, Folder, missing_data
-from fairpot.experiments.timed import timed_results
+from fairpot.experiments.timing.timed import timed_results
 from fairpot.files.output import atomic_file
 
 Report = Callable[[str, float], object]

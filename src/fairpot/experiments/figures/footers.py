@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fairpot.experiments.figure_rows import Places, Rows
+from fairpot.experiments.figures.rows import Places, Rows
 from fairpot.experiments.sets import DATA_SETS
 
 MAPS = (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairpot.experiments.claims_of_curves import some_lambda, tally
-from fairpot.experiments.collect import mean_of
-from fairpot.experiments.evidence import Evidence, Judge, key_of, start_of
-from fairpot.experiments.frontier import NEGLIGIBLE, Change, changes_of, tenths
+from fairpot.experiments.claims.curves import some_lambda, tally
+from fairpot.experiments.claims.evidence import Evidence, Judge, key_of, start_of
+from fairpot.experiments.claims.frontier import NEGLIGIBLE, Change, changes_of, tenths
+from fairpot.experiments.claims.verdicts import Judged, all_of, at_least, is_above, paired
 from fairpot.experiments.plan import PARTIAL
-from fairpot.experiments.verdicts import Judged, all_of, at_least, is_above, paired
+from fairpot.experiments.results.collect import mean_of
 
 NEARLY_ALL = 9  # of eleven values: "almost the entire curve"
 

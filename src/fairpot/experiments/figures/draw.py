@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
-from fairpot.experiments.alpha_figures import alpha_sheets
-from fairpot.experiments.figure_rows import ALPHA_KEYS, CURVE_KEYS, Columns, Places, Rows
-from fairpot.experiments.footers import MAPS, counted, footer_of
-from fairpot.experiments.panels import Layer, Sheet, draw_layer, eleven, full, span_of
+from fairpot.experiments.figures.alphas import alpha_sheets
+from fairpot.experiments.figures.footers import MAPS, counted, footer_of
+from fairpot.experiments.figures.panels import Layer, Sheet, draw_layer, eleven, full, span_of
+from fairpot.experiments.figures.rows import ALPHA_KEYS, CURVE_KEYS, Columns, Places, Rows
+from fairpot.experiments.figures.styling import LOOKS, print_style
 from fairpot.experiments.plan import PARTIAL, REPAIRED
 from fairpot.experiments.sets import DATA_SETS
-from fairpot.experiments.styling import LOOKS, print_style
 
 Folder = str | PathLike[str]
 SOURCES = ("in_sample", "crossfit")

@@ -19,8 +19,8 @@ from multiprocessing.context import SpawnProcess
 from typing import Any, TypeVar
 
 from fairpot._arguments import argument
-from fairpot.experiments.failures import Failure, death, failure_of
-from fairpot.experiments.worker import serve
+from fairpot.experiments.running.failures import Failure, death, failure_of
+from fairpot.experiments.running.worker import serve
 
 __all__ = ["Failure", "run_all"]
 

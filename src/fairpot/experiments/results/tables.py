@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from fairpot.experiments import paper
-from fairpot.experiments.collect import Array, Record, mean_of, spread, standard_error
 from fairpot.experiments.evaluate import TIES
 from fairpot.experiments.plan import ALPHAS, FINER, VARIANTS
+from fairpot.experiments.results import paper
+from fairpot.experiments.results.collect import Array, Record, mean_of, spread, standard_error
 from fairpot.experiments.runs import REGIONS
 from fairpot.experiments.sets import DATA_SETS
 from fairpot.models import MODEL_NAMES

@@ -1,0 +1,1 @@
+"""The paper's claims, and verdicts on them from records."""

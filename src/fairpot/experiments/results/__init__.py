@@ -1,0 +1,1 @@
+"""Records put side by side and tabulated, with the figures that the paper prints."""

@@ -1,0 +1,1 @@
+"""Worker processes and files of records: what runs tasks and survives being killed."""
