@@ -76,7 +76,7 @@ def publish(folder: str | os.PathLike[str], page: str | os.PathLike[str]) -> Non
     for old in sorted([*beside.glob("*.svg"), *beside.glob("*.csv")]):
         old.unlink()
     for path in sorted([*place.glob("figures/*.svg"), *place.glob("tables/*.csv")]):
-        if path.name not in UNPUBLISHED:
+        if f"]({beside.name}/{path.name})" in text:
             shutil.copyfile(path, beside / path.name)
     with atomic_file(target, force=True) as temporary:
         temporary.write_text(text, encoding="utf-8")

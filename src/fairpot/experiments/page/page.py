@@ -15,6 +15,7 @@ import numpy as np
 from fairpot.experiments.claims.catalogue import Evidence, make_claims
 from fairpot.experiments.claims.verdicts import ABSENT, FAILS, HOLDS, OPEN
 from fairpot.experiments.evaluate import DIALS
+from fairpot.experiments.page.captions import figures_of
 from fairpot.experiments.page.tables import (
     Verdicts,
     classifier_table,
@@ -62,7 +63,7 @@ def make_page(records: list[Record], folder: Path, files_beside: list[str], comm
         pauc=pauc_table(pauc_columns(records), "half"),
         edge=edge_table(evidence.found) or "Not run.",
         runtime=_runtime(records),
-        figures="\n\n".join(f"![{Path(name).stem}]({name})" for name in files_beside if name.endswith(".svg")),
+        figures=figures_of(files_beside),
         tables=_links(files_beside) or "none",
         failures=_failures(records, evidence),
     )
