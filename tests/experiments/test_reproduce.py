@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from fairpot.experiments.outputs import publish, read_records, write_outputs
+from fairpot.experiments.outputs import publish, read_frames, read_records, write_outputs
 from fairpot.experiments.plan import Run, Training, all_trainings, make_plan, trainings_of
 from fairpot.experiments.rerun import Setting, _run, make_record, records_file, reproduce
 from fairpot.experiments.running.pool import Failure
@@ -190,3 +190,5 @@ def test_tables_figures_and_page_are_written_and_published(whole, tmp_path):
     assert links
     assert all((page.parent / link).exists() for link in links)
     assert len(read_records(whole)) == 6
+    curves = read_frames(whole)["curves"]
+    assert set(curves["method"]) >= {"fairpot", "xorder", "limit", "optimal_merge", "wasserstein", "post_logit"}

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from fairpot._optional import make_frame
 from fairpot.experiments.figures.draw import draw_all
 from fairpot.experiments.figures.rows import write_rows
 from fairpot.experiments.page.page import make_page
@@ -44,6 +45,18 @@ def make_tables(records: list[Record]) -> dict[str, Columns]:
         "runtime": runtime_columns(records),
     }
     return {name: columns for name, columns in made.items() if any(columns.values())}
+
+
+def read_frames(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return every table that can be made from a folder's records as a frame, by name.
+
+    Returns
+    -------
+    dict of str to frame
+        ``curves`` (every point of every trade-off, means over seeds), ``classifiers``, ``pauc``, ``alphas``, ``runtime``;
+        pandas, Polars or PyArrow, whichever is in use.
+    """
+    return {name: make_frame(columns) for name, columns in make_tables(read_records(folder)).items()}
 
 
 def write_outputs(folder: str | os.PathLike[str], command: str) -> list[Path]:
