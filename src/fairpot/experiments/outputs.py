@@ -53,8 +53,8 @@ def read_frames(folder: str | os.PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict of str to frame
-        ``curves`` (every point of every trade-off, means over seeds), ``classifiers``, ``pauc``, ``alphas``, ``runtime``;
-        pandas, Polars or PyArrow, whichever is in use.
+        ``curves`` (every point of every trade-off, means over seeds), ``classifiers``, ``pauc``, ``alphas`` and
+        ``runtime``; of pandas, Polars or PyArrow, whichever is in use.
     """
     return {name: make_frame(columns) for name, columns in make_tables(read_records(folder)).items()}
 
