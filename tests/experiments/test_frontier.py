@@ -13,7 +13,7 @@ OURS = fairpot_line()
 
 
 def judged(methods=("xorder",), data="compas", **others):
-    options = {name: others.pop(name) for name in ("slack", "most", "fine") if name in others}
+    options = {name: others.pop(name) for name in ("comparable", "most", "fine") if name in others}
     found = found_of(data, fairpot=others.pop("fairpot", OURS), **others)
     return dominance(found, key(data), methods, **options)
 
@@ -73,17 +73,24 @@ def test_comparable():
     # At lambda 0.6 FairPOT has 0.87 with a gap of 0.12.
     close = xorder(0.873, 0.121)
     assert judged(xorder=close).verdict == FAILS
-    assert judged(xorder=close, slack=0.005).verdict == HOLDS
-    assert judged(xorder=xorder(0.883, 0.121), slack=0.005).verdict == FAILS
+    assert judged(xorder=close, comparable=True).verdict == HOLDS
+    assert judged(xorder=xorder(0.883, 0.121), comparable=True).verdict == FAILS
     # A gap of 0.117 is out of reach at 0.6 but for the slack.
-    assert "AUC -0.0030" in judged(xorder=xorder(0.873, 0.117), slack=0.005).figure
+    assert "AUC -0.0030" in judged(xorder=xorder(0.873, 0.117), comparable=True).figure
     assert "AUC -0.0080" in judged(xorder=xorder(0.873, 0.117)).figure
     short = fairpot_line(gap=(0.3, 0.05))
-    assert judged(fairpot=short, xorder=xorder(0.5, 0.046), slack=0.005).verdict == HOLDS
+    assert judged(fairpot=short, xorder=xorder(0.5, 0.046), comparable=True).verdict == HOLDS
     assert judged(fairpot=short, xorder=xorder(0.5, 0.046)).verdict == FAILS
-    assert judged(fairpot=short, xorder=xorder(0.5, 0.01), slack=0.005).verdict == FAILS
+    assert judged(fairpot=short, xorder=xorder(0.5, 0.01), comparable=True).verdict == FAILS
     # Short of it by 0.001 beyond the slack: within error.
-    assert judged(fairpot=short, xorder=xorder(0.5, 0.044, wobble=0.005), slack=0.005).verdict == OPEN
+    assert judged(fairpot=short, xorder=xorder(0.5, 0.044, wobble=0.005), comparable=True).verdict == OPEN
+
+
+def test_comparable_is_a_tenth_of_what_the_dial_moves():
+    flat = fairpot_line(auc=(0.900, 0.895), wobble=1e-5)  # half a point in all: 0.0005 is negligible, 0.002 is not
+    assert judged(fairpot=flat, xorder=xorder(0.8972, 0.121, wobble=1e-5), comparable=True).verdict == HOLDS
+    assert judged(fairpot=flat, xorder=xorder(0.899, 0.121, wobble=1e-5), comparable=True).verdict == FAILS
+    assert same_frontier(flat, fairpot_line(auc=(0.902, 0.897), wobble=1e-5), "compas").verdict == FAILS
 
 
 def test_every_baseline_counts():

@@ -20,7 +20,8 @@ from fairpot.datasets.fetch import DataFile, locate
 Folder = str | PathLike[str] | None
 TEST_SHARE = 0.2
 # The paper's draw is not known. Of the draws 0 to 19 in which group a is ahead by 0.1 or more, as the paper has it,
-# this one's nine classifiers come nearest to the paper's table; how it fares against the others is on the page.
+# this one's nine classifiers came nearest to the paper's table on two splits each; how it fares against the others is
+# on the page.
 DRAW = 8
 QUICK_ROWS = {"synthetic": 1200, "draws": 1200, "bank": 4000, "compas": 2000, "clinical": 4000}
 

@@ -49,7 +49,7 @@ def comparable(model: str, methods: tuple[str, ...] = tuple(BASELINES)) -> Judge
     """Do the same, a little less AUC and a little larger gap allowed."""
 
     def judge(evidence: Evidence, data: str, ties: str, source: str) -> Judged | None:
-        return dominance(evidence.found, key_of(data, model, ties, source), methods, slack=NEGLIGIBLE)
+        return dominance(evidence.found, key_of(data, model, ties, source), methods, comparable=True)
 
     return judge
 

@@ -23,7 +23,8 @@ from fairpot.experiments.evaluate import LAMS
 from fairpot.experiments.results.collect import Array, Key, Points, mean_of
 from fairpot.tradeoff import pareto_mask
 
-NEGLIGIBLE = 0.005  # of AUC and of the gap, where a claim speaks of comparable or negligible
+NEGLIGIBLE = 0.005  # of the gap, where a claim speaks of comparable or negligible
+SHARE_AT_STAKE = 0.1  # of the AUC that FairPOT's dial costs from end to end, likewise
 _GAPS = np.arange(31) / 100
 # The paper's baselines: what the figure's points are called, and which values of the dial it shows.
 BASELINES = {"post_logit": "Post-logit", "wasserstein": "Wasserstein, t = 1", "xorder": "xOrder"}
@@ -33,6 +34,11 @@ Found = dict[Key, Points]
 def tenths(points: Points) -> Points:
     """Keep the paper's eleven values of a dial with 101 of them."""
     return Points(points.auc[:, ::10], points.signed_gap[:, ::10])
+
+
+def negligible_auc(points: Points) -> float:
+    """Return how much AUC is taken for negligible: a tenth of what the dial moves it, in means."""
+    return SHARE_AT_STAKE * float(np.ptp(mean_of(points.auc)))
 
 
 def baseline_points(found: Found, key: Key, method: str) -> Points | None:
@@ -48,7 +54,7 @@ def dominance(
     key: Key,
     methods: tuple[str, ...] = tuple(BASELINES),
     *,
-    slack: float = 0.0,
+    comparable: bool = False,
     most: bool = False,
     fine: bool = False,
 ) -> Judged | None:
@@ -61,8 +67,9 @@ def dominance(
     ----------
     found, key, methods
         Where FairPOT and the baselines are.
-    slack : float, default 0
-        How much larger a gap and how much lower an AUC are taken for comparable.
+    comparable : bool, default False
+        Whether a gap that is 0.005 larger and an AUC that is lower by a tenth of what FairPOT's dial moves it are
+        taken for as good.
     most : bool, default False
         Whether more than half of the points are enough.
     fine : bool, default False
@@ -71,6 +78,7 @@ def dominance(
     ours = found.get(key._replace(method="fairpot"))
     if ours is None:
         return None
+    slack = Slack(NEGLIGIBLE, negligible_auc(ours)) if comparable else Slack(0.0, 0.0)
     ours = ours if fine else tenths(ours)
     made: list[_Comparison] = []
     without = []
@@ -88,6 +96,13 @@ def dominance(
     if without and verdict == HOLDS:
         verdict = OPEN
     return Judged(verdict, "; ".join([_tally(made), _worst(made).figure, *(f"{name}: no figures" for name in without)]))
+
+
+class Slack(NamedTuple):
+    """How much larger a gap and how much lower an AUC are taken for comparable."""
+
+    gap: float
+    auc: float
 
 
 class _Comparison(NamedTuple):
@@ -140,19 +155,19 @@ def _own_frontier(points: Points) -> list[int]:
     return list(first.values())
 
 
-def _against(ours: Points, theirs: Points, k: int, data: str, method: str, slack: float) -> _Comparison:
+def _against(ours: Points, theirs: Points, k: int, data: str, method: str, slack: Slack) -> _Comparison:
     dial = f", lambda {LAMS[k]:g}" if method == "xorder" else ""
     gap = float(mean_of(theirs.gap)[k])
     name = f"{BASELINES[method]}{dial} (gap {gap:.3f})"
     own_gap = mean_of(ours.gap)
-    reach = np.flatnonzero(own_gap <= gap + slack)
+    reach = np.flatnonzero(own_gap <= gap + slack.gap)
     if not len(reach):
         nearest = int(np.argmin(own_gap))
-        short = paired(ours.gap[:, nearest] - slack, theirs.gap[:, k], data)
+        short = paired(ours.gap[:, nearest] - slack.gap, theirs.gap[:, k], data)
         full = paired(ours.gap[:, nearest], theirs.gap[:, k], data)
         return _Comparison(False, short, f"{name}: FairPOT's smallest gap is {own_gap[nearest]:.3f} ({full})")
     best = reach[np.argmax(mean_of(ours.auc)[reach])]
-    ahead = paired(ours.auc[:, best] + slack, theirs.auc[:, k], data)
+    ahead = paired(ours.auc[:, best] + slack.auc, theirs.auc[:, k], data)
     full = paired(ours.auc[:, best], theirs.auc[:, k], data)
     return _Comparison(True, ahead, f"{name}: AUC {full}")
 
@@ -191,7 +206,10 @@ def best_within(points: Points) -> Array:
 
 
 def same_frontier(one: Points, other: Points, data: str) -> Judged:
-    """Judge that two dials differ negligibly: in the highest AUC within each gap that both reach on every seed."""
+    """Judge that two dials differ negligibly: in the highest AUC within each gap that both reach on every seed.
+
+    Negligible is a tenth of the AUC that the first one costs from end to end.
+    """
     pair = _where_both(one, other)
     if pair is None:
         return Judged(OPEN, "no seed with figures of both")
@@ -200,8 +218,10 @@ def same_frontier(one: Points, other: Points, data: str) -> Judged:
     if not both.any():
         return Judged(OPEN, "no gap up to 0.3 is reached by both on every seed")
     made = [(gap, paired(a[:, j], b[:, j], data)) for j, gap in enumerate(_GAPS) if both[j]]
-    verdict = all_of([is_within(each, NEGLIGIBLE, len(made)) for _, each in made])
+    tolerance = negligible_auc(pair[0])
+    verdict = all_of([is_within(each, tolerance, len(made)) for _, each in made])
     gap, worst = max(made, key=lambda pair: abs(pair[1].mean))
-    text = f"largest difference in AUC {worst}, within a gap of {gap:.2f}; {len(made)} gaps compared"
+    text = f"largest difference in AUC {worst}, within a gap of {gap:.2f} (negligible: {tolerance:.4f})"
+    text += f"; {len(made)} gaps compared"
     least = [_GAPS[np.isfinite(each).all(axis=0)].min() for each in (a, b)]
     return Judged(verdict, f"{text}; smallest gap on every seed {least[0]:.2f} and {least[1]:.2f}")

@@ -24,6 +24,10 @@ from fairpot.experiments.sets import DATA_SETS
 Folder = str | PathLike[str]
 SOURCES = ("in_sample", "crossfit")
 TIES = ("strict", "half")
+# A panel is made for these, and shows what is not further from them than so many times their own range.
+_CORE = ("fairpot", "fairpot_switched", "unadjusted", "xgboost")
+_FAR = 2.0
+_MOST_NAMED = 4
 MODEL_TITLES = {"xgboost": "XGBoost", "gradient_boosting": "Gradient boosting", "random_forest": "Random forest"}
 REGION_TITLES = {"pooled": "top α of all rows", "group": "top α of each group"}
 
@@ -141,7 +145,7 @@ def _sheet(
         for name in DATA_SETS
         for source in SOURCES
     }
-    framed = {key: _framed(drawn) for key, drawn in found.items()}
+    framed = {key: _framed(rows, drawn) for key, drawn in found.items()}
     shown = {name: np.unique(np.concatenate([framed[name, source] for source in SOURCES])) for name in DATA_SETS}
     shown = {name: places for name, places in shown.items() if len(places)}
     if not shown:
@@ -159,9 +163,18 @@ def _sheet(
         return sheet.finish(footer_of(counted(rows, shown), ties, bars, MAPS))
 
 
-def _framed(drawn: Sequence[tuple[Layer, Places]]) -> Places:
-    """Return the places of all points that a panel has to show."""
-    return np.concatenate([places for layer, places in drawn if layer.framed])
+def _framed(rows: Rows, drawn: Sequence[tuple[Layer, Places]]) -> Places:
+    """Return the places of the points that a panel is made for: all but those far from FairPOT and the unadjusted."""
+    every = np.concatenate([places for layer, places in drawn if layer.framed])
+    core = np.concatenate([places for layer, places in drawn if layer.method in _CORE])
+    if not len(core):
+        return every
+    near = np.ones(len(every), dtype=bool)
+    for name in ("gap", "auc"):
+        values, own = rows.values(name, every), rows.values(name, core)
+        room = _FAR * (float(np.ptp(own)) or float(np.ptp(values)))
+        near &= (values >= own.min() - room) & (values <= own.max() + room)
+    return every[near]
 
 
 def _draw_panel(sheet: Sheet, ax: Any, drawn: Sequence[tuple[Layer, Places]], bars: bool) -> None:
@@ -169,6 +182,24 @@ def _draw_panel(sheet: Sheet, ax: Any, drawn: Sequence[tuple[Layer, Places]], ba
         if layer.method == "limit":
             _say_where(ax, sheet.rows.values("auc", places))
         draw_layer(sheet, ax, layer, places, bars)
+    _name_outside(sheet.rows, ax, drawn)
+
+
+def _name_outside(rows: Rows, ax: Any, drawn: Sequence[tuple[Layer, Places]]) -> None:
+    """Give the figures of marked points that are too far out to be in the panel."""
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    lines = []
+    for layer, places in drawn:
+        if layer.framed and layer.marks:
+            gap, auc = rows.values("gap", places), rows.values("auc", places)
+            for k in np.flatnonzero((gap < left) | (gap > right) | (auc < low) | (auc > high)):
+                lines.append(f"{layer.label.split(' (')[0]}: {gap[k]:.2f}, {auc[k]:.3f}")
+    if lines:
+        lines = list(dict.fromkeys(lines))
+        shown = [*lines[:_MOST_NAMED], *(["..."] if len(lines) > _MOST_NAMED else [])]
+        text = "\n".join(["outside (gap, AUC):", *shown])
+        ax.set_ylim(low - (0.065 * (len(shown) + 1) + 0.03) * (high - low), high)  # room for it below the points
+        ax.text(0.97, 0.03, text, transform=ax.transAxes, ha="right", va="bottom", fontsize=7.5)
 
 
 def _say_where(ax: Any, limit: NDArray[np.float64]) -> None:

@@ -167,10 +167,10 @@ def _about_draw(evidence: Evidence) -> str:
     order = [int(k) for k in np.argsort(away) if gaps[k] >= 0.1]
     place = f", number {order.index(DRAW) + 1} of these (the nearest {away[order[0]]:.3f})" if DRAW in order else ""
     return (
-        f"The one draw is `make_synthetic(random_state={DRAW})`, chosen for its nearness to the paper's table of "
-        f"classifiers. On one split each, {len(order)} of the {len(gaps)} draws have group a ahead by 0.1 or more; the "
-        f"nine classifiers of draw {DRAW} are {away[DRAW]:.3f} (root mean square) from that table{place}. "
-        f"Over all draws the unadjusted signed gap goes from {gaps.min():.2f} to {gaps.max():.2f}."
+        f"The one draw is `make_synthetic(random_state={DRAW})`, chosen, on two splits of each draw, for its nearness "
+        f"to the paper's table of classifiers. On one split each, {len(order)} of the {len(gaps)} draws have group a "
+        f"ahead by 0.1 or more; the nine classifiers of draw {DRAW} are {away[DRAW]:.3f} (root mean square) from that "
+        f"table{place}. Over all draws the unadjusted signed gap goes from {gaps.min():.2f} to {gaps.max():.2f}."
     )
 
 
