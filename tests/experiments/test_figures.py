@@ -164,6 +164,18 @@ def test_bars_are_standard_deviations():
                 assert np.abs(np.diff(segment, axis=0)).max() == pytest.approx(0.04)
 
 
+def test_a_point_far_out_is_named_instead_of_squeezing_the_panel():
+    columns = made_up(("compas",))
+    far = [k for k, method in enumerate(columns["method"]) if method == "post_logit"]
+    for k in far:
+        columns["gap"][k], columns["auc"][k] = 2.5, 0.123
+    ax = tradeoff_sheet(rows_of(columns), "xgboost", "half").axes[0, 0]
+    assert ax.get_xlim()[1] < 1
+    assert any("Post-logit: 2.50, 0.123" in text.get_text() for text in ax.texts)
+    near = tradeoff_sheet(rows_of(made_up(("compas",))), "xgboost", "half").axes[0, 0]
+    assert not any("outside" in text.get_text() for text in near.texts)
+
+
 def test_one_seed_has_no_bars():
     sheet = tradeoff_sheet(rows_of(made_up(("compas",), n=1)), "xgboost", "half", bars=True)
     assert not any(bars_in(ax) for ax in sheet.axes.ravel())

@@ -174,8 +174,8 @@ def _alpha_rows(data: str, model: str, tests: list[Any]) -> list[dict[str, Any]]
 def runtime_columns(records: list[Record]) -> Columns:
     """Tabulate the seconds of each method, with the paper's beside them."""
     rows = []
-    for (data, _), same in _of_kind(records, "runtime").items():
-        results = same[0]["results"]
+    found = {data: same[0]["results"] for (data, _), same in _of_kind(records, "runtime").items()}
+    for data, results in ((name, found[name]) for name in DATA_SETS if name in found):
         for method, times in results["times"].items():
             wall, cpu = _array(time["wall"] for time in times), _array(time["cpu"] for time in times)
             rows.append(
