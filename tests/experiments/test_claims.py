@@ -57,15 +57,15 @@ def test_on_the_clinical_data_most_points_are_enough():
     assert verdict("1", "clinical", ahead_at_one) == FAILS
 
 
-def test_every_hundredth_is_another_reading():
+def test_eleven_points_are_another_reading():
     # At a gap of 0.141 the eleven have 0.87, the hundredths 0.8735.
     between = whole(xorder=eleven(0.872, 0.141))
-    assert verdict("1", "compas", between) == FAILS
-    assert verdict("1b", "compas", between) == HOLDS
+    assert verdict("1", "compas", between) == HOLDS
+    assert verdict("1b", "compas", between) == FAILS
 
 
 def test_comparable_and_xorder_alone():
-    close = whole(xorder=eleven(0.868, 0.1))  # 0.865 at lambda 0.7
+    close = whole(xorder=eleven(0.868, 0.1))  # 0.8665 at lambda 0.67
     assert (verdict("1", "compas", close), verdict("2", "compas", close)) == (FAILS, HOLDS)
     assert verdict("2", "compas", whole(xorder=eleven(0.88, 0.1))) == FAILS
     other = whole(wasserstein=eleven(0.89, 0.1))
@@ -139,6 +139,11 @@ def test_xorder_jumps():
     even = points(np.full(101, 0.8), np.r_[0.3, np.zeros(100)])
     steady = points(np.full(11, 0.8), line(0.3, 0, 11))
     assert verdict("8", "compas", whole(xorder=steady, fairpot=even)) == FAILS
+    # A dial that hardly moves anything is not sensitive, though it may do that in one step.
+    small = whole(xorder=points(np.full(11, 0.8), step / 100, wobble=0.0))
+    assert (verdict("8", "compas", small), verdict("8b", "compas", small)) == (FAILS, HOLDS)
+    still = whole(xorder=points(np.full(11, 0.8), np.zeros(11), wobble=0.0))
+    assert verdict("8b", "compas", still) == OPEN  # nothing moved: no share of it
 
 
 def test_gradient_boosting():
@@ -346,7 +351,7 @@ def test_one_seed_holds_nothing_but_equalities():
         said = {judged.verdict for judged in found.values()}
         if number in ("5", "5b"):
             assert said == ({HOLDS} if number == "5" else {FAILS})
-        elif number not in ("22", "22b", "23"):  # three timed runs in these records
+        elif not number.startswith(("22", "23")):  # three timed runs in these records
             assert said == {OPEN}, number
 
 

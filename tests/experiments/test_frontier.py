@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from experiments_records import fairpot_line, found_of, key, line, points
-from fairpot.experiments.claims.frontier import best_within, changes_of, dominance, same_frontier, tenths
+from fairpot.experiments.claims.frontier import changes_of, dominance, same_frontier, tenths
 from fairpot.experiments.claims.verdicts import FAILS, HOLDS, OPEN
 from fairpot.experiments.results.collect import Points
 
@@ -153,14 +153,18 @@ def test_changes_have_the_sign_of_an_improvement():
     assert same.verdict() == FAILS
 
 
-def test_best_within_each_gap_by_brute_force():
-    rng = np.random.default_rng(0)
-    each = Points(rng.uniform(0.5, 0.9, (3, 7)), rng.uniform(-0.3, 0.3, (3, 7)))
-    ours = best_within(each)
-    for i in range(3):
-        for j in range(31):
-            fits = [each.auc[i, k] for k in range(7) if abs(each.signed_gap[i, k]) <= j / 100]
-            assert ours[i, j] == max(fits) if fits else np.isnan(ours[i, j])
+def test_frontiers_are_those_of_the_means_up_to_where_both_start():
+    # In means the second is 0.03 behind within 0.1 and equal elsewhere; a gap of 0.3 is where both start.
+    auc = line(0.90, 0.85, 101)
+    gap = line(0.3, 0.0, 101)
+    behind = points(np.where(gap <= 0.1, auc - 0.03, auc), gap)
+    found = same_frontier(OURS, behind, "compas")
+    assert found.verdict == FAILS
+    assert "largest difference in AUC +0.0300" in found.figure
+    assert "(negligible: 0.0050); 31 bounds compared" in found.figure
+    # What lies beyond the start is no part of the comparison.
+    beyond = points(np.append(auc[:-1], 0.95), np.append(gap[:-1], 0.5))
+    assert same_frontier(OURS, beyond, "compas").verdict == HOLDS
 
 
 def test_same_frontier():

@@ -25,7 +25,7 @@ def records():
 
 @pytest.fixture(scope="module")
 def page(records, tmp_path_factory):
-    return make_page(records, tmp_path_factory.mktemp("empty"), [], "fairpot reproduce")
+    return make_page(records, tmp_path_factory.mktemp("empty"), [])
 
 
 def table_rows(text):
@@ -121,7 +121,7 @@ def test_a_comparison_on_the_page(page, records, data):
     heading = next(f"### 3. {claim.says}" for claim in make_claims() if claim.number == "3")
     title = DATA_SETS[data].title
     [row] = [r for r in table_rows(section(page, heading)) if r[:2] == [title, "half ties"]]
-    theirs, ours = [place("xorder", k) for k in range(11)], [place("fairpot", 10 * k) for k in range(11)]
+    theirs, ours = [place("xorder", k) for k in range(11)], [place("fairpot", k) for k in range(101)]
     best = [p for p in theirs if not any(q[0] <= p[0] and q[1] >= p[1] and q != p for q in theirs)]
     assert row[3].startswith(f"{len(best)} points: ")
     away = sum(min(ours)[0] > p[0] for p in best)
@@ -130,35 +130,35 @@ def test_a_comparison_on_the_page(page, records, data):
     k = round(10 * float(shown[1]))
     assert float(shown[2]) == pytest.approx(theirs[k][0], abs=5e-4)
     if shown[3] == "AUC":
-        chosen = max((j for j in range(11) if ours[j][0] <= theirs[k][0]), key=lambda j: ours[j][1])
-        pairs = column("fairpot", "auc", 10 * chosen), column("xorder", "auc", k)
+        chosen = max((j for j in range(101) if ours[j][0] <= theirs[k][0]), key=lambda j: ours[j][1])
+        pairs = column("fairpot", "auc", chosen), column("xorder", "auc", k)
     else:
-        nearest = min(range(11), key=lambda j: ours[j][0])
-        pairs = [
-            [abs(gap) for gap in column(*each)] for each in (("fairpot", "gap", 10 * nearest), ("xorder", "gap", k))
-        ]
+        nearest = min(range(101), key=lambda j: ours[j][0])
+        pairs = [[abs(gap) for gap in column(*each)] for each in (("fairpot", "gap", nearest), ("xorder", "gap", k))]
     change = [a - b for a, b in zip(*pairs)]
     assert float(shown[4]) == pytest.approx(statistics.mean(change), abs=6e-5)
     assert float(shown[5]) == pytest.approx(statistics.stdev(change) / 2**0.5, abs=6e-5)
 
 
 def test_head(records, tmp_path):
-    assert "with 2 seeds and 2 resamples" in make_page(records, tmp_path, [], "fairpot reproduce")
-    assert "1970" not in make_page(records, tmp_path, [], "fairpot reproduce")
+    assert "with 2 seeds and 2 resamples" in make_page(records, tmp_path, [])
+    assert "1970" not in make_page(records, tmp_path, [])
     (tmp_path / "seconds.jsonl").write_text('{"task": "x", "kind": "train", "seconds": 120, "at": 1790000000}\n')
-    text = make_page(records, tmp_path, [], "fairpot reproduce --quick")
+    text = make_page(records, tmp_path, [])
     assert "finished on 2026-09-21" in text
     assert "A quick run" not in text
-    (tmp_path / "origin.json").write_text(json.dumps({"quick": True}))
-    assert make_page(records, tmp_path, [], "fairpot reproduce --quick").startswith(
-        "# The paper, rerun\n\n**A quick run**"
-    )
+    assert "`fairpot reproduce --seeds 2`" in text
+    with (tmp_path / "seconds.jsonl").open("a") as file:
+        file.write('{"task": "torn')
+    assert make_page(records, tmp_path, []) == text
+    (tmp_path / "origin.json").write_text(json.dumps({"quick": True, "versions": {}}))
+    assert make_page(records, tmp_path, []).startswith("# The paper, rerun\n\n**A quick run**")
 
 
 def test_what_is_missing_is_named(records, tmp_path):
     some = [copy.deepcopy(r) for r in records if r["run"]["data"] != "bank" and r["run"]["kind"] != "alpha"]
     some[0] = {**some[0], "status": "failed", "error": {"message": "made up"}}
-    text = make_page(some, tmp_path, [], "fairpot reproduce")
+    text = make_page(some, tmp_path, [])
     failures = section(text, "## What failed or is missing")
     assert "made up" in failures
     assert "- Bank: not run: tradeoff, partial, classifiers, pauc, edge, runtime" in failures
@@ -166,14 +166,14 @@ def test_what_is_missing_is_named(records, tmp_path):
     column = 3 + list(DATA_SETS).index("bank")
     shown = {row[column] for row in table_rows(section(text, "## Claims and verdicts"))[2:]}
     assert shown <= {"not run", ""}
-    assert "Nothing failed" in section(make_page(records, tmp_path, [], "x"), "## What failed or is missing")
+    assert "Nothing failed" in section(make_page(records, tmp_path, []), "## What failed or is missing")
 
 
 def test_a_page_of_one_seed_and_of_nothing(tmp_path):
-    text = make_page(make_records(1), tmp_path, [], "fairpot reproduce --seeds 1")
+    text = make_page(make_records(1), tmp_path, [])
     assert not re.search(r"\b(nan|inf|None)\b", text)
     assert "with 1 seed and 1 resample of" in text
-    assert not re.search(r"\b(nan|inf|None)\b", make_page([], tmp_path, [], "fairpot reproduce"))
+    assert not re.search(r"\b(nan|inf|None)\b", make_page([], tmp_path, []))
 
 
 @pytest.fixture(scope="module")
@@ -182,7 +182,7 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("run")
     for record in make_records(2, ["tradeoff", "classifiers", "runtime", "compas"]):
         RecordFile(place / "records" / f"{record['run']['kind']}.jsonl").append(record)
-    write_outputs(place, "fairpot reproduce")
+    write_outputs(place)
     return place
 
 
@@ -198,13 +198,14 @@ def test_links_lead_to_files(folder, tmp_path):
     page.parent.mkdir()
     (page.parent / "rerun").mkdir()
     (page.parent / "rerun" / "old.svg").write_text("old")
-    (page.parent / "rerun" / "kept.txt").write_text("somebody's")
+    (page.parent / "rerun" / "kept.csv").write_text("somebody's")
+    page.write_text("![what was there](rerun/old.svg)")
     publish(folder, page)
     published = links(page)
     assert all(path.is_file() for path in published)
     assert {path.suffix for path in published} == {".svg", ".csv"}
     assert sorted(path.name for path in page.parent.joinpath("rerun").iterdir()) == sorted(
-        {path.name for path in published} | {"kept.txt"}
+        {path.name for path in published} | {"kept.csv"}
     )
 
 
@@ -212,7 +213,7 @@ def test_the_same_bytes_again(folder, tmp_path):
     page = folder / PAGE
     before = page.read_bytes()
     tables = {path.name: path.read_bytes() for path in (folder / "tables").iterdir()}
-    write_outputs(folder, "fairpot reproduce")
+    write_outputs(folder)
     assert page.read_bytes() == before
     assert {path.name: path.read_bytes() for path in (folder / "tables").iterdir()} == tables
     first, second = tmp_path / "first.md", tmp_path / "second.md"

@@ -177,7 +177,7 @@ def test_a_model_that_fails_makes_failed_records_that_can_be_made_again(whole, t
 
 def test_tables_figures_and_page_are_written_and_published(whole, tmp_path):
     pytest.importorskip("matplotlib")
-    written = write_outputs(whole, "fairpot reproduce --quick")
+    written = write_outputs(whole)
     names = {path.name for path in written}
     assert {"curves.csv", "reproduction.md", "tradeoff-xgboost-half.svg", "tradeoff-xgboost-half.png"} <= names
     assert all(path.stat().st_size for path in written)

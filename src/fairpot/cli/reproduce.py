@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +71,8 @@ def reproduce(
     place = Path(folder or (_QUICK_FOLDER if quick else _FOLDER))
     if place.exists() and not place.is_dir():
         raise Failure(f"{place} is a file, not a folder.\nHint: name another folder with --out.")
+    if page is not None and (not Path(page).suffix or Path(page).is_dir()):
+        raise Failure(f"--page {page} names no file.\nHint: a name such as docs/reproduction.md.")
     with out.progress("reproduce") as bar:
 
         def report(line: str, share: float) -> None:
@@ -85,16 +86,10 @@ def reproduce(
         )
     if not outcome.made and not outcome.kept:
         raise Failure("nothing could be run. " + " ".join(outcome.missing.values()))
-    written = write_outputs(place, _command(quick, only))
+    written = write_outputs(place)
     if page is not None:
         publish(place, page)
     _tell(outcome, place, written, page, out)
-
-
-def _command(quick: bool, only: tuple[str, ...]) -> str:
-    """Return the command without what says where things are."""
-    words = [*(["--quick"] if quick else []), *(word for name in only for word in ("--only", name))]
-    return shlex.join(["fairpot", "reproduce", *words])
 
 
 def _list(seeds: int, only: tuple[str, ...], out: Output) -> None:

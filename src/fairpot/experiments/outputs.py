@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,7 @@ def read_frames(folder: str | os.PathLike[str]) -> dict[str, Any]:
     return {name: make_frame(columns) for name, columns in make_tables(read_records(folder)).items()}
 
 
-def write_outputs(folder: str | os.PathLike[str], command: str) -> list[Path]:
+def write_outputs(folder: str | os.PathLike[str]) -> list[Path]:
     """Write tables, figures and the page beside the records; return the files."""
     place, records = Path(folder), read_records(folder)
     tables = make_tables(records)
@@ -72,13 +73,22 @@ def write_outputs(folder: str | os.PathLike[str], command: str) -> list[Path]:
     figures = draw_all(tables.get("curves", {}), tables.get("alphas", {}), place / "figures")
     shown = [path.relative_to(place).as_posix() for path in [*written, *figures] if path.name not in UNPUBLISHED]
     with atomic_file(place / PAGE, force=True) as temporary:
-        temporary.write_text(make_page(records, place, shown, command), encoding="utf-8")
+        temporary.write_text(make_page(records, place, shown), encoding="utf-8")
     return [*written, *figures, place / PAGE]
 
 
+def _linked(page: Path, folder: str) -> list[str]:
+    """Return the names of the files in a folder that a page, if it is there, links to."""
+    if not page.exists():
+        return []
+    return re.findall(rf"\]\({re.escape(folder)}/([^/)]+)\)", page.read_text(encoding="utf-8"))
+
+
 def publish(folder: str | os.PathLike[str], page: str | os.PathLike[str]) -> None:
-    """Copy the page, and the figures and small tables that it needs, to where they are read: ``page`` and a folder of
-    the same name beside it.
+    """Copy the page, and the figures and small tables that it links to, to where they are read.
+
+    They go to ``page`` and a folder of the same name beside it. What an earlier page linked to there is removed, and
+    nothing else.
     """
     place, target = Path(folder), Path(page)
     beside = target.with_suffix("")
@@ -86,8 +96,8 @@ def publish(folder: str | os.PathLike[str], page: str | os.PathLike[str]) -> Non
     for part in ("figures", "tables"):
         text = text.replace(f"]({part}/", f"]({beside.name}/")
     beside.mkdir(parents=True, exist_ok=True)
-    for old in sorted([*beside.glob("*.svg"), *beside.glob("*.csv")]):
-        old.unlink()
+    for name in _linked(target, beside.name):
+        (beside / name).unlink(missing_ok=True)
     for path in sorted([*place.glob("figures/*.svg"), *place.glob("tables/*.csv")]):
         if f"]({beside.name}/{path.name})" in text:
             shutil.copyfile(path, beside / path.name)

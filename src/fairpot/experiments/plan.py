@@ -92,7 +92,13 @@ def make_plan(seeds: int = SEEDS, only: Collection[str] = ()) -> list[Run]:
         )
     kinds = [kind for kind in KINDS if kind in only] or list(KINDS)
     data = [name for name in DATA_SETS if name in only] or list(DATA_SETS)
-    return [run for kind in kinds for name in data for run in _runs(kind, name, seeds)]
+    runs = [run for kind in kinds for name in data for run in _runs(kind, name, seeds)]
+    if not runs:
+        raise ValueError(
+            f"{', '.join(kinds)} has no runs on {', '.join(data)}: alpha is for the clinical data, and the 20 draws of "
+            "Synthetic are not timed.\nHint: another data set, or another part."
+        )
+    return runs
 
 
 def _runs(kind: str, data: str, seeds: int) -> Iterator[Run]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fairpot.experiments.costs import cost_of
+from fairpot.experiments.origin import claim_folder
 from fairpot.experiments.plan import QUICK_SEEDS, SEEDS, Run, Training, all_trainings, make_plan, trainings_of
 from fairpot.experiments.running.pool import Failure, run_all
 from fairpot.experiments.running.records import RecordFile, check_same_origin, provenance
@@ -86,8 +87,10 @@ def reproduce(
     runs = make_plan(seeds or (QUICK_SEEDS if quick else SEEDS), only)
     outcome = Outcome(missing=_missing(runs, setting))
     runs = [run for run in runs if run.data not in outcome.missing]
+    if not runs:
+        return outcome
     versions = provenance()
-    _claim_folder(setting, versions)
+    claim_folder(setting.folder, versions, quick)
     known = known_runs(setting.folder, runs, retry)
     pending = [run for run in runs if run not in known]
     outcome.kept = len(known)
@@ -195,24 +198,6 @@ def _rewrite(path: Path, records: list[Record]) -> None:
 def _missing(runs: list[Run], setting: Setting) -> dict[str, str]:
     reasons = {name: missing_data(name, setting.data_dir) for name in dict.fromkeys(run.data for run in runs)}
     return {name: reason for name, reason in reasons.items() if reason is not None}
-
-
-def _claim_folder(setting: Setting, versions: dict[str, str]) -> None:
-    """Note down what a folder's scores are made with, and refuse to add others to them."""
-    place = setting.folder / "origin.json"
-    now = {"versions": versions, "quick": setting.quick}
-    if place.exists():
-        then = json.loads(place.read_text(encoding="utf-8"))
-        check_same_origin([then], versions)
-        if then["quick"] != setting.quick:
-            kinds = ("a quick run", "a full run") if then["quick"] else ("a full run", "a quick run")
-            raise ValueError(
-                f"the folder {setting.folder} holds {kinds[0]}, and this is {kinds[1]}.\nHint: name another folder."
-            )
-        return
-    setting.folder.mkdir(parents=True, exist_ok=True)
-    with atomic_file(place) as temporary:
-        temporary.write_text(json.dumps(now, indent=1) + "\n", encoding="utf-8")
 
 
 def _note_seconds(setting: Setting, task: Training | Run, seconds: float) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from sklearn.utils import Bunch
 
+from fairpot._arguments import argument
 from fairpot.datasets import bank, compas, fetch_bank, fetch_compas, make_clinical, make_synthetic
 from fairpot.datasets.fetch import DataFile, locate
 
@@ -126,7 +127,10 @@ def missing_data(name: str, folder: Folder = None) -> str | None:
         return None
     try:
         locate(file, data_home=folder, download_if_missing=False)
-    except (FileNotFoundError, ValueError) as error:
+    except FileNotFoundError:
+        hint = f"`fairpot datasets fetch {name}` fetches it; or name its folder: {argument('data_dir', 'FOLDER')}."
+        return f"the file {file.name} is not there.\nHint: {hint}"
+    except ValueError as error:  # there is one, and it is another
         return str(error)
     return None
 

@@ -29,14 +29,14 @@ from fairpot.experiments.claims.verdicts import (
     paired,
 )
 from fairpot.experiments.page.markdown import number
-from fairpot.experiments.results.collect import Points, mean_of
+from fairpot.experiments.results.collect import Array, Points, mean_of
 
 SAME_POINT = 0.001  # of AUC and of the gap: a point that is passed through
 NOTABLE = 0.01  # of AUC: "substantial", "notable"
 NEAR_PARITY = 0.01  # the gap that the paper gives for Random Forest on its autism data
 
 
-def higher(model: str, methods: tuple[str, ...] = tuple(BASELINES), *, most: bool = False, fine: bool = False) -> Judge:
+def higher(model: str, methods: tuple[str, ...] = tuple(BASELINES), *, most: bool = False, fine: bool = True) -> Judge:
     """Compare FairPOT with every point of some baselines."""
 
     def judge(evidence: Evidence, data: str, ties: str, source: str) -> Judged | None:
@@ -49,7 +49,7 @@ def comparable(model: str, methods: tuple[str, ...] = tuple(BASELINES)) -> Judge
     """Do the same, a little less AUC and a little larger gap allowed."""
 
     def judge(evidence: Evidence, data: str, ties: str, source: str) -> Judged | None:
-        return dominance(evidence.found, key_of(data, model, ties, source), methods, comparable=True)
+        return dominance(evidence.found, key_of(data, model, ties, source), methods, comparable=True, fine=True)
 
     return judge
 
@@ -110,7 +110,9 @@ def tally(changes: list[Change]) -> str:
     sure = sum(change.verdict() == HOLDS for change in changes)
     worse = sum(change.verdict() == FAILS for change in changes)
     means = sum(change.in_means for change in changes)
-    return f"both better at {means} of {len(changes)} lambdas in means, at {sure} beyond error, refuted at {worse}"
+    where = [f"{k / 10:g}" for k, change in enumerate(changes) if change.verdict() == FAILS]
+    text = f"both better at {means} of {len(changes)} lambdas in means, at {sure} beyond error, refuted at {worse}"
+    return f"{text} ({', '.join(where)})" if 0 < worse < len(changes) else text
 
 
 def describe(change: Change) -> str:
@@ -151,21 +153,39 @@ def _nearest(curve: Points, start: Points) -> float:
 
 
 def xorder_jumps(evidence: Evidence, data: str, ties: str, source: str) -> Judged | None:
-    """Compare the largest step of the gap between neighbouring lambdas, as a share of all it moves."""
+    """Compare the largest step of the gap between neighbouring lambdas."""
+    steps = _steps(evidence, data, ties, source)
+    if steps is None:
+        return None
+    largest = [each.max(axis=1) for each in steps]
+    more = paired(largest[0], largest[1], data)
+    means = [number(float(mean_of(each)), 3) for each in largest]
+    return Judged(is_above(more), f"largest of ten steps {means[0]}, FairPOT's {means[1]}; difference {more}")
+
+
+def xorder_jumps_in_shares(evidence: Evidence, data: str, ties: str, source: str) -> Judged | None:
+    """Compare it as a share of all that the gap moves, on the seeds on which it does."""
+    steps = _steps(evidence, data, ties, source)
+    if steps is None:
+        return None
+    ways = [each.sum(axis=1) for each in steps]
+    shares = [
+        np.divide(each.max(axis=1), way, out=np.full(len(way), np.nan), where=way > 0) for each, way in zip(steps, ways)
+    ]
+    more = paired(shares[0], shares[1], data)
+    means = [number(float(mean_of(each)), 2) for each in shares]
+    text = f"largest of ten steps: {means[0]} of the way, FairPOT's {means[1]}; difference {more} on {more.n} seeds"
+    together = [number(float(mean_of(way)), 3) for way in ways]
+    return Judged(is_above(more), f"{text}; all steps together {together[0]} and {together[1]}")
+
+
+def _steps(evidence: Evidence, data: str, ties: str, source: str) -> list[Array] | None:
+    """Return by how much each step of xOrder's dial and of FairPOT's moves the signed gap."""
     key = key_of(data, "xgboost", ties, source)
     theirs, ours = evidence.found.get(key._replace(method="xorder")), evidence.found.get(key)
     if theirs is None or ours is None:
         return None
-    shares, ways = [], []
-    for points in (theirs, tenths(ours)):
-        steps = np.abs(np.diff(points.signed_gap, axis=1))
-        ways.append(number(float(mean_of(steps.sum(axis=1))), 3))
-        shares.append(steps.max(axis=1) / np.maximum(steps.sum(axis=1), 1e-12))
-    more = paired(shares[0], shares[1], data)
-    means = [float(mean_of(share)) for share in shares]
-    text = f"largest of ten steps: {number(means[0], 2)} of the way, FairPOT's {number(means[1], 2)}; difference {more}"
-    text += f"; all steps together {ways[0]} and {ways[1]}"
-    return Judged(is_above(more), text)
+    return [np.abs(np.diff(points.signed_gap, axis=1)) for points in (theirs, tenths(ours))]
 
 
 def direction(evidence: Evidence, data: str, ties: str, source: str) -> Judged | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairpot.experiments.claims.evidence import Evidence
+from fairpot.experiments.claims.evidence import Evidence, Judge
 from fairpot.experiments.claims.verdicts import FAILS, HOLDS, OPEN, Judged, all_of
 from fairpot.experiments.results.collect import Array, mean_of
 
@@ -33,36 +33,46 @@ def below(one: Array, other: Array) -> str:
     return HOLDS if one.max() < other.min() else FAILS if other.max() < one.min() else OPEN
 
 
-def _shown(name: str, values: Array) -> str:
-    return f"{name} {float(mean_of(values)):.3g} s"
+def _shown(method: str, values: Array) -> str:
+    once = " (one run)" if len(values) == 1 else ""
+    return f"{_NAMES[method]} {float(mean_of(values)):.3g} s{once}"
 
 
-def faster_than_xorder(evidence: Evidence, data: str, ties: str, source: str) -> Judged | None:
-    """Compare FairPOT with xOrder."""
-    return _faster(evidence, data, "fairpot", "FairPOT")
+_NAMES = {
+    "fairpot": "FairPOT",
+    "emd_converged": "cost matrix",
+    "emd_default": "cost matrix",
+    "post_logit": "Post-logit",
+    "wasserstein": "Wasserstein",
+    "xorder": "xOrder",
+}
 
 
-def cost_matrix_faster(evidence: Evidence, data: str, ties: str, source: str) -> Judged | None:
-    """Compare the way to FairPOT that the paper describes with xOrder."""
-    return _faster(evidence, data, "emd_converged", "cost matrix")
+def faster(method: str) -> Judge:
+    """Compare a way to FairPOT with xOrder."""
+
+    def judge(evidence: Evidence, data: str, ties: str, source: str) -> Judged | None:
+        seconds = _seconds(evidence, data)
+        if not {"xorder", method} <= set(seconds):
+            return None
+        ours, theirs = seconds[method], seconds["xorder"]
+        text = f"{_shown('xorder', theirs)}, {_shown(method, ours)}"
+        if ours.any():
+            text += f": ratio {float(mean_of(theirs)) / float(mean_of(ours)):.3g}"
+        return Judged(below(ours, theirs), text)
+
+    return judge
 
 
-def _faster(evidence: Evidence, data: str, method: str, name: str) -> Judged | None:
-    seconds = _seconds(evidence, data)
-    if not {"xorder", method} <= set(seconds):
-        return None
-    ours, theirs = seconds[method], seconds["xorder"]
-    text = f"{_shown('xOrder', theirs)}, {_shown(name, ours)}"
-    if ours.any():
-        text += f": ratio {float(mean_of(theirs)) / float(mean_of(ours)):.3g}"
-    return Judged(below(ours, theirs), text)
+def slower(method: str, *others: str) -> Judge:
+    """Compare a way to FairPOT with the two methods without a dial, or with one of them."""
+    rivals = others or ("post_logit", "wasserstein")
 
+    def judge(evidence: Evidence, data: str, ties: str, source: str) -> Judged | None:
+        seconds = _seconds(evidence, data)
+        if not {*rivals, method} <= set(seconds):
+            return None
+        verdicts = [below(seconds[each], seconds[method]) for each in rivals]
+        return Judged(all_of(verdicts), ", ".join(_shown(each, seconds[each]) for each in (*rivals, method)))
 
-def slower_than_baselines(evidence: Evidence, data: str, ties: str, source: str) -> Judged | None:
-    """Compare FairPOT with the two methods without a dial."""
-    seconds = _seconds(evidence, data)
-    names = {"post_logit": "Post-logit", "wasserstein": "Wasserstein", "fairpot": "FairPOT"}
-    if not set(names) <= set(seconds):
-        return None
-    verdicts = [below(seconds[each], seconds["fairpot"]) for each in ("post_logit", "wasserstein")]
-    return Judged(all_of(verdicts), ", ".join(_shown(name, seconds[each]) for each, name in names.items()))
+    return judge

@@ -54,10 +54,10 @@ _LINES = (
     _layer("fairpot", "FairPOT", line=True),
 )
 _MARKS = (_FAIRPOT, _XORDER, _POST_LOGIT)
-GLOBAL = (*_LINES, _BOUNDARY, *_MARKS, _layer("wasserstein", _DIAL, pick=full, marks=True), _UNADJUSTED)
-GLOBAL_BARS = (*_MARKS, _BARYCENTRE, _UNADJUSTED)
-TOP = (*GLOBAL[:-1], *_NETWORK)
-TOP_BARS = (_FAIRPOT, _BOUNDARY, _XORDER, _POST_LOGIT, _BARYCENTRE, *_NETWORK)
+_END = _layer("wasserstein", _DIAL, pick=full, marks=True)
+GLOBAL = (*_LINES, _BOUNDARY, *_MARKS, _END, _UNADJUSTED)
+GLOBAL_BARS = (*_LINES, *_MARKS, _END, _UNADJUSTED)
+TOP = (*_LINES, _BOUNDARY, *_MARKS, _END, *_NETWORK)
 DIRECTION = (
     _layer("fairpot", "FairPOT, the disadvantaged group moved", pick=eleven, line=True, marks=True),
     _layer("fairpot_switched", "FairPOT, the other group moved", pick=eleven, line=True, marks=True),
@@ -66,6 +66,8 @@ DIRECTION = (
 FRONTIER = (
     _layer("fairpot", "FairPOT", pick=eleven, line=True, marks=True, best=True),
     replace(_XORDER, best=True),
+    _layer("optimal_merge", "OptimalMerge", line=True, framed=False, best=True),
+    _layer("wasserstein", "Wasserstein geodesic", line=True, best=True),
     *(_POST_LOGIT, _BARYCENTRE, _UNADJUSTED),
 )
 
@@ -123,7 +125,7 @@ def tradeoff_sheet(rows: Rows, model: str, ties: str, bars: bool = False) -> She
 def partial_sheet(rows: Rows, region: str, ties: str, bars: bool = False) -> Sheet | None:
     """Draw partial AUC against the partial xAUC gap in one region; None without rows."""
     title = f"Partial AUC and pxAUC gap, {REGION_TITLES[region]}"
-    return _sheet(rows, (PARTIAL, region), ties, TOP_BARS if bars else TOP, title, bars)
+    return _sheet(rows, (PARTIAL, region), ties, TOP, title, bars)
 
 
 def direction_sheet(rows: Rows, ties: str, bars: bool = False) -> Sheet | None:

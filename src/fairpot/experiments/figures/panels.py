@@ -174,7 +174,7 @@ def draw_layer(sheet: Sheet, ax: Any, layer: Layer, places: Places, bars: bool) 
         x, y = rows.values(layer.x, piece), rows.values("auc", piece)
         ax.plot(x, y, **options, **stepwise, zorder=look.order if layer.marks else 3)
         sheet.note(piece, layer.label, **{key: value for key, value in options.items() if value != ""})
-    if bars:
+    if bars and layer.marks:
         add_bars(ax, rows, places, layer.x, "auc", look.colour)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 _ROWS = "Upper row: maps fitted on in-sample scores, the paper's protocol; lower row: on cross-fitted scores."
+_NETWORK = "The limit is that of the network's order: XGBoost, another order, may lie above it."
 CAPTIONS = {
     "tradeoff-xgboost": f"AUC against the xAUC gap, XGBoost: means over seeds. {_ROWS}",
     "tradeoff-xgboost-sd": "The same with standard deviations.",
-    "partial-pooled": f"Partial AUC against the partial gap, the top of all rows. {_ROWS}",
+    "partial-pooled": f"Partial AUC against the partial gap, the top of all rows. {_ROWS} {_NETWORK}",
     "partial-pooled-sd": "The same with standard deviations.",
-    "partial-group": f"Partial AUC against the partial gap, the top of each group. {_ROWS}",
+    "partial-group": f"Partial AUC against the partial gap, the top of each group. {_ROWS} {_NETWORK}",
     "partial-group-sd": "The same with standard deviations.",
     "tradeoff-gradient_boosting": f"AUC against the xAUC gap, gradient boosting. {_ROWS}",
     "tradeoff-gradient_boosting-sd": "The same with standard deviations.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections import Counter
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -15,6 +16,7 @@ import numpy as np
 from fairpot.experiments.claims.catalogue import Evidence, make_claims
 from fairpot.experiments.claims.verdicts import ABSENT, FAILS, HOLDS, OPEN
 from fairpot.experiments.evaluate import DIALS
+from fairpot.experiments.origin import is_quick
 from fairpot.experiments.page.captions import figures_of
 from fairpot.experiments.page.tables import (
     Verdicts,
@@ -26,7 +28,7 @@ from fairpot.experiments.page.tables import (
     runtime_table,
     solver_table,
 )
-from fairpot.experiments.plan import make_plan
+from fairpot.experiments.plan import QUICK_SEEDS, SEEDS, make_plan
 from fairpot.experiments.results import paper
 from fairpot.experiments.results.collect import Key, Record, collect, mean_of
 from fairpot.experiments.results.tables import classifier_aucs, classifier_columns, pauc_columns, runtime_columns
@@ -34,7 +36,7 @@ from fairpot.experiments.sets import DATA_SETS, DRAW
 from fairpot.models import MODEL_NAMES
 
 
-def make_page(records: list[Record], folder: Path, files_beside: list[str], command: str) -> str:
+def make_page(records: list[Record], folder: Path, files_beside: list[str]) -> str:
     """Write the page from records.
 
     Parameters
@@ -44,14 +46,12 @@ def make_page(records: list[Record], folder: Path, files_beside: list[str], comm
         Where the seconds of the runs are, and whether they are quick ones.
     files_beside : list of paths, relative to the page
         The figures that it shows and the tables that it names.
-    command : str
-        What makes the page again.
     """
     evidence = Evidence(collect(records), records)
     verdicts: Verdicts = [(claim, claim.verdicts(evidence)) for claim in make_claims()]
     template = Template((files("fairpot.experiments.page") / "page.md").read_text(encoding="utf-8"))
     return template.substitute(
-        head=_head(records, folder, command),
+        head=_head(records, folder),
         overview=overview(verdicts),
         counts=_counts(verdicts),
         draw=_about_draw(evidence),
@@ -73,22 +73,30 @@ def _links(files_beside: list[str]) -> str:
     return ", ".join(f"[{Path(name).name}]({name})" for name in files_beside if Path(name).parent.name == "tables")
 
 
-def _head(records: list[Record], folder: Path, command: str) -> str:
+def _head(records: list[Record], folder: Path) -> str:
     versions: dict[str, str] = records[0]["versions"] if records else {}
     named = ", ".join(f"{name} {version}" for name, version in versions.items())
     kinds = Counter(record["run"]["kind"] for record in records)
     runs = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items())
+    made = f"Made by `{_command(records, folder)}` ({named}){_finished(folder)}"
     return (
-        f"{_warning(folder)}Made by `{command}` ({named}){_finished(folder)}, with {_repeats(records) or 'no runs'}.\n"
+        f"{_warning(folder)}{made}, with {_repeats(records) or 'no runs'}.\n"
         f"Runs: {runs}. {_spent(folder)}\n"
         "Do not edit this page: it is written from the records. The paper's figures stand beside ours where it prints "
         "them; its trade-off curves are drawings without numbers."
     )
 
 
+def _command(records: list[Record], folder: Path) -> str:
+    """Return the command that makes such records, as they show it themselves."""
+    quick = is_quick(folder)
+    made = {max(r["run"]["resamples"], r["run"]["seed"] + 1) for r in records}
+    seeds, usual = max(made, default=0), QUICK_SEEDS if quick else SEEDS
+    return f"fairpot reproduce{' --quick' if quick else ''}{f' --seeds {seeds}' if seeds != usual else ''}"
+
+
 def _warning(folder: Path) -> str:
-    place = folder / "origin.json"
-    if place.exists() and json.loads(place.read_text(encoding="utf-8"))["quick"]:
+    if is_quick(folder):
         return (
             "**A quick run**, on a part of the rows and with networks that are hardly trained: it shows that all of "
             "it runs. Its figures and verdicts say nothing about the paper.\n\n"
@@ -107,8 +115,13 @@ def _repeats(records: list[Record]) -> str:
 
 
 def _lines(folder: Path) -> list[dict[str, Any]]:
+    """Read the seconds; what a killed run left of a line is passed over."""
     place = folder / "seconds.jsonl"
-    return [json.loads(line) for line in place.read_text().splitlines()] if place.exists() else []
+    found = []
+    for line in place.read_text(encoding="utf-8").splitlines() if place.exists() else []:
+        with suppress(ValueError):
+            found.append(json.loads(line))
+    return found
 
 
 def _finished(folder: Path) -> str:
@@ -126,7 +139,8 @@ def _spent(folder: Path) -> str:
     rest = sum(line["seconds"] for line in lines) - clinical - timed
     return (
         f"Processor time: {rest / 60:.0f} minutes for all but the clinical data, {clinical / 60:.0f} for these and "
-        f"{timed / 60:.0f} for the timed runs; two cores share the first two."
+        f"{timed / 60:.0f} for the timed runs, which are made one at a time: on two idle cores about "
+        f"{rest / 120:.0f}, {clinical / 120:.0f} and {timed / 60:.0f} minutes."
     )
 
 
@@ -137,7 +151,8 @@ def _counts(verdicts: Verdicts) -> str:
         if claim.number.isdigit():
             said[next((found[way].verdict for way in ("half", "once") if way in found), ABSENT)] += 1
     counted = ", ".join(f"{said[each]} {each}" for each in (HOLDS, FAILS, OPEN, ABSENT))
-    return f"By half ties, over data sets and rows without a letter: {counted}."
+    text = f"By half ties, over data sets and rows without a letter: {counted}."
+    return f"{text} Claims 1 to 3 overlap, Synthetic counts twice, and stars are not counted apart."
 
 
 def _hashes(records: list[Record]) -> str:
@@ -170,7 +185,9 @@ def _about_draw(evidence: Evidence) -> str:
         f"The one draw is `make_synthetic(random_state={DRAW})`, chosen, on two splits of each draw, for its nearness "
         f"to the paper's table of classifiers. On one split each, {len(order)} of the {len(gaps)} draws have group a "
         f"ahead by 0.1 or more; the nine classifiers of draw {DRAW} are {away[DRAW]:.3f} (root mean square) from that "
-        f"table{place}. Over all draws the unadjusted signed gap goes from {gaps.min():.2f} to {gaps.max():.2f}."
+        f"table{place}. Over all draws the unadjusted signed gap goes from {gaps.min():.2f} to {gaps.max():.2f}: draws "
+        f"differ more than methods do. Group b is moved in all of them, also in the {int((gaps < 0).sum())} in which "
+        "it is ahead."
     )
 
 

@@ -8,6 +8,7 @@ from fairpot.experiments.claims.catalogue import Claim
 from fairpot.experiments.claims.frontier import Found, tenths
 from fairpot.experiments.claims.verdicts import ABSENT, Judged
 from fairpot.experiments.page.markdown import number, seconds, table, with_spread
+from fairpot.experiments.results import paper
 from fairpot.experiments.results.collect import Key, mean_of
 from fairpot.experiments.results.tables import Columns
 from fairpot.experiments.sets import DATA_SETS
@@ -82,12 +83,24 @@ def details(verdicts: Verdicts) -> str:
 def classifier_table(columns: Columns) -> str:
     """Write the AUC of each classifier, ours and the paper's."""
     by_model: dict[str, dict[str, str]] = {}
+    means: dict[str, dict[str, float]] = {}
     for row in _rows(columns):
         ours = with_spread(row["auc"], row["auc_sd"])
         theirs = with_spread(row["paper_auc"], row["paper_sd"])
         by_model.setdefault(row["model"], {})[row["data"]] = ours + (f" (paper {theirs})" if theirs else "")
-    head = ["classifier", *(each.title for each in DATA_SETS.values())]
-    return table(head, [[model, *(cells.get(data, "") for data in DATA_SETS)] for model, cells in by_model.items()])
+        means.setdefault(row["model"], {})[row["data"]] = row["auc"]
+    head = ["classifier", *(each.title for each in DATA_SETS.values()), "average, without the draws"]
+    rows = [[m, *(cells.get(data, "") for data in DATA_SETS), _average(m, means[m])] for m, cells in by_model.items()]
+    return table(head, rows)
+
+
+def _average(model: str, means: dict[str, float]) -> str:
+    """Return the mean of the paper's four data sets, and the paper's own."""
+    if not set(paper.CLASSIFIERS) <= set(means):
+        return ""
+    ours = number(sum(means[data] for data in paper.CLASSIFIERS) / len(paper.CLASSIFIERS))
+    published = [by_model[model][0] for by_model in paper.CLASSIFIERS.values() if model in by_model]
+    return ours + (f" (paper {number(sum(published) / len(published))})" if published else "")
 
 
 def pauc_table(columns: Columns, ties: str) -> str:
