@@ -38,7 +38,7 @@ def test_all_parts_of_a_data_set(tmp_path):
     text = page.read_text()
     assert "| 1 | At every gap that a baseline reaches, FairPOT has a higher AUC" in text
     assert "network simplex" in text or "ot.emd" in text
-    for name in ("runtime.csv", "classifiers.csv", "pauc.csv", "partial-pooled-half.svg"):
+    for name in ("runtime.csv", "classifiers.csv", "pauc.csv", "partial-pooled-strict.svg"):
         assert (page.parent / "page" / name).exists()
     again = call("--quick", "--seeds", "1", "--only", "synthetic", "-o", str(out))
     assert "0 models trained, 0 runs made, 21 kept from before" in again.stdout
@@ -56,6 +56,8 @@ def test_without_the_real_files_the_others_run_and_these_are_named(tmp_path):
     assert nothing.exit_code == 2
     assert "Traceback" not in nothing.stderr
     assert "bank-full.csv" in nothing.stderr
+    assert "--data-dir" in nothing.stderr
+    assert not (tmp_path / "other").exists()
 
 
 def test_a_file_is_no_folder(tmp_path):
@@ -63,3 +65,14 @@ def test_a_file_is_no_folder(tmp_path):
     result = call("--quick", "-o", str(tmp_path / "file"))
     assert result.exit_code == 2
     assert "is a file, not a folder" in result.stderr
+
+
+def test_what_there_is_nothing_to_run_for_is_said_before_anything_is_made(tmp_path):
+    out = tmp_path / "out"
+    result = call("--quick", "--only", "alpha", "--only", "synthetic", "-o", str(out))
+    assert result.exit_code == 2
+    assert "alpha has no runs on synthetic" in result.stderr
+    result = call("--quick", "--only", "classifiers", "--page", ".", "-o", str(out))
+    assert result.exit_code == 2
+    assert "--page . names no file" in result.stderr
+    assert not out.exists()
