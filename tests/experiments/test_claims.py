@@ -399,3 +399,14 @@ def test_numbers_are_distinct_and_words_are_the_same_for_all_data():
         same = [claim for claim in CLAIMS if claim.number == number]
         assert len({(claim.says, claim.how, claim.where) for claim in same}) == 1
     assert len({claim.says for claim in CLAIMS}) == len({claim.number for claim in CLAIMS})
+
+
+def test_alphas_without_pairs_have_no_figure_and_break_nothing():
+    records = make_records(2, ["alpha", "clinical"])
+    for test in records[0]["results"]["tests"]:
+        for model in ("xgboost", "one", "retrained"):
+            for at in test[model]["pooled"]:
+                at["half"].update(auc=None, gap=None, xauc_ab=None)
+    judged = judge_all(records)
+    assert {judged[number, "clinical"]["half"].verdict for number in ("28", "28b", "29", "29b")} == {OPEN}
+    assert not any("nan" in found["half"].figure for found in judged.values() if "half" in found)

@@ -114,4 +114,5 @@ def _values(tests: list[Any], model: str, place: int, ties: str, figure: str) ->
     each = [test[model]["pooled"][place][ties] for test in tests]
     if figure == "auc":
         return np.array([at["auc"] for at in each], dtype=np.float64)
-    return np.array([(at["xauc_ab"] + at["xauc_ba"]) / 2 for at in each], dtype=np.float64)
+    both = np.array([[at["xauc_ab"], at["xauc_ba"]] for at in each], dtype=np.float64)  # None becomes NaN
+    return np.asarray(both.mean(axis=1))
