@@ -56,6 +56,13 @@ def test_only_names_parts_and_data_sets():
         make_plan(1, ["banks"])
 
 
+@pytest.mark.parametrize("seeds", [0, -1, True, 2.0])
+def test_seeds_is_a_number_of_splits(seeds, tmp_path):
+    with pytest.raises(ValueError, match=r"seeds=.* is no number of splits"):
+        reproduce(tmp_path / "out", quick=True, seeds=seeds, only=PART)
+    assert not (tmp_path / "out").exists()
+
+
 def test_splits_are_scikit_learns_and_resamples_are_drawn_with_replacement(whole):
     from sklearn.model_selection import train_test_split
 
@@ -120,7 +127,7 @@ def test_killed_and_started_again_gives_the_same_bytes(whole, tmp_path):
                 process.send_signal(signal.SIGKILL)
                 break
             time.sleep(0.01)
-        process.wait()
+        assert process.wait() == -signal.SIGKILL  # it was stopped, not done
     [partly] = folder.glob("records/*.jsonl")
     with partly.open("ab") as file:
         file.write(b'{"run": {"kind": "tra')  # and torn in the middle of a line

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from fairpot._arguments import argument
 from fairpot.experiments.sets import DATA_SETS
 from fairpot.models import MODEL_NAMES
 
@@ -84,6 +85,8 @@ def make_plan(seeds: int = SEEDS, only: Collection[str] = ()) -> list[Run]:
     >>> len(make_plan(2, ["tradeoff", "compas"]))
     6
     """
+    if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
+        raise ValueError(f"{argument('seeds', seeds)} is no number of splits.\nHint: a whole number, 1 or more.")
     unknown = [name for name in only if name not in KINDS and name not in DATA_SETS]
     if unknown:
         raise ValueError(

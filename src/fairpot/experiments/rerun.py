@@ -84,7 +84,8 @@ def reproduce(
     Outcome
     """
     setting = Setting(Path(folder), None if data_dir is None else os.fspath(data_dir), quick)
-    runs = make_plan(seeds or (QUICK_SEEDS if quick else SEEDS), only)
+    usual = QUICK_SEEDS if quick else SEEDS
+    runs = make_plan(usual if seeds is None else seeds, only)
     outcome = Outcome(missing=_missing(runs, setting))
     runs = [run for run in runs if run.data not in outcome.missing]
     if not runs:

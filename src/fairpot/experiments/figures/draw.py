@@ -78,7 +78,7 @@ def draw_all(curves: Columns, alphas: Columns, folder: Folder, ties: Sequence[st
     Parameters
     ----------
     curves : dict of name to list
-        What :func:`fairpot.experiments.collect.curve_columns` returns.
+        What :func:`fairpot.experiments.results.collect.curve_columns` returns.
     alphas : dict of name to list
         data, model, region, ties, alpha, n, and means and standard deviations (``_sd``) of auc, xauc_ab and xauc_ba.
     folder : path
