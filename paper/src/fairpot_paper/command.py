@@ -1,0 +1,127 @@
+"""``fairpot reproduce``: the paper's experiments, from data to the page of claims."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fairpot._optional import import_optional
+from fairpot.cli._errors import Failure
+from fairpot.cli._printing import Output, shown
+from fairpot.cli._rows import output_options
+from fairpot_paper.outputs import PAGE, publish, write_outputs
+from fairpot_paper.plan import KINDS, QUICK_SEEDS, SEEDS, make_plan
+from fairpot_paper.rerun import Outcome
+from fairpot_paper.rerun import reproduce as rerun
+from fairpot_paper.sets import DATA_SETS
+
+_NEEDED = {"xgboost": "boost", "torch": "pauc", "matplotlib": "plot"}
+_FOLDER, _QUICK_FOLDER = "reproduction", "reproduction-quick"
+
+
+@click.command(short_help="Rerun the paper's experiments.")
+@click.option("-o", "--out", "folder", metavar="FOLDER", help=f"Where it all goes; default: {_FOLDER}.")
+@click.option(
+    "--only",
+    multiple=True,
+    type=click.Choice([*KINDS, *DATA_SETS]),
+    help="Only this part or data set; repeatable.",
+)
+@click.option("--seeds", type=click.IntRange(1), metavar="N", help=f"Splits of each data set; default: {SEEDS}.")
+@click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, metavar="N", help="Processes.")
+@click.option("--data-dir", metavar="FOLDER", help="Where the real data are; default: FAIRPOT_DATA, the cache.")
+@click.option(
+    "--quick", is_flag=True, help=f"Small data, {QUICK_SEEDS} seeds: to see that it runs; no figure means a thing."
+)
+@click.option("--retry", is_flag=True, help="Make the runs again that failed.")
+@click.option("--page", metavar="FILE", help="Put the page here as well, its figures in a folder beside it.")
+@click.option("--list", "list_only", is_flag=True, help="List the parts and how many runs they have; run nothing.")
+@output_options
+def reproduce(
+    folder: str | None,
+    only: tuple[str, ...],
+    seeds: int | None,
+    jobs: int,
+    data_dir: str | None,
+    quick: bool,
+    retry: bool,
+    page: str | None,
+    list_only: bool,
+    out: Output,
+) -> None:
+    """Rerun the paper's experiments, and say of each of its claims whether it holds.
+
+    Models are trained, every method is run on their scores, and tables, figures and a page of claims are written from
+    the records. It can be stopped at any time: started again, it goes on where it stopped, and the records are the
+    same. Real data are not downloaded: `fairpot datasets fetch bank` does that; what is missing is left out and named.
+
+    \b
+    Examples:
+      fairpot reproduce --quick
+      fairpot reproduce --only tradeoff --only compas --seeds 5
+      fairpot reproduce --data-dir data/ --jobs 2
+    """
+    if list_only:
+        _list(seeds or (QUICK_SEEDS if quick else SEEDS), only, out)
+        return
+    for module, extra in _NEEDED.items():
+        import_optional(module, extra)
+    place = Path(folder or (_QUICK_FOLDER if quick else _FOLDER))
+    if place.exists() and not place.is_dir():
+        raise Failure(f"{place} is a file, not a folder.\nHint: name another folder with --out.")
+    if page is not None and (not Path(page).suffix or Path(page).is_dir()):
+        raise Failure(f"--page {page} names no file.\nHint: a name such as docs/reproduction.md.")
+    with out.progress("reproduce") as bar:
+
+        def report(line: str, share: float) -> None:
+            if bar is not None:
+                bar(share)
+            elif not out.silent:
+                click.echo(f"{share:4.0%}  {line}", err=True)
+
+        outcome = rerun(
+            place, seeds=seeds, only=only, jobs=jobs, data_dir=data_dir, quick=quick, retry=retry, report=report
+        )
+    if not outcome.made and not outcome.kept:
+        raise Failure("nothing could be run. " + " ".join(outcome.missing.values()))
+    written = write_outputs(place)
+    if page is not None:
+        publish(place, page)
+    _tell(outcome, place, written, page, out)
+
+
+def _list(seeds: int, only: tuple[str, ...], out: Output) -> None:
+    runs = make_plan(seeds, only)
+    rows = []
+    for kind, what in KINDS.items():
+        sets = list(dict.fromkeys(run.data for run in runs if run.kind == kind))
+        if sets:
+            rows.append([kind, what, ", ".join(sets), str(sum(run.kind == kind for run in runs))])
+    out.document({"parts": [dict(zip(("name", "what", "data", "runs"), row)) for row in rows]})
+    out.table(["part", "what", "data", "runs"], rows, texts=3)
+
+
+def _tell(outcome: Outcome, place: Path, written: list[Path], page: str | None, out: Output) -> None:
+    document: dict[str, Any] = {
+        "folder": str(place),
+        "trained": outcome.trained,
+        "made": outcome.made,
+        "kept": outcome.kept,
+        "failed": [{**record["run"], **record["error"]} for record in outcome.failed],
+        "missing": outcome.missing,
+        "files": [str(path) for path in written],
+    }
+    out.document(document)
+    out.line(f"{outcome.trained} models trained, {outcome.made} runs made, {outcome.kept} kept from before")
+    for name, why in outcome.missing.items():
+        out.warning(f"{DATA_SETS[name].title} is left out: {why}")
+    for record in outcome.failed:
+        run = record["run"]
+        out.warning(
+            f"{run['kind']} {run['data']} seed {run['seed']} {run['model']} failed: {record['error']['message']}"
+        )
+    out.line(f"Written: {shown(place / PAGE)}, and {len(written) - 1} tables and figures beside it")
+    if page is not None:
+        out.line(f"Published: {shown(page)}")
