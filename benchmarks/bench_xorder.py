@@ -10,7 +10,7 @@ import tracemalloc
 
 import numpy as np
 
-from fairpot.postprocessing.xorder_dp import xorder_paths
+from fairpot.postprocessing.xorder import xorder_paths
 from fairpot.table import GroupCounts
 
 LAMS = np.arange(11) / 10

@@ -16,13 +16,10 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from fairpot.inference import certify, estimate_dial, sample_rows
-from fairpot.inference.band import band_of
-from fairpot.inference.covariance import estimate_shares
-from fairpot.inference.estimates import GapEstimates
-from fairpot.inference.gaps import gap_limits, judge
+from fairpot.inference.dial import band_of
 from fairpot.inference.interval import confidence_interval
-from fairpot.inference.pairs import Pairs, all_pairs, cross_pairs
-from fairpot.inference.sample import Sample
+from fairpot.inference.limits import gap_limits, judge
+from fairpot.inference.shares import GapEstimates, Pairs, Sample, all_pairs, cross_pairs, estimate_shares
 from fairpot.table import ScoreTable
 
 ROOT2 = np.sqrt(2)

@@ -9,8 +9,8 @@ from sklearn.linear_model import LogisticRegression
 from fairpot import FairPOT
 from fairpot._validation import check_rows
 from fairpot.auditing.calibration import calibration, logistic_slope
-from fairpot.auditing.numbers import moves
-from fairpot.auditing.numbers import summarise as audit
+from fairpot.auditing.measures import moves
+from fairpot.auditing.measures import summarise as audit
 from fairpot.metrics import (
     auc,
     bnsp_auc,

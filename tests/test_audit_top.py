@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fairpot.auditing.numbers import summarise
+from fairpot.auditing.measures import summarise
 from fairpot.metrics import score_table, top_precision, top_recall
 
 

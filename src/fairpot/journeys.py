@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
-from fairpot._validation.columns import as_native_columns
-from fairpot._validation.frames import check_column_names, select_columns
+from fairpot._validation.columns import as_native_columns, check_column_names, select_columns
 from fairpot.metrics import score_table as count_columns
 from fairpot.postprocessing.fitted import load
 from fairpot.postprocessing.mapper import ScoreMapper
@@ -122,7 +121,7 @@ def apply(
     score, group : str
         Names of the columns; None takes those the model file knows, else "score" and "group".
     **options
-        As in :func:`fairpot.files.apply`: ``column``, ``changes``, ``threshold``, ``force``, ...
+        As in :func:`fairpot.files.adjusting`: ``column``, ``changes``, ``threshold``, ``force``, ...
 
     Returns
     -------

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from fairpot._html import html_table
 from fairpot._validation import check_choice, check_share
-from fairpot.transport import top_place
+from fairpot.transport import Floats, top_place
 
 Region = Literal["pooled", "group"]
 REGIONS = ("pooled", "group")
 # Up to so many groups, finding each one's rows by comparison is cheaper than one sort.
 _FEW_GROUPS = 16
 Counts = NDArray[Any]  # int64, or float64 where weights are not whole numbers
+Maps = Mapping[Hashable, Callable[[Floats], Floats]]
 
 
 @dataclass(frozen=True, eq=False)

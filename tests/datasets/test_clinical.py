@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from fairpot.datasets import make_clinical
-from fairpot.datasets.clinical_columns import DIAGNOSES
+from fairpot.datasets.clinical import DIAGNOSES
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from export_cases import hostile_maps, mapped
 from fairpot import FairPOT
 from fairpot.export import simplify, to_javascript, to_onnx, to_python, to_sql
-from fairpot.export.corridor import EXACT_UP_TO, _shortest, _walked
+from fairpot.export.simplify import EXACT_UP_TO, _shortest, _walked
 from fairpot.postprocessing.post_logit import LogitMap
 from fairpot.transport import ScoreMap
 

@@ -109,7 +109,7 @@ def test_an_expression_is_read_anywhere(database):
 def test_sqlite_reads_every_literal_exactly():
     import sqlite3
 
-    from fairpot.export.sql.dialects import DIALECTS
+    from fairpot.export.sql_dialects import DIALECTS
 
     rng = np.random.default_rng(0)
     bits = np.concatenate((rng.integers(0, 2**63 - 1, 20_000), rng.random(20_000).view(np.int64), np.arange(50)))

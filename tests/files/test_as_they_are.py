@@ -305,7 +305,7 @@ def test_standard_output(tmp_path, capfdbinary):
 COUNT = """
 import sys
 from fairpot.files import RowSource, count_rows
-from fairpot.files.signals import ending_cleanly
+from fairpot.files.output import ending_cleanly
 sql = "select i / 1e9 as s, i % 2 as g from range(1000000000) t(i)"
 with ending_cleanly():
     try:

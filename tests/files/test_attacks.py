@@ -19,7 +19,7 @@ from fairpot import files
 from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.files import RowSource, apply, count_rows
 from fairpot.files.output import complete_file
-from fairpot.files.records import MAX_LINE
+from fairpot.files.streams import MAX_LINE
 from fairpot.transport import ScoreMap
 
 MAPS = {"a": ScoreMap.identity(), "b": ScoreMap([0, 1], [0.5, 1])}

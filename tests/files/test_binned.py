@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from fairpot.engines.binned import choose_edges
-from fairpot.engines.duckdb.parts import Parts
+from fairpot.engines.duckdb.scan import Parts
 from fairpot.files import RowSource, count_rows
 from fairpot.metrics import auc, xauc
 from fairpot.metrics.wins import half_wins

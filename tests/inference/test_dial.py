@@ -22,8 +22,8 @@ from fairpot.inference import (
     walk,
 )
 from fairpot.inference.certify import walking_tail
-from fairpot.inference.merged import merge_entries
-from fairpot.inference.plan import placement_variance
+from fairpot.inference.sample_size import placement_variance
+from fairpot.inference.shares import merge_entries
 from fairpot.metrics import score_table
 
 DIAL = np.linspace(0, 1, 9)

@@ -7,9 +7,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from fairpot.inference import confidence_interval, interval_of_table
-from fairpot.inference.gaps import exceeding_tail
-from fairpot.inference.limits import Parts, degrees_of_freedom, difference_limits, fold, share_limits
-from fairpot.inference.simultaneous import joint_tail
+from fairpot.inference.limits import (
+    Parts,
+    degrees_of_freedom,
+    difference_limits,
+    exceeding_tail,
+    fold,
+    joint_tail,
+    share_limits,
+)
 from fairpot.metrics import score_table
 
 

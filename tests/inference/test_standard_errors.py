@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairpot.inference import change_by_maps, change_of_scores, confidence_interval, interval_of_table, sample_rows
-from fairpot.inference.covariance import estimate_shares
-from fairpot.inference.pairs import Pairs, all_pairs, cross_pairs
+from fairpot.inference.shares import Pairs, all_pairs, cross_pairs, estimate_shares
 from fairpot.metrics import METRICS, score_table
 from inference_oracles import delong, jackknife, obuchowski, paired, share, weighted
 

@@ -8,7 +8,7 @@ import pytest
 import oracles
 from fairpot import FairPOT
 from fairpot._validation import check_rows
-from fairpot.auditing.numbers import summarise
+from fairpot.auditing.measures import summarise
 from fairpot.exceptions import SmallGroupWarning
 from fairpot.metrics.cells import hard_predictions, reversed_score, small_cells, tied_pairs
 from fairpot.table import GroupCounts, ScoreTable

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from fairpot.metrics import xauc_gap
-from fairpot.metrics.many import many_half_wins
-from fairpot.metrics.wins import FEW_GROUPS, WinMatrix, half_wins
-from fairpot.postprocessing.direction import advantaged_group
+from fairpot.metrics.wins import FEW_GROUPS, WinMatrix, half_wins, many_half_wins
+from fairpot.postprocessing.dial import advantaged_group
 from fairpot.table import ScoreTable
 
 
@@ -39,7 +38,7 @@ def test_one_pass_equals_two_groups_at_a_time(ties, weight, groups, rows, values
 def test_blocks_of_scores_join(monkeypatch):
     table = table_of(3, 20, 500, 10**6)
     whole = many_half_wins(table.counts, half=True)
-    monkeypatch.setattr("fairpot.metrics.many._CELLS", 140)
+    monkeypatch.setattr("fairpot.metrics.wins._CELLS", 140)
     np.testing.assert_array_equal(many_half_wins(table.counts, half=True), whole)
 
 

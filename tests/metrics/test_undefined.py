@@ -26,7 +26,7 @@ from fairpot.metrics import (
 from fairpot.metrics.registry import arguments
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
-from fairpot.tradeoff.build import trace
+from fairpot.tradeoff.building import trace
 
 AVAILABLE = {"alpha": 0.5, "positive": "a", "negative": "b", "group": "a"}
 

@@ -7,7 +7,7 @@ import pytest
 
 import oracles
 from fairpot._validation import check_rows
-from fairpot.postprocessing.direction import advantaged_group, find_reference, require_outcomes
+from fairpot.postprocessing.dial import advantaged_group, find_reference, require_outcomes
 from fairpot.table import ScoreTable
 
 

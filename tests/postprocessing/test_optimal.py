@@ -14,8 +14,8 @@ from sklearn.exceptions import NotFittedError
 from fairpot import FairPOT
 from fairpot.exceptions import InfeasibleRuleError, ScaleWarning, UnseenGroupError
 from fairpot.metrics import auc, xauc_gap
+from fairpot.postprocessing.notices import in_rows
 from fairpot.postprocessing.optimal import SMOOTHINGS, OptimalMerge
-from fairpot.postprocessing.row_units import in_rows
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.limit import auc_limit, distance_to_limit
 

@@ -11,8 +11,7 @@ import oracles
 from fairpot.exceptions import UnseenGroupError
 from fairpot.metrics.wins import WinMatrix
 from fairpot.postprocessing import XOrder
-from fairpot.postprocessing.xorder import xorder_maps
-from fairpot.postprocessing.xorder_dp import xorder_paths
+from fairpot.postprocessing.xorder import xorder_maps, xorder_paths
 from fairpot.table import GroupCounts, ScoreTable
 
 LAMS = [0.0, 0.0137, 0.1171, 0.4142, 1.0]

@@ -12,7 +12,7 @@ from fairpot.metrics import auc, partial_auc
 from fairpot.training import PartialAUCClassifier, tail_gradient, tail_loss
 from fairpot.training.monitor import Monitor, top_figures
 from fairpot.training.network import TorchNetwork, draw_layers, run_layers
-from fairpot.training.rows import TrainingRows
+from fairpot.training.preparing import TrainingRows
 
 torch = pytest.importorskip("torch")
 

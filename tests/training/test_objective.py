@@ -7,8 +7,7 @@ import pytest
 
 import fairpot.training.objective as objective
 from fairpot.training import tail_gradient, tail_loss
-from fairpot.training.binned import Bins, binned_derivatives
-from fairpot.training.objective import tail_derivatives
+from fairpot.training.objective import Bins, binned_derivatives, tail_derivatives
 
 temperatures = pytest.mark.parametrize("temperature", [0.05, 1.0, 20.0])
 

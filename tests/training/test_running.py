@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fairpot.training import tail_gradient
-from fairpot.training.running import Batches, RunningTail
+from fairpot.training.objective import Batches, RunningTail
 
 POSITIVES, NEGATIVES, SIZE = 12, 60, 5
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.metrics.undefined import Undefined
+from fairpot.metrics.wins import Undefined
 from fairpot.metrics.wins import Ties, WinMatrix
 from fairpot.postprocessing import FairPOT, OptimalMerge, PostLogit, WassersteinRepair
-from fairpot.postprocessing.direction import require_outcomes
-from fairpot.postprocessing.row_units import in_rows
+from fairpot.postprocessing.dial import require_outcomes
+from fairpot.postprocessing.notices import in_rows
 from fairpot.postprocessing.xorder import xorder_maps
 from fairpot.table import ScoreTable
 from fairpot.tradeoff import Limit

@@ -1,10 +1,9 @@
 """The one place where user input is checked. What leaves it is clean NumPy arrays."""
 
-from fairpot._validation.alignment import check_alignment
+from fairpot._validation.checked_rows import Rows, check_rows
+from fairpot._validation.columns import check_alignment
 from fairpot._validation.groups import check_group_name, check_groups, check_seen, match_groups
-from fairpot._validation.numbers import as_double, check_choice, check_share, is_number
-from fairpot._validation.rows import Rows, check_rows
-from fairpot._validation.scores import check_scores, restore
+from fairpot._validation.values import as_double, check_choice, check_scores, check_share, is_number, restore
 
 __all__ = [
     "Rows",

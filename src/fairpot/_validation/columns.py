@@ -1,6 +1,9 @@
-"""From whatever holds a column (list, NumPy, pandas, Polars, PyArrow) to a NumPy array."""
+"""Columns of any kind (list, NumPy, pandas, Polars, PyArrow) as NumPy arrays: by name, and in the right order."""
+
+from __future__ import annotations
 
 import decimal
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
@@ -109,3 +112,92 @@ def _one_column(name: str, shape: tuple[int, ...]) -> str:
 
 def _describe(values: Any, array: NDArray[Any]) -> str:
     return type(values).__name__ if array.ndim == 0 else f"an array of shape {array.shape}"
+
+
+def check_column_names(names: Any, name: str = "sensitive_features") -> list[str]:
+    """Check the name of one column, or a list of them."""
+    listed = [names] if isinstance(names, str) else names
+    if not isinstance(listed, Sequence) or not listed or not all(isinstance(c, str) for c in listed):
+        raise TypeError(
+            f"{name} must be the name of a column of X, or a list of names, got {type(names).__name__}.\n"
+            f"Hint: the groups themselves are passed to the call, .fit(X, y, {name}=...)."
+        )
+    return list(listed)
+
+
+def select_columns(X: Any, names: Sequence[str]) -> Any:
+    """Return the named columns of a frame as a frame of the same library."""
+    return _frame_with(X, names).select(*names).to_native()
+
+
+def drop_columns(X: Any, names: Sequence[str]) -> Any:
+    """Return a frame without the named columns."""
+    return _frame_with(X, names).drop(*names).to_native()
+
+
+def _frame_with(X: Any, names: Sequence[str]) -> nw.DataFrame[Any]:
+    frame = as_native_columns(X)
+    if not isinstance(frame, nw.DataFrame):
+        raise TypeError(
+            f"sensitive_features={_shown(names)} names columns of X, but X is no frame: {type(X).__name__}.\n"
+            "Hint: pass a pandas, Polars or PyArrow frame (in a pipeline, set_output(transform='pandas') on the steps "
+            "before), or pass the groups to the call, sensitive_features=..."
+        )
+    unknown = [c for c in names if c not in frame.columns]
+    if unknown:
+        raise ValueError(f"X has no column {_shown(unknown)} (columns: {_shortened(frame.columns)}).")
+    return frame
+
+
+def _shown(names: Sequence[str]) -> str:
+    return repr(names[0]) if len(names) == 1 else repr(list(names))
+
+
+def _shortened(columns: Sequence[Any], most: int = 12) -> str:
+    shown = ", ".join(map(repr, columns[:most]))
+    return shown if len(columns) <= most else f"{shown} and {len(columns) - most} more"
+
+
+def check_alignment(**columns: Any) -> None:
+    """Refuse columns whose indices hold the same labels as the first one's, but in another order.
+
+    Labels that merely differ, as those of an array made into a series do, leave rows matched by position.
+    """
+    indexed = {name: value for name, value in _flat(columns) if _has_index(value)}
+    if len(indexed) < 2:
+        return
+    (first, column), *others = indexed.items()
+    for name, other in others:
+        moved = _in_another_order(column.index, other.index)
+        if moved:
+            raise ValueError(
+                f"{name} has the index labels of {first} in another order ({moved} of {len(other)} rows differ), and "
+                f"rows are matched by position: outcomes and groups would go to the wrong rows.\n"
+                f"Hint: bring them into one order, {name}.loc[{first}.index]; if positions are right as they are, "
+                "pass .to_numpy() or .reset_index(drop=True)."
+            )
+
+
+def _flat(columns: dict[str, Any]) -> list[tuple[str, Any]]:
+    found = []
+    for name, value in columns.items():
+        if isinstance(value, dict):
+            found += [(f"{name}[{key!r}]", each) for key, each in value.items()]
+        else:
+            found.append((name, value))
+    return found
+
+
+def _has_index(value: Any) -> bool:
+    return type(value).__module__.split(".")[0] == "pandas" and hasattr(value, "index") and hasattr(value, "iloc")
+
+
+def _in_another_order(one: Any, other: Any) -> int:
+    """Count the places at which two indices with the same labels differ; 0 if the labels are not the same."""
+    if len(one) != len(other) or one.equals(other):
+        return 0
+    try:
+        same = one.sort_values().equals(other.sort_values())
+    except TypeError:  # labels that cannot be ordered
+        same = sorted(map(repr, one)) == sorted(map(repr, other))
+    return int((one != other).sum()) if same else 0

@@ -4,19 +4,79 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal
 
+from fairpot._html import cell, html_table, notes
 from fairpot._optional import make_frame
 from fairpot.auditing.calibration import BINS
-from fairpot.auditing.intervals import intervals
-from fairpot.auditing.numbers import summarise
-from fairpot.auditing.page import audit_html
-from fairpot.auditing.rows import sample_of
+from fairpot.auditing.measures import intervals, summarise
 from fairpot.auditing.words import gap_sentence, rate_lines, widest_pair
-from fairpot.inference import Overview, Sample, Verdict, verdict_of_table
+from fairpot.inference import Overview, Sample, Verdict, sample_rows, verdict_of_table
+from fairpot.metrics.rank import labelled_table
+from fairpot.postprocessing.dial import kept_groups
 from fairpot.postprocessing.notices import warn_of_table
-from fairpot.postprocessing.selection import kept_groups
 from fairpot.table import ScoreTable
+
+if TYPE_CHECKING:
+    from fairpot.auditing.effect import Effect
+
+
+def table_of(y_true: Any, y_score: Any, sensitive_features: Any, sample_weight: Any, pos_label: Any) -> ScoreTable:
+    """Count rows, unless they come counted; a table alone is everything."""
+    if not isinstance(y_true, ScoreTable):
+        if y_true is None:
+            raise TypeError("y_true is missing: an audit counts outcomes.")
+        return labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
+    given = {"y_score": y_score, "sensitive_features": sensitive_features, "sample_weight": sample_weight}
+    extra = [name for name, value in given.items() if value is not None]
+    if extra:
+        raise TypeError(f"a ScoreTable holds scores, outcomes, groups and weights: {extra[0]} cannot be given besides.")
+    return y_true
+
+
+def sample_of(
+    y_true: Any,
+    y_score: Any,
+    sensitive_features: Any,
+    sample_weight: Any,
+    pos_label: Any,
+    clusters: Any,
+    weights: str,
+) -> Sample:
+    """Count rows with what intervals need beside the table: clusters, and what weights mean."""
+    if isinstance(y_true, Sample):
+        return y_true
+    if clusters is None and (weights == "frequency" or isinstance(y_true, ScoreTable)):
+        return Sample.of(table_of(y_true, y_score, sensitive_features, sample_weight, pos_label))
+    if isinstance(y_true, ScoreTable):
+        raise TypeError("a ScoreTable does not know its rows: clusters need the rows themselves.")
+    if sensitive_features is None:
+        raise TypeError("sensitive_features is missing: an audit compares groups.")
+    return sample_rows(
+        y_true,
+        y_score,
+        sensitive_features=sensitive_features,
+        sample_weight=sample_weight,
+        clusters=clusters,
+        weights=weights,
+        pos_label=pos_label,
+    )
+
+
+def audit_html(audit: Audit) -> str:
+    """Show an audit."""
+    head = f"<p><b>xAUC gap {cell(audit.gap)}, AUC {cell(audit.auc)}.</b> {escape(audit.sentence)}</p>"
+    tables = html_table(audit.rows("groups"), "Groups") + html_table(audit.rows("pairs"), "Pairs of groups")
+    return f"<div>{head}{tables}{html_table(audit.rows('rates'), 'Flagged')}{notes(audit.warnings)}</div>"
+
+
+def effect_html(effect: Effect) -> str:
+    """Show a repair."""
+    head = "".join(f"<p>{escape(text)}</p>" for text in effect.sentences)
+    tables = html_table(effect.rows(), "Before and after") + html_table(effect.moves, "Who moves")
+    return f"<div>{head}{tables}{notes(effect.warnings)}</div>"
+
 
 # Beyond this many groups an audit has no intervals.
 MOST_GROUPS = 20

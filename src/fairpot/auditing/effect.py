@@ -11,13 +11,12 @@ import numpy as np
 from fairpot._arguments import argument
 from fairpot._optional import make_frame
 from fairpot._validation import check_seen
+from fairpot.auditing.audit import effect_html, table_of
 from fairpot.auditing.calibration import BINS
-from fairpot.auditing.numbers import moves, summarise
-from fairpot.auditing.page import effect_html
-from fairpot.auditing.rows import table_of
+from fairpot.auditing.measures import moves, summarise
 from fairpot.auditing.words import change_sentences, rate_lines
 from fairpot.inference import Changes, change_by_maps
-from fairpot.postprocessing.batch import moving
+from fairpot.postprocessing.mapper import moving
 from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap
 

@@ -1,4 +1,4 @@
-"""What goes wrong, in one or two lines on standard error, and the exit code that tells it."""
+"""What goes wrong, in one or two lines on standard error, in the command line's words, with its exit code."""
 
 from __future__ import annotations
 
@@ -17,9 +17,41 @@ from typing import Any
 import click
 
 import fairpot
-from fairpot._arguments import spoken_by
-from fairpot.cli._options import as_option
+from fairpot._arguments import NOTHING, spoken_by
 from fairpot.exceptions import MissingDependencyError
+
+_OPTIONS = {
+    "pos_label": "--positive",
+    "positive": "--positive",
+    "overwrite": "--force",
+    "cv": "--folds",
+    "held_out": "--validate",
+    "memory_limit": "--memory",
+    "sensitive_features": "--group",
+    "y": "--label",
+    "y_true": "--label",
+    "scores": "--score",
+    "y_score": "--score",
+}
+_FLAGS = ("--force", "--replace")
+_ASKED = {"--reference": "NAME", "--validate": "FILE", "--positive": "VALUE", "--sql": "'select ... from ...'"}
+
+
+def as_option(name: str, value: Any = NOTHING) -> str:
+    """Name an argument by its option.
+
+    Examples
+    --------
+    >>> as_option("max_gap", 0.02), as_option("overwrite", True), as_option("reference", ...)
+    ('--max-gap 0.02', '--force', '--reference NAME')
+    """
+    option = _OPTIONS.get(name, "--" + name.replace("_", "-"))
+    if value is NOTHING or option in _FLAGS:
+        return option
+    if value is ...:
+        return f"{option} {_ASKED.get(option, 'VALUE')}"
+    return f"{option} {value!r}" if isinstance(value, str) else f"{option} {value}"
+
 
 OK, ERROR, ABOVE_LIMIT, INTERRUPTED, CLOSED_PIPE = 0, 2, 3, 130, 141
 _PACKAGE = str(Path(fairpot.__file__).parent)

@@ -4,23 +4,129 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Callable, Hashable, Iterable, Sequence
+import math
+import re
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+import numpy as np
 
 from fairpot._validation import wording
+from fairpot.cli._app import settings_option
 from fairpot.cli._errors import Failure
-from fairpot.cli._numbers import SIZE
 from fairpot.cli._printing import Output, shown
-from fairpot.cli._settings import settings_option
-from fairpot.cli._spark import check_spark_options, count_on_spark
 from fairpot.files import CountedRows, RowSource, count_rows
 from fairpot.files.layout import FORMATS
-from fairpot.files.signals import ending_cleanly
+from fairpot.files.output import ending_cleanly
+from fairpot.inference import Sample
+from fairpot.inference.shares import Clusters
 from fairpot.table import GroupCounts, ScoreTable
+from fairpot.transport import ScoreMap
+
+
+class Number(click.ParamType):  # type: ignore[type-arg]
+    """A finite number in a range."""
+
+    name = "number"
+
+    def __init__(self, low: float = 0.0, high: float = math.inf, *, above: bool = False) -> None:
+        self.low, self.high, self.above = low, high, above
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read a number, or say what it should have been."""
+        try:
+            found = float(value)
+        except (TypeError, ValueError):
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        inside = self.low < found if self.above else self.low <= found
+        if not (math.isfinite(found) and inside and found <= self.high):
+            self.fail(f"{value} is not {self.rule}.", param, ctx)
+        return found
+
+    @property
+    def rule(self) -> str:
+        """Say what is allowed."""
+        if self.high == math.inf:
+            return f"a finite number {'above' if self.above else 'from'} {self.low:g}{'' if self.above else ' on'}"
+        return f"in {'(' if self.above else '['}{self.low:g}, {self.high:g}]"
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]
+    """An amount of memory, such as 2GB."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Check how a size is written."""
+        if not re.fullmatch(r"[0-9]+(\.[0-9]+)? ?([KMGT]i?)?B", str(value), re.IGNORECASE):
+            self.fail(f"{value!r} is not a size such as 500MB or 2GB.", param, ctx)
+        return str(value)
+
+
+SHARE = Number(0, 1)
+TOP_SHARE = Number(0, 1, above=True)
+FACTOR = Number(0, above=True)
+LIMIT = Number(0)
+SCORE = Number(-1e300, 1e300)
+LEVEL = Number(0.5, 0.999999, above=True)
+SIZE = Size()
+
+
+def check_spark_options(rows: RowOptions) -> None:
+    """Insist on files that Spark itself can open."""
+    if rows.engine != "spark":
+        if rows.master is not None:
+            raise click.UsageError("--master says where Spark runs: it needs --engine spark.")
+        return
+    if rows.sql is not None or rows.database is not None:
+        raise click.UsageError("--sql and --database ask DuckDB, not --engine spark.")
+    if not rows.inputs or "-" in rows.inputs:
+        raise click.UsageError("--engine spark needs the names of files that all workers can read.")
+
+
+def spark_rows(rows: RowOptions, *, labelled: bool = True) -> Any:
+    """Start the session and name the files; nothing is read yet."""
+    from fairpot.engines.spark import SparkRows, spark_session
+
+    session = spark_session(rows.master or "local[*]")
+    roles = {"score": rows.score, "label": rows.label, "groups": rows.groups, "weight": rows.weight}
+    found = SparkRows.read(session, list(rows.inputs), format=rows.format, **roles)
+    return found if labelled else found.bare()
+
+
+def count_on_spark(rows: RowOptions, *, labelled: bool) -> CountedRows:
+    """Count the rows on the cluster."""
+    from fairpot.engines.spark import SparkEngine
+
+    return SparkEngine().count(spark_rows(rows, labelled=labelled), positive=rows.positive, several=labelled)
+
+
+def thresholds_on_spark(rows: RowOptions, alpha: float, region: Any, counted: CountedRows) -> dict[Hashable, float]:
+    """Find where the top-alpha region of the rows begins, on the cluster."""
+    from fairpot.engines.spark import SparkEngine
+
+    return SparkEngine().thresholds(spark_rows(rows, labelled=False), alpha, region=region, counted=counted)
+
+
+def apply_on_spark(
+    rows: RowOptions, maps: Mapping[Hashable, ScoreMap], output: str, *, column: str | None, force: bool, **others: Any
+) -> dict[str, Any]:
+    """Write the rows with their adjusted score to a folder; return what there is to say about it."""
+    from fairpot.engines.spark import SparkEngine
+
+    context = click.get_current_context()
+    asked = click.core.ParameterSource.COMMANDLINE
+    wanted = [name for name in others if context.get_parameter_source(name) is asked]
+    if wanted:
+        named = ", ".join(f"--{name.replace('_', '-')}" for name in wanted)
+        raise click.UsageError(f"--engine spark writes the adjusted rows alone, without {named}.")
+    column = column or f"{rows.score}_fair"
+    written = SparkEngine().write(spark_rows(rows, labelled=False), maps, output, column=column, overwrite=force)
+    return {"rows": written, "column": column}
+
 
 _MOST_GROUPS = 250
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -290,3 +396,79 @@ def with_groups_of(table: ScoreTable, known: Sequence[Hashable], what: str, *, a
         named[same] = counts
     squares = None if table.squares is None else replace(table.squares, groups=tuple(named))
     return ScoreTable(tuple(named), tuple(named.values()), table.labelled, squares)
+
+
+def group_options(command: Command) -> Callable[..., Any]:
+    """Add --min-group and --groups."""
+    chosen: Callable[..., Any] = click.option(
+        "--groups", "only", metavar="A,B", help="Compare these groups only; the others stay as they are."
+    )(command)
+    return click.option(
+        "--min-group",
+        type=click.IntRange(0),
+        default=0,
+        metavar="ROWS",
+        help="Leave groups with fewer rows out of the comparison; they stay as they are.",
+    )(chosen)
+
+
+def listed_groups(text: str | None, groups: Iterable[Hashable]) -> list[Hashable] | None:
+    """Find the groups that were named, with commas between them."""
+    if text is None:
+        return None
+    known = list(groups)
+    return [group for name in text.split(",") if (group := named_group(name.strip(), known)) is not None]
+
+
+def sample_with_clusters(rows: RowOptions, counted: CountedRows, cluster: str | None, out: Output) -> Sample:
+    """Count every cluster of every group by itself, where a column names them."""
+    if cluster is None:
+        return Sample.of(counted.table)
+    if counted.quantisation is not None:
+        raise Failure(
+            "--cluster needs every score as it is, but there were too many distinct ones to keep.\n"
+            "Hint: round the scores first, or leave --cluster out."
+        )
+    source = _with_group(rows.source, cluster)
+    with out.progress("counting clusters") as progress:
+        parts = count_rows(
+            source, positive=rows.positive, memory_limit=rows.memory, threads=rows.threads, progress=progress
+        )
+    return Sample(counted.table, None, _clusters(parts.table, counted.table, rows.groups, cluster))
+
+
+def _with_group(source: RowSource, cluster: str) -> RowSource:
+    """Take the clusters for one more column of groups; files are not looked at, nor input read, again."""
+    if cluster in source.roles.values():
+        raise Failure(f"the column {cluster!r} cannot play two parts.\nHint: --cluster names a column of its own.")
+    other = replace(source, groups=(*source.group_columns, cluster))
+    if isinstance(source.path, str) and source.path == "-":
+        other = replace(other, path=[*source.files])
+        object.__setattr__(other, "_keeps", source)  # what was spooled lives as long as either
+    return other
+
+
+def _clusters(parts: ScoreTable, table: ScoreTable, columns: tuple[str, ...], cluster: str) -> Clusters:
+    names: dict[str, int] = {}
+    found: list[list[np.ndarray]] = [[] for _ in range(5)]
+    for name, counts in zip(parts.groups, parts.counts):
+        group, unit = _parted(name, table.groups, columns, cluster)
+        entry = np.searchsorted(table.counts[group].score, counts.score)
+        for positive, weight in ((True, counts.positive), (False, counts.negative)):
+            there = np.flatnonzero(weight)
+            number = np.full(len(there), names.setdefault(unit, len(names)))
+            same = [np.full(len(there), value) for value in (group, positive)]
+            for column, values in zip(found, (number, same[0], entry[there], same[1], weight[there])):
+                column.append(values)
+    unit_of, group_of, entry_of, label_of, weight_of = (np.concatenate(column) for column in found)
+    return Clusters(unit_of, group_of, entry_of, label_of, weight_of.astype(np.float64), False, len(names))
+
+
+def _parted(name: Hashable, groups: tuple[Hashable, ...], columns: tuple[str, ...], cluster: str) -> tuple[int, str]:
+    """Take an intersection "sex=F, patient=12" apart into the place of its group and its cluster."""
+    group, _, unit = str(name).rpartition(f", {cluster}=")
+    plain = group.removeprefix(f"{columns[0]}=") if len(columns) == 1 else group
+    places = [k for k, known in enumerate(groups) if str(known) == plain]
+    if len(places) != 1:
+        raise Failure(f"the clusters of group {plain!r} cannot be told from others'.\nHint: rename that group.")
+    return places[0], unit

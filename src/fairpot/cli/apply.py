@@ -10,15 +10,22 @@ from typing import Any
 import click
 
 from fairpot.cli._errors import Failure
-from fairpot.cli._numbers import Number
+from fairpot.cli._lines import print_quantisation
 from fairpot.cli._printing import Output, count, percent, shown
-from fairpot.cli._ranking import print_quantisation
-from fairpot.cli._rows import RowOptions, known_as, output_options, row_options, with_groups_of
-from fairpot.cli._spark import apply_on_spark, thresholds_on_spark
+from fairpot.cli._rows import (
+    Number,
+    RowOptions,
+    apply_on_spark,
+    known_as,
+    output_options,
+    row_options,
+    thresholds_on_spark,
+    with_groups_of,
+)
 from fairpot.exceptions import ScaleWarning
 from fairpot.files import apply as apply_maps
 from fairpot.files import score_thresholds
-from fairpot.files.apply import TYPES, UNKNOWN_GROUPS
+from fairpot.files.adjusting import TYPES, UNKNOWN_GROUPS
 from fairpot.files.layout import FORMATS
 from fairpot.postprocessing.fitted import FittedMaps, load
 from fairpot.transport import ScoreMap

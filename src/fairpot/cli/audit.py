@@ -14,22 +14,32 @@ import click
 
 from fairpot.auditing import audit as audit_table
 from fairpot.auditing.words import gap_sentence, widest_pair
-from fairpot.cli._clusters import sample_with_clusters
 from fairpot.cli._errors import ABOVE_LIMIT, Failure
-from fairpot.cli._groups import group_options, listed_groups
-from fairpot.cli._intervals import interval_options, print_intervals, print_verdict, verdict_document
-from fairpot.cli._numbers import SCORE, SHARE
-from fairpot.cli._printing import Output, count, number, percent, shown
-from fairpot.cli._ranking import (
+from fairpot.cli._lines import (
+    interval_options,
     print_calibration,
     print_gap,
+    print_intervals,
     print_matrix,
     print_quantisation,
+    print_rates,
+    print_verdict,
     quantisation_document,
     ranking_options,
+    verdict_document,
 )
-from fairpot.cli._repair import print_rates
-from fairpot.cli._rows import RowOptions, named_group, output_options, row_options
+from fairpot.cli._printing import Output, count, number, percent, shown
+from fairpot.cli._rows import (
+    SCORE,
+    SHARE,
+    RowOptions,
+    group_options,
+    listed_groups,
+    named_group,
+    output_options,
+    row_options,
+    sample_with_clusters,
+)
 from fairpot.cli.report import origin
 from fairpot.exceptions import FairpotWarning
 from fairpot.files import CountedRows

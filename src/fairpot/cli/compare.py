@@ -7,12 +7,19 @@ from typing import Any
 import click
 import numpy as np
 
-from fairpot.cli._groups import group_options, listed_groups
+from fairpot.cli._lines import print_quantisation, quantisation_document
 from fairpot.cli._methods import METHODS, MethodName
-from fairpot.cli._numbers import SHARE
 from fairpot.cli._printing import Output, count, number, shown
-from fairpot.cli._ranking import print_quantisation, quantisation_document
-from fairpot.cli._rows import RowOptions, named_group, output_options, row_options, with_groups_of
+from fairpot.cli._rows import (
+    SHARE,
+    RowOptions,
+    group_options,
+    listed_groups,
+    named_group,
+    output_options,
+    row_options,
+    with_groups_of,
+)
 from fairpot.comparison import Comparison, ComparisonRow
 from fairpot.comparison import compare as compare_methods
 from fairpot.exceptions import InfeasibleRuleError

@@ -18,8 +18,7 @@ from fairpot.cli._errors import Failure
 from fairpot.cli._printing import Output, count, shown
 from fairpot.cli._rows import output_options
 from fairpot.files.formats import open_sink
-from fairpot.files.output import complete_file
-from fairpot.files.sinks import format_of_output
+from fairpot.files.output import complete_file, format_of_output
 from fairpot.models import MODEL_NAMES, make_model
 
 _OWN = ("score", "label", "group")

@@ -9,12 +9,11 @@ from typing import Any
 import click
 
 from fairpot.cli._errors import Failure
-from fairpot.cli._numbers import Number
 from fairpot.cli._printing import Output, count, shown
-from fairpot.cli._rows import output_options
+from fairpot.cli._rows import Number, output_options
 from fairpot.export import SimplifiedMaps, simplify, to_javascript, to_onnx, to_python, to_sql
-from fairpot.export.groups import count_pieces, formulas_of
-from fairpot.export.sql.dialects import DIALECTS
+from fairpot.export.functions import count_pieces, formulas_of
+from fairpot.export.sql_dialects import DIALECTS
 from fairpot.files.output import complete_file
 from fairpot.postprocessing.fitted import FittedMaps, load
 

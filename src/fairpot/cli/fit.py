@@ -12,14 +12,23 @@ from typing import Any
 import click
 
 from fairpot.auditing import Effect, effect
-from fairpot.cli._groups import group_options, listed_groups
+from fairpot.cli._lines import print_effect, print_quantisation, quantisation_document, ranking_options
 from fairpot.cli._methods import MethodName, Wish, make_method, one_wish, settings_for
-from fairpot.cli._numbers import FACTOR, LEVEL, LIMIT, SCORE, SHARE
-from fairpot.cli._plot import curve_picture
-from fairpot.cli._printing import Output, count, number, shown
-from fairpot.cli._ranking import print_quantisation, quantisation_document, ranking_options
-from fairpot.cli._repair import print_effect
-from fairpot.cli._rows import RowOptions, named_group, output_options, row_options, with_groups_of
+from fairpot.cli._printing import Output, count, curve_picture, number, shown
+from fairpot.cli._rows import (
+    FACTOR,
+    LEVEL,
+    LIMIT,
+    SCORE,
+    SHARE,
+    RowOptions,
+    group_options,
+    listed_groups,
+    named_group,
+    output_options,
+    row_options,
+    with_groups_of,
+)
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.files.output import complete_file
 from fairpot.inference import Certificate

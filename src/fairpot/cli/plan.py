@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from fairpot.cli._numbers import LEVEL, TOP_SHARE, Number
 from fairpot.cli._printing import Output, count, shown
-from fairpot.cli._rows import RowOptions, output_options, row_options
+from fairpot.cli._rows import LEVEL, TOP_SHARE, Number, RowOptions, output_options, row_options
 from fairpot.inference import SamplePlan, plan_sample_size
 
 _INNER = Number(0, 0.999999, above=True)

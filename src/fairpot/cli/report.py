@@ -10,12 +10,10 @@ from typing import Any
 
 import click
 
+from fairpot.cli._lines import check_id, largest_changes, ranking_options
 from fairpot.cli._methods import MethodName, make_method, one_wish, settings_for
-from fairpot.cli._named import check_id, largest_changes
-from fairpot.cli._numbers import TOP_SHARE, Number
 from fairpot.cli._printing import Output, count, shown
-from fairpot.cli._ranking import ranking_options
-from fairpot.cli._rows import RowOptions, named_group, output_options, row_options, with_groups_of
+from fairpot.cli._rows import TOP_SHARE, Number, RowOptions, named_group, output_options, row_options, with_groups_of
 from fairpot.cli.fit import WISHES, how_far
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.files import CountedRows

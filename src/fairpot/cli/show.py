@@ -7,8 +7,7 @@ from typing import Any
 import click
 import numpy as np
 
-from fairpot.cli._plot import Marks, picture
-from fairpot.cli._printing import Output, count, number, shown
+from fairpot.cli._printing import Marks, Output, count, number, picture, shown
 from fairpot.cli._rows import output_options
 from fairpot.postprocessing.fitted import FittedMaps, load
 from fairpot.transport import ScoreMap

@@ -7,19 +7,17 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fairpot.exceptions import FairpotWarning
-from fairpot.inference.evidence import Evidence, SameMaps
-from fairpot.inference.evidence import Part as Rows
+from fairpot.inference.dial import Evidence, SameMaps
+from fairpot.inference.dial import Part as Rows
 from fairpot.metrics.wins import Ties, WinMatrix
 from fairpot.postprocessing.postprocessor import RULES, Postprocessor
 from fairpot.postprocessing.registry import METHODS, find_method
 from fairpot.splitting import weighted_rows
 from fairpot.table import ScoreTable
-
-Array = NDArray[np.float64]
+from fairpot.transport import Floats
 
 # The way of several groups' dials, from where nothing is asked to the smallest fitted gap and a quarter beyond.
 _WAY = np.linspace(0.0, 1.25, 51)
@@ -39,11 +37,11 @@ class Points(NamedTuple):
     """
 
     dial: str
-    value: Array
-    auc: Array
-    signed_gap: Array
+    value: Floats
+    auc: Floats
+    signed_gap: Floats
     evidence: Evidence | None = None  # the rows and the maps at each value
-    settings: Array | None = None  # what the maps are asked for at each value, where it is not the value itself
+    settings: Floats | None = None  # what the maps are asked for at each value, where it is not the value itself
 
 
 class Setting(NamedTuple):
@@ -149,7 +147,7 @@ def _sweep_the_way(fitted: Postprocessor, part: Part, setting: Setting) -> Point
     return _points("share", _WAY, curve, setting)
 
 
-def _points(dial: str, values: Array, curve: Any, setting: Setting) -> Points:
+def _points(dial: str, values: Floats, curve: Any, setting: Setting) -> Points:
     if len(curve.moved) > 1:
         return Points(dial, values, curve.auc, curve.gap, curve.evidence, curve.lam)
     sign = 1.0 if curve.reference == setting.reference else -1.0

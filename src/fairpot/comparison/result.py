@@ -16,13 +16,12 @@ from fairpot._html import html_table, notes
 from fairpot._optional import import_optional, make_frame
 from fairpot._validation import check_share
 from fairpot.exceptions import InfeasibleRuleError
-from fairpot.inference.checks import check_level
-from fairpot.inference.evidence import Evidence
-from fairpot.inference.versus import auc_difference
+from fairpot.inference.change import auc_difference
+from fairpot.inference.dial import Evidence
+from fairpot.inference.question import check_level
+from fairpot.tradeoff.curve import pareto_mask
 from fairpot.tradeoff.limit import Limit
-from fairpot.tradeoff.pareto import pareto_mask
-
-Array = NDArray[np.float64]
+from fairpot.transport import Floats
 
 UNREPAIRED = "unrepaired"
 # Metrics are quotients of exact counts: values this close are the same value.
@@ -98,10 +97,10 @@ class Comparison:
 
     method: NDArray[np.str_]
     dial: NDArray[np.str_]
-    value: Array
-    auc: Array
-    gap: Array
-    signed_gap: Array
+    value: Floats
+    auc: Floats
+    gap: Floats
+    signed_gap: Floats
     reference: Any
     limit: Limit | None = None
     skipped: dict[str, str] = field(default_factory=dict)
@@ -138,7 +137,7 @@ class Comparison:
         return pareto_mask(self.gap, self.auc)
 
     @cached_property
-    def distance_to_limit(self) -> Array:
+    def distance_to_limit(self) -> Floats:
         """The AUC left on the table at each point's signed gap; below 0 only if the order in a group is broken."""
         if self.limit is None:
             return np.full(len(self), np.nan)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -11,18 +12,43 @@ from numpy.typing import NDArray
 from fairpot._arguments import argument
 from fairpot._validation import Rows, check_rows, check_seen, check_share, is_number
 from fairpot.comparison.methods import Part, Points, Setting, find_methods, measure, obstacle, prepare, sweep
-from fairpot.comparison.progress import Report, make_report
 from fairpot.comparison.result import UNREPAIRED, Comparison, mean_limit
-from fairpot.inference.evidence import Evidence, SameMaps
-from fairpot.inference.evidence import Part as Unmoved
-from fairpot.metrics.tables import check_ties
-from fairpot.postprocessing.direction import find_reference
+from fairpot.inference.dial import Evidence, SameMaps
+from fairpot.inference.dial import Part as Unmoved
+from fairpot.metrics.rank import check_ties
+from fairpot.postprocessing.dial import find_reference, kept_groups
 from fairpot.postprocessing.folds import deal_folds
 from fairpot.postprocessing.notices import warn_of_table
-from fairpot.postprocessing.selection import kept_groups
 from fairpot.splitting import all_but, split_table
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.limit import Limit
+
+Report = Callable[[int, int], object]
+_WIDTH = 30
+
+
+def make_report(progress: bool | Report | None) -> Report:
+    """Return the function to call after each step: a bar on stderr, the user's own, or nothing."""
+    if callable(progress):
+        return progress
+    if progress not in (None, True, False):
+        raise TypeError(f"progress must be True, False, None or a function of (done, total), got {progress!r}.")
+    shown = sys.stderr.isatty() if progress is None else progress
+    return draw_bar if shown else lambda done, total: None
+
+
+def draw_bar(done: int, total: int) -> None:
+    """Draw the bar over itself; the last one ends the line.
+
+    Parameters
+    ----------
+    done, total : int
+        Steps done, of how many.
+    """
+    full = _WIDTH * done // total
+    end = "\n" if done == total else ""
+    sys.stderr.write(f"\rcomparing [{'#' * full}{'.' * (_WIDTH - full)}] {done}/{total}{end}")
+    sys.stderr.flush()
 
 
 def compare(

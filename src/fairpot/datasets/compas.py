@@ -9,8 +9,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from fairpot._optional import make_frame
-from fairpot.datasets.arguments import check_flag, check_whole
-from fairpot.datasets.fetch import DataFile, locate
+from fairpot.datasets.fetch import DataFile, check_flag, check_whole, locate
 
 _COMMIT = "bafff5da3f2e45eca6c2d5055faad269defd135a"
 FILE = DataFile(

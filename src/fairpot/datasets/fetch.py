@@ -1,7 +1,10 @@
 """Find a data file in a local folder or the cache, or download it; verified by SHA-256 in every case."""
 
+from __future__ import annotations
+
 import hashlib
 import io
+import numbers
 import os
 import tempfile
 import zipfile
@@ -9,9 +12,38 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from fairpot._optional import import_optional
-from fairpot.datasets.arguments import check_flag
 from fairpot.exceptions import MissingDependencyError
+
+
+def check_whole(value: Any, name: str, least: int, hint: str = "") -> int:
+    """Check a whole number that is not too small."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be a whole number, at least {least}, got {value!r}.")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, got {value!r}." + (f"\nHint: {hint}" if hint else ""))
+    return int(value)
+
+
+def check_flag(value: Any, name: str) -> bool:
+    """Check a boolean; texts such as "no" are none, and would count as True."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
+def make_rng(random_state: Any) -> np.random.Generator:
+    """Turn a seed into a generator."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(
+            f"random_state must be a whole number, at least 0, a NumPy Generator or None, got {random_state!r}."
+        ) from error
+
 
 ENVIRONMENT_VARIABLE = "FAIRPOT_DATA"
 _TIMEOUT_SECONDS = 60

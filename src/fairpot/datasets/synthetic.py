@@ -6,8 +6,8 @@ from sklearn.utils import Bunch
 
 from fairpot._optional import make_frame
 from fairpot._validation import is_number
-from fairpot.datasets.arguments import check_flag, check_whole, make_rng
-from fairpot.datasets.calibrate import calibrate_intercept
+from fairpot.datasets.clinical import calibrate_intercept
+from fairpot.datasets.fetch import check_flag, check_whole, make_rng
 
 _DESCR = """\
 Synthetic two-group data

@@ -7,11 +7,10 @@ picture (``frame()``) and draws it with matplotlib (``plot(ax=)``), which is imp
 from fairpot.display.calibration import GroupCalibrationDisplay
 from fairpot.display.distributions import ScoreDistributionDisplay
 from fairpot.display.maps import ScoreMapDisplay
-from fairpot.display.methods import ComparisonDisplay
 from fairpot.display.partial import PartialAucDisplay
 from fairpot.display.ranks import RankChangeDisplay
 from fairpot.display.roc import CrossRocDisplay
-from fairpot.display.tradeoff import TradeoffDisplay
+from fairpot.display.tradeoff import ComparisonDisplay, TradeoffDisplay
 
 __all__ = [
     "ComparisonDisplay",

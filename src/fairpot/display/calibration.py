@@ -7,9 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.display.display import AFTER, Maps, TableDisplay, stack, states
-from fairpot.display.style import add_legend, look, make_axes, named
-from fairpot.table import GroupCounts, ScoreTable
+from fairpot.display.display import AFTER, TableDisplay, add_legend, look, make_axes, named, stack, states
+from fairpot.table import GroupCounts, Maps, ScoreTable
 
 # Two-sided 95 %: the interval of a share by Wilson's method.
 _Z = 1.959963984540054

@@ -7,9 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.display.display import Display, Maps, stack, table_of
-from fairpot.display.style import add_legend, look, make_axes, named
-from fairpot.table import ScoreTable
+from fairpot.display.display import Display, add_legend, look, make_axes, named, stack, table_of
+from fairpot.table import Maps, ScoreTable
 
 _KNOTS, _GRID, _BARS = 400, 201, 50
 

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._validation import check_choice, check_share
-from fairpot.display.display import AFTER, Maps, TableDisplay, stack, states
-from fairpot.display.style import COLOURS, LINES, add_legend, make_axes
+from fairpot.display.display import AFTER, COLOURS, LINES, TableDisplay, add_legend, make_axes, stack, states
 from fairpot.metrics.wins import TIES, Ties, WinMatrix
-from fairpot.table import REGIONS, Region, ScoreTable
+from fairpot.table import REGIONS, Maps, Region, ScoreTable
 
 METRICS = {"auc": "partial AUC", "gap": "partial xAUC gap"}
 

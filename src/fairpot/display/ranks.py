@@ -7,11 +7,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.display.display import Display, Maps, stack, table_of
+from fairpot.display.display import Display, look, make_axes, named, stack, table_of
 from fairpot.display.distributions import LABELS
-from fairpot.display.style import look, make_axes, named
 from fairpot.metrics import score_table
-from fairpot.table import ScoreTable
+from fairpot.table import Maps, ScoreTable
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 

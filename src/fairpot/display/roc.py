@@ -8,10 +8,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.display.display import AFTER, Maps, TableDisplay, stack, states
-from fairpot.display.style import add_legend, look, make_axes, named
+from fairpot.display.display import AFTER, TableDisplay, add_legend, look, make_axes, named, stack, states
 from fairpot.metrics.wins import WinMatrix, half_wins
-from fairpot.table import GroupCounts, ScoreTable
+from fairpot.table import GroupCounts, Maps, ScoreTable
 
 
 class CrossRocDisplay(TableDisplay):

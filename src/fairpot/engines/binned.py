@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._validation.counted import check_weight_of_groups, check_weights
+from fairpot._validation.checked_rows import check_weight_of_groups, check_weights
 from fairpot._validation.wording import LARGEST
-from fairpot.engines.keys import Key, KeyCoder
-from fairpot.engines.naming import name_keys
-from fairpot.engines.protocol import Roles
-from fairpot.engines.values import Kind, doubles
+from fairpot.engines.naming import Key, KeyCoder, Kind, doubles, name_keys
+from fairpot.engines.protocol import Roles, Rules
 from fairpot.table import GroupCounts, QuantisationBound, ScoreTable
+from fairpot.transport import Floats
 
-Floats = NDArray[np.float64]
 MOST_BINS = 500_000
 # A value that comes up this often in a sample of about four a bin is given a bin of its own.
 _ATOM = 8
@@ -32,16 +30,6 @@ def choose_edges(sample: Floats, limit: int) -> Floats:
     values, times = np.unique(ordered, return_counts=True)
     atoms = values[times >= _ATOM]
     return np.unique(np.concatenate(([-np.inf], edges, atoms, np.nextafter(atoms, np.inf))))
-
-
-class Rules(Protocol):
-    """Says what is wrong with scores and weights."""
-
-    def explain(self, scores: Floats, rows: NDArray[np.int64] | None, words: int = 0) -> None:
-        """Check scores, ``words`` rows of which were no numbers."""
-
-    def explain_weights(self, weight: Floats, rows: NDArray[np.int64], words: int = 0) -> None:
-        """Check weights likewise."""
 
 
 class BinnedRows:

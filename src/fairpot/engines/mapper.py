@@ -12,15 +12,22 @@ from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
 from fairpot._validation import wording
-from fairpot._validation.counted import bad_scores
-from fairpot.engines.columns import find_column
-from fairpot.engines.keys import Key, KeyCoder
-from fairpot.engines.naming import check_plain, check_score_type
-from fairpot.engines.values import Kind, doubles, number_from_json, numbers_from_column, numbers_from_text, readings
+from fairpot._validation.checked_rows import bad_scores
+from fairpot.engines.naming import (
+    Key,
+    KeyCoder,
+    Kind,
+    check_plain,
+    check_score_type,
+    doubles,
+    find_column,
+    number_from_json,
+    numbers_from_column,
+    numbers_from_text,
+    readings,
+)
 from fairpot.exceptions import UnseenGroupError
-from fairpot.transport import ScoreMap
-
-Floats = NDArray[np.float64]
+from fairpot.transport import Floats, ScoreMap
 
 
 class _Unknown:

@@ -1,17 +1,194 @@
-"""From distinct values of group and label columns to names and classes, as in memory; and the types of columns."""
+"""The table from distinct combinations: values as files hold them, named and classed as in memory."""
 
 from __future__ import annotations
 
 import decimal
+import difflib
+import json
+import math
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._optional import import_optional
 from fairpot._validation import check_groups, wording
-from fairpot.engines.values import Kind, decoded
+from fairpot._validation.checked_rows import check_weight_of_groups
+from fairpot.engines.protocol import CountedRows, Roles, Rules
+from fairpot.exceptions import InputFileError
+from fairpot.table import ScoreTable
+
+
+def find_column(name: str, columns: Sequence[str], where: str) -> int:
+    """Return the place of a column; if there is none of that name, say which come near."""
+    places = [i for i, column in enumerate(columns) if column == name]
+    if len(places) == 1:
+        return places[0]
+    if places:
+        raise InputFileError(f"{where} has {len(places)} columns named {name!r}.\nHint: rename one of them.")
+    folded = {column.casefold(): column for column in columns}
+    near = [folded[c] for c in difflib.get_close_matches(name.casefold(), list(folded), n=3, cutoff=0.5)]
+    shown = ", ".join(map(repr, columns[:12])) + (f" and {len(columns) - 12} more" if len(columns) > 12 else "")
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "names are compared letter by letter."
+    raise InputFileError(f"{where} has no column {name!r} (columns: {shown}).\nHint: {hint}")
+
+
+EXACT = 2**53  # up to here doubles hold every whole number
+Kind = Literal["typed", "text", "json"]
+
+# What pandas reads as missing in a text file.
+MISSING_WORDS = (
+    "",
+    "#N/A",
+    "#N/A N/A",
+    "#NA",
+    "-1.#IND",
+    "-1.#QNAN",
+    "-NaN",
+    "-nan",
+    "1.#IND",
+    "1.#QNAN",
+    "<NA>",
+    "N/A",
+    "NA",
+    "NULL",
+    "NaN",
+    "None",
+    "n/a",
+    "nan",
+    "null",
+)
+_MISSING = frozenset(MISSING_WORDS)
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+
+
+def decoded(values: Sequence[Any], kind: Kind) -> list[Any]:
+    """Turn the distinct values of a column into Python objects; None where missing.
+
+    A column of text is taken as integers, numbers or booleans if all its values are, as pandas does.
+    """
+    if kind == "json":
+        return [None if v is None else json.loads(v) for v in values]
+    if kind == "typed":
+        return list(values)
+    texts = [None if v is None or v in _MISSING else v for v in values]
+    read = _reader([t.strip() for t in texts if t is not None])
+    return [None if t is None else read(t) for t in texts]
+
+
+def _reader(texts: list[str]) -> Callable[[str], Any]:
+    """Choose how to read a column of text from all that is in it."""
+    if texts and all(_INTEGER.fullmatch(t) for t in texts):
+        return int
+    if texts and all(_FLOAT.fullmatch(t) for t in texts):
+        return float
+    if texts and all(t in _BOOLEANS for t in texts):
+        return lambda t: _BOOLEANS[t.strip()]
+    return str
+
+
+def readings(value: Any, kind: Kind) -> list[Any]:
+    """Return what a value of a group column may be called, the likeliest first.
+
+    Text says nothing of its type: "1" may have been 1, "true" True where the map was fitted.
+    """
+    [known] = decoded([value], "json" if kind == "json" else "typed")
+    if kind != "text" or known is None:
+        return [known]
+    if known in _MISSING:
+        return [None]
+    text = known.strip()
+    ways: list[Any] = [known]
+    if _INTEGER.fullmatch(text):
+        ways.append(int(text))
+    if _FLOAT.fullmatch(text):
+        ways.append(float(text))
+    if text in _BOOLEANS:
+        ways.append(_BOOLEANS[text])
+    return ways
+
+
+def numbers_from_text(column: Any, name: str, decimal: str = ".") -> Any:
+    """Read an Arrow column of text as doubles: null where missing, NaN where a word is no number.
+
+    Raises
+    ------
+    ValueError
+        For whole numbers that doubles cannot tell apart.
+    """
+    pa, pc = import_optional("pyarrow", "cli"), import_optional("pyarrow.compute", "cli")
+    text = pc.utf8_trim(column, " ")
+    text = pc.if_else(pc.is_in(text, pa.array([*MISSING_WORDS], pa.string())), pa.scalar(None, pa.string()), text)
+    try:
+        if decimal != ".":
+            raise pa.ArrowInvalid
+        found = text.cast(pa.float64())
+    except pa.ArrowInvalid:
+        found = pa.array([_number(word, decimal) for word in text.to_pylist()], pa.float64())
+    if (pc.max(pc.abs(found)).as_py() or 0) >= EXACT and any(map(_too_long, text.to_pylist())):
+        raise ValueError(wording.beyond_doubles(name))
+    return found
+
+
+def _number(word: str | None, decimal: str) -> float | None:
+    if word is None:
+        return None
+    if decimal != "." and "." in word:
+        return math.nan
+    try:
+        return float(word.replace(decimal, ".")) if word.isascii() and "_" not in word else math.nan
+    except ValueError:
+        return math.nan
+
+
+def _too_long(word: str | None) -> bool:
+    """Whether a text is a whole number beyond what doubles can tell apart."""
+    return word is not None and _INTEGER.fullmatch(word) is not None and (len(word) > 20 or abs(int(word)) > EXACT)
+
+
+def number_from_json(value: Any, name: str) -> float | None:
+    """Read a value of JSON as a double: None where missing, NaN where it is no number."""
+    if value is None or isinstance(value, float):
+        return None if value != value else value
+    if isinstance(value, bool) or not isinstance(value, int):
+        return math.nan
+    if abs(value) > EXACT:
+        raise ValueError(wording.beyond_doubles(name))
+    return float(value)
+
+
+def numbers_from_column(column: Any) -> Any:
+    """Turn a typed Arrow column of numbers into doubles; whole numbers that they cannot tell apart become infinite."""
+    pa = import_optional("pyarrow", "cli")
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_decimal(column.type):  # through their text, which rounds correctly
+        column = column.cast(pa.string())
+    elif pa.types.is_integer(column.type):
+        return _inside_doubles(column)
+    return column if column.type == pa.float64() else column.cast(pa.float64(), safe=False)
+
+
+def _inside_doubles(column: Any) -> Any:
+    pa, pc = import_optional("pyarrow", "cli"), import_optional("pyarrow.compute", "cli")
+    found = column.cast(pa.float64(), safe=False)
+    if column.type.bit_width < 64:
+        return found
+    beyond = pc.greater(column, pa.scalar(EXACT, column.type))
+    if pa.types.is_signed_integer(column.type):
+        beyond = pc.or_(beyond, pc.less(column, pa.scalar(-EXACT, column.type)))
+    return pc.if_else(beyond, math.inf, found)
+
+
+def doubles(column: Any) -> NDArray[np.float64]:
+    """Return an Arrow column of doubles; missing ones become NaN."""
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+
 
 _NUMERIC = (bool, int, float, decimal.Decimal)
 Counts = NDArray[np.int64]
@@ -142,3 +319,162 @@ def alike(groups: Sequence[Hashable]) -> list[tuple[str, str]]:
             same = seen.setdefault(" ".join(group.split()).casefold(), group)
             pairs += [(same, group)] if same != group else []
     return pairs
+
+
+Key = tuple[Any, ...]
+# More combinations than this are no groups: somebody named a column of identifiers or of scores.
+MOST_KEYS = 50_000
+
+
+class KeyCoder:
+    """Number the combinations of values of some columns in the order they are met.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The columns, for error messages.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+        self.keys: list[Key] = []
+        self._places: dict[Key, int] = {}
+
+    def encode(self, columns: Sequence[Any], rows: int) -> NDArray[np.int32]:
+        """Return the number of each row's combination; missing values are values of their own."""
+        if not columns:
+            self._place(())
+            return np.zeros(rows, dtype=np.int32)
+        coded = [_dictionary(column) for column in columns]
+        self.limit(max(len(values) for _, values in coded))
+        sizes = [len(values) for _, values in coded]
+        combined = coded[0][0]
+        for (codes, _), size in zip(coded[1:], sizes[1:]):
+            combined = combined * size + codes
+        met, inverse = _distinct(combined, int(np.prod(sizes, dtype=np.int64)))
+        places = np.empty(len(met), dtype=np.int32)
+        for i, where in enumerate(zip(*np.unravel_index(met, sizes))):
+            places[i] = self._place(tuple(values[int(j)] for j, (_, values) in zip(where, coded)))
+        return places[inverse]
+
+    def _place(self, key: Key) -> int:
+        # 1, 1.0 and True are equal to Python but not to us; NaN is not even equal to itself.
+        mark = tuple((type(v).__name__, repr(v)) for v in key)
+        place = self._places.get(mark)
+        if place is None:
+            self.limit(len(self.keys) + 1)
+            place = self._places[mark] = len(self.keys)
+            self.keys.append(key)
+        return place
+
+    def limit(self, count: int) -> None:
+        """Refuse more combinations than there can be groups."""
+        if count > MOST_KEYS:
+            raise ValueError(
+                f"the columns {list(self.names)} have more than {MOST_KEYS:,} different values.\n"
+                "Hint: groups and outcomes have few; was a column of identifiers or of scores named?"
+            )
+
+
+def _distinct(codes: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct codes and each row's place among them; without a sort where codes are dense."""
+    if size > max(4 * len(codes), 1 << 16):
+        met, inverse = np.unique(codes, return_inverse=True)
+        return met, inverse
+    met = np.flatnonzero(np.bincount(codes, minlength=size))
+    lookup = np.zeros(size, dtype=np.int64)
+    lookup[met] = np.arange(len(met))
+    return met, lookup[codes]
+
+
+def _dictionary(column: Any) -> tuple[NDArray[np.int64], list[Any]]:
+    """Code one Arrow column; a missing value gets a code like any other."""
+    if hasattr(column, "combine_chunks") and hasattr(column, "chunks"):
+        column = column.combine_chunks()
+    if hasattr(column, "dictionary"):
+        column = column.cast(column.type.value_type)
+    encoded = column.dictionary_encode(null_encoding="encode")
+    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), encoded.dictionary.to_pylist()
+
+
+# Weights that are not whole are added up one by one, as in memory, up to this many rows.
+_ONE_BY_ONE = 50_000_000
+
+
+class Checks(Rules, Protocol):
+    """What an engine can say about scores and weights that cannot be used."""
+
+    def words(self, column: Any, rows: Counts | None = None) -> int:
+        """Count the rows, ``rows`` of each value, whose text was no number."""
+
+
+class GroupedRows:
+    """Distinct combinations of group, label, score and weight, and how many rows have each.
+
+    Parameters
+    ----------
+    source : Roles
+    kind : str
+        How values of group and label columns come.
+    checks : Checks
+    """
+
+    def __init__(self, source: Roles, kind: Kind, checks: Checks) -> None:
+        self.source, self.kind, self.checks = source, kind, checks
+        self.coder = KeyCoder([*source.group_columns, *([] if source.label is None else [source.label])])
+        self.columns: dict[str, list[NDArray[Any]]] = {"key": [], "score": [], "weight": [], "n": []}
+        self.words = {"score": 0, "weight": 0}
+        self.fetched = 0
+
+    def add(self, batch: Any) -> int:
+        """Take an Arrow batch: the columns of the key, then score, perhaps weight, and n; return how many there are."""
+        width = len(self.coder.names)
+        self.columns["key"].append(self.coder.encode(batch.columns[:width], batch.num_rows))
+        n = batch.column("n").to_numpy(zero_copy_only=False)
+        self.columns["n"].append(n)
+        for role in ("score", "weight") if self.source.weight is not None else ("score",):
+            self.columns[role].append(doubles(batch.column(role)))
+            self.words[role] += self.checks.words(batch.column(role), n)
+        self.fetched += batch.num_rows
+        return self.fetched
+
+    def finish(self, positive: Any, several: bool, called: Callable[[Key], Hashable] | None = None) -> CountedRows:
+        """Check what was counted and put it into a table; ``called`` names groups, instead of the rules of memory."""
+        scores, n = self._whole("score"), self._whole("n")
+        self.checks.explain(scores, n, self.words["score"])
+        key = self._whole("key")
+        rows = np.bincount(key, weights=n, minlength=len(self.coder.keys)).astype(np.int64)
+        columns, label = self.source.group_columns, self.source.label
+        codes, groups, labels = name_keys(self.coder.keys, rows, columns, label, self.kind, positive, several, called)
+        of_row = None if labels is None else labels[key]
+        place = codes.astype(np.intp)[key] if len(groups) > 1 else None
+        total = int(rows.sum())
+        if self.source.weight is None:
+            table = ScoreTable.from_rows(scores, of_row, place, groups, None if n.max() == 1 else n)
+            return CountedRows(table, total)
+        weight = self._whole("weight")
+        table = self._weighted(scores, of_row, place, groups, n, weight)
+        squares = ScoreTable.from_rows(scores, of_row, place, groups, weight**2 * n)
+        return CountedRows(table, total, squares=squares)
+
+    def _weighted(
+        self, scores: Any, labels: Any, place: Any, groups: Any, n: Counts, weight: NDArray[np.float64]
+    ) -> ScoreTable:
+        self.checks.explain_weights(weight, n, self.words["weight"])
+        total = np.bincount(np.zeros(len(n), dtype=np.intp) if place is None else place, weight, len(groups))
+        check_weight_of_groups(total, groups, f"column {self.source.weight!r}")
+        if (weight == np.floor(weight)).all() and float((weight * n).sum()) < 2**53:
+            return ScoreTable.from_rows(scores, labels, place, groups, weight.astype(np.int64) * n)
+        if n.max() > 1 and int(n.sum()) <= _ONE_BY_ONE:
+            again = np.repeat(np.arange(len(n)), n)
+            scores, weight = scores[again], weight[again]
+            labels = None if labels is None else labels[again]
+            place = None if place is None else place[again]
+        else:
+            weight = weight * n
+        return ScoreTable.from_rows(scores, labels, place, groups, weight)
+
+    def _whole(self, name: str) -> NDArray[Any]:
+        """Join the pieces of a column, letting go of them."""
+        pieces = self.columns.pop(name)
+        return np.concatenate(pieces) if pieces else np.empty(0, dtype=np.float64 if name == "score" else np.int64)

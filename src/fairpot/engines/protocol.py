@@ -6,8 +6,11 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fairpot.table import QuantisationBound, Region, ScoreTable
-from fairpot.transport import ScoreMap
+from fairpot.transport import Floats, ScoreMap
 
 # With more distinct scores than this a table is quantised, unless the caller says otherwise.
 MOST_DISTINCT = 20_000_000
@@ -112,3 +115,13 @@ class Engine(Protocol[RowsT, AdjustedT]):
 
     def apply(self, rows: RowsT, maps: Mapping[Hashable, ScoreMap], *, column: str | None = None) -> AdjustedT:
         """Return the rows with one column more, the adjusted score."""
+
+
+class Rules(Protocol):
+    """Says what is wrong with scores and weights."""
+
+    def explain(self, scores: Floats, rows: NDArray[np.int64] | None, words: int = 0) -> None:
+        """Check scores, ``words`` rows of which were no numbers."""
+
+    def explain_weights(self, weight: Floats, rows: NDArray[np.int64], words: int = 0) -> None:
+        """Check weights likewise."""

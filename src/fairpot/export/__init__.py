@@ -1,8 +1,7 @@
 """Fitted maps for places without Python or fairpot: SQL, ONNX, plain functions, one row at a time."""
 
-from fairpot.export.functions import to_javascript, to_python
+from fairpot.export.functions import RowScorer, to_javascript, to_python
 from fairpot.export.onnx import to_onnx
-from fairpot.export.row import RowScorer
 from fairpot.export.simplify import SimplifiedMaps, simplify
 from fairpot.export.sql import to_sql
 

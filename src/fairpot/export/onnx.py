@@ -9,7 +9,7 @@ import numpy as np
 
 from fairpot._optional import import_optional
 from fairpot._version import __version__
-from fairpot.export.groups import Exportable, Formulas, check_choice, formulas_of, note_of
+from fairpot.export.functions import Exportable, Formulas, check_choice, formulas_of, note_of
 from fairpot.transport.pieces import LARGEST, Pieces, Sigmoid
 
 _OPSET, _OPSET_ML, _IR = 18, 3, 8

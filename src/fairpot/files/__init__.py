@@ -1,7 +1,7 @@
 """Files: rows counted into a score table, and scores adjusted file to file."""
 
 from fairpot.engines.protocol import CountedRows
-from fairpot.files.apply import AppliedRows, apply
+from fairpot.files.adjusting import AppliedRows, apply
 from fairpot.files.counting import count_rows, score_table, score_thresholds
 from fairpot.files.source import RowSource
 

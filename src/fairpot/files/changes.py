@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 from fairpot._optional import import_optional
 from fairpot.engines.protocol import CountedRows
 from fairpot.exceptions import OutputFileError
-from fairpot.files.batches import Batches
 from fairpot.files.formats import open_sink
-from fairpot.files.sinks import Sink, format_of_output
+from fairpot.files.layout import Batches
+from fairpot.files.output import Sink, format_of_output
 from fairpot.table import GroupCounts
-from fairpot.transport import ScoreMap
+from fairpot.transport import Floats, ScoreMap
 
-Floats = NDArray[np.float64]
 _OWN = ("row", "group", "old_score", "new_score", "old_rank", "new_rank", "crossed")
 
 

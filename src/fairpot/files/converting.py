@@ -12,8 +12,7 @@ from typing import Any
 
 from fairpot._optional import import_optional
 from fairpot.exceptions import InputFileError
-from fairpot.files.records import MAX_LINE
-from fairpot.files.streams import Text, packing_of
+from fairpot.files.streams import MAX_LINE, Text, packing_of
 
 _BLOCK = 1 << 20
 _MOST_BYTES = 2 << 30  # that a workbook may have when it is unpacked

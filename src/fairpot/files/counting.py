@@ -1,4 +1,4 @@
-"""From files to a score table: the rows of files, folders, standard input or a query, counted once."""
+"""From files to a score table: the columns that play a part, counted once."""
 
 from __future__ import annotations
 

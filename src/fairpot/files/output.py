@@ -1,19 +1,106 @@
-"""Outputs that are either complete or not there: written beside the target, renamed when done."""
+"""Outputs that are either complete or not there: written beside the target, then renamed; readable by nobody new."""
 
 from __future__ import annotations
 
 import errno
 import os
 import shutil
+import signal
+import stat
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, NoReturn, Protocol
 
 from fairpot._arguments import argument
 from fairpot._leftovers import folder_beside, remove_leftovers, scratch_folder
+from fairpot._optional import import_optional
 from fairpot.exceptions import OutputFileError
-from fairpot.files.rights import hand_over
+from fairpot.files.layout import Format, format_of_name, known_endings
+from fairpot.files.streams import PACKED
+from fairpot.transport import Floats
+
+
+@contextmanager
+def ending_cleanly() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP unwind the stack, so that temporary files go; the exit code is 128 and the signal's.
+
+    Elsewhere than in the main thread, and for signals that somebody else handles or ignores, nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {}
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+            before[number] = signal.signal(number, _end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end(number: int, frame: Any) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
+_GROUP, _OTHERS = 0o070, 0o007
+
+
+def hand_over(path: Path, replaced: Path | None, inputs: Iterable[Path]) -> None:
+    """Give a finished file the rights of the file it replaces, or else of a new file, within those of the inputs."""
+    if not hasattr(os, "fchmod"):  # Windows has other rights, which a file inherits from its folder
+        return
+    sources = [found for found in map(_status, inputs) if found is not None]
+    old = None if replaced is None else _status(replaced)
+    if old is not None:
+        mode = stat.S_IMODE(old.st_mode) & 0o777
+        _own(path, old.st_uid, old.st_gid)
+        if path.stat().st_gid != old.st_gid:
+            mode &= ~_GROUP
+    else:
+        mode = 0o666 & ~_umask()
+        if len({found.st_gid for found in sources}) == 1 and not all(found.st_mode & 0o004 for found in sources):
+            _own(path, -1, sources[0].st_gid)
+    os.chmod(path, mode & _at_most(sources, path.stat().st_gid))
+
+
+def _at_most(sources: list[os.stat_result], group: int) -> int:
+    """Return the rights that no input speaks against: the group's count only if it is the same group."""
+    mode = 0o777
+    for found in sources:
+        if not found.st_mode & 0o004:
+            mode &= ~_OTHERS
+        if not found.st_mode & (0o040 if found.st_gid == group else 0o004):
+            mode &= ~_GROUP
+    return mode
+
+
+def _own(path: Path, user: int, group: int) -> None:
+    """Give a file away as far as we may."""
+    with suppress(OSError):
+        os.chown(path, -1, group)
+    if user not in (-1, os.geteuid()):
+        with suppress(OSError):
+            os.chown(path, user, -1)
+
+
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except OSError:
+        return None
+
+
+def _umask() -> int:
+    """Read the mask for new files; for the moment that takes, other threads' new files are private."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 @contextmanager
@@ -152,3 +239,35 @@ def _explained(error: OSError, target: str | Path) -> Exception:
     if error.errno == errno.EFBIG:
         return OutputFileError(f"{target} was not written: larger than a file may be here.\nHint: ulimit -f, or split.")
     return OutputFileError(f"{target} was not written: {error.strerror or error}.\nHint: nothing is left of it; retry.")
+
+
+class Sink(Protocol):
+    """Takes batches and, where a column is added, its values."""
+
+    def write(self, batch: Any, values: Floats | None) -> None:
+        """Write a batch; where a value is NaN, the new column has none."""
+
+    def close(self) -> None:
+        """Finish the file."""
+
+    @property
+    def rows(self) -> int:
+        """Rows in the finished file."""
+
+
+def format_of_output(target: Path) -> Format:
+    """Tell the format of an output from its name."""
+    found = format_of_name(target)
+    if found is None:
+        raise OutputFileError(
+            f"the name of {target} does not say its format.\nHint: it must end in one of {known_endings()}."
+        )
+    return found
+
+
+def byte_stream(place: Path, target: Path) -> Any:
+    """Open a stream of bytes, zipped where the target's name says so."""
+    pa = import_optional("pyarrow", "cli")
+    file = pa.OSFile(str(place), "wb")
+    packing = PACKED.get(target.suffix.lower())
+    return file if packing is None else pa.CompressedOutputStream(file, packing)

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from fairpot._optional import import_optional
 from fairpot._validation import wording
 from fairpot.engines.duckdb import DuckDBEngine
-from fairpot.engines.values import MISSING_WORDS, Kind, numbers_from_column, numbers_from_text
+from fairpot.engines.naming import MISSING_WORDS, Kind, numbers_from_column, numbers_from_text
 from fairpot.files.formats import csv
-from fairpot.files.roles import NUMBERS, role_batches
-from fairpot.files.source import RowSource
+from fairpot.files.source import NUMBERS, RowSource, role_batches
 
 _SHOWN = 5  # rows that are named
 

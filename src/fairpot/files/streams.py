@@ -1,4 +1,4 @@
-"""Bytes of files: unpacked on the fly, checksums verified, and text as UTF-8 whatever it was."""
+"""Bytes of files: unpacked on the fly, checksums verified, text as UTF-8, records of CSV counted, rows in batches."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import gzip
 import io
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._optional import import_optional
@@ -113,3 +116,112 @@ def not_text(path: Path | str, encoding: str | None, line: int | None = None) ->
         f"Hint: name its encoding ({argument('encoding', 'latin-1')}, cp1252, utf-16, ...), "
         "or convert it: iconv -f latin1 -t utf-8 OLD > NEW."
     )
+
+
+# The longest line of text or JSON that is read; a quote that is not closed swallows all that follows.
+MAX_LINE = 8 << 20
+_QUOTE, _FEED, _RETURN = b'"'[0], b"\n"[0], b"\r"[0]
+
+
+class RecordCounter:
+    """Count records block by block: a line end outside quotes ends one, an empty line is none.
+
+    Inside and outside are told by the number of quotes so far, which is right where quotes stand only around fields
+    or are doubled inside. Where one stands elsewhere, ``odd`` becomes True and the count means nothing.
+
+    Parameters
+    ----------
+    delimiter : str
+        One character of ASCII.
+
+    Examples
+    --------
+    >>> counter = RecordCounter(",")
+    >>> counter.add(b'1,"a\\n')
+    >>> counter.add(b'b"\\n2,c')
+    >>> counter.finish()
+    2
+    """
+
+    def __init__(self, delimiter: str) -> None:
+        self._delimiter = ord(delimiter)
+        self._last = _FEED  # what came before the block: the line of column names has ended
+        self._inside = False
+        self._closing = False  # whether the last byte was a quote that ends a field, or the first of two
+        self._length = 0  # of the record that has begun
+        self.records = 0
+        self.lines = 1  # the number of the line that has begun
+        self.opened = 0  # the line in which the last quote opened
+        self.odd = False
+
+    def add(self, block: bytes) -> None:
+        """Take the next bytes."""
+        if not block or self.odd:
+            return
+        data = np.frombuffer(block, dtype=np.uint8)
+        quotes = np.flatnonzero(data == _QUOTE)
+        if len(quotes) or self._closing:
+            self._check_quotes(data, quotes)
+        ends = self._line_ends(data)
+        inside = (np.searchsorted(quotes, ends) + self._inside) % 2 == 1
+        if len(quotes):
+            self._remember_opening(quotes, ends)
+        self._count(data, ends[~inside])
+        self.lines += len(ends)
+        self._inside = bool((len(quotes) + self._inside) % 2)
+        self._last = int(data[-1])
+
+    def finish(self) -> int:
+        """Return the number of records; a quote that is still open is an error."""
+        if self._inside and not self.odd:
+            raise InputFileError(
+                f"a quote that opens in line {self.opened} is never closed.\n"
+                "Hint: close it, or double it where it is part of the text; everything after it would be one field."
+            )
+        return self.records + (self._length > 0)
+
+    def _check_quotes(self, data: NDArray[np.uint8], quotes: NDArray[np.intp]) -> None:
+        """See whether quotes open after, and close before, a delimiter, a line end or another quote."""
+        allowed = np.array([self._delimiter, _FEED, _RETURN, _QUOTE], dtype=np.uint8)
+        opening = quotes[int(self._inside) :: 2]
+        closing = quotes[1 - int(self._inside) :: 2]
+        before = np.where(opening > 0, data[np.maximum(opening - 1, 0)], self._last)
+        after = data[closing[closing + 1 < len(data)] + 1]
+        if self._closing:
+            after = np.append(after, data[0])
+        self.odd = not (np.isin(before, allowed).all() and np.isin(after, allowed).all())
+        self._closing = len(closing) > 0 and int(closing[-1]) == len(data) - 1
+
+    def _line_ends(self, data: NDArray[np.uint8]) -> NDArray[np.intp]:
+        """Find line ends; a line feed after a carriage return belongs to it."""
+        feeds, returns = np.flatnonzero(data == _FEED), np.flatnonzero(data == _RETURN)
+        if len(returns) == 0 and self._last != _RETURN:
+            return feeds
+        before = np.where(feeds > 0, data[np.maximum(feeds - 1, 0)], self._last)
+        return np.sort(np.concatenate((feeds[before != _RETURN], returns)))
+
+    def _remember_opening(self, quotes: NDArray[np.intp], ends: NDArray[np.intp]) -> None:
+        opening = quotes[int(self._inside) :: 2]
+        if len(opening):
+            self.opened = self.lines + int(np.searchsorted(ends, opening[-1]))
+
+    def _count(self, data: NDArray[np.uint8], ends: NDArray[np.intp]) -> None:
+        """Add the records that end in a block, and see that none is too long."""
+        if len(ends) == 0:
+            rest = self._last == _RETURN and data[0] == _FEED and not self._length  # of a line end
+            self._length += len(data) - int(rest)
+            self._limit(self._length, 0)
+            return
+        before = np.where(ends > 0, data[np.maximum(ends - 1, 0)], self._last)
+        self.records += int((~np.isin(before, (_FEED, _RETURN))).sum())
+        lengths = np.diff(ends, prepend=-1 - self._length)
+        self._limit(int(lengths.max()), int(lengths.argmax()))
+        left = data[ends[-1] :]
+        self._length = len(left) - 1 - int(len(left) > 1 and left[0] == _RETURN and left[1] == _FEED)
+
+    def _limit(self, length: int, after: int) -> None:
+        if length > MAX_LINE:
+            raise InputFileError(
+                f"line {self.lines + after} is longer than {MAX_LINE >> 20} MB.\n"
+                "Hint: is it a table? A quote that is not closed makes one line of all that follow."
+            )

@@ -1,20 +1,25 @@
 """Every number with its uncertainty: intervals, verdicts, bands, and a dial that can be signed for."""
 
-from fairpot.inference.band import Band, band_of
-from fairpot.inference.certificate import Certificate, choose_certified
-from fairpot.inference.certify import PlainGaps, certify, falls, step_down, walk
-from fairpot.inference.dial import DialEstimates, average_dials, estimate_dial
-from fairpot.inference.evidence import Evidence
-from fairpot.inference.interval import confidence_interval, interval_of_table
-from fairpot.inference.needed import Shortfall, shortfall, smallest_bound
-from fairpot.inference.overview import Overview, overview
-from fairpot.inference.paired import Change, Changes, change_by_maps, change_of_scores
-from fairpot.inference.plan import SamplePlan, plan_sample_size
-from fairpot.inference.rates import Rates, rates_at
-from fairpot.inference.result import Interval, Verdict
+from fairpot.inference.certify import (
+    Certificate,
+    PlainGaps,
+    Shortfall,
+    certify,
+    choose_certified,
+    falls,
+    shortfall,
+    smallest_bound,
+    step_down,
+    walk,
+)
+from fairpot.inference.change import Change, Changes, change_by_maps, change_of_scores
+from fairpot.inference.dial import Band, DialEstimates, Evidence, average_dials, band_of, estimate_dial
+from fairpot.inference.estimate import Interval, Verdict
+from fairpot.inference.interval import confidence_interval, interval_of_table, verdict, verdict_of_table
+from fairpot.inference.overview import Overview, Rates, overview, rates_at
 from fairpot.inference.rows import sample_rows
-from fairpot.inference.sample import Sample
-from fairpot.inference.verdict import verdict, verdict_of_table
+from fairpot.inference.sample_size import SamplePlan, plan_sample_size
+from fairpot.inference.shares import Sample
 
 __all__ = [
     "Band",

@@ -1,23 +1,23 @@
-"""Which values of a dial can be signed for: a true gap within the bound, whatever value is then chosen.
-
-Every value is a hypothesis (its true gap exceeds the bound), and rejecting one certifies the value. Step-down
-(Romano and Wolf 2005) rejects with the joint distribution of all errors and holds for any curve. Where the signed gap
-falls along the dial, a chain from each end needs no correction for the number of values (a fixed sequence): from the
-far end as long as the upper limit stays inside the bound, from the near end as long as the lower limit does. Of the
-values that both chains reach, those are certified that do not turn the measured gap round, or else the first.
-"""
+"""A value of the dial that can be signed for, and what is missing where none can."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtrit
 
-from fairpot.inference.placements import Floats
-from fairpot.inference.simultaneous import draw_errors
+from fairpot._arguments import argument
+from fairpot._validation import check_share
+from fairpot.exceptions import InfeasibleRuleError
+from fairpot.inference.dial import DialEstimates, band_of
+from fairpot.inference.estimate import Interval
+from fairpot.inference.limits import draw_errors
+from fairpot.inference.question import check_level
+from fairpot.transport import Floats
 
 How = Literal["step-down", "walk"]
 # A rise of the curve by less than this part of a standard error is taken for level ground.
@@ -154,3 +154,219 @@ def certify(
     if how == "walk" or (how == "auto" and pairs == 1 and falls(gaps)):
         return walk(gaps, bound, delta, backwards=backwards), "walk"
     return step_down(gaps, bound, delta, pairs), "step-down"
+
+
+@dataclass(frozen=True)
+class Shortfall:
+    """Why a bound could not be certified, and what would help.
+
+    Attributes
+    ----------
+    smallest_bound : float
+        The smallest bound that some value of the dial is certified for on these rows.
+    smallest_gap : float
+        The smallest gap measured on the dial. A bound below it is out of reach however many rows there are.
+    group : name of a group, or None
+        Whose positives limit the precision most.
+    positives : int or None
+        How many it has.
+    more : int or None
+        How many more positives of that group would do, all else equal; None if more of them alone would not.
+    times : float or None
+        By what factor all rows would have to grow instead; None if no number of rows would do.
+    """
+
+    smallest_bound: float
+    smallest_gap: float
+    group: Hashable | None
+    positives: int | None
+    more: int | None
+    times: float | None
+
+    def __str__(self) -> str:
+        said = f"the smallest bound that can be certified on these rows is {self.smallest_bound:.3g}"
+        if self.times is None:
+            least = f"the smallest gap measured on the dial is {self.smallest_gap:.3g}"
+            return f"{said}; {least}, above the bound: more rows alone would not help"
+        if self.more is not None:
+            there = f"(there are {self.positives:,})"
+            return f"{said}; about {self.more:,} more positives of {self.group!r} would be needed {there}"
+        more = round((self.times - 1) * (self.positives or 0))
+        return (
+            f"{said}; about {self.times:.1f} times as many rows of every group would be needed, "
+            f"{more:,} more positives of {self.group!r} among them (there are {self.positives:,})"
+        )
+
+
+def smallest_bound(dial: DialEstimates, delta: float, how: Literal["auto", "step-down", "walk"] = "auto") -> float:
+    """Find the smallest bound that some value of the dial is certified for; 1 if none is."""
+    low, high = float(dial.gap.min()), 1.0
+    gaps = dial.gaps
+    for _ in range(40):
+        middle = (low + high) / 2
+        if certify(gaps, middle, delta, dial.many, how)[0].any():
+            high = middle
+        else:
+            low = middle
+        if high - low < 1e-5:
+            break
+    return high
+
+
+def shortfall(
+    dial: DialEstimates, bound: float, delta: float, how: Literal["auto", "step-down", "walk"] = "auto"
+) -> Shortfall:
+    """Say what stands between these rows and a certified bound."""
+    least = smallest_bound(dial, delta, how)
+    gap = dial.gap
+    place = int(np.argmin(gap + -ndtri(delta) * dial.gaps.se.reshape(len(dial), -1).max(axis=1)))
+    widest = place * dial.many + int(np.argmax(np.abs(dial.gaps.value[place * dial.many : (place + 1) * dial.many])))
+    size, se = float(np.abs(dial.gaps.value[widest])), float(dial.gaps.se[widest])
+    if size >= bound or not se > 0:
+        return Shortfall(least, float(gap.min()), None, None, None, None)
+    # The factor of the standard error that these rows paid for their smallest bound.
+    quantile = max((least - size) / se, -float(ndtri(delta)))
+    wanted = ((bound - size) / quantile) ** 2
+    return _more_rows(dial, widest, se**2, wanted, least)
+
+
+def _more_rows(dial: DialEstimates, gap: int, variance: float, wanted: float, least: float) -> Shortfall:
+    """Split the variance by the positives of the two groups, and ask for more of those that add most."""
+    first, second = dial.cell_names(gap)
+    shares = [int(dial.gaps.first[gap]), int(dial.gaps.second[gap])]
+    added: Floats = np.array([dial.xauc.variance[0][k] for k in shares])
+    units: Floats = np.array([dial.xauc.units[0][k] for k in shares])
+    most = int(np.argmax(added))
+    times = max(variance / wanted, 1.0)
+    left = wanted - (variance - added[most])
+    more = None if left <= 0 else int(np.ceil(units[most] * (added[most] / left - 1)))
+    if more is not None and (more > 20 * units[most] or more <= 0):
+        more = None
+    return Shortfall(least, float(dial.gap.min()), (first, second)[most], round(float(units[most])), more, float(times))
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """That the true gap at a value of the dial is within a bound, and how that is known.
+
+    Attributes
+    ----------
+    bound : float
+        The gap that is signed for.
+    confidence : float
+        The promise is broken at most ``1 - confidence`` of the time.
+    how : {"walk", "step-down"}
+        How many values of the dial were accounted for: by two chains along a falling curve, or by all together.
+    rows : str
+        The rows that it was certified on: held out, or cross-fitted folds. Never those a map was fitted on.
+    dial : str
+    value : float or dict
+        The value that was chosen.
+    gap, auc : Interval
+        At that value on those rows, limits at ``confidence`` for this value alone.
+    gap_before, auc_before : Interval
+        The same of the scores as they came.
+    """
+
+    bound: float
+    confidence: float
+    how: str
+    rows: str
+    dial: str
+    value: Any
+    gap: Interval
+    auc: Interval
+    gap_before: Interval
+    auc_before: Interval
+
+    def __str__(self) -> str:
+        return (
+            f"the gap is at most {self.bound:g} with confidence {self.confidence:.0%} ({self.rows}, {self.how}): "
+            f"gap {self.gap_before} -> {self.gap}, AUC {self.auc_before} -> {self.auc}"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give plain values for JSON."""
+        return {
+            "bound": self.bound,
+            "confidence": self.confidence,
+            "how": self.how,
+            "rows": self.rows,
+            **{name: getattr(self, name).as_dict() for name in ("gap", "auc", "gap_before", "auc_before")},
+        }
+
+
+def choose_certified(
+    dial: DialEstimates,
+    bound: float,
+    confidence: float,
+    *,
+    unrepaired: DialEstimates,
+    rows: str,
+    name: str = "lam",
+    max_auc_loss: float | None = None,
+) -> tuple[int, Certificate]:
+    """Choose the highest AUC among the values that are certified; return its place and the certificate.
+
+    Raises
+    ------
+    InfeasibleRuleError
+        If nothing can be certified: with the smallest bound that can be, and how many more rows it would take.
+    """
+    check_share(bound, "max_gap", zero=True)
+    delta = 1 - check_level(confidence, "confidence")
+    if dial.reason is not None:
+        raise InfeasibleRuleError(f"no {name} can be certified: {dial.reason}.\nHint: more rows of that group.")
+    mask, used = certify(dial.gaps, bound, delta, dial.many, backwards=_ends_unrepaired(dial, unrepaired))
+    if not mask.any():
+        missing = shortfall(dial, bound, delta)
+        raise InfeasibleRuleError(
+            f"no {name} can be certified to have a gap within {bound:g} with confidence {confidence:g} "
+            f"({rows}): {missing}.\n"
+            "Hint: a larger bound, more rows, or no confidence for a choice by the measured gap alone."
+        )
+    if max_auc_loss is not None:
+        mask = _within_loss(dial, mask, bound, float(unrepaired.auc.value[0]), max_auc_loss, name)
+    places = np.flatnonzero(mask)
+    place = int(places[np.argmax(dial.auc.value[places])])
+    value = dial.values[place]
+    plain = float(value) if np.ndim(value) == 0 else [float(v) for v in value]
+    numbers = (*_numbers(dial, place, confidence), *_numbers(unrepaired, 0, confidence))
+    return place, Certificate(bound, confidence, used, rows, name, plain, *numbers)
+
+
+def _ends_unrepaired(dial: DialEstimates, unrepaired: DialEstimates) -> bool:
+    """Whether the gap is as it was before the repair at the last value of the dial, not at the first."""
+    toward = dial.gaps.value * np.sign(unrepaired.gaps.value[0])
+    return bool(toward[-1] > toward[0])
+
+
+def _within_loss(
+    dial: DialEstimates, mask: np.ndarray, bound: float, unrepaired: float, max_auc_loss: float, name: str
+) -> np.ndarray:
+    kept = mask & (unrepaired - dial.auc.value <= max_auc_loss + 1e-12)
+    if not kept.any():
+        least = unrepaired - float(dial.auc.value[mask].max())
+        raise InfeasibleRuleError(
+            f"no {name} that is certified for {argument('max_gap', bound)} keeps "
+            f"{argument('max_auc_loss', max_auc_loss)}: "
+            f"the smallest loss among them is {least:.6g}.\nHint: allow a larger gap or loss."
+        )
+    return kept
+
+
+def _numbers(dial: DialEstimates, place: int, level: float) -> tuple[Interval, Interval]:
+    """Give gap and AUC at one value with their limits."""
+    band = band_of(dial.at([place]), level)
+    errors = _widest_se(dial, place), float(dial.auc.se[place])
+    gap, auc = (
+        Interval(metric, float(r.value[0]), se, float(r.low[0]), float(r.high[0]), level)
+        for metric, r, se in zip(("xauc_gap", "auc"), (band.gap, band.auc), errors)
+    )
+    return gap, auc
+
+
+def _widest_se(dial: DialEstimates, place: int) -> float:
+    own = slice(place * dial.many, (place + 1) * dial.many)
+    widest = int(np.argmax(np.abs(dial.gaps.value[own])))
+    return float(dial.gaps.se[own][widest])

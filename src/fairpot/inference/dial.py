@@ -1,28 +1,35 @@
-"""AUC and gaps at many values of a dial, with the covariance of all of them."""
+"""AUC and gaps over a dial with the covariance of all of them, the rows behind a curve, and its band."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._optional import make_frame
 from fairpot.inference.bootstrap import shares_of
-from fairpot.inference.covariance import estimate_shares
-from fairpot.inference.estimates import GapEstimates, ShareEstimates, average
-from fairpot.inference.merged import merge_entries
-from fairpot.inference.pairs import Kernel, Pairs, all_pairs, cross_pairs
-from fairpot.inference.placements import Floats
-from fairpot.inference.question import Question
-from fairpot.inference.refusal import why_not
-from fairpot.inference.region_views import estimate_region_views
-from fairpot.inference.sample import Sample
+from fairpot.inference.limits import fold, joint_tail
+from fairpot.inference.question import Question, check_level, why_not
+from fairpot.inference.region import estimate_region_views
+from fairpot.inference.shares import (
+    GapEstimates,
+    Kernel,
+    Pairs,
+    Sample,
+    ShareEstimates,
+    all_pairs,
+    average,
+    cross_pairs,
+    estimate_shares,
+    merge_entries,
+)
 from fairpot.metrics.wins import WinMatrix
-from fairpot.table import Region, ScoreTable
+from fairpot.table import Maps, Region, ScoreTable
+from fairpot.transport import Floats
 
-Maps = Mapping[Hashable, Callable[[NDArray[np.float64]], NDArray[np.float64]]]
 MapsAt = Callable[[Any], Maps]
 
 
@@ -186,3 +193,187 @@ def _count(
         auc.append(wins.sum() / count.sum())
         xauc.append([wins[i[0], j[0]] / count[i[0], j[0]] for i, j in pairs[1:]])
     return np.array(auc), np.array(xauc)
+
+
+# Values of a dial that a band is computed at, where a curve has more.
+MOST_VALUES = 256
+
+
+class Part(NamedTuple):
+    """Rows, and the maps that other rows taught, for a list of values of the dial; perhaps a quick way to count."""
+
+    table: ScoreTable | Sample
+    steps: Callable[[Any], Iterable[Maps]]
+    counted: Count | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class SameMaps:
+    """The same maps at every value."""
+
+    maps: Maps
+
+    def __call__(self, values: Any) -> list[Maps]:
+        """Give them once for each value."""
+        return [self.maps for _ in values]
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The rows behind a curve.
+
+    Parameters
+    ----------
+    parts : tuple of Part
+        One for rows that were held out; one a fold for a cross-fitted curve, whose numbers are averaged.
+    ties : {"half", "strict"}
+    fitted : bool
+        Whether the maps were fitted on these very rows: then nothing can be certified.
+    top : Top or None
+        The region that the numbers are those of, if not all rows.
+    """
+
+    parts: tuple[Part, ...]
+    ties: Kernel = "half"
+    fitted: bool = False
+    top: Top | None = None
+
+    @property
+    def rows(self) -> str:
+        """Say which rows they are."""
+        if self.fitted:
+            return "the fitted rows"
+        return "held-out rows" if len(self.parts) == 1 else f"{len(self.parts)} cross-fitted folds"
+
+    @property
+    def first_group(self) -> Hashable:
+        """The group that gaps are seen from: the first of the table."""
+        return Sample.of(self.parts[0].table).table.groups[0]
+
+    def unrepaired(self) -> DialEstimates:
+        """Estimate AUC and gaps of the scores as they came."""
+        unmoved = [Part(part.table, SameMaps({})) for part in self.parts]
+        dials = [self._estimate(part, [0.0]) for part in unmoved]
+        return dials[0] if len(dials) == 1 else average_dials(dials)
+
+    def estimate(self, values: Any, exact: tuple[Floats, Floats] | None = None) -> DialEstimates:
+        """Estimate AUC and gaps at values of the dial; ``exact`` numbers replace those that were counted."""
+        if len(self.parts) == 1:
+            [part] = self.parts
+            return self._estimate(part, values, exact)
+        return average_dials([self._estimate(part, values) for part in self.parts])
+
+    def _estimate(self, part: Part, values: Any, exact: tuple[Floats, Floats] | None = None) -> DialEstimates:
+        table, steps, count = part
+        return estimate_steps(table, steps, values, ties=self.ties, exact=exact, top=self.top, count=count)
+
+
+def thin(places: int, most: int = MOST_VALUES) -> NDArray[np.intp]:
+    """Choose places of a curve, its ends among them, where it has too many."""
+    return np.unique(np.linspace(0, places - 1, min(places, most)).round().astype(np.intp))
+
+
+def same_rows(one: ScoreTable, other: ScoreTable) -> bool:
+    """Whether two tables count the same rows in the groups that they share."""
+    shared = [g for g in one.groups if g in other.groups]
+    pairs = [(one[g], other[g]) for g in shared]
+    return bool(shared) and all(
+        a is b
+        or (
+            np.array_equal(a.score, b.score)
+            and np.array_equal(a.positive, b.positive)
+            and np.array_equal(a.negative, b.negative)
+        )
+        for a, b in pairs
+    )
+
+
+class Ribbon(NamedTuple):
+    """A number along a dial: ``low`` and ``high`` hold at each value, ``low_all`` and ``high_all`` at all together."""
+
+    value: Floats
+    low: Floats
+    high: Floats
+    low_all: Floats
+    high_all: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """AUC and gap over a dial with limits.
+
+    Attributes
+    ----------
+    values : array of shape (k,)
+        Values of the dial.
+    auc, gap : Ribbon
+        Each with ``value``, ``low``, ``high`` (right at each value with probability ``level``) and ``low_all``,
+        ``high_all`` (right at all values together). The gap is the largest over pairs.
+    level : float
+    dial : str
+        What the dial is called.
+    reason : str or None
+        Why no limits are honest, if none are; they are NaN then.
+    """
+
+    values: Floats
+    auc: Ribbon
+    gap: Ribbon
+    level: float
+    dial: str = "lam"
+    reason: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def frame(self) -> Any:
+        """Return the band as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
+        columns = {
+            name if field == "value" else f"{name}_{field}": getattr(ribbon, field)
+            for name, ribbon in (("auc", self.auc), ("gap", self.gap))
+            for field in Ribbon._fields
+        }
+        return make_frame({self.dial: self.values} | columns)
+
+
+def band_of(dial: DialEstimates, level: float = 0.95, name: str = "lam") -> Band:
+    """Put limits around the estimates of a dial.
+
+    Parameters
+    ----------
+    dial : DialEstimates
+    level : float, default 0.95
+    name : str, default "lam"
+        What the dial is called.
+
+    Returns
+    -------
+    Band
+    """
+    tail = (1 - check_level(level)) / 2
+    if dial.reason is not None:
+        none = np.full(len(dial), np.nan)
+        auc, gap = (Ribbon(value, none, none, none, none) for value in (dial.auc.value, dial.gap))
+        return Band(dial.values, auc, gap, level, name, dial.reason)
+    together = joint_tail(dial.auc.covariance, tail)
+    auc = Ribbon(dial.auc.value, *dial.auc.limits(tail), *dial.auc.limits(together))
+    together = joint_tail(dial.gaps.covariance, tail)
+    gap = Ribbon(dial.gap, *_largest(dial, tail), *_widest(dial, together))
+    return Band(dial.values, auc, gap, level, name)
+
+
+def _widest(dial: DialEstimates, tail: float) -> tuple[Floats, Floats]:
+    """Limit the largest gap at each value by limits that hold for all pairs."""
+    low, high = (side.reshape(len(dial), dial.many) for side in fold(*dial.gaps.limits(tail)))
+    return low.max(axis=1), high.max(axis=1)
+
+
+def _largest(dial: DialEstimates, tail: float) -> tuple[Floats, Floats]:
+    """Limit the largest gap at each value; of several pairs only the lower limit pays for their number."""
+    low, high = _widest(dial, tail)
+    if dial.many == 1:
+        return low, high
+    gaps, many = dial.gaps, dial.many
+    blocks = [gaps.covariance[k : k + many, k : k + many] for k in range(0, len(gaps), many)]
+    tails = np.repeat([joint_tail(block, tail) for block in blocks], many)
+    return fold(*gaps.limits(tails))[0].reshape(len(dial), many).max(axis=1), high

@@ -1,4 +1,4 @@
-"""confidence_interval: one metric of the registry with its uncertainty, from rows or from a table."""
+"""Intervals and verdicts: a metric of the registry with its limits, and a gap against a bound."""
 
 from __future__ import annotations
 
@@ -8,25 +8,31 @@ from typing import Any
 
 import numpy as np
 
-from fairpot._validation import check_choice
-from fairpot.inference.any_metric import drawn_interval
-from fairpot.inference.bootstrap import bootstrap_shares, shares_of
-from fairpot.inference.checks import check_level, check_replicates
-from fairpot.inference.covariance import estimate_shares
-from fairpot.inference.estimates import GapEstimates, ShareEstimates
-from fairpot.inference.gaps import gap_limits
-from fairpot.inference.limits import fold
-from fairpot.inference.placements import Floats
-from fairpot.inference.question import KNOWN, TOP_RATES, Question, ask, metric_name
-from fairpot.inference.refusal import why_not
-from fairpot.inference.region import estimate_region, tied_at_cut
-from fairpot.inference.result import Interval
+from fairpot._validation import check_choice, check_share
+from fairpot.inference.bootstrap import bootstrap_shares, drawn_interval, shares_of
+from fairpot.inference.estimate import Interval, Verdict
+from fairpot.inference.limits import fold, gap_limits, joint_tail_of, judge
+from fairpot.inference.question import (
+    KNOWN,
+    TOP_RATES,
+    Question,
+    ask,
+    check_level,
+    check_replicates,
+    metric_name,
+    why_not,
+)
+from fairpot.inference.region import TopRate, estimate_region, read_top_rate, tied_at_cut, top_rate_interval
 from fairpot.inference.rows import sample_rows
-from fairpot.inference.sample import Sample
-from fairpot.inference.simultaneous import joint_tail_of
-from fairpot.inference.top_rates import TopRate, read_top_rate, top_rate_interval
+from fairpot.inference.shares import (
+    GapEstimates,
+    Sample,
+    ShareEstimates,
+    estimate_shares,
+)
 from fairpot.metrics import METRICS
 from fairpot.table import ScoreTable
+from fairpot.transport import Floats
 
 METHODS = ("analytic", "bootstrap")
 REPLICATES = 1000
@@ -272,3 +278,75 @@ def _from_draws(sample: Sample, question: Question, found: ShareEstimates, drawn
     low = fold(*np.quantile(gaps, [joint, 1 - joint], axis=0))[0].max()
     high = fold(*np.quantile(gaps, [tail, 1 - tail], axis=0))[1].max()
     return _interval(sample, question, shares, float(low), float(high), level, "bootstrap", None)
+
+
+def verdict(
+    y_true: Any,
+    y_score: Any,
+    *,
+    sensitive_features: Any,
+    bound: float,
+    sample_weight: Any = None,
+    clusters: Any = None,
+    alpha: float | None = None,
+    region: str = "pooled",
+    ties: str = "half",
+    level: float = 0.95,
+    weights: str = "frequency",
+    pos_label: Any = None,
+) -> Verdict:
+    """Say whether the xAUC gap is within a bound, exceeds it, or whether the rows cannot tell.
+
+    Parameters
+    ----------
+    y_true, y_score, sensitive_features, sample_weight, clusters, alpha, region, ties, weights, pos_label
+        As in :func:`confidence_interval`.
+    bound : float in [0, 1]
+    level : float in (0.5, 1), default 0.95
+        "within" and "exceeds" are each wrong at most ``1 - level`` of the time.
+
+    Returns
+    -------
+    Verdict
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y, sex = rng.integers(0, 2, 4000), rng.choice(["F", "M"], 4000)
+    >>> verdict(y, rng.normal(y), sensitive_features=sex, bound=0.1).answer
+    'within'
+    >>> verdict(y, rng.normal(y + (sex == "M")), sensitive_features=sex, bound=0.1).answer
+    'exceeds'
+    """
+    sample = sample_rows(
+        y_true,
+        y_score,
+        sensitive_features=sensitive_features,
+        sample_weight=sample_weight,
+        clusters=clusters,
+        weights=weights,
+        pos_label=pos_label,
+    )
+    return verdict_of_table(sample, bound, alpha=alpha, region=region, ties=ties, level=level)
+
+
+def verdict_of_table(
+    table: ScoreTable | Sample,
+    bound: float,
+    *,
+    alpha: float | None = None,
+    region: str = "pooled",
+    ties: str = "half",
+    level: float = 0.95,
+) -> Verdict:
+    """Say the same of a counted table; see :func:`verdict`."""
+    check_share(bound, "bound", zero=True)
+    delta = 1 - check_level(level)
+    sample = Sample.of(table)
+    question = ask("xauc_gap", sample.table, alpha=alpha, region=region, ties=ties)
+    gap = answer(sample, question, level=level, method="analytic", replicates=0, random_state=0)
+    if gap.reason is not None:
+        return Verdict("cannot tell", bound, level, gap)
+    gaps = GapEstimates.side_by_side(estimate(sample, question))
+    return Verdict(judge(gaps, bound, delta), bound, level, gap)

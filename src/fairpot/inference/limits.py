@@ -1,19 +1,18 @@
-"""Limits of a share and of a difference of two shares: pure formulas on arrays.
-
-A share is taken to the logit scale with a t quantile (degrees of freedom by Welch and Satterthwaite over the positives
-and the negatives it rests on). On the side of 1/2 that is too narrow where few rows leave little spread to be seen, so
-a Wilson interval with the effective number of rows guards it. The difference of two shares takes the distance to
-its limits from theirs (MOVER; Newcombe 1998, method 10).
-"""
+"""Limits of a share, of a difference of two, of the largest of several, and of many at once."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit, ndtri, stdtrit
+from scipy.optimize import brentq
+from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 
-from fairpot.inference.placements import Floats
+from fairpot.transport import Floats
+
+if TYPE_CHECKING:
+    from fairpot.inference.shares import GapEstimates
 
 # The guard adds this much of a row, worth 1/2, to each side. A whole row makes 95 % intervals of an AUC of .95 cover
 # 97-99 % at 30 to 100 positives, none 73-93 % (trial runs); benchmarks/coverage.py measures this choice.
@@ -101,3 +100,107 @@ def fold(low: Floats, high: Floats) -> tuple[Floats, Floats]:
         np.where(crosses, 0.0, np.minimum(np.abs(low), np.abs(high))),
         np.maximum(np.abs(low), np.abs(high)),
     )
+
+
+_DRAWS = 20_000
+_SEED = 20250101  # limits are the same in every run
+
+
+def correlation(covariance: Floats) -> Floats:
+    """Scale a covariance to ones on the diagonal; what does not vary is correlated with nothing."""
+    sd = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    scale = np.outer(sd, sd)
+    result = np.divide(covariance, scale, out=np.zeros(covariance.shape), where=scale > 0)
+    np.fill_diagonal(result, 1.0)
+    return result
+
+
+def draw_errors(covariance: Floats, draws: int = _DRAWS, seed: int = _SEED) -> Floats:
+    """Draw standardised errors with a given covariance, one row a draw: the Gaussian multiplier bootstrap."""
+    values, vectors = np.linalg.eigh(correlation(covariance))
+    kept = values > 1e-6 * values[-1]  # what is left out would not be seen in any quantile
+    root = vectors[:, kept] * np.sqrt(values[kept])
+    root /= np.sqrt(np.sum(root**2, axis=1, keepdims=True))
+    rank = int(kept.sum())
+    return _normals(draws, 1 << (rank - 1).bit_length(), seed)[:, :rank] @ root.T
+
+
+@lru_cache(maxsize=4)
+def _normals(draws: int, rank: int, seed: int) -> Floats:
+    """Draw independent errors, once for all calls that need about as many."""
+    return np.random.default_rng(seed).standard_normal((draws, rank))
+
+
+def joint_tail(covariance: Floats, tail: float) -> float:
+    """Find the tail for each of several limits, on both sides, that makes all hold but ``2 * tail`` of the time.
+
+    Errors are taken as normal for this one number; each limit then has the t quantile of its own.
+
+    Examples
+    --------
+    >>> joint_tail(np.eye(1), 0.025)
+    0.025
+    >>> round(joint_tail(np.ones((5, 5)), 0.025), 3)  # five times the same number
+    0.025
+    >>> round(joint_tail(np.eye(2), 0.025), 3)
+    0.013
+    """
+    if len(covariance) == 1:
+        return tail
+    largest = np.abs(draw_errors(covariance)).max(axis=1)
+    return joint_tail_of(largest, tail, len(covariance))
+
+
+def joint_tail_of(largest: Floats, tail: float, many: int) -> float:
+    """Turn draws of the largest error into a tail, never beyond Bonferroni's and never above the plain one."""
+    critical = float(np.quantile(largest, 1 - 2 * tail))
+    return float(np.clip(ndtr(-critical), tail / many, tail))
+
+
+Answer = Literal["within", "exceeds", "cannot tell"]
+
+
+def gap_limits(gaps: GapEstimates, tail: float) -> tuple[float, float]:
+    """Compute limits of the largest gap over pairs, each wrong with probability ``tail`` at most.
+
+    The upper limit is the largest of the pairs' own: the pair that is truly the widest is among them, so the number
+    of pairs costs nothing. The lower limit holds for all pairs together.
+    """
+    upper = fold(*gaps.limits(tail))[1].max()
+    lower = fold(*gaps.limits(joint_tail(gaps.covariance, tail)))[0].max()
+    return float(lower), float(upper)
+
+
+def judge(gaps: GapEstimates, bound: float, delta: float) -> Answer:
+    """Say whether every gap is within a bound, one exceeds it, or neither can be told; wrong at most ``delta``.
+
+    Within: both one-sided limits of every signed gap lie inside the bound (two one-sided tests; with several pairs
+    their intersection, at no price). Exceeds: the lower limit of a gap is above the bound.
+    """
+    low, high = gaps.limits(delta)
+    if (low >= -bound).all() and (high <= bound).all():
+        return "within"
+    tails = [exceeding_tail(bound, se, delta) for se in gaps.se]
+    share = joint_tail(gaps.covariance, delta / 2) / (delta / 2)  # what each pair may spend of its tail
+    low, high = gaps.limits(np.array(tails) * share)
+    return "exceeds" if (fold(low, high)[0] > bound).any() else "cannot tell"
+
+
+def exceeding_tail(bound: float, se: float, delta: float) -> float:
+    """Find the tail at which a lower limit of a size is wrong ``delta`` of the time at most.
+
+    At a true gap of ``bound`` both signs can exceed it: F(-c) + F(-c - 2 bound / se) = delta.
+    """
+    if not se > 0:
+        return delta
+    twice = 2 * bound / se
+    critical = brentq(lambda c: ndtr(-c) + ndtr(-c - twice) - delta, 0.0, -float(ndtri(delta / 2)) + 1e-9)
+    return float(ndtr(-critical))
+
+
+def wilson(share: float, size: float, quantile: float) -> tuple[float, float]:
+    """Compute Wilson's interval of a share of so many rows."""
+    extra = quantile**2 / size
+    centre = (share + extra / 2) / (1 + extra)
+    half = float(np.sqrt(extra * share * (1 - share) + extra**2 / 4)) / (1 + extra)
+    return max(centre - half, 0.0), min(centre + half, 1.0)

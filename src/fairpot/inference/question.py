@@ -1,19 +1,50 @@
-"""Which shares a metric of the registry is made of."""
+"""Which shares a metric of the registry is made of, and when no interval of them is honest."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from typing import Any, NamedTuple, cast
 
-from fairpot._validation import check_choice, check_group_name, check_share
-from fairpot.inference.pairs import Kernel, Pairs, all_pairs, cross_pairs, inside, others_over, over_others
+from fairpot._validation import check_choice, check_group_name, check_share, is_number
+from fairpot.inference.shares import (
+    Kernel,
+    Pairs,
+    Sample,
+    ShareEstimates,
+    all_pairs,
+    cross_pairs,
+    inside,
+    others_over,
+    over_others,
+)
 from fairpot.metrics import METRICS
 from fairpot.metrics.wins import TIES
 from fairpot.table import REGIONS, Region, ScoreTable
 
+
+def check_level(level: Any, name: str = "level") -> float:
+    """Check a level of confidence, strictly between 1/2 and 1."""
+    if not is_number(level):
+        raise TypeError(f"{name} must be a number such as 0.95, got {level!r}.")
+    if not 0.5 < level < 1:
+        raise ValueError(f"{name} must lie between 0.5 and 1, got {level!r}.\nHint: 95 % is {name}=0.95.")
+    return float(level)
+
+
+def check_replicates(replicates: Any) -> int:
+    """Check a number of bootstrap draws."""
+    if not is_number(replicates) or replicates != int(replicates) or replicates < 100:
+        raise ValueError(f"replicates must be a whole number, at least 100, got {replicates!r}.")
+    return int(replicates)
+
+
 # Rates of the top alpha: shares of rows, not of pairs.
 TOP_RATES = ("top_recall", "top_precision")
+
+
 _PARTIAL = {"auc": "partial_auc", "xauc": "partial_xauc", "xauc_gap": "partial_xauc_gap"}
+
+
 # What is known in closed form; anything else in the registry is drawn.
 KNOWN = (*_PARTIAL, *_PARTIAL.values(), *TOP_RATES, "group_auc", "bpsn_auc", "bnsp_auc", "tied_share")
 
@@ -101,3 +132,32 @@ def _pairs(name: str, table: ScoreTable, given: dict[str, Any]) -> tuple[tuple[P
         }
         return (of_group[name],), False
     return (all_pairs(table),), False
+
+
+# Fewer independent rows than this on one side of a share, and its spread cannot be seen.
+FEWEST = 5
+
+
+def why_not(sample: Sample, question: Question, found: ShareEstimates) -> str | None:
+    """Say which cell has too few independent rows for an interval; None if all have enough."""
+    for k, pair in enumerate(question.pairs):
+        for side, what in enumerate(("positives", "negatives")):
+            units = float(found.units[side][k])
+            # A hair of round-off: five weights of 0.1 are worth five rows.
+            if units < FEWEST - 1e-9:
+                return _said(units, what, _names(sample, pair[side]), question, sample.clusters is not None)
+    return None
+
+
+def _names(sample: Sample, places: tuple[int, ...]) -> tuple[Hashable, ...]:
+    return tuple(sample.table.groups[place] for place in places) if len(sample.table.groups) > 1 else ()
+
+
+def _said(units: float, what: str, groups: tuple[Hashable, ...], question: Question, clustered: bool) -> str:
+    counted = f"{'clusters with ' if clustered else ''}{what}"
+    if units == 1:
+        counted = f"cluster with {what}" if clustered else what.removesuffix("s")
+    where = "" if question.alpha is None else f" in the top {question.alpha:g}"
+    number = "no" if units == 0 else f"{units:.3g}"
+    who = f"group {groups[0]!r} has" if len(groups) == 1 else f"there {'is' if units == 1 else 'are'}"
+    return f"{who} {number} {counted}{where}, and with fewer than {FEWEST} no interval is honest"

@@ -1,28 +1,35 @@
-"""Shares inside the top-alpha region, whose threshold is itself estimated.
-
-A threshold that lies a little higher takes the lowest rows out of the region, and with them their pairs. To first
-order row i adds kappa (1[s_i >= t] - share) / rows to the error, with kappa = dT/dt / f(t): through the positives of g
-rows * f_positive(t) / p_g * (X - V(t)), through the negatives of h rows * f_negative(t) / n_h * (X - U(t)), where p and
-n are counted inside the region and V and U are placements there. Only the shares of the cells among the rows near the
-cut are needed of the densities.
-"""
+"""The top-alpha region: shares and rates whose threshold is itself estimated."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
-from fairpot.inference.clustered import clustered_covariance, region_sums
-from fairpot.inference.covariance import independent_covariance, independent_units, small_sample_factor
-from fairpot.inference.cuts import Cut
-from fairpot.inference.estimates import ShareEstimates
-from fairpot.inference.influence import Influence, influences
-from fairpot.inference.pairs import Kernel, Pairs
-from fairpot.inference.placements import Floats
-from fairpot.inference.sample import Sample
+from fairpot.inference.estimate import Interval
+from fairpot.inference.limits import wilson
+from fairpot.inference.question import FEWEST
+from fairpot.inference.shares import (
+    Cut,
+    Indices,
+    Influence,
+    Kernel,
+    Pairs,
+    Sample,
+    ShareEstimates,
+    View,
+    clustered_covariance,
+    independent_covariance,
+    independent_units,
+    influences,
+    placements,
+    region_sums,
+    small_sample_factor,
+)
 from fairpot.table import GroupCounts, Region, ScoreTable
+from fairpot.transport import Floats
 
 
 def estimate_region(
@@ -179,3 +186,225 @@ def _threshold_part(sample: Sample, top: Sample, found: Influence, units: tuple[
                 shared[cell.shares] += factor[cell.shares] * (cell.values @ square)
     cross = np.outer(shared * cut.inside, cut.kappa)
     return np.asarray(variance * np.outer(cut.kappa, cut.kappa) + cross + cross.T)
+
+
+def estimate_region_views(
+    sample: Sample, pairs: Sequence[Pairs], kernel: Kernel, alpha: float, region: Region, views: Sequence[View]
+) -> ShareEstimates:
+    """Estimate shares inside the region of each view, with the covariance between all of them.
+
+    Share k of view v stands at place ``v * len(pairs) + k``. In every view the region is found again, and what each
+    row adds through its threshold is part of the row's influence.
+    """
+    if sample.clusters is not None:
+        raise ValueError("curves of a top-alpha region take rows as independent; clusters have no place in them yet.")
+    entries = [(np.flatnonzero(c.positive > 0), np.flatnonzero(c.negative > 0)) for c in sample.table.counts]
+    size = len(views) * len(pairs)
+    rows = [[np.zeros((size, len(places[side]))) for places in entries] for side in range(2)]
+    parts = []
+    for v, view in enumerate(views):
+        own = slice(v * len(pairs), (v + 1) * len(pairs))
+        parts.append(_add_view(sample, pairs, kernel, alpha, region, view, entries, rows, own))
+    covariance = np.zeros((size, size))
+    for side in range(2):
+        for g, places in enumerate(entries):
+            square = sample.squared(g, side == 0)[places[side]].astype(np.float64)
+            covariance += (rows[side][g] * square) @ rows[side][g].T
+    value = np.concatenate([part.value for part in parts])
+    variance = [np.concatenate([part.variance[side] for part in parts]) for side in range(2)]
+    units = [np.concatenate([part.units[side] for part in parts]) for side in range(2)]
+    return ShareEstimates(value, covariance, (variance[0], variance[1]), (units[0], units[1]))
+
+
+def _add_view(
+    sample: Sample,
+    pairs: Sequence[Pairs],
+    kernel: Kernel,
+    alpha: float,
+    region: Region,
+    view: View,
+    entries: list[tuple[Indices, Indices]],
+    rows: list[list[Floats]],
+    own: slice,
+) -> ShareEstimates:
+    """Write the influences of one view; return its shares, with what their sides add to the variance."""
+    moved = _rescored(sample, view)
+    top = cut_sample(moved, alpha, region)
+    found = influences(top, pairs, kernel)
+    units = independent_units(top, pairs, 1)
+    cuts = threshold_cuts(moved, top, pairs, found, kernel, alpha, region)
+    levels = moved.table.thresholds(alpha, region)
+    inside = [scores >= levels[g] for g, scores in zip(sample.table.groups, view)]
+    weights = [[np.where(i, w, 0) for i, w in zip(inside, side)] for side in _sides(sample.table)]
+    placed = placements(view, weights[0], weights[1], kernel, entries)
+    for k, pair in enumerate(pairs):
+        value, p, n = found.value[k], found.weight[0][k], found.weight[1][k]
+        for side, (groups, others) in enumerate((pair, pair[::-1])):
+            scale = np.sqrt(small_sample_factor(units[side]))[k]
+            for g in groups:
+                there = entries[g][side]
+                shares = (placed.beaten, placed.lost)[side][g][list(others)].sum(axis=0) / (n, p)[side]
+                rows[side][g][own.start + k] += np.where(inside[g][there], scale * (shares - value) / (p, n)[side], 0.0)
+    _add_thresholds(cuts, inside, entries, rows, own)
+    return independent_covariance(found, top, units)
+
+
+def _add_thresholds(
+    cuts: Sequence[Cut],
+    inside: list[np.ndarray],
+    entries: list[tuple[Indices, Indices]],
+    rows: list[list[Floats]],
+    own: slice,
+) -> None:
+    """Add what every row of a cut's groups does to its threshold."""
+    for cut in cuts:
+        scale = np.sqrt(cut.total / max(cut.total - 1, 1e-9))
+        for g in cut.groups:
+            for side in range(2):
+                added = np.where(inside[g][entries[g][side]], cut.inside, cut.outside) * scale
+                rows[side][g][own] += np.outer(cut.kappa, added)
+
+
+def _sides(table: ScoreTable) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    return [c.positive for c in table.counts], [c.negative for c in table.counts]
+
+
+def _rescored(sample: Sample, view: View) -> Sample:
+    """Count a sample again with the scores of a view."""
+
+    def again(table: ScoreTable) -> ScoreTable:
+        counts = [GroupCounts(c.score, c.positive, c.negative).rescored(s) for c, s in zip(table.counts, view)]
+        return ScoreTable(table.groups, tuple(counts), table.labelled)
+
+    return Sample(again(sample.table), None if sample.squares is None else again(sample.squares))
+
+
+class TopRate(NamedTuple):
+    """Which rate: of all rows or of one group, in which region."""
+
+    metric: str
+    alpha: float
+    region: Region
+    group: int | None
+
+
+def top_rate_interval(sample: Sample, asked: TopRate, level: float) -> Interval:
+    """Compute recall or precision of the top alpha with its interval."""
+    table = sample.table
+    value, total = _counted(table, asked)
+    if not total > 0:
+        return Interval(asked.metric, np.nan, np.nan, np.nan, np.nan, level, reason="there is nothing to count")
+    rows = _influences(sample, asked, value, total)
+    variance, units = _spread(sample, asked, rows, total)
+    factor = units / (units - 1) if units > 1 else np.nan
+    se = float(np.sqrt(variance * factor))
+    if units < FEWEST - 1e-9:
+        what = "positives" if asked.metric == "top_recall" else f"rows in the top {asked.alpha:g}"
+        reason = f"there are {units:.3g} {what}, and with fewer than {FEWEST} no interval is honest"
+        return Interval(asked.metric, value, se, np.nan, np.nan, level, reason=reason)
+    size = min(value * (1 - value) / variance, 1e300) if variance > 0 else units
+    low, high = wilson(value, size, -float(ndtri((1 - level) / 2)))
+    return Interval(asked.metric, value, se, low, high, level)
+
+
+def read_top_rate(asked: TopRate) -> Callable[[ScoreTable], Floats]:
+    """Return the function that reads the rate off a table."""
+
+    def read(table: ScoreTable) -> Floats:
+        value, total = _counted(table, asked)
+        return np.array([value if total > 0 else np.nan])
+
+    return read
+
+
+def _groups(table: ScoreTable, asked: TopRate) -> list[int]:
+    return list(range(len(table.groups))) if asked.group is None else [asked.group]
+
+
+def _counted(table: ScoreTable, asked: TopRate) -> tuple[float, float]:
+    """Give the rate and the weight that it is a share of."""
+    top = table.top(asked.alpha, asked.region)
+    own = _groups(table, asked)
+    found = sum(float(top.counts[g].positive.sum()) for g in own)
+    if asked.metric == "top_recall":
+        total = sum(float(table.counts[g].positive.sum()) for g in own)
+    else:
+        total = sum(float(top.counts[g].weight.sum()) for g in own)
+    return (found / total if total > 0 else np.nan), total
+
+
+def _influences(sample: Sample, asked: TopRate, value: float, total: float) -> list[tuple[Floats, Floats]]:
+    """Give what a positive and what a negative at each entry of each group adds to the error."""
+    table = sample.table
+    levels = table.thresholds(asked.alpha, asked.region)
+    inside = [c.score >= levels[g] for g, c in zip(table.groups, table.counts)]
+    own = _groups(table, asked)
+    rows: list[tuple[Floats, Floats]] = []
+    for g, up in enumerate(inside):
+        counted = float(g in own)
+        plus: Any
+        minus: Any
+        if asked.metric == "top_recall":
+            plus, minus = counted * (up - value) / total, np.zeros(len(up))
+        else:
+            plus, minus = counted * up * (1 - value) / total, counted * up * -value / total
+        rows.append((np.asarray(plus, dtype=np.float64), np.asarray(minus, dtype=np.float64)))
+    everyone = tuple(range(len(table.groups)))
+    for groups in [everyone] if asked.region == "pooled" else [(g,) for g in own]:
+        _add_threshold(sample, asked, groups, inside, value, total, rows)
+    return rows
+
+
+def _add_threshold(
+    sample: Sample,
+    asked: TopRate,
+    groups: tuple[int, ...],
+    inside: list[np.ndarray],
+    value: float,
+    total: float,
+    rows: list[tuple[Floats, Floats]],
+) -> None:
+    """Add what rows do through a threshold: a higher one loses the rows near it."""
+    table = sample.table
+    all_rows = sum(float(table.counts[g].weight.sum()) for g in groups)
+    above = sum(float(table.counts[g].weight[inside[g]].sum()) for g in groups)
+    if above >= all_rows:
+        return
+    level = table.thresholds(asked.alpha, asked.region)[table.groups[groups[0]]]
+    window = near_cut(sample, groups, level, above, all_rows)
+    own = [g for g in _groups(table, asked) if g in groups]
+    positives = sum(window.positive[g] for g in own)
+    everyone = positives + sum(window.negative[g] for g in own)
+    lost = -positives if asked.metric == "top_recall" else everyone * value - positives
+    kappa = lost * all_rows / total
+    share = above / all_rows
+    for g in groups:
+        added = kappa * (inside[g] - share) / all_rows
+        rows[g] = (rows[g][0] + added, rows[g][1] + added)
+
+
+def _spread(sample: Sample, asked: TopRate, rows: list[tuple[Floats, Floats]], total: float) -> tuple[float, float]:
+    """Sum the squares of rows, or of clusters; count the units that the rate is a share of."""
+    own, recall = _groups(sample.table, asked), asked.metric == "top_recall"
+    top = sample.table.thresholds(asked.alpha, asked.region)
+    clusters = sample.clusters
+    if clusters is None:
+        variance = square = 0.0
+        for g, sides in enumerate(rows):
+            up = sample.table.counts[g].score >= top[sample.table.groups[g]]
+            for side, r in enumerate(sides):
+                q = sample.squared(g, side == 0).astype(np.float64)
+                variance += float(q @ r**2)
+                if g in own and (side == 0 or not recall):
+                    square += float(q.sum() if recall else q[up].sum())
+        return variance, total**2 / square
+    value = np.empty(len(clusters.unit))
+    counted = np.isin(clusters.group, own) & (clusters.positive if recall else True)
+    for g, (plus, minus) in enumerate(rows):
+        mine = clusters.group == g
+        entry = clusters.entry[mine]
+        value[mine] = np.where(clusters.positive[mine], plus[entry], minus[entry])
+        if not recall:
+            counted[mine] &= sample.table.counts[g].score[entry] >= top[sample.table.groups[g]]
+    sums = np.bincount(clusters.unit, weights=clusters.weight * value, minlength=clusters.size)
+    return float(np.sum(sums**2)), float(len(np.unique(clusters.unit[counted])))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._validation import Rows, check_choice, check_groups, check_rows
-from fairpot.inference.sample import Clusters, Sample
+from fairpot.inference.shares import Clusters, Sample
 from fairpot.table import ScoreTable
 
 WEIGHTS = ("frequency", "importance")

@@ -7,7 +7,16 @@ the paper's values.
 """
 
 from fairpot.metrics.background import bnsp_auc, bpsn_auc, by_group, group_auc, tied_share
-from fairpot.metrics.rank import auc, xauc, xauc_gap, xauc_matrix
+from fairpot.metrics.rank import (
+    auc,
+    partial_auc,
+    partial_xauc,
+    partial_xauc_gap,
+    score_table,
+    xauc,
+    xauc_gap,
+    xauc_matrix,
+)
 from fairpot.metrics.registry import METRICS, Metric
 from fairpot.metrics.scorers import (
     GroupScorer,
@@ -16,8 +25,6 @@ from fairpot.metrics.scorers import (
     partial_xauc_gap_scorer,
     xauc_gap_scorer,
 )
-from fairpot.metrics.tables import score_table
-from fairpot.metrics.top import partial_auc, partial_xauc, partial_xauc_gap
 from fairpot.metrics.top_share import top_by_group, top_precision, top_recall
 
 __all__ = [

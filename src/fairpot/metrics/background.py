@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import make_frame
-from fairpot.metrics.tables import check_ties, check_undefined, labelled_table, place_of
-from fairpot.metrics.undefined import Undefined, value_without_pairs, warn_undefined
-from fairpot.metrics.wins import Ties, WinMatrix
+from fairpot.metrics.rank import check_ties, check_undefined, labelled_table, place_of
+from fairpot.metrics.wins import Ties, Undefined, WinMatrix, value_without_pairs, warn_undefined
 
 
 def group_auc(

@@ -1,12 +1,100 @@
-"""AUC, xAUC and the xAUC gap over all rows."""
+"""AUC, xAUC and the xAUC gap, over all rows and inside the top-alpha region."""
+
+from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, cast
 
 from fairpot._optional import make_frame
-from fairpot.metrics.tables import check_ties, check_undefined, labelled_table, place_of
-from fairpot.metrics.undefined import Undefined
-from fairpot.metrics.wins import Ties, WinMatrix
+from fairpot._validation import check_choice, check_group_name, check_rows, check_share
+from fairpot._validation.columns import as_column
+from fairpot._validation.values import to_floats
+from fairpot.metrics.wins import TIES, UNDEFINED, Ties, Undefined, WinMatrix
+from fairpot.table import REGIONS, Region, ScoreTable
+
+
+def score_table(
+    y_true: Any,
+    y_score: Any,
+    *,
+    sensitive_features: Any = None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    weights: str = "frequency",
+) -> ScoreTable:
+    """Count rows into a table: distinct scores per group with their positives and negatives.
+
+    Tables can be merged, cut to a top-alpha region, rescored by maps and quantised; all metrics are functions of one.
+
+    Parameters
+    ----------
+    y_true, y_score, sample_weight, pos_label
+        As in :func:`auc`.
+    sensitive_features : column of shape (n,), or frame with several columns, default None
+        Group of each row; None counts all rows as one group, "all".
+    weights : {"frequency", "importance"}, default "frequency"
+        What ``sample_weight`` means: how many rows a row is, or how much it counts. No metric depends on it, but
+        intervals do: with "importance" the table keeps the sums of squared weights as well.
+
+    Examples
+    --------
+    >>> table = score_table([0, 1, 1], [0.3, 0.9, 0.3], sensitive_features=["F", "M", "F"])
+    >>> table["F"].score, table["F"].positive, table["F"].negative
+    (array([0.3]), array([1]), array([1]))
+    """
+    grouped = sensitive_features is not None
+    check_choice(weights, "weights", ("frequency", "importance"))
+    given = {"grouped": grouped, "pos_label": pos_label}
+    table = labelled_table(y_true, y_score, sensitive_features, sample_weight, **given)
+    if weights == "frequency" or sample_weight is None:
+        return table
+    squared = to_floats(as_column(sample_weight, "sample_weight"), "sample_weight", "weight") ** 2
+    return table.with_squares(labelled_table(y_true, y_score, sensitive_features, squared, **given))
+
+
+def labelled_table(
+    y_true: Any,
+    y_score: Any,
+    sensitive_features: Any = None,
+    sample_weight: Any = None,
+    *,
+    grouped: bool = True,
+    pos_label: Any = None,
+) -> ScoreTable:
+    """Check the arguments of a metric and count them."""
+    if y_true is None:
+        raise TypeError("y_true is missing: pass the outcome of each row, 0 or 1.")
+    rows = check_rows(
+        y_score,
+        y_true,
+        sensitive_features,
+        sample_weight,
+        grouped=grouped,
+        pos_label=pos_label,
+        names=("y_true", "y_score"),
+    )
+    return ScoreTable.from_rows(*rows)
+
+
+def top_table(table: ScoreTable, alpha: Any, region: str) -> ScoreTable:
+    """Cut a table to its top-alpha region."""
+    share = check_share(alpha, "alpha", zero=False)
+    return table.top(share, cast(Region, check_choice(region, "region", REGIONS)))
+
+
+def check_ties(ties: str) -> Ties:
+    """Check the name of a convention for ties."""
+    return cast(Ties, check_choice(ties, "ties", TIES))
+
+
+def check_undefined(undefined: str) -> Undefined:
+    """Check what is to stand for a metric without pairs."""
+    return cast(Undefined, check_choice(undefined, "undefined", UNDEFINED))
+
+
+def place_of(table: ScoreTable, group: Hashable, name: str) -> int:
+    """Find a group named by the caller."""
+    return table.groups.index(check_group_name(group, table.groups, name))
 
 
 def auc(
@@ -166,3 +254,115 @@ def xauc_matrix(
         first += "_group"
     columns = {first: list(table.groups)} | {str(g): values[:, j] for j, g in enumerate(table.groups)}
     return make_frame(columns, y_score, y_true, sensitive_features)
+
+
+def partial_auc(
+    y_true: Any,
+    y_score: Any,
+    *,
+    alpha: float,
+    sensitive_features: Any = None,
+    region: Region = "pooled",
+    sample_weight: Any = None,
+    ties: Ties = "half",
+    pos_label: Any = None,
+    undefined: Undefined = "nan",
+) -> float:
+    """Compute the AUC among the rows with the highest scores.
+
+    Parameters
+    ----------
+    y_true, y_score, sample_weight, ties, pos_label, undefined
+        As in :func:`auc`.
+    alpha : float in (0, 1]
+        Share of the rows in the region; rows tied with the lowest of them are in it too.
+    sensitive_features : column of shape (n,), default None
+        Group of each row; needed for ``region="group"`` only.
+    region : {"pooled", "group"}, default "pooled"
+        The top alpha of all rows, or the top alpha of each group.
+
+    Returns
+    -------
+    float
+        NaN if the region has no negatives or no positives (the paper: 1 without negatives, 0 without positives),
+        with an ``UndefinedMetricWarning``.
+
+    Examples
+    --------
+    >>> partial_auc([0, 0, 0, 1, 0, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9], alpha=0.5)
+    0.5
+    """
+    checked, missing = check_ties(ties), check_undefined(undefined)
+    grouped = sensitive_features is not None
+    if region == "group" and not grouped:
+        raise TypeError("region='group' cuts each group on its own: pass sensitive_features as well.")
+    table = labelled_table(y_true, y_score, sensitive_features, sample_weight, grouped=grouped, pos_label=pos_label)
+    return WinMatrix.of(top_table(table, alpha, region), checked).auc(partial=True, undefined=missing)
+
+
+def partial_xauc(
+    y_true: Any,
+    y_score: Any,
+    *,
+    alpha: float,
+    sensitive_features: Any,
+    positive: Hashable,
+    negative: Hashable,
+    region: Region = "pooled",
+    sample_weight: Any = None,
+    ties: Ties = "half",
+    pos_label: Any = None,
+    undefined: Undefined = "nan",
+) -> float:
+    """Compute the xAUC of two groups among the rows with the highest scores.
+
+    Parameters
+    ----------
+    y_true, y_score, sensitive_features, positive, negative, sample_weight, ties, pos_label, undefined
+        As in :func:`xauc`.
+    alpha, region
+        As in :func:`partial_auc`.
+
+    Examples
+    --------
+    >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
+    >>> partial_xauc(y, score, alpha=0.75, sensitive_features=sex, positive="F", negative="M")
+    0.0
+    """
+    checked, missing = check_ties(ties), check_undefined(undefined)
+    table = labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
+    g, h = place_of(table, positive, "positive"), place_of(table, negative, "negative")
+    return WinMatrix.of(top_table(table, alpha, region), checked).cell(g, h, missing)
+
+
+def partial_xauc_gap(
+    y_true: Any,
+    y_score: Any,
+    *,
+    alpha: float,
+    sensitive_features: Any,
+    region: Region = "pooled",
+    sample_weight: Any = None,
+    ties: Ties = "half",
+    pos_label: Any = None,
+    undefined: Undefined = "nan",
+) -> float:
+    """Compute the xAUC gap among the rows with the highest scores; of more groups, the largest.
+
+    Parameters
+    ----------
+    y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined
+        As in :func:`xauc`.
+    alpha, region
+        As in :func:`partial_auc`.
+
+    Examples
+    --------
+    >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
+    >>> partial_xauc_gap(y, score, alpha=1.0, sensitive_features=sex)
+    1.0
+    """
+    checked, missing = check_ties(ties), check_undefined(undefined)
+    table = labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
+    first, second = WinMatrix.of(top_table(table, alpha, region), checked).widest(missing)
+    return abs(first - second)

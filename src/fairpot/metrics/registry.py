@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairpot.metrics.background import bnsp_auc, bpsn_auc, group_auc, tied_share
-from fairpot.metrics.rank import auc, xauc, xauc_gap
-from fairpot.metrics.top import partial_auc, partial_xauc, partial_xauc_gap
+from fairpot.metrics.rank import auc, partial_auc, partial_xauc, partial_xauc_gap, xauc, xauc_gap
 from fairpot.metrics.top_share import top_precision, top_recall
 
 

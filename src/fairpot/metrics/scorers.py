@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
-from fairpot._validation.columns import as_column
-from fairpot._validation.frames import check_column_names, select_columns
-from fairpot.metrics.rank import auc, xauc_gap
-from fairpot.metrics.top import partial_auc, partial_xauc_gap
+from fairpot._validation.columns import as_column, check_column_names, select_columns
+from fairpot.metrics.rank import auc, partial_auc, partial_xauc_gap, xauc_gap
 
 _RESPONSES = ("predict_proba", "decision_function")
 

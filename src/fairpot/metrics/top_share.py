@@ -6,8 +6,8 @@ from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 from fairpot._optional import make_frame
-from fairpot.metrics.tables import check_undefined, labelled_table, place_of, top_table
-from fairpot.metrics.undefined import value_without_pairs, warn_undefined
+from fairpot.metrics.rank import check_undefined, labelled_table, place_of, top_table
+from fairpot.metrics.wins import value_without_pairs, warn_undefined
 
 
 class _Found(NamedTuple):

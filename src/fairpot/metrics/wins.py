@@ -3,25 +3,120 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from fairpot.metrics.many import many_half_wins
-from fairpot.metrics.undefined import (
-    Undefined,
-    empty_cells,
-    undefined_auc,
-    undefined_pairs,
-    value_without_pairs,
-    warn_left_out,
-    warn_undefined,
-)
+from fairpot._warn import warn_user
+from fairpot.exceptions import UndefinedMetricWarning
 from fairpot.table import GroupCounts, ScoreTable
 from fairpot.transport.lookup import blocks, ranks, running
+
+Undefined = Literal["nan", "paper"]
+UNDEFINED = ("nan", "paper")
+# More empty cells or pairs than this are counted, not listed.
+_LISTED = 6
+
+
+def value_without_pairs(undefined: Undefined, papers: float = 0.0) -> float:
+    """Return NaN, or the paper's value where that is asked for."""
+    return papers if undefined == "paper" else float("nan")
+
+
+def undefined_auc(has_positives: bool, partial: bool, undefined: Undefined = "nan") -> float:
+    """Return what stands for an AUC without pairs (the paper: 0, but 1 for a region without negatives); warn."""
+    name, where = ("partial AUC", " in the region") if partial else ("AUC", "")
+    value = value_without_pairs(undefined, 1.0 if partial and has_positives else 0.0)
+    warn_undefined(name, [(None, ("negatives" if has_positives else "positives") + where)], value)
+    return value
+
+
+def warn_undefined(metric: str, empty: Iterable[tuple[Hashable | None, str]], value: float) -> None:
+    """Warn that a metric has nothing to count, which cells are empty, and what is returned for it.
+
+    ``empty`` names each cell by its group (None: all rows) and what it has none of.
+    """
+    named = [f"{'the data' if group is None else f'group {group!r}'} has no {what}" for group, what in empty]
+    _warn(f"{metric} is undefined because {_listed(named)} to compare; {_returned(value)}")
+
+
+def warn_left_out(pairs: Sequence[tuple[Hashable, Hashable]], empty: Iterable[tuple[Hashable, str]], of: int) -> None:
+    """Warn that the largest gap leaves out the pairs of groups for which it is undefined."""
+    named = [f"group {group!r} has no {what}" for group, what in empty]
+    between = [f"{g!r} and {h!r}" for g, h in pairs]
+    _warn(
+        f"the xAUC gap is undefined for {len(pairs)} of {of} pairs of groups ({_listed(between, '; ')}) because "
+        f"{_listed(named)} to compare; the largest gap is that of the other pairs."
+    )
+
+
+def empty_cells(groups: Sequence[Hashable], positives: Any, negatives: Any) -> list[tuple[Hashable, str]]:
+    """Name the cells without weight: positives first, then negatives."""
+    both = (("positives", positives), ("negatives", negatives))
+    return [(groups[place], what) for what, counts in both for place in range(len(groups)) if counts[place] == 0]
+
+
+def undefined_pairs(groups: Sequence[Hashable], defined: Any) -> list[tuple[Hashable, Hashable]]:
+    """Name the pairs of groups that are not both ways ``defined``."""
+    places = itertools.combinations(range(len(groups)), 2)
+    return [(groups[g], groups[h]) for g, h in places if not (defined[g, h] and defined[h, g])]
+
+
+def _returned(value: float) -> str:
+    if value != value:
+        return "NaN is returned (undefined='paper' returns the paper's value)."
+    return f"{value:g} is returned (the paper's value)."
+
+
+def _listed(names: Sequence[str], separator: str = ", ") -> str:
+    more = len(names) - _LISTED
+    shown = separator.join(names[:_LISTED])
+    return shown if more <= 0 else f"{shown}{separator}and {more} more"
+
+
+def _warn(message: str) -> None:
+    warn_user(message, UndefinedMetricWarning)
+
+
+# Counts kept at a time, scores times groups: a few megabytes.
+_CELLS = 2**19
+
+
+def many_half_wins(counts: tuple[GroupCounts, ...], *, half: bool) -> NDArray[Any]:
+    """Count ``wins[g, h]`` in half pairs for every two groups, in O(n log n + n groups).
+
+    Going up the distinct scores of all groups, each group's negatives below a score are a running row, which
+    is added to the row of every group that has positives there. Exact for whole weights, as the pairwise count is.
+    """
+    groups = len(counts)
+    group = np.repeat(np.arange(groups), [len(c.score) for c in counts])
+    score, positive, negative = (
+        np.concatenate([getattr(c, name) for c in counts]) for name in ("score", "positive", "negative")
+    )
+    order = np.argsort(score, kind="stable")
+    group, score, positive, negative = group[order], score[order], positive[order], negative[order]
+    level = np.concatenate(([0], np.cumsum(score[1:] != score[:-1])))[: len(score)]
+    wins = np.zeros((groups, groups), dtype=positive.dtype)
+    beaten = np.zeros(groups, dtype=negative.dtype)  # of each group, by a score in the level that comes next
+    width = max(_CELLS // groups, 1)
+    for first in range(0, int(level[-1]) + 1 if len(level) else 0, width):
+        rows = slice(*np.searchsorted(level, (first, first + width)))
+        at, who = level[rows] - first, group[rows]
+        steps = np.zeros((int(at[-1]) + 2, groups), dtype=negative.dtype)
+        steps[0] = beaten
+        # A negative is beaten from the next level on, and half of it at its own if ties count half.
+        steps[at + 1, who] += negative[rows] if half else 2 * negative[rows]
+        if half:
+            steps[at, who] += negative[rows]
+        np.cumsum(steps, axis=0, out=steps)
+        beaten = steps[-1].copy()
+        wins += csr_array((positive[rows], (who, at)), shape=(groups, len(steps))) @ steps
+    return wins
+
 
 Ties = Literal["strict", "half"]
 TIES = ("strict", "half")

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import re
 import reprlib
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Mapping
+from datetime import datetime, timedelta
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairpot.exceptions import ModelFileError
+from fairpot.modelfile.origin import COUNTS, ORIGIN
 
 # Far above what a real model needs, far below what would harm the machine that loads it.
 MAX_GROUPS = 10_000
@@ -155,3 +157,115 @@ def check_by_group(value: Any, where: str, key: str, groups: Collection[Hashable
 def _typed(group: Hashable) -> tuple[type, Hashable]:
     """Tell 1, 1.0 and true apart."""
     return type(group), group
+
+
+def check_origin(content: Any, groups: Collection[Hashable]) -> dict[str, Any]:
+    """Check ``fitted_on``: counts and ranges for each group, null where they rest on few people."""
+    content = check_object(content, "fitted_on", ORIGIN)
+    labelled = check_flag(content["labelled"], "fitted_on.labelled")
+    found = check_by_group(content["groups"], "fitted_on.groups", "counts", groups)
+    for group, counts in found.items():
+        _counts(counts, f"fitted_on: the counts of group {shown(group)}", labelled)
+    _count(content["rows"], "fitted_on.rows")
+    check_number(content["fewer_than"], "fitted_on.fewer_than", 0.0)
+    _range(content["score_range"], "fitted_on.score_range")
+    if not check_text(content["library_version"], "fitted_on.library_version").isprintable():
+        refuse("fitted_on.library_version", "printable", content["library_version"])
+    digest = content["fingerprint"]
+    if digest is not None and not (isinstance(digest, str) and re.fullmatch("[0-9a-f]{64}", digest)):
+        refuse("fitted_on.fingerprint", "64 hexadecimal digits, or null", digest)
+    if content["time"] is not None:
+        _time(content["time"])
+    return dict(content)
+
+
+def _counts(content: Any, where: str, labelled: bool) -> None:
+    check_object(content, where, COUNTS)
+    _count(content["rows"], f"{where}: rows")
+    if content["rows"] is None:
+        if any(value is not None for value in content.values()):
+            refuse(where, "all null where the rows are", content)
+        return
+    if not isinstance(content["scores"], int):
+        refuse(f"{where}: scores", "a whole number", content["scores"])
+    check_number(content["scores"], f"{where}: scores", 0.0)
+    _range(content["score_range"], f"{where}: score_range")
+    for name in ("positives", "negatives"):
+        if labelled:
+            _count(content[name], f"{where}: {name}")
+        elif content[name] is not None:
+            refuse(f"{where}: {name}", "null, as there were no labels", content[name])
+
+
+def _count(value: Any, where: str) -> None:
+    """Check a number of rows, or null where there are few."""
+    if value is not None:
+        check_number(value, where, 0.0)
+
+
+def _range(content: Any, where: str) -> None:
+    low, high = check_numbers(check_list(content, where, limit=2, least=2), where)
+    if low > high:
+        refuse(where, "the lowest and the highest score", content)
+
+
+def _time(value: Any) -> None:
+    try:
+        moment = datetime.fromisoformat(check_text(value, "fitted_on.time"))
+    except ModelFileError:
+        raise
+    except ValueError:
+        refuse("fitted_on.time", "a time such as 2025-01-31T12:00:00+00:00, or null", value)
+    if moment.utcoffset() != timedelta(0) or moment.isoformat(timespec="seconds") != value:
+        refuse("fitted_on.time", "a time such as 2025-01-31T12:00:00+00:00, or null", value)
+
+
+_HINT = "Hint: no fit gives such a map; the file was made or changed by other means. Fit and save the model again."
+# Falls smaller than this share of the fitted range are round-off.
+_ROUND_OFF = 1e-9
+
+
+def check_plausible(method: str, maps: Mapping[Hashable, dict[str, Any]], score_range: list[float]) -> None:
+    """Refuse maps that turn the order of a group round, or lead far away from the fitted scores.
+
+    Every method keeps the order of a group's scores, but for one place: FairPOT may step down where the moved part
+    begins. And but for OptimalMerge, whose odds may lead beyond scores that are no probabilities, new scores lie
+    within the fitted range or not further outside than it is wide.
+    """
+    low, high = score_range
+    with np.errstate(over="ignore"):
+        width = (np.float64(high) - low) or 1.0
+    for group, content in maps.items():
+        where = f"the map of group {shown(group)}"
+        if content["kind"] == "sigmoid":
+            if content["alpha"] < 0:
+                raise ModelFileError(
+                    f"{where} turns the order of the scores round (alpha = {content['alpha']:g}).\n{_HINT}"
+                )
+            continue
+        values = np.array(content["values"])
+        _check_order(values, content["below"], width, where)
+        if method != "OptimalMerge" or (low >= 0 and high <= 1):
+            _check_reach(values, float(low), float(high), float(width), where)
+
+
+def _check_order(values: NDArray[np.float64], below: str, width: float, where: str) -> None:
+    with np.errstate(over="ignore"):
+        falls = np.flatnonzero(np.diff(values) < -_ROUND_OFF * width)
+    if below == "identity":
+        falls = falls[falls > 0]
+    if len(falls):
+        raise ModelFileError(
+            f"{where} turns the order of the scores round: its values fall {len(falls)} times.\n{_HINT}"
+        )
+
+
+def _check_reach(values: NDArray[np.float64], low: float, high: float, width: float, where: str) -> None:
+    if len(values) == 0:
+        return
+    least, most = float(values.min()), float(values.max())
+    if least < low - width or most > high + width:
+        raise ModelFileError(
+            f"{where} leads to scores from {least:g} to {most:g}, far outside the fitted range, {low:g} to {high:g}.\n"
+            f"{_HINT}"
+        )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fairpot.modelfile.certificates import check_certificate
+import numpy as np
+
+from fairpot._validation.groups import sort_key
+from fairpot.exceptions import ModelFileError
 from fairpot.modelfile.checks import (
     MAX_KNOTS,
     check_ascending,
@@ -17,13 +21,109 @@ from fairpot.modelfile.checks import (
     check_number,
     check_numbers,
     check_object,
+    check_origin,
+    check_plausible,
     check_text,
     refuse,
     shown,
 )
-from fairpot.modelfile.origin_checks import check_origin
-from fairpot.modelfile.sanity import check_plausible
-from fairpot.modelfile.values import decode, encode, plain_group
+from fairpot.modelfile.origin import FEWER_THAN, plain_group
+
+_INTERVALS = ("auc", "auc_before", "gap", "gap_before")
+_KEYS = (*_INTERVALS, "bound", "confidence", "how", "rows")
+_NUMBERS = ("estimate", "se", "low", "high", "level")
+_INTERVAL = (*_NUMBERS, "method", "signed", "groups", "reason", "note")
+
+
+def check_certificate(content: Any) -> dict[str, Any]:
+    """Check a certificate: a bound and a confidence in [0, 1], and two numbers with their limits."""
+    content = check_object(content, "certificate", _KEYS)
+    for name in ("bound", "confidence"):
+        check_number(content[name], f"certificate.{name}", 0, 1)
+    check_name(content["how"], "certificate.how", ("walk", "step-down"))
+    check_text(content["rows"], "certificate.rows")
+    for name in _INTERVALS:
+        interval = check_object(content[name], f"certificate.{name}", _INTERVAL)
+        for number in _NUMBERS:
+            check_number(interval[number], f"certificate.{name}.{number}")
+        check_text(interval["method"], f"certificate.{name}.method")
+        for text in ("reason", "note"):
+            if interval[text] is not None:
+                check_text(interval[text], f"certificate.{name}.{text}")
+        if interval["signed"] is not None:
+            check_number(interval["signed"], f"certificate.{name}.signed")
+        for group in check_list([] if interval["groups"] is None else interval["groups"], f"certificate.{name}.groups"):
+            check_group(group, f"certificate.{name}.groups")
+    return content
+
+
+def encode(value: Any, where: str) -> Any:
+    """Turn a parameter into JSON; a dict of groups becomes a list, so that groups keep their types.
+
+    >>> encode({"M": 0.5, "F": 1}, "lam")
+    {'by_group': [{'group': 'F', 'value': 1}, {'group': 'M', 'value': 0.5}]}
+    """
+    value = plain_group(value)
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, Mapping):
+        plain = {plain_group(group): encode(each, where) for group, each in value.items()}
+        order = sorted(plain, key=sort_key)
+        return {"by_group": [{"group": group, "value": plain[group]} for group in order]}
+    column = np.asarray(value)
+    if column.ndim != 1 or isinstance(value, bytes):
+        raise ModelFileError(
+            f"{where} cannot be put into a model file: {shown(value)} is {type(value).__name__}.\n"
+            "Hint: use text, numbers, booleans, lists of them, or a dict of groups."
+        )
+    return [_scalar(plain_group(each), where) for each in column.tolist()]
+
+
+def decode(value: Any, where: str) -> Any:
+    """Check a parameter and turn it back; the reverse of :func:`encode`."""
+    if isinstance(value, list):
+        return [_scalar(each, where) for each in check_list(value, where)]
+    if isinstance(value, dict):
+        found: dict[Hashable, Any] = check_by_group(
+            check_object(value, where, ("by_group",))["by_group"], where, "value"
+        )
+        return {group: _scalar(each, where) for group, each in found.items()}
+    return _scalar(value, where)
+
+
+def _scalar(value: Any, where: str) -> Any:
+    """Check null, a boolean, a text or a number."""
+    if value is None or isinstance(value, bool):
+        return value
+    return check_text(value, where) if isinstance(value, str) else check_number(value, where)
+
+
+_ORIGIN_1 = ("groups", "labelled", "library_version", "rows", "score_range", "table_sha256", "time")
+
+
+def from_version_1(content: dict[str, Any]) -> dict[str, Any]:
+    """Drop what version 1 put down and this one does not: the hash of the data, and the knots of sigmoids.
+
+    Only what is dropped is checked here.
+    """
+    origin = dict(check_object(content["fitted_on"], "fitted_on", _ORIGIN_1))
+    digest = origin.pop("table_sha256")
+    if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
+        refuse("fitted_on.table_sha256", "64 hexadecimal digits", digest)
+    maps = content["maps"]
+    if isinstance(maps, list):
+        maps = [_without_knots(entry) for entry in maps]
+    return content | {"fitted_on": origin | {"fewer_than": FEWER_THAN, "fingerprint": None}, "maps": maps}
+
+
+def _without_knots(entry: Any) -> Any:
+    found = entry.get("map") if isinstance(entry, dict) else None
+    if not isinstance(found, dict) or found.get("kind") != "sigmoid":
+        return entry
+    check_object(found, "a sigmoid", ("kind", "knots", "alpha", "beta"))
+    check_ascending(found["knots"], "a sigmoid: knots")
+    return entry | {"map": {key: value for key, value in found.items() if key != "knots"}}
+
 
 KEYS = ("apply", "columns", "dial", "fitted_on", "maps", "method", "parameters", "reference", "thresholds")
 _EDGES = ("identity", "hold")

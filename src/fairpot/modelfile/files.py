@@ -6,8 +6,6 @@ import hashlib
 import hmac
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 
@@ -16,12 +14,8 @@ from fairpot.exceptions import ModelFileError
 from fairpot.files.output import atomic_file
 from fairpot.modelfile.checks import shown
 from fairpot.modelfile.content import ModelFile
-from fairpot.modelfile.reading import bytes_of
-from fairpot.modelfile.signatures import check_signature, read_key, signature_path
-from fairpot.modelfile.text import dumps, loads
-
-# What a file may have unless more is allowed: some two million knots.
-MAX_BYTES = 100_000_000
+from fairpot.modelfile.signing import check_signature, read_key, signature_path
+from fairpot.modelfile.text import MAX_BYTES, bytes_of, dumps, loads, naming
 
 
 def read(
@@ -84,15 +78,6 @@ def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = Fals
             temporary.write_bytes(data)
     except FileExistsError:
         raise _exists(path) from None
-
-
-@contextmanager
-def naming(path: str | PathLike[str]) -> Iterator[None]:
-    """Put the file's name before the reason it is refused for."""
-    try:
-        yield
-    except ModelFileError as error:
-        raise type(error)(f"the model file {os.fspath(path)!r} cannot be used: {error}") from error
 
 
 def _expect(data: bytes, expected: str) -> None:

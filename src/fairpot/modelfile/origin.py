@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fairpot._version import __version__
-from fairpot.modelfile.values import plain_group
 from fairpot.table import GroupCounts, ScoreTable
 
 ORIGIN = ("fewer_than", "fingerprint", "groups", "labelled", "library_version", "rows", "score_range", "time")
@@ -178,3 +177,8 @@ def _without_few(counts: dict[str, Any], people: People | None) -> dict[str, Any
     if min(people.positives, people.negatives) < FEWER_THAN:
         return counts | {"positives": None, "negatives": None}
     return counts
+
+
+def plain_group(group: Any) -> Any:
+    """Turn a NumPy scalar into the Python value it stands for."""
+    return group.item() if isinstance(group, np.generic) else group

@@ -1,19 +1,57 @@
-"""The text of a model file: canonical JSON with a checksum, and parsing that trusts nothing."""
+"""The text of a model file: read if it is of bearable size, canonical JSON with a checksum, parsed without trust."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
+import stat
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib import resources
+from os import PathLike
 from typing import Any, NoReturn
 
 from fairpot.exceptions import ModelFileError
 from fairpot.modelfile.checks import CHANGED, refuse, shown
-from fairpot.modelfile.content import KEYS, ModelFile
-from fairpot.modelfile.older import from_version_1
+from fairpot.modelfile.content import KEYS, ModelFile, from_version_1
 from fairpot.modelfile.origin import suppressed
+
+_NAME_IT = "Hint: name the file that save() wrote."
+
+
+def bytes_of(path: str, most: int, hint: str = _NAME_IT) -> bytes:
+    """Read a regular file of at most so many bytes."""
+    try:
+        return _read(path, most, hint)
+    except FileNotFoundError:
+        raise ModelFileError("there is no such file.\nHint: look at the name and the folder.") from None
+    except OSError as error:
+        raise ModelFileError(
+            f"it cannot be read: {error.strerror or error}.\nHint: look at the name and the rights."
+        ) from error
+    except ValueError as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"that is no name of a file: {error}.\nHint: look at the name.") from error
+
+
+def _read(path: str, most: int, hint: str) -> bytes:
+    kind = os.stat(path)
+    if not stat.S_ISREG(kind.st_mode):
+        what = "a directory" if stat.S_ISDIR(kind.st_mode) else "not a regular file"
+        raise ModelFileError(f"it is {what}.\n{hint}")
+    with open(path, "rb") as file:
+        data = b"" if kind.st_size > most else file.read(most + 1)
+    if max(kind.st_size, len(data)) > most:
+        raise ModelFileError(
+            f"it has {max(kind.st_size, len(data))} bytes, more than {most}.\n"
+            f"{hint} If it is that large, and you know where it comes from, raise max_bytes."
+        )
+    return data
+
 
 FORMAT = "fairpot-model"
 SCHEMA_VERSION = 2
@@ -146,3 +184,16 @@ def _check_header(content: dict[str, Any]) -> None:
     absent = sorted({*_HEADER, *KEYS} - set(content))
     if absent:
         raise ModelFileError(f"the file lacks the keys {absent}.\n{CHANGED}")
+
+
+# What a file may have unless more is allowed: some two million knots.
+MAX_BYTES = 100_000_000
+
+
+@contextmanager
+def naming(path: str | PathLike[str]) -> Iterator[None]:
+    """Put the file's name before the reason it is refused for."""
+    try:
+        yield
+    except ModelFileError as error:
+        raise type(error)(f"the model file {os.fspath(path)!r} cannot be used: {error}") from error

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot.exceptions import InfeasibleRuleError
-from fairpot.inference.certificate import Certificate, choose_certified
-from fairpot.inference.evidence import Evidence, Part
-from fairpot.inference.refusal import FEWEST
+from fairpot.inference.certify import Certificate, choose_certified
+from fairpot.inference.dial import Evidence, Part
+from fairpot.inference.question import FEWEST
 from fairpot.postprocessing.adopting import unfitted
 from fairpot.splitting import all_but, split_table
 from fairpot.table import ScoreTable

@@ -23,7 +23,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from fairpot._validation import check_alignment, check_choice, check_groups, is_number
-from fairpot._validation.frames import check_column_names, drop_columns, select_columns
+from fairpot._validation.columns import check_column_names, drop_columns, select_columns
 from fairpot.postprocessing.adopting import adopt, unfitted
 from fairpot.postprocessing.fairpot import FairPOT
 from fairpot.postprocessing.folds import Fold, Indices, check_folds, deal_folds, score_fold, score_rows

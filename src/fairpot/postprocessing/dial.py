@@ -1,4 +1,4 @@
-"""Dial: the one number that says how far a method goes, and the values it may take."""
+"""Dial: the one number that says how far a method goes; which groups take part and which stays as it is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,86 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._validation import as_double, is_number
+from fairpot._arguments import argument
+from fairpot._validation import as_double, check_group_name, is_number
+from fairpot.metrics.wins import Ties, WinMatrix
+from fairpot.table import ScoreTable
+
+
+def advantaged_group(table: ScoreTable, ties: Ties) -> Hashable:
+    """Name the group whose positives are ranked above the others' negatives most often, net of the reverse.
+
+    Of two groups that is the one with the higher xAUC; of equals the first in the table's order.
+    """
+    for what, totals in (("positives", table.positives), ("negatives", table.negatives)):
+        empty = [group for group, count in zip(table.groups, totals) if count == 0]
+        if empty:
+            raise ValueError(
+                f"the disadvantaged group cannot be told: group {empty[0]!r} has no {what} to compare.\n"
+                f"Hint: name the group that stays as it is, {argument('reference', ...)}"
+            )
+    won = WinMatrix.of(table, ties).xauc()
+    lead = np.zeros(len(table.groups))
+    for other in (won - won.T).T:  # in this order whatever the number of groups, so that equals stay equal
+        lead += other
+    return table.groups[int(np.argmax(lead))]
+
+
+def find_reference(table: ScoreTable, reference: Hashable | None, ties: Ties) -> Hashable:
+    """Return the group that stays as it is: the one named, or the advantaged one."""
+    if reference is None:
+        return advantaged_group(table, ties)
+    return check_group_name(reference, table.groups, "reference")
+
+
+def require_outcomes(table: ScoreTable) -> None:
+    """Insist on positives and negatives in the whole and in every group."""
+    for what, counts in (("positives", table.positives), ("negatives", table.negatives)):
+        if counts.sum() == 0:
+            raise ValueError(f"{argument('y')} has no {what}: both outcomes are needed to compare.")
+        empty = [group for group, count in zip(table.groups, counts) if count == 0]
+        if empty:
+            raise ValueError(
+                f"group {empty[0]!r} has no {what}: its xAUC cannot be measured, so there is nothing to fit.\n"
+                "Hint: join it with another group, or collect more rows of it."
+            )
+
+
+def kept_groups(table: ScoreTable, min_group: Any = 0, groups: Any = None) -> ScoreTable:
+    """Keep the groups that are named, if any are, and have at least ``min_group`` rows.
+
+    Parameters
+    ----------
+    table : ScoreTable
+    min_group : int, default 0
+        Groups with fewer rows (less weight) are left out.
+    groups : list of group names or None, default None
+        Only these; None keeps all.
+
+    Returns
+    -------
+    ScoreTable
+    """
+    if isinstance(min_group, bool) or not isinstance(min_group, int | np.integer) or min_group < 0:
+        raise ValueError(f"min_group must be a whole number of rows, at least 0, got {min_group!r}.")
+    named = table.groups if groups is None else _named(groups, table.groups)
+    kept = [g for g, c in zip(table.groups, table.counts) if g in named and c.weight.sum() >= min_group]
+    if len(kept) < 2:
+        sizes = ", ".join(f"{g!r} ({c.weight.sum():g})" for g, c in zip(table.groups, table.counts) if g in named)
+        raise ValueError(
+            f"fewer than two groups have enough rows ({argument('min_group', min_group)}): {sizes}.\n"
+            "Hint: ask for fewer rows, or join small groups."
+        )
+    return table if len(kept) == len(table.groups) else table.only(kept)
+
+
+def _named(groups: Any, known: Sequence[Hashable]) -> list[Hashable]:
+    listed = list(groups) if isinstance(groups, list | tuple | set | frozenset | np.ndarray) else [groups]
+    found = [check_group_name(group, known, "groups") for group in listed]
+    if len(set(found)) < 2:
+        raise ValueError(f"groups must name at least two of {list(known)}, got {found}.")
+    return found
+
 
 Value = float | dict[Hashable, float]
 

@@ -11,17 +11,14 @@ from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._validation import check_choice, check_share
-from fairpot.inference.dial import Top
-from fairpot.inference.evidence import Evidence, Part
+from fairpot.inference.dial import Evidence, Part, Top
 from fairpot.metrics.wins import Ties
-from fairpot.postprocessing.batch import ROW_BY_ROW
-from fairpot.postprocessing.dial import Dial
-from fairpot.postprocessing.direction import find_reference, require_outcomes
+from fairpot.postprocessing.dial import Dial, find_reference, require_outcomes
+from fairpot.postprocessing.mapper import ROW_BY_ROW
 from fairpot.postprocessing.postprocessor import Postprocessor, TiesName
 from fairpot.table import Region, ScoreTable
-from fairpot.tradeoff.build import exact_curve, on_grid
+from fairpot.tradeoff.building import exact_curve, keeps_region, on_grid, trace_top
 from fairpot.tradeoff.curve import TradeoffCurve
-from fairpot.tradeoff.top import keeps_region, trace_top
 from fairpot.transport import ScoreMap, TransportPlan
 
 _GRID = np.linspace(0.0, 1.0, 101)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from os import PathLike
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +16,143 @@ from sklearn.utils.validation import check_is_fitted
 from fairpot._optional import import_optional
 from fairpot._validation import check_alignment, check_groups, check_scores, match_groups, restore
 from fairpot._warn import warn_user
-from fairpot.exceptions import SmallGroupWarning
+from fairpot.exceptions import ScaleWarning, SmallGroupWarning
 from fairpot.modelfile import MAX_BYTES, ModelFile, write
-from fairpot.postprocessing.batch import maps_on
 from fairpot.postprocessing.exporting import Exports
-from fairpot.postprocessing.private import made_private
-from fairpot.postprocessing.saving import stamped, with_columns, with_fingerprint
-from fairpot.postprocessing.scale import ScoreScale
-from fairpot.postprocessing.small_groups import small_groups, told
+from fairpot.postprocessing.fitted import stamped, with_columns, with_fingerprint
+from fairpot.postprocessing.private import made_private, small_groups, told
 from fairpot.table import ScoreTable
-from fairpot.transport import ScoreMap
+from fairpot.transport import ScoreMap, project
+
+# Beyond the fitted range by more than this share of its width is far outside.
+_FAR = 0.5
+# So many rows far outside, as a share, and the batch is suspect.
+_MANY = 0.01
+# A batch that fills less than this share of the fitted range is suspect, if it has scores enough to tell.
+_NARROW, _ENOUGH = 0.05, 30
+
+
+class Mismatch(NamedTuple):
+    """What is told about a batch on another scale."""
+
+    message: str
+    category: type[Warning]
+    outside: int
+
+
+@dataclass(frozen=True)
+class ScoreScale:
+    """The range of the fitted scores.
+
+    A batch is on another scale if more than 1 % of its rows lie further outside the fitted range than half its
+    width, or if 30 or more distinct scores fill less than a twentieth of it.
+    """
+
+    low: float
+    high: float
+
+    def mismatch_of_range(self, low: float, high: float) -> str | None:
+        """Say what is odd about a batch of which only the range is known; None if nothing is.
+
+        Its ends lie further outside the fitted range than half its width, or it fills less than a twentieth of it.
+        """
+        width = self.high - self.low
+        if width <= 0 or high < low:
+            return None
+        seen = (
+            f"the map was fitted on scores from {self.low:g} to {self.high:g}, and these run from {low:g} to {high:g}"
+        )
+        if low < self.low - _FAR * width or high > self.high + _FAR * width:
+            return f"scores lie far outside the fitted range: {seen} (far: by more than half its width)."
+        if 0 < high - low < _NARROW * width:
+            return f"scores fill less than a twentieth of the fitted range: {seen}; is this another scale?"
+        return None
+
+    def mismatch(self, scores: NDArray[np.float64]) -> Mismatch | None:
+        """Say what is odd about the scores of a batch; None if nothing is."""
+        width = self.high - self.low
+        if len(scores) == 0 or width <= 0:
+            return None
+        low, high = float(scores.min()), float(scores.max())
+        beyond = int(((scores < self.low - _FAR * width) | (scores > self.high + _FAR * width)).sum())
+        seen = (
+            f"the map was fitted on scores from {self.low:g} to {self.high:g}, and these run from {low:g} to {high:g}"
+        )
+        hint = "\nHint: bring the scores to the scale of fit (0-1 or 0-100, probabilities or log-odds), or fit anew."
+        if beyond > _MANY * len(scores):
+            outside = f"{beyond} of {len(scores)} scores lie far outside the fitted range: {seen}"
+            return Mismatch(f"{outside} (far: by more than half its width).{hint}", ScaleWarning, beyond)
+        if high - low < _NARROW * width and len(np.unique(scores)) >= _ENOUGH:
+            inside = f"{len(scores)} scores fill less than a twentieth of the fitted range: {seen}"
+            return Mismatch(f"{inside}; is this another scale?{hint}", ScaleWarning, beyond)
+        return None
+
+
+Maps = Mapping[Hashable, ScoreMap]
+ROW_BY_ROW: dict[str, Any] = {"kind": "maps"}
+
+
+def maps_on(table: ScoreTable, maps: Maps, rule: Mapping[str, Any]) -> dict[Hashable, ScoreMap]:
+    """Return the maps for the rows that a table counts.
+
+    ``rule`` is what a model file calls ``apply``: ``{"kind": "maps"}`` takes the maps as they are,
+    ``top_of_batch`` lets them begin at the top alpha of these rows, ``barycentre_of_batch`` makes them from the
+    distributions of these rows.
+    """
+    if rule["kind"] == "top_of_batch":
+        starts = table.thresholds(rule["alpha"], rule["region"])
+        return {g: maps[g].starting_at(starts[g]) for g in table.groups}
+    if rule["kind"] == "barycentre_of_batch":
+        kept = [g for g in maps if g not in rule.get("left_out", ())]
+        full = barycentre_maps(all_of(table, kept))
+        return {g: part_of_the_way(full[g], rule["t"]) if g in full else maps[g] for g in table.groups}
+    return {g: maps[g] for g in table.groups}
+
+
+def moving(maps: Maps) -> dict[Hashable, ScoreMap]:
+    """Keep the maps that move anybody."""
+    return {g: m for g, m in maps.items() if not m.is_identity}
+
+
+def all_of(table: ScoreTable, groups: list[Hashable]) -> ScoreTable:
+    """Insist that a batch has rows of all the groups, and return those."""
+    absent = [g for g in groups if g not in table.groups]
+    if absent:
+        raise ValueError(
+            f"distributions='batch' needs rows of every fitted group, and there are none of {absent}.\n"
+            "Hint: transform a batch with all groups, or use distributions='fitted'."
+        )
+    return table.only(groups)
+
+
+def barycentre_maps(table: ScoreTable) -> dict[Hashable, ScoreMap]:
+    """Map the scores of every group to the size-weighted barycentre of the groups' distributions.
+
+    The mean of the barycentre's quantile function over a score's mass is the mean, over the groups, of the
+    score's projections onto them: so the exact projection does all the work. The sum is taken in one order
+    for all groups and in extended precision, so that scores of two groups with the same mass interval
+    become equal bit for bit.
+    """
+    sizes = [c.weight.sum() for c in table.counts]
+    total = np.longdouble(sum(sizes))
+    maps = {}
+    for group, own in zip(table.groups, table.counts):
+        mean = np.zeros(len(own.score), dtype=np.longdouble)
+        for size, other in zip(sizes, table.counts):
+            onto = own.score if other is own else project(own.score, own.weight, other.score, other.weight)
+            mean += np.longdouble(size) * onto
+        maps[group] = ScoreMap(own.score, (mean / total).astype(np.float64))
+    return maps
+
+
+def part_of_the_way(full: ScoreMap, t: float) -> ScoreMap:
+    """Return the map that goes the share ``t`` of the way that ``full`` goes."""
+    if t == 0:
+        return ScoreMap.identity()
+    start, end = full.knots, full.values
+    mixed = (1 - t) * start + t * end
+    # Round-off must not lead past either end: a score that is where it should be stays so bit for bit.
+    return ScoreMap(start, np.clip(mixed, np.minimum(start, end), np.maximum(start, end)))
 
 
 class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -11,8 +11,7 @@ from scipy.special import expit
 
 from fairpot._validation import is_number
 from fairpot.metrics.wins import Ties, cross_half_wins
-from fairpot.postprocessing.dial import Dial, Value, check_list
-from fairpot.postprocessing.direction import find_reference, require_outcomes
+from fairpot.postprocessing.dial import Dial, Value, check_list, find_reference, require_outcomes
 from fairpot.postprocessing.postprocessor import Postprocessor, TiesName
 from fairpot.table import GroupCounts, ScoreTable
 from fairpot.transport import ScoreMap

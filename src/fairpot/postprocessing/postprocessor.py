@@ -17,23 +17,19 @@ from fairpot._arguments import argument
 from fairpot._validation import check_choice, check_rows, check_seen, check_share
 from fairpot._warn import warn_user
 from fairpot.exceptions import ModelFileError, ScaleWarning
-from fairpot.inference.certificate import Certificate
-from fairpot.inference.checks import check_level
-from fairpot.inference.dial import Top
-from fairpot.inference.evidence import Evidence, Part, same_rows
+from fairpot.inference.certify import Certificate
+from fairpot.inference.dial import Evidence, Part, Top, same_rows
+from fairpot.inference.question import check_level
 from fairpot.metrics.wins import TIES, Ties
 from fairpot.modelfile import ModelFile, describe_table
 from fairpot.postprocessing.adopting import adopt, unfitted
-from fairpot.postprocessing.batch import ROW_BY_ROW, maps_on, moving
 from fairpot.postprocessing.certified import certified_choice
-from fairpot.postprocessing.dial import Dial, Value
-from fairpot.postprocessing.mapper import ScoreMapper
+from fairpot.postprocessing.dial import Dial, Value, kept_groups
+from fairpot.postprocessing.fitted import maps_content
+from fairpot.postprocessing.mapper import ROW_BY_ROW, ScoreMapper, ScoreScale, maps_on, moving
 from fairpot.postprocessing.notices import warn_of_choice, warn_of_table
-from fairpot.postprocessing.saving import maps_content
-from fairpot.postprocessing.scale import ScoreScale
-from fairpot.postprocessing.selection import kept_groups
 from fairpot.table import ScoreTable
-from fairpot.tradeoff.build import trace
+from fairpot.tradeoff.building import trace
 from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.transport import ScoreMap
 

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from fairpot._validation import check_choice
 from fairpot.metrics.wins import Ties
-from fairpot.postprocessing.batch import ROW_BY_ROW, all_of, barycentre_maps, moving, part_of_the_way
-from fairpot.postprocessing.dial import Dial
-from fairpot.postprocessing.direction import advantaged_group
+from fairpot.postprocessing.dial import Dial, advantaged_group
+from fairpot.postprocessing.mapper import ROW_BY_ROW, all_of, barycentre_maps, moving, part_of_the_way
 from fairpot.postprocessing.postprocessor import Postprocessor, TiesName
 from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.report.people import Maps
-from fairpot.table import ScoreTable
+from fairpot.table import Maps, ScoreTable
 from fairpot.tradeoff import TradeoffCurve, TradeoffPoint
 
 _STEPS = 100

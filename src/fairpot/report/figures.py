@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from fairpot.report.markup import Markup, tag
 from fairpot.report.measure import Measured, Setting
 from fairpot.report.people import LABELS, SMALLEST_BAND
-from fairpot.report.svg import Array, Frame, figure_svg, inside, line, steps
+from fairpot.report.svg import Frame, Markup, figure_svg, inside, line, steps, tag
 from fairpot.report.text import TEXT
 from fairpot.report.words import number, percent, say, score, top_share
+from fairpot.transport import Floats
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def _limit(frame: Frame, summary: Mapping[str, Any], signed: bool) -> Markup | N
     return tag("path", d=line(frame.across(gap[seen]), frame.up(auc[seen])), class_="limit")
 
 
-def _band(frame: Frame, summary: Mapping[str, Any], aucs: Array) -> Markup | None:
+def _band(frame: Frame, summary: Mapping[str, Any], aucs: Floats) -> Markup | None:
     """Shade the interval of the gap at each setting, drawn at the setting's AUC."""
     if summary["band"] is None:
         return None
@@ -122,7 +122,7 @@ def _band(frame: Frame, summary: Mapping[str, Any], aucs: Array) -> Markup | Non
     return tag("path", d="".join(pieces), class_="band")
 
 
-def _near_limit(summary: Mapping[str, Any], aucs: Array) -> list[float]:
+def _near_limit(summary: Mapping[str, Any], aucs: Floats) -> list[float]:
     """Make room for the limit, unless the curve would be squeezed by it."""
     if summary["limit"] is None or not np.isfinite(aucs).any():
         return []
@@ -257,5 +257,5 @@ def _calibration(found: Measured, summary: Mapping[str, Any]) -> Figure | None:
     return Figure("calibration", title, TEXT["fig_calibration_note"], svg, moving, _keys(found))
 
 
-def _pairs(frame: Frame, each: Mapping[str, Array]) -> tuple[list[int], list[int]]:
+def _pairs(frame: Frame, each: Mapping[str, Floats]) -> tuple[list[int], list[int]]:
     return frame.across(each["mean_score"]).tolist(), frame.up(each["rate"]).tolist()

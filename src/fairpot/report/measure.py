@@ -16,9 +16,7 @@ from fairpot.report.dial import Dial
 from fairpot.report.people import (
     LABELS,
     SMALLEST_BAND,
-    Array,
     Mapped,
-    Maps,
     above,
     band_shifts,
     bands,
@@ -28,7 +26,8 @@ from fairpot.report.people import (
     moves,
     top_scores,
 )
-from fairpot.table import GroupCounts, ScoreTable
+from fairpot.table import GroupCounts, Maps, ScoreTable
+from fairpot.transport import Floats
 
 # Above this many entries people are counted on a coarser table; AUC and gaps are not.
 MOST_ENTRIES = 400_000
@@ -47,17 +46,17 @@ class Setting:
 
     value: float | None
     auc: float
-    xauc: Array  # groups x groups, NaN without pairs
+    xauc: Floats  # groups x groups, NaN without pairs
     top: dict[str, float] | None  # AUC, xAUC and gap inside the region of a partial repair
     moves: list[dict[str, float]]
     calibration: list[tuple[float, float] | None]  # of each group, then of all
-    places: Array  # groups x outcomes
-    up: Array  # choices x groups x outcomes
-    down: Array
-    histogram: Array  # drawn x outcomes x bins, shares
-    mapped: Array  # drawn x points
-    roc: Array  # two directions x points
-    reliability: list[dict[str, Array]] | None  # of the drawn
+    places: Floats  # groups x outcomes
+    up: Floats  # choices x groups x outcomes
+    down: Floats
+    histogram: Floats  # drawn x outcomes x bins, shares
+    mapped: Floats  # drawn x points
+    roc: Floats  # two directions x points
+    reliability: list[dict[str, Floats]] | None  # of the drawn
     bands: list[list[tuple[float, float]]]  # of the drawn
 
 
@@ -71,12 +70,12 @@ class Measured:
     pair: tuple[int, int]  # the groups the report speaks of: the one that is ahead, and the one that is behind
     drawn: list[int]
     listed: list[int]
-    edges: Array
-    grid: Array
-    thresholds: Array
+    edges: Floats
+    grid: Floats
+    thresholds: Floats
     alphas: tuple[float, ...]
-    tops: Array  # thresholds of the top shares before, the largest share first
-    above: Array  # choices x groups x outcomes, before
+    tops: Floats  # thresholds of the top shares before, the largest share first
+    above: Floats  # choices x groups x outcomes, before
     bands: list[list[slice]]
     start: dict[str, int]  # the threshold and the top share that are shown first
     settings: list[Setting]
@@ -96,7 +95,7 @@ class Measured:
 class Lines:
     """Where people are acted on: thresholds and top shares, both ascending, and those that were asked for."""
 
-    thresholds: Array
+    thresholds: Floats
     alphas: tuple[float, ...]
     threshold: float | None = None
     alpha: float | None = None
@@ -129,7 +128,7 @@ def measure(table: ScoreTable, dial: Dial, ties: Ties, lines: Lines, *, top: boo
     return whole
 
 
-def _start(lines: Lines, counted: Array) -> dict[str, int]:
+def _start(lines: Lines, counted: Floats) -> dict[str, int]:
     """Begin with what was asked for, else where about a fifth of the people is above the line, and with a fifth."""
     people = counted.sum(axis=(1, 2))[: len(lines.thresholds)]
     fifth = int(np.argmin(np.abs(people - 0.2 * people.max(initial=1.0))))
@@ -143,7 +142,7 @@ def entries(table: ScoreTable) -> int:
     return sum(len(c.score) for c in table.counts)
 
 
-def _tops(ranking: GroupCounts, alphas: tuple[float, ...]) -> Array:
+def _tops(ranking: GroupCounts, alphas: tuple[float, ...]) -> Floats:
     """Return the thresholds of the top shares, ascending: the largest share first."""
     return top_scores(ranking, alphas[::-1])
 
@@ -175,7 +174,7 @@ def _setting(whole: Measured, place: int, ties: Ties, top: bool) -> Setting:
     )
 
 
-def _choices(whole: Measured, mapped: Mapped) -> tuple[Array, Array]:
+def _choices(whole: Measured, mapped: Mapped) -> tuple[Floats, Floats]:
     """Count crossings of every threshold, then of every top share."""
     fixed = crossings(mapped, whole.thresholds, whole.thresholds)
     moving = crossings(mapped, whole.tops, _tops(mapped.ranking, whole.alphas))
@@ -185,7 +184,7 @@ def _choices(whole: Measured, mapped: Mapped) -> tuple[Array, Array]:
 
 def _ranks(
     whole: Measured, place: int, after: ScoreTable, ties: Ties, top: bool
-) -> tuple[float, Array, dict[str, float] | None]:
+) -> tuple[float, Floats, dict[str, float] | None]:
     """Read AUC and xAUC off the exact curve where it has them, else count them."""
     point = whole.dial.point(place)
     region = None
@@ -204,7 +203,7 @@ def _ranks(
     return point.auc, xauc, region
 
 
-def shares_won(matrix: WinMatrix) -> Array:
+def shares_won(matrix: WinMatrix) -> Floats:
     """Give every xAUC; NaN where there are no pairs."""
     pairs = matrix.pairs
     return np.asarray(np.divide(matrix.half_wins / 2, pairs, out=np.full(pairs.shape, np.nan), where=pairs > 0))
@@ -222,7 +221,7 @@ def _pair_and_order(table: ScoreTable, ties: Ties) -> tuple[tuple[int, int], lis
     return (first, second), np.argsort(-widest, kind="stable").tolist()
 
 
-def _grids(people: ScoreTable, dial: Dial) -> tuple[Array, Array]:
+def _grids(people: ScoreTable, dial: Dial) -> tuple[Floats, Floats]:
     """Return bins that hold the scores of every setting, and the scores at which maps are shown."""
     ends = [people]
     for place in {0, dial.chosen, len(dial) - 1, len(dial) // 2}:
@@ -233,7 +232,7 @@ def _grids(people: ScoreTable, dial: Dial) -> tuple[Array, Array]:
     return edges, 2 * np.linspace(low / 2, high / 2, MAP_POINTS)
 
 
-def _shares(counts: GroupCounts, label: str, edges: Array) -> Array:
+def _shares(counts: GroupCounts, label: str, edges: Floats) -> Floats:
     weight = getattr(counts, label)
     total = float(weight.sum())
     if total < SMALLEST_BAND:  # a bar would be a person
@@ -241,19 +240,19 @@ def _shares(counts: GroupCounts, label: str, edges: Array) -> Array:
     return histogram(counts.score, weight, edges) / total
 
 
-def _reliability(counts: GroupCounts) -> dict[str, Array]:
+def _reliability(counts: GroupCounts) -> dict[str, Floats]:
     """Give the points of a calibration curve, none of which stands for fewer people than a band."""
     bins = min(CALIBRATION_BINS, int(counts.weight.sum() / SMALLEST_BAND))
     found = reliability(counts, max(bins, 1))
     return found if bins else {name: column[:0] for name, column in found.items()}
 
 
-def _mapped_grid(whole: Measured, maps: Maps, g: int) -> Array:
+def _mapped_grid(whole: Measured, maps: Maps, g: int) -> Floats:
     group = whole.groups[g]
     return maps[group](whole.grid) if group in maps else whole.grid
 
 
-def _roc(table: ScoreTable, pair: tuple[int, int]) -> Array:
+def _roc(table: ScoreTable, pair: tuple[int, int]) -> Floats:
     """Trace both directions of one pair of groups on a fixed grid of false positive rates."""
     grid = np.linspace(0, 1, ROC_POINTS)
     lines = []
@@ -263,7 +262,7 @@ def _roc(table: ScoreTable, pair: tuple[int, int]) -> Array:
     return np.array(lines)
 
 
-def _true_positive_rates(winners: GroupCounts, losers: GroupCounts, grid: Array) -> Array:
+def _true_positive_rates(winners: GroupCounts, losers: GroupCounts, grid: Floats) -> Floats:
     """Interpolate the exact curve, whose corners are at the losers' scores and between them the winners'."""
     positives, negatives = float(winners.positive.sum()), float(losers.negative.sum())
     if not positives or not negatives:

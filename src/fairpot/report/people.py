@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.table import GroupCounts, ScoreTable
+from fairpot.table import GroupCounts, Maps, ScoreTable
+from fairpot.transport import Floats
 from fairpot.transport.plan import weight_to_reach
 
-Array = NDArray[np.float64]
-Maps = Mapping[Hashable, Callable[[Array], Array]]
 LABELS = ("positive", "negative")
 # Fewer people than this are not shown as a band of their own.
 SMALLEST_BAND = 10
@@ -26,7 +25,7 @@ class Mapped:
     """A table, the new score of each of its entries, the table they make and its pooled ranking."""
 
     table: ScoreTable
-    scores: tuple[Array, ...]
+    scores: tuple[Floats, ...]
     after: ScoreTable
     ranking: GroupCounts
 
@@ -39,7 +38,7 @@ class Mapped:
         return cls(table, scores, after, after.pooled())
 
 
-def _again(counts: GroupCounts, scores: Array) -> GroupCounts:
+def _again(counts: GroupCounts, scores: Floats) -> GroupCounts:
     return counts if scores is counts.score else counts.rescored(scores)
 
 
@@ -71,7 +70,7 @@ def moves(table: ScoreTable, maps: Maps) -> list[dict[str, float]]:
     return found
 
 
-def above(table: ScoreTable, thresholds: Array) -> Array:
+def above(table: ScoreTable, thresholds: Floats) -> Floats:
     """Count who is at or above each threshold: an array of thresholds x groups x outcomes (with, without)."""
     found = np.zeros((len(thresholds), len(table.groups), 2))
     for g, counts in enumerate(table.counts):
@@ -82,7 +81,7 @@ def above(table: ScoreTable, thresholds: Array) -> Array:
     return found
 
 
-def crossings(mapped: Mapped, before: Array, later: Array) -> tuple[Array, Array]:
+def crossings(mapped: Mapped, before: Floats, later: Floats) -> tuple[Floats, Floats]:
     """Count who comes to be at or above each threshold, and who no longer is.
 
     Parameters
@@ -116,7 +115,7 @@ def crossings(mapped: Mapped, before: Array, later: Array) -> tuple[Array, Array
     return up, down
 
 
-def _between(low: NDArray[np.intp], high: NDArray[np.intp], weight: NDArray[Any], size: int) -> Array:
+def _between(low: NDArray[np.intp], high: NDArray[np.intp], weight: NDArray[Any], size: int) -> Floats:
     """Add up, for each place k, the weight of those with low <= k < high."""
     there = np.flatnonzero(high > low)
     steps = np.bincount(low[there], weight[there], size + 1) - np.bincount(high[there], weight[there], size + 1)
@@ -124,7 +123,7 @@ def _between(low: NDArray[np.intp], high: NDArray[np.intp], weight: NDArray[Any]
     return np.maximum(np.cumsum(steps)[:size].round(9), 0.0)
 
 
-def top_scores(ranking: GroupCounts, alphas: Sequence[float]) -> Array:
+def top_scores(ranking: GroupCounts, alphas: Sequence[float]) -> Floats:
     """Return the lowest score of the top of a ranking, ties included, for each share of it.
 
     Examples
@@ -138,7 +137,7 @@ def top_scores(ranking: GroupCounts, alphas: Sequence[float]) -> Array:
     return np.asarray(ranking.score[::-1][places])
 
 
-def mean_places(mapped: Mapped) -> Array:
+def mean_places(mapped: Mapped) -> Floats:
     """Give the mean place in the ranking (0 bottom, 1 top) of each group and outcome; NaN where there is nobody."""
     below = np.concatenate(([0.0], np.cumsum(mapped.ranking.weight)))
     middle = (below[:-1] + below[1:]) / (2 * below[-1])

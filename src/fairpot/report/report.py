@@ -18,12 +18,11 @@ from fairpot.report.dial import dial_of, moved_groups, no_dial
 from fairpot.report.figures import Figure, make_figures
 from fairpot.report.markdown import make_markdown
 from fairpot.report.measure import ALPHAS, Lines, Measured, measure
-from fairpot.report.notebook import make_compact
-from fairpot.report.page import make_page
-from fairpot.report.people import Array
+from fairpot.report.page import make_compact, make_page
 from fairpot.report.summary import About, summarise
 from fairpot.report.text import TEXT
 from fairpot.table import ScoreTable
+from fairpot.transport import Floats
 
 FORMATS = (".html", ".json", ".md")
 
@@ -252,7 +251,7 @@ def _check_table(table: Any) -> None:
         raise ValueError(f"a report compares groups, and there is one, {table.groups[0]!r}.")
 
 
-def _check_thresholds(given: Any) -> Array:
+def _check_thresholds(given: Any) -> Floats:
     listed = [] if given is None else [given] if is_number(given) else list(given)
     for value in listed:
         if not is_number(value) or not np.isfinite(value):
@@ -260,7 +259,7 @@ def _check_thresholds(given: Any) -> Array:
     return np.array(sorted({float(v) for v in listed}))
 
 
-def _thresholds(table: ScoreTable, given: Array, most: int) -> Array:
+def _thresholds(table: ScoreTable, given: Floats, most: int) -> Floats:
     """Choose round thresholds on [0, 1], else quantiles of the scores; those that were named are among them."""
     scores = [c.score for c in table.counts if len(c.score)]
     low, high = min(float(s[0]) for s in scores), max(float(s[-1]) for s in scores)

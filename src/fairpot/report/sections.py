@@ -9,8 +9,8 @@ from typing import Any
 
 from fairpot.report import words
 from fairpot.report.figures import Figure
-from fairpot.report.markup import Markup, join, tag
 from fairpot.report.people import SMALLEST_BAND
+from fairpot.report.svg import Markup, join, tag
 from fairpot.report.text import HOW_TO_READ, NOT_SHOWN, TEXT
 from fairpot.report.words import change, count, number, percent, points, say, score, signed
 

@@ -1,9 +1,8 @@
 """The exact trade-off between AUC and the xAUC gap over every lambda."""
 
-from fairpot.tradeoff.curve import TradeoffCurve, TradeoffPoint
+from fairpot.tradeoff.curve import TradeoffCurve, TradeoffPoint, pareto_mask
 from fairpot.tradeoff.exact import exact_wins
 from fairpot.tradeoff.limit import Limit, LimitPoint, auc_limit, distance_to_limit
-from fairpot.tradeoff.pareto import pareto_mask
 
 __all__ = [
     "Limit",

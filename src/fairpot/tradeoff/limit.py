@@ -21,7 +21,7 @@ from scipy.optimize import isotonic_regression
 
 from fairpot._optional import make_frame
 from fairpot._validation import check_share
-from fairpot.metrics.tables import check_ties, labelled_table, place_of
+from fairpot.metrics.rank import check_ties, labelled_table, place_of
 from fairpot.metrics.wins import Ties, WinMatrix, half_wins
 from fairpot.table import Counts, GroupCounts, ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve

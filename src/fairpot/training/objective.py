@@ -1,13 +1,4 @@
-"""The partial-AUC objective: pure maths on scores, with its gradient and curvature.
-
-For each positive, a soft maximum over the negatives of a pairwise loss (Zhu et al. 2022; the paper's Appendix C):
-
-    F = sum_i p_i * t * log( sum_j q_j * exp(L_ij / t) ),    L_ij = max(0, margin - (s_i - s_j))^2
-
-with ``t`` the temperature (the lambda of that appendix, which has nothing to do with FairPOT's lambda) and p, q
-the weights of positives and negatives, each summing to 1. A large t gives the mean over all pairs, a small one each
-positive's worst negative. Everything is computed with the largest exponent taken out, so no exp can overflow.
-"""
+"""The partial-AUC objective: pure maths on scores, with its gradient and curvature; in bins and in mini-batches."""
 
 from __future__ import annotations
 
@@ -17,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.float64]
+from fairpot.transport import Floats
 
 # Pairs held at once: a block of positives against all negatives.
 _BLOCK = 1 << 20
@@ -172,3 +163,144 @@ def _blocks(positives: int, negatives: int) -> Iterator[slice]:
     """Cut the positives so that a block's pairs fit in memory."""
     size = max(1, _BLOCK // negatives)
     return (slice(start, start + size) for start in range(0, positives, size))
+
+
+class Bins(NamedTuple):
+    """Distinct scores or bins of them: a score and a weight each, and the bin of each row."""
+
+    score: Floats
+    weight: Floats
+    place: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, scores: Floats, weight: Floats, most: int) -> Bins:
+        """Keep up to ``most`` distinct scores as they are; of more, make bins of equal width.
+
+        Bins of equal width, not of equal weight: the few negatives far up are the ones that count, and none of them
+        is moved by more than half a bin.
+        """
+        distinct, place = np.unique(scores, return_inverse=True)
+        if len(distinct) <= most:
+            return cls(distinct, _sums(place, weight), place)
+        low, high = distinct[0], distinct[-1]
+        place = np.minimum(((scores - low) * (most / (high - low))).astype(np.intp), most - 1)
+        place = np.unique(place, return_inverse=True)[1]  # bins that hold nothing are left out
+        total = _sums(place, weight)
+        return cls(_sums(place, weight * scores) / total, total, place)
+
+
+def _sums(place: NDArray[np.intp], values: Floats) -> Floats:
+    """Add up the values of each bin."""
+    return np.bincount(place, weights=values).astype(np.float64)
+
+
+class RowDerivatives(NamedTuple):
+    """The objective times the weight of the positives, differentiated by each row's score."""
+
+    value: float
+    gradient: Floats
+    hessian: Floats
+
+
+def binned_derivatives(
+    scores: Floats, y: NDArray[np.int8], weight: Floats, *, temperature: float, margin: float, bins: int
+) -> RowDerivatives:
+    """Compute gradient and diagonal Hessian for every row from at most ``bins`` x ``bins`` pairs.
+
+    Exact where no class has more than ``bins`` distinct scores. Multiplied by the positives' total weight, so that a
+    positive of weight 1 has derivatives of the order of 1, as in a logistic loss.
+    """
+    positive, negative = y == 1, y == 0
+    up = Bins.of(scores[positive], weight[positive], bins)
+    down = Bins.of(scores[negative], weight[negative], bins)
+    first, second = tail_derivatives(up.score, down.score, temperature, margin, up.weight, down.weight)
+    total = float(up.weight.sum())
+    share_up, unit = weight[positive] / up.weight[up.place], 1.0 / down.weight[down.place]
+    gradient, hessian = np.empty(len(scores)), np.empty(len(scores))
+    gradient[positive] = share_up * first.positive[up.place]
+    hessian[positive] = share_up * second.positive[up.place]
+    gradient[negative] = weight[negative] * unit * first.negative[down.place]
+    # A weight of 2 is two rows, each with a curvature of its own.
+    hessian[negative] = weight[negative] * (unit * second.negative[down.place] - unit**2 * second.own[down.place])
+    return RowDerivatives(total * first.value, total * gradient, total * hessian)
+
+
+Rows = NDArray[np.intp]
+
+# Steps of an epoch where there are few rows: early stopping looks at the model once an epoch.
+_LEAST_STEPS = 20
+
+
+class Batches:
+    """Draw batches with positives in each of them.
+
+    An epoch shows every row of the class that needs more batches, and has at least 20 of them; a class that is used up
+    is shuffled and starts anew, so every batch of a class is a random subset of it.
+    """
+
+    def __init__(
+        self, positives: int, negatives: int, size: int, positive_share: float, rng: np.random.Generator
+    ) -> None:
+        per_batch = int(np.clip(round(size * positive_share), 1, min(positives, size - 1)))
+        self.sizes = per_batch, min(size - per_batch, negatives)
+        self.totals = positives, negatives
+        self.rng = rng
+        self.length = max(_LEAST_STEPS, *(-(-total // part) for total, part in zip(self.totals, self.sizes)))
+
+    def __iter__(self) -> Iterator[tuple[Rows, Rows]]:
+        """Yield positions among the positives and among the negatives, batch after batch."""
+        streams = [self._stream(total, part) for total, part in zip(self.totals, self.sizes)]
+        for _ in range(self.length):
+            yield next(streams[0]), next(streams[1])
+
+    def _stream(self, total: int, part: int) -> Iterator[Rows]:
+        """Deal shuffled rows; what is left over at the end of a deck comes first in the next."""
+        left = np.arange(0)
+        while True:
+            deck = np.append(left, np.setdiff1d(self.rng.permutation(total), left, assume_unique=True))
+            dealt = total - total % part
+            yield from deck[:dealt].reshape(-1, part)
+            left = deck[dealt:]
+
+
+class RunningTail:
+    """The objective's gradient from batches.
+
+    Parameters
+    ----------
+    positives : int
+        How many there are in all.
+    temperature, margin : float
+        As in :func:`fairpot.training.tail_loss`.
+    momentum : float in (0, 1]
+        Share of the new batch in a positive's running estimate; 1 forgets what was before.
+    """
+
+    def __init__(self, positives: int, *, temperature: float, margin: float, momentum: float) -> None:
+        self.log_mean = np.full(positives, np.nan)
+        self.temperature, self.margin, self.momentum = temperature, margin, momentum
+
+    def gradient(
+        self, rows: Rows, positive: Floats, negative: Floats, positive_weight: Floats, negative_weight: Floats
+    ) -> TailGradient:
+        """Take a batch into the running estimates of its positives and return the gradient.
+
+        Weights are relative to the mean of their class. The value is the estimate of the objective, from the
+        running means.
+        """
+        hinge = pair_hinge(positive, negative, self.margin)
+        with np.errstate(divide="ignore"):
+            exponent = hinge**2 / self.temperature + np.log(negative_weight / len(negative))
+        self.log_mean[rows] = known = self._update(self.log_mean[rows], exponent)
+        # The new batch is part of the estimate, so no entry exceeds 1 / momentum.
+        pull = 2 * hinge * np.exp(exponent - known[:, None]) * (positive_weight / len(positive))[:, None]
+        value = float(np.mean(positive_weight * self.temperature * known))
+        return TailGradient(value, -pull.sum(axis=1), pull.sum(axis=0))
+
+    def _update(self, before: Floats, exponent: Floats) -> Floats:
+        largest = exponent.max(axis=1)
+        batch = largest + np.log(np.exp(exponent - largest[:, None]).sum(axis=1))
+        if self.momentum == 1:
+            return batch
+        before = np.where(np.isnan(before), batch, before)  # the first batch is all that is known
+        return np.logaddexp(np.log1p(-self.momentum) + before, np.log(self.momentum) + batch)

@@ -14,7 +14,7 @@ from fairpot._validation import check_choice
 from fairpot.models import make_model, make_preparation
 from fairpot.training.booster import PartialAUCBooster
 from fairpot.training.classifier import PartialAUCClassifier
-from fairpot.training.parameters import check_whole
+from fairpot.training.preparing import check_whole
 
 VARIANTS = ("boosted", "network", "stacked", "booster")
 

@@ -1,8 +1,9 @@
 """Exact one-dimensional transport: pure maths on NumPy arrays, importing nothing else of fairpot."""
 
 from fairpot.transport.lookup import ranks, run_ends
+from fairpot.transport.pieces import Floats
 from fairpot.transport.plan import TransportPlan, top_place, weight_to_reach
 from fairpot.transport.projection import project
 from fairpot.transport.scoremap import ScoreMap
 
-__all__ = ["ScoreMap", "TransportPlan", "project", "ranks", "run_ends", "top_place", "weight_to_reach"]
+__all__ = ["Floats", "ScoreMap", "TransportPlan", "project", "ranks", "run_ends", "top_place", "weight_to_reach"]

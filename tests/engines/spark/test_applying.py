@@ -10,7 +10,7 @@ import pytest
 from export_cases import NAMES, hostile_maps, hostile_scores, mapped, same_numbers
 from fairpot import FairPOT
 from fairpot.engines.spark import SparkEngine, SparkRows
-from fairpot.engines.spark.rows import csv_options
+from fairpot.engines.spark.session import csv_options
 from fairpot.exceptions import InputFileError, OutputFileError, UnseenGroupError
 from fairpot.export import to_sql
 from fairpot.postprocessing.post_logit import LogitMap

@@ -2,8 +2,7 @@
 
 import pytest
 
-from fairpot.engines.spark.rows import format_of
-from fairpot.engines.spark.session import spark_errors
+from fairpot.engines.spark.session import format_of, spark_errors
 from fairpot.exceptions import InputFileError
 
 errors = pytest.importorskip("pyspark.errors")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fairpot._optional import import_optional
-from fairpot.display.style import COLOURS, LINES
+from fairpot.display.display import COLOURS, LINES
 
 FULL_WIDTH = 1.5 * 17 / 2.54
 _STYLE: dict[str, Any] = {

@@ -1,6 +1,6 @@
 """DuckDB: counts files and queries of any size on one machine, within a memory limit."""
 
 from fairpot.engines.duckdb.engine import DuckDBEngine
-from fairpot.engines.duckdb.relation import DuckDBRows, Relation
+from fairpot.engines.duckdb.scan import DuckDBRows, Relation
 
 __all__ = ["DuckDBEngine", "DuckDBRows", "Relation"]

@@ -8,11 +8,8 @@ from typing import Any
 
 from fairpot._optional import import_optional
 from fairpot._validation import check_share
-from fairpot.engines.duckdb.counting import Wishes, count
-from fairpot.engines.duckdb.parts import Parts
-from fairpot.engines.duckdb.relation import DuckDBRows
-from fairpot.engines.duckdb.scan import Scan
-from fairpot.engines.duckdb.thresholds import refined_thresholds
+from fairpot.engines.duckdb.counting import Wishes, count, refined_thresholds
+from fairpot.engines.duckdb.scan import DuckDBRows, Parts, Scan
 from fairpot.engines.mapper import Mapper, with_column
 from fairpot.engines.protocol import MOST_DISTINCT, CountedRows, Progress
 from fairpot.table import Region

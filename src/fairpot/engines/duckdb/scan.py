@@ -1,22 +1,230 @@
-"""A DuckDB connection with some rows in it: queries come out as Arrow batches, errors as ours."""
+"""A DuckDB connection that reads what it is told to: queries come out as Arrow batches, errors as ours."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+import glob
+import os
+import queue
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._leftovers import scratch_folder
 from fairpot._optional import import_optional
 from fairpot._validation import wording
-from fairpot.engines.columns import find_column
-from fairpot.engines.duckdb.background import in_background
-from fairpot.engines.duckdb.connection import connect
-from fairpot.engines.duckdb.relation import DuckDBRows, pick
-from fairpot.engines.protocol import Progress
-from fairpot.engines.values import Kind
+from fairpot._validation.checked_rows import check_counted_scores, check_weights
+from fairpot.engines.naming import EXACT, MISSING_WORDS, Kind, check_plain, check_score_type, doubles, find_column
+from fairpot.engines.protocol import Progress, Roles
 from fairpot.exceptions import InputFileError
+
+T = TypeVar("T")
+_WAIT = 0.1  # seconds between two looks at the progress
+
+
+def in_background(
+    work: Callable[[], Iterator[T]], stop: Callable[[], object], tick: Callable[[], object] | None = None
+) -> Iterator[T]:
+    """Yield what ``work`` yields, made in a second thread, at most two items ahead.
+
+    Parameters
+    ----------
+    work : callable
+        Gives an iterator; what it raises is raised here.
+    stop : callable
+        Makes the work end soon; called when this iterator is left early, by Ctrl-C for example.
+    tick : callable or None, default None
+        Called every tenth of a second meanwhile.
+    """
+    made: queue.Queue[tuple[str, Any]] = queue.Queue(maxsize=2)
+    left = Event()
+
+    def put(what: str, value: Any) -> bool:
+        while not left.is_set():
+            try:
+                made.put((what, value), timeout=_WAIT)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+    def run() -> None:
+        try:
+            for item in work():
+                if not put("item", item):
+                    return
+            put("done", None)
+        except BaseException as error:
+            put("error", error)
+
+    thread = Thread(target=run, name="fairpot-scan", daemon=True)
+    thread.start()
+    try:
+        while True:
+            try:
+                what, value = made.get(timeout=_WAIT)
+            except queue.Empty:
+                if tick is not None:
+                    tick()
+                continue
+            if what == "done":
+                return
+            if what == "error":
+                raise value
+            yield value
+    finally:
+        left.set()
+        thread.join(_WAIT)
+        while thread.is_alive():
+            stop()
+            thread.join(_WAIT)
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A SELECT, the values of its parameters, and Arrow streams by the names it knows them under.
+
+    A stream is read once, so each is given as a function that opens it anew for every query; what goes wrong in one
+    is put into ``failures``. ``reads`` are the files that DuckDB itself opens: no others are open to it.
+    """
+
+    select: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    streams: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    reads: tuple[Path, ...] = ()
+    failures: list[BaseException] = field(default_factory=list)
+
+
+class DuckDBRows(Roles, Protocol):
+    """Rows that DuckDB can read: in files, or behind a query of the caller's."""
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """The part each column plays: "score", "label", "weight", "group0", ..."""
+
+    @property
+    def sql(self) -> str | None:
+        """The caller's own SELECT, if the rows come from one."""
+
+    @property
+    def database(self) -> str | os.PathLike[str] | None:
+        """The DuckDB file that it asks."""
+
+    @property
+    def kind(self) -> Kind:
+        """How values of label and group columns come out: typed, as text or as JSON."""
+
+    @property
+    def where(self) -> str:
+        """What to call the place of the rows in an error."""
+
+    def relations(self) -> list[Relation]:
+        """Return what DuckDB reads; nothing for a query."""
+
+    def most_rows(self) -> int | None:
+        """Return a number that there are surely no more rows than; None if nothing is known."""
+
+    def bare(self) -> DuckDBRows:
+        """Return the same rows without label and weight."""
+
+
+def pick(table: str, places: Mapping[str, int], columns: Sequence[str], more: str = "") -> str:
+    """Take the columns that play a part by their place, and ``more``."""
+    chosen = ", ".join(f"c{place} AS {role}" for role, place in places.items()) + more
+    return f"SELECT {chosen} FROM {table} AS t({', '.join(f'c{i}' for i in range(len(columns)))})"
+
+
+# Texts in a query: 'one' or "two", a quote inside doubled.
+_QUOTED = re.compile(r"""'((?:[^']|'')*)'|"((?:[^"]|"")*)\"""")
+
+
+_SETTINGS = ("enable_progress_bar = true", "enable_progress_bar_print = false", "allow_persistent_secrets = false")
+
+
+def connect(
+    database: str | os.PathLike[str] | None, config: dict[str, Any], reads: Iterable[Path], sql: str | None
+) -> Any:
+    """Open a database for reading, or an empty one in memory, and close everything else.
+
+    A database of somebody else's may hold views that read and write other files. So files other than the database,
+    those in ``reads`` and those that the caller's own query names are out of reach, extensions are neither installed
+    nor loaded, and no setting can be changed any more.
+    """
+    duckdb = import_optional("duckdb", "cli")
+    closed = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+    if database is None:
+        connection = duckdb.connect(":memory:", config=config | closed)
+    else:
+        path = Path(database)
+        if not path.is_file():
+            raise InputFileError(f"{path} is not there.\nHint: the database must be a DuckDB file.")
+        connection = duckdb.connect(str(path.absolute()), read_only=True, config=config | closed)
+    try:
+        _close(connection, [*reads], [] if sql is None else _named_in(sql))
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _close(connection: Any, reads: list[Path], named: list[str]) -> None:
+    duckdb = import_optional("duckdb", "cli")
+    for setting in (
+        "enable_progress_bar = true",
+        "enable_progress_bar_print = false",
+        "allow_persistent_secrets = false",
+    ):
+        with suppress(duckdb.Error):
+            connection.execute(f"SET {setting}")
+    paths = [str(path) for path in reads]
+    folders = [_folder(name) for name in named if glob.has_magic(name)]
+    paths += [
+        way for name in named if not glob.has_magic(name) for way in {name, os.path.abspath(os.path.expanduser(name))}
+    ]
+    open_to_files = bool(paths or folders)
+    if open_to_files:
+        try:
+            connection.execute(f"SET allowed_paths = {_listed(paths)}")
+            connection.execute(f"SET allowed_directories = {_listed(folders)}")
+        except duckdb.Error:  # before DuckDB 1.2 there is only all or nothing
+            connection.execute("SET lock_configuration = true")
+            return
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+
+
+def _named_in(sql: str) -> list[str]:
+    """List the files that a query names: texts in it that are paths or patterns of some."""
+    texts = [(one or two).replace("''", "'").replace('""', '"') for one, two in _QUOTED.findall(sql)]
+    return [text for text in dict.fromkeys(texts) if text and _is_path(text)]
+
+
+def _is_path(text: str) -> bool:
+    try:
+        return os.path.exists(os.path.expanduser(text)) or (
+            glob.has_magic(text) and next(glob.iglob(os.path.expanduser(text), recursive=True), None) is not None
+        )
+    except (OSError, ValueError):
+        return False
+
+
+def _folder(pattern: str) -> str:
+    """Return the folder that a pattern begins in."""
+    fixed = re.split(r"[*?\[]", os.path.abspath(os.path.expanduser(pattern)))[0]
+    return os.path.dirname(fixed) + os.sep
+
+
+def _listed(texts: Iterable[str]) -> str:
+    quoted = ", ".join("'" + text.replace("'", "''") + "'" for text in texts)
+    return f"[{quoted}]"
+
 
 _BATCH = 1 << 19
 _SMALLER = 1 << 17  # where all columns come
@@ -198,3 +406,127 @@ def _without_values(error: Exception, line: str) -> str:
     if wording.values_are_shown() or not type(error).__name__.startswith(_OF_ROWS):
         return line[:_LONGEST]
     return f"{line.split(':')[0][:_LONGEST]} (what it says of the rows is shown with debug)."
+
+
+class Parts:
+    """The expressions for score and weight, and what can be asked about them."""
+
+    def __init__(self, scan: Scan, drop_missing: bool = False) -> None:
+        self.scan, self.source, self.drop_missing = scan, scan.source, drop_missing
+        self.types = scan.types()
+        self.keys = [f"group{i}" for i in range(len(self.source.group_columns))]
+        self.keys += ["label"] if self.source.label is not None else []
+        self.whole = False
+        for role in ("score", "weight"):
+            if role in self.types:
+                check_score_type(self.types[role], self.source.roles[role])
+        self.whole = "INT" in self.types["score"]
+        self._check_plain()
+
+    def number(self, role: str) -> str:
+        """Return a part, already grouped, as a double.
+
+        Decimals go through their text, which rounds correctly; whole numbers that doubles cannot tell apart become
+        infinite.
+        """
+        type_ = self.types[role]
+        if type_.startswith("DECIMAL"):
+            return f"CAST(CAST({role} AS VARCHAR) AS DOUBLE)"
+        if "INT" in type_:
+            inside = f"{role} BETWEEN -{EXACT} AND {EXACT}"
+            return f"CASE WHEN {inside} THEN CAST({role} AS DOUBLE) WHEN {role} IS NOT NULL THEN 'inf'::DOUBLE END"
+        return role if type_ == "DOUBLE" else f"CAST({role} AS DOUBLE)"
+
+    def _lacks(self, role: str) -> str:
+        """Return the condition that a part has no value; NaN in a score of text is a word that is no number."""
+        text = self.scan.kind != "typed"
+        if text and role not in ("score", "weight"):
+            words = ", ".join(f"'{word}'" for word in (MISSING_WORDS if self.scan.kind == "text" else ("NaN",)))
+            return f"({role} IS NULL OR {role} IN ({words}))"
+        if not text and self.types[role] in ("DOUBLE", "FLOAT"):
+            return f"({role} IS NULL OR isnan({role}))"
+        return f"{role} IS NULL"
+
+    @property
+    def rows(self) -> str:
+        """The rows that are counted."""
+        if not self.drop_missing:
+            return "{rows}"
+        return f"(SELECT * FROM {{rows}} WHERE NOT ({' OR '.join(map(self._lacks, self.types))}))"
+
+    def missing(self) -> dict[str, int] | None:
+        """Count the rows that are dropped, in all and for each column; None where none are to be."""
+        if not self.drop_missing:
+            return None
+        each = [self._lacks(role) for role in self.types]
+        wanted = ", ".join(f"count(*) FILTER (WHERE {condition})" for condition in [" OR ".join(each), *each])
+        [found] = self.scan.all_rows(f"SELECT {wanted} FROM {{rows}}")
+        return dict(zip(["rows", *(self.source.roles[role] for role in self.types)], found))
+
+    def plain(self) -> str:
+        """Select all parts, row by row."""
+        return f"SELECT {self._columns()} FROM (SELECT {self._raw()} FROM {self.rows})"
+
+    def grouped(self) -> str:
+        """Select the distinct combinations of all parts, with their number of rows."""
+        inner = f"SELECT {self._raw()}, count(*) AS n FROM {self.rows} GROUP BY ALL"
+        return f"SELECT {self._columns()}, n FROM ({inner})"
+
+    def _raw(self) -> str:
+        numbers = [role for role in ("score", "weight") if role in self.types]
+        return ", ".join([*self.keys, *numbers])
+
+    def _columns(self) -> str:
+        numbers = [f"{self.number(role)} AS {role}" for role in ("score", "weight") if role in self.types]
+        return ", ".join([*self.keys, *numbers])
+
+    def combinations(self) -> str:
+        """Select the distinct combinations of groups and labels, with their number of rows."""
+        return f"SELECT {', '.join([*self.keys, 'count(*) AS n'])} FROM {self.rows} GROUP BY ALL"
+
+    def estimate(self, limit: int) -> tuple[int, int | None]:
+        """Estimate the number of distinct scores, only looking where there may be too many."""
+        most = self.source.most_rows()
+        if most is not None and most <= limit:
+            return 0, None
+        what = "approx_count_distinct(score), count(*)"
+        [(distinct, rows)] = self.scan.all_rows(f"SELECT {what} FROM {{rows}}")
+        return int(distinct), int(rows)
+
+    def count(self) -> int:
+        """Count the rows."""
+        return int(self.scan.all_rows("SELECT count(*) FROM {rows}")[0][0])
+
+    def sample(self, rows: int, limit: int) -> NDArray[np.float64]:
+        """Draw scores at random, the same each time."""
+        share = min(100.0, 100.0 * 4 * min(limit, 500_000) / max(rows, 1))
+        drawn = f"SELECT {self.number('score')} AS score FROM {self.rows} USING SAMPLE {share:.9f}% (bernoulli, 1)"
+        with self.scan.alone() as scan:
+            parts = [doubles(batch.column(0)) for batch in scan.batches(drawn)]
+        scores = np.concatenate([*parts, np.empty(0)])
+        return scores[np.isfinite(scores)]
+
+    def explain(self, scores: NDArray[np.float64], rows: NDArray[np.int64] | None, words: int = 0) -> None:
+        """Check the scores, ``words`` rows of which were no numbers."""
+        name = f"column {self.source.score!r}"
+        if words:
+            raise TypeError(wording.no_numbers(name, words))
+        check_counted_scores(scores, rows, name, whole=self.whole)
+
+    def explain_weights(self, weight: NDArray[np.float64], rows: NDArray[np.int64], words: int = 0) -> None:
+        """Check the weights likewise."""
+        name = f"column {self.source.weight!r}"
+        if words:
+            raise TypeError(wording.no_numbers(name, words))
+        check_weights(weight, rows, name)
+
+    def words(self, column: Any, rows: NDArray[np.int64] | None = None) -> int:
+        """Count the rows whose text was no number: they come as NaN, missing ones as null."""
+        if self.scan.kind == "typed":
+            return 0
+        bad = import_optional("pyarrow.compute", "cli").is_nan(column).fill_null(False).to_numpy(zero_copy_only=False)
+        return int(bad.sum() if rows is None else rows[bad].sum())
+
+    def _check_plain(self) -> None:
+        for key in self.keys:
+            check_plain(self.types[key], self.source.roles[key])

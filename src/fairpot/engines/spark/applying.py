@@ -6,16 +6,37 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
 from fairpot._validation.wording import LARGEST
 from fairpot.engines.mapper import Mapper
-from fairpot.engines.spark.expression import array_lookup, spark_text
-from fairpot.engines.spark.parts import Parts
+from fairpot.engines.spark.counting import Parts, spark_text
 from fairpot.engines.spark.session import without_advice
 from fairpot.exceptions import InputFileError
 from fairpot.transport import ScoreMap
 from fairpot.transport.pieces import Pieces, Sigmoid, formula_of
+
+
+def array_lookup(score: str, pieces: Pieces) -> str:
+    """Write the value of a map at ``score``, itself an expression of finite doubles.
+
+    A CASE tree of a thousand branches breaks Spark's code generation; arrays do not, and are parsed once.
+    """
+    lo, x0, w, v0, d, vmin, vmax = map(_array, pieces)
+    steps = ", ".join(str(1 << k) for k in reversed(range(max(pieces.size - 1, 1).bit_length())))
+    # get() gives NULL beyond the end of an array, and IF takes NULL for no.
+    place = f"aggregate(array({steps}), 0, (p, k) -> IF(get({lo}, p + k) <= s, p + k, p))"
+    line = f"get({v0}, p) + ((s - get({x0}, p)) / get({w}, p)) * get({d}, p)"
+    held = f"LEAST(GREATEST({line}, get({vmin}, p)), get({vmax}, p))"
+    # A transform of one element is Spark's way to give a value a name.
+    inner = f"element_at(transform(array({place}), p -> {held}), 1)"
+    return f"element_at(transform(array({score}), s -> {inner}), 1)"
+
+
+def _array(values: NDArray[np.float64]) -> str:
+    return f"cast(split('{','.join(map(repr, values.tolist()))}', ',') AS array<double>)"
+
 
 # Up to this many pieces in all the native expression is the quicker way.
 MOST_NATIVE = 1000

@@ -10,10 +10,8 @@ from fairpot._arguments import argument
 from fairpot._validation import check_share
 from fairpot.engines.protocol import MOST_DISTINCT, CountedRows, Progress
 from fairpot.engines.spark.applying import REFUSED, adjusted
-from fairpot.engines.spark.counting import count, refined_thresholds
-from fairpot.engines.spark.parts import Parts
-from fairpot.engines.spark.rows import SparkRows, csv_options, format_of
-from fairpot.engines.spark.session import spark_errors
+from fairpot.engines.spark.counting import Parts, count, refined_thresholds
+from fairpot.engines.spark.session import SparkRows, csv_options, format_of, spark_errors
 from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.table import Region
 from fairpot.transport import ScoreMap

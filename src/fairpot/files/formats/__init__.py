@@ -8,10 +8,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fairpot.exceptions import InputFileError
-from fairpot.files.batches import Batches
 from fairpot.files.formats import arrow, csv, jsonl, parquet
-from fairpot.files.layout import TEXT, Format, Layout, Reading, unreadable
-from fairpot.files.sinks import Sink, byte_stream
+from fairpot.files.layout import TEXT, Batches, Format, Layout, Reading, unreadable
+from fairpot.files.output import Sink, byte_stream
 
 __all__ = ["arrow", "csv", "jsonl", "open_rows", "open_sink", "parquet", "read_layout"]
 

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
 from fairpot.engines.mapper import joined, with_column
-from fairpot.engines.values import Kind
-from fairpot.files.batches import guarded, partitioned, same_columns, with_partitions
-from fairpot.files.layout import Layout
+from fairpot.engines.naming import Kind
+from fairpot.files.layout import Layout, guarded, partitioned, same_columns, with_partitions
 
 _ROWS = 1 << 18
 

@@ -1,4 +1,4 @@
-"""CSV and TSV: every field is the text it is."""
+"""CSV and TSV: every field is the text it is, or, where asked for, of the type it seems to have."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
 from fairpot.engines.mapper import with_column
-from fairpot.engines.values import Kind
+from fairpot.engines.naming import Kind, numbers_from_text
 from fairpot.exceptions import InputFileError, OutputFileError
-from fairpot.files.batches import guarded, same_columns, with_partitions
-from fairpot.files.layout import Layout, Reading
-from fairpot.files.records import MAX_LINE, RecordCounter
-from fairpot.files.streams import Text, packing_of
+from fairpot.files.layout import Layout, Reading, guarded, same_columns, with_partitions
+from fairpot.files.streams import MAX_LINE, RecordCounter, Text, packing_of
 
 _SHOWN = 5  # lines that an error names
 
@@ -358,3 +356,61 @@ def _characters(lines: Any) -> Any:
     first, last = lines.offset, lines.offset + len(lines)
     offsets = np.frombuffer(lines.buffers()[1], dtype=np.int64)
     return lines.buffers()[2].slice(int(offsets[first]), int(offsets[last] - offsets[first]))
+
+
+# In this order: the first that fits every field of a column. A leading zero is part of a code, not of a number.
+_PATTERNS = {
+    "int64": r"^-?(0|[1-9][0-9]{0,17})$",
+    "double": r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$",
+    "bool": r"^(true|false|True|False|TRUE|FALSE)$",
+}
+
+
+class TypedTextBatches:
+    """CSV and TSV: whole numbers, numbers and booleans where all fields of a column are; an empty field is missing.
+
+    The score is a number in any case.
+    """
+
+    kind: Kind = "typed"
+    exact_types = False
+
+    def __init__(self, files: dict[Path, Layout], score: str) -> None:
+        pa = import_optional("pyarrow", "cli")
+        self._text = TextBatches(files)
+        self._layout = self._text.layout
+        names = self._text.schema.names
+        self._types = _found(self._text, len(self._layout.columns))
+        self._score = names.index(score)
+        self._types[self._score] = "double"
+        types = [*self._types, *(["string"] * len(self._layout.partitions))]
+        self.schema = pa.schema([pa.field(name, type_) for name, type_ in zip(names, types)])
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield record batches in the order of the rows."""
+        pa, pc = import_optional("pyarrow", "cli"), import_optional("pyarrow.compute", "cli")
+        for batch in self._text:
+            columns = []
+            for place, (column, type_) in enumerate(zip(batch.columns, self.schema.types)):
+                if place == self._score:
+                    column = numbers_from_text(column, f"column {batch.schema.names[place]!r}", self._layout.decimal)
+                elif type_ != pa.string():
+                    column = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column).cast(type_)
+                columns.append(column)
+            yield pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+
+def _found(text: TextBatches, columns: int) -> list[str]:
+    """Find the type of each column."""
+    pc = import_optional("pyarrow.compute", "cli")
+    left = [list(_PATTERNS) for _ in range(columns)]
+    filled = [False] * columns
+    for batch in text:
+        for place, fits in enumerate(left):
+            column = batch.column(place)
+            empty = pc.equal(column, "")
+            filled[place] = filled[place] or not pc.all(empty).as_py()
+            for name in [*fits]:
+                if not pc.all(pc.or_(empty, pc.match_substring_regex(column, _PATTERNS[name]))).as_py():
+                    fits.remove(name)
+    return [fits[0] if fits and some else "string" for fits, some in zip(left, filled)]

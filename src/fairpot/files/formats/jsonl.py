@@ -14,12 +14,10 @@ from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
 from fairpot.engines.mapper import joined, with_column
-from fairpot.engines.values import EXACT, Kind
+from fairpot.engines.naming import EXACT, Kind
 from fairpot.exceptions import InputFileError, OutputFileError
-from fairpot.files.batches import guarded, partitioned, with_partitions
-from fairpot.files.layout import Layout
-from fairpot.files.records import MAX_LINE
-from fairpot.files.streams import not_text, open_bytes, packing_of
+from fairpot.files.layout import Layout, guarded, partitioned, with_partitions
+from fairpot.files.streams import MAX_LINE, not_text, open_bytes, packing_of
 
 LINE = "\0line"  # which no field is called
 _LINES = 1 << 15

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
-from fairpot.engines.duckdb.relation import Relation, pick
+from fairpot.engines.duckdb.scan import Relation, pick
 from fairpot.engines.mapper import joined, with_column
-from fairpot.engines.values import Kind
-from fairpot.files.batches import Batches, guarded, partitioned, same_columns, with_partitions
-from fairpot.files.layout import Layout
+from fairpot.engines.naming import Kind
+from fairpot.files.layout import Batches, Layout, guarded, partitioned, same_columns, with_partitions
 
 _BYTES = 48 << 20  # of a batch, about
 _ROWS = 1 << 18

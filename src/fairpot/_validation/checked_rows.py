@@ -1,0 +1,110 @@
+"""Rows: scores, labels, groups and weights that fit together; and rows that are already counted."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot._validation import wording
+from fairpot._validation.columns import as_column, check_alignment
+from fairpot._validation.groups import check_groups
+from fairpot._validation.values import check_labels, check_scores, to_floats
+
+Counts = NDArray[np.int64]
+# Products of four weights must neither vanish nor overflow.
+_LEAST = 1e-70
+
+
+def check_counted_scores(scores: NDArray[np.float64], rows: Counts | None, name: str, *, whole: bool = False) -> None:
+    """Check distinct scores, ``rows`` of each (None: one); missing ones are NaN.
+
+    ``whole`` says that they were whole numbers: those that doubles cannot tell apart come as infinite.
+    """
+    if len(scores) == 0:
+        raise ValueError(wording.empty(name))
+    if np.abs(scores).max() < wording.LARGEST:
+        return
+    raise ValueError(bad_scores(scores, rows, name, whole=whole))
+
+
+def bad_scores(scores: NDArray[np.float64], rows: Counts | None, name: str, *, whole: bool = False) -> str:
+    """Say what is wrong with scores that are not all finite."""
+    rows = np.ones(len(scores), dtype=np.int64) if rows is None else rows
+    missing, infinite = int(rows[np.isnan(scores)].sum()), int(rows[np.isinf(scores)].sum())
+    if missing:
+        return wording.missing_numbers(name, missing)
+    if infinite:
+        return wording.beyond_doubles(name) if whole else wording.infinite_scores(name, infinite)
+    return wording.huge_scores(name, float(np.abs(scores).max()))
+
+
+def check_weights(weight: NDArray[np.float64], rows: Counts, name: str) -> None:
+    """Check distinct weights, ``rows`` of each; missing ones are NaN."""
+    bad = ~np.isfinite(weight)
+    if bad.any():
+        raise ValueError(wording.broken_weights(name, int(rows[bad].sum())))
+    below = weight < 0
+    if below.any():
+        raise ValueError(wording.negative_weights(name, int(rows[below].sum()), float(weight.min())))
+    if not weight.any():
+        raise ValueError(wording.no_weight(name))
+    least, most = weight[weight > 0].min(), weight.max()
+    if least < _LEAST or most > 1 / _LEAST:
+        raise ValueError(wording.extreme_weights(name, float(least), float(most)))
+
+
+def check_weight_of_groups(total: NDArray[Any], groups: Sequence[Hashable], name: str) -> None:
+    """Insist that every group has some weight."""
+    empty = [group for group, weight in zip(groups, total) if not weight > 0]
+    if empty:
+        raise ValueError(wording.no_weight_in_group(name, empty[0]))
+
+
+class Rows(NamedTuple):
+    """Clean columns: what :meth:`fairpot.table.ScoreTable.from_rows` takes."""
+
+    scores: NDArray[np.float64]
+    labels: NDArray[np.int8] | None
+    codes: NDArray[Any] | None
+    groups: tuple[Hashable, ...]
+    weight: NDArray[Any] | None
+
+
+def check_rows(
+    scores: Any,
+    y: Any = None,
+    sensitive_features: Any = None,
+    sample_weight: Any = None,
+    *,
+    grouped: bool = True,
+    pos_label: Any = None,
+    names: tuple[str, str] = ("y", "scores"),
+) -> Rows:
+    """Check what describes the rows; ``y`` None means that labels are not known."""
+    given = {names[1]: scores, names[0]: y, "sensitive_features": sensitive_features, "sample_weight": sample_weight}
+    check_alignment(**given)
+    clean = check_scores(scores, names[1])
+    labels = None if y is None else check_labels(y, len(clean), names[0], pos_label)
+    codes, groups = check_groups(sensitive_features, len(clean)) if grouped else (None, ("all",))
+    weight = None if sample_weight is None else _check_weight(sample_weight, len(clean))
+    if weight is not None and codes is not None:
+        weighs = np.bincount(codes, weights=weight > 0, minlength=len(groups))
+        empty = [g for g, rows in zip(groups, weighs) if not rows]
+        if empty:
+            raise ValueError(wording.no_weight_in_group("sample_weight", empty[0]))
+    return Rows(clean, labels, codes, groups, weight)
+
+
+def _check_weight(sample_weight: Any, rows: int) -> NDArray[Any]:
+    """Check weights; whole numbers become int64, so that they count exactly like repeated rows."""
+    array = as_column(sample_weight, "sample_weight")
+    if len(array) != rows:
+        raise ValueError(f"sample_weight has {len(array)} rows, but there are {rows} scores.")
+    weight = to_floats(array, "sample_weight", "weight")
+    check_weights(weight, np.ones(len(weight), dtype=np.int64), "sample_weight")
+    if weight.sum() < 2**53 and (weight == np.floor(weight)).all():
+        return weight.astype(np.int64)
+    return weight

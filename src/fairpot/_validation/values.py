@@ -1,0 +1,189 @@
+"""Values: finite scores, labels 0/1, shares, weights of rules and names of options."""
+
+from __future__ import annotations
+
+import decimal
+import numbers
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot._validation import wording
+from fairpot._validation.columns import as_column, as_native_columns, missing
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a real number (booleans are not)."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def as_double(value: Any) -> float:
+    """Return a number as a double; a float32 or float16 is read as the shortest decimal that it prints as.
+
+    So ``np.float32(0.1)`` is 0.1, as whoever typed it meant, not the 0.10000000149 of its bits: the top 0.1 of ten
+    rows is one row in either type.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_double(np.float32(0.1))
+    0.1
+    """
+    return float(str(value)) if isinstance(value, np.float32 | np.float16) else float(value)
+
+
+def check_share(value: Any, name: str, *, zero: bool) -> float:
+    """Check a number in [0, 1], or in (0, 1] if ``zero`` is False."""
+    rule = "[0, 1]" if zero else "(0, 1]"
+    if not is_number(value):
+        raise TypeError(f"{name} must be a number in {rule}, got {value!r}.")
+    if not (0 <= value <= 1) or (value == 0 and not zero):
+        raise ValueError(f"{name} must lie in {rule}, got {value!r}.")
+    return as_double(value)
+
+
+def check_choice(value: Any, name: str, allowed: Sequence[str]) -> str:
+    """Check that an option is one of the allowed names."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}.")
+    return value
+
+
+def check_scores(scores: Any, name: str = "scores") -> NDArray[np.float64]:
+    """Check scores and return them as a float64 array.
+
+    Any real numbers will do: probabilities, log-odds, ranks. Only their order and spacing matter.
+    """
+    array = as_column(scores, name)
+    if len(array) == 0:
+        raise ValueError(wording.empty(name))
+    clean = to_floats(array, name)
+    if not (clean.max() < wording.LARGEST and clean.min() > -wording.LARGEST):  # NaN fails both
+        _explain_extremes(clean, name)
+    return clean
+
+
+def to_floats(array: NDArray[Any], name: str, noun: str = "score") -> NDArray[np.float64]:
+    """Turn a column of numbers into float64; text, booleans and the like are errors, not numbers."""
+    kind = array.dtype.kind
+    if kind == "c":
+        raise ValueError(f"{name} must be real numbers. Complex data not supported.")
+    if kind not in "iufO":
+        what = {"b": "booleans", "U": "text", "S": "bytes"}.get(kind, str(array.dtype))
+        hint = f"pass the {noun} itself, not a class" if kind == "b" else "convert the column to numbers first"
+        raise TypeError(wording.wrong_kind(name, what, hint))
+    if kind == "O":
+        _require_numbers(array, name, noun)
+    if _beyond_doubles(array):
+        raise ValueError(wording.beyond_doubles(name))
+    clean = array.astype(np.float64, copy=False)
+    merged = _merged(array, clean) if noun == "score" else 0
+    if merged:
+        raise ValueError(
+            f"{name} holds {merged} values that differ from others only beyond the 16 digits of a double, and would "
+            "be tied with them.\nHint: round them, so that the ties are yours, or rank them first."
+        )
+    return clean
+
+
+def _merged(array: NDArray[Any], clean: NDArray[np.float64]) -> int:
+    """Count the distinct values (decimals, fractions, long doubles) that become equal as doubles."""
+    if array.dtype.kind == "O":
+        return len(set(array.tolist())) - len(set(clean.tolist()))
+    return len(np.unique(array)) - len(np.unique(clean)) if array.dtype.itemsize > 8 else 0
+
+
+def _beyond_doubles(array: NDArray[Any]) -> bool:
+    if array.dtype.kind == "O":
+        return any(isinstance(v, numbers.Integral) and abs(int(v)) > 2**53 for v in array.tolist())
+    return array.dtype.kind in "iu" and len(array) > 0 and max(abs(int(array.min())), abs(int(array.max()))) > 2**53
+
+
+def restore(result: NDArray[np.float64], like: Any) -> Any:
+    """Return a result in the caller's type: series and frames keep library, name and index."""
+    wrapped = as_native_columns(like)
+    if wrapped is None:
+        shape = np.shape(like) if not isinstance(like, list | tuple) or np.ndim(like) == 2 else (len(result),)
+        return result.reshape(shape)
+    series = wrapped[:, 0] if isinstance(wrapped, nw.DataFrame) else wrapped
+    made = nw.new_series(series.name, result, nw.Float64, backend=series.implementation)
+    index = nw.maybe_get_index(series)
+    if index is not None:
+        made = nw.maybe_set_index(made, index=index)
+    if isinstance(wrapped, nw.DataFrame):
+        return made.to_frame().to_native()
+    native = made.to_native()
+    # A plain PyArrow array came in, of whatever type: hand a plain one back.
+    plain = type(native).__name__ == "ChunkedArray" and type(like).__name__ != "ChunkedArray"
+    return native.combine_chunks() if plain else native
+
+
+def _require_numbers(array: NDArray[Any], name: str, noun: str) -> None:
+    gone = missing(array)
+    if gone.any():
+        raise ValueError(wording.missing_numbers(name, int(gone.sum()), noun))
+    wrong = [
+        i for i, v in enumerate(array.tolist()) if type(v) is bool or not isinstance(v, numbers.Real | decimal.Decimal)
+    ]
+    if wrong:
+        raise TypeError(wording.no_numbers(name, len(wrong), array[wrong[0]], wrong[0] + 1))
+
+
+def _explain_extremes(scores: NDArray[np.float64], name: str) -> None:
+    nan, inf = int(np.isnan(scores).sum()), int(np.isinf(scores).sum())
+    if nan:
+        raise ValueError(wording.missing_numbers(name, nan))
+    if inf:
+        raise ValueError(wording.infinite_scores(name, inf))
+    raise ValueError(wording.huge_scores(name, float(np.abs(scores).max())))
+
+
+def check_labels(y: Any, rows: int, name: str = "y", pos_label: Any = None) -> NDArray[np.int8]:
+    """Check labels and return them as 0 and 1."""
+    array = as_column(y, name)
+    if len(array) != rows:
+        raise ValueError(f"{name} has {len(array)} rows, but there are {rows} scores.")
+    gone = missing(array)
+    if gone.any():
+        raise ValueError(wording.missing_labels(name, int(gone.sum())))
+    if pos_label is not None:
+        return _by_name(array, name, pos_label)
+    if array.dtype.kind == "b":
+        return array.astype(np.int8)
+    if array.dtype.kind in "iu" and array.min() >= 0 and array.max() <= 1:
+        return array.astype(np.int8)
+    if array.dtype.kind == "f" and ((array == 0) | (array == 1)).all():
+        return array.astype(np.int8)
+    if array.dtype.kind == "O" and all(
+        isinstance(v, bool | int | float | np.number | np.bool_) for v in array.tolist()
+    ):
+        return check_labels(np.array(array.tolist(), dtype=np.float64), rows, name)
+    raise ValueError(_not_binary(array, name))
+
+
+def _by_name(array: NDArray[Any], name: str, pos_label: Any) -> NDArray[np.int8]:
+    if np.ndim(pos_label):
+        raise TypeError(f"pos_label must be one label, got {type(pos_label).__name__}.")
+    values = _distinct(array, name)
+    if len(values) > 2:
+        raise ValueError(wording.too_many_labels(name, values))
+    if pos_label not in values:
+        raise ValueError(wording.label_not_there(name, values, "pos_label", pos_label))
+    return np.asarray(array == pos_label).astype(np.int8)
+
+
+def _not_binary(array: NDArray[Any], name: str) -> str:
+    _distinct(array, name)
+    return wording.not_binary(name, Counter(array.tolist()), "pos_label")
+
+
+def _distinct(array: NDArray[Any], name: str) -> list[Any]:
+    try:
+        values = set(array.tolist())
+    except TypeError as error:
+        raise TypeError(f"{name} must hold plain values (numbers, booleans, text): {error}.") from error
+    return wording.in_order(values)

@@ -1,0 +1,356 @@
+"""The numbers of an audit: who is ranked above whom, by how much, how surely, and what to beware of."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot._validation import check_choice, check_group_name, check_share, is_number
+from fairpot.auditing.calibration import BINS, calibration
+from fairpot.inference import Overview, Sample, overview, rates_at
+from fairpot.metrics.cells import hard_predictions, reversed_score, small_cells, tied_pairs
+from fairpot.metrics.wins import TIES, Ties, WinMatrix
+from fairpot.postprocessing.dial import advantaged_group
+from fairpot.table import GroupCounts, Maps, Region, ScoreTable
+
+
+def rates(table: ScoreTable, threshold: float) -> dict[str, Any]:
+    """Count, for each group and for all, the rows at or above a score.
+
+    Returns
+    -------
+    dict
+        ``threshold``, ``groups`` (a dict for each group) and ``all``, each with ``rows``, ``flagged`` (rows at or above
+        it), ``share``, ``tpr`` (of the positives, those flagged: recall), ``fpr`` (of the negatives) and ``ppv``
+        (of the flagged, the positives: precision). What has nothing to count is None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = ScoreTable.from_rows(np.array([0.3, 0.9, 0.3]), np.array([0, 1, 1], dtype=np.int8))
+    >>> rates(table, 0.5)["all"]["tpr"]
+    0.5
+    """
+    if not is_number(threshold) or not -1.7e308 < float(threshold) < 1.7e308:
+        raise ValueError(f"threshold must be a finite number, a score from which rows are flagged, got {threshold!r}.")
+    at = float(threshold)
+    groups = [{"group": g, **_rates(c, at)} for g, c in zip(table.groups, table.counts)]
+    return {"threshold": at, "groups": groups, "all": _rates(table.pooled(), at)}
+
+
+def _rates(counts: GroupCounts, threshold: float) -> dict[str, Any]:
+    above = counts.above(threshold)
+    positives, negatives = counts.positive.sum().item(), counts.negative.sum().item()
+    found, false = above.positive.sum().item(), above.negative.sum().item()
+    return {
+        "rows": positives + negatives,
+        "flagged": found + false,
+        "share": _ratio(found + false, positives + negatives),
+        "tpr": _ratio(found, positives),
+        "fpr": _ratio(false, negatives),
+        "ppv": _ratio(found, found + false),
+    }
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
+
+
+def intervals(
+    sample: Sample,
+    level: float,
+    ties: Ties,
+    alpha: float | None,
+    region: Region,
+    rates: list[dict[str, Any]],
+) -> tuple[Overview, dict[str, Any]]:
+    """Compute all intervals of an audit; as objects over all rows, and all of them as plain values."""
+    whole = overview(sample, level=level, ties=ties)
+    partial = None if alpha is None else overview(sample, level=level, ties=ties, alpha=alpha, region=region)
+    found = [_intervals_rates(sample, each, level) for each in rates]
+    return whole, {**whole.to_dict(), "partial": None if partial is None else partial.to_dict(), "rates": found}
+
+
+def _intervals_rates(sample: Sample, found: dict[str, Any], level: float) -> dict[str, Any]:
+    groups = [
+        {"group": each.group, **{name: getattr(each, name).as_dict() for name in ("flagged", "tpr", "fpr", "ppv")}}
+        for each in rates_at(sample, found["threshold"], level=level)
+    ]
+    return {"at": found["at"], "threshold": found["threshold"], "groups": groups}
+
+
+# Strict and half ties are both worth a look where they differ by this much.
+_VISIBLE = 0.0005
+
+
+def summarise(
+    table: ScoreTable,
+    *,
+    alpha: float | None = None,
+    region: str = "pooled",
+    ties: str = "half",
+    reference: Hashable | None = None,
+    threshold: float | None = None,
+    bins: int = BINS,
+) -> dict[str, Any]:
+    """Describe a labelled score table: plain numbers, lists and dicts, ready for JSON.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        With labels and at least two groups.
+    alpha : float in (0, 1] or None, default None
+        Also rank among the top alpha alone.
+    region : {"pooled", "group"}, default "pooled"
+        Whether that is the top alpha of all rows or of each group.
+    ties : {"half", "strict"}, default "half"
+        Whether a tie is half a win or none.
+    reference : name of a group or None, default None
+        The group that signed gaps are seen from; None takes the advantaged one.
+    threshold : float or None, default None
+        Also count who is flagged at this score or above; with ``alpha``, the top alpha is counted in any case.
+    bins : int, default 10
+        Bins of the expected calibration error, of equal width on [0, 1].
+
+    Returns
+    -------
+    dict
+        What has no pairs to count is None, and a warning in ``warnings`` names it. Where a number is defined it
+        is equal to that of :mod:`fairpot.metrics`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y, codes = np.array([1, 0, 1, 0], dtype=np.int8), np.array([0, 0, 1, 1])
+    >>> table = ScoreTable.from_rows(np.array([0.4, 0.1, 0.9, 0.6]), y, codes, ("F", "M"))
+    >>> summarise(table)["gap"], summarise(table)["reference"]
+    (1.0, 'M')
+    """
+    checked = cast(Ties, check_choice(ties, "ties", TIES))
+    _check_table(table)
+    ahead = _ahead(table, checked) if reference is None else check_group_name(reference, table.groups, "reference")
+    pooled = table.pooled()
+    matrix = WinMatrix.of(table, checked)
+    summary = {
+        **_size(pooled),
+        "ties": checked,
+        "reference": ahead,
+        **_ranking(matrix, ahead),
+        "groups": [_describe(table, matrix, place, bins) for place in range(len(table.groups))],
+        "partial": None if alpha is None else _partial(table, alpha, region, checked, ahead),
+        "rates": _numbers_rates(table, threshold, alpha),
+        "tied": _tied(table, matrix, checked),
+        "calibration": calibration(pooled, bins),
+        "calibration_bins": bins,
+    }
+    return summary | {"warnings": _warnings(table, summary)}
+
+
+def moves(table: ScoreTable, maps: Maps) -> list[dict[str, Any]]:
+    """Count, for each group, whose score a map changes, which way and how far.
+
+    Examples
+    --------
+    >>> table = ScoreTable.from_rows(np.array([0.2, 0.4]), None)
+    >>> [found] = moves(table, {"all": lambda s: s + 0.1 * (s > 0.3)})
+    >>> found["moved"], found["up"], round(found["largest_shift"], 6)
+    (1, 1, 0.1)
+    """
+    return [_moved(g, c, maps[g](c.score) - c.score) for g, c in zip(table.groups, table.counts)]
+
+
+def _check_table(table: ScoreTable) -> None:
+    if not table.labelled:
+        raise ValueError("an audit counts outcomes, and this table has no labels.")
+    if len(table.groups) < 2:
+        raise ValueError(f"an audit compares groups, and there is one, {table.groups[0]!r}.")
+
+
+def _ahead(table: ScoreTable, ties: Ties) -> Hashable:
+    """Name the advantaged group; the first, if groups without positives or negatives leave it open."""
+    complete = (table.positives > 0).all() and (table.negatives > 0).all()
+    return advantaged_group(table, ties) if complete else table.groups[0]
+
+
+def _size(counts: GroupCounts) -> dict[str, Any]:
+    positives, negatives = counts.positive.sum().item(), counts.negative.sum().item()
+    rows = positives + negatives
+    return {
+        "rows": rows,
+        "positives": positives,
+        "negatives": negatives,
+        "rate": positives / rows if rows else None,
+        "distinct_scores": len(counts.score),
+        "score_range": [float(counts.score[0]), float(counts.score[-1])] if len(counts.score) else None,
+    }
+
+
+def _describe(table: ScoreTable, matrix: WinMatrix, place: int, bins: int) -> dict[str, Any]:
+    own = np.arange(len(table.groups)) == place
+    return {
+        "group": table.groups[place],
+        **_size(table.counts[place]),
+        "auc": _won(matrix, own, own),
+        "bpsn_auc": _won(matrix, ~own, own),
+        "bnsp_auc": _won(matrix, own, ~own),
+        "calibration": calibration(table.counts[place], bins),
+    }
+
+
+def _won(matrix: WinMatrix, winners: NDArray[np.bool_], losers: NDArray[np.bool_]) -> float | None:
+    """Give the share of pairs that positives of some groups win over negatives of others."""
+    pairs = float(matrix.positives[winners].sum()) * float(matrix.negatives[losers].sum())
+    return float(matrix.half_wins[np.ix_(winners, losers)].sum()) / 2 / pairs if pairs else None
+
+
+def _ranking(matrix: WinMatrix, ahead: Hashable) -> dict[str, Any]:
+    """Read AUC, every xAUC and the gaps off the matrix of wins."""
+    everyone = np.ones(len(matrix.groups), dtype=bool)
+    pairs, xauc = matrix.pairs, _xauc(matrix)
+    counted, shares = pairs.tolist(), _plain(xauc)
+    cells = [
+        {"positive": g, "negative": h, "pairs": counted[i][j], "xauc": shares[i][j]}
+        for i, g in enumerate(matrix.groups)
+        for j, h in enumerate(matrix.groups)
+        if i != j
+    ]
+    return {
+        "auc": _won(matrix, everyone, everyone),
+        "gap": _largest_gap(xauc),
+        "gaps": _gaps(matrix.groups, xauc, shares, ahead),
+        "xauc": cells,
+    }
+
+
+def _xauc(matrix: WinMatrix) -> NDArray[np.float64]:
+    """Return every xAUC; what cannot be measured is NaN."""
+    pairs = matrix.pairs
+    return np.divide(matrix.half_wins / 2, pairs, out=np.full(pairs.shape, np.nan), where=pairs > 0)
+
+
+def _largest_gap(xauc: NDArray[np.float64]) -> float | None:
+    gaps = np.abs(xauc - xauc.T)[np.triu_indices(len(xauc), 1)]
+    known = gaps[~np.isnan(gaps)]
+    return float(known.max()) if len(known) else None
+
+
+def _gaps(
+    groups: tuple[Hashable, ...], xauc: NDArray[np.float64], shares: list[list[float | None]], ahead: Hashable
+) -> list[dict[str, Any]]:
+    """List every pair of groups, the reference first where it is one of them."""
+    differences = _plain(xauc - xauc.T)
+    found = []
+    for i, j in itertools.combinations(range(len(groups)), 2):
+        first, second = (j, i) if groups[j] == ahead else (i, j)
+        found.append(
+            {
+                "first": groups[first],
+                "second": groups[second],
+                "xauc_first": shares[first][second],
+                "xauc_second": shares[second][first],
+                "signed_gap": differences[first][second],
+            }
+        )
+    return found
+
+
+def _plain(values: NDArray[np.float64]) -> list[list[float | None]]:
+    """Return numbers as lists, NaN as None."""
+    plain: list[list[float | None]] = values.tolist()
+    if np.isnan(values).any():
+        return [[None if v != v else v for v in row] for row in plain]
+    return plain
+
+
+def _partial(table: ScoreTable, alpha: float, region: str, ties: Ties, ahead: Hashable) -> dict[str, Any]:
+    share = check_share(alpha, "alpha", zero=False)
+    where = cast(Region, check_choice(region, "region", ("pooled", "group")))
+    thresholds = table.thresholds(share, where)
+    top = table.above(thresholds)
+    sizes = [
+        {"group": g, "threshold": thresholds[g], **_size(inside), **_found(all_rows, inside)}
+        for g, all_rows, inside in zip(top.groups, table.counts, top.counts)
+    ]
+    return {
+        "alpha": share,
+        "region": where,
+        "rows": sum(each["rows"] for each in sizes),
+        **_found(table.pooled(), top.pooled()),
+        **_ranking(WinMatrix.of(top, ties), ahead),
+        "groups": sizes,
+    }
+
+
+def _found(counts: GroupCounts, inside: GroupCounts) -> dict[str, Any]:
+    """Say how many positives are in the region, of how many, and how many of its rows are positives.
+
+    A partial AUC compares the rows of the region alone; who was left out of it shows here.
+    """
+    positives, found = counts.positive.sum().item(), inside.positive.sum().item()
+    rows = found + inside.negative.sum().item()
+    return {
+        "found": found,
+        "recall": found / positives if positives else None,
+        "precision": found / rows if rows else None,
+    }
+
+
+def _tied(table: ScoreTable, matrix: WinMatrix, ties: Ties) -> dict[str, Any]:
+    """Count pairs with equal scores, and rank by both conventions."""
+    other: Ties = "half" if ties == "strict" else "strict"
+    share = tied_pairs(table)
+    everyone = np.ones(len(matrix.groups), dtype=bool)
+    counted: dict[str, WinMatrix] = {ties: matrix, other: WinMatrix.of(table, other) if share else matrix}
+    found: dict[str, Any] = {"share": share}
+    for how in TIES:
+        found[f"auc_{how}"] = _won(counted[how], everyone, everyone)
+        found[f"gap_{how}"] = _largest_gap(_xauc(counted[how]))
+    return found
+
+
+def _numbers_rates(table: ScoreTable, threshold: float | None, alpha: float | None) -> list[dict[str, Any]]:
+    """Count who is flagged at a score, and in the top alpha of all rows."""
+    found = [] if threshold is None else [{"at": "score", **rates(table, threshold)}]
+    if alpha is not None:
+        share = check_share(alpha, "alpha", zero=False)
+        found.append({"at": "top", "alpha": share, **rates(table, next(iter(table.thresholds(share).values())))})
+    return found
+
+
+def _warnings(table: ScoreTable, summary: dict[str, Any]) -> list[str]:
+    found = [text for text in (reversed_score(table), hard_predictions(table)) if text is not None]
+    found += small_cells(table)
+    partial = summary["partial"]
+    if partial is not None:
+        top = table.top(partial["alpha"], partial["region"])
+        found += small_cells(top, f" in the top {partial['alpha']:g}")
+    if summary["calibration"] is None:
+        low, high = summary["score_range"]
+        found.append(f"calibration is not measured: scores run from {low:g} to {high:g} and are no probabilities.")
+    tied = summary["tied"]
+    for name in ("auc", "gap"):
+        strict, half = tied[f"{name}_strict"], tied[f"{name}_half"]
+        if strict is not None and abs(strict - half) >= _VISIBLE:
+            shown = "AUC" if name == "auc" else "xAUC gap"
+            found.append(
+                f"ties matter: the {shown} is {strict:.4f} if a tie is no win, {half:.4f} if it is half of one."
+            )
+    return found
+
+
+def _moved(group: Hashable, counts: GroupCounts, shift: NDArray[np.float64]) -> dict[str, Any]:
+    weight = counts.weight
+    rows, moved = weight.sum().item(), weight[shift != 0].sum().item()
+    return {
+        "group": group,
+        "rows": rows,
+        "moved": moved,
+        "up": weight[shift > 0].sum().item(),
+        "down": weight[shift < 0].sum().item(),
+        "mean_shift": float(np.dot(weight, shift) / moved) if moved else 0.0,
+        "largest_shift": float(np.abs(shift).max(initial=0.0)),
+    }

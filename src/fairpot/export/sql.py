@@ -1,0 +1,268 @@
+"""A map as SQL: one CASE expression, arrays, or a table of pieces and a join."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from fairpot._version import __version__
+from fairpot.engines.spark.applying import array_lookup
+from fairpot.export.functions import Exportable, Formulas, check_choice, count_pieces, formulas_of, note_of
+from fairpot.export.sql_dialects import DIALECTS, Dialect
+from fairpot.transport.pieces import LARGEST, Pieces, Sigmoid
+
+# Beyond these sigma is 1, or below 1e-307; some databases take a result out of the range for an error.
+_HIGHEST, _LOWEST = 700.0, -709.0
+# What is too small to change sigma.
+_NOTHING = 1e-20
+
+
+def pieces_case(dialect: Dialect, score: str, pieces: Pieces, first: int = 0, end: int | None = None) -> str:
+    """Write the tree over the pieces from ``first`` to before ``end``."""
+    end = pieces.size if end is None else end
+    if end - first == 1:
+        return _piece(dialect, score, pieces, first)
+    middle = (first + end) // 2
+    lower = pieces_case(dialect, score, pieces, first, middle)
+    upper = pieces_case(dialect, score, pieces, middle, end)
+    return f"CASE WHEN {score} < {dialect.number(float(pieces.lo[middle]))} THEN {lower} ELSE {upper} END"
+
+
+def _piece(dialect: Dialect, score: str, pieces: Pieces, place: int) -> str:
+    if pieces.is_identity(place):
+        return score
+    _, *numbers = (dialect.number(float(field[place])) for field in pieces)
+    return numbers[2] if pieces.is_flat(place) else line(dialect, score, *numbers)
+
+
+def line(dialect: Dialect, s: str, x0: str, w: str, v0: str, d: str, vmin: str, vmax: str) -> str:
+    """Write one piece as a formula; brackets fix the order of its operations."""
+    return f"{dialect.least}({dialect.greatest}({v0} + (({s} - {x0}) / {w}) * {d}, {vmin}), {vmax})"
+
+
+def sigmoid(dialect: Dialect, score: str, found: Sigmoid) -> str:
+    """Write sigma(alpha s + beta), with arms for scores where a product or the exponential would leave the range."""
+    one, zero, level = dialect.number(1.0), dialect.number(0.0), dialect.number(_sigma(found.beta))
+    if found.alpha == 0:
+        return level
+    ends = [(_HIGHEST - found.beta) / found.alpha, (_LOWEST - found.beta) / found.alpha]
+    over, under = (">", "<") if found.alpha > 0 else ("<", ">")
+    arms = [f"WHEN {score} {over} {dialect.number(_finite(ends[0]))} THEN {one}"]
+    arms += [f"WHEN {score} {under} {dialect.number(_finite(ends[1]))} THEN {zero}"]
+    arms += [f"WHEN ABS({score}) <= {dialect.number(_finite(_NOTHING / abs(found.alpha)))} THEN {level}"]
+    z = f"{dialect.number(found.alpha)} * {score} + {dialect.number(found.beta)}"
+    return f"CASE {' '.join(arms)} ELSE {one} / ({one} + EXP(-({z}))) END"
+
+
+def _sigma(z: float) -> float:
+    return 0.0 if z < _LOWEST else 1.0 / (1.0 + math.exp(-z))
+
+
+def _finite(value: float) -> float:
+    return min(max(value, -LARGEST), LARGEST)
+
+
+_COLUMNS = ("lo", "x0", "w", "v0", "d", "vmin", "vmax")
+_END: tuple[tuple[str, ...], ...] = ((), ("hi",))  # a range join needs to know where a piece ends
+_ROWS = 500  # of one INSERT
+
+
+def create_table(dialect: Dialect, name: str, formulas: Formulas) -> Iterator[str]:
+    """Write the statements that make and fill the table of pieces."""
+    keyed = ", PRIMARY KEY (g, lo)" if dialect.join in ("asof", "lateral", "max") else ""
+    whole = "INT64" if dialect.name == "BigQuery" else "INTEGER"
+    columns = ", ".join(f"{c} {dialect.double}" for c in _COLUMNS + _END[dialect.join == "range"])
+    yield f"CREATE TABLE {name} (g {whole}, {columns}{keyed})"
+    for code, found in enumerate(formulas.values()):
+        if isinstance(found, Pieces):
+            if dialect.array is not None:
+                fields = ", ".join(dialect.array(",".join(map(repr, field.tolist()))) for field in found)
+                yield f"INSERT INTO {name} SELECT {code}, {fields}"
+            else:
+                rows = list(_rows(dialect, code, found))
+                for first in range(0, len(rows), _ROWS):
+                    yield f"INSERT INTO {name} VALUES\n" + ",\n".join(rows[first : first + _ROWS])
+
+
+def _rows(dialect: Dialect, code: int, found: Pieces) -> Iterator[str]:
+    begins = list(map(dialect.number, found.lo.tolist()))
+    ends = [f", {end}" for end in (*begins[1:], "CAST('inf' AS FLOAT64)")]
+    for place, row in enumerate(zip(*(field.tolist() for field in found))):
+        end = ends[place] if dialect.join == "range" else ""
+        yield f"({code}, {', '.join(map(dialect.number, row))}{end})"
+
+
+def join(dialect: Dialect, name: str, score: str, code: str) -> str:
+    """Write the join of the rows ``t`` with their pieces ``p``."""
+    if dialect.join == "asof":
+        return f"ASOF LEFT JOIN {name} AS p ON {code} = p.g AND {score} >= p.lo"
+    if dialect.join == "lateral":
+        found = f"SELECT * FROM {name} AS q WHERE q.g = {code} AND q.lo <= {score} ORDER BY q.lo DESC LIMIT 1"
+        return f"LEFT JOIN LATERAL ({found}) AS p ON TRUE"
+    if dialect.join == "max":
+        found = f"SELECT MAX(q.lo) FROM {name} AS q WHERE q.g = {code} AND q.lo <= {score}"
+        return f"LEFT JOIN {name} AS p ON p.g = {code} AND p.lo = ({found})"
+    if dialect.join == "match":
+        return f"ASOF JOIN {name} AS p MATCH_CONDITION ({score} >= p.lo) ON {code} = p.g"
+    return f"LEFT JOIN {name} AS p ON p.g = {code} AND {score} >= p.lo AND {score} < p.hi"
+
+
+def looked_up(dialect: Dialect, score: str) -> str:
+    """Write the formula on the row that was found."""
+    return line(dialect, score, *(f"p.{name}" for name in _COLUMNS[1:]))
+
+
+_REASON = "fairpot: no map for this group, or no finite score"
+
+
+def to_sql(
+    maps: Exportable,
+    *,
+    dialect: str,
+    score: str = "score",
+    group: str | Sequence[str] = "group",
+    table: str | Sequence[str] | None = None,
+    column: str | None = None,
+    unknown: Literal["null", "error"] = "null",
+    form: Literal["auto", "case", "table"] = "auto",
+    pieces_table: str = "fairpot_pieces",
+) -> str:
+    """Write maps as SQL that gives the numbers ``transform`` gives.
+
+    Small maps become one CASE expression, large ones a table of pieces and a join (for Spark, arrays). Where
+    the numbers are the same bit for bit, docs/export-sql.md says.
+
+    Parameters
+    ----------
+    maps : dict of group to ScoreMap
+        The ``maps_`` of a fitted method or of a loaded model file.
+    dialect : {"postgres", "duckdb", "sqlite", "spark", "bigquery", "snowflake"}
+        BigQuery and Snowflake are written and parsed, but not run by this project's tests.
+    score : str, default "score"
+        Name of the column with the score.
+    group : str or list of str, default "group"
+        Name of the column with the group; several form intersections, named as in ``fit``.
+    table : str, list of str or None, default None
+        The table to read: the result is a SELECT of its columns and the new one. None gives the expression
+        alone. A dot separates schema and table; a list names the parts one by one.
+    column : str or None, default None
+        Name of the new column; None takes that of the score and ``_fair``.
+    unknown : {"null", "error"}, default "null"
+        What a row gets whose group has no map, or whose score is missing or not finite: NULL, or it stops the
+        query. Never the score as it was.
+    form : {"auto", "case", "table"}, default "auto"
+        The form of the maps; "auto" chooses by their number of pieces.
+    pieces_table : str, default "fairpot_pieces"
+        Name of the table of pieces, where there is one; it is created by the statements that come first.
+
+    Returns
+    -------
+    str
+        An expression, a SELECT, or statements that end in a SELECT; each statement ends in a semicolon where there
+        are several.
+
+    Examples
+    --------
+    >>> from fairpot.export import to_sql
+    >>> from fairpot.transport import ScoreMap
+    >>> print(to_sql({"F": ScoreMap([0.2], [0.5]), "M": ScoreMap.identity()}, dialect="duckdb", group="sex"))
+    ... # doctest: +ELLIPSIS
+    /* fairpot ...: 2 groups, 2 pieces */ CASE WHEN ... THEN CASE WHEN "sex" = 'F' THEN 0.5e0 WHEN "sex" = 'M' ...
+    """
+    check_choice(dialect, "dialect", tuple(DIALECTS))
+    check_choice(unknown, "unknown", ("null", "error"))
+    check_choice(form, "form", ("auto", "case", "table"))
+    writer = _Writer(
+        DIALECTS[dialect], formulas_of(maps), score, group, unknown == "error", qualified=table is not None
+    )
+    writer.note = note_of(maps)
+    small = form == "case" or (form == "auto" and count_pieces(writer.formulas) <= writer.dialect.most_pieces)
+    named = writer.name(f"{score}_fair" if column is None else column)
+    if small or writer.dialect.join == "":
+        expression = writer.expression(arrays=not small)
+        if table is None:
+            return f"{writer.comment()} {expression}"
+        return f"{writer.comment()}\nSELECT t.*, {expression} AS {named}\nFROM {writer.table(table)} AS t"
+    if table is None:
+        raise ValueError(
+            f"the maps have {count_pieces(writer.formulas)} pieces: too many for one expression in "
+            f"{writer.dialect.name}, and a join needs to know the table.\n"
+            "Hint: pass table=..., simplify the maps first, or insist with form='case'."
+        )
+    return writer.script(writer.table(table), named, writer.table(pieces_table))
+
+
+class _Writer:
+    """The columns of one export, and what can be written about them."""
+
+    def __init__(
+        self, dialect: Dialect, formulas: Formulas, score: str, group: str | Sequence[str], fails: bool, qualified: bool
+    ) -> None:
+        self.dialect, self.formulas, self.note = dialect, formulas, ""
+        self.prefix = "t." if qualified else ""
+        self.column = self.prefix + self.name(score)
+        self.score = dialect.cast(self.column)
+        groups = [group] if isinstance(group, str) else list(group)
+        if not groups:
+            raise ValueError("group names no column.")
+        self.group = self._group(groups)
+        self.bad = dialect.failing(_REASON, self.group) if fails else "NULL"
+
+    def name(self, column: str) -> str:
+        """Write the name of a column."""
+        if not isinstance(column, str) or not column or "\0" in column:
+            raise ValueError(f"the name of a column must be a text that is not empty, got {column!r}.")
+        return self.dialect.identifier(column)
+
+    def table(self, table: str | Sequence[str]) -> str:
+        """Write the name of a table."""
+        return ".".join(map(self.name, table.split(".") if isinstance(table, str) else table))
+
+    def comment(self) -> str:
+        """Say where the text comes from, in a comment that fits anywhere; no name of a group goes into it."""
+        untried = "" if self.dialect.run_by_tests else f"; written for {self.dialect.name}, parsed but never run there"
+        groups, found = len(self.formulas), count_pieces(self.formulas)
+        return f"/* fairpot {__version__}: {groups} groups, {found} pieces{self.note}{untried} */"
+
+    def expression(self, *, arrays: bool) -> str:
+        """Write all maps as one expression."""
+        arms = " ".join(
+            f"WHEN {self.dialect.same(self.group, group)} THEN {self._value(found, arrays)}"
+            for group, found in self.formulas.items()
+        )
+        return f"CASE WHEN {self.dialect.usable(self.column)} THEN CASE {arms} ELSE {self.bad} END ELSE {self.bad} END"
+
+    def script(self, table: str, column: str, pieces: str) -> str:
+        """Write the table of pieces and the SELECT that uses it."""
+        sigmoids = [(g, f) for g, f in self.formulas.items() if isinstance(f, Sigmoid)]
+        arms = [f"WHEN NOT ({self.dialect.usable(self.column)}) OR {self.column} IS NULL THEN {self.bad}"]
+        arms += [
+            f"WHEN {self.dialect.same(self.group, g)} THEN {sigmoid(self.dialect, self.score, f)}" for g, f in sigmoids
+        ]
+        arms += [f"WHEN p.lo IS NULL THEN {self.bad} ELSE {looked_up(self.dialect, self.score)}"]
+        codes = " ".join(
+            f"WHEN {self.dialect.same(self.group, group)} THEN {code}" for code, group in enumerate(self.formulas)
+        )
+        joined = join(self.dialect, pieces, self.score, f"CASE {codes} END")
+        select = f"SELECT t.*, CASE {' '.join(arms)} END AS {column}\nFROM {table} AS t\n{joined}"
+        statements = [*create_table(self.dialect, pieces, self.formulas), select]
+        return self.comment() + "\n" + "".join(f"{each};\n" for each in statements)
+
+    def _value(self, found: Pieces | Sigmoid, arrays: bool) -> str:
+        if isinstance(found, Sigmoid):
+            return sigmoid(self.dialect, self.score, found)
+        if arrays and found.size > self.dialect.most_pieces:
+            return array_lookup(self.score, found)
+        return pieces_case(self.dialect, self.score, found)
+
+    def _group(self, columns: list[str]) -> str:
+        """Write the group: a column, or an intersection named as ``fit`` does it for texts and whole numbers."""
+        if len(columns) == 1:
+            return self.prefix + self.name(columns[0])
+        parts = [
+            self.dialect.text((", " if i else "") + f"{c}=")
+            + f" || CAST({self.prefix}{self.name(c)} AS {self.dialect.text_type})"
+            for i, c in enumerate(columns)
+        ]
+        return f"({' || '.join(parts)})"

@@ -1,0 +1,166 @@
+"""How each database writes numbers, texts, names and errors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from fairpot.engines.spark.counting import spark_text
+from fairpot.export.functions import Name
+
+Join = Literal["asof", "lateral", "max", "match", "range"]
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """One database's way of writing SQL.
+
+    Attributes
+    ----------
+    name : str
+        As people know the database.
+    double : str
+        Its type of 64-bit floats.
+    text_type : str
+        Its type of text.
+    number, text, identifier : callables
+        Write a double, a text and the name of a column so that they are read back exactly.
+    failing : callable
+        Make an expression of doubles that stops the query, from the text of a reason and a column.
+    join : str
+        How the table of pieces is joined; "" where arrays take its place.
+    most_pieces : int
+        Up to how many pieces one CASE is the better form.
+    run_by_tests : bool
+        Whether this project's tests run it on the database; if not, it has only been parsed.
+    least, greatest : str
+    array : callable or None
+        Turn a text of numbers with commas into as many rows; much quicker than as many literals.
+    """
+
+    name: str
+    double: str
+    text_type: str
+    number: Callable[[float], str]
+    text: Callable[[str], str]
+    identifier: Callable[[str], str]
+    failing: Callable[[str, str], str]
+    join: Join | Literal[""]
+    most_pieces: int = 1000
+    run_by_tests: bool = True
+    least: str = "LEAST"
+    greatest: str = "GREATEST"
+    array: Callable[[str], str] | None = None
+
+    def value(self, group: Name) -> str:
+        """Write the name of a group."""
+        if isinstance(group, bool):
+            return "TRUE" if group else "FALSE"
+        if isinstance(group, int):
+            return str(group)
+        return self.number(group) if isinstance(group, float) else self.text(group)
+
+    def cast(self, column: str) -> str:
+        """Read a column as doubles."""
+        return f"CAST({column} AS {self.double})"
+
+    def usable(self, column: str) -> str:
+        """Ask whether a score is a finite number; NaN and NULL are not."""
+        largest = self.number(math.nextafter(math.inf, 0))
+        score = self.cast(column)
+        asked = f"{score} >= -{largest} AND {score} <= {largest}"
+        # A text that is no number reads as 0 in SQLite.
+        return f"typeof({column}) IN ('real', 'integer') AND {asked}" if self.name == "SQLite" else asked
+
+    def same(self, column: str, group: Name) -> str:
+        """Ask whether a group column holds a name, letter by letter."""
+        collate = " COLLATE BINARY" if self.name == "SQLite" and isinstance(group, str) else ""
+        return f"{column}{collate} = {self.value(group)}"
+
+
+def _exponent(value: float) -> str:
+    """Write a double so that it is not taken for a decimal."""
+    text = repr(value)
+    return text if "e" in text else f"{text}e0"
+
+
+def _cast_text(type_: str) -> Callable[[float], str]:
+    """Write a double as a text that is cast; a minus may come before it, so negative ones are bracketed."""
+    return lambda value: f"'{value!r}'::{type_}" if math.copysign(1, value) > 0 else f"('{value!r}'::{type_})"
+
+
+def _sqlite_number(value: float) -> str:
+    """Write a double for SQLite, which rounds literals wrongly that are short or near the ends of the range."""
+    if value == 0 or 1e-290 <= abs(value) <= 1e290:
+        return f"{value:.16e}"
+    fraction, exponent = math.frexp(value)
+    half = (exponent - 53) // 2
+    parts = [int(fraction * 2**53), f"{2.0**half:.16e}", f"{2.0 ** (exponent - 53 - half):.16e}"]
+    return f"({' * '.join(map(str, parts))})"
+
+
+def _doubled(mark: str) -> Callable[[str], str]:
+    return lambda text: mark + _without_nul(text).replace(mark, mark * 2) + mark
+
+
+def _postgres_text(text: str) -> str:
+    plain = _doubled("'")(text)
+    return "E" + plain.replace("\\", "\\\\") if "\\" in text else plain
+
+
+def _escaped(text: str) -> str:
+    return spark_text(_without_nul(text))  # BigQuery and Snowflake know the same escapes
+
+
+def _without_nul(text: str) -> str:
+    if any(c == "\0" or "\ud800" <= c <= "\udfff" for c in text):
+        raise ValueError(f"the name {text!r} has a character that SQL texts cannot hold.\nHint: rename it before fit.")
+    return text
+
+
+def _error_call(function: str, double: str, text: Callable[[str], str]) -> Callable[[str, str], str]:
+    return lambda reason, column: f"CAST({function}({text(reason)}) AS {double})"
+
+
+def _failing_cast(reason: str, column: str) -> str:
+    # With the column in it the planner cannot work it out beforehand, which would stop every query.
+    return f"CAST(CONCAT('{reason}: ', CAST({column} AS text)) AS double precision)"
+
+
+def _snowflake_cast(reason: str, column: str) -> str:
+    return f"CAST('{reason}: ' || COALESCE(CAST({column} AS VARCHAR), 'NULL') AS DOUBLE)"
+
+
+def _sqlite_failing(reason: str, column: str) -> str:
+    return f"json('{reason}: ' || COALESCE({column}, 'NULL'))"
+
+
+DIALECTS = {
+    "postgres": Dialect(
+        "PostgreSQL", "double precision", "text", _cast_text("float8"), _postgres_text, _doubled('"'), _failing_cast,
+        "lateral", most_pieces=2000, array=lambda numbers: f"unnest('{{{numbers}}}'::float8[])",
+    ),
+    "duckdb": Dialect(
+        "DuckDB", "DOUBLE", "VARCHAR", _exponent, _doubled("'"), _doubled('"'),
+        lambda reason, column: f"CAST(error(CONCAT('{reason}: ', {column})) AS DOUBLE)", "asof",
+        array=lambda numbers: f"unnest(string_split('{numbers}', ',')::DOUBLE[])",
+    ),
+    "sqlite": Dialect(
+        "SQLite", "REAL", "TEXT", _sqlite_number, _doubled("'"), _doubled('"'), _sqlite_failing, "max",
+        least="MIN", greatest="MAX",
+    ),
+    "spark": Dialect(
+        "Spark SQL", "DOUBLE", "STRING", lambda value: f"{value!r}D", _escaped, _doubled("`"),
+        _error_call("raise_error", "DOUBLE", _escaped), "", most_pieces=40,
+    ),
+    "bigquery": Dialect(
+        "BigQuery", "FLOAT64", "STRING", _exponent, _escaped, lambda name: "`" + name.replace("`", "\\`") + "`",
+        _error_call("ERROR", "FLOAT64", _escaped), "range", run_by_tests=False,
+    ),
+    "snowflake": Dialect(
+        "Snowflake", "DOUBLE", "VARCHAR", _cast_text("DOUBLE"), _escaped, _doubled('"'), _snowflake_cast, "match",
+        run_by_tests=False,
+    ),
+}  # fmt: skip

@@ -1,0 +1,381 @@
+"""Before and after a repair, or two repairs, on the same rows: what changed, and how surely."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from fairpot._validation import check_rows, check_scores
+from fairpot.inference.dial import Evidence, Part
+from fairpot.inference.limits import joint_tail
+from fairpot.inference.question import FEWEST, Question, check_level, why_not
+from fairpot.inference.rows import sample_checked
+from fairpot.inference.shares import (
+    Clusters,
+    Influence,
+    Kernel,
+    Pairs,
+    Sample,
+    ShareEstimates,
+    View,
+    all_pairs,
+    clustered_covariance,
+    cross_pairs,
+    independent_covariance,
+    independent_units,
+    influences,
+    merge_entries,
+    own_scores,
+    small_sample_factor,
+)
+from fairpot.metrics.rank import check_ties
+from fairpot.table import GroupCounts, Maps, ScoreTable
+from fairpot.transport import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Contrasts:
+    """Weighted sums of shares: values, covariance, and degrees of freedom."""
+
+    value: Floats
+    covariance: Floats
+    free: Floats
+
+    @property
+    def se(self) -> Floats:
+        """Standard errors."""
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+
+    def limits(self, tail: float | Floats) -> tuple[Floats, Floats]:
+        """Compute limits, each wrong with probability ``tail``."""
+        half = -stdtrit(self.free, tail) * self.se
+        return self.value - half, self.value + half
+
+
+def estimate_views(
+    sample: Sample, pairs: Sequence[Pairs], kernel: Kernel, views: Sequence[View], sums: Floats
+) -> tuple[ShareEstimates, Contrasts]:
+    """Estimate shares in several views of the same rows, and weighted sums of them (one a row of ``sums``)."""
+    found = influences(sample, pairs, kernel, views)
+    if sample.clusters is not None:
+        shares = clustered_covariance(found, sample.clusters)
+        free = np.full(len(sums), min(units.min() for units in shares.units) - 1.0)
+    else:
+        units = independent_units(sample, pairs, len(views))
+        shares = independent_covariance(found, sample, units)
+        free = _degrees_of_freedom(found, sample, units, sums)
+    return shares, Contrasts(sums @ shares.value, sums @ shares.covariance @ sums.T, free)
+
+
+def _degrees_of_freedom(found: Influence, sample: Sample, units: tuple[Floats, Floats], sums: Floats) -> Floats:
+    """Compute Welch and Satterthwaite's degrees of freedom over the cells of each sum."""
+    top, bottom, fewest = np.zeros(len(sums)), np.zeros(len(sums)), np.full(len(sums), np.inf)
+    for side in range(2):
+        factor = np.sqrt(small_sample_factor(units[side]))
+        for group, cell in enumerate(found.cells[side]):
+            square = sample.squared(group, side == 0)[cell.entries].astype(np.float64)
+            weights = (sums * factor)[:, cell.shares]
+            variance = ((weights @ cell.values) ** 2) @ square
+            rests = sums[:, cell.shares] != 0
+            free = np.where(rests, units[side][cell.shares] - 1, np.inf).min(axis=1, initial=np.inf)
+            top += variance
+            bottom += np.divide(variance**2, free, out=np.zeros(len(sums)), where=free > 0)
+            fewest = np.minimum(fewest, free)
+    return np.divide(top**2, bottom, out=fewest, where=bottom > 0)
+
+
+# A gap this many standard errors from 0 has a sign that chance does not explain.
+_CLEAR = 3.0
+
+
+@dataclass(frozen=True)
+class Change:
+    """A number before and after, and the change with its limits; ``se`` is that of the change.
+
+    Of a gap it is the standard error of the change of the signed gap.
+    """
+
+    before: float
+    after: float
+    change: float
+    se: float
+    low: float
+    high: float
+    level: float
+    reason: str | None = None
+
+    def __str__(self) -> str:
+        moved = f"{self.before:.4f} -> {self.after:.4f}, a change of {self.change:+.4f}"
+        if self.reason is not None:
+            return f"{moved} (no interval: {self.reason})"
+        return f"{moved} ({self.level:.0%} interval {self.low:+.4f} to {self.high:+.4f})"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give plain values for JSON: None in the place of NaN."""
+        numbers = ("before", "after", "change", "se", "low", "high")
+        plain = {name: getattr(self, name) for name in numbers}
+        return {k: None if v != v else v for k, v in plain.items()} | {"level": self.level, "reason": self.reason}
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """What a repair changed on the rows it was measured on.
+
+    Attributes
+    ----------
+    auc, gap : Change
+        ``gap`` is the xAUC gap, the largest over pairs.
+    signed_gap : dict of (group, group) to Change
+        xAUC(first over second) - xAUC(second over first).
+    xauc : dict of (positive, negative) to Change
+    """
+
+    auc: Change
+    gap: Change
+    signed_gap: dict[tuple[Hashable, Hashable], Change]
+    xauc: dict[tuple[Hashable, Hashable], Change]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values for JSON."""
+        return {
+            "auc": self.auc.as_dict(),
+            "gap": self.gap.as_dict(),
+            "signed_gaps": [{"first": g, "second": h, **c.as_dict()} for (g, h), c in self.signed_gap.items()],
+            "xauc": [{"positive": g, "negative": h, **c.as_dict()} for (g, h), c in self.xauc.items()],
+        }
+
+
+def change_by_maps(table: ScoreTable | Sample, maps: Maps, *, ties: str = "half", level: float = 0.95) -> Changes:
+    """Compare a table with itself after a map for each group, the map taken as fixed.
+
+    Parameters
+    ----------
+    table : ScoreTable or Sample
+        With labels and at least two groups; of rows that the maps were not fitted on, to be fair.
+    maps : mapping of group to function
+        Groups that are not named keep their scores.
+    ties : {"half", "strict"}, default "half"
+    level : float, default 0.95
+
+    Returns
+    -------
+    Changes
+
+    Examples
+    --------
+    >>> from fairpot.metrics import score_table
+    >>> rng = np.random.default_rng(0)
+    >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
+    >>> table = score_table(y, rng.normal(y + (sex == "M")), sensitive_features=sex)
+    >>> print(change_by_maps(table, {"F": lambda s: s + 1}).gap)
+    0.4376 -> 0.0362, a change of -0.4014 (95% interval -0.4533 to -0.2947)
+    """
+    sample = Sample.of(table)
+    before = own_scores(sample.table)
+    after = [maps[g](s) if g in maps else s for g, s in zip(sample.table.groups, before)]
+    return compare_views(sample, before, after, ties=ties, level=level)
+
+
+def change_of_scores(
+    y_true: Any,
+    before: Any,
+    after: Any,
+    *,
+    sensitive_features: Any,
+    sample_weight: Any = None,
+    clusters: Any = None,
+    weights: str = "frequency",
+    ties: str = "half",
+    level: float = 0.95,
+    pos_label: Any = None,
+) -> Changes:
+    """Compare two score columns of the same rows.
+
+    Parameters
+    ----------
+    y_true, sensitive_features, sample_weight, clusters, weights, ties, level, pos_label
+        As in :func:`confidence_interval`.
+    before, after : columns of shape (n,)
+
+    Returns
+    -------
+    Changes
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
+    >>> score = rng.normal(y)
+    >>> print(change_of_scores(y, score, np.round(score), sensitive_features=sex).auc)
+    0.7530 -> 0.7455, a change of -0.0075 (95% interval -0.0215 to +0.0066)
+    """
+    rows = check_rows(
+        before, y_true, sensitive_features, sample_weight, pos_label=pos_label, names=("y_true", "before")
+    )
+    other = check_scores(after, "after")
+    if len(other) != len(rows.scores):
+        raise ValueError(f"after has {len(other)} rows, but before has {len(rows.scores)}.")
+    sample, order = _row_by_row(rows, weights, clusters)
+    views = [[scores[own] for own in order] for scores in (rows.scores, other)]
+    return compare_views(sample, views[0], views[1], ties=ties, level=level)
+
+
+def _row_by_row(rows: Any, weights: str, clusters: Any) -> tuple[Sample, list[NDArray[np.intp]]]:
+    """Make a sample with one entry a row, so that two columns can stand side by side."""
+    counted = sample_checked(rows, weights=weights, clusters=clusters)
+    weight = np.ones(len(rows.scores), dtype=np.int64) if rows.weight is None else rows.weight
+    order = [np.flatnonzero((rows.codes == g) & (weight > 0)) for g in range(len(rows.groups))]
+
+    def table(value: NDArray[Any]) -> ScoreTable:
+        parts = [GroupCounts(rows.scores[o], value[o] * rows.labels[o], value[o] * (1 - rows.labels[o])) for o in order]
+        return ScoreTable(rows.groups, tuple(parts))
+
+    squares = None if counted.squares is None else table(weight.astype(np.float64) ** 2)
+    units = counted.clusters
+    if units is not None:
+        place = np.empty(len(weight), dtype=np.intp)
+        for own in order:
+            place[own] = np.arange(len(own))
+        kept = np.flatnonzero(weight > 0)
+        units = Clusters(
+            units.unit, units.group, place[kept], units.positive, units.weight, units.importance, units.size
+        )
+    return Sample(table(weight), squares, units), order
+
+
+def compare_views(sample: Sample, before: View, after: View, *, ties: str = "half", level: float = 0.95) -> Changes:
+    """Compare two scores of every entry of a sample."""
+    kernel = check_ties(ties)
+    tail = (1 - check_level(level)) / 2
+    table = sample.table
+    pairs = (all_pairs(table), *cross_pairs(table))
+    many = len(pairs)
+    differ = np.hstack((-np.eye(many), np.eye(many)))
+    gaps = differ[1::2] - differ[2::2]
+    shares, found = estimate_views(sample, pairs, kernel, (before, after), np.vstack((differ, gaps)))
+    reason = why_not(sample, Question("xauc_gap", pairs, True, kernel, None, "pooled"), shares)
+    low, high = found.limits(tail)
+    names = [(table.groups[p.winners[0]], table.groups[p.losers[0]]) for p in pairs[1:]]
+
+    def change(k: int, first: float, second: float) -> Change:
+        limits = (np.nan, np.nan) if reason is not None else (float(low[k]), float(high[k]))
+        return Change(first, second, second - first, float(found.se[k]), *limits, level, reason)
+
+    value = shares.value.reshape(2, many)
+    signed = value[:, 1::2] - value[:, 2::2]
+    return Changes(
+        change(0, *map(float, value[:, 0])),
+        _gap_change(shares, many, signed, sample, (before, after), kernel, tail, level, reason),
+        {names[2 * k]: change(many + k, *map(float, signed[:, k])) for k in range(signed.shape[1])},
+        {name: change(1 + k, *map(float, value[:, 1 + k])) for k, name in enumerate(names)},
+    )
+
+
+def _gap_change(
+    shares: ShareEstimates,
+    many: int,
+    signed: Floats,
+    sample: Sample,
+    views: Sequence[View],
+    kernel: Any,
+    tail: float,
+    level: float,
+    reason: str | None,
+) -> Change:
+    """Limit the change of the largest gap: the largest of linear changes, one for each pair and sign after."""
+    widest = [int(np.argmax(np.abs(row))) for row in signed]
+    start, end = (float(abs(signed[when, widest[when]])) for when in range(2))
+    se = _signed_se(shares, many, widest)
+    if reason is not None:
+        return Change(start, end, end - start, se, np.nan, np.nan, level, reason)
+    sums = _gap_sums(shares, many, signed, widest[0])
+    table = sample.table
+    _, found = estimate_views(sample, (all_pairs(table), *cross_pairs(table)), kernel, views, sums)
+    upper = found.limits(tail)[1].max()
+    lower = found.limits(joint_tail(found.covariance, tail))[0].max()
+    return Change(start, end, end - start, se, float(lower), float(upper), level)
+
+
+def _gap_sums(shares: ShareEstimates, many: int, signed: Floats, widest: int) -> Floats:
+    """List sign * (gap after of a pair) - (gap before of the widest), for pairs and signs that may be the largest."""
+    before = _gap_row(many, 0, widest) * np.sign(signed[0, widest] or 1.0)
+    rows = []
+    for k, sign in itertools.product(range(signed.shape[1]), (1.0, -1.0)):
+        row = _gap_row(many, 1, k)
+        se = _se(shares, row)
+        if sign * signed[1, k] > -_CLEAR * se or sign * signed[1, k] >= 0:
+            rows.append(sign * row - before)
+    return np.array(rows)
+
+
+def _gap_row(many: int, when: int, pair: int) -> Floats:
+    row = np.zeros(2 * many)
+    row[when * many + 1 + 2 * pair], row[when * many + 2 + 2 * pair] = 1.0, -1.0
+    return row
+
+
+def _se(shares: ShareEstimates, row: Floats) -> float:
+    return float(np.sqrt(np.maximum(row @ shares.covariance @ row, 0.0)))
+
+
+def _signed_se(shares: ShareEstimates, many: int, widest: list[int]) -> float:
+    row = _gap_row(many, 1, widest[1]) - _gap_row(many, 0, widest[0])
+    return _se(shares, row)
+
+
+__all__ = ["Change", "Changes", "Contrasts", "change_by_maps", "change_of_scores", "compare_views"]
+
+
+Chosen = tuple[Evidence, Any]
+
+
+def auc_difference(first: Chosen, second: Chosen, values: tuple[float, float], *, level: float = 0.95) -> Change:
+    """Compare the AUCs of two repairs on the same rows, or the same folds of them.
+
+    Parameters
+    ----------
+    first, second : pairs of Evidence and a value of its dial
+    values : pair of floats
+        Their AUCs, as they were counted.
+    level : float, default 0.95
+
+    Returns
+    -------
+    Change
+        From the first to the second; the standard error is that of the difference, in which what both have in common
+        cancels.
+    """
+    ones, others = first[0].parts, second[0].parts
+    found = [_fold(one, other, (first[1], second[1]), first[0].ties) for one, other in zip(ones, others, strict=True)]
+    variance, free, units = (np.array(column) for column in zip(*found))
+    folds = len(found)
+    se = float(np.sqrt(variance.sum())) / folds
+    change = values[1] - values[0]
+    if units.sum() < FEWEST:
+        reason = f"there are {units.sum():g} positives or negatives, and with fewer than {FEWEST} nothing can be said"
+        return Change(*values, change, se, np.nan, np.nan, level, reason)
+    bottom = float(np.sum(variance**2 / np.maximum(free, 1e-9)))
+    degrees = float(variance.sum() ** 2 / bottom) if bottom > 0 else float(free.sum())
+    half = -float(stdtrit(degrees, (1 - level) / 2)) * se
+    return Change(*values, change, se, change - half, change + half, level)
+
+
+def _fold(one: Part, other: Part, values: Sequence[Any], ties: Kernel) -> tuple[float, float, float]:
+    """Give variance, degrees of freedom and units of the difference on one fold."""
+    sample = merge_entries(Sample.of(one.table))
+    views = [
+        [maps[g](c.score) if g in maps else c.score for g, c in zip(sample.table.groups, sample.table.counts)]
+        for maps in (_maps(one, values[0]), _maps(other, values[1]))
+    ]
+    shares, found = estimate_views(sample, [all_pairs(sample.table)], ties, views, np.array([[-1.0, 1.0]]))
+    return float(found.covariance[0, 0]), float(found.free[0]), float(min(u.min() for u in shares.units))
+
+
+def _maps(part: Part, value: Any) -> Maps:
+    return next(iter(part.steps(np.asarray([value]))))

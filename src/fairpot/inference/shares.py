@@ -1,0 +1,638 @@
+"""Shares of pairs and their covariance: placements, what each row adds, and rows that belong together."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot.inference.limits import Parts, difference_limits, share_limits
+from fairpot.table import Counts, GroupCounts, ScoreTable
+from fairpot.transport import Floats
+
+# How a pair counts: the positive ahead (ties no win, or half of one), or both equal (the share of ties).
+Kernel = Literal["strict", "half", "equal"]
+
+
+class Pairs(NamedTuple):
+    """Places of the groups whose positives, and of those whose negatives, are compared."""
+
+    winners: tuple[int, ...]
+    losers: tuple[int, ...]
+
+
+def all_pairs(table: ScoreTable) -> Pairs:
+    """Give the pairs of the AUC: everyone against everyone."""
+    everyone = tuple(range(len(table.groups)))
+    return Pairs(everyone, everyone)
+
+
+def cross_pairs(table: ScoreTable) -> list[Pairs]:
+    """List both directions of every two groups, side by side: [a over b, b over a, a over c, c over a, ...]."""
+    found = []
+    for i, j in itertools.combinations(range(len(table.groups)), 2):
+        found += [Pairs((i,), (j,)), Pairs((j,), (i,))]
+    return found
+
+
+def inside(place: int) -> Pairs:
+    """Give the pairs of one group's own AUC."""
+    return Pairs((place,), (place,))
+
+
+def others_over(table: ScoreTable, place: int) -> Pairs:
+    """Give the pairs of the BPSN AUC: positives of the other groups, negatives of this one."""
+    return Pairs(_others(table, place), (place,))
+
+
+def over_others(table: ScoreTable, place: int) -> Pairs:
+    """Give the pairs of the BNSP AUC: positives of this group, negatives of the others."""
+    return Pairs((place,), _others(table, place))
+
+
+def _others(table: ScoreTable, place: int) -> tuple[int, ...]:
+    return tuple(k for k in range(len(table.groups)) if k != place)
+
+
+class Placements(NamedTuple):
+    """Weights beaten and lost to, at the entries of each group that have positives, and negatives.
+
+    ``beaten[g][h]`` is the weight of h's negatives that each positive entry of g beats, ``lost[g][h]`` that of
+    h's positives that beat each negative entry of g.
+    """
+
+    beaten: list[Floats]
+    lost: list[Floats]
+
+
+def placements(
+    scores: Sequence[Floats],
+    positive: Sequence[Counts],
+    negative: Sequence[Counts],
+    kernel: Kernel,
+    at: Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]] | None = None,
+) -> Placements:
+    """Place every entry among the entries of all groups: one sort of all scores, which may come in any order.
+
+    Parameters
+    ----------
+    scores, positive, negative : for each group
+        The score and the weights of each of its entries.
+    at : for each group, places of entries that stand for positives, and for negatives; None takes those with weight
+    """
+    ends = np.cumsum([len(s) for s in scores])
+    first, last = _runs(np.concatenate(scores))
+    parts = [slice(end - len(s), end) for s, end in zip(scores, ends)]
+    order = first.order
+    below = [_running(c, part, order) for c, part in zip(negative, parts)]
+    above = [_running(c, part, order) for c, part in zip(positive, parts)]
+    beaten, lost = [], []
+    places = [(np.flatnonzero(p > 0), np.flatnonzero(n > 0)) for p, n in zip(positive, negative)] if at is None else at
+    for part, (plus, minus) in zip(parts, places):
+        there = plus
+        low, high = first.at(part, there), last.at(part, there)
+        beaten.append(np.stack([_count(run, low, high, kernel) for run in below]))
+        there = minus
+        low, high = first.at(part, there), last.at(part, there)
+        lost.append(np.stack([_count_above(run, low, high, kernel) for run in above]))
+    return Placements(beaten, lost)
+
+
+class _Edge(NamedTuple):
+    """Where, in sorted order, the run of equal scores of each entry begins or ends."""
+
+    order: NDArray[np.intp]
+    edge: NDArray[np.intp]
+
+    def at(self, part: slice, entries: NDArray[np.intp]) -> NDArray[np.intp]:
+        return self.edge[part][entries]
+
+
+def _runs(scores: Floats) -> tuple[_Edge, _Edge]:
+    order = np.argsort(scores, kind="stable")  # groups come sorted: this merges their runs
+    ranked = scores[order]
+    starts = np.concatenate(([0], np.flatnonzero(ranked[1:] != ranked[:-1]) + 1))
+    length = np.diff(starts, append=len(scores))
+    first, last = np.empty(len(scores), dtype=np.intp), np.empty(len(scores), dtype=np.intp)
+    first[order] = np.repeat(starts, length)
+    last[order] = np.repeat(starts + length, length)
+    return _Edge(order, first), _Edge(order, last)
+
+
+def _running(counts: Counts, part: slice, order: NDArray[np.intp]) -> Floats:
+    """Sum one group's weights along the sorted entries of all groups."""
+    spread = np.zeros(len(order), dtype=np.float64)
+    spread[part] = counts
+    total = np.zeros(len(order) + 1)
+    np.cumsum(spread[order], out=total[1:])
+    return total
+
+
+def _count(run: Floats, low: NDArray[np.intp], high: NDArray[np.intp], kernel: Kernel) -> Any:
+    if kernel == "strict":
+        return run[low]
+    return (run[low] + run[high]) / 2 if kernel == "half" else run[high] - run[low]
+
+
+def _count_above(run: Floats, low: NDArray[np.intp], high: NDArray[np.intp], kernel: Kernel) -> Any:
+    if kernel == "strict":
+        return run[-1] - run[high]
+    return run[-1] - (run[low] + run[high]) / 2 if kernel == "half" else run[high] - run[low]
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Rows that are not independent of each other, one cluster an independent unit.
+
+    ``unit`` numbers the cluster of each row, ``group`` and ``entry`` tell where its score stands in the table,
+    ``positive`` its label, ``weight`` its weight.
+    """
+
+    unit: NDArray[np.intp]
+    group: NDArray[np.intp]
+    entry: NDArray[np.intp]
+    positive: NDArray[np.bool_]
+    weight: NDArray[Any]
+    importance: bool = False
+
+    size: int = 0  # number of clusters
+
+    def above(self, first: NDArray[np.intp]) -> Clusters:
+        """Keep the rows from place ``first[g]`` of each group upwards."""
+        kept = np.flatnonzero(self.entry >= first[self.group])
+        group = self.group[kept]
+        return Clusters(
+            self.unit[kept],
+            group,
+            self.entry[kept] - first[group],
+            self.positive[kept],
+            self.weight[kept],
+            self.importance,
+            self.size,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """A table with, at each entry, the sum of squared weights; with clusters, the rows they are made of.
+
+    Without ``squares`` weights are frequencies: a weight of 3 is three rows, and squares add up to the weight.
+    """
+
+    table: ScoreTable
+    squares: ScoreTable | None = None
+    clusters: Clusters | None = None
+
+    @classmethod
+    def of(cls, table: ScoreTable | Sample) -> Sample:
+        """Take a table as a sample; a sample stays as it is."""
+        return table if isinstance(table, Sample) else cls(table, table.squares)
+
+    def only(self, groups: Sequence[Hashable]) -> Sample:
+        """Keep some of the groups."""
+        if tuple(groups) == self.table.groups:
+            return self
+        places = np.array([self.table.groups.index(g) for g in groups])
+        clusters = self.clusters
+        if clusters is not None:
+            kept = np.flatnonzero(np.isin(clusters.group, places))
+            where = np.full(len(self.table.groups), -1)
+            where[places] = np.arange(len(places))
+            clusters = replace(
+                clusters,
+                unit=clusters.unit[kept],
+                group=where[clusters.group[kept]],
+                entry=clusters.entry[kept],
+                positive=clusters.positive[kept],
+                weight=clusters.weight[kept],
+            )
+        squares = None if self.squares is None else self.squares.only(groups)
+        return Sample(self.table.only(groups), squares, clusters)
+
+    def squared(self, group: int, positive: bool) -> Counts:
+        """Give the sums of squared weights of one group's positives or negatives."""
+        counts = (self.table if self.squares is None else self.squares).counts[group]
+        return counts.positive if positive else counts.negative
+
+
+Indices = NDArray[np.intp]
+# The score of every entry of every group: as they are in the table, or as a map leaves them.
+View = Sequence[Floats]
+
+
+class CellRows(NamedTuple):
+    """The influences of one cell (group and label): ``values[i]`` belongs to share ``shares[i]``, at ``entries``."""
+
+    shares: Indices
+    entries: Indices
+    values: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Influence:
+    """Shares and the influence of each entry on them, cell by cell: ``cells[side][group]``, positives first."""
+
+    value: Floats
+    weight: tuple[Floats, Floats]  # positives and negatives that each share rests on
+    cells: tuple[list[CellRows], list[CellRows]]
+
+
+def own_scores(table: ScoreTable) -> list[Floats]:
+    """Give the view in which every entry has the score it has in the table."""
+    return [c.score for c in table.counts]
+
+
+def influences(
+    sample: Sample, pairs: Sequence[Pairs], kernel: Kernel = "half", views: Sequence[View] | None = None
+) -> Influence:
+    """Compute shares and influences in each view; share k of view v stands at place ``v * len(pairs) + k``."""
+    table = sample.table
+    views = [own_scores(table)] if views is None else views
+    positive, negative = [c.positive for c in table.counts], [c.negative for c in table.counts]
+    weight = _weights(table, pairs, len(views))
+    raw: list[list[list[tuple[int, Floats]]]] = [[[] for _ in table.groups] for _ in range(2)]
+    for v, view in enumerate(views):
+        placed = placements(view, positive, negative, kernel)
+        for k, pair in enumerate(pairs):
+            place = v * len(pairs) + k
+            for g in pair.winners:
+                raw[0][g].append((place, _sum(placed.beaten[g], pair.losers)))
+            for h in pair.losers:
+                raw[1][h].append((place, _sum(placed.lost[h], pair.winners)))
+    value = _values(raw[0], positive, weight)
+    cells = tuple(
+        [_cell(found, counts, value, weight[side], weight[1 - side]) for found, counts in zip(raw[side], entries)]
+        for side, entries in enumerate((positive, negative))
+    )
+    return Influence(value, weight, (cells[0], cells[1]))
+
+
+def _weights(table: ScoreTable, pairs: Sequence[Pairs], views: int) -> tuple[Floats, Floats]:
+    p, n = table.positives.astype(np.float64), table.negatives.astype(np.float64)
+    winners = np.array([p[list(pair.winners)].sum() for pair in pairs])
+    losers = np.array([n[list(pair.losers)].sum() for pair in pairs])
+    return np.tile(winners, views), np.tile(losers, views)
+
+
+def _sum(placed: Floats, groups: tuple[int, ...]) -> Floats:
+    return placed[groups[0]] if len(groups) == 1 else placed[list(groups)].sum(axis=0)
+
+
+def _values(raw: list[list[tuple[int, Floats]]], counts: Sequence[Any], weight: tuple[Floats, Floats]) -> Floats:
+    """Average the placements of the positives."""
+    won = np.zeros(len(weight[0]))
+    for found, positive in zip(raw, counts):
+        there = positive[positive > 0].astype(np.float64)
+        for place, beaten in found:
+            won[place] += np.dot(there, beaten)
+    pairs = weight[0] * weight[1]
+    return np.divide(won, pairs, out=np.full(len(won), np.nan), where=pairs > 0)
+
+
+def _cell(found: list[tuple[int, Floats]], counts: Any, value: Floats, own: Floats, other: Floats) -> CellRows:
+    """Turn weights beaten into influences: (share of the other side - X) / weight of the own side."""
+    entries = np.flatnonzero(counts > 0)
+    shares = np.array([place for place, _ in found], dtype=np.intp)
+    rows = np.empty((len(found), len(entries)))
+    with np.errstate(divide="ignore", invalid="ignore"):  # shares without pairs are NaN, and refused later
+        for row, (place, beaten) in zip(rows, found):
+            np.divide(beaten, other[place], out=row)
+            row -= value[place]
+            row /= own[place]
+    return CellRows(shares, entries, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class ShareEstimates:
+    """Several shares (AUC, xAUCs, ...) and the covariance of their errors.
+
+    Attributes
+    ----------
+    value : array of shape (k,)
+    covariance : array of shape (k, k)
+    variance : pair of arrays of shape (k,)
+        What the positives, and what the negatives, add to the variance.
+    units : pair of arrays of shape (k,)
+        How many independent positives, and negatives, each share rests on.
+    """
+
+    value: Floats
+    covariance: Floats
+    variance: tuple[Floats, Floats]
+    units: tuple[Floats, Floats]
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    @property
+    def se(self) -> Floats:
+        """Standard errors."""
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+
+    def take(self, places: Sequence[int] | np.ndarray) -> ShareEstimates:
+        """Keep some of the shares."""
+        at = np.asarray(places, dtype=np.intp)
+        first, second = self.variance
+        m, n = self.units
+        return ShareEstimates(self.value[at], self.covariance[np.ix_(at, at)], (first[at], second[at]), (m[at], n[at]))
+
+    def fewest(self, many: int) -> ShareEstimates:
+        """Give, of shares that come ``many`` for each view, those of the view with the fewest units."""
+        views = np.arange(len(self)).reshape(-1, many)
+        least = int(np.argmin(np.minimum(*self.units)[views].min(axis=1)))
+        return self.take(views[least])
+
+    def with_values(self, value: Floats) -> ShareEstimates:
+        """Put exact values in the place of those that the covariance was computed with."""
+        return ShareEstimates(np.asarray(value, dtype=np.float64), self.covariance, self.variance, self.units)
+
+    def parts(self) -> Parts:
+        """Give what the limits of each share are computed from."""
+        return Parts(self.value, np.diag(self.covariance), self.variance, self.units)
+
+    def limits(self, tail: float | Floats) -> tuple[Floats, Floats]:
+        """Compute a lower and an upper limit of each share, each wrong with probability ``tail``."""
+        return share_limits(self.parts(), tail)
+
+
+@dataclass(frozen=True, eq=False)
+class GapEstimates:
+    """Differences of two shares each: signed gaps."""
+
+    shares: ShareEstimates
+    first: np.ndarray
+    second: np.ndarray
+
+    @classmethod
+    def side_by_side(cls, shares: ShareEstimates) -> GapEstimates:
+        """Take shares as pairs of neighbours: [a over b, b over a, a over c, c over a, ...]."""
+        places = np.arange(len(shares))
+        return cls(shares, places[::2], places[1::2])
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @property
+    def value(self) -> Floats:
+        """Signed gaps."""
+        return np.asarray(self.shares.value[self.first] - self.shares.value[self.second])
+
+    @property
+    def covariance(self) -> Floats:
+        """Covariance of the signed gaps."""
+        c, i, j = self.shares.covariance, self.first, self.second
+        return np.asarray(c[np.ix_(i, i)] + c[np.ix_(j, j)] - c[np.ix_(i, j)] - c[np.ix_(j, i)])
+
+    @property
+    def se(self) -> Floats:
+        """Standard errors of the signed gaps."""
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+
+    def take(self, places: Sequence[int] | np.ndarray) -> GapEstimates:
+        """Keep some of the gaps."""
+        at = np.asarray(places, dtype=np.intp)
+        return GapEstimates(self.shares, self.first[at], self.second[at])
+
+    def limits(self, tail: float | Floats) -> tuple[Floats, Floats]:
+        """Compute limits of each signed gap, each wrong with probability ``tail``."""
+        first, second = self.shares.parts().take(self.first), self.shares.parts().take(self.second)
+        return difference_limits(first, second, self.shares.covariance[self.first, self.second], tail)
+
+
+def average(parts: Sequence[ShareEstimates]) -> ShareEstimates:
+    """Average the shares of independent folds: mean, and covariance sum / K^2."""
+    folds = len(parts)
+    value = np.mean([p.value for p in parts], axis=0)
+    covariance = np.sum([p.covariance for p in parts], axis=0) / folds**2
+    variance = [np.sum([p.variance[side] for p in parts], axis=0) / folds**2 for side in range(2)]
+    units = [np.sum([p.units[side] for p in parts], axis=0) for side in range(2)]
+    return ShareEstimates(value, covariance, (variance[0], variance[1]), (units[0], units[1]))
+
+
+class Cut(NamedTuple):
+    """One estimated threshold: the groups it cuts, the first entry of each group above it, weights above and in all."""
+
+    groups: tuple[int, ...]
+    first: tuple[int, ...]
+    above: float
+    total: float
+    kappa: Floats
+
+    @property
+    def inside(self) -> float:
+        """What a row above the threshold adds for each unit of kappa."""
+        return (1 - self.above / self.total) / self.total
+
+    @property
+    def outside(self) -> float:
+        """What a row below adds."""
+        return -self.above / self.total / self.total
+
+
+def clustered_covariance(found: Influence, clusters: Clusters, extra: Floats | None = None) -> ShareEstimates:
+    """Add up the squares of the clusters' sums, and what a cluster's positives and negatives have in common.
+
+    With I10 clusters that have positives, I01 that have negatives and I in all, the squares of the two sides are
+    scaled by I10 / (I10 - 1) and I01 / (I01 - 1), their products by I / (I - 1), as in Obuchowski's formula.
+    ``extra`` is what the rows of each cluster add through an estimated threshold.
+    """
+    sums = [_cluster_sums(found, clusters, side) for side in range(2)]
+    there = [_present(found, clusters, side) for side in range(2)]
+    units = [_units(found, clusters, side, there[side]) for side in range(2)]
+    total, variance = np.zeros((len(found.value),) * 2), []
+    for side in range(2):
+        factor = np.sqrt(_factor(units[side]))
+        part = (sums[side].T @ sums[side]) * np.outer(factor, factor)
+        variance.append(np.diag(part).copy())
+        total += part
+    shared = sums[0].T @ sums[1]
+    total += (shared + shared.T) * _factor(_clusters_in_either(there))
+    if extra is not None:
+        beside = extra.T @ (sums[0] + sums[1])
+        total += (extra.T @ extra + beside + beside.T) * (clusters.size / (clusters.size - 1))
+    return ShareEstimates(found.value, total, (variance[0], variance[1]), (units[0], units[1]))
+
+
+def _cluster_sums(found: Influence, clusters: Clusters, side: int) -> Floats:
+    """Sum weight times influence over the rows of each cluster, for each share."""
+    sums = np.zeros((clusters.size, len(found.value)))
+    for group, cell in enumerate(found.cells[side]):
+        rows = _rows(clusters, side, group)
+        place = np.searchsorted(cell.entries, clusters.entry[rows])
+        for share, values in zip(cell.shares, cell.values):
+            sums[:, share] += np.bincount(
+                clusters.unit[rows], weights=clusters.weight[rows] * values[place], minlength=clusters.size
+            )
+    return sums
+
+
+def region_sums(clusters: Clusters, cuts: Sequence[Cut]) -> Floats | None:
+    """Sum what the rows of each cluster add through the thresholds, for each share."""
+    total = None
+    for cut in cuts:
+        rows = np.flatnonzero(np.isin(clusters.group, cut.groups))
+        inside = clusters.entry[rows] >= np.array(cut.first)[clusters.group[rows]]
+        added = clusters.weight[rows] * np.where(inside, cut.inside, cut.outside)
+        sums = np.outer(np.bincount(clusters.unit[rows], weights=added, minlength=clusters.size), cut.kappa)
+        total = sums if total is None else total + sums
+    return total
+
+
+def _rows(clusters: Clusters, side: int, group: int) -> np.ndarray:
+    return np.flatnonzero((clusters.positive == (side == 0)) & (clusters.group == group) & (clusters.weight > 0))
+
+
+def _present(found: Influence, clusters: Clusters, side: int) -> np.ndarray:
+    """Mark the clusters that each share rests on."""
+    present = np.zeros((clusters.size, len(found.value)), dtype=bool)
+    for group, cell in enumerate(found.cells[side]):
+        hit = np.zeros(clusters.size, dtype=bool)
+        hit[clusters.unit[_rows(clusters, side, group)]] = True
+        present[:, cell.shares] |= hit[:, None]
+    return present
+
+
+def _units(found: Influence, clusters: Clusters, side: int, present: np.ndarray) -> Floats:
+    """Count clusters; with importance weights, how many equally weighted ones they are worth."""
+    if not clusters.importance:
+        return present.sum(axis=0).astype(np.float64)
+    units = np.zeros(len(found.value))
+    for share in range(len(units)):
+        groups = [g for g, cell in enumerate(found.cells[side]) if share in cell.shares]
+        rows = np.concatenate([_rows(clusters, side, g) for g in groups])
+        weight, count = (
+            np.bincount(clusters.unit[rows], weights=w, minlength=clusters.size)
+            for w in (clusters.weight[rows], np.ones(len(rows)))
+        )
+        mean = weight[count > 0] / count[count > 0]
+        units[share] = mean.sum() ** 2 / (mean**2).sum()
+    return units
+
+
+def _clusters_in_either(there: list[np.ndarray]) -> Floats:
+    """Count, for each two shares, the clusters that at least one of them rests on."""
+    either = (there[0] | there[1]).astype(np.float64)
+    both = either.T @ either
+    own = np.diag(both)
+    return np.asarray(own[:, None] + own[None, :] - both)
+
+
+def _factor(units: Floats) -> Floats:
+    return np.divide(units, units - 1, out=np.full(units.shape, np.nan), where=units > 1)
+
+
+def estimate_shares(
+    sample: Sample, pairs: Sequence[Pairs], kernel: Kernel = "half", views: Sequence[View] | None = None
+) -> ShareEstimates:
+    """Estimate shares and their covariance; share k of view v stands at place ``v * len(pairs) + k``.
+
+    For rows of weight one it is DeLong's covariance exactly.
+    """
+    found = influences(sample, pairs, kernel, views)
+    if sample.clusters is not None:
+        return clustered_covariance(found, sample.clusters)
+    units = independent_units(sample, pairs, 1 if views is None else len(views))
+    return independent_covariance(found, sample, units)
+
+
+def independent_units(sample: Sample, pairs: Sequence[Pairs], views: int) -> tuple[Floats, Floats]:
+    """Count how many equally weighted rows each side of a share is worth: W^2 / sum of w^2."""
+    table, groups = sample.table, range(len(sample.table.groups))
+    units = []
+    for side, total in enumerate((table.positives, table.negatives)):
+        square = np.array([float(sample.squared(g, side == 0).sum()) for g in groups])
+        weight = total.astype(np.float64)
+        rests = [list(pair[side]) for pair in pairs]
+        w, q = (np.array([each[places].sum() for places in rests]) for each in (weight, square))
+        units.append(np.tile(np.divide(w**2, q, out=np.zeros(len(w)), where=q > 0), views))
+    return units[0], units[1]
+
+
+def small_sample_factor(units: Floats) -> Floats:
+    """Give m / (m - 1); NaN for a single unit, whose spread cannot be seen."""
+    return np.divide(units, units - 1, out=np.full(len(units), np.nan), where=units > 1)
+
+
+def independent_covariance(found: Influence, sample: Sample, units: tuple[Floats, Floats]) -> ShareEstimates:
+    """Add up the squares of independent rows."""
+    size = len(found.value)
+    total, variance = np.zeros((size, size)), []
+    for side in range(2):
+        part = np.zeros((size, size))
+        factor = np.sqrt(small_sample_factor(units[side]))
+        for group, cell in enumerate(found.cells[side]):
+            if len(cell.shares) == 0:
+                continue
+            square = sample.squared(group, side == 0)[cell.entries].astype(np.float64)
+            part[np.ix_(cell.shares, cell.shares)] += (cell.values * square) @ cell.values.T
+        part *= np.outer(factor, factor)
+        variance.append(np.diag(part).copy())
+        total += part
+    return ShareEstimates(found.value, total, (variance[0], variance[1]), units)
+
+
+# Entries to keep for each class of each group.
+ENTRIES = 1000
+
+
+def merge_entries(sample: Sample, entries: int = ENTRIES) -> Sample:
+    """Merge neighbouring scores of each group, so that each run holds at most 1 / ``entries`` of either class.
+
+    A single score of more than that stays alone. Entries are known by the mean of their scores.
+
+    Examples
+    --------
+    >>> table = ScoreTable.from_rows(np.arange(100.0), np.arange(100) % 2)
+    >>> small = merge_entries(Sample(table), 10).table.counts[0]
+    >>> len(small.score), int(small.positive.sum()), int(small.negative.sum())
+    (20, 50, 50)
+    """
+    places = [_merged_runs(c, entries) for c in sample.table.counts]
+    if all(len(first) == len(c.score) for first, c in zip(places, sample.table.counts)):
+        return sample
+    table = _merged(sample.table, sample.table, places)
+    squares = None if sample.squares is None else _merged(sample.squares, sample.table, places)
+    clusters = sample.clusters
+    if clusters is not None:
+        entry = clusters.entry.copy()
+        for g, first in enumerate(places):
+            own = np.flatnonzero(clusters.group == g)
+            entry[own] = np.searchsorted(first, clusters.entry[own], side="right") - 1
+        clusters = Clusters(
+            clusters.unit,
+            clusters.group,
+            entry,
+            clusters.positive,
+            clusters.weight,
+            clusters.importance,
+            clusters.size,
+        )
+    return Sample(table, squares, clusters)
+
+
+def _merged_runs(counts: GroupCounts, entries: int) -> NDArray[np.intp]:
+    """Give the place at which each run begins: where either class passes another 1 / ``entries`` of its weight."""
+    if len(counts.score) <= 2 * entries:
+        return np.arange(len(counts.score))
+    steps = [_passed(c, entries) for c in (counts.positive, counts.negative)]
+    change = (steps[0][1:] != steps[0][:-1]) | (steps[1][1:] != steps[1][:-1])
+    return np.concatenate(([0], np.flatnonzero(change) + 1))
+
+
+def _passed(weight: Counts, entries: int) -> NDArray[np.intp]:
+    total = max(float(weight.sum()), 1e-300)
+    middle = np.cumsum(weight) - weight / 2
+    return (middle * (entries / total)).astype(np.intp)
+
+
+def _merged(weights: ScoreTable, scores: ScoreTable, places: list[NDArray[np.intp]]) -> ScoreTable:
+    counts = []
+    for own, scored, first in zip(weights.counts, scores.counts, places):
+        weight = scored.weight.astype(np.float64)
+        mean = np.add.reduceat(weight * scored.score, first) / np.add.reduceat(weight, first)
+        counts.append(GroupCounts(mean, np.add.reduceat(own.positive, first), np.add.reduceat(own.negative, first)))
+    return ScoreTable(weights.groups, tuple(counts), weights.labelled)

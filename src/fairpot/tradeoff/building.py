@@ -1,0 +1,202 @@
+"""Trade-off curves: exact for a transport plan between two groups, step by step for any maps, and in the top alpha."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot.exceptions import UndefinedMetricWarning
+from fairpot.metrics.wins import (
+    FEW_GROUPS,
+    Ties,
+    Undefined,
+    WinMatrix,
+    cross_half_wins,
+    empty_cells,
+    inner_half_wins,
+    undefined_auc,
+    value_without_pairs,
+    warn_undefined,
+)
+from fairpot.table import Maps, Region, ScoreTable
+from fairpot.tradeoff.curve import TradeoffCurve
+from fairpot.tradeoff.exact import exact_wins
+from fairpot.transport import TransportPlan, weight_to_reach
+
+
+def exact_curve(
+    plan: TransportPlan,
+    table: ScoreTable,
+    moved: Hashable,
+    reference: Hashable,
+    *,
+    ties: Ties = "half",
+    monotone: bool = False,
+    start: float | None = None,
+    partial: bool = False,
+    undefined: Undefined = "nan",
+) -> TradeoffCurve:
+    """Trace every distinct lambda of a plan on a table of two groups, or on the top-alpha part of one.
+
+    ``start`` is where that part begins in the moved group. What has no pairs to count is ``undefined``.
+    """
+    table = table.for_pairs()
+    b, a = table[moved], table[reference]
+    wins = exact_wins(plan, b, a, half=ties == "half", monotone=monotone, start=start)
+    pairs = _Pairs.of(table, moved, reference, undefined)
+    # Cut m (nobody moves) comes first: lambda ascends.
+    over = wins.b_over_b
+    for other in (wins.b_over_a, wins.a_over_b, inner_half_wins(a, ties)):
+        over += other
+    values = np.empty((4, len(over)))
+    np.divide(plan.top_weight[::-1], plan.top_weight[0], out=values[0])
+    without = 0.0 if pairs.total else undefined_auc(pairs.positives > 0, partial, undefined)
+    _share(over[::-1], pairs.total, values[1], without)
+    _share(wins.a_over_b[::-1], pairs.ab, values[2], value_without_pairs(undefined))
+    _share(wins.b_over_a[::-1], pairs.ba, values[3], value_without_pairs(undefined))
+    lam, auc, xauc_ab, xauc_ba = values
+    return TradeoffCurve(lam, auc, xauc_ab, xauc_ba, (moved,), reference, exact=True)
+
+
+def on_grid(curve: TradeoffCurve, plan: TransportPlan, lams: NDArray[np.float64]) -> TradeoffCurve:
+    """Read an exact curve off at some lambdas."""
+    places = np.array([len(plan.scores) - plan.cut(lam) for lam in lams])
+    return TradeoffCurve(
+        lams,
+        curve.auc[places],
+        curve.xauc_ab[places],
+        curve.xauc_ba[places],
+        curve.moved,
+        curve.reference,
+        unrepaired_auc=curve.unmoved_auc,
+    )
+
+
+def trace(
+    table: ScoreTable,
+    values: NDArray[np.float64],
+    steps: Iterable[Maps],
+    *,
+    reference: Hashable,
+    ties: Ties,
+    dial: str = "lam",
+    partial: bool = False,
+    undefined: Undefined = "nan",
+) -> TradeoffCurve:
+    """Evaluate the maps of every step, one for each value of the dial, on a labelled table."""
+    before = WinMatrix.of(table, ties)
+    before.widest(undefined)  # what is undefined is so at every step: its warning is given once, here
+    unrepaired = before.auc(partial=partial, undefined=undefined)
+    moved = tuple(g for g in table.groups if g != reference)
+    a, b = table.groups.index(reference), table.groups.index(moved[0])
+    aucs, pairs = [], []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        for maps in steps:
+            wins = _recount(before, table, maps, ties)
+            aucs.append(wins.auc(partial=partial, undefined=undefined))
+            cells = [wins.cell(a, b, undefined), wins.cell(b, a, undefined)]
+            pairs.append(cells if len(moved) == 1 else wins.widest(undefined))
+    ab, ba = np.array(pairs).T
+    return TradeoffCurve(values, np.array(aucs), ab, ba, moved, reference, dial=dial, unrepaired_auc=unrepaired)
+
+
+def _recount(before: WinMatrix, table: ScoreTable, maps: Maps, ties: Ties) -> WinMatrix:
+    """Count again the pairs with a group whose scores a map changes."""
+    after = table.for_pairs().rescored(maps)
+    if len(after.groups) > FEW_GROUPS:
+        return WinMatrix.of(after, ties)
+    counts = after.counts
+    changed = [group in maps for group in table.groups]
+    wins = before.half_wins.copy()
+    for g, h in itertools.combinations_with_replacement(range(len(counts)), 2):
+        if g == h and changed[g]:
+            wins[g, g] = inner_half_wins(counts[g], ties)
+        elif changed[g] or changed[h]:
+            wins[g, h], wins[h, g] = cross_half_wins(counts[g], counts[h], ties)
+    return WinMatrix(before.groups, wins, before.positives, before.negatives)
+
+
+class _Pairs:
+    """How many pairs there are to win, and positives to win them."""
+
+    def __init__(self, ab: float, ba: float, total: float, positives: float) -> None:
+        self.ab, self.ba, self.total, self.positives = ab, ba, total, positives
+
+    @classmethod
+    def of(cls, table: ScoreTable, moved: Hashable, reference: Hashable, undefined: Undefined) -> _Pairs:
+        b, a = table[moved], table[reference]
+        p_a, n_a, p_b, n_b = (float(v.sum()) for v in (a.positive, a.negative, b.positive, b.negative))
+        empty = empty_cells((reference, moved), (p_a, p_b), (n_a, n_b))
+        if empty:
+            warn_undefined("xAUC", empty, value_without_pairs(undefined))
+        return cls(p_a * n_b, p_b * n_a, (p_a + p_b) * (n_a + n_b), p_a + p_b)
+
+
+def _share(half_pairs_won: NDArray[Any], pairs: float, out: NDArray[np.float64], without: float = 0.0) -> None:
+    """Write the share of pairs won, or what stands for it where there are none."""
+    if pairs == 0:
+        out[:] = without
+    else:
+        np.divide(half_pairs_won, 2 * pairs, out=out)
+        if half_pairs_won.dtype.kind == "f":  # sums of broken weights may miss their bounds by a last bit
+            np.clip(out, 0.0, 1.0, out=out)
+
+
+def trace_top(
+    table: ScoreTable,
+    values: NDArray[np.float64],
+    steps: Iterable[Maps],
+    *,
+    alpha: float,
+    region: Region,
+    reference: Hashable,
+    ties: Ties,
+    dial: str = "lam",
+) -> TradeoffCurve:
+    """Evaluate the maps of every step in the top alpha of the rows as they then are."""
+    before = WinMatrix.of(table.top(alpha, region), ties)
+    before.widest("nan")  # what is undefined is told once, here
+    moved = tuple(g for g in table.groups if g != reference)
+    a, b = table.groups.index(reference), table.groups.index(moved[0])
+    aucs, pairs = [], []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        for maps in steps:
+            wins = WinMatrix.of(table.rescored(maps).top(alpha, region), ties)
+            aucs.append(wins.auc(partial=True))
+            pairs.append((wins.cell(a, b), wins.cell(b, a)) if len(moved) == 1 else wins.widest())
+    ab, ba = np.array(pairs).T
+    unrepaired = before.auc(partial=True)
+    return TradeoffCurve(values, np.array(aucs), ab, ba, moved, reference, dial=dial, unrepaired_auc=unrepaired)
+
+
+def keeps_region(
+    table: ScoreTable,
+    starts: Mapping[Hashable, float],
+    alpha: float,
+    region: Region,
+    plans: Mapping[Hashable, TransportPlan],
+) -> bool:
+    """Whether every lambda of the plans leaves the same rows in the top alpha.
+
+    That is so if nobody is moved below the region's edge, and if the region without any one of its entries would
+    be too small: with more rows tied at the edge than are wanted, a repair that parts them changes the region.
+    """
+    if any(plan.projected.min() < starts[g] for g, plan in plans.items()):
+        return False
+    top = table.above(starts)
+    parts = [([c.weight for c in table.counts], [c.weight for c in top.counts])]
+    if region == "group":
+        parts = [([whole.weight], [cut.weight]) for whole, cut in zip(table.counts, top.counts)]
+    for whole, cut in parts:
+        wanted = weight_to_reach(alpha, float(sum(w.sum() for w in whole)))
+        inside, least = sum(w.sum() for w in cut), min(w[w > 0].min() for w in cut if len(w))
+        if inside - least >= wanted:
+            return False
+    return True
