@@ -38,7 +38,8 @@ test: $(VENV)/.test $(VENV)/.system  ## every test, docstring examples included,
 
 quick: $(VENV)/.test  ## the fast part of the tests, for work in progress
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup tests/transport tests/metrics tests/validation tests/tradeoff/test_curve.py \
-	  tests/tradeoff/test_exact.py tests/test_table.py tests/test_splitting.py tests/test_layers.py tests/test_users.py tests/cli/test_show.py
+	  tests/tradeoff/test_exact.py tests/test_table.py tests/test_splitting.py tests/test_layers.py tests/cli/test_show.py \
+	  tests/test_import.py tests/test_journey.py tests/test_warnings.py tests/test_frames.py tests/test_notebook.py tests/test_effect.py
 
 MINIMA := tests/test_table.py tests/test_models.py tests/transport tests/metrics tests/validation tests/files \
   tests/postprocessing/test_crossfit.py tests/modelfile/test_round_trip.py \

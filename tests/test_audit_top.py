@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
+<<<<<<< HEAD
 from fairpot.auditing.measures import summarise
+=======
+from fairpot import audit
+from fairpot.auditing.measures import summarise
+>>>>>>> mutations
 from fairpot.metrics import score_table, top_precision, top_recall
 
 
@@ -28,3 +33,19 @@ def test_what_has_nothing_to_count_is_none():
     partial = summarise(score_table(y, scores, sensitive_features=group), alpha=0.3, reference="b")["partial"]
     found = {each["group"]: (each["recall"], each["precision"]) for each in partial["groups"]}
     assert found == {"a": (0.0, None), "b": (1.0, 0.5), "c": (None, None)}
+
+
+@pytest.mark.parametrize("region", ["pooled", "group"])
+def test_cells_that_are_small_in_the_top_alone_are_named(region):
+    """Eighty rows of every cell, enough; in the top half there are fourteen positives of "b", and none of "c"."""
+    cells = {("a", 1): 40, ("a", 0): 40, ("b", 1): 14, ("b", 0): 66, ("c", 1): 0, ("c", 0): 80}
+    top = np.concatenate([np.arange(80) < inside for inside in cells.values()])
+    y, group = (np.repeat([name[k] for name in cells], 80) for k in (1, 0))
+    scores = np.random.default_rng(0).random(len(y)) / 2 + top / 2
+    found = audit(y, scores, sensitive_features=group, alpha=0.5, region=region)
+    assert [text for text in found.warnings if "what rests on them" in text] == [
+        "group 'b' has only 14 positives in the top 0.5 (under 30): what rests on them is uncertain.",
+        "group 'c' has no positives in the top 0.5: what rests on them cannot be measured.",
+    ]
+    everywhere = audit(y, scores, sensitive_features=group).warnings
+    assert not any("what rests on them" in text for text in everywhere)

@@ -114,3 +114,15 @@ def fitted(run, csv, tmp_path_factory):
     path = tmp_path_factory.mktemp("fitted") / "map.json"
     run("fit", csv, *COLUMNS, "--lam", 0.4, "-o", path)
     return path
+
+
+@pytest.fixture
+def many(tmp_path):
+    """Three groups, one of them tiny."""
+    rng = np.random.default_rng(3)
+    sex = np.array(["F"] * 300 + ["M"] * 300 + ["X"] * 6)
+    risk = np.round(rng.beta(2, 3, len(sex)), 3)
+    frame = pd.DataFrame({"risk": risk, "outcome": (rng.random(len(sex)) < risk).astype(int), "sex": sex})
+    frame.loc[600:605, "outcome"] = [0, 1, 0, 1, 0, 1]
+    frame.to_csv(tmp_path / "many.csv", index=False)
+    return tmp_path / "many.csv"

@@ -3,11 +3,12 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from cli.conftest import COLUMNS
 from fairpot import audit
-from fairpot.inference import plan_sample_size
+from fairpot.inference import confidence_interval, plan_sample_size
 
 
 @pytest.fixture
@@ -106,3 +107,18 @@ def test_plan(run, csv, people):
     assert "rows to certify a gap within 0.05" in run("plan", csv, *COLUMNS, "--gap", "0.05", "--goal", "certify").out
     run("plan", csv, *COLUMNS, "--gap", "0.05", "--rate", "0.1", expect=2)
     run("plan", expect=2)
+
+
+def test_importance_weights_that_repeat(run, tmp_path):
+    """Equal rows are counted once by the engine: each of them still has its own squared weight."""
+    rng = np.random.default_rng(0)
+    y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
+    risk, share = rng.integers(0, 4, 400) / 4 + 0.2 * y, rng.choice([0.5, 2.5], 400)
+    frame = pd.DataFrame({"risk": risk.round(2), "outcome": y, "sex": sex, "share": share})
+    assert frame.duplicated().sum() > 300
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    weighted = ["--weight", "share", "--weights", "importance"]
+    found = run("audit", tmp_path / "rows.csv", *COLUMNS, *weighted, "--json").json["intervals"]
+    given = {"sensitive_features": frame["sex"], "sample_weight": frame["share"], "weights": "importance"}
+    gap = confidence_interval("xauc_gap", frame["outcome"], frame["risk"], **given)
+    assert [found["gap"][name] for name in ("se", "low", "high")] == pytest.approx([gap.se, gap.low, gap.high])

@@ -35,3 +35,10 @@ def test_every_kind_of_map(run, csv, tmp_path, options):
     run("fit", csv, *COLUMNS, *options, "-o", tmp_path / "map.json")
     assert "Groups" in run("show", tmp_path / "map.json").out
     assert run("show", tmp_path / "map.json", "--json").json["maps"]
+
+
+def test_show_rounds_the_dial(run, csv, tmp_path):
+    run("fit", csv, *COLUMNS, "--lam", 0.41000000000000003, "-o", tmp_path / "map.json")
+    answer = run("show", tmp_path / "map.json").out
+    assert "lam = 0.41\n" in answer
+    assert "columns: score 'risk', group 'sex'" in answer

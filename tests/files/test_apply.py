@@ -221,3 +221,14 @@ def test_paths_and_columns(frame, tmp_path):
         apply(path, model.maps_, output=target)
     with pytest.raises(InputFileError, match="names its columns itself"):
         apply(RowSource(path, score=SCORE, groups="sex"), model.maps_, output=target, score="s")
+
+
+@pytest.mark.parametrize(("unknown", "nulls"), [("null", 3), ("keep", 0)])
+def test_rows_without_an_adjusted_score_have_not_moved(tmp_path, unknown, nulls):
+    rows = pd.DataFrame({"risk": [0.5, 0.25, 0.8, 0.75, 0.5, 0.1], "sex": ["F", "D", "F", None, "M", "D"]})
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    maps = {"F": ScoreMap([0, 1], [0, 0.5]), "M": ScoreMap.identity()}
+    named = {"score": "risk", "group": "sex", "unknown_group": unknown}
+    done = apply(tmp_path / "rows.csv", maps, output=tmp_path / "fair.csv", **named)
+    assert (done.rows, done.moved, done.unknown) == (6, 2, 3)
+    assert read(tmp_path / "fair.csv")["risk_fair"].isna().sum() == nulls

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import fairpot
 from fairpot import files
 from fairpot._validation import check_rows
 from fairpot.files import RowSource, count_rows, score_thresholds
@@ -180,3 +181,22 @@ def test_score_table_of_files(file, frame):
     assert_same(files.score_table(file, score=SCORE, label="y", group="sex", weight="w"), in_memory(frame, weight="w"))
     with pytest.warns(UserWarning, match="put into bins"):
         files.score_table(file, score=SCORE, label="y", group="sex", max_distinct=20)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_repeated_fractional_weights_add_up_as_in_memory(tmp_path, suffix):
+    """Six rows of 0.1 add up to a last bit less than 6 * 0.1: an engine that counts equal rows must add them up too."""
+    repeats = [6, 3, 7, 1, 6, 11]
+    frame = pd.DataFrame(
+        {
+            SCORE: np.repeat([0.2, 0.4, 0.4, 0.6, 0.6, 0.8], repeats),
+            "y": np.repeat([0, 1, 0, 1, 0, 1], repeats),
+            "sex": np.repeat(["F", "M", "F", "M", "M", "F"], repeats),
+            "share": np.repeat([0.1, 0.1, 0.3, 0.7, 0.1, 0.7], repeats),
+        }
+    ).sample(frac=1, random_state=0)
+    path = write(frame, tmp_path / f"rows.{suffix}")
+    table = fairpot.score_table(path, score=SCORE, label="y", group="sex", weight="share")
+    memory = fairpot.score_table(frame, score=SCORE, label="y", group="sex", weight="share")
+    assert memory["F"].negative[0] == 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1 != 6 * 0.1
+    assert_same(table, memory)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import optimize, stats
 
 from fairpot.inference import confidence_interval, interval_of_table
 from fairpot.inference.limits import (
@@ -58,6 +58,17 @@ def test_perfect_ranking_has_an_interval_with_room_below():
     assert found.estimate == found.high == 1
     assert 0.7 < found.low < 0.95
     assert found.se == 0
+
+
+@pytest.mark.parametrize("rows", [5, 8, 20])
+def test_perfect_ranking_is_worth_as_many_rows_as_there_are(rows):
+    """With a third of a row, worth 1/2, added: the share that lies just two standard errors away, after Wilson."""
+    share = (rows + 1 / 6) / (rows + 1 / 3)
+    expected = optimize.brentq(lambda p: share - p - stats.norm.ppf(0.975) * np.sqrt(p * (1 - p) / rows), 0.01, share)
+    upwards = confidence_interval("auc", [0] * rows + [1] * rows, range(2 * rows))
+    downwards = confidence_interval("auc", [1] * rows + [0] * rows, range(2 * rows))
+    assert upwards.low == pytest.approx(expected, abs=1e-12)
+    assert downwards.high == pytest.approx(1 - expected, abs=1e-12)
 
 
 def test_difference_of_shares_that_share_rows_is_narrower():

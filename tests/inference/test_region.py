@@ -44,6 +44,21 @@ def test_the_threshold_part_is_its_numerical_derivative(region):
     np.testing.assert_allclose(found.se, np.std(spread), rtol=0.15)
 
 
+@pytest.mark.parametrize("many", [5, 10])
+def test_what_the_threshold_alone_does_is_the_sample_variance_of_being_above(many):
+    """Rank the top half perfectly, so that its rows add nothing; positives lie below the threshold, negatives above.
+
+    One row more above the threshold is a positive half of the time, and then beside ``many`` that win every pair there
+    is one that loses every pair. The share of rows above has the variance of any mean, with n - 1.
+    """
+    y = np.repeat([0, 1, 0, 1], many)
+    above = np.arange(4 * many) >= 2 * many
+    found = confidence_interval("partial_auc", y, np.arange(4 * many), alpha=0.5)
+    assert found.estimate == 1
+    expected = 0.5 / many * len(y) * np.sqrt(np.var(above, ddof=1) / len(y))
+    assert found.se == pytest.approx(expected, rel=1e-12)
+
+
 def test_all_rows_in_the_region_are_the_plain_metric():
     y, s, g = rows(np.random.default_rng(2), n=500)
     for partial, plain in (("partial_auc", "auc"), ("partial_xauc_gap", "xauc_gap")):

@@ -6,7 +6,7 @@ import pytest
 import oracles
 from fairpot import FairPOT
 from fairpot.exceptions import InfeasibleRuleError
-from fairpot.metrics import partial_auc, partial_xauc, partial_xauc_gap
+from fairpot.metrics import partial_auc, partial_xauc, partial_xauc_gap, score_table
 
 regions = pytest.mark.parametrize("region", ["pooled", "group"])
 sources = pytest.mark.parametrize("region_from", ["fitted", "batch"])
@@ -133,3 +133,53 @@ def test_rules_hold_as_the_metrics_measure_it(region, region_from, digits):
         assert before - area <= rule.get("max_auc_loss", 1.0) + 1e-12
         kept += 1
     assert kept >= 2
+
+
+def at_the_edge(below):
+    """One row of each group ties at the edge of a top that wants five rows of the six from 0.5 upwards."""
+    score = np.r_[0.5, 0.7, 0.8, 0.9, 0.5, 0.6, np.linspace(0.1, 0.4, below)]
+    y = np.r_[0, 1, 0, 1, 1, 0, np.arange(below) % 2]
+    return score, y, np.array([*"aaaabb", *"ab" * (below // 2)])
+
+
+def largest_share_of_five(n):
+    """Find the largest alpha of n rows that five rows reach: five in n, and what is taken for round-off."""
+    table = score_table(np.arange(n) % 2, np.arange(n), sensitive_features=["a", "b"] * (n // 2))
+    low, high = 5 / n, 5.5 / n
+    while np.nextafter(low, 1) < high:
+        middle = (low + high) / 2
+        enough = set(table.thresholds(middle).values()) == {n - 5}
+        low, high = (middle, high) if enough else (low, middle)
+    return low
+
+
+@pytest.mark.parametrize("below", [4, 6, 10])
+def test_a_repair_that_parts_a_tie_at_the_edge_changes_the_region(below):
+    """Moved up to 0.6, the tied row of "b" leaves no place for that of "a", whose negative no longer counts."""
+    score, y, group = at_the_edge(below)
+    for alpha in (5 / len(y), largest_share_of_five(len(y))):
+        repair = FairPOT(1.0, alpha=alpha, reference="a").fit(score, y, sensitive_features=group)
+        moved = repair.transform(score, sensitive_features=group)
+        np.testing.assert_allclose(moved[4:6], [0.6, 0.85])
+        kept = moved >= np.sort(moved)[-5]
+        assert kept.tolist() == [False] + [True] * 5 + [False] * below
+        [ab, ba] = [oracles.xauc(y[kept], moved[kept], group[kept], *pair, half=True) for pair in ("ab", "ba")]
+        assert (ab, ba) == (0.5, 0.0)
+        assert repair.tradeoff().at(1.0).gap == 0.5
+
+
+def test_a_curve_whose_region_changes_has_every_lambda():
+    score, y, group = at_the_edge(4)
+    repair = FairPOT(0.0, alpha=0.5, reference="a").fit(score, y, sensitive_features=group)
+    curve = repair.tradeoff()
+    assert curve.exact
+    assert curve.lam.tolist() == [0, 0.5, 1]
+    for lam in (0.0, 0.2, 0.5, 0.7, 1.0):  # also between the values of the curve
+        area, gap, _ = says(repair, (score, y, group), lam, "half")
+        assert curve.at(lam).auc == pytest.approx(area, abs=1e-14)
+        assert curve.at(lam).gap == pytest.approx(gap, abs=1e-14)
+    three = draw(0, groups="abc")
+    grid = FairPOT(0.0, alpha=0.5).fit(*three[:2], sensitive_features=three[2]).tradeoff()
+    assert not grid.exact
+    with pytest.raises(ValueError, match="not on this grid"):
+        grid.at(0.123)

@@ -47,6 +47,28 @@ def test_of_equals_the_smallest_lambda():
     assert c.select().lam == c.select(max_gap=0.1).lam == 0.25
 
 
+def test_values_that_differ_by_round_off_are_equal():
+    hair = 1e-15
+    higher_later = curve(gap=(0.2, 0.1, 0.1, 0.1, 0.1), auc=(0.7, 0.8, 0.8 + hair, 0.8 + 2 * hair, 0.8))
+    assert higher_later.auc[1] < higher_later.auc[2] < higher_later.auc[3]
+    assert higher_later.select(max_gap=0.15).lam == 0.25
+    smaller_later = curve(gap=(0.2, 0.1 + 4 * hair, 0.1 + 2 * hair, 0.1, 0.3), auc=(0.7, 0.8, 0.8, 0.8, 0.8))
+    assert smaller_later.gap[1] > smaller_later.gap[2] > smaller_later.gap[3]
+    assert smaller_later.select().lam == smaller_later.select(max_auc_loss=0.1).lam == 0.25
+    apart = curve(gap=(0.2, 0.1, 0.1, 0.1, 0.1), auc=(0.7, 0.8, 0.8 + 1e-9, 0.8, 0.8))
+    assert apart.select(max_gap=0.15).lam == 0.5  # more than round-off
+
+
+def test_bounds_are_kept_up_to_round_off():
+    c = curve(gap=(0.3, 0.1 + 0.2, 0.1, 0.0, 0.05), auc=(0.8, 0.9, 0.7, 0.6, 0.5))
+    assert c.gap[1] > 0.3
+    assert c.select(max_gap=0.3).auc == 0.9
+    assert 0.8 - 0.7 > 0.1
+    assert c.select(max_auc_loss=0.1).lam == 0.5
+    with pytest.raises(InfeasibleRuleError, match="together"):
+        c.select(max_gap=0.1 - 1e-9, max_auc_loss=0.1)
+
+
 def test_impossible_rules_name_the_best_that_can_be_had():
     c = curve(gap=(0.3, 0.2, 0.1, 0.04, 0.05))
     with pytest.raises(InfeasibleRuleError, match=r"smallest gap is 0.04 at lam=0.75 \(AUC 0.75\)"):

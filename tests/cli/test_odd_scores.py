@@ -1,0 +1,34 @@
+"""Scores that run the wrong way, are predictions, or are on another scale."""
+
+import pytest
+
+from cli.conftest import COLUMNS
+
+
+def test_reversed_scores(run, people, tmp_path):
+    people.assign(risk=1 - people["risk"]).to_csv(tmp_path / "low.csv", index=False)
+    answer = run("audit", tmp_path / "low.csv", *COLUMNS)
+    assert "below 0.5" in answer.out
+    assert "--lower-is-riskier" in answer.out
+    people.to_csv(tmp_path / "high.csv", index=False)
+    turned = run("audit", tmp_path / "low.csv", *COLUMNS, "--lower-is-riskier", "--json").json
+    straight = run("audit", tmp_path / "high.csv", *COLUMNS, "--json").json
+    assert turned["auc"] == pytest.approx(straight["auc"])
+    assert turned["gap"] == pytest.approx(straight["gap"])
+
+
+def test_predictions_given_as_scores(run, people, tmp_path):
+    people.assign(risk=(people["risk"] > 0.4).astype(int)).to_csv(tmp_path / "hard.csv", index=False)
+    assert "look like predictions" in run("audit", tmp_path / "hard.csv", *COLUMNS).out
+
+
+def test_another_scale(run, people, csv, tmp_path):
+    run("fit", csv, *COLUMNS, "--lam", 0.5, "-o", tmp_path / "map.json")
+    people.assign(risk=people["risk"] * 100).to_csv(tmp_path / "points.csv", index=False)
+    answer = run("apply", tmp_path / "map.json", tmp_path / "points.csv", "-o", tmp_path / "a.csv")
+    assert "far outside the fitted range" in answer.err
+    told = ["--other-scale", "error"]
+    run("apply", tmp_path / "map.json", tmp_path / "points.csv", "-o", tmp_path / "b.csv", *told, expect=2)
+    assert not (tmp_path / "b.csv").exists()
+    run("fit", tmp_path / "points.csv", *COLUMNS, "--lam", 0.5, "-o", tmp_path / "points.json")
+    assert "a twentieth" in run("apply", tmp_path / "points.json", csv, "-o", tmp_path / "c.csv").err

@@ -1,0 +1,36 @@
+"""Names of methods and options, and what is said of those that do not fit."""
+
+from cli.conftest import COLUMNS
+
+
+def test_methods_go_by_either_name(run, csv):
+    printed = run("compare", csv, *COLUMNS, "--method", "WassersteinRepair", "--json").json
+    assert printed == run("compare", csv, *COLUMNS, "--method", "wasserstein", "--json").json
+    assert run("fit", csv, *COLUMNS, "--method", "PostLogit", "--slope", 3, "--json").json["method"] == "post-logit"
+
+
+def test_both_rules_together_for_every_method(run, csv):
+    for method in ("fairpot", "wasserstein", "post-logit", "xorder", "optimal-merge"):
+        found = run("fit", csv, *COLUMNS, "--method", method, "--max-gap", 0.1, "--max-auc-loss", 0.2, "--json").json
+        assert found["rule"] == {"max_gap": 0.1, "max_auc_loss": 0.2}
+        assert found["fitted"]["after"]["gap"] <= 0.1 + 1e-9
+
+
+def test_errors_name_options(run, csv):
+    told = run("fit", csv, *COLUMNS, "--max-gap", 0, "--max-auc-loss", 0, expect=2).err
+    assert "--max-gap 0" in told
+    assert "--max-auc-loss 0" in told
+    assert "max_gap" not in told
+    assert "--folds 400" in run("compare", csv, *COLUMNS, "--folds", 400, expect=2).err
+
+
+def test_options_without_effect_are_refused(run, csv):
+    assert "needs --alpha" in run("fit", csv, *COLUMNS, "--lam", 0.3, "--region", "group", expect=2).err
+    assert "needs --alpha" in run("fit", csv, *COLUMNS, "--lam", 0.3, "--region-from", "batch", expect=2).err
+
+
+def test_the_next_command_says_how_the_file_is_read(run, people, tmp_path):
+    people.to_csv(tmp_path / "semi.csv", index=False, sep=";")
+    out = run("audit", tmp_path / "semi.csv", *COLUMNS, "--delimiter", ";").out
+    assert "--delimiter ';'" in out.splitlines()[-1]
+    assert "\\n" not in out

@@ -1,0 +1,48 @@
+"""What may mislead is said: small cells, ties, predictions."""
+
+import pytest
+from sklearn.metrics import roc_auc_score
+
+import fairpot
+from fairpot import FairPOT
+from fairpot.exceptions import PredictionsWarning, SmallGroupWarning, TiesWarning
+from fairpot.metrics import auc
+from rows_cases import draw
+
+
+def test_tiny_cells_are_told_with_their_counts():
+    score, y, sex = draw(200)
+    sex[:3] = "X"
+    y[:3] = [0, 1, 0]
+    with pytest.warns(SmallGroupWarning, match="'X' has only 1 positives"):
+        FairPOT().fit(score, y, sensitive_features=sex)
+    with pytest.warns(SmallGroupWarning, match=r"left out of the comparison: 'X' \(3 rows\)"):
+        FairPOT(min_group=20).fit(score, y, sensitive_features=sex)
+
+
+def test_predictions_and_small_groups_are_told_by_fit_and_audit():
+    score, y, sex = draw(400)
+    hard = (score > 0.4).astype(float)
+    for call in (
+        lambda: FairPOT(0.5).fit(hard, y, sensitive_features=sex),
+        lambda: fairpot.audit(y, hard, sensitive_features=sex),
+    ):
+        with pytest.warns(PredictionsWarning, match="look like predictions"):
+            call()
+    with pytest.warns(SmallGroupWarning, match="has only"):
+        fairpot.audit(y[:40], score[:40], sensitive_features=sex[:40])
+    assert "flagged at 0.4 or above, F" in str(fairpot.audit(y, score, sensitive_features=sex, threshold=0.4))
+
+
+def test_ties_that_choose_otherwise_are_told():
+    score, y, sex = draw(600, digits=1)
+    with pytest.warns(TiesWarning, match="ties matter"):
+        FairPOT().fit(score, y, sensitive_features=sex)
+
+
+def test_half_ties_are_those_of_scikit_learn():
+    score, y, sex = draw(600, digits=1)
+    assert auc(y, score) == pytest.approx(roc_auc_score(y, score), abs=1e-14)
+    found = fairpot.audit(y, score, sensitive_features=sex)
+    assert found.auc == pytest.approx(roc_auc_score(y, score), abs=1e-14)
+    assert any("ties matter" in text for text in found.warnings)
