@@ -3,12 +3,8 @@
 import numpy as np
 import pytest
 
-<<<<<<< HEAD
-from fairpot.auditing.measures import summarise
-=======
 from fairpot import audit
 from fairpot.auditing.measures import summarise
->>>>>>> mutations
 from fairpot.metrics import score_table, top_precision, top_recall
 
 

@@ -13,7 +13,7 @@ from fairpot import FairPOT, ModelFileError, modelfile
 from fairpot.exceptions import SmallGroupWarning
 from fairpot.metrics import auc
 from fairpot.postprocessing import OptimalMerge, PostLogit, WassersteinRepair, XOrder
-from fairpot.postprocessing.private import largest_difference
+from fairpot.postprocessing.saving import largest_difference
 from fairpot.table import ScoreTable
 
 VALIDATOR = jsonschema.Draft202012Validator(modelfile.schema())

@@ -19,8 +19,7 @@ from fairpot._warn import warn_user
 from fairpot.exceptions import ScaleWarning, SmallGroupWarning
 from fairpot.modelfile import MAX_BYTES, ModelFile, write
 from fairpot.postprocessing.exporting import Exports
-from fairpot.postprocessing.fitted import stamped, with_columns, with_fingerprint
-from fairpot.postprocessing.private import made_private, small_groups, told
+from fairpot.postprocessing.saving import made_private, small_groups, stamped, told, with_columns, with_fingerprint
 from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap, project
 
