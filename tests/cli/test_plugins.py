@@ -36,7 +36,8 @@ def install(tmp_path, monkeypatch):
         (tmp_path / "greeting.py").write_text(source)
         about = tmp_path / "fairpot_greeting-1.0.dist-info"
         about.mkdir()
-        (about / "METADATA").write_text("Metadata-Version: 2.1\nName: fairpot-greeting\nVersion: 1.0\nSummary: Hello.\n")
+        said = ["Metadata-Version: 2.1", "Name: fairpot-greeting", "Version: 1.0", "Summary: Hello."]
+        (about / "METADATA").write_text("\n".join(said) + "\n")
         (about / "entry_points.txt").write_text(f"[fairpot.commands]\n{name} = {target}\n")
         return tmp_path
 

@@ -10,8 +10,11 @@ from types import ModuleType
 
 import pytest
 
-import experiments_cases
-from experiments_cases import (
+import worker_cases
+from fairpot_paper import workers as pool
+from fairpot_paper.records import RecordFile
+from fairpot_paper.workers import Failure, run_all
+from worker_cases import (
     VARIABLES,
     first_waits_for_second,
     mark_and_number,
@@ -21,9 +24,6 @@ from experiments_cases import (
     surroundings,
     until,
 )
-from fairpot_paper.running import pool
-from fairpot_paper.running.pool import Failure, run_all
-from fairpot_paper.running.records import RecordFile
 
 posix = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs POSIX signals")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
@@ -67,7 +67,7 @@ def start(tmp_path, folder):
     runs = []
 
     def started(path, total, jobs, name="mark_and_number"):
-        command = [sys.executable, experiments_cases.__file__, path, folder, total, jobs, name]
+        command = [sys.executable, worker_cases.__file__, path, folder, total, jobs, name]
         with open(tmp_path / "said", "wb") as said:  # a pipe would not end before the last process that holds it
             run = subprocess.Popen(
                 [str(part) for part in command], start_new_session=True, stdout=said, stderr=subprocess.STDOUT
@@ -221,9 +221,7 @@ def test_work_that_cannot_be_imported(monkeypatch):
 def test_a_script_without_a_guard(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
-        "from math import sqrt\n"
-        "from fairpot_paper.running.pool import run_all\n"
-        "run_all([1], sqrt, jobs=1, done=print)\n"
+        "from math import sqrt\nfrom fairpot_paper.workers import run_all\nrun_all([1], sqrt, jobs=1, done=print)\n"
     )
     run = subprocess.run([sys.executable, script], capture_output=True, text=True)
     assert run.returncode == 1

@@ -4,10 +4,10 @@ from zlib import crc32
 
 import numpy as np
 
-from fairpot_paper.evaluate import DIALS, FINE, LAMS
 from fairpot_paper.plan import ALPHAS, make_plan
-from fairpot_paper.results.collect import Key, Points
-from fairpot_paper.timing.runtime import METHODS
+from fairpot_paper.runs import DIALS, FINE, LAMS
+from fairpot_paper.tables import Key, Points
+from fairpot_paper.timing import METHODS
 
 SEEDS = 20
 

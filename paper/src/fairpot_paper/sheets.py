@@ -1,9 +1,15 @@
-"""A sheet of panels: what is drawn in each, from which rows, and the legend and footer that all share."""
+"""How a figure is made: rows of tidy columns by key, panels with a legend and a footer, one look for all.
+
+A figure is drawn half as large again as it is printed (17 cm), so sizes in points here are 1.5 times those on paper.
+"""
 
 from __future__ import annotations
 
+import csv
+import math
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,9 +18,149 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
-from fairpot_paper.figures.rows import Places, Rows, write_rows
-from fairpot_paper.figures.styling import FULL_WIDTH, Look, save_figure
+from fairpot.display.style import COLOURS, LINES
 from fairpot.tradeoff import pareto_mask
+
+Columns = Mapping[str, Sequence[Any]]
+Places = NDArray[np.intp]
+CURVE_KEYS = ("data", "model", "region", "source", "ties", "method")
+ALPHA_KEYS = ("data", "model", "region", "ties")
+
+
+class Rows:
+    """Columns of the same length, with the places of the rows that share a key.
+
+    Examples
+    --------
+    >>> rows = Rows({"data": ["bank", "bank", "compas"], "auc": [0.8, 0.7, 0.6]}, ["data"])
+    >>> rows.values("auc", rows.at("bank"))
+    array([0.8, 0.7])
+    """
+
+    def __init__(self, columns: Columns, keys: Sequence[str]) -> None:
+        self.columns = columns
+        found: dict[tuple[Any, ...], list[int]] = {}
+        for place, key in enumerate(zip(*(columns.get(name, ()) for name in keys))):
+            found.setdefault(key, []).append(place)
+        self._places = {key: np.array(places, dtype=np.intp) for key, places in found.items()}
+        self._numbers: dict[str, NDArray[np.float64]] = {}
+
+    def at(self, *key: str) -> Places:
+        """Return the places of the rows with this key, in their order; none where there are none."""
+        return self._places.get(key, np.zeros(0, dtype=np.intp))
+
+    def values(self, name: str, places: Places) -> NDArray[np.float64]:
+        """Return the numbers of one column at these places."""
+        if not len(places):  # a table without rows need not have columns
+            return np.zeros(0)
+        if name not in self._numbers:
+            self._numbers[name] = np.asarray(self.columns[name], dtype=np.float64)
+        return self._numbers[name][places]
+
+    def known(self, places: Places, *names: str) -> Places:
+        """Leave out the rows in which one of these columns is not a number."""
+        good = np.ones(len(places), dtype=bool)
+        for name in names:
+            good &= np.isfinite(self.values(name, places))
+        return places[good]
+
+
+def write_rows(columns: Columns, places: Iterable[int], path: Path) -> Path:
+    """Write the rows at these places as CSV; a number that is not there is an empty field."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        for place in places:
+            writer.writerow(_field(values[place]) for values in columns.values())
+    return path
+
+
+def _field(value: Any) -> Any:
+    return "" if isinstance(value, float) and math.isnan(value) else value
+
+
+FULL_WIDTH = 1.5 * 17 / 2.54
+_STYLE: dict[str, Any] = {
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.labelsize": 10.5,
+    "axes.linewidth": 0.8,
+    "axes.titlesize": 10.5,
+    "figure.titlesize": 12,
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same letters everywhere
+    "font.size": 10,
+    "grid.color": "0.9",
+    "grid.linewidth": 0.6,
+    "legend.fontsize": 10,
+    "svg.hashsalt": "fairpot",
+    "xtick.labelsize": 9.5,
+    "ytick.labelsize": 9.5,
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """Colour, line and marker of one method."""
+
+    colour: str
+    line: Any = "-"
+    width: float = 1.2
+    marker: str = ""
+    filled: bool = True
+    size: float = 6.0
+    edge: float = 1.1
+    order: float = 4.0
+
+    def line_options(self) -> dict[str, Any]:
+        """Return what draws its line."""
+        return {"color": self.colour, "linestyle": self.line, "linewidth": self.width}
+
+    def mark_options(self) -> dict[str, Any]:
+        """Return what draws its marks; a white edge keeps neighbours apart."""
+        face, edge = (self.colour, "white") if self.filled else ("none", self.colour)
+        width = 0.5 if self.filled else self.edge
+        options = {"marker": self.marker, "markersize": self.size}
+        return options | {"markerfacecolor": face, "markeredgecolor": edge, "markeredgewidth": width}
+
+
+BLACK = "#000000"
+# The square is a frame, above all others: a method's own first point is seen in it.
+LOOKS: dict[str, Look] = {
+    "fairpot": Look(COLOURS[0], "-", 1.8, "o", size=6.5),
+    "fairpot_boundary": Look(COLOURS[0], ":", 1.3, "o", filled=False, size=9.0),
+    "fairpot_switched": Look(COLOURS[1], "--", 1.3, "D", filled=False, size=6.5),
+    "xorder": Look(COLOURS[1], LINES[6], 0.8, "D", size=6.0),
+    "post_logit": Look(COLOURS[2], "", 0.0, "P", size=9.0),
+    "wasserstein": Look(COLOURS[3], "-.", 1.3, "v", size=8.5),
+    "optimal_merge": Look(COLOURS[4], "-", 0.9),
+    "limit": Look(BLACK, "--", 1.0),
+    "unadjusted": Look(BLACK, "", 0.0, "s", filled=False, size=10.0, edge=1.8, order=5.0),
+    "xgboost": Look(BLACK, "", 0.0, "^", size=9.0, order=4.5),
+}
+# Models against alpha, in the order of a legend.
+MODEL_LOOKS: tuple[Look, ...] = (
+    Look(BLACK, "--", 1.2, "s", size=6.0),
+    Look(COLOURS[0], "-", 1.4, "o", size=6.5),
+    Look(COLOURS[1], "-.", 1.4, "D", size=6.0),
+    Look(COLOURS[2], ":", 1.6, "^", size=7.5),
+)
+
+
+def print_style() -> AbstractContextManager[None]:
+    """Return a context in which matplotlib has this style and nothing of the user's own; both come back after it."""
+    made: AbstractContextManager[None] = import_optional("matplotlib.style", "plot").context(["default", _STYLE])
+    return made
+
+
+def save_figure(figure: Any, stem: Path) -> list[Path]:
+    """Write a figure as SVG and as PNG, the same bytes each time."""
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    svg, png = (stem.with_name(f"{stem.name}.{kind}") for kind in ("svg", "png"))
+    with print_style():
+        figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+        figure.savefig(png, format="png", dpi=150, metadata={"Software": None})
+    return [svg, png]
+
 
 Array = NDArray[np.float64]
 Pick = Callable[[Array], NDArray[np.bool_]]

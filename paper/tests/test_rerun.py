@@ -11,11 +11,11 @@ import time
 import numpy as np
 import pytest
 
+from fairpot_paper.data_sets import DATA_SETS, make_split, missing_data
 from fairpot_paper.outputs import publish, read_frames, read_records, write_outputs
 from fairpot_paper.plan import Run, Training, all_trainings, make_plan, trainings_of
 from fairpot_paper.rerun import Setting, _run, make_record, records_file, reproduce
-from fairpot_paper.running.pool import Failure
-from fairpot_paper.sets import DATA_SETS, make_split, missing_data
+from fairpot_paper.workers import Failure
 
 pytest.importorskip("xgboost")
 PART = ["synthetic", "tradeoff"]

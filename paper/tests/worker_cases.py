@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from fairpot_paper.running.pool import Failure, run_all
-from fairpot_paper.running.records import RecordFile
+from fairpot_paper.records import RecordFile
+from fairpot_paper.workers import Failure, run_all
 
 VARIABLES = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"]
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fairpot_paper.claims import curves, top
-from fairpot_paper.claims.evidence import Claim, Evidence, Judge
-from fairpot_paper.claims.frontier import NEGLIGIBLE
-from fairpot_paper.claims.models import (
+from fairpot_paper import curve_claims as curves
+from fairpot_paper.data_sets import DATA_SETS
+from fairpot_paper.model_claims import (
     best_classifier,
     boosting_is_best,
+    faster,
     partial_models,
+    slower,
     stacking_helps,
     trend_over_alpha,
 )
-from fairpot_paper.claims.seconds import faster, slower
-from fairpot_paper.sets import DATA_SETS
-
-__all__ = ["Claim", "Evidence", "make_claims"]
+from fairpot_paper.verdicts import NEGLIGIBLE, Claim, Judge
 
 _SYNTHETIC = ("synthetic", "draws")
 _WITHOUT_DIAL = ("post_logit", "wasserstein")
@@ -136,7 +134,7 @@ def _of_forests() -> Iterator[Claim]:
 def _of_the_top() -> Iterator[Claim]:
     how = (
         "The eleven lambdas against XGBoost's scores as they came: partial AUC higher and gap smaller, beyond error, "
-        f"at one of 11 at least on Synthetic, at {top.NEARLY_ALL} on the others."
+        f"at one of 11 at least on Synthetic, at {curves.NEARLY_ALL} on the others."
     )
     own = how.replace("XGBoost's", "the network's own")
     says = "Partial AUC and gap both improve: at some lambdas on Synthetic, almost everywhere on the others"
@@ -148,14 +146,14 @@ def _of_the_top() -> Iterator[Claim]:
         )
         for letter, (words, test, boundary, against) in zip(letters, variants):
             for data in _ALL:
-                judge = top.jointly(region, data not in _SYNTHETIC, boundary, against)
+                judge = curves.jointly(region, data not in _SYNTHETIC, boundary, against)
                 yield Claim(f"19{letter}".strip(), "Results", words, test, data, judge)
     says = "xOrder reaches a higher partial AUC, at a gap larger than the unadjusted one (the paper: sometimes)"
     how = "xOrder's highest partial AUC: above FairPOT's highest, and with a larger gap than XGBoost's scores have."
-    yield from _each(_ALL, "20", "Results", says, how, top.xorder_at_a_price)
+    yield from _each(_ALL, "20", "Results", says, how, curves.xorder_at_a_price)
     says = "FairPOT's highest partial AUC comes with a gap that is not larger than the unadjusted one"
     how = f"Its gap there less that of XGBoost's scores: below {NEGLIGIBLE:g}, beyond error."
-    yield from _each(_ALL, "21", "Results", says, how, top.fairpot_keeps_the_gap)
+    yield from _each(_ALL, "21", "Results", says, how, curves.fairpot_keeps_the_gap)
 
 
 def _of_time() -> Iterator[Claim]:

@@ -1,4 +1,7 @@
-"""Results as JSON lines, one record a line, appended; a run that was killed is gone on with where it stopped."""
+"""Results as JSON lines, one record a line, appended; and what a folder of them was made with, never mixed.
+
+A run that was killed is gone on with where it stopped.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ import numpy as np
 
 from fairpot._version import __version__
 from fairpot.exceptions import InputFileError, OutputFileError
+from fairpot.files.output import atomic_file
 
 # The name in a record, and the distributions that bring the package.
 _PACKAGES = {
@@ -233,3 +237,40 @@ def _checked_key(key: Any) -> str:
             f"a record has a key of type {type(key).__name__}.\nHint: keys of JSON are strings; use str(key)."
         )
     return str(key)
+
+
+_NAME = "origin.json"
+
+
+def is_quick(folder: Path) -> bool:
+    """Tell whether a folder holds the quick version; a folder without a note does not."""
+    return bool(_read(folder).get("quick", False))
+
+
+def claim_folder(folder: Path, versions: dict[str, str], quick: bool) -> None:
+    """Note down what a folder's results are made with, and refuse to add others to them."""
+    then = _read(folder)
+    if not then:
+        folder.mkdir(parents=True, exist_ok=True)
+        with atomic_file(folder / _NAME) as temporary:
+            note = {"versions": versions, "quick": quick}
+            temporary.write_text(json.dumps(note, indent=1) + "\n", encoding="utf-8")
+        return
+    check_same_origin([then], versions)
+    if then["quick"] != quick:
+        kinds = ("a quick run", "a full run") if then["quick"] else ("a full run", "a quick run")
+        raise ValueError(f"the folder {folder} holds {kinds[0]}, and this is {kinds[1]}.\nHint: name another folder.")
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    """Read the note; empty if there is none."""
+    place = folder / _NAME
+    if not place.exists():
+        return {}
+    try:
+        found = json.loads(place.read_text(encoding="utf-8"))
+        return {"versions": dict(found["versions"]), "quick": bool(found["quick"])}
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputFileError(
+            f"{place} is damaged: it does not say what made the results beside it.\nHint: start in another folder."
+        ) from error

@@ -1,22 +1,29 @@
-"""FairPOT by a cost matrix and POT's network simplex, the way the paper's text describes it.
-
-The library itself never does this: on a line the optimal plan is known in closed form. It is here to be timed, and
-to be held against the closed form.
-"""
+"""ScoreRows: scores, outcomes and groups side by side; and the lambdas that the paper tries."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
-from fairpot_paper.timing.rows import LAMBDAS, ScoreRows
 from fairpot.postprocessing import FairPOT
+
+# Lambda = 0, 0.1, ..., 1.
+LAMBDAS: tuple[float, ...] = tuple(k / 10 for k in range(11))
+
+
+class ScoreRows(NamedTuple):
+    """Rows of one sample: a model's scores, outcomes 0/1, names of groups."""
+
+    scores: NDArray[np.float64]
+    y: NDArray[np.integer[Any]]
+    group: NDArray[Any]
+
 
 Floats = NDArray[np.float64]
 

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from fairpot import FairPOT
-from fairpot_paper.timing import cost_matrix
-from fairpot_paper.timing.runtime import COST_MATRIX, METHODS, ScoreRows, machine, time_method
 from fairpot.metrics import auc, xauc_gap
 from fairpot.postprocessing import PostLogit, WassersteinRepair, XOrder
+from fairpot_paper.timing import COST_MATRIX, METHODS, ScoreRows, cost_matrix, machine, time_method
 from oracles import ceil_share, project
 
 LAMBDAS = [k / 10 for k in range(11)]
@@ -159,7 +158,7 @@ def test_bound_of_the_matrix_can_be_set(samples):
 
 
 def test_missing_pot_is_a_note(samples, monkeypatch):
-    from fairpot_paper.timing import runtime
+    from fairpot_paper import timing as runtime
 
     runtime._warm_up.cache_clear()
     monkeypatch.setitem(sys.modules, "ot", None)

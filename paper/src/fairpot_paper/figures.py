@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -13,13 +13,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
-from fairpot_paper.figures.alphas import alpha_sheets
-from fairpot_paper.figures.footers import MAPS, counted, footer_of
-from fairpot_paper.figures.panels import Layer, Sheet, draw_layer, eleven, full, span_of
-from fairpot_paper.figures.rows import ALPHA_KEYS, CURVE_KEYS, Columns, Places, Rows
-from fairpot_paper.figures.styling import LOOKS, print_style
+from fairpot_paper.data_sets import DATA_SETS
 from fairpot_paper.plan import PARTIAL, REPAIRED
-from fairpot_paper.sets import DATA_SETS
+from fairpot_paper.sheets import (
+    ALPHA_KEYS,
+    CURVE_KEYS,
+    LOOKS,
+    MODEL_LOOKS,
+    Columns,
+    Layer,
+    Look,
+    Places,
+    Rows,
+    Sheet,
+    add_bars,
+    draw_layer,
+    eleven,
+    full,
+    print_style,
+    span_of,
+)
 
 Folder = str | PathLike[str]
 SOURCES = ("in_sample", "crossfit")
@@ -78,7 +91,7 @@ def draw_all(curves: Columns, alphas: Columns, folder: Folder, ties: Sequence[st
     Parameters
     ----------
     curves : dict of name to list
-        What :func:`fairpot_paper.results.collect.curve_columns` returns.
+        What :func:`fairpot_paper.tables.curve_columns` returns.
     alphas : dict of name to list
         data, model, region, ties, alpha, n, and means and standard deviations (``_sd``) of auc, xauc_ab and xauc_ba.
     folder : path
@@ -225,3 +238,122 @@ def _label(ax: Any, name: str, region: str, source: str, *, first: bool, top: bo
         ax.set_xlabel(gap)
     if first:
         ax.set_ylabel(f"Maps from {'in-sample' if source == 'in_sample' else 'cross-fitted'} scores\n{measure}")
+
+
+REGION = "pooled"
+_SOURCE = "Region: top α of all rows."
+CLINICAL = {"xgboost": "XGBoost", "one": "Trained for α = 0.1", "retrained": "Trained for each α"}
+VARIANTS = {
+    "xgboost": "XGBoost",
+    "network": "Network",
+    "stacked_in": "Network on in-sample scores of XGBoost",
+    "stacked_out": "Network on out-of-fold scores of XGBoost",
+}
+
+
+def alpha_sheets(rows: Rows, ties: str) -> list[tuple[str, Sheet]]:
+    """Draw both figures, as far as there are rows."""
+    made = [(f"alpha-clinical-{ties}", clinical_sheet(rows, ties)), (f"alpha-all-{ties}", variants_sheet(rows, ties))]
+    return [(name, sheet) for name, sheet in made if sheet is not None]
+
+
+def clinical_sheet(rows: Rows, ties: str) -> Sheet | None:
+    """Draw pAUC and both pxAUCs of the clinical data, models trained once and for each alpha; None without rows."""
+    found = _found(rows, "clinical", CLINICAL, ties)
+    if not {"one", "retrained"} & set(found):
+        return None
+    which = DATA_SETS["clinical"]
+    with print_style():
+        sheet = Sheet.of(rows, 1, 2, f"pAUC and pxAUC against α, {which.title}", 3.2)
+        left, right = sheet.axes[0]
+        for model, places in found.items():
+            look = _look(CLINICAL, model)
+            _draw(sheet, left, places, "auc", look, CLINICAL[model])
+            _draw(sheet, right, places, "xauc_ab", look, CLINICAL[model])
+            _draw(sheet, right, places, "xauc_ba", replace(look, filled=False), "")
+        # Both directions share a model's colour, line and marker.
+        mark = Look("0.35", "", 0.0, "o")
+        sheet.explain(f"positive {which.reference} above negative {which.moved}", **mark.mark_options())
+        mark = replace(mark, filled=False)
+        sheet.explain(f"positive {which.moved} above negative {which.reference}", **mark.mark_options())
+        left.set(xlabel="α", ylabel="pAUC", title="pAUC")
+        right.set(xlabel="α", ylabel="pxAUC", title="pxAUC")
+        return sheet.finish(footer_of(_counts(rows, {"clinical": found}), ties, True, _SOURCE))
+
+
+def variants_sheet(rows: Rows, ties: str) -> Sheet | None:
+    """Draw pAUC against alpha for four ways of training, one panel a data set; None without rows."""
+    by_data = {name: _found(rows, name, VARIANTS, ties) for name in DATA_SETS}
+    by_data = {name: found for name, found in by_data.items() if found}
+    if not by_data:
+        return None
+    with print_style():
+        sheet = Sheet.of(rows, 1, len(by_data), "pAUC against α", 2.7)
+        for ax, (name, found) in zip(sheet.axes[0], by_data.items()):
+            for model, places in found.items():
+                _draw(sheet, ax, places, "auc", _look(VARIANTS, model), VARIANTS[model])
+            ax.set(xlabel="α", title=DATA_SETS[name].title, xlim=(0, 1.05))
+        sheet.axes[0, 0].set_ylabel("pAUC")
+        return sheet.finish(footer_of(_counts(rows, by_data), ties, True, _SOURCE))
+
+
+def _found(rows: Rows, data: str, models: Mapping[str, str], ties: str) -> dict[str, Places]:
+    """Return each model's rows from the smallest alpha up, one for each alpha."""
+    found = {}
+    for model in models:
+        places = rows.known(rows.at(data, model, REGION, ties), "alpha", "auc")
+        _, first = np.unique(rows.values("alpha", places), return_index=True)
+        if len(first):
+            found[model] = places[first]
+    return found
+
+
+def _counts(rows: Rows, shown: Mapping[str, Mapping[str, Places]]) -> dict[str, tuple[int, int]]:
+    return counted(rows, {name: np.concatenate(list(found.values())) for name, found in shown.items()})
+
+
+def _look(models: Mapping[str, str], model: str) -> Look:
+    return MODEL_LOOKS[list(models).index(model)]
+
+
+def _draw(sheet: Sheet, ax: Any, places: Places, name: str, look: Look, label: str) -> None:
+    places = sheet.rows.known(places, name)
+    options = look.line_options() | look.mark_options()
+    ax.plot(sheet.rows.values("alpha", places), sheet.rows.values(name, places), **options, zorder=3)
+    sheet.note(places, label, **options)
+    add_bars(ax, sheet.rows, places, "alpha", name, look.colour)
+
+
+MAPS = (
+    "Upper row: maps fitted on the model's scores of its own training rows (in-sample), as in the paper; "
+    "lower row: on out-of-fold scores of them (cross-fitted)."
+)
+_TIES = {"strict": "Ties: strict (a tied pair counts 0).", "half": "Ties: half (a tied pair counts 1/2)."}
+
+
+def counted(rows: Rows, shown: Mapping[str, Places]) -> dict[str, tuple[int, int]]:
+    """Return, for each data set, the least and the greatest number of repetitions behind its points."""
+    found = {}
+    for name, places in shown.items():
+        n = rows.values("n", places)
+        found[name] = (int(n.min()), int(n.max()))
+    return found
+
+
+def footer_of(counts: Mapping[str, tuple[int, int]], ties: str, bars: bool, source: str) -> str:
+    """Write the footer.
+
+    Examples
+    --------
+    >>> footer_of({"bank": (20, 20), "compas": (19, 20)}, "half", False, "Maps: in-sample.")
+    'Means over 20 seeds (Bank), 19 to 20 seeds (COMPAS). Ties: half (a tied pair counts 1/2). Maps: in-sample.'
+    """
+    named: dict[str, list[str]] = {}
+    for name, (least, most) in counts.items():
+        unit = "resample of the test rows" if DATA_SETS[name].fixed else "seed"
+        number = f"{most}" if least == most else f"{least} to {most}"
+        plural = unit if most == 1 else unit.replace("seed", "seeds").replace("resample", "resamples")
+        named.setdefault(f"{number} {plural}", []).append(DATA_SETS[name].title)
+    parts = [text if len(named) == 1 else f"{text} ({'; '.join(titles)})" for text, titles in named.items()]
+    shown = " Bars: one standard deviation." if bars and any(most > 1 for _, most in counts.values()) else ""
+    return " ".join(part for part in (f"Means over {', '.join(parts)}.{shown}", _TIES[ties], source) if part)
