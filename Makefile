@@ -20,8 +20,8 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --constraint constraints.txt --editable .
 	@touch $@
 
-$(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) --constraint constraints.txt --editable . --group test --group extras --group lint
+$(VENV)/.test: pyproject.toml paper/pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --constraint constraints.txt --editable . --editable ./paper --group test --group extras --group lint
 	@touch $@ $(VENV)/.core
 
 # Real parts that some tests run against, where this user may install them; without them those tests say what is missing.
@@ -61,7 +61,7 @@ lint: $(VENV)/.test  ## style and import order
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-type: $(VENV)/.test  ## static types of the package
+type: $(VENV)/.test  ## static types of both packages
 	$(BIN)/mypy
 
 bench: $(VENV)/.test  ## speed and memory as ratios against NumPy, scikit-learn and POT
@@ -72,4 +72,4 @@ reproduce: $(VENV)/.test  ## rerun the paper's experiments into reproduction/, a
 	$(BIN)/fairpot reproduce --jobs 2 --page docs/reproduction.md $(if $(DATA),--data-dir $(DATA))
 
 clean:  ## remove the environment and caches
-	rm -rf $(VENV) .venv-min build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output
+	rm -rf $(VENV) .venv-min build dist paper/build paper/dist .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output

@@ -35,7 +35,6 @@ LAYERS = {
     "comparison": 5,
     "journeys": 5,
     "display": 5,
-    "experiments": 6,
     "report": 6,
     "cli": 7,
 }
@@ -54,6 +53,7 @@ def imports_of(path):
                 names = [f"fairpot.{alias.name}" for alias in node.names]
         for name in names:
             parts = name.split(".")
+            assert parts[0] != "fairpot_paper", f"{path} imports what is built on it"
             if parts[0] == "fairpot" and len(parts) > 1:
                 yield parts[1]
 

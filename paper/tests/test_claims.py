@@ -6,12 +6,12 @@ import re
 import numpy as np
 import pytest
 
-from experiments_records import fairpot_line, found_of, line, make_records, points
-from fairpot_paper.claims.catalogue import Evidence, make_claims
-from fairpot_paper.claims.seconds import below
-from fairpot_paper.claims.verdicts import FAILS, HOLDS, OPEN
+from fairpot_paper.claims import make_claims
+from fairpot_paper.model_claims import below
 from fairpot_paper.plan import ALPHAS
-from fairpot_paper.results.collect import Points, collect
+from fairpot_paper.tables import Points, collect
+from fairpot_paper.verdicts import FAILS, HOLDS, OPEN, Evidence
+from record_cases import fairpot_line, found_of, line, make_records, points
 
 CLAIMS = make_claims()
 

@@ -5,8 +5,8 @@ import copy
 import numpy as np
 import pytest
 
-from experiments_records import make_records
-from fairpot_paper.results.collect import Key, collect, curve_columns, mean_of, spread, standard_error
+from fairpot_paper.tables import Key, collect, curve_columns, mean_of, spread, standard_error
+from record_cases import make_records
 
 KEY = Key("compas", "xgboost", "", "in_sample", "half", "fairpot")
 

@@ -71,7 +71,8 @@ def test_what_there_is_nothing_to_run_for_is_said_before_anything_is_made(tmp_pa
     out = tmp_path / "out"
     result = call("--quick", "--only", "alpha", "--only", "synthetic", "-o", str(out))
     assert result.exit_code == 2
-    assert "alpha has no runs on synthetic" in result.stderr
+    assert result.stderr.startswith("error: alpha has no runs on synthetic")
+    assert "Hint: another data set, or another part." in result.stderr
     result = call("--quick", "--only", "classifiers", "--page", ".", "-o", str(out))
     assert result.exit_code == 2
     assert "--page . names no file" in result.stderr

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fairpot_paper.running.failures import death, failure_of, without_folders
+from fairpot_paper.workers import death, failure_of, without_folders
 
 
 @pytest.mark.parametrize(

@@ -7,20 +7,21 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fairpot_paper.evaluate import DIALS
-from fairpot_paper.figures.alphas import alpha_sheets, clinical_sheet, variants_sheet
-from fairpot_paper.figures.draw import (
+from fairpot.tradeoff import pareto_mask
+from fairpot_paper.figures import (
+    alpha_sheets,
+    clinical_sheet,
     curve_sheets,
     direction_sheet,
     draw_all,
     pareto_sheet,
     partial_sheet,
     tradeoff_sheet,
+    variants_sheet,
 )
-from fairpot_paper.figures.rows import ALPHA_KEYS, CURVE_KEYS, Rows
-from fairpot_paper.figures.styling import LOOKS
 from fairpot_paper.plan import ALPHAS
-from fairpot.tradeoff import pareto_mask
+from fairpot_paper.runs import DIALS
+from fairpot_paper.sheets import ALPHA_KEYS, CURVE_KEYS, LOOKS, Rows
 
 UNFITTED = ("unadjusted", "wasserstein", "limit", "xgboost")
 METHODS = (*DIALS, "xgboost")

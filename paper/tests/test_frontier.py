@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from experiments_records import fairpot_line, found_of, key, line, points
-from fairpot_paper.claims.frontier import changes_of, dominance, same_frontier, tenths
-from fairpot_paper.claims.verdicts import FAILS, HOLDS, OPEN
-from fairpot_paper.results.collect import Points
+from fairpot_paper.tables import Points
+from fairpot_paper.verdicts import FAILS, HOLDS, OPEN, changes_of, dominance, same_frontier, tenths
+from record_cases import fairpot_line, found_of, key, line, points
 
 # FairPOT: lambda = 0 has AUC 0.90 and gap 0.3, lambda = 1 AUC 0.85 and gap 0.
 OURS = fairpot_line()

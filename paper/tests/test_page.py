@@ -7,13 +7,14 @@ import statistics
 
 import pytest
 
-from experiments_records import make_records
-from fairpot_paper.claims.catalogue import Evidence, make_claims
+from fairpot_paper.claims import make_claims
+from fairpot_paper.data_sets import DATA_SETS
 from fairpot_paper.outputs import PAGE, publish, read_records, write_outputs
-from fairpot_paper.page.page import make_page
-from fairpot_paper.results.collect import collect
-from fairpot_paper.running.records import RecordFile
-from fairpot_paper.sets import DATA_SETS
+from fairpot_paper.page import make_page
+from fairpot_paper.records import RecordFile
+from fairpot_paper.tables import collect
+from fairpot_paper.verdicts import Evidence
+from record_cases import make_records
 
 TITLES = [each.title for each in DATA_SETS.values()]
 

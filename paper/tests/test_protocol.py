@@ -5,15 +5,14 @@ import ot
 import pytest
 from sklearn.model_selection import train_test_split
 
-from experiments import paper_oracle as paper
+import paper_oracle as paper
 from fairpot import FairPOT
 from fairpot.datasets import fetch_compas, make_synthetic
-from fairpot_paper.evaluate import UNFITTED, Sides, auc_and_gap, boundary_map, fitted_repairs, measure
-from fairpot_paper.plan import Run, Training, trainings_of
-from fairpot_paper.runs import make_results
-from fairpot_paper.scores import Scored, counted, place_of, train
 from fairpot.metrics import auc, partial_auc, partial_xauc, xauc
 from fairpot.models import make_model
+from fairpot_paper.plan import Run, Training, trainings_of
+from fairpot_paper.runs import UNFITTED, Sides, auc_and_gap, boundary_map, fitted_repairs, make_results, measure
+from fairpot_paper.scores import Scored, counted, place_of, train
 
 EXACT = 1e-12
 SIDES = Sides("a", "b")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fairpot.exceptions import InputFileError, OutputFileError
-from fairpot_paper.running.records import RecordFile, check_same_origin, provenance
+from fairpot_paper.records import RecordFile, check_same_origin, provenance
 
 RECORD = {"b": 1, "a": [0.1, None], "c": {"z": "ü", "y": True}}
 LINE = b'{"b":1,"a":[0.1,null],"c":{"z":"\\u00fc","y":true}}\n'
@@ -108,7 +108,7 @@ def test_two_runs_into_one_file_are_told(file):
 
 NO_ROOM = """
 import resource, signal, sys
-from fairpot_paper.running.records import RecordFile
+from fairpot_paper.records import RecordFile
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 file = RecordFile(sys.argv[1])
@@ -150,7 +150,7 @@ def test_provenance_is_of_the_versions_in_use():
 
 def test_provenance_imports_none_of_them():
     code = (
-        "import sys; from fairpot_paper.running.records import provenance; provenance(); "
+        "import sys; from fairpot_paper.records import provenance; provenance(); "
         "print(*{'matplotlib', 'xgboost', 'torch', 'ot'} & set(sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments_records import make_records
+from fairpot.models import MODEL_NAMES
+from fairpot_paper import published as paper
 from fairpot_paper.plan import ALPHAS
-from fairpot_paper.results import paper
-from fairpot_paper.results.tables import (
+from fairpot_paper.tables import (
     alpha_columns,
     classifier_aucs,
     classifier_columns,
@@ -20,7 +20,7 @@ from fairpot_paper.results.tables import (
     pauc_values,
     runtime_columns,
 )
-from fairpot.models import MODEL_NAMES
+from record_cases import make_records
 
 SETS = ("synthetic", "bank", "compas", "clinical")
 _DATA = Path(os.environ.get("FAIRPOT_DATA") or Path(__file__).parents[3] / "shared" / "data")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairpot_paper.claims.verdicts import (
+from fairpot_paper.verdicts import (
     FAILS,
     HOLDS,
     OPEN,

@@ -63,7 +63,6 @@ _PARTS = (
     "display",
     "engines",
     "exceptions",
-    "experiments",
     "export",
     "files",
     "inference",

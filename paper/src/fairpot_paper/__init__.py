@@ -9,3 +9,5 @@ from fairpot_paper.plan import make_plan
 from fairpot_paper.rerun import Outcome, reproduce
 
 __all__ = ["Outcome", "make_plan", "publish", "read_frames", "read_records", "reproduce", "write_outputs"]
+
+__version__ = "0.1.0"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +14,26 @@ from fairpot._optional import import_optional
 from fairpot.cli._errors import Failure
 from fairpot.cli._printing import Output, shown
 from fairpot.cli._rows import output_options
+from fairpot_paper.data_sets import DATA_SETS
 from fairpot_paper.outputs import PAGE, publish, write_outputs
 from fairpot_paper.plan import KINDS, QUICK_SEEDS, SEEDS, make_plan
 from fairpot_paper.rerun import Outcome
 from fairpot_paper.rerun import reproduce as rerun
-from fairpot_paper.sets import DATA_SETS
 
 _NEEDED = {"xgboost": "boost", "torch": "pauc", "matplotlib": "plot"}
 _FOLDER, _QUICK_FOLDER = "reproduction", "reproduction-quick"
+_HERE = str(Path(__file__).parent)
+
+
+@contextmanager
+def _told_as_fairpot_does() -> Iterator[None]:
+    """Have errors that are raised here, with a message for people, told in a line or two like those of fairpot."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        if traceback.extract_tb(error.__traceback__)[-1].filename.startswith(_HERE):
+            raise Failure(str(error)) from error
+        raise
 
 
 @click.command(short_help="Rerun the paper's experiments.")
@@ -39,6 +54,7 @@ _FOLDER, _QUICK_FOLDER = "reproduction", "reproduction-quick"
 @click.option("--page", metavar="FILE", help="Put the page here as well, its figures in a folder beside it.")
 @click.option("--list", "list_only", is_flag=True, help="List the parts and how many runs they have; run nothing.")
 @output_options
+@_told_as_fairpot_does()
 def reproduce(
     folder: str | None,
     only: tuple[str, ...],

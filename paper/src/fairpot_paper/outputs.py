@@ -9,13 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from fairpot._optional import make_frame
-from fairpot_paper.figures.draw import draw_all
-from fairpot_paper.figures.rows import write_rows
-from fairpot_paper.page.page import make_page
-from fairpot_paper.results.collect import Record, collect, curve_columns
-from fairpot_paper.results.tables import Columns, alpha_columns, classifier_columns, pauc_columns, runtime_columns
-from fairpot_paper.running.records import RecordFile
 from fairpot.files.output import atomic_file
+from fairpot_paper.figures import draw_all
+from fairpot_paper.page import make_page
+from fairpot_paper.records import RecordFile
+from fairpot_paper.sheets import write_rows
+from fairpot_paper.tables import (
+    Columns,
+    Record,
+    alpha_columns,
+    classifier_columns,
+    collect,
+    curve_columns,
+    pauc_columns,
+    runtime_columns,
+)
 
 PAGE = "reproduction.md"
 UNPUBLISHED = ("curves.csv",)  # a few megabytes; every figure's own rows are in the folder of the run

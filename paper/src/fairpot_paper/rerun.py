@@ -11,16 +11,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fairpot_paper.costs import cost_of
-from fairpot_paper.origin import claim_folder
-from fairpot_paper.plan import QUICK_SEEDS, SEEDS, Run, Training, all_trainings, make_plan, trainings_of
-from fairpot_paper.running.pool import Failure, run_all
-from fairpot_paper.running.records import RecordFile, check_same_origin, provenance
+from fairpot.files.output import atomic_file
+from fairpot_paper.data_sets import DATA_SETS, Folder, missing_data
+from fairpot_paper.plan import QUICK_SEEDS, SEEDS, Run, Training, all_trainings, cost_of, make_plan, trainings_of
+from fairpot_paper.records import RecordFile, check_same_origin, claim_folder, provenance
 from fairpot_paper.runs import make_results
 from fairpot_paper.scores import place_of, read_scores, train
-from fairpot_paper.sets import DATA_SETS, Folder, missing_data
-from fairpot_paper.timing.timed import timed_results
-from fairpot.files.output import atomic_file
+from fairpot_paper.timing import timed_results
+from fairpot_paper.workers import Failure, run_all
 
 Report = Callable[[str, float], object]
 Record = dict[str, Any]

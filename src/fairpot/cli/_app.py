@@ -1,92 +1,25 @@
-"""The group of all commands, each imported when it is called, and the settings that stand beside the data."""
+"""The group of all commands, those of other distributions among them; each is imported when it is called."""
 
 from __future__ import annotations
 
 import difflib
 import importlib
 import importlib.util
-import os
 import sys
-import tomllib
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from fairpot._version import __version__
 from fairpot.cli._errors import Failure, run
+from fairpot.cli._settings import find_settings, read_settings
 
-NAME = "fairpot.toml"
-# Keys of the file, by the parameter of the commands that they set.
-_COLUMNS = {"score": "score", "label": "label", "group": "groups", "weight": "weight", "positive": "positive"}
-_OPTIONS = {
-    "alpha": "alpha",
-    "region": "region",
-    "ties": "ties",
-    "reference": "reference",
-    "threshold": "threshold",
-    "min_group": "min_group",
-    "bound": "bound",
-    "level": "level",
-    "max_gap": "max_gap",
-    "confidence": "confidence",
-    "memory": "memory",
-}
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
-
-def find_settings(arguments: Sequence[str]) -> Path | None:
-    """Find the settings that are named with --settings, else those beside the first file that is named."""
-    for place, word in enumerate(arguments):
-        if word == "--settings":
-            return Path(arguments[place + 1]) if place + 1 < len(arguments) else None
-        if word.startswith("--settings="):
-            return Path(word.removeprefix("--settings="))
-    for word in arguments[1:]:
-        if not word.startswith("-") and os.path.exists(word):
-            folder = Path(word) if os.path.isdir(word) else Path(word).parent
-            if (folder / NAME).is_file():
-                return folder / NAME
-    return None
-
-
-def read_settings(path: Path) -> dict[str, Any]:
-    """Read a settings file; return defaults by the names of parameters.
-
-    A file holds ``[columns]`` with score, label, group, weight, positive, and options such as ``alpha = 0.1`` or
-    ``bound = 0.05`` at the top. A key that is not known is an error, so that a typing mistake is not a silent default.
-    """
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise Failure(f"{path}: {error.strerror}.\nHint: --settings names a file such as {NAME}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise Failure(f"{path} is no TOML file: {error}.\nHint: lines such as alpha = 0.1, and [columns].") from error
-    columns = content.pop("columns", {})
-    if not isinstance(columns, dict):
-        raise Failure(f"{path}: columns must be a section, [columns].")
-    found = _renamed(columns, _COLUMNS, f"{path}, [columns]") | _renamed(content, _OPTIONS, str(path))
-    if isinstance(found.get("groups"), str):
-        found["groups"] = [found["groups"]]
-    return found
-
-
-def _renamed(given: dict[str, Any], known: dict[str, str], where: str) -> dict[str, Any]:
-    unknown = [key for key in given if key not in known]
-    if unknown:
-        way_out = f"known are {', '.join(known)}"
-        if unknown[0] in _COLUMNS:
-            way_out = f"{unknown[0]} is the name of a column: put it under [columns]"
-        raise Failure(f"{where} has a key that is not known, {unknown[0]!r}.\nHint: {way_out}.")
-    return {known[key]: value for key, value in given.items()}
-
-
-def settings_option(command: Any) -> Any:
-    """Add --settings, which is read before the other options are."""
-    text = f"File with defaults for options; without it, {NAME} beside the data is read."
-    return click.option("--settings", metavar="FILE", expose_value=False, help=text)(command)
-
+    from click.shell_completion import CompletionItem
 
 # In the order they are used. The texts stand here as well, so that --help loads none of the commands.
 COMMANDS = {
@@ -101,9 +34,12 @@ COMMANDS = {
     "sign": "Sign a map with a key.",
     "verify": "Check a map's signature.",
     "datasets": "Data to try every command on.",
-    "reproduce": "Rerun the paper's experiments.",
     "demo": "Run the whole job on generated people.",
 }
+# Other distributions add commands under this group of entry points; the text of --help is their one-line summary.
+PLUGINS = "fairpot.commands"
+# Commands that people look for and that are not here, with the distribution that brings them.
+ELSEWHERE = {"reproduce": "fairpot-paper"}
 
 
 class App(click.Group):
@@ -117,7 +53,10 @@ class App(click.Group):
         for stream in (sys.stdout, sys.stderr):
             with suppress(AttributeError, ValueError):  # names of groups may not fit the terminal's encoding
                 stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-        self._main_shell_completion({}, "fairpot")  # leaves here if a shell asks for completions
+        try:
+            self._main_shell_completion({}, "fairpot")  # leaves here if a shell asks for completions
+        except click.ClickException:  # nothing is known of what follows a command that cannot be found or loaded
+            sys.exit(1)
         sys.exit(run(lambda: self._invoke(arguments), debug="--debug" in arguments, quiet=_is_quiet(arguments)))
 
     def _invoke(self, arguments: list[str]) -> None:
@@ -137,35 +76,75 @@ class App(click.Group):
         return {key: [v] if key in several and not isinstance(v, list) else v for key, v in settings.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """List the commands in the order they are used."""
-        return [name for name in COMMANDS if _exists(name)]
+        """List the commands in the order they are used, then those of other distributions."""
+        return list(_texts())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command."""
+        """Import a command; other distributions are looked at only for a name that is not ours."""
         if cmd_name == "help":
             return help_
-        if cmd_name not in COMMANDS or not _exists(cmd_name):
-            return None
-        command: click.Command = getattr(importlib.import_module(f"fairpot.cli.{cmd_name}"), cmd_name)
-        return command
+        if cmd_name in COMMANDS:
+            command: click.Command = getattr(importlib.import_module(f"fairpot.cli.{cmd_name}"), cmd_name)
+            return command
+        found = _plugins().get(cmd_name)
+        if found is not None:
+            return _loaded(found)
+        if cmd_name in ELSEWHERE:
+            raise Failure(f"the command {cmd_name!r} comes with `pip install {ELSEWHERE[cmd_name]}`.")
+        return None
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete names of commands without importing them."""
+        from click.shell_completion import CompletionItem
+
+        named = [CompletionItem(name, help=text) for name, text in _texts().items() if name.startswith(incomplete)]
+        return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that was named; suggest the nearest where there is none."""
         if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
+            near = difflib.get_close_matches(args[0], [*self.list_commands(ctx), *ELSEWHERE], n=1)
             ctx.fail(f"No such command {args[0]!r}." + (f" Did you mean {near[0]!r}?" if near else ""))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
+            formatter.write_dl(list(_texts().items()))
 
 
-def _exists(name: str) -> bool:
-    return importlib.util.find_spec(f"fairpot.cli.{name}") is not None
+def _texts() -> dict[str, str]:
+    """Return every command that can be called and what it does, in a line."""
+    others = _plugins()
+    return COMMANDS | {name: (point.dist and point.dist.metadata["Summary"]) or "" for name, point in others.items()}
+
+
+def _plugins() -> dict[str, EntryPoint]:
+    """Find the commands of other distributions, by name; they do not replace ours."""
+    from importlib.metadata import entry_points  # looks through all that is installed: not for a command of ours
+
+    return {point.name: point for point in entry_points(group=PLUGINS) if point.name not in COMMANDS}
+
+
+def _loaded(point: EntryPoint) -> click.Command:
+    """Import a command of another distribution; whatever keeps it from that is its fault, and told so."""
+    owner = point.dist.name if point.dist is not None else point.value
+    try:
+        command = point.load()
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+        raise Failure(
+            f"the command {point.name!r} of {owner} cannot be loaded: {why}\n"
+            f"Hint: pip install --upgrade fairpot {owner} brings versions that go together."
+        ) from error
+    if not isinstance(command, click.Command):
+        raise Failure(
+            f"the command {point.name!r} of {owner} cannot be loaded: {point.value} is no click command.\n"
+            f"Hint: pip uninstall {owner}, or tell its authors."
+        )
+    return command
 
 
 def _is_quiet(arguments: Sequence[str]) -> bool:

@@ -15,9 +15,9 @@ import click
 import numpy as np
 
 from fairpot._validation import wording
-from fairpot.cli._app import settings_option
 from fairpot.cli._errors import Failure
 from fairpot.cli._printing import Output, shown
+from fairpot.cli._settings import settings_option
 from fairpot.files import CountedRows, RowSource, count_rows
 from fairpot.files.layout import FORMATS
 from fairpot.files.output import ending_cleanly

@@ -1,1 +1,0 @@
-"""The paper's claims, and verdicts on them from records."""

@@ -1,1 +1,0 @@
-"""Records put side by side and tabulated, with the figures that the paper prints."""

@@ -1,1 +1,0 @@
-"""Worker processes and files of records: what runs tasks and survives being killed."""

@@ -1,1 +1,0 @@
-"""Seconds of each method, and of a cost matrix with a network simplex."""
