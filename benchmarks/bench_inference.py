@@ -13,8 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fairpot import FairPOT, audit
-from fairpot.metrics import score_table
+from fairpot import FairPOT, audit, score_table
 
 
 def cpu(work: Callable[[], object], repeat: int) -> float:

@@ -25,10 +25,9 @@ import numpy as np
 from scipy.special import ndtr
 from sklearn.model_selection import train_test_split
 
-from fairpot import FairPOT, InfeasibleRuleError, ScoreTable
+from fairpot import FairPOT, InfeasibleRuleError, ScoreTable, score_table
 from fairpot.datasets import fetch_bank, fetch_compas, make_synthetic
 from fairpot.inference import interval_of_table, verdict_of_table
-from fairpot.metrics import score_table
 from fairpot.models import make_model
 from fairpot.postprocessing import FairScoreClassifier
 

@@ -15,11 +15,12 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from fairpot.inference import certify, estimate_dial, sample_rows
+from fairpot import score_table
+from fairpot.inference import certify, estimate_dial
 from fairpot.inference.dial import band_of
 from fairpot.inference.interval import confidence_interval
 from fairpot.inference.limits import gap_limits, judge
-from fairpot.inference.shares import GapEstimates, Pairs, Sample, all_pairs, cross_pairs, estimate_shares
+from fairpot.inference.shares import GapEstimates, Pairs, all_pairs, cross_pairs, estimate_shares
 from fairpot.table import ScoreTable
 
 ROOT2 = np.sqrt(2)
@@ -82,7 +83,7 @@ def _interval_row(rng: np.random.Generator, setting: tuple, sizes: tuple, aucs: 
     for _ in range(draws):
         centres = (shift(aucs[0]), shift(aucs[1]), 0.0, 0.0)
         table = table_of([rng.normal(c, 1, m) for c, m in zip(centres, sizes)])
-        found = estimate_shares(Sample(table), [all_pairs(table), *cross_pairs(table)])
+        found = estimate_shares(table, [all_pairs(table), *cross_pairs(table)])
         low, high = found.limits(0.025)
         hits += (low <= truth) & (truth <= high)
         gaps = GapEstimates.side_by_side(found.take([1, 2]))
@@ -118,7 +119,7 @@ def shapes(scale: float) -> None:
                 for _ in range(draws):
                     (p1, q1), (p2, q2) = (_law(kind, auc, rng, m, n) for _ in range(2))
                     table = table_of([p1, p2 + 1e6, q2 + 1e6, q1])  # a's positives meet b's negatives, and vice versa
-                    found = estimate_shares(Sample(table), [Pairs((0,), (1,)), Pairs((1,), (0,))])
+                    found = estimate_shares(table, [Pairs((0,), (1,)), Pairs((1,), (0,))])
                     low, high = found.limits(0.025)
                     hits += low[0] <= auc <= high[0]
                     [low], [high] = GapEstimates.side_by_side(found).limits(0.025)
@@ -133,7 +134,7 @@ def regions(scale: float) -> None:
     for region in ("pooled", "group"):
         for alpha in (0.1, 0.3):
             big = _two_groups(rng, 4_000_000).top(alpha, region)
-            truth = estimate_shares(Sample(big), [all_pairs(big), *cross_pairs(big)]).value
+            truth = estimate_shares(big, [all_pairs(big), *cross_pairs(big)]).value
             for n, draws in ((2000, 600), (20_000, 200)):
                 _region_row(rng, n, region, alpha, truth, int(draws * scale))
 
@@ -150,7 +151,7 @@ def _region_row(rng: np.random.Generator, n: int, region: str, alpha: float, tru
     hits, gap, count = 0, 0, 0.0
     for _ in range(draws):
         table = _two_groups(rng, n)
-        found = estimate_region(Sample(table), [all_pairs(table), *cross_pairs(table)], "half", alpha, region)
+        found = estimate_region(table, [all_pairs(table), *cross_pairs(table)], "half", alpha, region)
         low, high = found.limits(0.025)
         hits += low[0] <= truth[0] <= high[0]
         [low], [high] = GapEstimates.side_by_side(found.take([1, 2])).limits(0.025)
@@ -172,8 +173,8 @@ def clusters(scale: float) -> None:
             group, y, score, patient = _visits(rng, patients, visits)
             args = {"sensitive_features": group}
             for clustered in (True, False):
-                sample = sample_rows(y, score, clusters=patient if clustered else None, **args)
-                gaps = GapEstimates.side_by_side(estimate_shares(sample, cross_pairs(sample.table)))
+                sample = score_table(y, score, clusters=patient if clustered else None, **args)
+                gaps = GapEstimates.side_by_side(estimate_shares(sample, cross_pairs(sample)))
                 [low], [high] = gaps.limits(0.025)
                 if clustered:
                     named += low <= 0 <= high
@@ -210,7 +211,7 @@ def _gap_row(rng: np.random.Generator, groups: int, m: int, true_gap: float, dra
     hits, said = 0, {"within": 0, "exceeds": 0, "cannot tell": 0}
     for _ in range(draws):
         table = table_of([rng.normal(c, 1, size) for c, size in zip(centres, sizes)], groups)
-        found = GapEstimates.side_by_side(estimate_shares(Sample(table), cross_pairs(table)))
+        found = GapEstimates.side_by_side(estimate_shares(table, cross_pairs(table)))
         low, high = gap_limits(found, 0.025)
         hits += low <= true_gap <= high
         said[judge(found, 0.05, 0.05)] += 1

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from fairpot import audit
+from fairpot import audit, score_table
 from fairpot.auditing.measures import summarise
-from fairpot.metrics import score_table, top_precision, top_recall
+from fairpot.metrics import top_precision, top_recall
 
 
 @pytest.mark.parametrize("region", ["pooled", "group"])

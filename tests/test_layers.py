@@ -19,6 +19,7 @@ LAYERS = {
     "transport": 0,  # imports nothing of ours
     "_validation": 1,
     "table": 1.5,
+    "counting": 1.6,
     "metrics": 2,
     "datasets": 2,
     "models": 2,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 
 from fairpot._validation.columns import as_native_columns, check_column_names, select_columns
-from fairpot.metrics import score_table as count_columns
+from fairpot.counting import as_table
 from fairpot.postprocessing.fitted import load
 from fairpot.postprocessing.mapper import ScoreMapper
 from fairpot.table import ScoreTable
@@ -26,6 +26,8 @@ def score_table(
     *,
     sensitive_features: Any = None,
     sample_weight: Any = None,
+    clusters: Any = None,
+    weights: str | None = None,
     pos_label: Any = None,
     score: str | None = None,
     label: str | None = None,
@@ -81,11 +83,12 @@ def score_table(
             raise ValueError(
                 f"the frame has no column {unknown[0]!r} (columns: {', '.join(map(repr, frame.columns[:12]))})."
             )
-        return count_columns(
+        return as_table(
             frame[named["label"]].to_native(),
             frame[named["score"]].to_native(),
             sensitive_features=select_columns(rows, check_column_names(named["group"], "group")),
             sample_weight=None if weight is None else frame[weight].to_native(),
+            weights=weights,
             pos_label=pos_label,
         )
     given = {"score": score, "label": label, "group": group, "weight": weight}
@@ -95,8 +98,15 @@ def score_table(
             f"{extra[0]} names a column of a frame or file, but the rows are columns themselves.\n"
             "Hint: score_table(y_true, y_score, sensitive_features=...), or score_table(frame, score=..., label=...)."
         )
-    return count_columns(
-        rows, y_score, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
+    return as_table(
+        rows,
+        y_score,
+        sensitive_features=sensitive_features,
+        sample_weight=sample_weight,
+        clusters=clusters,
+        weights=weights,
+        pos_label=pos_label,
+        grouped=sensitive_features is not None,
     )
 
 
@@ -167,7 +177,7 @@ def maps_for_files(model: ScoreMapper, source: RowSource, *, memory_limit: str =
             source, rule["alpha"], region=rule["region"], memory_limit=memory_limit, counted=counted
         )
         return {names[group]: model.maps_[names[group]].starting_at(found[group]) for group in counted.table.groups}
-    table = ScoreTable(tuple(names[g] for g in counted.table.groups), counted.table.counts, labelled=False)
+    table = counted.table.renamed([names[g] for g in counted.table.groups])
     return model.maps_for(table)
 
 

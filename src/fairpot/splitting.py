@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.table import Counts, GroupCounts, ScoreTable
+from fairpot.table import Clusters, Counts, GroupCounts, Members, ScoreTable
 
 
 class WeightedRows(NamedTuple):
@@ -50,7 +51,8 @@ def split_table(table: ScoreTable, n_splits: int, random_state: Any = None) -> l
     """Deal the rows that a table counts to folds, every group and outcome evenly to each.
 
     Whole counts are dealt row by row, shuffled inside each group and outcome: each fold is a draw without
-    replacement, of sizes that differ by one at most. Entries of fractional weight go to one fold each.
+    replacement, of sizes that differ by one at most. Entries of fractional weight go to one fold each. Where rows
+    belong together, whole clusters are dealt, those of each group with and without positives evenly.
 
     Parameters
     ----------
@@ -72,29 +74,70 @@ def split_table(table: ScoreTable, n_splits: int, random_state: Any = None) -> l
     [[1], [1, 0]]
     """
     generator = None if random_state is None else _generator(random_state)
-    parts: list[list[GroupCounts]] = [[] for _ in range(n_splits)]
-    squares: list[list[GroupCounts]] = [[] for _ in range(n_splits)]
-    for place, counts in enumerate(table.counts):
-        # Weights that are not so many rows stay together.
-        whole = 1 if table.squares is None else 1.0
-        positive = _deal(counts.positive * whole, n_splits, generator)
-        negative = _deal(counts.negative * whole, n_splits, generator)
-        for k in range(n_splits):
-            there = np.flatnonzero(positive[k] + negative[k])
-            parts[k].append(GroupCounts(counts.score[there], positive[k][there], negative[k][there]))
-            if table.squares is not None:
-                own = table.squares.counts[place]
-                kept = [np.where(w[k] > 0, q, 0.0) for w, q in ((positive, own.positive), (negative, own.negative))]
-                squares[k].append(GroupCounts(counts.score[there], kept[0][there], kept[1][there]))
-    return [
-        ScoreTable(
-            table.groups,
-            tuple(part),
-            table.labelled,
-            None if table.squares is None else ScoreTable(table.groups, tuple(square), table.labelled),
-        )
-        for part, square in zip(parts, squares)
+    if table.clusters is not None:
+        fold = _deal_clusters(table, table.clusters, n_splits, generator)
+        return [_of_units(table, fold == k) for k in range(n_splits)]
+    # Weights that are not so many rows stay together.
+    whole = 1.0 if table.importance else 1
+    dealt = [
+        [_deal(side * whole, n_splits, generator) for side in (counts.positive, counts.negative)]
+        for counts in table.counts
     ]
+    return [
+        replace(table, counts=tuple(_kept(c, sides[0][k], sides[1][k]) for c, sides in zip(table.counts, dealt)))
+        for k in range(n_splits)
+    ]
+
+
+def _kept(counts: GroupCounts, positive: Counts, negative: Counts) -> GroupCounts:
+    """Keep so much weight of each entry: all of it or nothing where weights are not rows."""
+    there = np.flatnonzero(positive + negative)
+    squares = None
+    if counts.squares is not None:
+        squares = tuple(np.where(w > 0, q, 0.0)[there] for w, q in zip((positive, negative), counts.squares))
+    return GroupCounts(counts.score[there], positive[there], negative[there], squares)  # type: ignore[arg-type]
+
+
+def _deal_clusters(
+    table: ScoreTable, clusters: Clusters, n_splits: int, generator: np.random.Generator | None
+) -> NDArray[np.intp]:
+    """Deal whole clusters: those of a group with and without positives in turn, largest first, evenly to each fold."""
+    weight = np.zeros((clusters.size, 2 * len(table.groups)))
+    np.add.at(weight, (clusters.unit, 2 * clusters.group + clusters.positive), clusters.weight)
+    has_positive = weight[:, 1::2].sum(axis=1) > 0
+    group = np.argmax(weight[:, ::2] + weight[:, 1::2], axis=1)
+    shuffled = np.arange(clusters.size) if generator is None else generator.permutation(clusters.size)
+    size = weight.sum(axis=1)
+    # The hashes of names are in no order that means anything, so that ties go either way.
+    order = shuffled[np.lexsort((-size[shuffled], has_positive[shuffled], group[shuffled]))]
+    fold = np.empty(clusters.size, dtype=np.intp)
+    fold[order] = np.arange(clusters.size) % n_splits
+    return fold
+
+
+def _of_units(table: ScoreTable, chosen: NDArray[np.bool_]) -> ScoreTable:
+    """Count the rows of some clusters alone."""
+    counts = []
+    for c in table.counts:
+        assert c.members is not None
+        kept = [m.only(chosen) for m in c.members]
+        sides = [_weigh(m, len(c.score), c.positive.dtype) for m in kept]
+        squares = None
+        if c.squares is not None:
+            squares = tuple(
+                _weigh(m._replace(weight=m.weight.astype(np.float64) ** 2), len(c.score), np.float64) for m in kept
+            )
+        whole = GroupCounts(c.score, sides[0], sides[1], squares, (kept[0], kept[1]))  # type: ignore[arg-type]
+        counts.append(whole.without_empty())
+    return replace(table, counts=tuple(counts))
+
+
+def _weigh(members: Members, entries: int, kind: Any) -> Counts:
+    if np.issubdtype(kind, np.integer):
+        total = np.zeros(entries, dtype=kind)
+        np.add.at(total, members.entry, members.weight.astype(kind))
+        return total
+    return np.bincount(members.entry, weights=members.weight, minlength=entries)
 
 
 def all_but(folds: list[ScoreTable], k: int) -> ScoreTable:

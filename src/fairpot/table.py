@@ -1,10 +1,16 @@
-"""ScoreTable: the one small table per group that every number in fairpot depends on."""
+"""ScoreTable: the one small table per group that every number in fairpot depends on.
+
+It knows what the rows were: the weight of positives and negatives at each score of each group, the sums of squared
+weights where weights say how much a row counts, and which rows belong together. All of it is carried along when a
+table is cut, rescored, merged or quantised.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +23,47 @@ Region = Literal["pooled", "group"]
 REGIONS = ("pooled", "group")
 # Up to so many groups, finding each one's rows by comparison is cheaper than one sort.
 _FEW_GROUPS = 16
+Indices = NDArray[np.intp]
 Counts = NDArray[Any]  # int64, or float64 where weights are not whole numbers
 Maps = Mapping[Hashable, Callable[[Floats], Floats]]
+
+
+class Members(NamedTuple):
+    """The rows of one group and label that belong to clusters: the unit, the place of the score, the weight of each.
+
+    In the order of places, units and weights, so that no sum depends on the order of rows.
+    """
+
+    unit: Indices
+    entry: Indices
+    weight: Counts
+
+    @classmethod
+    def of_rows(cls, unit: Indices, entry: Indices, weight: Counts) -> Members:
+        """Put rows in order; those of no weight are left out."""
+        order = np.lexsort((weight, unit, entry))
+        order = order[weight[order] > 0]
+        return cls(unit[order], entry[order], weight[order])
+
+    def at(self, place: Indices) -> Members:
+        """Give each entry a new place; one below 0 leaves the table."""
+        entry = place[self.entry]
+        if len(entry) and entry.min() < 0:
+            kept = np.flatnonzero(entry >= 0)
+            return Members.of_rows(self.unit[kept], entry[kept], self.weight[kept])
+        return Members.of_rows(self.unit, entry, self.weight)
+
+    def only(self, chosen: NDArray[np.bool_]) -> Members:
+        """Keep the rows of some units."""
+        kept = np.flatnonzero(chosen[self.unit])
+        return Members(self.unit[kept], self.entry[kept], self.weight[kept])
+
+    def plus(self, other: Members) -> Members:
+        """Add other rows, whose entries and units are numbered alike."""
+        return Members.of_rows(*(np.concatenate(both) for both in zip(self, other)))
+
+
+Sides = tuple[Counts, Counts]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,21 +71,34 @@ class GroupCounts:
     """Distinct scores of one group, ascending, with the weight of positives and negatives at each.
 
     Whole weights are kept as int64, so that every count made from them is exact; any other
-    weights are float64.
+    weights are float64. ``squares`` has the sums of squared weights of positives and of negatives, where a weight is
+    how much a row counts, and ``members`` the rows of either where rows belong together.
     """
 
     score: NDArray[np.float64]
     positive: Counts
     negative: Counts
+    squares: Sides | None = None
+    members: tuple[Members, Members] | None = None
 
     @property
     def weight(self) -> Counts:
         """Weight at each score, whatever the label."""
         return self.positive + self.negative
 
+    def squared(self, positive: bool) -> Counts:
+        """Give the sums of squared weights of positives or negatives: the weights themselves, where they are rows."""
+        if self.squares is None:
+            return self.positive if positive else self.negative
+        return self.squares[0 if positive else 1]
+
     @classmethod
     def from_rows(
-        cls, scores: NDArray[np.float64], labels: NDArray[np.int8] | None, weight: Counts | None = None
+        cls,
+        scores: NDArray[np.float64],
+        labels: NDArray[np.int8] | None,
+        weight: Counts | None = None,
+        square: Floats | None = None,
     ) -> GroupCounts:
         """Count rows: one sort. Without labels all weight is put down as negative."""
         labels = np.zeros(len(scores), dtype=np.int8) if labels is None else labels
@@ -51,24 +109,110 @@ class GroupCounts:
         order = np.argsort(scores) if weight.dtype.kind == "i" else np.lexsort((labels, weight, scores))
         order = order[weight[order] > 0]
         scores, labels, weight = scores[order], labels[order], weight[order]
-        return cls(*_add_up(scores, weight * labels, weight * (1 - labels)))
+        columns: list[Counts] = [weight * labels, weight * (1 - labels)]
+        if square is not None:
+            columns += [square[order] * labels, square[order] * (1 - labels)]
+        scores, added, _ = _add_up(scores, columns)
+        return cls(scores, added[0], added[1], None if square is None else (added[2], added[3]))
+
+    def with_members(
+        self,
+        scores: NDArray[np.float64],
+        labels: NDArray[np.int8] | None,
+        weight: Counts | None,
+        unit: Indices,
+    ) -> GroupCounts:
+        """Note which of the rows that were counted belong together."""
+        entry = np.searchsorted(self.score, scores + 0.0)
+        weight = np.ones(len(scores), dtype=np.int64) if weight is None else weight
+        positive = np.zeros(len(scores), dtype=bool) if labels is None else labels == 1
+        sides = [Members.of_rows(unit[rows], entry[rows], weight[rows]) for rows in (positive, ~positive)]
+        return replace(self, members=(sides[0], sides[1]))
 
     def above(self, threshold: float) -> GroupCounts:
         """Keep the scores >= threshold."""
         first = int(np.searchsorted(self.score, threshold, side="left"))
-        return GroupCounts(self.score[first:], self.positive[first:], self.negative[first:])
+        return self.taken(slice(first, None))
+
+    def without_empty(self) -> GroupCounts:
+        """Drop entries that have no weight."""
+        return self.taken(np.flatnonzero(self.weight))
+
+    def taken(self, kept: slice | Indices) -> GroupCounts:
+        """Keep some of the entries, in their order."""
+        cut = GroupCounts(self.score[kept], self.positive[kept], self.negative[kept])
+        if self.squares is None and self.members is None:
+            return cut
+        place = np.full(len(self.score), -1, dtype=np.intp)
+        place[kept] = np.arange(len(cut.score))
+        return replace(cut, squares=self._squares(lambda q: q[kept]), members=self._members(place))
 
     def rescored(self, scores: NDArray[np.float64]) -> GroupCounts:
         """Give each entry a new score (in any order) and add up those that become equal."""
         order = np.argsort(scores, kind="stable")
-        return GroupCounts(*_add_up(scores[order] + 0.0, self.positive[order], self.negative[order]))
+        columns = [column[order] for column in (self.positive, self.negative, *(self.squares or ()))]
+        merged, added, first = _add_up(scores[order] + 0.0, columns)
+        squares = None if self.squares is None else (added[2], added[3])
+        if self.members is None:
+            return GroupCounts(merged, added[0], added[1], squares)
+        place = np.empty(len(scores), dtype=np.intp)
+        ranks = np.arange(len(scores))
+        place[order] = ranks if first is None else np.searchsorted(first, ranks, side="right") - 1
+        return GroupCounts(merged, added[0], added[1], squares, self._members(place))
+
+    def merged(self, first: Indices, score: NDArray[np.float64]) -> GroupCounts:
+        """Add up runs of entries that begin at ``first``; each is known by a score of its own."""
+        positive, negative = (np.add.reduceat(c, first) for c in (self.positive, self.negative))
+        place = np.searchsorted(first, np.arange(len(self.score)), side="right") - 1
+        squares = self._squares(lambda q: np.add.reduceat(q, first))
+        return GroupCounts(score, positive, negative, squares, self._members(place))
 
     def plus(self, other: GroupCounts) -> GroupCounts:
         """Add the counts of another part of the same group."""
-        scores = np.concatenate((self.score, other.score))
-        positive = np.concatenate((self.positive, other.positive))
-        negative = np.concatenate((self.negative, other.negative))
-        return GroupCounts(scores, positive, negative).rescored(scores)
+        scores, positive, negative = (
+            np.concatenate((getattr(self, name), getattr(other, name))) for name in ("score", "positive", "negative")
+        )
+        squares = members = None
+        if self.squares is not None and other.squares is not None:
+            squares = tuple(np.concatenate(both) for both in zip(self.squares, other.squares))
+        if self.members is not None and other.members is not None:
+            behind = np.arange(len(other.score)) + len(self.score)
+            members = tuple(own.plus(more.at(behind)) for own, more in zip(self.members, other.members))
+        return GroupCounts(scores, positive, negative, squares, members).rescored(scores)  # type: ignore[arg-type]
+
+    def _squares(self, change: Callable[[Counts], Counts]) -> Sides | None:
+        return None if self.squares is None else (change(self.squares[0]), change(self.squares[1]))
+
+    def _members(self, place: Indices) -> tuple[Members, Members] | None:
+        return None if self.members is None else (self.members[0].at(place), self.members[1].at(place))
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """The independent units that rows belong to: how many, and a hash of each one's name, ascending.
+
+    Hashes match the units of tables that are merged; where they were dropped, nobody's name can be tried against them.
+    """
+
+    size: int
+    hashes: NDArray[np.uint64] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """The rows of a table that belong together, one column a property: what sums over units are made from.
+
+    ``unit`` numbers the cluster of each row, ``group`` and ``entry`` tell where its score stands in the table,
+    ``positive`` its label, ``weight`` its weight; ``size`` is the number of clusters.
+    """
+
+    unit: Indices
+    group: Indices
+    entry: Indices
+    positive: NDArray[np.bool_]
+    weight: Counts
+    importance: bool
+    size: int
 
 
 @dataclass(frozen=True)
@@ -90,7 +234,7 @@ class ScoreTable:
 
     All rank metrics, the transport map and the whole trade-off curve are functions of this table;
     engines that cannot hold the rows build it with one ``GROUP BY group, score``. From rows of any kind it comes
-    with :func:`fairpot.metrics.score_table`, which checks them.
+    with :func:`fairpot.score_table`, which checks them.
 
     Parameters
     ----------
@@ -100,9 +244,8 @@ class ScoreTable:
         The counts of each group, in the order of ``groups``.
     labelled : bool, default True
         Whether labels were known; if not, all weight counts as negative.
-    squares : ScoreTable or None, default None
-        The sums of squared weights at the same entries, where weights say how much a row counts: what intervals
-        need to know how many rows the weights are worth. None where a weight is so many rows.
+    units : Units or None, default None
+        The clusters that rows belong to; None where every row is independent of the others.
 
     Examples
     --------
@@ -115,7 +258,7 @@ class ScoreTable:
     groups: tuple[Hashable, ...]
     counts: tuple[GroupCounts, ...]
     labelled: bool = True
-    squares: ScoreTable | None = None
+    units: Units | None = None
 
     @classmethod
     def from_rows(
@@ -125,10 +268,16 @@ class ScoreTable:
         codes: NDArray[Any] | None = None,
         groups: Sequence[Hashable] = ("all",),
         weight: Counts | None = None,
+        *,
+        square: Floats | None = None,
+        unit: Indices | None = None,
+        units: Units | None = None,
     ) -> ScoreTable:
         """Count clean rows: finite scores, labels 0 and 1, ``codes`` that index into ``groups``, weights >= 0.
 
-        :func:`fairpot.metrics.score_table` makes them clean, whatever they come in.
+        ``square`` is what each row adds to the sums of squared weights, where weights say how much a row counts;
+        ``unit`` the number of each row's cluster among ``units``. :func:`fairpot.score_table` makes rows clean,
+        whatever they come in.
         """
         scores, labels = _plain(scores, labels)
         if codes is not None and not (codes.min() >= 0 and codes.max() < len(groups)):
@@ -136,10 +285,14 @@ class ScoreTable:
         if weight is not None and not (weight >= 0).all():
             raise ValueError("weights must be numbers >= 0.")
         if codes is None or len(groups) == 1:
-            counts = [GroupCounts.from_rows(scores, labels, weight)]
+            counts = [GroupCounts.from_rows(scores, labels, weight, square)]
+            if unit is not None:
+                counts = [counts[0].with_members(scores, labels, weight, unit)]
         else:
-            counts = [_count_group(rows, scores, labels, weight) for rows in _rows_of_groups(codes, len(groups))]
-        return cls(tuple(groups), tuple(counts), labels is not None)
+            counts = [
+                _count_group(rows, scores, labels, weight, square, unit) for rows in _rows_of_groups(codes, len(groups))
+            ]
+        return cls(tuple(groups), tuple(counts), labels is not None, units)
 
     def _repr_html_(self) -> str:
         rows = [
@@ -160,6 +313,58 @@ class ScoreTable:
         return self.counts[self.groups.index(group)]
 
     @property
+    def importance(self) -> bool:
+        """Whether weights say how much a row counts; if not, a weight is so many rows."""
+        return any(c.squares is not None for c in self.counts)
+
+    def squared(self, group: int, positive: bool) -> Counts:
+        """Give the sums of squared weights of one group's positives or negatives."""
+        return self.counts[group].squared(positive)
+
+    @cached_property
+    def clusters(self) -> Clusters | None:
+        """The rows that belong together; None where all are independent."""
+        if self.units is None:
+            return None
+        cells = [
+            (g, side == 0, rows)
+            for g, c in enumerate(self.counts)
+            for side, rows in enumerate(c.members or (_NOBODY, _NOBODY))
+        ]
+        sizes = [len(rows.unit) for _, _, rows in cells]
+        return Clusters(
+            np.concatenate([rows.unit for _, _, rows in cells]),
+            np.repeat([g for g, _, _ in cells], sizes),
+            np.concatenate([rows.entry for _, _, rows in cells]),
+            np.repeat([positive for _, positive, _ in cells], sizes),
+            np.concatenate([rows.weight for _, _, rows in cells]).astype(np.float64),
+            self.importance,
+            self.units.size,
+        )
+
+    def require(self, what: str, *, labels: bool = True, groups: int = 1, hint: str | None = None) -> ScoreTable:
+        """Insist on outcomes and on so many groups; ``what`` needs them, and ``hint`` is the way out."""
+        wrong = None
+        if labels and not self.labelled:
+            wrong, way = f"{what} counts outcomes, and this table has none.", "count the rows with their outcomes"
+        elif len(self.groups) < groups:
+            wrong = f"{what} compares groups, and there is one, {self.groups[0]!r}."
+            way = "pass the group of each row, sensitive_features=..."
+        if wrong is not None:
+            raise ValueError(f"{wrong}\nHint: {hint or way}.")
+        return self
+
+    def renamed(self, groups: Sequence[Hashable]) -> ScoreTable:
+        """Call the groups by other names, in the table's own order."""
+        return replace(self, groups=tuple(groups))
+
+    def nameless(self) -> ScoreTable:
+        """Drop the hashes of units: what is kept with a fitted model can give away nobody's name."""
+        if self.units is None or self.units.hashes is None:
+            return self
+        return replace(self, units=Units(self.units.size))
+
+    @property
     def positives(self) -> Counts:
         """Weight of the positives of each group."""
         return np.array([c.positive.sum() for c in self.counts])
@@ -170,11 +375,11 @@ class ScoreTable:
         return np.array([c.negative.sum() for c in self.counts])
 
     def pooled(self) -> GroupCounts:
-        """All groups as one."""
+        """All groups as one: scores and weights, without what is known of rows beside them."""
         if len(self.counts) == 1:
             return self.counts[0]
         parts = [np.concatenate([getattr(c, name) for c in self.counts]) for name in ("score", "positive", "negative")]
-        return GroupCounts(*parts).rescored(parts[0])
+        return GroupCounts(parts[0], parts[1], parts[2]).rescored(parts[0])
 
     def thresholds(self, alpha: float, region: Region = "pooled") -> dict[Hashable, float]:
         """Return the lowest score of each group's top-alpha region, ties included."""
@@ -186,9 +391,7 @@ class ScoreTable:
 
     def above(self, thresholds: Mapping[Hashable, float]) -> ScoreTable:
         """Cut every group at its threshold; scores equal to it stay in."""
-        cut = tuple(c.above(thresholds[g]) for g, c in zip(self.groups, self.counts))
-        squares = None if self.squares is None else self.squares.above(thresholds)
-        return ScoreTable(self.groups, cut, self.labelled, squares)
+        return self._with(c.above(thresholds[g]) for g, c in zip(self.groups, self.counts))
 
     def top(self, alpha: float, region: Region = "pooled") -> ScoreTable:
         """Cut to the top-alpha region: of the pooled ranking, or of each group."""
@@ -201,21 +404,30 @@ class ScoreTable:
             raise KeyError(f"the table has no group {unknown[0]!r}, only {list(self.groups)}")
         kept = [i for i, g in enumerate(self.groups) if g in groups]
         names, counts = tuple(self.groups[i] for i in kept), tuple(self.counts[i] for i in kept)
-        squares = None if self.squares is None else self.squares.only(groups)
-        return ScoreTable(names, counts, self.labelled, squares)
+        return ScoreTable(names, counts, self.labelled, self.units)
 
-    def rescored(self, maps: Mapping[Hashable, Callable[[NDArray[np.float64]], NDArray[np.float64]]]) -> ScoreTable:
+    def rescored(self, maps: Maps) -> ScoreTable:
         """Apply a map to the scores of each group named in ``maps``."""
-        counts = tuple(c.rescored(maps[g](c.score)) if g in maps else c for g, c in zip(self.groups, self.counts))
-        squares = None if self.squares is None else self.squares.rescored(maps)
-        return ScoreTable(self.groups, counts, self.labelled, squares)
+        return self._with(c.rescored(maps[g](c.score)) if g in maps else c for g, c in zip(self.groups, self.counts))
+
+    def viewed(self, scores: Sequence[NDArray[np.float64]]) -> ScoreTable:
+        """Give every entry of every group a new score, in any order."""
+        return self._with(c.rescored(s) for c, s in zip(self.counts, scores))
+
+    def weighing(self, weights: Iterable[Sides]) -> ScoreTable:
+        """Put other weights of positives and negatives at the same entries; of their rows nothing is known."""
+        counts = (GroupCounts(c.score, *sides) for c, sides in zip(self.counts, weights))
+        return ScoreTable(self.groups, tuple(counts), self.labelled)
+
+    def _with(self, counts: Iterable[GroupCounts]) -> ScoreTable:
+        """Put other counts in the place of these."""
+        return ScoreTable(self.groups, tuple(counts), self.labelled, self.units)
 
     def for_pairs(self) -> ScoreTable:
         """Return counts whose pairs can be counted: float64 where int64 could overflow (over 1.5e9 rows)."""
         if 4 * int(self.positives.sum()) * int(self.negatives.sum()) < 2**63:
             return self
-        counts = tuple(GroupCounts(c.score, c.positive * 1.0, c.negative * 1.0) for c in self.counts)
-        return ScoreTable(self.groups, counts, self.labelled, self.squares)
+        return self._with(replace(c, positive=c.positive * 1.0, negative=c.negative * 1.0) for c in self.counts)
 
     def merge(self, other: ScoreTable) -> ScoreTable:
         """Add up two tables, as if their rows had been counted together."""
@@ -223,22 +435,13 @@ class ScoreTable:
             raise ValueError(
                 "a table with labels and one without cannot be merged: the sum would have half its labels."
             )
-        if (self.squares is None) != (other.squares is None):
+        if self.importance != other.importance:
             raise ValueError("a table that knows its squared weights and one that does not cannot be merged.")
-        merged = dict(zip(self.groups, self.counts))
-        for group, counts in zip(other.groups, other.counts):
+        units, here, there = _united(self, other)
+        merged = dict(zip(here.groups, here.counts))
+        for group, counts in zip(there.groups, there.counts):
             merged[group] = merged[group].plus(counts) if group in merged else counts
-        squares = None if self.squares is None or other.squares is None else self.squares.merge(other.squares)
-        return ScoreTable(tuple(merged), tuple(merged.values()), self.labelled, squares)
-
-    def with_squares(self, squares: ScoreTable) -> ScoreTable:
-        """Say how much the weights count: ``squares`` has the sums of squared weights at the same entries."""
-        same = self.groups == squares.groups and all(
-            np.array_equal(a.score, b.score) for a, b in zip(self.counts, squares.counts)
-        )
-        if not same:
-            raise ValueError("the table of squared weights must have the groups and scores of the table itself.")
-        return ScoreTable(self.groups, self.counts, self.labelled, squares)
+        return ScoreTable(tuple(merged), tuple(merged.values()), self.labelled, units)
 
     def quantise(self, bins: int) -> tuple[ScoreTable, QuantisationBound]:
         """Reduce to at most ``bins`` distinct scores, the same for all groups, of about equal weight.
@@ -266,6 +469,34 @@ class ScoreTable:
         small = self.rescored(dict.fromkeys(self.groups, lambda s: mean[np.searchsorted(low, s, side="right") - 1]))
         shift = float(np.maximum(mean - low, high - mean).max())
         return small, _bound(self, low, shift)
+
+
+_NOBODY = Members(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0, dtype=np.int64))
+
+
+def _united(one: ScoreTable, other: ScoreTable) -> tuple[Units | None, ScoreTable, ScoreTable]:
+    """Number the units of two tables alike: those of the same name are the same."""
+    if (one.units is None) != (other.units is None):
+        raise ValueError("a table whose rows belong together and one whose rows do not cannot be merged.")
+    if one.units is None or other.units is None or one.units is other.units:
+        return one.units, one, other
+    if one.units.hashes is None or other.units.hashes is None:
+        raise ValueError("clusters without names cannot be told to be the same; merge tables before a fit.")
+    hashes = np.union1d(one.units.hashes, other.units.hashes)
+    return Units(len(hashes), hashes), _renumbered(one, hashes), _renumbered(other, hashes)
+
+
+def _renumbered(table: ScoreTable, hashes: NDArray[np.uint64]) -> ScoreTable:
+    assert table.units is not None
+    assert table.units.hashes is not None
+    place = np.searchsorted(hashes, table.units.hashes)
+
+    def again(members: Members) -> Members:
+        return members._replace(unit=place[members.unit])
+
+    return table._with(
+        c if c.members is None else replace(c, members=(again(c.members[0]), again(c.members[1]))) for c in table.counts
+    )
 
 
 def _bound(table: ScoreTable, low: NDArray[np.float64], shift: float) -> QuantisationBound:
@@ -319,13 +550,18 @@ def _count_group(
     scores: NDArray[np.float64],
     labels: NDArray[np.int8] | None,
     weight: Counts | None,
+    square: Floats | None,
+    unit: Indices | None,
 ) -> GroupCounts:
     """Count the rows of one group."""
     own = None if labels is None else labels.take(rows)
     if weight is None:
-        own = np.zeros(len(rows), dtype=np.int8) if own is None else own
-        return _add_up_units(*_sort_by_score(scores.take(rows), own))
-    return GroupCounts.from_rows(scores.take(rows), own, weight.take(rows))
+        plain = np.zeros(len(rows), dtype=np.int8) if own is None else own
+        counts = _add_up_units(*_sort_by_score(scores.take(rows), plain))
+    else:
+        weight = weight.take(rows)
+        counts = GroupCounts.from_rows(scores.take(rows), own, weight, None if square is None else square.take(rows))
+    return counts if unit is None else counts.with_members(scores.take(rows), own, weight, unit.take(rows))
 
 
 def _top_score(counts: GroupCounts, alpha: float) -> float:
@@ -377,14 +613,14 @@ def _add_up_units(scores: NDArray[np.float64], labels: NDArray[np.int8]) -> Grou
 
 
 def _add_up(
-    scores: NDArray[np.float64], positive: Counts, negative: Counts
-) -> tuple[NDArray[np.float64], Counts, Counts]:
-    """Add up sorted entries with equal scores."""
+    scores: NDArray[np.float64], columns: Sequence[Counts]
+) -> tuple[NDArray[np.float64], Sequence[Counts], Indices | None]:
+    """Add up sorted entries with equal scores; tell where each run of them begins, None if all differ."""
     step = scores[1:] != scores[:-1]
     if step.all():
-        return scores, positive, negative
+        return scores, columns, None
     first = _run_starts(step)
-    return scores[first], np.add.reduceat(positive, first), np.add.reduceat(negative, first)
+    return scores[first], [np.add.reduceat(column, first) for column in columns], first
 
 
 def _run_starts(step: NDArray[np.bool_]) -> NDArray[np.intp]:

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import COLUMNS
-from fairpot import FairPOT
-from fairpot.metrics import score_table
+from fairpot import FairPOT, score_table
 from fairpot.report import FairnessReport
 
 ROOT = Path(__file__).parents[2]

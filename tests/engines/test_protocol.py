@@ -4,11 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairpot import FairPOT
+from fairpot import FairPOT, score_table
 from fairpot.engines import CountedRows, DuckDBEngine, Engine
 from fairpot.exceptions import UnseenGroupError
 from fairpot.files import RowSource
-from fairpot.metrics import score_table
 from fairpot.transport import ScoreMap
 
 pytest.importorskip("duckdb")

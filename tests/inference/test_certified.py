@@ -5,9 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
-from fairpot import FairPOT, InfeasibleRuleError, audit, load
+from fairpot import FairPOT, InfeasibleRuleError, audit, load, score_table
 from fairpot.inference import change_of_scores, confidence_interval, interval_of_table
-from fairpot.metrics import score_table
 from fairpot.postprocessing import FairScoreClassifier, OptimalMerge, PostLogit, WassersteinRepair, XOrder
 from fairpot.splitting import all_but, split_table
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from fairpot import score_table
 from fairpot.inference import (
     PlainGaps,
-    Sample,
     average_dials,
     band_of,
     certify,
@@ -24,7 +24,6 @@ from fairpot.inference import (
 from fairpot.inference.certify import walking_tail
 from fairpot.inference.sample_size import placement_variance
 from fairpot.inference.shares import merge_entries
-from fairpot.metrics import score_table
 
 DIAL = np.linspace(0, 1, 9)
 
@@ -67,8 +66,8 @@ def test_covariance_between_values_is_that_of_the_paired_change():
 
 def test_a_merged_table_has_exact_values_and_nearly_the_same_errors():
     rows = table(n=60_000)
-    small = merge_entries(Sample(rows))
-    assert sum(len(c.score) for c in small.table.counts) < 8000
+    small = merge_entries(rows)
+    assert sum(len(c.score) for c in small.counts) < 8000
     dial = estimate_dial(rows, moved, DIAL)
     for k, t in enumerate(DIAL):
         whole = interval_of_table("xauc_gap", rows.rescored(moved(t)))

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
+from fairpot import score_table
 from fairpot.inference import confidence_interval, interval_of_table
 from fairpot.inference.limits import (
     Parts,
@@ -16,7 +17,6 @@ from fairpot.inference.limits import (
     joint_tail,
     share_limits,
 )
-from fairpot.metrics import score_table
 
 
 def parts(x, v_pos, v_neg, m, n):

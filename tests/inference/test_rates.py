@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairpot.inference import rates_at, sample_rows
-from fairpot.metrics import score_table
+from fairpot import score_table
+from fairpot.inference import rates_at
 
 
 def rows(n=400):
@@ -44,10 +44,10 @@ def test_nobody_flagged():
 def test_clusters_and_weights():
     y, s, g = rows()
     twice = [np.repeat(column, 2) for column in (y, s, g, np.arange(len(y)))]
-    plain = rates_at(sample_rows(y, s, sensitive_features=g), 0.7)
-    doubled = rates_at(sample_rows(twice[0], twice[1], sensitive_features=twice[2], clusters=twice[3]), 0.7)
+    plain = rates_at(score_table(y, s, sensitive_features=g), 0.7)
+    doubled = rates_at(score_table(twice[0], twice[1], sensitive_features=twice[2], clusters=twice[3]), 0.7)
     flat = rates_at(
-        sample_rows(y, s, sensitive_features=g, sample_weight=np.full(len(y), 0.5), weights="importance"), 0.7
+        score_table(y, s, sensitive_features=g, sample_weight=np.full(len(y), 0.5), weights="importance"), 0.7
     )
     for other in (doubled, flat):
         for name in ("tpr", "fpr", "ppv", "flagged"):

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairpot.inference import change_by_maps, change_of_scores, confidence_interval, interval_of_table, sample_rows
+from fairpot import score_table
+from fairpot.inference import change_by_maps, change_of_scores, confidence_interval, interval_of_table
 from fairpot.inference.shares import Pairs, all_pairs, cross_pairs, estimate_shares
-from fairpot.metrics import METRICS, score_table
+from fairpot.metrics import METRICS
 from inference_oracles import delong, jackknife, obuchowski, paired, share, weighted
 
 TIGHT = {"rtol": 1e-10, "atol": 1e-14}
@@ -57,14 +58,14 @@ def test_covariances_between_shares_are_delongs():
     """Cov(X[a,b], X[a,c]) comes from a's positives alone; with the AUC all cells take part."""
     y, s, g = draw(7, n=150, groups=3)
     table = score_table(y, s, sensitive_features=g)
-    found = estimate_shares(sample_rows(y, s, sensitive_features=g), [Pairs((0,), (1,)), Pairs((0,), (2,))])
+    found = estimate_shares(score_table(y, s, sensitive_features=g), [Pairs((0,), (1,)), Pairs((0,), (2,))])
     p = cell(y, s, g, 1, ["a"])
     placed = [
         (p[:, None] > q[None]).mean(1) + (p[:, None] == q[None]).mean(1) / 2
         for q in (cell(y, s, g, 0, ["b"]), cell(y, s, g, 0, ["c"]))
     ]
     np.testing.assert_allclose(found.covariance[0, 1], np.cov(*placed)[0, 1] / len(p), **TIGHT)
-    whole = estimate_shares(sample_rows(y, s, sensitive_features=g), [all_pairs(table), *cross_pairs(table)])
+    whole = estimate_shares(score_table(y, s, sensitive_features=g), [all_pairs(table), *cross_pairs(table)])
     assert np.linalg.eigvalsh(whole.covariance).min() > -1e-15
 
 

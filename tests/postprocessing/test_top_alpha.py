@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import oracles
-from fairpot import FairPOT
+from fairpot import FairPOT, score_table
 from fairpot.exceptions import InfeasibleRuleError
-from fairpot.metrics import partial_auc, partial_xauc, partial_xauc_gap, score_table
+from fairpot.metrics import partial_auc, partial_xauc, partial_xauc_gap
 
 regions = pytest.mark.parametrize("region", ["pooled", "group"])
 sources = pytest.mark.parametrize("region_from", ["fitted", "batch"])

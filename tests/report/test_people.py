@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import rankdata
 
 from display_cases import make_rows
-from fairpot.metrics import score_table
+from fairpot import score_table
 from fairpot.report.people import (
     SMALLEST_BAND,
     Mapped,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,10 +82,14 @@ def check_rows(
     grouped: bool = True,
     pos_label: Any = None,
     names: tuple[str, str] = ("y", "scores"),
+    beside: Mapping[str, Any] | None = None,
 ) -> Rows:
-    """Check what describes the rows; ``y`` None means that labels are not known."""
+    """Check what describes the rows; ``y`` None means that labels are not known.
+
+    ``beside`` are further columns of the same rows, by their names: they must be in the same order.
+    """
     given = {names[1]: scores, names[0]: y, "sensitive_features": sensitive_features, "sample_weight": sample_weight}
-    check_alignment(**given)
+    check_alignment(**given, **(beside or {}))
     clean = check_scores(scores, names[1])
     labels = None if y is None else check_labels(y, len(clean), names[0], pos_label)
     codes, groups = check_groups(sensitive_features, len(clean)) if grouped else (None, ("all",))

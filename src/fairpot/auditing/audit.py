@@ -12,56 +12,14 @@ from fairpot._optional import make_frame
 from fairpot.auditing.calibration import BINS
 from fairpot.auditing.measures import intervals, summarise
 from fairpot.auditing.words import gap_sentence, rate_lines, widest_pair
-from fairpot.inference import Overview, Sample, Verdict, sample_rows, verdict_of_table
-from fairpot.metrics.rank import labelled_table
+from fairpot.counting import as_table
+from fairpot.inference import Overview, Verdict, verdict_of_table
 from fairpot.postprocessing.dial import kept_groups
 from fairpot.postprocessing.notices import warn_of_table
 from fairpot.table import ScoreTable
 
 if TYPE_CHECKING:
     from fairpot.auditing.effect import Effect
-
-
-def table_of(y_true: Any, y_score: Any, sensitive_features: Any, sample_weight: Any, pos_label: Any) -> ScoreTable:
-    """Count rows, unless they come counted; a table alone is everything."""
-    if not isinstance(y_true, ScoreTable):
-        if y_true is None:
-            raise TypeError("y_true is missing: an audit counts outcomes.")
-        return labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
-    given = {"y_score": y_score, "sensitive_features": sensitive_features, "sample_weight": sample_weight}
-    extra = [name for name, value in given.items() if value is not None]
-    if extra:
-        raise TypeError(f"a ScoreTable holds scores, outcomes, groups and weights: {extra[0]} cannot be given besides.")
-    return y_true
-
-
-def sample_of(
-    y_true: Any,
-    y_score: Any,
-    sensitive_features: Any,
-    sample_weight: Any,
-    pos_label: Any,
-    clusters: Any,
-    weights: str,
-) -> Sample:
-    """Count rows with what intervals need beside the table: clusters, and what weights mean."""
-    if isinstance(y_true, Sample):
-        return y_true
-    if clusters is None and (weights == "frequency" or isinstance(y_true, ScoreTable)):
-        return Sample.of(table_of(y_true, y_score, sensitive_features, sample_weight, pos_label))
-    if isinstance(y_true, ScoreTable):
-        raise TypeError("a ScoreTable does not know its rows: clusters need the rows themselves.")
-    if sensitive_features is None:
-        raise TypeError("sensitive_features is missing: an audit compares groups.")
-    return sample_rows(
-        y_true,
-        y_score,
-        sensitive_features=sensitive_features,
-        sample_weight=sample_weight,
-        clusters=clusters,
-        weights=weights,
-        pos_label=pos_label,
-    )
 
 
 def audit_html(audit: Audit) -> str:
@@ -100,7 +58,7 @@ def audit(
     bins: int = BINS,
     level: float | None = 0.95,
     clusters: Any = None,
-    weights: Literal["frequency", "importance"] = "frequency",
+    weights: Literal["frequency", "importance"] | None = None,
 ) -> Audit:
     """Measure how fairly scores rank: AUC in each group, xAUC between groups, their gap, calibration.
 
@@ -153,24 +111,30 @@ def audit(
     >>> found.auc, found.gap, found.reference
     (0.9375, 0.25, 'M')
     """
-    sample = sample_of(y_true, y_score, sensitive_features, sample_weight, pos_label, clusters, weights)
-    everything = sample.table
+    everything = as_table(
+        y_true,
+        y_score,
+        sensitive_features=sensitive_features,
+        sample_weight=sample_weight,
+        clusters=clusters,
+        weights=weights,
+        pos_label=pos_label,
+    ).require("an audit", groups=2)
     table = kept_groups(everything, min_group, groups)
-    sample = sample.only(table.groups)
     summary = summarise(
         table, alpha=alpha, region=region, ties=ties, reference=reference, threshold=threshold, bins=bins
     )
     warn_of_table(table, tuple(g for g in everything.groups if g not in table.groups), everything, min_group)
     left_out = {g: everything[g].weight.sum().item() for g in everything.groups if g not in table.groups}
     if level is None:
-        return Audit({**summary, "intervals": None}, table, left_out, sample)
+        return Audit({**summary, "intervals": None}, table, left_out)
     if len(table.groups) > MOST_GROUPS:  # one covariance of all pairs of groups would not fit into memory
         said = f"no intervals: {len(table.groups)} groups are more than the {MOST_GROUPS} that are taken together."
         hint = " Hint: groups=... or min_group=... compare fewer."
         summary = {**summary, "warnings": [*summary["warnings"], said + hint], "intervals": None}
-        return Audit(summary, table, left_out, sample)
-    found, plain = intervals(sample, level, ties, alpha, region, summary["rates"])
-    return Audit({**summary, "intervals": plain}, table, left_out, sample, found)
+        return Audit(summary, table, left_out)
+    found, plain = intervals(table, level, ties, alpha, region, summary["rates"])
+    return Audit({**summary, "intervals": plain}, table, left_out, found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +157,6 @@ class Audit:
     summary: dict[str, Any]
     table: ScoreTable = field(repr=False)
     left_out: dict[Hashable, float] = field(default_factory=dict)
-    sample: Sample | None = field(default=None, repr=False)
     intervals: Overview | None = field(default=None, repr=False)
 
     def verdict(self, bound: float, *, level: float = 0.95) -> Verdict:
@@ -212,8 +175,7 @@ class Audit:
         """
         partial = self.summary["partial"]
         region = {} if partial is None else {"alpha": partial["alpha"], "region": partial["region"]}
-        sample = self.table if self.sample is None else self.sample
-        return verdict_of_table(sample, bound, ties=self.summary["ties"], level=level, **region)
+        return verdict_of_table(self.table, bound, ties=self.summary["ties"], level=level, **region)
 
     @property
     def auc(self) -> float | None:

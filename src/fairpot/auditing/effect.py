@@ -11,10 +11,11 @@ import numpy as np
 from fairpot._arguments import argument
 from fairpot._optional import make_frame
 from fairpot._validation import check_seen
-from fairpot.auditing.audit import effect_html, table_of
+from fairpot.auditing.audit import effect_html
 from fairpot.auditing.calibration import BINS
 from fairpot.auditing.measures import moves, summarise
 from fairpot.auditing.words import change_sentences, rate_lines
+from fairpot.counting import as_table
 from fairpot.inference import Changes, change_by_maps
 from fairpot.postprocessing.mapper import moving
 from fairpot.table import ScoreTable
@@ -34,6 +35,8 @@ def effect(
     *,
     sensitive_features: Any = None,
     sample_weight: Any = None,
+    clusters: Any = None,
+    weights: Literal["frequency", "importance"] | None = None,
     pos_label: Any = None,
     alpha: float | None = None,
     region: Literal["pooled", "group"] = "pooled",
@@ -48,7 +51,7 @@ def effect(
     Parameters
     ----------
     model : fitted post-processor, loaded model, or dict of group to ScoreMap
-    y_true, y_score, sensitive_features, sample_weight, pos_label
+    y_true, y_score, sensitive_features, sample_weight, clusters, weights, pos_label
         The rows, or a :class:`ScoreTable` alone, as in :func:`fairpot.audit`; best not the rows of ``fit``.
     alpha, region, ties, threshold, bins
         As in :func:`fairpot.audit`. The top alpha is that of the scores before, and of the scores after.
@@ -71,7 +74,15 @@ def effect(
     >>> found.before["gap"], found.after["gap"]
     (0.25, 0.0)
     """
-    table = table_of(y_true, y_score, sensitive_features, sample_weight, pos_label)
+    table = as_table(
+        y_true,
+        y_score,
+        sensitive_features=sensitive_features,
+        sample_weight=sample_weight,
+        clusters=clusters,
+        weights=weights,
+        pos_label=pos_label,
+    ).require("an effect", groups=2)
     maps = _maps(model, table)
     seen_from = getattr(model, "reference_", None) if reference is None else reference
     if seen_from not in table.groups:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairpot._validation import check_choice, check_group_name, check_share, is_number
 from fairpot.auditing.calibration import BINS, calibration
-from fairpot.inference import Overview, Sample, overview, rates_at
+from fairpot.inference import Overview, overview, rates_at
 from fairpot.metrics.cells import hard_predictions, reversed_score, small_cells, tied_pairs
 from fairpot.metrics.wins import TIES, Ties, WinMatrix
 from fairpot.postprocessing.dial import advantaged_group
@@ -61,7 +61,7 @@ def _ratio(part: float, whole: float) -> float | None:
 
 
 def intervals(
-    sample: Sample,
+    table: ScoreTable,
     level: float,
     ties: Ties,
     alpha: float | None,
@@ -69,16 +69,16 @@ def intervals(
     rates: list[dict[str, Any]],
 ) -> tuple[Overview, dict[str, Any]]:
     """Compute all intervals of an audit; as objects over all rows, and all of them as plain values."""
-    whole = overview(sample, level=level, ties=ties)
-    partial = None if alpha is None else overview(sample, level=level, ties=ties, alpha=alpha, region=region)
-    found = [_intervals_rates(sample, each, level) for each in rates]
+    whole = overview(table, level=level, ties=ties)
+    partial = None if alpha is None else overview(table, level=level, ties=ties, alpha=alpha, region=region)
+    found = [_intervals_rates(table, each, level) for each in rates]
     return whole, {**whole.to_dict(), "partial": None if partial is None else partial.to_dict(), "rates": found}
 
 
-def _intervals_rates(sample: Sample, found: dict[str, Any], level: float) -> dict[str, Any]:
+def _intervals_rates(table: ScoreTable, found: dict[str, Any], level: float) -> dict[str, Any]:
     groups = [
         {"group": each.group, **{name: getattr(each, name).as_dict() for name in ("flagged", "tpr", "fpr", "ppv")}}
-        for each in rates_at(sample, found["threshold"], level=level)
+        for each in rates_at(table, found["threshold"], level=level)
     ]
     return {"at": found["at"], "threshold": found["threshold"], "groups": groups}
 

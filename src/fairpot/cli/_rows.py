@@ -7,12 +7,11 @@ import functools
 import math
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-import numpy as np
 
 from fairpot._validation import wording
 from fairpot.cli._errors import Failure
@@ -21,8 +20,6 @@ from fairpot.cli._settings import settings_option
 from fairpot.files import CountedRows, RowSource, count_rows
 from fairpot.files.layout import FORMATS
 from fairpot.files.output import ending_cleanly
-from fairpot.inference import Sample
-from fairpot.inference.shares import Clusters
 from fairpot.table import GroupCounts, ScoreTable
 from fairpot.transport import ScoreMap
 
@@ -167,6 +164,7 @@ class RowOptions:
             label=self.label,
             groups=self.groups,
             weight=self.weight,
+            weights=self.weights,
             format=self.format,
             sql=self.sql,
             database=self.database,
@@ -212,18 +210,7 @@ class RowOptions:
                 f"{' x '.join(map(repr, self.groups))} makes {groups:,} groups; at most {_MOST_GROUPS} are compared.\n"
                 "Hint: was a column of identifiers or of numbers named? Put its values into a few bands first."
             )
-        return self._as_meant(counted) if labelled else counted
-
-    def _as_meant(self, counted: CountedRows) -> CountedRows:
-        """Put the squared weights into the table, if weights say how much a row counts."""
-        if self.weights == "frequency" or self.weight is None:
-            return counted
-        if counted.squares is None:
-            raise Failure(
-                "--weights importance needs every score as it is, but there were too many distinct ones to keep.\n"
-                "Hint: round the scores first, or leave it out."
-            )
-        return replace(counted, table=counted.table.with_squares(counted.squares))
+        return counted
 
     def files(self) -> list[Path]:
         """List the files that are read, which no output may replace; Spark's are its own affair."""
@@ -394,8 +381,8 @@ def with_groups_of(table: ScoreTable, known: Sequence[Hashable], what: str, *, a
                 f"(known: {', '.join(map(shown, known))}).\nHint: fit with those rows, or drop them."
             )
         named[same] = counts
-    squares = None if table.squares is None else replace(table.squares, groups=tuple(named))
-    return ScoreTable(tuple(named), tuple(named.values()), table.labelled, squares)
+    kept = table.only([group for group in table.groups if known_as(group, known) is not None])
+    return kept.renamed(tuple(named))
 
 
 def group_options(command: Command) -> Callable[..., Any]:
@@ -418,57 +405,3 @@ def listed_groups(text: str | None, groups: Iterable[Hashable]) -> list[Hashable
         return None
     known = list(groups)
     return [group for name in text.split(",") if (group := named_group(name.strip(), known)) is not None]
-
-
-def sample_with_clusters(rows: RowOptions, counted: CountedRows, cluster: str | None, out: Output) -> Sample:
-    """Count every cluster of every group by itself, where a column names them."""
-    if cluster is None:
-        return Sample.of(counted.table)
-    if counted.quantisation is not None:
-        raise Failure(
-            "--cluster needs every score as it is, but there were too many distinct ones to keep.\n"
-            "Hint: round the scores first, or leave --cluster out."
-        )
-    source = _with_group(rows.source, cluster)
-    with out.progress("counting clusters") as progress:
-        parts = count_rows(
-            source, positive=rows.positive, memory_limit=rows.memory, threads=rows.threads, progress=progress
-        )
-    return Sample(counted.table, None, _clusters(parts.table, counted.table, rows.groups, cluster))
-
-
-def _with_group(source: RowSource, cluster: str) -> RowSource:
-    """Take the clusters for one more column of groups; files are not looked at, nor input read, again."""
-    if cluster in source.roles.values():
-        raise Failure(f"the column {cluster!r} cannot play two parts.\nHint: --cluster names a column of its own.")
-    other = replace(source, groups=(*source.group_columns, cluster))
-    if isinstance(source.path, str) and source.path == "-":
-        other = replace(other, path=[*source.files])
-        object.__setattr__(other, "_keeps", source)  # what was spooled lives as long as either
-    return other
-
-
-def _clusters(parts: ScoreTable, table: ScoreTable, columns: tuple[str, ...], cluster: str) -> Clusters:
-    names: dict[str, int] = {}
-    found: list[list[np.ndarray]] = [[] for _ in range(5)]
-    for name, counts in zip(parts.groups, parts.counts):
-        group, unit = _parted(name, table.groups, columns, cluster)
-        entry = np.searchsorted(table.counts[group].score, counts.score)
-        for positive, weight in ((True, counts.positive), (False, counts.negative)):
-            there = np.flatnonzero(weight)
-            number = np.full(len(there), names.setdefault(unit, len(names)))
-            same = [np.full(len(there), value) for value in (group, positive)]
-            for column, values in zip(found, (number, same[0], entry[there], same[1], weight[there])):
-                column.append(values)
-    unit_of, group_of, entry_of, label_of, weight_of = (np.concatenate(column) for column in found)
-    return Clusters(unit_of, group_of, entry_of, label_of, weight_of.astype(np.float64), False, len(names))
-
-
-def _parted(name: Hashable, groups: tuple[Hashable, ...], columns: tuple[str, ...], cluster: str) -> tuple[int, str]:
-    """Take an intersection "sex=F, patient=12" apart into the place of its group and its cluster."""
-    group, _, unit = str(name).rpartition(f", {cluster}=")
-    plain = group.removeprefix(f"{columns[0]}=") if len(columns) == 1 else group
-    places = [k for k, known in enumerate(groups) if str(known) == plain]
-    if len(places) != 1:
-        raise Failure(f"the clusters of group {plain!r} cannot be told from others'.\nHint: rename that group.")
-    return places[0], unit

@@ -38,7 +38,6 @@ from fairpot.cli._rows import (
     named_group,
     output_options,
     row_options,
-    sample_with_clusters,
 )
 from fairpot.cli.report import origin
 from fairpot.exceptions import FairpotWarning
@@ -113,14 +112,13 @@ def audit(
         counted = _turned(rows.counted(out), lower_is_riskier)
         if place is not None:
             _write_page(place, rows, counted, cluster, {"alpha": alpha, "ties": ties})
-    sample = sample_with_clusters(rows, counted, cluster, out)
     seen_from = named_group(reference, counted.table.groups)
     ranking: dict[str, Any] = {"alpha": alpha, "region": region, "ties": ties, "reference": seen_from}
     chosen: dict[str, Any] = {"min_group": min_group, "groups": listed_groups(only, counted.table.groups)}
     at = -threshold if lower_is_riskier and threshold is not None else threshold
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairpotWarning)  # the answer itself says it
-        found = audit_table(sample, **ranking, **chosen, threshold=at, level=level)
+        found = audit_table(counted.table, **ranking, **chosen, threshold=at, level=level)
     summary = found.to_dict()
     limit = _verdict(summary, fail_above, fail_metric)
     judged = None if bound is None else found.verdict(bound, level=level)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import import_optional, make_frame
-from fairpot.metrics import score_table
+from fairpot.counting import as_table
 from fairpot.table import Maps, ScoreTable
 
 # Okabe and Ito's palette without its yellow, which nobody sees on white.
@@ -141,7 +141,7 @@ class TableDisplay(Display):
             Those of ``from_table``.
         """
         weights = {"sample_weight": sample_weight, "pos_label": pos_label}
-        table = score_table(y_true, y_score, sensitive_features=sensitive_features, **weights)
+        table = as_table(y_true, y_score, sensitive_features=sensitive_features, **weights)
         make: Any = cls.from_table  # each display has options of its own
         return make(table, maps, **options)
 
@@ -185,7 +185,7 @@ def table_of(estimator: Any, scores: Any, y: Any, sensitive_features: Any, sampl
         return scores
     pos_label = getattr(estimator, "pos_label", None)
     weights = {"sample_weight": sample_weight, "pos_label": pos_label}
-    return score_table(y, scores, sensitive_features=sensitive_features, **weights)
+    return as_table(y, scores, sensitive_features=sensitive_features, **weights)
 
 
 def states(table: ScoreTable, maps: Maps | None) -> dict[str, ScoreTable]:

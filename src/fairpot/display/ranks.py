@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot.counting import as_table
 from fairpot.display.display import Display, look, make_axes, named, stack, table_of
 from fairpot.display.distributions import LABELS
-from fairpot.metrics import score_table
 from fairpot.table import Maps, ScoreTable
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -56,7 +56,7 @@ class RankChangeDisplay(Display):
     ) -> Self:
         """Make the display of rows and the maps that change them."""
         weights = {"sample_weight": sample_weight, "pos_label": pos_label}
-        return cls.from_table(score_table(y_true, y_score, sensitive_features=sensitive_features, **weights), maps)
+        return cls.from_table(as_table(y_true, y_score, sensitive_features=sensitive_features, **weights), maps)
 
     @classmethod
     def from_estimator(
@@ -97,7 +97,7 @@ def rank_places(table: ScoreTable, maps: Maps | None) -> list[NDArray[np.float64
 
     Examples
     --------
-    >>> table = score_table([0, 1, 1], [0.1, 0.3, 0.3], sensitive_features=["F", "F", "M"])
+    >>> table = as_table([0, 1, 1], [0.1, 0.3, 0.3], sensitive_features=["F", "F", "M"])
     >>> rank_places(table, None)[0].round(4)
     array([0.1667, 0.6667])
     """

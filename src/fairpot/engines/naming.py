@@ -452,10 +452,7 @@ class GroupedRows:
         if self.source.weight is None:
             table = ScoreTable.from_rows(scores, of_row, place, groups, None if n.max() == 1 else n)
             return CountedRows(table, total)
-        weight = self._whole("weight")
-        table = self._weighted(scores, of_row, place, groups, n, weight)
-        squares = ScoreTable.from_rows(scores, of_row, place, groups, weight**2 * n)
-        return CountedRows(table, total, squares=squares)
+        return CountedRows(self._weighted(scores, of_row, place, groups, n, self._whole("weight")), total)
 
     def _weighted(
         self, scores: Any, labels: Any, place: Any, groups: Any, n: Counts, weight: NDArray[np.float64]
@@ -463,16 +460,18 @@ class GroupedRows:
         self.checks.explain_weights(weight, n, self.words["weight"])
         total = np.bincount(np.zeros(len(n), dtype=np.intp) if place is None else place, weight, len(groups))
         check_weight_of_groups(total, groups, f"column {self.source.weight!r}")
+        square = weight**2 * n if self.source.weights == "importance" else None
         if (weight == np.floor(weight)).all() and float((weight * n).sum()) < 2**53:
-            return ScoreTable.from_rows(scores, labels, place, groups, weight.astype(np.int64) * n)
+            return ScoreTable.from_rows(scores, labels, place, groups, weight.astype(np.int64) * n, square=square)
         if n.max() > 1 and int(n.sum()) <= _ONE_BY_ONE:
             again = np.repeat(np.arange(len(n)), n)
             scores, weight = scores[again], weight[again]
+            square = None if square is None else weight**2
             labels = None if labels is None else labels[again]
             place = None if place is None else place[again]
         else:
             weight = weight * n
-        return ScoreTable.from_rows(scores, labels, place, groups, weight)
+        return ScoreTable.from_rows(scores, labels, place, groups, weight, square=square)
 
     def _whole(self, name: str) -> NDArray[Any]:
         """Join the pieces of a column, letting go of them."""

@@ -33,15 +33,12 @@ class CountedRows:
     dropped : dict of str to int or None
         Where rows with missing values were dropped: how many in all ("rows") and how many lack a value of each
         column, by the name of the column.
-    squares : ScoreTable or None
-        The sums of squared weights at the same entries, where rows had weights and none were quantised.
     """
 
     table: ScoreTable
     rows: int
     quantisation: QuantisationBound | None = None
     dropped: dict[str, int] | None = None
-    squares: ScoreTable | None = None
 
 
 class Progress(Protocol):
@@ -65,6 +62,18 @@ class Roles(Protocol):
     @property
     def weight(self) -> str | None:
         """The column with the weight."""
+
+    @property
+    def weights(self) -> str:
+        """What a weight means: "frequency" or "importance"."""
+
+    @property
+    def cluster(self) -> str | None:
+        """The column that says which rows belong together."""
+
+    @property
+    def lower_is_riskier(self) -> bool:
+        """Whether a low score means high risk: scores are then counted with a minus."""
 
     @property
     def group_columns(self) -> tuple[str, ...]:

@@ -59,6 +59,12 @@ class RowSource:
         The columns with the group; several form intersections.
     weight : str or None, default None
         The column with the weight of a row.
+    weights : {"frequency", "importance"}, default "frequency"
+        What a weight means: how many rows a row is, or how much it counts.
+    cluster : str or None, default None
+        The column with what rows have in common that are not independent: the patient of each visit.
+    lower_is_riskier : bool, default False
+        Whether a low score means high risk; scores are then counted with a minus.
     format : str or None, default None
         One of "parquet", "csv", "tsv", "arrow", "jsonl", where names of files do not say.
     sql : str or None, default None
@@ -88,6 +94,9 @@ class RowSource:
     label: str | None = None
     groups: str | Sequence[str] = ()
     weight: str | None = None
+    weights: str = "frequency"
+    cluster: str | None = None
+    lower_is_riskier: bool = False
     format: str | None = None
     sql: str | None = None
     database: str | os.PathLike[str] | None = None
@@ -117,7 +126,7 @@ class RowSource:
     @property
     def roles(self) -> dict[str, str]:
         """The part each column plays: "score", "label", "weight", "group0", ..."""
-        named = {"score": self.score, "label": self.label, "weight": self.weight}
+        named = {"score": self.score, "label": self.label, "weight": self.weight, "cluster": self.cluster}
         named |= {f"group{i}": name for i, name in enumerate(self.group_columns)}
         return {role: name for role, name in named.items() if name is not None}
 
@@ -178,7 +187,7 @@ class RowSource:
 
     def bare(self) -> RowSource:
         """Return the same rows without label and weight; files are not looked at, nor input read, again."""
-        other = replace(self, label=None, weight=None)
+        other = replace(self, label=None, weight=None, cluster=None)
         if self.sql is None:
             other.__dict__.update(
                 files=self.files, _keeps=self, _named=self.__dict__.get("_named", [])

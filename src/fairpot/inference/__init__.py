@@ -17,9 +17,7 @@ from fairpot.inference.dial import Band, DialEstimates, Evidence, average_dials,
 from fairpot.inference.estimate import Interval, Verdict
 from fairpot.inference.interval import confidence_interval, interval_of_table, verdict, verdict_of_table
 from fairpot.inference.overview import Overview, Rates, overview, rates_at
-from fairpot.inference.rows import sample_rows
 from fairpot.inference.sample_size import SamplePlan, plan_sample_size
-from fairpot.inference.shares import Sample
 
 __all__ = [
     "Band",
@@ -32,7 +30,6 @@ __all__ = [
     "Overview",
     "PlainGaps",
     "Rates",
-    "Sample",
     "SamplePlan",
     "Shortfall",
     "Verdict",
@@ -49,7 +46,6 @@ __all__ = [
     "overview",
     "plan_sample_size",
     "rates_at",
-    "sample_rows",
     "shortfall",
     "smallest_bound",
     "step_down",

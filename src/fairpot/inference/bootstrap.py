@@ -10,27 +10,27 @@ import numpy as np
 
 from fairpot.exceptions import UndefinedMetricWarning
 from fairpot.inference.estimate import Interval
-from fairpot.inference.shares import Kernel, Pairs, Sample
+from fairpot.inference.shares import Kernel, Pairs
 from fairpot.metrics import METRICS
 from fairpot.metrics.wins import WinMatrix
 from fairpot.splitting import weighted_rows
-from fairpot.table import GroupCounts, Region, ScoreTable
+from fairpot.table import Region, ScoreTable
 from fairpot.transport import Floats
 
 
-def resample(sample: Sample, replicates: int, seed: int) -> Iterator[ScoreTable]:
+def resample(table: ScoreTable, replicates: int, seed: int) -> Iterator[ScoreTable]:
     """Draw tables as if their rows had been drawn again: multinomial counts, or whole clusters.
 
     Importance weights are drawn from gamma laws with the mean and the variance that drawing their rows has.
     """
     rng = np.random.default_rng(seed)
     for _ in range(replicates):
-        if sample.clusters is not None:
-            yield _drawn_clusters(sample, rng)
-        elif sample.squares is not None:
-            yield _drawn_weights(sample, rng)
+        if table.clusters is not None:
+            yield _drawn_clusters(table, rng)
+        elif table.importance:
+            yield _drawn_weights(table, rng)
         else:
-            yield _drawn_counts(sample.table, rng)
+            yield _drawn_counts(table, rng)
 
 
 def _drawn_counts(table: ScoreTable, rng: np.random.Generator) -> ScoreTable:
@@ -39,28 +39,28 @@ def _drawn_counts(table: ScoreTable, rng: np.random.Generator) -> ScoreTable:
     return _with_counts(table, drawn)
 
 
-def _drawn_weights(sample: Sample, rng: np.random.Generator) -> ScoreTable:
-    places = [(g, side) for g in range(len(sample.table.groups)) for side in (True, False)]
-    mean = np.concatenate([_weights(sample.table, g, side) for g, side in places])
-    square = np.concatenate([sample.squared(g, side) for g, side in places]).astype(np.float64)
+def _drawn_weights(table: ScoreTable, rng: np.random.Generator) -> ScoreTable:
+    places = [(g, side) for g in range(len(table.groups)) for side in (True, False)]
+    mean = np.concatenate([_weights(table, g, side) for g, side in places])
+    square = np.concatenate([table.squared(g, side) for g, side in places]).astype(np.float64)
     there = mean > 0
     drawn = np.zeros(len(mean))
     drawn[there] = rng.gamma(mean[there] ** 2 / square[there], square[there] / mean[there])
-    return _with_counts(sample.table, drawn)
+    return _with_counts(table, drawn)
 
 
-def _drawn_clusters(sample: Sample, rng: np.random.Generator) -> ScoreTable:
-    clusters = sample.clusters
+def _drawn_clusters(table: ScoreTable, rng: np.random.Generator) -> ScoreTable:
+    clusters = table.clusters
     assert clusters is not None
     times = rng.multinomial(clusters.size, np.full(clusters.size, 1 / clusters.size))[clusters.unit]
     parts = []
-    for g, counts in enumerate(sample.table.counts):
+    for g, counts in enumerate(table.counts):
         for side in (True, False):
             rows = np.flatnonzero((clusters.group == g) & (clusters.positive == side))
             parts.append(
                 np.bincount(clusters.entry[rows], weights=(clusters.weight * times)[rows], minlength=len(counts.score))
             )
-    return _with_counts(sample.table, np.concatenate(parts))
+    return _with_counts(table, np.concatenate(parts))
 
 
 def _weights(table: ScoreTable, group: int, positive: bool) -> Floats:
@@ -73,9 +73,9 @@ def _with_counts(table: ScoreTable, drawn: np.ndarray) -> ScoreTable:
     counts, place = [], 0
     for c in table.counts:
         size = len(c.score)
-        counts.append(GroupCounts(c.score, drawn[place : place + size], drawn[place + size : place + 2 * size]))
+        counts.append((drawn[place : place + size], drawn[place + size : place + 2 * size]))
         place += 2 * size
-    return ScoreTable(table.groups, tuple(counts), table.labelled)
+    return table.weighing(counts)
 
 
 def shares_of(
@@ -112,21 +112,21 @@ def _tied(table: ScoreTable) -> Floats:
 
 
 def bootstrap_shares(
-    sample: Sample, read: Callable[[ScoreTable], Floats], replicates: int, seed: int
+    table: ScoreTable, read: Callable[[ScoreTable], Floats], replicates: int, seed: int
 ) -> tuple[Floats, int]:
     """Draw shares; return those that are defined, one row a draw, and how many were not."""
-    drawn = np.array([read(table) for table in resample(sample, replicates, seed)])
+    drawn = np.array([read(again) for again in resample(table, replicates, seed)])
     defined = ~np.isnan(drawn).any(axis=1)
     return drawn[defined], int((~defined).sum())
 
 
 def drawn_interval(
-    metric: str, sample: Sample, given: dict[str, Any], level: float, replicates: int, seed: int
+    metric: str, table: ScoreTable, given: dict[str, Any], level: float, replicates: int, seed: int
 ) -> Interval:
     """Compute a metric of the registry on the table and on tables drawn again; limits are percentiles."""
     read = _reader(metric, given)
-    [value] = read(sample.table)
-    drawn, _ = bootstrap_shares(sample, read, replicates, seed)
+    [value] = read(table)
+    drawn, _ = bootstrap_shares(table, read, replicates, seed)
     low, high = np.quantile(drawn[:, 0], [(1 - level) / 2, (1 + level) / 2])
     se = float(drawn.std(ddof=1))
     return Interval(metric, float(value), se, float(low), float(high), level, "bootstrap")

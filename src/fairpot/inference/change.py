@@ -11,17 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from fairpot._validation import check_rows, check_scores
+from fairpot._validation import Rows, check_rows, check_scores
+from fairpot.counting import count
 from fairpot.inference.dial import Evidence, Part
 from fairpot.inference.limits import joint_tail
 from fairpot.inference.question import FEWEST, Question, check_level, why_not
-from fairpot.inference.rows import sample_checked
 from fairpot.inference.shares import (
-    Clusters,
     Influence,
     Kernel,
     Pairs,
-    Sample,
     ShareEstimates,
     View,
     all_pairs,
@@ -35,7 +33,7 @@ from fairpot.inference.shares import (
     small_sample_factor,
 )
 from fairpot.metrics.rank import check_ties
-from fairpot.table import GroupCounts, Maps, ScoreTable
+from fairpot.table import Maps, ScoreTable
 from fairpot.transport import Floats
 
 
@@ -59,27 +57,27 @@ class Contrasts:
 
 
 def estimate_views(
-    sample: Sample, pairs: Sequence[Pairs], kernel: Kernel, views: Sequence[View], sums: Floats
+    table: ScoreTable, pairs: Sequence[Pairs], kernel: Kernel, views: Sequence[View], sums: Floats
 ) -> tuple[ShareEstimates, Contrasts]:
     """Estimate shares in several views of the same rows, and weighted sums of them (one a row of ``sums``)."""
-    found = influences(sample, pairs, kernel, views)
-    if sample.clusters is not None:
-        shares = clustered_covariance(found, sample.clusters)
+    found = influences(table, pairs, kernel, views)
+    if table.clusters is not None:
+        shares = clustered_covariance(found, table.clusters)
         free = np.full(len(sums), min(units.min() for units in shares.units) - 1.0)
     else:
-        units = independent_units(sample, pairs, len(views))
-        shares = independent_covariance(found, sample, units)
-        free = _degrees_of_freedom(found, sample, units, sums)
+        units = independent_units(table, pairs, len(views))
+        shares = independent_covariance(found, table, units)
+        free = _degrees_of_freedom(found, table, units, sums)
     return shares, Contrasts(sums @ shares.value, sums @ shares.covariance @ sums.T, free)
 
 
-def _degrees_of_freedom(found: Influence, sample: Sample, units: tuple[Floats, Floats], sums: Floats) -> Floats:
+def _degrees_of_freedom(found: Influence, table: ScoreTable, units: tuple[Floats, Floats], sums: Floats) -> Floats:
     """Compute Welch and Satterthwaite's degrees of freedom over the cells of each sum."""
     top, bottom, fewest = np.zeros(len(sums)), np.zeros(len(sums)), np.full(len(sums), np.inf)
     for side in range(2):
         factor = np.sqrt(small_sample_factor(units[side]))
         for group, cell in enumerate(found.cells[side]):
-            square = sample.squared(group, side == 0)[cell.entries].astype(np.float64)
+            square = table.squared(group, side == 0)[cell.entries].astype(np.float64)
             weights = (sums * factor)[:, cell.shares]
             variance = ((weights @ cell.values) ** 2) @ square
             rests = sums[:, cell.shares] != 0
@@ -151,12 +149,12 @@ class Changes:
         }
 
 
-def change_by_maps(table: ScoreTable | Sample, maps: Maps, *, ties: str = "half", level: float = 0.95) -> Changes:
+def change_by_maps(table: ScoreTable, maps: Maps, *, ties: str = "half", level: float = 0.95) -> Changes:
     """Compare a table with itself after a map for each group, the map taken as fixed.
 
     Parameters
     ----------
-    table : ScoreTable or Sample
+    table : ScoreTable
         With labels and at least two groups; of rows that the maps were not fitted on, to be fair.
     maps : mapping of group to function
         Groups that are not named keep their scores.
@@ -169,17 +167,16 @@ def change_by_maps(table: ScoreTable | Sample, maps: Maps, *, ties: str = "half"
 
     Examples
     --------
-    >>> from fairpot.metrics import score_table
+    >>> from fairpot import score_table
     >>> rng = np.random.default_rng(0)
     >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
     >>> table = score_table(y, rng.normal(y + (sex == "M")), sensitive_features=sex)
     >>> print(change_by_maps(table, {"F": lambda s: s + 1}).gap)
     0.4376 -> 0.0362, a change of -0.4014 (95% interval -0.4533 to -0.2947)
     """
-    sample = Sample.of(table)
-    before = own_scores(sample.table)
-    after = [maps[g](s) if g in maps else s for g, s in zip(sample.table.groups, before)]
-    return compare_views(sample, before, after, ties=ties, level=level)
+    before = own_scores(table)
+    after = [maps[g](s) if g in maps else s for g, s in zip(table.groups, before)]
+    return compare_views(table, before, after, ties=ties, level=level)
 
 
 def change_of_scores(
@@ -216,50 +213,39 @@ def change_of_scores(
     0.7530 -> 0.7455, a change of -0.0075 (95% interval -0.0215 to +0.0066)
     """
     rows = check_rows(
-        before, y_true, sensitive_features, sample_weight, pos_label=pos_label, names=("y_true", "before")
+        before,
+        y_true,
+        sensitive_features,
+        sample_weight,
+        pos_label=pos_label,
+        names=("y_true", "before"),
+        beside={"after": after} if clusters is None else {"after": after, "clusters": clusters},
     )
     other = check_scores(after, "after")
     if len(other) != len(rows.scores):
         raise ValueError(f"after has {len(other)} rows, but before has {len(rows.scores)}.")
-    sample, order = _row_by_row(rows, weights, clusters)
+    table, order = _row_by_row(rows, weights, clusters)
     views = [[scores[own] for own in order] for scores in (rows.scores, other)]
-    return compare_views(sample, views[0], views[1], ties=ties, level=level)
+    return compare_views(table, views[0], views[1], ties=ties, level=level)
 
 
-def _row_by_row(rows: Any, weights: str, clusters: Any) -> tuple[Sample, list[NDArray[np.intp]]]:
-    """Make a sample with one entry a row, so that two columns can stand side by side."""
-    counted = sample_checked(rows, weights=weights, clusters=clusters)
-    weight = np.ones(len(rows.scores), dtype=np.int64) if rows.weight is None else rows.weight
-    order = [np.flatnonzero((rows.codes == g) & (weight > 0)) for g in range(len(rows.groups))]
-
-    def table(value: NDArray[Any]) -> ScoreTable:
-        parts = [GroupCounts(rows.scores[o], value[o] * rows.labels[o], value[o] * (1 - rows.labels[o])) for o in order]
-        return ScoreTable(rows.groups, tuple(parts))
-
-    squares = None if counted.squares is None else table(weight.astype(np.float64) ** 2)
-    units = counted.clusters
-    if units is not None:
-        place = np.empty(len(weight), dtype=np.intp)
-        for own in order:
-            place[own] = np.arange(len(own))
-        kept = np.flatnonzero(weight > 0)
-        units = Clusters(
-            units.unit, units.group, place[kept], units.positive, units.weight, units.importance, units.size
-        )
-    return Sample(table(weight), squares, units), order
+def _row_by_row(rows: Rows, weights: str, clusters: Any) -> tuple[ScoreTable, list[NDArray[np.intp]]]:
+    """Count with one entry a row, so that two columns can stand side by side: rows are known by their number."""
+    numbers = np.arange(len(rows.scores), dtype=np.float64)
+    table = count(rows._replace(scores=numbers), weights=weights, clusters=clusters)
+    return table, [c.score.astype(np.intp) for c in table.counts]
 
 
-def compare_views(sample: Sample, before: View, after: View, *, ties: str = "half", level: float = 0.95) -> Changes:
-    """Compare two scores of every entry of a sample."""
+def compare_views(table: ScoreTable, before: View, after: View, *, ties: str = "half", level: float = 0.95) -> Changes:
+    """Compare two scores of every entry of a table."""
     kernel = check_ties(ties)
     tail = (1 - check_level(level)) / 2
-    table = sample.table
     pairs = (all_pairs(table), *cross_pairs(table))
     many = len(pairs)
     differ = np.hstack((-np.eye(many), np.eye(many)))
     gaps = differ[1::2] - differ[2::2]
-    shares, found = estimate_views(sample, pairs, kernel, (before, after), np.vstack((differ, gaps)))
-    reason = why_not(sample, Question("xauc_gap", pairs, True, kernel, None, "pooled"), shares)
+    shares, found = estimate_views(table, pairs, kernel, (before, after), np.vstack((differ, gaps)))
+    reason = why_not(table, Question("xauc_gap", pairs, True, kernel, None, "pooled"), shares)
     low, high = found.limits(tail)
     names = [(table.groups[p.winners[0]], table.groups[p.losers[0]]) for p in pairs[1:]]
 
@@ -271,7 +257,7 @@ def compare_views(sample: Sample, before: View, after: View, *, ties: str = "hal
     signed = value[:, 1::2] - value[:, 2::2]
     return Changes(
         change(0, *map(float, value[:, 0])),
-        _gap_change(shares, many, signed, sample, (before, after), kernel, tail, level, reason),
+        _gap_change(shares, many, signed, table, (before, after), kernel, tail, level, reason),
         {names[2 * k]: change(many + k, *map(float, signed[:, k])) for k in range(signed.shape[1])},
         {name: change(1 + k, *map(float, value[:, 1 + k])) for k, name in enumerate(names)},
     )
@@ -281,7 +267,7 @@ def _gap_change(
     shares: ShareEstimates,
     many: int,
     signed: Floats,
-    sample: Sample,
+    table: ScoreTable,
     views: Sequence[View],
     kernel: Any,
     tail: float,
@@ -295,8 +281,7 @@ def _gap_change(
     if reason is not None:
         return Change(start, end, end - start, se, np.nan, np.nan, level, reason)
     sums = _gap_sums(shares, many, signed, widest[0])
-    table = sample.table
-    _, found = estimate_views(sample, (all_pairs(table), *cross_pairs(table)), kernel, views, sums)
+    _, found = estimate_views(table, (all_pairs(table), *cross_pairs(table)), kernel, views, sums)
     upper = found.limits(tail)[1].max()
     lower = found.limits(joint_tail(found.covariance, tail))[0].max()
     return Change(start, end, end - start, se, float(lower), float(upper), level)
@@ -368,12 +353,12 @@ def auc_difference(first: Chosen, second: Chosen, values: tuple[float, float], *
 
 def _fold(one: Part, other: Part, values: Sequence[Any], ties: Kernel) -> tuple[float, float, float]:
     """Give variance, degrees of freedom and units of the difference on one fold."""
-    sample = merge_entries(Sample.of(one.table))
+    table = merge_entries(one.table)
     views = [
-        [maps[g](c.score) if g in maps else c.score for g, c in zip(sample.table.groups, sample.table.counts)]
+        [maps[g](c.score) if g in maps else c.score for g, c in zip(table.groups, table.counts)]
         for maps in (_maps(one, values[0]), _maps(other, values[1]))
     ]
-    shares, found = estimate_views(sample, [all_pairs(sample.table)], ties, views, np.array([[-1.0, 1.0]]))
+    shares, found = estimate_views(table, [all_pairs(table)], ties, views, np.array([[-1.0, 1.0]]))
     return float(found.covariance[0, 0]), float(found.free[0]), float(min(u.min() for u in shares.units))
 
 

@@ -18,7 +18,6 @@ from fairpot.inference.shares import (
     GapEstimates,
     Kernel,
     Pairs,
-    Sample,
     ShareEstimates,
     all_pairs,
     average,
@@ -101,7 +100,7 @@ class DialEstimates:
 
 
 def estimate_dial(
-    table: ScoreTable | Sample,
+    table: ScoreTable,
     maps_at: MapsAt,
     values: Sequence[Any] | Floats,
     *,
@@ -112,7 +111,7 @@ def estimate_dial(
 
     Parameters
     ----------
-    table : ScoreTable or Sample
+    table : ScoreTable
         Rows that the maps were not fitted on, at least two groups.
     maps_at : function
         From a value of the dial to the maps of the groups that it moves.
@@ -130,7 +129,7 @@ def estimate_dial(
 
 
 def estimate_steps(
-    table: ScoreTable | Sample,
+    table: ScoreTable,
     steps: Steps,
     values: Sequence[Any] | Floats,
     *,
@@ -143,24 +142,23 @@ def estimate_steps(
 
     ``top`` looks at the top of the ranking only; ``count`` is a quick way to count AUCs and xAUCs on the whole table.
     """
-    sample = Sample.of(table)
-    pairs = (all_pairs(sample.table), *cross_pairs(sample.table))
-    small = merge_entries(sample)
-    views = [_moved(small.table, maps) for maps in steps(values)]
+    pairs = (all_pairs(table), *cross_pairs(table))
+    small = merge_entries(table)
+    views = [_moved(small, maps) for maps in steps(values)]
     if top is None:
         found = estimate_shares(small, pairs, ties, views)
         asked = Question("xauc_gap", pairs, True, ties, None, "pooled")
     else:
         found = estimate_region_views(small, pairs, ties, top.alpha, top.region, views)
         asked = Question("xauc_gap", pairs, True, ties, top.alpha, top.region)
-    reason = why_not(sample, asked, found.fewest(len(pairs)))
+    reason = why_not(table, asked, found.fewest(len(pairs)))
     grid = np.arange(len(found)).reshape(len(views), len(pairs))
     auc, xauc = found.take(grid[:, 0]), found.take(grid[:, 1:].ravel())
-    if exact is None and small is not sample:
-        exact = _count(sample.table, steps(values), pairs, ties, top) if count is None else count(values)
+    if exact is None and small is not table:
+        exact = _count(table, steps(values), pairs, ties, top) if count is None else count(values)
     if exact is not None:
         auc, xauc = auc.with_values(exact[0]), xauc.with_values(np.asarray(exact[1]).ravel())
-    return DialEstimates(np.asarray(values), sample.table.groups, auc, xauc, reason)
+    return DialEstimates(np.asarray(values), table.groups, auc, xauc, reason)
 
 
 def average_dials(folds: Sequence[DialEstimates]) -> DialEstimates:
@@ -202,7 +200,7 @@ MOST_VALUES = 256
 class Part(NamedTuple):
     """Rows, and the maps that other rows taught, for a list of values of the dial; perhaps a quick way to count."""
 
-    table: ScoreTable | Sample
+    table: ScoreTable
     steps: Callable[[Any], Iterable[Maps]]
     counted: Count | None = None
 
@@ -248,7 +246,7 @@ class Evidence:
     @property
     def first_group(self) -> Hashable:
         """The group that gaps are seen from: the first of the table."""
-        return Sample.of(self.parts[0].table).table.groups[0]
+        return self.parts[0].table.groups[0]
 
     def unrepaired(self) -> DialEstimates:
         """Estimate AUC and gaps of the scores as they came."""

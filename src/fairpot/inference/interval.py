@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairpot._validation import check_choice, check_share
+from fairpot.counting import as_table
 from fairpot.inference.bootstrap import bootstrap_shares, drawn_interval, shares_of
 from fairpot.inference.estimate import Interval, Verdict
 from fairpot.inference.limits import fold, gap_limits, joint_tail_of, judge
@@ -23,10 +24,8 @@ from fairpot.inference.question import (
     why_not,
 )
 from fairpot.inference.region import TopRate, estimate_region, read_top_rate, tied_at_cut, top_rate_interval
-from fairpot.inference.rows import sample_rows
 from fairpot.inference.shares import (
     GapEstimates,
-    Sample,
     ShareEstimates,
     estimate_shares,
 )
@@ -97,7 +96,7 @@ def confidence_interval(
     """
     if sensitive_features is None and "sensitive_features" in METRICS[metric_name(metric, alpha)].needs:
         raise TypeError(f"{metric} needs sensitive_features, the group of each row.")
-    sample = sample_rows(
+    table = as_table(
         y_true,
         y_score,
         sensitive_features=sensitive_features,
@@ -105,14 +104,15 @@ def confidence_interval(
         clusters=clusters,
         weights=weights,
         pos_label=pos_label,
+        grouped=sensitive_features is not None,
     )
     asked = {"positive": positive, "negative": negative, "group": group, "alpha": alpha, "region": region, "ties": ties}
-    return _of_sample(metric, sample, asked, level, method, replicates, random_state)
+    return _of_table(metric, table, asked, level, method, replicates, random_state)
 
 
 def interval_of_table(
     metric: str,
-    table: ScoreTable | Sample,
+    table: ScoreTable,
     *,
     positive: Hashable | None = None,
     negative: Hashable | None = None,
@@ -131,7 +131,7 @@ def interval_of_table(
     ----------
     metric : str
         A name in :data:`fairpot.metrics.METRICS`.
-    table : ScoreTable or Sample
+    table : ScoreTable
         With labels. Its weights count as frequencies, unless it carries the sums of their squares.
     positive, negative, group, alpha, region, ties, level, method, replicates, random_state
         As in :func:`confidence_interval`.
@@ -142,18 +142,18 @@ def interval_of_table(
 
     Examples
     --------
-    >>> from fairpot.metrics import score_table
+    >>> from fairpot import score_table
     >>> table = score_table([0, 1] * 10, range(20), sensitive_features=["F"] * 10 + ["M"] * 10)
     >>> print(interval_of_table("auc", table))
     0.5500 (95% interval 0.2791 to 0.7941)
     """
     asked = {"positive": positive, "negative": negative, "group": group, "alpha": alpha, "region": region, "ties": ties}
-    return _of_sample(metric, Sample.of(table), asked, level, method, replicates, random_state)
+    return _of_table(metric, table, asked, level, method, replicates, random_state)
 
 
-def _of_sample(
+def _of_table(
     metric: str,
-    sample: Sample,
+    table: ScoreTable,
     asked: dict[str, Any],
     level: float,
     method: str,
@@ -163,63 +163,63 @@ def _of_sample(
     """Answer in closed form where there is one, else by drawing if that is asked for."""
     name = metric_name(metric, asked["alpha"])
     if method == "bootstrap" and name not in KNOWN:
-        return drawn_interval(name, sample, asked, check_level(level), check_replicates(replicates), random_state)
-    question = ask(metric, sample.table, **asked)
-    return answer(sample, question, level=level, method=method, replicates=replicates, random_state=random_state)
+        return drawn_interval(name, table, asked, check_level(level), check_replicates(replicates), random_state)
+    question = ask(metric, table, **asked)
+    return answer(table, question, level=level, method=method, replicates=replicates, random_state=random_state)
 
 
 def answer(
-    sample: Sample, question: Question, *, level: float, method: str, replicates: int, random_state: int
+    table: ScoreTable, question: Question, *, level: float, method: str, replicates: int, random_state: int
 ) -> Interval:
     """Estimate the shares of a question and put limits around them."""
     tail = (1 - check_level(level)) / 2
     check_choice(method, "method", METHODS)
     if question.metric in TOP_RATES:
-        return _top_rate(sample, question, level, method, replicates, random_state)
-    found = estimate(sample, question)
-    reason = why_not(sample, question, found)
+        return _top_rate(table, question, level, method, replicates, random_state)
+    found = estimate(table, question)
+    reason = why_not(table, question, found)
     note = None
     if method == "bootstrap" and reason is None:
         replicates = check_replicates(replicates)
         read = shares_of(question.pairs, question.kernel, question.alpha, question.region)
-        drawn, _ = bootstrap_shares(sample, read, replicates, random_state)
-        return _from_draws(sample, question, found, drawn, level)
+        drawn, _ = bootstrap_shares(table, read, replicates, random_state)
+        return _from_draws(table, question, found, drawn, level)
     if reason is None and question.alpha is not None:
-        found, note = covariance_in_region(sample, question)
+        found, note = covariance_in_region(table, question)
     low, high = (np.nan, np.nan) if reason is not None else _limits(found, question, tail)
-    return _interval(sample, question, found, low, high, level, "analytic", reason, note)
+    return _interval(table, question, found, low, high, level, "analytic", reason, note)
 
 
 def _top_rate(
-    sample: Sample, question: Question, level: float, method: str, replicates: int, random_state: int
+    table: ScoreTable, question: Question, level: float, method: str, replicates: int, random_state: int
 ) -> Interval:
     """Answer for recall or precision of the top alpha."""
     alpha = float(question.alpha or 1.0)
     asked = TopRate(question.metric, alpha, question.region, question.group)
-    found = top_rate_interval(sample, asked, level)
-    tied = tied_at_cut(sample.table, alpha, question.region)
+    found = top_rate_interval(table, asked, level)
+    tied = tied_at_cut(table, alpha, question.region)
     if found.reason is not None or (method == "analytic" and not tied):
         return found
     many = check_replicates(replicates) if method == "bootstrap" else REPLICATES
-    drawn, _ = bootstrap_shares(sample, read_top_rate(asked), many, random_state)
+    drawn, _ = bootstrap_shares(table, read_top_rate(asked), many, random_state)
     low, high = np.quantile(drawn[:, 0], [(1 - level) / 2, (1 + level) / 2])
     note = _TIED_CUT if method == "analytic" else None
     return replace(found, se=float(drawn.std(ddof=1)), low=float(low), high=float(high), method="bootstrap", note=note)
 
 
-def estimate(sample: Sample, question: Question) -> ShareEstimates:
+def estimate(table: ScoreTable, question: Question) -> ShareEstimates:
     """Estimate the shares of a question with their covariance."""
     if question.alpha is None:
-        return estimate_shares(sample, question.pairs, question.kernel)
-    return estimate_region(sample, question.pairs, question.kernel, question.alpha, question.region)
+        return estimate_shares(table, question.pairs, question.kernel)
+    return estimate_region(table, question.pairs, question.kernel, question.alpha, question.region)
 
 
-def covariance_in_region(sample: Sample, question: Question) -> tuple[ShareEstimates, str | None]:
+def covariance_in_region(table: ScoreTable, question: Question) -> tuple[ShareEstimates, str | None]:
     """Estimate in a top-alpha region; where many rows tie at its threshold, by drawing. Say which."""
-    found = estimate(sample, question)
-    if question.alpha is None or not tied_at_cut(sample.table, question.alpha, question.region):
+    found = estimate(table, question)
+    if question.alpha is None or not tied_at_cut(table, question.alpha, question.region):
         return found, None
-    return _with_drawn_covariance(sample, question, found), _TIED_CUT
+    return _with_drawn_covariance(table, question, found), _TIED_CUT
 
 
 def _limits(found: ShareEstimates, question: Question, tail: float) -> tuple[float, float]:
@@ -230,7 +230,7 @@ def _limits(found: ShareEstimates, question: Question, tail: float) -> tuple[flo
 
 
 def _interval(
-    sample: Sample,
+    table: ScoreTable,
     question: Question,
     found: ShareEstimates,
     low: float,
@@ -247,37 +247,37 @@ def _interval(
     sizes = np.abs(gaps.value)
     widest = 0 if np.isnan(sizes).all() else int(np.nanargmax(sizes))
     winner, loser = question.pairs[2 * widest]
-    groups = (sample.table.groups[winner[0]], sample.table.groups[loser[0]])
+    groups = (table.groups[winner[0]], table.groups[loser[0]])
     value = float(gaps.value[widest])
     return Interval(
         question.metric, abs(value), float(gaps.se[widest]), low, high, level, method, value, groups, reason, note
     )
 
 
-def _with_drawn_covariance(sample: Sample, question: Question, found: ShareEstimates) -> ShareEstimates:
+def _with_drawn_covariance(table: ScoreTable, question: Question, found: ShareEstimates) -> ShareEstimates:
     """Replace the covariance by that of a bootstrap."""
     read = shares_of(question.pairs, question.kernel, question.alpha, question.region)
-    drawn, _ = bootstrap_shares(sample, read, REPLICATES, 0)
+    drawn, _ = bootstrap_shares(table, read, REPLICATES, 0)
     covariance = np.atleast_2d(np.cov(drawn, rowvar=False))
     scale = np.diag(covariance) / np.maximum(found.variance[0] + found.variance[1], 1e-300)
     variance = (found.variance[0] * scale, found.variance[1] * scale)
     return ShareEstimates(found.value, covariance, variance, found.units)
 
 
-def _from_draws(sample: Sample, question: Question, found: ShareEstimates, drawn: Floats, level: float) -> Interval:
+def _from_draws(table: ScoreTable, question: Question, found: ShareEstimates, drawn: Floats, level: float) -> Interval:
     """Read limits off the draws: percentiles, and for the lower limit of the largest of gaps those of all together."""
     tail = (1 - level) / 2
     covariance = np.atleast_2d(np.cov(drawn, rowvar=False))
     shares = ShareEstimates(found.value, covariance, found.variance, found.units)
     if not question.gap:
         low, high = np.quantile(drawn[:, 0], [tail, 1 - tail])
-        return _interval(sample, question, shares, float(low), float(high), level, "bootstrap", None)
+        return _interval(table, question, shares, float(low), float(high), level, "bootstrap", None)
     gaps = drawn[:, ::2] - drawn[:, 1::2]
     errors = np.abs(gaps - gaps.mean(axis=0)) / np.maximum(gaps.std(axis=0), 1e-300)
     joint = tail if gaps.shape[1] == 1 else joint_tail_of(errors.max(axis=1), tail, gaps.shape[1])
     low = fold(*np.quantile(gaps, [joint, 1 - joint], axis=0))[0].max()
     high = fold(*np.quantile(gaps, [tail, 1 - tail], axis=0))[1].max()
-    return _interval(sample, question, shares, float(low), float(high), level, "bootstrap", None)
+    return _interval(table, question, shares, float(low), float(high), level, "bootstrap", None)
 
 
 def verdict(
@@ -319,7 +319,7 @@ def verdict(
     >>> verdict(y, rng.normal(y + (sex == "M")), sensitive_features=sex, bound=0.1).answer
     'exceeds'
     """
-    sample = sample_rows(
+    table = as_table(
         y_true,
         y_score,
         sensitive_features=sensitive_features,
@@ -328,11 +328,11 @@ def verdict(
         weights=weights,
         pos_label=pos_label,
     )
-    return verdict_of_table(sample, bound, alpha=alpha, region=region, ties=ties, level=level)
+    return verdict_of_table(table, bound, alpha=alpha, region=region, ties=ties, level=level)
 
 
 def verdict_of_table(
-    table: ScoreTable | Sample,
+    table: ScoreTable,
     bound: float,
     *,
     alpha: float | None = None,
@@ -343,10 +343,9 @@ def verdict_of_table(
     """Say the same of a counted table; see :func:`verdict`."""
     check_share(bound, "bound", zero=True)
     delta = 1 - check_level(level)
-    sample = Sample.of(table)
-    question = ask("xauc_gap", sample.table, alpha=alpha, region=region, ties=ties)
-    gap = answer(sample, question, level=level, method="analytic", replicates=0, random_state=0)
+    question = ask("xauc_gap", table, alpha=alpha, region=region, ties=ties)
+    gap = answer(table, question, level=level, method="analytic", replicates=0, random_state=0)
     if gap.reason is not None:
         return Verdict("cannot tell", bound, level, gap)
-    gaps = GapEstimates.side_by_side(estimate(sample, question))
+    gaps = GapEstimates.side_by_side(estimate(table, question))
     return Verdict(judge(gaps, bound, delta), bound, level, gap)

@@ -18,7 +18,6 @@ from fairpot.inference.shares import (
     GapEstimates,
     Kernel,
     Pairs,
-    Sample,
     ShareEstimates,
     all_pairs,
     cross_pairs,
@@ -66,7 +65,7 @@ class Overview:
 
 
 def overview(
-    table: ScoreTable | Sample,
+    table: ScoreTable,
     *,
     level: float = 0.95,
     ties: Kernel = "half",
@@ -77,7 +76,7 @@ def overview(
 
     Parameters
     ----------
-    table : ScoreTable or Sample
+    table : ScoreTable
         With labels and at least two groups.
     level : float, default 0.95
     ties : {"half", "strict"}, default "half"
@@ -90,19 +89,18 @@ def overview(
 
     Examples
     --------
-    >>> from fairpot.metrics import score_table
+    >>> from fairpot import score_table
     >>> table = score_table([0, 1] * 10, range(20), sensitive_features=["F"] * 10 + ["M"] * 10)
     >>> print(overview(table).xauc["M", "F"])
     1.0000 (95% interval 0.5314 to 1.0000)
     """
     tail = (1 - check_level(level)) / 2
-    sample = Sample.of(table)
-    pairs, names = _pairs(sample.table)
+    pairs, names = _pairs(table)
     distinct = list(dict.fromkeys(pairs))  # of two groups, BPSN and BNSP are the xAUCs
-    found, note = _estimate(sample, distinct, ties, alpha, region)
+    found, note = _estimate(table, distinct, ties, alpha, region)
     found = found.take([distinct.index(pair) for pair in pairs])
     asked = [Question("", (pair,), False, ties, alpha, region) for pair in pairs]
-    reasons = [why_not(sample, question, found.take([k])) for k, question in enumerate(asked)]
+    reasons = [why_not(table, question, found.take([k])) for k, question in enumerate(asked)]
     low, high = found.limits(tail)
 
     def interval(metric: str, k: int) -> Interval:
@@ -141,16 +139,16 @@ def _pairs(table: ScoreTable) -> tuple[list[Pairs], list[tuple[str, Any]]]:
 
 
 def _estimate(
-    sample: Sample, pairs: Sequence[Pairs], ties: Kernel, alpha: float | None, region: Region
+    table: ScoreTable, pairs: Sequence[Pairs], ties: Kernel, alpha: float | None, region: Region
 ) -> tuple[ShareEstimates, str | None]:
     if alpha is not None:
-        return covariance_in_region(sample, Question("", tuple(pairs), False, ties, alpha, region))
-    entries = sum(len(c.score) for c in sample.table.counts)
-    if entries * len(sample.table.groups) <= _MANY:
-        return estimate_shares(sample, pairs, ties), None
-    found = estimate_shares(merge_entries(sample), pairs, ties)
+        return covariance_in_region(table, Question("", tuple(pairs), False, ties, alpha, region))
+    entries = sum(len(c.score) for c in table.counts)
+    if entries * len(table.groups) <= _MANY:
+        return estimate_shares(table, pairs, ties), None
+    found = estimate_shares(merge_entries(table), pairs, ties)
     assert ties != "equal"
-    matrix = WinMatrix.of(sample.table, ties)
+    matrix = WinMatrix.of(table, ties)
     wins, count = matrix.half_wins / 2, np.outer(matrix.positives.astype(np.float64), matrix.negatives)
     won = np.array([wins[np.ix_(*pair)].sum() for pair in pairs])
     total = np.array([count[np.ix_(*pair)].sum() for pair in pairs])
@@ -204,13 +202,13 @@ class Rates:
     flagged: Interval
 
 
-def rates_at(table: ScoreTable | Sample, threshold: float, *, level: float = 0.95) -> list[Rates]:
+def rates_at(table: ScoreTable, threshold: float, *, level: float = 0.95) -> list[Rates]:
     """Compute the rates of every group at a threshold, each with Wilson's interval.
 
     Parameters
     ----------
-    table : ScoreTable or Sample
-        With labels; a sample with clusters adds up their rows before squaring.
+    table : ScoreTable
+        With labels; a table with clusters adds up their rows before squaring.
     threshold : float
         Scores at or above it are flagged.
     level : float, default 0.95
@@ -221,7 +219,7 @@ def rates_at(table: ScoreTable | Sample, threshold: float, *, level: float = 0.9
 
     Examples
     --------
-    >>> from fairpot.metrics import score_table
+    >>> from fairpot import score_table
     >>> table = score_table([0, 1] * 10, range(20), sensitive_features=["F"] * 10 + ["M"] * 10)
     >>> print(rates_at(table, 8.0)[0].flagged)
     0.2000 (95% interval 0.0567 to 0.5098)
@@ -229,22 +227,21 @@ def rates_at(table: ScoreTable | Sample, threshold: float, *, level: float = 0.9
     if not is_number(threshold) or not np.isfinite(float(threshold)):
         raise ValueError(f"threshold must be a finite number, got {threshold!r}.")
     check_level(level)
-    sample = Sample.of(table)
-    return [_rates(sample, g, float(threshold), level) for g in range(len(sample.table.groups))]
+    return [_rates(table, g, float(threshold), level) for g in range(len(table.groups))]
 
 
-def _rates(sample: Sample, group: int, threshold: float, level: float) -> Rates:
-    counts = sample.table.counts[group]
+def _rates(table: ScoreTable, group: int, threshold: float, level: float) -> Rates:
+    counts = table.counts[group]
     first = int(np.searchsorted(counts.score, threshold))
     size = len(counts.score)
     up = np.arange(size) >= first
     one, none = np.ones(size, dtype=bool), np.zeros(size, dtype=bool)
-    name = sample.table.groups[group]
+    name = table.groups[group]
 
     def rate(
         metric: str, what: str, among: tuple[np.ndarray, np.ndarray], hits: tuple[np.ndarray, np.ndarray]
     ) -> Interval:
-        return _share(sample, group, metric, among, hits, level, f"group {name!r} has {{}} {what}")
+        return _share(table, group, metric, among, hits, level, f"group {name!r} has {{}} {what}")
 
     return Rates(
         name,
@@ -257,7 +254,7 @@ def _rates(sample: Sample, group: int, threshold: float, level: float) -> Rates:
 
 
 def _share(
-    sample: Sample,
+    table: ScoreTable,
     group: int,
     metric: str,
     among: tuple[np.ndarray, np.ndarray],
@@ -266,13 +263,13 @@ def _share(
     said: str,
 ) -> Interval:
     """Compute a share of rows, its standard error from squared weights or clusters, and Wilson's interval."""
-    counts = sample.table.counts[group]
+    counts = table.counts[group]
     weights = [c.astype(np.float64) for c in (counts.positive, counts.negative)]
     total = sum(float(w[a].sum()) for w, a in zip(weights, among))
     if total == 0:
         return Interval(metric, np.nan, np.nan, np.nan, np.nan, level, reason=said.format("no"))
     value = sum(float(w[h].sum()) for w, h in zip(weights, hits)) / total
-    variance, units = _spread(sample, group, among, hits, value, total)
+    variance, units = _spread(table, group, among, hits, value, total)
     se = float(np.sqrt(variance * units / (units - 1))) if units > 1 else np.nan
     if units < FEWEST - 1e-9:
         reason = said.format(f"{units:.3g}") + f", and with fewer than {FEWEST} no interval is honest"
@@ -283,7 +280,7 @@ def _share(
 
 
 def _spread(
-    sample: Sample,
+    table: ScoreTable,
     group: int,
     among: tuple[np.ndarray, np.ndarray],
     hits: tuple[np.ndarray, np.ndarray],
@@ -292,9 +289,9 @@ def _spread(
 ) -> tuple[float, float]:
     """Sum the squares of what rows, or clusters, add to the error of a share; count independent units."""
     errors: list[Floats] = [np.where(a, h - value, 0.0) / total for a, h in zip(among, hits)]
-    clusters = sample.clusters
+    clusters = table.clusters
     if clusters is None:
-        squares = [sample.squared(group, positive).astype(np.float64) for positive in (True, False)]
+        squares = [table.squared(group, positive).astype(np.float64) for positive in (True, False)]
         square = sum(float(q[a].sum()) for q, a in zip(squares, among))
         return sum(float(q @ e**2) for q, e in zip(squares, errors)), total**2 / square
     own = np.flatnonzero(clusters.group == group)

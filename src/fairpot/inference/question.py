@@ -9,7 +9,6 @@ from fairpot._validation import check_choice, check_group_name, check_share, is_
 from fairpot.inference.shares import (
     Kernel,
     Pairs,
-    Sample,
     ShareEstimates,
     all_pairs,
     cross_pairs,
@@ -138,19 +137,19 @@ def _pairs(name: str, table: ScoreTable, given: dict[str, Any]) -> tuple[tuple[P
 FEWEST = 5
 
 
-def why_not(sample: Sample, question: Question, found: ShareEstimates) -> str | None:
+def why_not(table: ScoreTable, question: Question, found: ShareEstimates) -> str | None:
     """Say which cell has too few independent rows for an interval; None if all have enough."""
     for k, pair in enumerate(question.pairs):
         for side, what in enumerate(("positives", "negatives")):
             units = float(found.units[side][k])
             # A hair of round-off: five weights of 0.1 are worth five rows.
             if units < FEWEST - 1e-9:
-                return _said(units, what, _names(sample, pair[side]), question, sample.clusters is not None)
+                return _said(units, what, _names(table, pair[side]), question, table.clusters is not None)
     return None
 
 
-def _names(sample: Sample, places: tuple[int, ...]) -> tuple[Hashable, ...]:
-    return tuple(sample.table.groups[place] for place in places) if len(sample.table.groups) > 1 else ()
+def _names(table: ScoreTable, places: tuple[int, ...]) -> tuple[Hashable, ...]:
+    return tuple(table.groups[place] for place in places) if len(table.groups) > 1 else ()
 
 
 def _said(units: float, what: str, groups: tuple[Hashable, ...], question: Question, clustered: bool) -> str:

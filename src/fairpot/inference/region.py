@@ -13,11 +13,9 @@ from fairpot.inference.limits import wilson
 from fairpot.inference.question import FEWEST
 from fairpot.inference.shares import (
     Cut,
-    Indices,
     Influence,
     Kernel,
     Pairs,
-    Sample,
     ShareEstimates,
     View,
     clustered_covariance,
@@ -28,35 +26,24 @@ from fairpot.inference.shares import (
     region_sums,
     small_sample_factor,
 )
-from fairpot.table import GroupCounts, Region, ScoreTable
+from fairpot.table import GroupCounts, Indices, Region, ScoreTable
 from fairpot.transport import Floats
 
 
 def estimate_region(
-    sample: Sample, pairs: Sequence[Pairs], kernel: Kernel, alpha: float, region: Region
+    table: ScoreTable, pairs: Sequence[Pairs], kernel: Kernel, alpha: float, region: Region
 ) -> ShareEstimates:
     """Estimate shares inside the top-alpha region with their covariance, the threshold's error included."""
-    top = cut_sample(sample, alpha, region)
+    top = table.top(alpha, region)
     found = influences(top, pairs, kernel)
-    cuts = threshold_cuts(sample, top, pairs, found, kernel, alpha, region)
-    if sample.clusters is not None and top.clusters is not None:
-        extra = region_sums(sample.clusters, cuts)
+    cuts = threshold_cuts(table, top, pairs, found, kernel, alpha, region)
+    if table.clusters is not None and top.clusters is not None:
+        extra = region_sums(table.clusters, cuts)
         return clustered_covariance(found, top.clusters, extra)
     units = independent_units(top, pairs, 1)
     base = independent_covariance(found, top, units)
-    covariance = base.covariance + sum(_threshold_part(sample, top, found, units, cut) for cut in cuts)
+    covariance = base.covariance + sum(_threshold_part(table, top, found, units, cut) for cut in cuts)
     return ShareEstimates(base.value, covariance, base.variance, base.units)
-
-
-def cut_sample(sample: Sample, alpha: float, region: Region) -> Sample:
-    """Cut a sample to its region."""
-    thresholds = sample.table.thresholds(alpha, region)
-    squares = None if sample.squares is None else sample.squares.above(thresholds)
-    clusters = sample.clusters
-    if clusters is not None:
-        first = [int(np.searchsorted(c.score, thresholds[g])) for g, c in zip(sample.table.groups, sample.table.counts)]
-        clusters = clusters.above(np.array(first))
-    return Sample(sample.table.above(thresholds), squares, clusters)
 
 
 def tied_at_cut(table: ScoreTable, alpha: float, region: Region) -> bool:
@@ -76,8 +63,8 @@ def _levels(table: ScoreTable, alpha: float, region: Region) -> list[float]:
 
 
 def threshold_cuts(
-    sample: Sample,
-    top: Sample,
+    table: ScoreTable,
+    top: ScoreTable,
     pairs: Sequence[Pairs],
     found: Influence,
     kernel: Kernel,
@@ -85,18 +72,17 @@ def threshold_cuts(
     region: Region,
 ) -> list[Cut]:
     """Find each estimated threshold, and how far it moves the shares."""
-    table = sample.table
     everyone = tuple(range(len(table.groups)))
     cut_groups = [everyone] if region == "pooled" else [(g,) for g in everyone]
     result = []
     for groups, threshold in zip(cut_groups, _levels(table, alpha, region)):
         total = sum(float(table.counts[g].weight.sum()) for g in groups)
-        above = sum(float(top.table.counts[g].weight.sum()) for g in groups)
+        above = sum(float(top.counts[g].weight.sum()) for g in groups)
         if above >= total:
             continue  # everybody is in the region: there is no threshold to miss
-        window = near_cut(sample, groups, threshold, above, total)
+        window = near_cut(table, groups, threshold, above, total)
         kappa = np.array(
-            [_kappa(top.table, pair, k, groups, threshold, window, found, kernel) for k, pair in enumerate(pairs)]
+            [_kappa(top, pair, k, groups, threshold, window, found, kernel) for k, pair in enumerate(pairs)]
         )
         first = tuple(int(np.searchsorted(c.score, threshold)) for c in table.counts)
         result.append(Cut(groups, first, above, total, kappa * total))
@@ -110,10 +96,9 @@ class Window(NamedTuple):
     negative: Floats
 
 
-def near_cut(sample: Sample, groups: tuple[int, ...], threshold: float, above: float, total: float) -> Window:
+def near_cut(table: ScoreTable, groups: tuple[int, ...], threshold: float, above: float, total: float) -> Window:
     """Count the cells among the rows nearest to the cut, equally many on both sides."""
-    table = sample.table
-    square = sum(float(sample.squared(g, side).sum()) for g in groups for side in (True, False))
+    square = sum(float(table.squared(g, side).sum()) for g in groups for side in (True, False))
     rows = total**2 / square
     reach = min(0.5 * rows**0.7 * total / rows, above, total - above)
     merged = ScoreTable(tuple(groups), tuple(table.counts[g] for g in groups)).pooled()
@@ -166,14 +151,16 @@ def _at(top: ScoreTable, pair: Pairs, threshold: float, kernel: Kernel) -> tuple
     return won, lost
 
 
-def _threshold_part(sample: Sample, top: Sample, found: Influence, units: tuple[Floats, Floats], cut: Cut) -> Floats:
+def _threshold_part(
+    table: ScoreTable, top: ScoreTable, found: Influence, units: tuple[Floats, Floats], cut: Cut
+) -> Floats:
     """Add the threshold's own variance, and what it shares with the rows in the region."""
     inside = outside = 0.0
     for g in cut.groups:
         for positive in (True, False):
             kept = float(top.squared(g, positive).sum())
             inside += kept
-            outside += float(sample.squared(g, positive).sum()) - kept
+            outside += float(table.squared(g, positive).sum()) - kept
     rows = cut.total**2 / (inside + outside)
     variance = (inside * cut.inside**2 + outside * cut.outside**2) * rows / (rows - 1)
     shared = np.zeros(len(found.value))
@@ -189,26 +176,26 @@ def _threshold_part(sample: Sample, top: Sample, found: Influence, units: tuple[
 
 
 def estimate_region_views(
-    sample: Sample, pairs: Sequence[Pairs], kernel: Kernel, alpha: float, region: Region, views: Sequence[View]
+    table: ScoreTable, pairs: Sequence[Pairs], kernel: Kernel, alpha: float, region: Region, views: Sequence[View]
 ) -> ShareEstimates:
     """Estimate shares inside the region of each view, with the covariance between all of them.
 
     Share k of view v stands at place ``v * len(pairs) + k``. In every view the region is found again, and what each
     row adds through its threshold is part of the row's influence.
     """
-    if sample.clusters is not None:
+    if table.clusters is not None:
         raise ValueError("curves of a top-alpha region take rows as independent; clusters have no place in them yet.")
-    entries = [(np.flatnonzero(c.positive > 0), np.flatnonzero(c.negative > 0)) for c in sample.table.counts]
+    entries = [(np.flatnonzero(c.positive > 0), np.flatnonzero(c.negative > 0)) for c in table.counts]
     size = len(views) * len(pairs)
     rows = [[np.zeros((size, len(places[side]))) for places in entries] for side in range(2)]
     parts = []
     for v, view in enumerate(views):
         own = slice(v * len(pairs), (v + 1) * len(pairs))
-        parts.append(_add_view(sample, pairs, kernel, alpha, region, view, entries, rows, own))
+        parts.append(_add_view(table, pairs, kernel, alpha, region, view, entries, rows, own))
     covariance = np.zeros((size, size))
     for side in range(2):
         for g, places in enumerate(entries):
-            square = sample.squared(g, side == 0)[places[side]].astype(np.float64)
+            square = table.squared(g, side == 0)[places[side]].astype(np.float64)
             covariance += (rows[side][g] * square) @ rows[side][g].T
     value = np.concatenate([part.value for part in parts])
     variance = [np.concatenate([part.variance[side] for part in parts]) for side in range(2)]
@@ -217,7 +204,7 @@ def estimate_region_views(
 
 
 def _add_view(
-    sample: Sample,
+    table: ScoreTable,
     pairs: Sequence[Pairs],
     kernel: Kernel,
     alpha: float,
@@ -228,14 +215,14 @@ def _add_view(
     own: slice,
 ) -> ShareEstimates:
     """Write the influences of one view; return its shares, with what their sides add to the variance."""
-    moved = _rescored(sample, view)
-    top = cut_sample(moved, alpha, region)
+    moved = table.viewed(view)
+    top = moved.top(alpha, region)
     found = influences(top, pairs, kernel)
     units = independent_units(top, pairs, 1)
     cuts = threshold_cuts(moved, top, pairs, found, kernel, alpha, region)
-    levels = moved.table.thresholds(alpha, region)
-    inside = [scores >= levels[g] for g, scores in zip(sample.table.groups, view)]
-    weights = [[np.where(i, w, 0) for i, w in zip(inside, side)] for side in _sides(sample.table)]
+    levels = moved.thresholds(alpha, region)
+    inside = [scores >= levels[g] for g, scores in zip(table.groups, view)]
+    weights = [[np.where(i, w, 0) for i, w in zip(inside, side)] for side in _sides(table)]
     placed = placements(view, weights[0], weights[1], kernel, entries)
     for k, pair in enumerate(pairs):
         value, p, n = found.value[k], found.weight[0][k], found.weight[1][k]
@@ -269,16 +256,6 @@ def _sides(table: ScoreTable) -> tuple[list[np.ndarray], list[np.ndarray]]:
     return [c.positive for c in table.counts], [c.negative for c in table.counts]
 
 
-def _rescored(sample: Sample, view: View) -> Sample:
-    """Count a sample again with the scores of a view."""
-
-    def again(table: ScoreTable) -> ScoreTable:
-        counts = [GroupCounts(c.score, c.positive, c.negative).rescored(s) for c, s in zip(table.counts, view)]
-        return ScoreTable(table.groups, tuple(counts), table.labelled)
-
-    return Sample(again(sample.table), None if sample.squares is None else again(sample.squares))
-
-
 class TopRate(NamedTuple):
     """Which rate: of all rows or of one group, in which region."""
 
@@ -288,14 +265,13 @@ class TopRate(NamedTuple):
     group: int | None
 
 
-def top_rate_interval(sample: Sample, asked: TopRate, level: float) -> Interval:
+def top_rate_interval(table: ScoreTable, asked: TopRate, level: float) -> Interval:
     """Compute recall or precision of the top alpha with its interval."""
-    table = sample.table
     value, total = _counted(table, asked)
     if not total > 0:
         return Interval(asked.metric, np.nan, np.nan, np.nan, np.nan, level, reason="there is nothing to count")
-    rows = _influences(sample, asked, value, total)
-    variance, units = _spread(sample, asked, rows, total)
+    rows = _influences(table, asked, value, total)
+    variance, units = _spread(table, asked, rows, total)
     factor = units / (units - 1) if units > 1 else np.nan
     se = float(np.sqrt(variance * factor))
     if units < FEWEST - 1e-9:
@@ -333,9 +309,8 @@ def _counted(table: ScoreTable, asked: TopRate) -> tuple[float, float]:
     return (found / total if total > 0 else np.nan), total
 
 
-def _influences(sample: Sample, asked: TopRate, value: float, total: float) -> list[tuple[Floats, Floats]]:
+def _influences(table: ScoreTable, asked: TopRate, value: float, total: float) -> list[tuple[Floats, Floats]]:
     """Give what a positive and what a negative at each entry of each group adds to the error."""
-    table = sample.table
     levels = table.thresholds(asked.alpha, asked.region)
     inside = [c.score >= levels[g] for g, c in zip(table.groups, table.counts)]
     own = _groups(table, asked)
@@ -351,12 +326,12 @@ def _influences(sample: Sample, asked: TopRate, value: float, total: float) -> l
         rows.append((np.asarray(plus, dtype=np.float64), np.asarray(minus, dtype=np.float64)))
     everyone = tuple(range(len(table.groups)))
     for groups in [everyone] if asked.region == "pooled" else [(g,) for g in own]:
-        _add_threshold(sample, asked, groups, inside, value, total, rows)
+        _add_threshold(table, asked, groups, inside, value, total, rows)
     return rows
 
 
 def _add_threshold(
-    sample: Sample,
+    table: ScoreTable,
     asked: TopRate,
     groups: tuple[int, ...],
     inside: list[np.ndarray],
@@ -365,13 +340,12 @@ def _add_threshold(
     rows: list[tuple[Floats, Floats]],
 ) -> None:
     """Add what rows do through a threshold: a higher one loses the rows near it."""
-    table = sample.table
     all_rows = sum(float(table.counts[g].weight.sum()) for g in groups)
     above = sum(float(table.counts[g].weight[inside[g]].sum()) for g in groups)
     if above >= all_rows:
         return
     level = table.thresholds(asked.alpha, asked.region)[table.groups[groups[0]]]
-    window = near_cut(sample, groups, level, above, all_rows)
+    window = near_cut(table, groups, level, above, all_rows)
     own = [g for g in _groups(table, asked) if g in groups]
     positives = sum(window.positive[g] for g in own)
     everyone = positives + sum(window.negative[g] for g in own)
@@ -383,17 +357,17 @@ def _add_threshold(
         rows[g] = (rows[g][0] + added, rows[g][1] + added)
 
 
-def _spread(sample: Sample, asked: TopRate, rows: list[tuple[Floats, Floats]], total: float) -> tuple[float, float]:
+def _spread(table: ScoreTable, asked: TopRate, rows: list[tuple[Floats, Floats]], total: float) -> tuple[float, float]:
     """Sum the squares of rows, or of clusters; count the units that the rate is a share of."""
-    own, recall = _groups(sample.table, asked), asked.metric == "top_recall"
-    top = sample.table.thresholds(asked.alpha, asked.region)
-    clusters = sample.clusters
+    own, recall = _groups(table, asked), asked.metric == "top_recall"
+    top = table.thresholds(asked.alpha, asked.region)
+    clusters = table.clusters
     if clusters is None:
         variance = square = 0.0
         for g, sides in enumerate(rows):
-            up = sample.table.counts[g].score >= top[sample.table.groups[g]]
+            up = table.counts[g].score >= top[table.groups[g]]
             for side, r in enumerate(sides):
-                q = sample.squared(g, side == 0).astype(np.float64)
+                q = table.squared(g, side == 0).astype(np.float64)
                 variance += float(q @ r**2)
                 if g in own and (side == 0 or not recall):
                     square += float(q.sum() if recall else q[up].sum())
@@ -405,6 +379,6 @@ def _spread(sample: Sample, asked: TopRate, rows: list[tuple[Floats, Floats]], t
         entry = clusters.entry[mine]
         value[mine] = np.where(clusters.positive[mine], plus[entry], minus[entry])
         if not recall:
-            counted[mine] &= sample.table.counts[g].score[entry] >= top[sample.table.groups[g]]
+            counted[mine] &= table.counts[g].score[entry] >= top[table.groups[g]]
     sums = np.bincount(clusters.unit, weights=clusters.weight * value, minlength=clusters.size)
     return float(np.sum(sums**2)), float(len(np.unique(clusters.unit[counted])))

@@ -12,7 +12,7 @@ from scipy.special import ndtri, owens_t
 
 from fairpot._validation import check_choice, check_share, is_number
 from fairpot.inference.question import check_level
-from fairpot.inference.shares import Pairs, Sample, estimate_shares
+from fairpot.inference.shares import Pairs, estimate_shares
 from fairpot.metrics.rank import check_ties
 from fairpot.table import ScoreTable
 
@@ -66,7 +66,7 @@ def plan_sample_size(
     shares: Mapping[Hashable, float] | None = None,
     rates: float | Mapping[Hashable, float] | None = None,
     true_gap: float | None = None,
-    table: ScoreTable | Sample | None = None,
+    table: ScoreTable | None = None,
     ties: str = "half",
 ) -> SamplePlan:
     """Compute how many rows it takes to detect a gap or to certify a bound, for two groups.
@@ -88,7 +88,7 @@ def plan_sample_size(
         Shares of positives; None is 0.5.
     true_gap : float, default None
         The gap there truly is: None is ``gap`` for "detect" and 0 for "certify".
-    table : ScoreTable or Sample, default None
+    table : ScoreTable, default None
         Take spread, shares and rates from one's own rows of two groups instead.
     ties : {"half", "strict"}, default "half"
         For ``table``.
@@ -109,7 +109,7 @@ def plan_sample_size(
     if not is_number(power) or not 0 < power < 1:
         raise ValueError(f"power must lie between 0 and 1, got {power!r}.")
     truth = (wanted if goal == "detect" else 0.0) if true_gap is None else check_share(true_gap, "true_gap", zero=True)
-    spread = _assumed(auc, truth, shares, rates) if table is None else _measured(Sample.of(table), ties)
+    spread = _assumed(auc, truth, shares, rates) if table is None else _measured(table, ties)
     rows = spread.constant / _variance_wanted(goal, wanted, truth, 1 - level, power)
     return _plan(goal, wanted, spread, math.ceil(rows), level, power, truth)
 
@@ -181,12 +181,11 @@ def _both_rates(rates: Any, groups: tuple[Hashable, Hashable]) -> tuple[float, f
     return first, second
 
 
-def _measured(sample: Sample, ties: str) -> _Spread:
+def _measured(table: ScoreTable, ties: str) -> _Spread:
     """Take everything from a table: the variance that its own rows have, scaled to one row."""
-    table = sample.table
     if len(table.groups) != 2:
         raise ValueError(f"a plan is made for two groups, got {len(table.groups)}: {list(table.groups)}.")
-    found = estimate_shares(sample, [Pairs((0,), (1,)), Pairs((1,), (0,))], check_ties(ties))
+    found = estimate_shares(table, [Pairs((0,), (1,)), Pairs((1,), (0,))], check_ties(ties))
     weight = np.array([float(c.weight.sum()) for c in table.counts])
     if not (np.minimum(*found.units) > 1).all():
         raise ValueError("the table has a group with fewer than two positives or negatives: its spread is unknown.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot.inference.limits import Parts, difference_limits, share_limits
-from fairpot.table import Counts, GroupCounts, ScoreTable
+from fairpot.table import Clusters, Counts, GroupCounts, Indices, ScoreTable
 from fairpot.transport import Floats
 
 # How a pair counts: the positive ahead (ties no win, or half of one), or both equal (the share of ties).
@@ -144,82 +144,6 @@ def _count_above(run: Floats, low: NDArray[np.intp], high: NDArray[np.intp], ker
     return run[-1] - (run[low] + run[high]) / 2 if kernel == "half" else run[high] - run[low]
 
 
-@dataclass(frozen=True, eq=False)
-class Clusters:
-    """Rows that are not independent of each other, one cluster an independent unit.
-
-    ``unit`` numbers the cluster of each row, ``group`` and ``entry`` tell where its score stands in the table,
-    ``positive`` its label, ``weight`` its weight.
-    """
-
-    unit: NDArray[np.intp]
-    group: NDArray[np.intp]
-    entry: NDArray[np.intp]
-    positive: NDArray[np.bool_]
-    weight: NDArray[Any]
-    importance: bool = False
-
-    size: int = 0  # number of clusters
-
-    def above(self, first: NDArray[np.intp]) -> Clusters:
-        """Keep the rows from place ``first[g]`` of each group upwards."""
-        kept = np.flatnonzero(self.entry >= first[self.group])
-        group = self.group[kept]
-        return Clusters(
-            self.unit[kept],
-            group,
-            self.entry[kept] - first[group],
-            self.positive[kept],
-            self.weight[kept],
-            self.importance,
-            self.size,
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """A table with, at each entry, the sum of squared weights; with clusters, the rows they are made of.
-
-    Without ``squares`` weights are frequencies: a weight of 3 is three rows, and squares add up to the weight.
-    """
-
-    table: ScoreTable
-    squares: ScoreTable | None = None
-    clusters: Clusters | None = None
-
-    @classmethod
-    def of(cls, table: ScoreTable | Sample) -> Sample:
-        """Take a table as a sample; a sample stays as it is."""
-        return table if isinstance(table, Sample) else cls(table, table.squares)
-
-    def only(self, groups: Sequence[Hashable]) -> Sample:
-        """Keep some of the groups."""
-        if tuple(groups) == self.table.groups:
-            return self
-        places = np.array([self.table.groups.index(g) for g in groups])
-        clusters = self.clusters
-        if clusters is not None:
-            kept = np.flatnonzero(np.isin(clusters.group, places))
-            where = np.full(len(self.table.groups), -1)
-            where[places] = np.arange(len(places))
-            clusters = replace(
-                clusters,
-                unit=clusters.unit[kept],
-                group=where[clusters.group[kept]],
-                entry=clusters.entry[kept],
-                positive=clusters.positive[kept],
-                weight=clusters.weight[kept],
-            )
-        squares = None if self.squares is None else self.squares.only(groups)
-        return Sample(self.table.only(groups), squares, clusters)
-
-    def squared(self, group: int, positive: bool) -> Counts:
-        """Give the sums of squared weights of one group's positives or negatives."""
-        counts = (self.table if self.squares is None else self.squares).counts[group]
-        return counts.positive if positive else counts.negative
-
-
-Indices = NDArray[np.intp]
 # The score of every entry of every group: as they are in the table, or as a map leaves them.
 View = Sequence[Floats]
 
@@ -247,10 +171,9 @@ def own_scores(table: ScoreTable) -> list[Floats]:
 
 
 def influences(
-    sample: Sample, pairs: Sequence[Pairs], kernel: Kernel = "half", views: Sequence[View] | None = None
+    table: ScoreTable, pairs: Sequence[Pairs], kernel: Kernel = "half", views: Sequence[View] | None = None
 ) -> Influence:
     """Compute shares and influences in each view; share k of view v stands at place ``v * len(pairs) + k``."""
-    table = sample.table
     views = [own_scores(table)] if views is None else views
     positive, negative = [c.positive for c in table.counts], [c.negative for c in table.counts]
     weight = _weights(table, pairs, len(views))
@@ -526,25 +449,25 @@ def _factor(units: Floats) -> Floats:
 
 
 def estimate_shares(
-    sample: Sample, pairs: Sequence[Pairs], kernel: Kernel = "half", views: Sequence[View] | None = None
+    table: ScoreTable, pairs: Sequence[Pairs], kernel: Kernel = "half", views: Sequence[View] | None = None
 ) -> ShareEstimates:
     """Estimate shares and their covariance; share k of view v stands at place ``v * len(pairs) + k``.
 
     For rows of weight one it is DeLong's covariance exactly.
     """
-    found = influences(sample, pairs, kernel, views)
-    if sample.clusters is not None:
-        return clustered_covariance(found, sample.clusters)
-    units = independent_units(sample, pairs, 1 if views is None else len(views))
-    return independent_covariance(found, sample, units)
+    found = influences(table, pairs, kernel, views)
+    if table.clusters is not None:
+        return clustered_covariance(found, table.clusters)
+    units = independent_units(table, pairs, 1 if views is None else len(views))
+    return independent_covariance(found, table, units)
 
 
-def independent_units(sample: Sample, pairs: Sequence[Pairs], views: int) -> tuple[Floats, Floats]:
+def independent_units(table: ScoreTable, pairs: Sequence[Pairs], views: int) -> tuple[Floats, Floats]:
     """Count how many equally weighted rows each side of a share is worth: W^2 / sum of w^2."""
-    table, groups = sample.table, range(len(sample.table.groups))
+    table, groups = table, range(len(table.groups))
     units = []
     for side, total in enumerate((table.positives, table.negatives)):
-        square = np.array([float(sample.squared(g, side == 0).sum()) for g in groups])
+        square = np.array([float(table.squared(g, side == 0).sum()) for g in groups])
         weight = total.astype(np.float64)
         rests = [list(pair[side]) for pair in pairs]
         w, q = (np.array([each[places].sum() for places in rests]) for each in (weight, square))
@@ -557,7 +480,7 @@ def small_sample_factor(units: Floats) -> Floats:
     return np.divide(units, units - 1, out=np.full(len(units), np.nan), where=units > 1)
 
 
-def independent_covariance(found: Influence, sample: Sample, units: tuple[Floats, Floats]) -> ShareEstimates:
+def independent_covariance(found: Influence, table: ScoreTable, units: tuple[Floats, Floats]) -> ShareEstimates:
     """Add up the squares of independent rows."""
     size = len(found.value)
     total, variance = np.zeros((size, size)), []
@@ -567,7 +490,7 @@ def independent_covariance(found: Influence, sample: Sample, units: tuple[Floats
         for group, cell in enumerate(found.cells[side]):
             if len(cell.shares) == 0:
                 continue
-            square = sample.squared(group, side == 0)[cell.entries].astype(np.float64)
+            square = table.squared(group, side == 0)[cell.entries].astype(np.float64)
             part[np.ix_(cell.shares, cell.shares)] += (cell.values * square) @ cell.values.T
         part *= np.outer(factor, factor)
         variance.append(np.diag(part).copy())
@@ -579,7 +502,7 @@ def independent_covariance(found: Influence, sample: Sample, units: tuple[Floats
 ENTRIES = 1000
 
 
-def merge_entries(sample: Sample, entries: int = ENTRIES) -> Sample:
+def merge_entries(table: ScoreTable, entries: int = ENTRIES) -> ScoreTable:
     """Merge neighbouring scores of each group, so that each run holds at most 1 / ``entries`` of either class.
 
     A single score of more than that stays alone. Entries are known by the mean of their scores.
@@ -587,31 +510,15 @@ def merge_entries(sample: Sample, entries: int = ENTRIES) -> Sample:
     Examples
     --------
     >>> table = ScoreTable.from_rows(np.arange(100.0), np.arange(100) % 2)
-    >>> small = merge_entries(Sample(table), 10).table.counts[0]
+    >>> small = merge_entries(table, 10).counts[0]
     >>> len(small.score), int(small.positive.sum()), int(small.negative.sum())
     (20, 50, 50)
     """
-    places = [_merged_runs(c, entries) for c in sample.table.counts]
-    if all(len(first) == len(c.score) for first, c in zip(places, sample.table.counts)):
-        return sample
-    table = _merged(sample.table, sample.table, places)
-    squares = None if sample.squares is None else _merged(sample.squares, sample.table, places)
-    clusters = sample.clusters
-    if clusters is not None:
-        entry = clusters.entry.copy()
-        for g, first in enumerate(places):
-            own = np.flatnonzero(clusters.group == g)
-            entry[own] = np.searchsorted(first, clusters.entry[own], side="right") - 1
-        clusters = Clusters(
-            clusters.unit,
-            clusters.group,
-            entry,
-            clusters.positive,
-            clusters.weight,
-            clusters.importance,
-            clusters.size,
-        )
-    return Sample(table, squares, clusters)
+    places = [_merged_runs(c, entries) for c in table.counts]
+    if all(len(first) == len(c.score) for first, c in zip(places, table.counts)):
+        return table
+    merged = [_merged(counts, first) for counts, first in zip(table.counts, places)]
+    return replace(table, counts=tuple(merged))
 
 
 def _merged_runs(counts: GroupCounts, entries: int) -> NDArray[np.intp]:
@@ -629,10 +536,7 @@ def _passed(weight: Counts, entries: int) -> NDArray[np.intp]:
     return (middle * (entries / total)).astype(np.intp)
 
 
-def _merged(weights: ScoreTable, scores: ScoreTable, places: list[NDArray[np.intp]]) -> ScoreTable:
-    counts = []
-    for own, scored, first in zip(weights.counts, scores.counts, places):
-        weight = scored.weight.astype(np.float64)
-        mean = np.add.reduceat(weight * scored.score, first) / np.add.reduceat(weight, first)
-        counts.append(GroupCounts(mean, np.add.reduceat(own.positive, first), np.add.reduceat(own.negative, first)))
-    return ScoreTable(weights.groups, tuple(counts), weights.labelled)
+def _merged(counts: GroupCounts, first: Indices) -> GroupCounts:
+    weight = counts.weight.astype(np.float64)
+    mean = np.add.reduceat(weight * counts.score, first) / np.add.reduceat(weight, first)
+    return counts.merged(first, mean)

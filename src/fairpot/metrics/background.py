@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import make_frame
-from fairpot.metrics.rank import check_ties, check_undefined, labelled_table, place_of
+from fairpot.counting import as_table
+from fairpot.metrics.rank import check_ties, check_undefined, place_of
 from fairpot.metrics.wins import Ties, Undefined, WinMatrix, value_without_pairs, warn_undefined
 
 
@@ -117,7 +118,7 @@ def tied_share(
     0.25
     """
     value = value_without_pairs(check_undefined(undefined))
-    table = labelled_table(y_true, y_score, sample_weight=sample_weight, grouped=False, pos_label=pos_label)
+    table = as_table(y_true, y_score, sample_weight=sample_weight, grouped=False, pos_label=pos_label)
     [counts] = table.for_pairs().counts
     pairs = float(counts.positive.sum()) * float(counts.negative.sum())
     if pairs == 0:
@@ -153,7 +154,9 @@ def by_group(
         M          1          1  1.0       0.0       1.0
     """
     checked, missing = check_ties(ties), check_undefined(undefined)
-    table = labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
+    table = as_table(
+        y_true, y_score, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
+    )
     matrix = WinMatrix.of(table, checked)
     places = range(len(table.groups))
     return make_frame(
@@ -183,7 +186,9 @@ def _one(
     undefined: str,
 ) -> float:
     checked, missing = check_ties(ties), check_undefined(undefined)
-    table = labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
+    table = as_table(
+        y_true, y_score, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
+    )
     return metric(WinMatrix.of(table, checked), place_of(table, group, "group"), missing)
 
 

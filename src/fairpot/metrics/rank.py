@@ -6,74 +6,10 @@ from collections.abc import Hashable
 from typing import Any, cast
 
 from fairpot._optional import make_frame
-from fairpot._validation import check_choice, check_group_name, check_rows, check_share
-from fairpot._validation.columns import as_column
-from fairpot._validation.values import to_floats
+from fairpot._validation import check_choice, check_group_name, check_share
+from fairpot.counting import as_table
 from fairpot.metrics.wins import TIES, UNDEFINED, Ties, Undefined, WinMatrix
 from fairpot.table import REGIONS, Region, ScoreTable
-
-
-def score_table(
-    y_true: Any,
-    y_score: Any,
-    *,
-    sensitive_features: Any = None,
-    sample_weight: Any = None,
-    pos_label: Any = None,
-    weights: str = "frequency",
-) -> ScoreTable:
-    """Count rows into a table: distinct scores per group with their positives and negatives.
-
-    Tables can be merged, cut to a top-alpha region, rescored by maps and quantised; all metrics are functions of one.
-
-    Parameters
-    ----------
-    y_true, y_score, sample_weight, pos_label
-        As in :func:`auc`.
-    sensitive_features : column of shape (n,), or frame with several columns, default None
-        Group of each row; None counts all rows as one group, "all".
-    weights : {"frequency", "importance"}, default "frequency"
-        What ``sample_weight`` means: how many rows a row is, or how much it counts. No metric depends on it, but
-        intervals do: with "importance" the table keeps the sums of squared weights as well.
-
-    Examples
-    --------
-    >>> table = score_table([0, 1, 1], [0.3, 0.9, 0.3], sensitive_features=["F", "M", "F"])
-    >>> table["F"].score, table["F"].positive, table["F"].negative
-    (array([0.3]), array([1]), array([1]))
-    """
-    grouped = sensitive_features is not None
-    check_choice(weights, "weights", ("frequency", "importance"))
-    given = {"grouped": grouped, "pos_label": pos_label}
-    table = labelled_table(y_true, y_score, sensitive_features, sample_weight, **given)
-    if weights == "frequency" or sample_weight is None:
-        return table
-    squared = to_floats(as_column(sample_weight, "sample_weight"), "sample_weight", "weight") ** 2
-    return table.with_squares(labelled_table(y_true, y_score, sensitive_features, squared, **given))
-
-
-def labelled_table(
-    y_true: Any,
-    y_score: Any,
-    sensitive_features: Any = None,
-    sample_weight: Any = None,
-    *,
-    grouped: bool = True,
-    pos_label: Any = None,
-) -> ScoreTable:
-    """Check the arguments of a metric and count them."""
-    if y_true is None:
-        raise TypeError("y_true is missing: pass the outcome of each row, 0 or 1.")
-    rows = check_rows(
-        y_score,
-        y_true,
-        sensitive_features,
-        sample_weight,
-        grouped=grouped,
-        pos_label=pos_label,
-        names=("y_true", "y_score"),
-    )
-    return ScoreTable.from_rows(*rows)
 
 
 def top_table(table: ScoreTable, alpha: Any, region: str) -> ScoreTable:
@@ -135,7 +71,7 @@ def auc(
     0.75
     """
     checked, missing = check_ties(ties), check_undefined(undefined)
-    table = labelled_table(y_true, y_score, sample_weight=sample_weight, grouped=False, pos_label=pos_label)
+    table = as_table(y_true, y_score, sample_weight=sample_weight, grouped=False, pos_label=pos_label)
     return WinMatrix.of(table, checked).auc(undefined=missing)
 
 
@@ -176,7 +112,9 @@ def xauc(
     0.0
     """
     checked, missing = check_ties(ties), check_undefined(undefined)
-    table = labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
+    table = as_table(
+        y_true, y_score, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
+    )
     g, h = place_of(table, positive, "positive"), place_of(table, negative, "negative")
     return WinMatrix.of(table, checked).cell(g, h, missing)
 
@@ -212,7 +150,9 @@ def xauc_gap(
     1.0
     """
     checked, missing = check_ties(ties), check_undefined(undefined)
-    table = labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
+    table = as_table(
+        y_true, y_score, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
+    )
     first, second = WinMatrix.of(table, checked).widest(missing)
     return abs(first - second)
 
@@ -247,7 +187,9 @@ def xauc_matrix(
            M 1.0 1.0
     """
     checked, missing = check_ties(ties), check_undefined(undefined)
-    table = labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
+    table = as_table(
+        y_true, y_score, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
+    )
     values = WinMatrix.of(table, checked).xauc(missing)
     first = "positive"
     while first in map(str, table.groups):  # a group may be called so itself
@@ -296,7 +238,14 @@ def partial_auc(
     grouped = sensitive_features is not None
     if region == "group" and not grouped:
         raise TypeError("region='group' cuts each group on its own: pass sensitive_features as well.")
-    table = labelled_table(y_true, y_score, sensitive_features, sample_weight, grouped=grouped, pos_label=pos_label)
+    table = as_table(
+        y_true,
+        y_score,
+        sensitive_features=sensitive_features,
+        sample_weight=sample_weight,
+        grouped=grouped,
+        pos_label=pos_label,
+    )
     return WinMatrix.of(top_table(table, alpha, region), checked).auc(partial=True, undefined=missing)
 
 
@@ -330,7 +279,9 @@ def partial_xauc(
     0.0
     """
     checked, missing = check_ties(ties), check_undefined(undefined)
-    table = labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
+    table = as_table(
+        y_true, y_score, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
+    )
     g, h = place_of(table, positive, "positive"), place_of(table, negative, "negative")
     return WinMatrix.of(top_table(table, alpha, region), checked).cell(g, h, missing)
 
@@ -363,6 +314,8 @@ def partial_xauc_gap(
     1.0
     """
     checked, missing = check_ties(ties), check_undefined(undefined)
-    table = labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
+    table = as_table(
+        y_true, y_score, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
+    )
     first, second = WinMatrix.of(top_table(table, alpha, region), checked).widest(missing)
     return abs(first - second)

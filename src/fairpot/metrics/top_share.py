@@ -6,7 +6,8 @@ from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 from fairpot._optional import make_frame
-from fairpot.metrics.rank import check_undefined, labelled_table, place_of, top_table
+from fairpot.counting import as_table
+from fairpot.metrics.rank import check_undefined, place_of, top_table
 from fairpot.metrics.wins import value_without_pairs, warn_undefined
 
 
@@ -120,7 +121,9 @@ def top_by_group(
         F     2          1        0.6    0.0      0     0.0        NaN
         M     2          1        0.6    1.0      1     1.0        0.5
     """
-    table = labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
+    table = as_table(
+        y_true, y_score, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
+    )
     top = top_table(table, alpha, region)
     thresholds = table.thresholds(alpha, region)  # type: ignore[arg-type]  # checked by top_table
     rows, top_rows = table.positives + table.negatives, top.positives + top.negatives
@@ -154,7 +157,14 @@ def _count(
     if not grouped and (region == "group" or group is not None):
         asked = "region='group' cuts each group on its own" if region == "group" else f"group={group!r} names a group"
         raise TypeError(f"{asked}: pass sensitive_features as well.")
-    table = labelled_table(y_true, y_score, sensitive_features, sample_weight, grouped=grouped, pos_label=pos_label)
+    table = as_table(
+        y_true,
+        y_score,
+        sensitive_features=sensitive_features,
+        sample_weight=sample_weight,
+        grouped=grouped,
+        pos_label=pos_label,
+    )
     top = top_table(table, alpha, region)
     places = slice(None) if group is None else place_of(table, group, "group")
     whole, inside = ([t.positives[places].sum(), t.negatives[places].sum()] for t in (table, top))

@@ -55,7 +55,6 @@ def describe_table(table: ScoreTable) -> dict[str, Any]:
     True
     """
     counts = [_describe(c, table.labelled) for c in table.counts]
-    squares = [None] * len(counts) if table.squares is None else table.squares.counts
     exact = {
         "fewer_than": FEWER_THAN,
         "fingerprint": None,
@@ -66,7 +65,7 @@ def describe_table(table: ScoreTable) -> dict[str, Any]:
         "score_range": [min(e["score_range"][0] for e in counts), max(e["score_range"][1] for e in counts)],
         "time": None,
     }
-    return suppressed(exact, [_people(c, s) for c, s in zip(table.counts, squares)])
+    return suppressed(exact, [_people(c) for c in table.counts])
 
 
 def suppressed(exact: dict[str, Any], people: Sequence[People] | None = None) -> dict[str, Any]:
@@ -153,13 +152,13 @@ def _describe(counts: GroupCounts, labelled: bool) -> dict[str, Any]:
     }
 
 
-def _people(counts: GroupCounts, squares: GroupCounts | None) -> People:
+def _people(counts: GroupCounts) -> People:
     """Count people. Whole weights are so many rows; behind other weights stand as many as they are worth, or, where
     that is not known, at least one for each score and outcome.
     """
     sides = (counts.positive, counts.negative)
-    if squares is not None:
-        sums = [(float(c.sum()), float(q.sum())) for c, q in zip(sides, (squares.positive, squares.negative))]
+    if counts.squares is not None:
+        sums = [(float(c.sum()), float(q.sum())) for c, q in zip(sides, counts.squares)]
         return People(*(c * c / q if q > 0 else 0.0 for c, q in sums))
     if all(c.dtype.kind == "i" for c in sides):
         return People(*(float(c.sum()) for c in sides))

@@ -11,7 +11,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from fairpot._validation import check_choice, check_share, is_number
-from fairpot.metrics import score_table
+from fairpot.counting import as_table
 from fairpot.metrics.wins import TIES, Ties
 from fairpot.modelfile.origin import describes, table_sha256
 from fairpot.report.dial import dial_of, moved_groups, no_dial
@@ -139,7 +139,7 @@ class FairnessReport:
             Those of the class.
         """
         weights = {"sample_weight": sample_weight, "pos_label": pos_label}
-        table = score_table(y_true, y_score, sensitive_features=sensitive_features, **weights)
+        table = as_table(y_true, y_score, sensitive_features=sensitive_features, **weights)
         if ids is not None:
             if method is None:
                 raise ValueError("ids name the people whose scores change most, and there is no method to change them.")

@@ -21,7 +21,8 @@ from scipy.optimize import isotonic_regression
 
 from fairpot._optional import make_frame
 from fairpot._validation import check_share
-from fairpot.metrics.rank import check_ties, labelled_table, place_of
+from fairpot.counting import as_table
+from fairpot.metrics.rank import check_ties, place_of
 from fairpot.metrics.wins import Ties, WinMatrix, half_wins
 from fairpot.table import Counts, GroupCounts, ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
@@ -156,7 +157,9 @@ def auc_limit(
     >>> line.best(max_gap=0.0)
     LimitPoint(theta=1.0, auc=0.875, gap=0.0, signed_gap=0.0)
     """
-    table = labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
+    table = as_table(
+        y_true, y_score, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
+    )
     return Limit.of(table, reference=reference, ties=check_ties(ties))
 
 

@@ -8,12 +8,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from fairpot import score_table
 from fairpot._validation import check_rows
 from fairpot.engines import DuckDBEngine, Engine
 from fairpot.engines.spark import SparkEngine, SparkRows
 from fairpot.exceptions import InputFileError
 from fairpot.files import RowSource
-from fairpot.metrics import score_table
 
 ENGINE: Engine = SparkEngine()
 SCORES = {

@@ -4,9 +4,9 @@ import threading
 
 import numpy as np
 
+from fairpot import score_table
 from fairpot.engines.spark import SparkEngine, SparkRows
 from fairpot.engines.spark.session import without_advice
-from fairpot.metrics import score_table
 
 
 def held_back(folder):

@@ -116,6 +116,12 @@ class SparkRows:
         The columns with the group; several form intersections.
     weight : str or None, default None
         The column with the weight of a row.
+    weights : {"frequency", "importance"}, default "frequency"
+        What a weight means: how many rows a row is, or how much it counts.
+    cluster : str or None, default None
+        The column with what rows have in common that are not independent.
+    lower_is_riskier : bool, default False
+        Whether a low score means high risk; scores are then counted with a minus.
     kind : {"typed", "text"}, default "typed"
         "text" where all columns are texts that may be numbers, as in a CSV file.
     """
@@ -126,6 +132,9 @@ class SparkRows:
     label: str | None = None
     groups: str | Sequence[str] = ()
     weight: str | None = None
+    weights: str = "frequency"
+    cluster: str | None = None
+    lower_is_riskier: bool = False
     kind: Kind = "typed"
 
     def __post_init__(self) -> None:
