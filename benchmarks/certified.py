@@ -72,7 +72,7 @@ def outcome(method: FairPOT, fitted: ScoreTable, held_out: ScoreTable) -> Outcom
         return None
     gap, auc = interval_of_table("xauc_gap", repaired), interval_of_table("auc", repaired)
     said = verdict_of_table(repaired, float(method.max_gap or 0.0))
-    return Outcome(gap.estimate, gap.se, auc.estimate, said.answer == "exceeds")
+    return Outcome(gap.value, gap.se, auc.value, said.answer == "exceeds")
 
 
 def row(name: str, bound: float, rule: str, found: list[Outcome | None], beside: list[Outcome | None]) -> None:

@@ -117,7 +117,7 @@ def test_needs_labels_and_groups():
     scores, y, group, _ = draw()
     with pytest.raises(ValueError, match="no labels"):
         audit(table_of(scores, None, group))
-    with pytest.raises(ValueError, match="there is one"):
+    with pytest.raises(ValueError, match="single group"):
         audit(ScoreTable.from_rows(scores, y.astype(np.int8)))
 
 

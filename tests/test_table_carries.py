@@ -55,7 +55,7 @@ def test_a_table_gives_the_interval_of_its_rows(rows):
     for metric, alpha in (("xauc_gap", None), ("partial_auc", 0.5)):
         one = interval_of_table(metric, counted(rows), alpha=alpha)
         two = confidence_interval(metric, rows["y"], rows["s"], alpha=alpha, **given)
-        assert one == two
+        assert one.to_dict() == two.to_dict()
         assert one.se != interval_of_table(metric, counted(rows, clusters=False), alpha=alpha).se
 
 
@@ -107,7 +107,7 @@ def test_the_order_of_rows_changes_nothing(rows):
     mixed = np.random.default_rng(1).permutation(500)
     for alpha in (None, 0.3):
         one, two = (interval_of_table("xauc_gap", counted(rows, keep), alpha=alpha) for keep in (slice(None), mixed))
-        assert one == two
+        assert one.to_dict() == two.to_dict()
 
 
 @pytest.mark.parametrize("kind", [int, str, float, np.int16])
@@ -122,14 +122,14 @@ def test_names_can_be_dropped(rows):
     assert b"patient-" not in pickle.dumps(table)
     bare = table.nameless()
     assert bare.units.hashes is None
-    assert interval_of_table("auc", bare) == interval_of_table("auc", table)
+    assert interval_of_table("auc", bare).to_dict() == interval_of_table("auc", table).to_dict()
     with pytest.raises(ValueError, match="without names"):
         bare.merge(table)
 
 
 def test_what_is_required_is_said_in_one_place(rows):
     table = score_table(rows["y"], rows["s"])
-    with pytest.raises(ValueError, match="an audit compares groups, and there is one, 'all'"):
+    with pytest.raises(ValueError, match="an audit compares groups, and this table has a single group, 'all'"):
         table.require("an audit", groups=2)
     unlabelled = type(table)(table.groups, table.counts, labelled=False)
     with pytest.raises(ValueError, match="counts outcomes"):

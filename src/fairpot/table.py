@@ -312,6 +312,10 @@ class ScoreTable:
             raise KeyError(f"the table has no group {group!r}, only {list(self.groups)}")
         return self.counts[self.groups.index(group)]
 
+    def rows_of(self, places: Sequence[int]) -> float:
+        """Give the weight of some groups."""
+        return float(sum(self.counts[place].weight.sum() for place in places))
+
     @property
     def importance(self) -> bool:
         """Whether weights say how much a row counts; if not, a weight is so many rows."""
@@ -342,14 +346,30 @@ class ScoreTable:
             self.units.size,
         )
 
+    @property
+    def independent(self) -> tuple[Floats, Floats]:
+        """How many independent units the positives, and the negatives, of each group are.
+
+        Clusters where rows belong together; where weights say how much a row counts, as many rows as they are worth.
+        """
+        found: list[list[float]] = []
+        for side in range(2):
+            if self.units is not None:
+                found.append([0 if c.members is None else len(np.unique(c.members[side].unit)) for c in self.counts])
+            else:
+                weights = [(c.positive, c.negative)[side].sum() for c in self.counts]
+                squares = [c.squared(side == 0).sum() for c in self.counts]
+                found.append([float(w) ** 2 / float(q) if q > 0 else 0.0 for w, q in zip(weights, squares)])
+        return np.array(found[0], dtype=np.float64), np.array(found[1], dtype=np.float64)
+
     def require(self, what: str, *, labels: bool = True, groups: int = 1, hint: str | None = None) -> ScoreTable:
         """Insist on outcomes and on so many groups; ``what`` needs them, and ``hint`` is the way out."""
         wrong = None
         if labels and not self.labelled:
-            wrong, way = f"{what} counts outcomes, and this table has none.", "count the rows with their outcomes"
+            wrong, way = f"{what} counts outcomes, and this table has no labels.", "count the rows with their outcomes"
         elif len(self.groups) < groups:
-            wrong = f"{what} compares groups, and there is one, {self.groups[0]!r}."
-            way = "pass the group of each row, sensitive_features=..."
+            wrong = f"{what} compares groups, and this table has a single group, {self.groups[0]!r}."
+            way = "pass the group of each row as sensitive_features"
         if wrong is not None:
             raise ValueError(f"{wrong}\nHint: {hint or way}.")
         return self
@@ -380,6 +400,13 @@ class ScoreTable:
             return self.counts[0]
         parts = [np.concatenate([getattr(c, name) for c in self.counts]) for name in ("score", "positive", "negative")]
         return GroupCounts(parts[0], parts[1], parts[2]).rescored(parts[0])
+
+    def joined(self) -> ScoreTable:
+        """All groups as one, "all", with what is known of their rows."""
+        total = self.counts[0]
+        for counts in self.counts[1:]:
+            total = total.plus(counts)
+        return ScoreTable(("all",), (total,), self.labelled, self.units)
 
     def thresholds(self, alpha: float, region: Region = "pooled") -> dict[Hashable, float]:
         """Return the lowest score of each group's top-alpha region, ties included."""

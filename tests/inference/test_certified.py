@@ -41,8 +41,8 @@ def test_a_certified_choice_is_reproduced_by_hand(fitted, method):
     found, value = model.certificate_, model._value
     assert found.rows == "5 cross-fitted folds"
     assert (found.bound, found.confidence, found.dial, found.value) == (0.08, 0.9, method.dial.name, value)
-    assert found.gap.estimate < found.gap.high <= 0.1
-    assert found.gap_before.estimate > 0.15
+    assert found.gap.value < found.gap.high <= 0.1
+    assert found.gap_before.value > 0.15
     folds = split_table(table_of(fitted), 5, 0)
     gaps, errors, aucs = [], [], []
     for k, fold in enumerate(folds):
@@ -52,10 +52,10 @@ def test_a_certified_choice_is_reproduced_by_hand(fitted, method):
         measured = interval_of_table("xauc_gap", after)
         gaps.append(measured.signed)
         errors.append(measured.se)
-        aucs.append(interval_of_table("auc", after).estimate)
-    np.testing.assert_allclose(found.gap.estimate, abs(np.mean(gaps)), atol=1e-12)
+        aucs.append(interval_of_table("auc", after).value)
+    np.testing.assert_allclose(found.gap.value, abs(np.mean(gaps)), atol=1e-12)
     np.testing.assert_allclose(found.gap.se, np.sqrt(np.sum(np.square(errors))) / 5, rtol=1e-9)
-    np.testing.assert_allclose(found.auc.estimate, np.mean(aucs), atol=1e-12)
+    np.testing.assert_allclose(found.auc.value, np.mean(aucs), atol=1e-12)
     whole = method(value, **reference).fit_table(table_of(fitted))
     probe = np.linspace(0.01, 0.99, 50)
     np.testing.assert_array_equal(model.maps_["F"](probe), whole.maps_["F"](probe))
@@ -78,7 +78,7 @@ def test_a_choice_on_held_out_rows(fitted, held_out):
     assert point.certificate == sure.certificate_
     after = sure.transform(held_out[0], sensitive_features=held_out[2])
     measured = confidence_interval("xauc_gap", held_out[1], after, sensitive_features=held_out[2])
-    np.testing.assert_allclose(point.certificate.gap.estimate, measured.estimate, atol=1e-12)
+    np.testing.assert_allclose(point.certificate.gap.value, measured.value, atol=1e-12)
     np.testing.assert_allclose(point.certificate.gap.se, measured.se, rtol=5e-3)
     assert sure.at(0.1).certificate_ is None
 
@@ -119,7 +119,7 @@ def test_confidence_is_checked(fitted, given, said):
 def test_a_bound_on_the_loss_as_well(fitted):
     model = FairPOT(max_gap=0.1, max_auc_loss=0.05, confidence=0.9)
     model.fit(fitted[0], fitted[1], sensitive_features=fitted[2])
-    assert model.certificate_.auc_before.estimate - model.certificate_.auc.estimate <= 0.05
+    assert model.certificate_.auc_before.value - model.certificate_.auc.value <= 0.05
     # Risks that are right: whatever closes the gap between groups of unequal risk costs AUC.
     rng = np.random.default_rng(4)
     group = np.where(rng.random(5000) < 0.4, "M", "F")
@@ -142,7 +142,7 @@ def test_every_curve_has_a_band(fitted, held_out, method):
     after = table_of(held_out).rescored(model.maps_at(value))
     whole = interval_of_table("xauc_gap", after)
     place = len(band) // 2
-    np.testing.assert_allclose(band.gap.value[place], whole.estimate, atol=1e-12)
+    np.testing.assert_allclose(band.gap.value[place], whole.value, atol=1e-12)
     np.testing.assert_allclose([band.gap.low[place], band.gap.high[place]], [whole.low, whole.high], atol=1e-3)
 
 
@@ -158,7 +158,7 @@ def test_the_model_file_keeps_the_certificate(fitted, tmp_path):
     model = FairPOT(max_gap=0.08, confidence=0.9).fit(fitted[0], fitted[1], sensitive_features=fitted[2])
     model.save(path)
     known = load(path).certified_
-    assert known == model.certificate_.as_dict()
+    assert known == model.certificate_.to_dict()
     load(path).save(tmp_path / "again.json")
     assert load(tmp_path / "again.json").certified_ == known
     model.at(0.5).save(tmp_path / "other.json")
@@ -187,8 +187,8 @@ def test_an_audit_carries_every_interval(fitted):
     ):
         alone = confidence_interval(metric, y, scores, sensitive_features=group, level=0.9, **names)
         np.testing.assert_allclose(
-            [interval.estimate, interval.se, interval.low, interval.high],
-            [alone.estimate, alone.se, alone.low, alone.high],
+            [interval.value, interval.se, interval.low, interval.high],
+            [alone.value, alone.se, alone.low, alone.high],
             rtol=1e-10,
         )
     plain = found.to_dict()["intervals"]
@@ -236,7 +236,7 @@ def test_curves_of_the_top_have_bands_and_certificates(fitted, held_out, region)
         gap = confidence_interval("partial_xauc_gap", held_out[1], after, **rows)
         if gap.note is not None:
             continue  # moved scores that tie at the threshold: the interval alone is a bootstrap's
-        np.testing.assert_allclose(band.gap.value[k], gap.estimate, atol=1e-12)
+        np.testing.assert_allclose(band.gap.value[k], gap.value, atol=1e-12)
         np.testing.assert_allclose([band.gap.low[k], band.gap.high[k]], [gap.low, gap.high], atol=3e-3)
     sure = FairPOT(alpha=0.4, region=region, max_gap=0.3, confidence=0.9)
     sure.fit(fitted[0], fitted[1], sensitive_features=fitted[2])

@@ -46,10 +46,10 @@ def test_each_value_is_the_interval_of_its_own_table():
         after = rows.rescored(moved(t))
         auc, gap = interval_of_table("auc", after, level=0.9), interval_of_table("xauc_gap", after, level=0.9)
         np.testing.assert_allclose(
-            [band.auc.value[k], band.auc.low[k], band.auc.high[k]], [auc.estimate, auc.low, auc.high], rtol=1e-10
+            [band.auc.value[k], band.auc.low[k], band.auc.high[k]], [auc.value, auc.low, auc.high], rtol=1e-10
         )
         np.testing.assert_allclose(
-            [band.gap.value[k], band.gap.low[k], band.gap.high[k]], [gap.estimate, gap.low, gap.high], atol=1e-12
+            [band.gap.value[k], band.gap.low[k], band.gap.high[k]], [gap.value, gap.low, gap.high], atol=1e-12
         )
     assert (band.gap.low_all <= band.gap.low + 1e-12).all()
     assert (band.gap.high_all >= band.gap.high - 1e-12).all()
@@ -71,7 +71,7 @@ def test_a_merged_table_has_exact_values_and_nearly_the_same_errors():
     dial = estimate_dial(rows, moved, DIAL)
     for k, t in enumerate(DIAL):
         whole = interval_of_table("xauc_gap", rows.rescored(moved(t)))
-        assert dial.gap[k] == pytest.approx(whole.estimate, abs=1e-14)
+        assert dial.gap[k] == pytest.approx(whole.value, abs=1e-14)
         np.testing.assert_allclose(dial.gaps.se[k], whole.se, rtol=2e-3)
 
 
@@ -79,7 +79,7 @@ def test_three_groups_have_the_largest_gap():
     rows = table(groups=3)
     band = band_of(estimate_dial(rows, moved, DIAL))
     whole = interval_of_table("xauc_gap", rows)
-    np.testing.assert_allclose([band.gap.value[0], band.gap.high[0]], [whole.estimate, whole.high], rtol=1e-10)
+    np.testing.assert_allclose([band.gap.value[0], band.gap.high[0]], [whole.value, whole.high], rtol=1e-10)
     np.testing.assert_allclose(band.gap.low[0], whole.low, rtol=1e-6)
 
 

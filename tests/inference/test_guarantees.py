@@ -85,9 +85,9 @@ def test_folds_are_repaired_towards_the_reference_of_all_rows(method):
         pinned = method(found.value, reference=model.reference_).fit_table(other)
         after = fold.rescored(pinned.maps_)
         gaps.append(interval_of_table("xauc_gap", after).signed)
-        areas.append(interval_of_table("auc", after).estimate)
-    assert found.gap.estimate == pytest.approx(abs(np.mean(gaps)), abs=1e-12)
-    assert found.auc.estimate == pytest.approx(np.mean(areas), abs=1e-12)
+        areas.append(interval_of_table("auc", after).value)
+    assert found.gap.value == pytest.approx(abs(np.mean(gaps)), abs=1e-12)
+    assert found.auc.value == pytest.approx(np.mean(areas), abs=1e-12)
 
 
 def test_a_value_that_empties_a_cell_of_the_top_has_no_certificate():

@@ -55,7 +55,7 @@ def test_with_many_rows_the_interval_is_walds():
 
 def test_perfect_ranking_has_an_interval_with_room_below():
     found = confidence_interval("auc", [0] * 20 + [1] * 10, range(30))
-    assert found.estimate == found.high == 1
+    assert found.value == found.high == 1
     assert 0.7 < found.low < 0.95
     assert found.se == 0
 
@@ -110,13 +110,13 @@ def test_fewer_than_five_units_are_refused(positives, said):
     found = interval_of_table("xauc_gap", score_table(y, score, sensitive_features=group))
     if said is None:
         assert found.reason is None
-        assert found.low <= found.estimate <= found.high
+        assert found.low <= found.value <= found.high
     else:
         assert said in found.reason
         assert "'F'" in found.reason
         assert np.isnan(found.low)
         assert np.isnan(found.high)
-    assert found.as_dict()["low"] is None or found.as_dict()["low"] == found.low
+    assert found.to_dict()["low"] is None or found.to_dict()["low"] == found.low
 
 
 def test_clusters_are_the_units_that_are_counted():

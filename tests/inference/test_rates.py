@@ -34,7 +34,7 @@ def test_rates_are_counts_with_wilsons_interval():
 def test_nobody_flagged():
     y, s, g = rows()
     [first, _] = rates_at(score_table(y, s, sensitive_features=g), 99)
-    assert first.flagged.estimate == first.flagged.low == 0
+    assert first.flagged.value == first.flagged.low == 0
     assert first.flagged.high > 0
     assert "no flagged rows" in first.ppv.reason
     with pytest.raises(ValueError, match="finite"):

@@ -40,7 +40,7 @@ def test_the_threshold_part_is_its_numerical_derivative(region):
     kwargs = {"sensitive_features": g, "alpha": 0.4, "region": region, "ties": "half"}
     for _ in range(300):  # random multipliers: the variance of the response is the sum of squared influences
         weight = 1 + 0.3 * rng.normal(size=len(y)).clip(-3, 3)
-        spread.append((function(y, s, sample_weight=weight, **kwargs) - found.estimate) / 0.3)
+        spread.append((function(y, s, sample_weight=weight, **kwargs) - found.value) / 0.3)
     np.testing.assert_allclose(found.se, np.std(spread), rtol=0.15)
 
 
@@ -54,7 +54,7 @@ def test_what_the_threshold_alone_does_is_the_sample_variance_of_being_above(man
     y = np.repeat([0, 1, 0, 1], many)
     above = np.arange(4 * many) >= 2 * many
     found = confidence_interval("partial_auc", y, np.arange(4 * many), alpha=0.5)
-    assert found.estimate == 1
+    assert found.value == 1
     expected = 0.5 / many * len(y) * np.sqrt(np.var(above, ddof=1) / len(y))
     assert found.se == pytest.approx(expected, rel=1e-12)
 
@@ -120,7 +120,7 @@ def test_rates_of_the_top(metric, region, group):
     given = {"sensitive_features": g, "alpha": 0.2, "region": region, "group": group}
     found = confidence_interval(metric, y, s, **given)
     drawn = confidence_interval(metric, y, s, method="bootstrap", replicates=500, **given)
-    assert found.estimate == pytest.approx(METRICS[metric].function(y, s, **given), rel=1e-12)
+    assert found.value == pytest.approx(METRICS[metric].function(y, s, **given), rel=1e-12)
     np.testing.assert_allclose(found.se, drawn.se, rtol=0.12)
     np.testing.assert_allclose([found.low, found.high], [drawn.low, drawn.high], atol=0.012)
     many = [np.repeat(column, 2) for column in (y, s, g, np.arange(len(y)))]
@@ -136,4 +136,4 @@ def test_a_metric_without_a_closed_form_is_drawn(monkeypatch):
         confidence_interval("twice", y, s)
     found = confidence_interval("twice", y, s, method="bootstrap", replicates=200)
     once = confidence_interval("auc", y, s, method="bootstrap", replicates=200)
-    np.testing.assert_allclose([found.estimate, found.se], [2 * once.estimate, 2 * once.se], rtol=1e-9)
+    np.testing.assert_allclose([found.value, found.se], [2 * once.value, 2 * once.se], rtol=1e-9)

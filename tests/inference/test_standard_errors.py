@@ -40,7 +40,7 @@ def test_every_share_of_three_groups_is_delongs(seed, digits, ties):
     for metric, names, winners, losers in cases:
         found = confidence_interval(metric, y, s, **kwargs, **names)
         p, q = cell(y, s, g, 1, list(winners)), cell(y, s, g, 0, list(losers))
-        np.testing.assert_allclose(found.estimate, share(p, q, ties=ties), **TIGHT)
+        np.testing.assert_allclose(found.value, share(p, q, ties=ties), **TIGHT)
         np.testing.assert_allclose(found.se**2, delong(p, q, ties), **TIGHT)
         np.testing.assert_allclose(found.se**2, jackknife(p, q, ties), **TIGHT)
 
@@ -50,7 +50,7 @@ def test_the_gap_is_the_difference_of_two_independent_shares():
     found = confidence_interval("xauc_gap", y, s, sensitive_features=g)
     variance = sum(delong(cell(y, s, g, 1, [i]), cell(y, s, g, 0, [j])) for i, j in ("ab", "ba"))
     np.testing.assert_allclose(found.se**2, variance, **TIGHT)
-    assert found.estimate == abs(found.signed)
+    assert found.value == abs(found.signed)
     assert found.groups == ("a", "b")
 
 
@@ -81,7 +81,7 @@ def test_frequency_weights_are_repeated_rows(seed, ties):
         one = confidence_interval(metric, y, s, sample_weight=weight, ties=ties, **with_groups)
         two = confidence_interval(metric, again[0], again[1], ties=ties, **repeated)
         np.testing.assert_allclose(
-            [one.estimate, one.se, one.low, one.high], [two.estimate, two.se, two.low, two.high], **TIGHT
+            [one.value, one.se, one.low, one.high], [two.value, two.se, two.low, two.high], **TIGHT
         )
 
 
@@ -93,7 +93,7 @@ def test_importance_weights(ties):
         "xauc", y, s, sensitive_features=g, positive="a", negative="b", sample_weight=w, weights="importance", ties=ties
     )
     p, q = (y == 1) & (g == "a"), (y == 0) & (g == "b")
-    np.testing.assert_allclose(found.estimate, share(s[p], s[q], w[p], w[q], ties), **TIGHT)
+    np.testing.assert_allclose(found.value, share(s[p], s[q], w[p], w[q], ties), **TIGHT)
     np.testing.assert_allclose(found.se**2, weighted(s[p], s[q], w[p], w[q], ties), **TIGHT)
 
 
@@ -202,8 +202,8 @@ def test_every_metric_of_the_registry_has_its_own_value(metric):
     ties = {"ties": "half"} if METRICS[metric].has_ties else {}
     for method in ("analytic", "bootstrap"):
         found = confidence_interval(metric, y, s, method=method, replicates=200, **names)
-        np.testing.assert_allclose(found.estimate, METRICS[metric].function(y, s, **names, **ties), rtol=1e-12)
-        assert found.low <= found.estimate <= found.high
+        np.testing.assert_allclose(found.value, METRICS[metric].function(y, s, **names, **ties), rtol=1e-12)
+        assert found.low <= found.value <= found.high
         assert found.reason is None
     analytic = confidence_interval(metric, y, s, **names)
     assert 0.75 < found.se / analytic.se < 1.3

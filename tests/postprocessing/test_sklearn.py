@@ -139,5 +139,5 @@ def test_parameters():
 
 def test_scores_are_data_to_the_router():
     requests = FairPOT().get_metadata_routing()
-    assert set(requests.fit.requests) == {"sensitive_features", "sample_weight"}
+    assert set(requests.fit.requests) == {"sensitive_features", "sample_weight", "clusters"}
     assert set(requests.transform.requests) == {"sensitive_features"}

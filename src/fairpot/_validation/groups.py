@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import count
 from typing import Any
 
@@ -53,18 +53,18 @@ def check_groups(
 
 def match_groups(codes: Codes, names: Sequence[Hashable], known: Sequence[Hashable]) -> Codes:
     """Translate codes to places in ``known``; a group that is not there is an error."""
-    check_seen(codes, names, known)
+    check_seen(names, known, lambda places: int(np.isin(codes, places).sum()))
     if tuple(names) == tuple(known):
         return codes
     return np.array([known.index(group) for group in names], dtype=np.intp)[codes]
 
 
-def check_seen(codes: Codes, names: Sequence[Hashable], known: Sequence[Hashable]) -> None:
-    """Insist that every group was there in fit."""
-    unseen = [group for group in names if group not in known]
+def check_seen(names: Sequence[Hashable], known: Sequence[Hashable], rows_at: Callable[[Sequence[int]], float]) -> None:
+    """Insist that every group was there in fit; ``rows_at`` counts the rows of groups, given their places."""
+    unseen = [place for place, group in enumerate(names) if group not in known]
     if unseen:
-        rows = int(np.isin(codes, [i for i, group in enumerate(names) if group in unseen]).sum())
-        raise UnseenGroupError(wording.unseen_groups("sensitive_features", rows, unseen, known))
+        rows, groups = int(rows_at(unseen)), [names[place] for place in unseen]
+        raise UnseenGroupError(wording.unseen_groups("sensitive_features", rows, groups, known))
 
 
 def _columns(values: Any, name: str) -> list[tuple[str, Column]]:

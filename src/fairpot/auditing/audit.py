@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from fairpot._html import cell, html_table, notes
 from fairpot._optional import make_frame
 from fairpot.auditing.calibration import BINS
-from fairpot.auditing.measures import intervals, summarise
+from fairpot.auditing.measures import Measured, intervals_to_dict, measure, plain
 from fairpot.auditing.words import gap_sentence, rate_lines, widest_pair
 from fairpot.counting import as_table
-from fairpot.inference import Overview, Verdict, verdict_of_table
+from fairpot.inference import Estimate, Overview, Verdict, verdict_of_table
 from fairpot.postprocessing.dial import kept_groups
 from fairpot.postprocessing.notices import warn_of_table
 from fairpot.table import ScoreTable
@@ -36,8 +36,6 @@ def effect_html(effect: Effect) -> str:
     return f"<div>{head}{tables}{notes(effect.warnings)}</div>"
 
 
-# Beyond this many groups an audit has no intervals.
-MOST_GROUPS = 20
 Part = Literal["groups", "pairs", "calibration", "rates"]
 
 
@@ -121,20 +119,11 @@ def audit(
         pos_label=pos_label,
     ).require("an audit", groups=2)
     table = kept_groups(everything, min_group, groups)
-    summary = summarise(
-        table, alpha=alpha, region=region, ties=ties, reference=reference, threshold=threshold, bins=bins
-    )
+    ranking = {"alpha": alpha, "region": region, "ties": ties, "reference": reference}
+    found = measure(table, level, **ranking, threshold=threshold, bins=bins)
     warn_of_table(table, tuple(g for g in everything.groups if g not in table.groups), everything, min_group)
     left_out = {g: everything[g].weight.sum().item() for g in everything.groups if g not in table.groups}
-    if level is None:
-        return Audit({**summary, "intervals": None}, table, left_out)
-    if len(table.groups) > MOST_GROUPS:  # one covariance of all pairs of groups would not fit into memory
-        said = f"no intervals: {len(table.groups)} groups are more than the {MOST_GROUPS} that are taken together."
-        hint = " Hint: groups=... or min_group=... compare fewer."
-        summary = {**summary, "warnings": [*summary["warnings"], said + hint], "intervals": None}
-        return Audit(summary, table, left_out)
-    found, plain = intervals(table, level, ties, alpha, region, summary["rates"])
-    return Audit({**summary, "intervals": plain}, table, left_out, found)
+    return Audit(found, table, left_out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,20 +133,28 @@ class Audit:
     Attributes
     ----------
     summary : dict
-        All numbers as plain values, ready for JSON.
+        All numbers, each an :class:`~fairpot.inference.Estimate` that knows its interval or why it has none.
     table : ScoreTable
         What they were counted from.
     left_out : dict of group to rows
         Groups that were left out of the comparison.
     intervals : Overview or None
-        AUC, gap, every xAUC and signed gap and the groups' own AUCs over all rows, each with its interval;
-        ``summary["intervals"]`` has them, and those of the top and at the threshold, as plain values.
+        AUC, gap, every xAUC and signed gap and the groups' own AUCs over all rows, each with its interval.
     """
 
-    summary: dict[str, Any]
+    measured: Measured = field(repr=False)
     table: ScoreTable = field(repr=False)
     left_out: dict[Hashable, float] = field(default_factory=dict)
-    intervals: Overview | None = field(default=None, repr=False)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """All numbers, each with its interval."""
+        return self.measured.numbers
+
+    @property
+    def intervals(self) -> Overview | None:
+        """The intervals over all rows; None where none were computed."""
+        return self.measured.whole
 
     def verdict(self, bound: float, *, level: float = 0.95) -> Verdict:
         """Say whether the gap is within a bound, exceeds it, or whether the rows cannot tell.
@@ -178,12 +175,12 @@ class Audit:
         return verdict_of_table(self.table, bound, ties=self.summary["ties"], level=level, **region)
 
     @property
-    def auc(self) -> float | None:
+    def auc(self) -> Estimate | None:
         """AUC of all rows."""
         return self.summary["auc"]
 
     @property
-    def gap(self) -> float | None:
+    def gap(self) -> Estimate | None:
         """The largest xAUC gap over pairs of groups."""
         return self.summary["gap"]
 
@@ -211,7 +208,8 @@ class Audit:
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers as plain values, ready for JSON."""
         left_out = [{"group": g, "rows": rows} for g, rows in self.left_out.items()]
-        return {**self.summary, "warnings": self.warnings, "left_out": left_out}
+        intervals = intervals_to_dict(self.measured)
+        return {**plain(self.summary), "intervals": intervals, "warnings": self.warnings, "left_out": left_out}
 
     def frame(self, part: Part = "pairs") -> Any:
         """Return one of the tables (pandas, Polars or PyArrow, whichever is in use).
@@ -222,7 +220,7 @@ class Audit:
             Pairs of groups with both xAUC and the gap; groups with their sizes and AUC; calibration by group; rates
             at the threshold and in the top alpha.
         """
-        rows = self.rows(part)
+        rows = plain(self.rows(part))
         return make_frame({name: [row[name] for row in rows] for name in rows[0]} if rows else {})
 
     def rows(self, part: Part = "pairs") -> list[dict[str, Any]]:

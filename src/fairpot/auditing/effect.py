@@ -6,14 +6,12 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-
 from fairpot._arguments import argument
 from fairpot._optional import make_frame
 from fairpot._validation import check_seen
 from fairpot.auditing.audit import effect_html
 from fairpot.auditing.calibration import BINS
-from fairpot.auditing.measures import moves, summarise
+from fairpot.auditing.measures import MOST_GROUPS, measure, moves, plain
 from fairpot.auditing.words import change_sentences, rate_lines
 from fairpot.counting import as_table
 from fairpot.inference import Changes, change_by_maps
@@ -23,7 +21,6 @@ from fairpot.transport import ScoreMap
 
 # Calibration that gets this many times worse, and visibly so, is said in words.
 _SEVERAL, _VISIBLE = 3.0, 0.01
-_FEW_GROUPS = 20
 # A reference with fewer rows than this share of a moved group gives it a coarse, chancy target.
 _SMALL_REFERENCE = 0.1
 
@@ -90,20 +87,18 @@ def effect(
     left_out = tuple(getattr(model, "left_out_", ()))
     kept = table.only([g for g in table.groups if g not in left_out])
     options: dict[str, Any] = {"alpha": alpha, "region": region, "ties": ties, "threshold": threshold, "bins": bins}
-    before = summarise(kept, reference=seen_from, **options)
-    after = summarise(
-        kept.rescored({g: m for g, m in moving(maps).items() if g in kept.groups}),
-        reference=before["reference"],
-        **options,
-    )
+    before = measure(kept, level, reference=seen_from, **options)
+    moved = kept.rescored({g: m for g, m in moving(maps).items() if g in kept.groups})
+    after = measure(moved, level, reference=before.numbers["reference"], **options)
     changes = None
-    if level is not None and len(kept.groups) <= _FEW_GROUPS:
+    if level is not None and len(kept.groups) <= MOST_GROUPS:
         changes = change_by_maps(kept, moving(maps), ties=ties, level=level)
-    low, high = before["score_range"]
+    low, high = before.numbers["score_range"]
     told = model._fitted_scale().mismatch_of_range(low, high) if hasattr(model, "_fitted_scale") else None
     if told is not None:
-        before = {**before, "warnings": [told, *before["warnings"]]}
-    return Effect(before, after, moves(table, maps), getattr(model, "reference_", None), left_out, changes)
+        before.numbers["warnings"].insert(0, told)
+    moved_rows = moves(table, maps)
+    return Effect(before.numbers, after.numbers, moved_rows, getattr(model, "reference_", None), left_out, changes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +108,7 @@ class Effect:
     Attributes
     ----------
     before, after : dict
-        As ``Audit.summary``.
+        As ``Audit.summary``: every number knows its interval.
     moves : list of dict
         For each group: rows, how many move, up and down, mean and largest shift.
     reference : the group that stays as it is, or None
@@ -144,7 +139,7 @@ class Effect:
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers as plain values, ready for JSON."""
         changes = None if self.changes is None else self.changes.to_dict()
-        numbers = {"before": self.before, "after": self.after, "moves": self.moves, "changes": changes}
+        numbers = {"before": plain(self.before), "after": plain(self.after), "moves": self.moves, "changes": changes}
         return {**numbers, "warnings": self.warnings}
 
     def rows(self) -> list[dict[str, Any]]:
@@ -162,7 +157,7 @@ class Effect:
 
     def frame(self) -> Any:
         """Return the main numbers before and after as a frame (pandas, Polars or PyArrow, whichever is in use)."""
-        rows = self.rows()
+        rows = plain(self.rows())
         return make_frame({name: [row[name] for row in rows] for name in rows[0]})
 
     def __str__(self) -> str:
@@ -202,14 +197,14 @@ class Effect:
 
 def _maps(model: Any, table: ScoreTable) -> dict[Hashable, ScoreMap]:
     if isinstance(model, Mapping):
-        check_seen(np.arange(len(table.groups)), table.groups, tuple(model))
+        check_seen(table.groups, tuple(model), table.rows_of)
         return {g: model[g] for g in table.groups}
     if not hasattr(model, "maps_for"):
         raise TypeError(
             f"effect takes a fitted post-processor, a loaded model or a dict of maps, got {type(model).__name__}."
         )
     if hasattr(model, "groups_"):
-        check_seen(np.arange(len(table.groups)), table.groups, model.groups_)
+        check_seen(table.groups, model.groups_, table.rows_of)
     maps: dict[Hashable, ScoreMap] = model.maps_for(table)
     return maps
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._validation import check_choice, check_group_name, check_share, is_number
 from fairpot.auditing.calibration import BINS, calibration
-from fairpot.inference import Overview, overview, rates_at
+from fairpot.inference import Estimate, Overview, Rates, overview, rates_at
+from fairpot.inference.limits import LEVEL
 from fairpot.metrics.cells import hard_predictions, reversed_score, small_cells, tied_pairs
 from fairpot.metrics.wins import TIES, Ties, WinMatrix
 from fairpot.postprocessing.dial import advantaged_group
@@ -60,27 +61,140 @@ def _ratio(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
-def intervals(
-    table: ScoreTable,
-    level: float,
-    ties: Ties,
-    alpha: float | None,
-    region: Region,
-    rates: list[dict[str, Any]],
-) -> tuple[Overview, dict[str, Any]]:
-    """Compute all intervals of an audit; as objects over all rows, and all of them as plain values."""
+# Beyond this many groups an audit has no intervals.
+MOST_GROUPS = 20
+_RATES = ("share", "tpr", "fpr", "ppv")
+_OWN = {"auc": "group_auc", "bpsn_auc": "bpsn_auc", "bnsp_auc": "bnsp_auc"}
+
+
+class Measured(NamedTuple):
+    """A table's numbers, each an Estimate, and the intervals they were read from: of all rows, and of the top."""
+
+    numbers: dict[str, Any]
+    whole: Overview | None
+    top: Overview | None
+
+
+def measure(table: ScoreTable, level: float | None = LEVEL, **options: Any) -> Measured:
+    """Measure everything that an audit shows, once; every number knows its interval, or why it has none.
+
+    Parameters
+    ----------
+    table : ScoreTable
+    level : float or None, default 0.95
+        None leaves intervals out.
+    **options
+        Those of :func:`summarise`.
+    """
+    numbers = summarise(table, **options)
+    partial, ties = numbers["partial"], numbers["ties"]
+    if level is None or len(table.groups) > MOST_GROUPS:  # one covariance of all pairs would not fit into memory
+        reason = "none were asked for" if level is None else f"more than {MOST_GROUPS} groups"
+        if level is not None:
+            said = f"no intervals: {len(table.groups)} groups are more than the {MOST_GROUPS} that are taken together."
+            hint = " Hint: groups=... or min_group=... compare fewer."
+            numbers["warnings"] = [*numbers["warnings"], said + hint]
+        return Measured(_without_limits(numbers, reason), None, None)
     whole = overview(table, level=level, ties=ties)
-    partial = None if alpha is None else overview(table, level=level, ties=ties, alpha=alpha, region=region)
-    found = [_intervals_rates(table, each, level) for each in rates]
-    return whole, {**whole.to_dict(), "partial": None if partial is None else partial.to_dict(), "rates": found}
+    top = None
+    if partial is not None:
+        top = overview(table, level=level, ties=ties, alpha=partial["alpha"], region=partial["region"])
+    known = {**_ranked(numbers, whole), "groups": [_own(each, whole) for each in numbers["groups"]]}
+    known["partial"] = None if partial is None or top is None else {**partial, **_ranked(partial, top)}
+    known["rates"] = [_rated(table, each, level) for each in numbers["rates"]]
+    return Measured(_without_limits({**numbers, **known}, "it has no closed form here"), whole, top)
 
 
-def _intervals_rates(table: ScoreTable, found: dict[str, Any], level: float) -> dict[str, Any]:
-    groups = [
-        {"group": each.group, **{name: getattr(each, name).as_dict() for name in ("flagged", "tpr", "fpr", "ppv")}}
-        for each in rates_at(table, found["threshold"], level=level)
+def _ranked(numbers: dict[str, Any], found: Overview) -> dict[str, Any]:
+    """Give AUC, gap, every xAUC and every signed gap with its limits."""
+    pairs = [
+        {
+            **pair,
+            "xauc_first": _known(pair["xauc_first"], found.xauc[pair["first"], pair["second"]]),
+            "xauc_second": _known(pair["xauc_second"], found.xauc[pair["second"], pair["first"]]),
+            "signed_gap": _known(pair["signed_gap"], _seen_from(found, pair["first"], pair["second"])),
+        }
+        for pair in numbers["gaps"]
     ]
-    return {"at": found["at"], "threshold": found["threshold"], "groups": groups}
+    cells = [{**c, "xauc": _known(c["xauc"], found.xauc[c["positive"], c["negative"]])} for c in numbers["xauc"]]
+    auc, gap = _known(numbers["auc"], found.auc), _known(numbers["gap"], found.gap)
+    return {"auc": auc, "gap": gap, "gaps": pairs, "xauc": cells}
+
+
+def _seen_from(found: Overview, first: Hashable, second: Hashable) -> Estimate:
+    """Give a signed gap as seen from one of its groups."""
+    if (first, second) in found.signed_gaps:
+        return found.signed_gaps[first, second]
+    other = found.signed_gaps[second, first]
+    limits = (other.se, -other.high, -other.low, other.level, other.method)
+    return Estimate(other.metric, -other.value, *limits, -other.value, (first, second), other.reason, other.note)
+
+
+def _own(numbers: dict[str, Any], found: Overview) -> dict[str, Any]:
+    own = {name: getattr(found, kind)[numbers["group"]] for name, kind in _OWN.items()}
+    return {**numbers, **{name: _known(numbers[name], each) for name, each in own.items()}}
+
+
+def _rated(table: ScoreTable, numbers: dict[str, Any], level: float) -> dict[str, Any]:
+    """Give the rates at a threshold with their limits, of every group and of all."""
+
+    def known(counted: dict[str, Any], found: Rates) -> dict[str, Any]:
+        limits = {"share": found.flagged, "tpr": found.tpr, "fpr": found.fpr, "ppv": found.ppv}
+        return {**counted, **{name: _known(counted[name], limits[name]) for name in _RATES}}
+
+    found = rates_at(table, numbers["threshold"], level=level)
+    [everyone] = rates_at(table.joined(), numbers["threshold"], level=level)
+    groups = [known(counted, each) for counted, each in zip(numbers["groups"], found)]
+    return {**numbers, "groups": groups, "all": known(numbers["all"], everyone)}
+
+
+def _known(value: float | None, found: Estimate) -> Estimate | None:
+    """Put the number as it was counted, exactly, in the place of the one that its limits were computed with."""
+    return None if value is None else found.of(value)
+
+
+def _without_limits(tree: Any, reason: str, name: str = "") -> Any:
+    """Turn every measured number that knows no interval into one that says why."""
+    if isinstance(tree, dict):
+        return {key: each if key in _GIVEN else _without_limits(each, reason, key) for key, each in tree.items()}
+    if isinstance(tree, list):
+        return [_without_limits(each, reason, name) for each in tree]
+    return Estimate(name, tree, reason=reason) if type(tree) is float else tree
+
+
+# What is counted or given rather than estimated.
+_GIVEN = ("threshold", "alpha", "pairs", "rows", "positives", "negatives", "flagged", "score_range", "group")
+
+
+def intervals_to_dict(found: Measured) -> dict[str, Any] | None:
+    """Give all intervals as plain values, for JSON."""
+    if found.whole is None:
+        return None
+    names = {"flagged": "share", "tpr": "tpr", "fpr": "fpr", "ppv": "ppv"}
+    rates = [
+        {
+            "at": each["at"],
+            "threshold": each["threshold"],
+            "groups": [
+                {"group": g["group"], **{name: _limits(g[key]) for name, key in names.items()}} for g in each["groups"]
+            ],
+        }
+        for each in found.numbers["rates"]
+    ]
+    return {**found.whole.to_dict(), "partial": None if found.top is None else found.top.to_dict(), "rates": rates}
+
+
+def _limits(found: Estimate | None) -> dict[str, Any] | None:
+    return None if found is None else found.to_dict()
+
+
+def plain(tree: Any) -> Any:
+    """Turn a tree of estimates into plain numbers, lists and dicts."""
+    if isinstance(tree, dict):
+        return {key: plain(each) for key, each in tree.items()}
+    if isinstance(tree, list | tuple):
+        return [plain(each) for each in tree]
+    return float(tree) if isinstance(tree, Estimate) else tree
 
 
 # Strict and half ties are both worth a look where they differ by this much.
@@ -131,7 +245,7 @@ def summarise(
     (1.0, 'M')
     """
     checked = cast(Ties, check_choice(ties, "ties", TIES))
-    _check_table(table)
+    table.require("an audit", groups=2)
     ahead = _ahead(table, checked) if reference is None else check_group_name(reference, table.groups, "reference")
     pooled = table.pooled()
     matrix = WinMatrix.of(table, checked)
@@ -161,13 +275,6 @@ def moves(table: ScoreTable, maps: Maps) -> list[dict[str, Any]]:
     (1, 1, 0.1)
     """
     return [_moved(g, c, maps[g](c.score) - c.score) for g, c in zip(table.groups, table.counts)]
-
-
-def _check_table(table: ScoreTable) -> None:
-    if not table.labelled:
-        raise ValueError("an audit counts outcomes, and this table has no labels.")
-    if len(table.groups) < 2:
-        raise ValueError(f"an audit compares groups, and there is one, {table.groups[0]!r}.")
 
 
 def _ahead(table: ScoreTable, ties: Ties) -> Hashable:

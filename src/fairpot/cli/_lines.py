@@ -70,7 +70,7 @@ def verdict_document(found: Verdict | None) -> dict[str, Any] | None:
     """Return a verdict for JSON."""
     if found is None:
         return None
-    return {"answer": found.answer, "bound": found.bound, "level": found.level, "gap": found.interval.as_dict()}
+    return {"answer": found.answer, "bound": found.bound, "level": found.level, "gap": found.interval.to_dict()}
 
 
 def print_verdict(out: Output, found: Verdict, required: str | None) -> bool:

@@ -240,7 +240,7 @@ def _print_certificate(out: Output, found: Certificate) -> None:
     out.line(f"with confidence {found.confidence:g} the gap on new rows like these is at most {found.bound:g}", "green")
     out.line(f"({found.rows}, {found.how}; rows independent, and nothing else chosen on them)")
     rows = [
-        [name, *(number(value) for each in (before, after) for value in (each.estimate, each.low, each.high))]
+        [name, *(number(value) for each in (before, after) for value in (each.value, each.low, each.high))]
         for name, before, after in (
             ("AUC", found.auc_before, found.auc),
             ("xAUC gap", found.gap_before, found.gap),

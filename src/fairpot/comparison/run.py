@@ -268,7 +268,7 @@ def _check_held_out(held_out: Any, pos_label: Any, fitted: ScoreTable) -> ScoreT
     """Check and count the rows to evaluate on."""
     if isinstance(held_out, ScoreTable):
         _require_labels(held_out)
-        check_seen(np.arange(len(held_out.groups)), held_out.groups, fitted.groups)
+        check_seen(held_out.groups, fitted.groups, held_out.rows_of)
         table = held_out
     else:
         if not isinstance(held_out, tuple | list) or len(held_out) not in (3, 4):
@@ -278,9 +278,8 @@ def _check_held_out(held_out: Any, pos_label: Any, fitted: ScoreTable) -> ScoreT
             )
         scores, y, groups, *weight = held_out
         rows = _check(scores, y, groups, weight[0] if weight else None, pos_label, "scores of held_out")
-        assert rows.codes is not None
-        check_seen(rows.codes, rows.groups, fitted.groups)
         table = ScoreTable.from_rows(*rows)
+        check_seen(table.groups, fitted.groups, table.rows_of)
     absent = [g for g in fitted.groups if g not in table.groups]
     if absent:
         raise ValueError(

@@ -14,7 +14,7 @@ from fairpot.inference.certify import (
 )
 from fairpot.inference.change import Change, Changes, change_by_maps, change_of_scores
 from fairpot.inference.dial import Band, DialEstimates, Evidence, average_dials, band_of, estimate_dial
-from fairpot.inference.estimate import Interval, Verdict
+from fairpot.inference.estimate import Estimate, Verdict
 from fairpot.inference.interval import confidence_interval, interval_of_table, verdict, verdict_of_table
 from fairpot.inference.overview import Overview, Rates, overview, rates_at
 from fairpot.inference.sample_size import SamplePlan, plan_sample_size
@@ -25,8 +25,8 @@ __all__ = [
     "Change",
     "Changes",
     "DialEstimates",
+    "Estimate",
     "Evidence",
-    "Interval",
     "Overview",
     "PlainGaps",
     "Rates",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairpot.exceptions import UndefinedMetricWarning
-from fairpot.inference.estimate import Interval
+from fairpot.inference.estimate import Estimate
 from fairpot.inference.shares import Kernel, Pairs
 from fairpot.metrics import METRICS
 from fairpot.metrics.wins import WinMatrix
@@ -122,14 +122,14 @@ def bootstrap_shares(
 
 def drawn_interval(
     metric: str, table: ScoreTable, given: dict[str, Any], level: float, replicates: int, seed: int
-) -> Interval:
+) -> Estimate:
     """Compute a metric of the registry on the table and on tables drawn again; limits are percentiles."""
     read = _reader(metric, given)
     [value] = read(table)
     drawn, _ = bootstrap_shares(table, read, replicates, seed)
     low, high = np.quantile(drawn[:, 0], [(1 - level) / 2, (1 + level) / 2])
     se = float(drawn.std(ddof=1))
-    return Interval(metric, float(value), se, float(low), float(high), level, "bootstrap")
+    return Estimate(metric, float(value), se, float(low), float(high), level, "bootstrap")
 
 
 def _reader(metric: str, given: dict[str, Any]) -> Callable[[ScoreTable], Floats]:

@@ -14,7 +14,7 @@ from fairpot._arguments import argument
 from fairpot._validation import check_share
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.dial import DialEstimates, band_of
-from fairpot.inference.estimate import Interval
+from fairpot.inference.estimate import Estimate
 from fairpot.inference.limits import draw_errors
 from fairpot.inference.question import check_level
 from fairpot.transport import Floats
@@ -262,9 +262,9 @@ class Certificate:
     dial : str
     value : float or dict
         The value that was chosen.
-    gap, auc : Interval
+    gap, auc : Estimate
         At that value on those rows, limits at ``confidence`` for this value alone.
-    gap_before, auc_before : Interval
+    gap_before, auc_before : Estimate
         The same of the scores as they came.
     """
 
@@ -274,10 +274,10 @@ class Certificate:
     rows: str
     dial: str
     value: Any
-    gap: Interval
-    auc: Interval
-    gap_before: Interval
-    auc_before: Interval
+    gap: Estimate
+    auc: Estimate
+    gap_before: Estimate
+    auc_before: Estimate
 
     def __str__(self) -> str:
         return (
@@ -285,14 +285,14 @@ class Certificate:
             f"gap {self.gap_before} -> {self.gap}, AUC {self.auc_before} -> {self.auc}"
         )
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Give plain values for JSON."""
         return {
             "bound": self.bound,
             "confidence": self.confidence,
             "how": self.how,
             "rows": self.rows,
-            **{name: getattr(self, name).as_dict() for name in ("gap", "auc", "gap_before", "auc_before")},
+            **{name: getattr(self, name).to_dict() for name in ("gap", "auc", "gap_before", "auc_before")},
         }
 
 
@@ -355,12 +355,12 @@ def _within_loss(
     return kept
 
 
-def _numbers(dial: DialEstimates, place: int, level: float) -> tuple[Interval, Interval]:
+def _numbers(dial: DialEstimates, place: int, level: float) -> tuple[Estimate, Estimate]:
     """Give gap and AUC at one value with their limits."""
     band = band_of(dial.at([place]), level)
     errors = _widest_se(dial, place), float(dial.auc.se[place])
     gap, auc = (
-        Interval(metric, float(r.value[0]), se, float(r.low[0]), float(r.high[0]), level)
+        Estimate(metric, float(r.value[0]), se, float(r.low[0]), float(r.high[0]), level)
         for metric, r, se in zip(("xauc_gap", "auc"), (band.gap, band.auc), errors)
     )
     return gap, auc

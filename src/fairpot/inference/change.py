@@ -114,7 +114,7 @@ class Change:
             return f"{moved} (no interval: {self.reason})"
         return f"{moved} ({self.level:.0%} interval {self.low:+.4f} to {self.high:+.4f})"
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Give plain values for JSON: None in the place of NaN."""
         numbers = ("before", "after", "change", "se", "low", "high")
         plain = {name: getattr(self, name) for name in numbers}
@@ -142,10 +142,10 @@ class Changes:
     def to_dict(self) -> dict[str, Any]:
         """Give plain values for JSON."""
         return {
-            "auc": self.auc.as_dict(),
-            "gap": self.gap.as_dict(),
-            "signed_gaps": [{"first": g, "second": h, **c.as_dict()} for (g, h), c in self.signed_gap.items()],
-            "xauc": [{"positive": g, "negative": h, **c.as_dict()} for (g, h), c in self.xauc.items()],
+            "auc": self.auc.to_dict(),
+            "gap": self.gap.to_dict(),
+            "signed_gaps": [{"first": g, "second": h, **c.to_dict()} for (g, h), c in self.signed_gap.items()],
+            "xauc": [{"positive": g, "negative": h, **c.to_dict()} for (g, h), c in self.xauc.items()],
         }
 
 

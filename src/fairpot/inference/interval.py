@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from fairpot._validation import check_choice, check_share
 from fairpot.counting import as_table
 from fairpot.inference.bootstrap import bootstrap_shares, drawn_interval, shares_of
-from fairpot.inference.estimate import Interval, Verdict
+from fairpot.inference.estimate import Estimate, Verdict
 from fairpot.inference.limits import fold, gap_limits, joint_tail_of, judge
 from fairpot.inference.question import (
     KNOWN,
@@ -58,7 +57,7 @@ def confidence_interval(
     replicates: int = REPLICATES,
     random_state: int = 0,
     pos_label: Any = None,
-) -> Interval:
+) -> Estimate:
     """Compute a metric and how far it can be trusted.
 
     Parameters
@@ -79,7 +78,7 @@ def confidence_interval(
 
     Returns
     -------
-    Interval
+    Estimate
         With ``estimate``, ``se`` (of the signed gap for gaps), ``low``, ``high``. With fewer than 5 positives or
         negatives (clusters of them) no interval is honest: the limits are NaN and ``reason`` says why.
 
@@ -124,7 +123,7 @@ def interval_of_table(
     method: str = "analytic",
     replicates: int = REPLICATES,
     random_state: int = 0,
-) -> Interval:
+) -> Estimate:
     """Compute a metric of a counted table and how far it can be trusted.
 
     Parameters
@@ -138,7 +137,7 @@ def interval_of_table(
 
     Returns
     -------
-    Interval
+    Estimate
 
     Examples
     --------
@@ -159,7 +158,7 @@ def _of_table(
     method: str,
     replicates: int,
     random_state: int,
-) -> Interval:
+) -> Estimate:
     """Answer in closed form where there is one, else by drawing if that is asked for."""
     name = metric_name(metric, asked["alpha"])
     if method == "bootstrap" and name not in KNOWN:
@@ -170,7 +169,7 @@ def _of_table(
 
 def answer(
     table: ScoreTable, question: Question, *, level: float, method: str, replicates: int, random_state: int
-) -> Interval:
+) -> Estimate:
     """Estimate the shares of a question and put limits around them."""
     tail = (1 - check_level(level)) / 2
     check_choice(method, "method", METHODS)
@@ -192,7 +191,7 @@ def answer(
 
 def _top_rate(
     table: ScoreTable, question: Question, level: float, method: str, replicates: int, random_state: int
-) -> Interval:
+) -> Estimate:
     """Answer for recall or precision of the top alpha."""
     alpha = float(question.alpha or 1.0)
     asked = TopRate(question.metric, alpha, question.region, question.group)
@@ -204,7 +203,8 @@ def _top_rate(
     drawn, _ = bootstrap_shares(table, read_top_rate(asked), many, random_state)
     low, high = np.quantile(drawn[:, 0], [(1 - level) / 2, (1 + level) / 2])
     note = _TIED_CUT if method == "analytic" else None
-    return replace(found, se=float(drawn.std(ddof=1)), low=float(low), high=float(high), method="bootstrap", note=note)
+    se = float(drawn.std(ddof=1))
+    return Estimate(found.metric, found.value, se, float(low), float(high), level, "bootstrap", note=note)
 
 
 def estimate(table: ScoreTable, question: Question) -> ShareEstimates:
@@ -239,17 +239,17 @@ def _interval(
     method: str,
     reason: str | None,
     note: str | None = None,
-) -> Interval:
+) -> Estimate:
     if not question.gap:
         value, se = float(found.value[0]), float(found.se[0])
-        return Interval(question.metric, value, se, low, high, level, method, reason=reason, note=note)
+        return Estimate(question.metric, value, se, low, high, level, method, reason=reason, note=note)
     gaps = GapEstimates.side_by_side(found)
     sizes = np.abs(gaps.value)
     widest = 0 if np.isnan(sizes).all() else int(np.nanargmax(sizes))
     winner, loser = question.pairs[2 * widest]
     groups = (table.groups[winner[0]], table.groups[loser[0]])
     value = float(gaps.value[widest])
-    return Interval(
+    return Estimate(
         question.metric, abs(value), float(gaps.se[widest]), low, high, level, method, value, groups, reason, note
     )
 
@@ -264,7 +264,7 @@ def _with_drawn_covariance(table: ScoreTable, question: Question, found: ShareEs
     return ShareEstimates(found.value, covariance, variance, found.units)
 
 
-def _from_draws(table: ScoreTable, question: Question, found: ShareEstimates, drawn: Floats, level: float) -> Interval:
+def _from_draws(table: ScoreTable, question: Question, found: ShareEstimates, drawn: Floats, level: float) -> Estimate:
     """Read limits off the draws: percentiles, and for the lower limit of the largest of gaps those of all together."""
     tail = (1 - level) / 2
     covariance = np.atleast_2d(np.cov(drawn, rowvar=False))

@@ -14,6 +14,8 @@ from fairpot.transport import Floats
 if TYPE_CHECKING:
     from fairpot.inference.shares import GapEstimates
 
+# How sure an interval is unless something else is asked for.
+LEVEL = 0.95
 # The guard adds this much of a row, worth 1/2, to each side. A whole row makes 95 % intervals of an AUC of .95 cover
 # 97-99 % at 30 to 100 positives, none 73-93 % (trial runs); benchmarks/coverage.py measures this choice.
 _ADDED = 1 / 3
@@ -53,8 +55,8 @@ def share_limits(parts: Parts, tail: float | Floats) -> tuple[Floats, Floats]:
     low, high = expit(logit(safe) - half), expit(logit(safe) + half)
     low = np.where(x > 0.5, np.minimum(low, guard_low), low)
     high = np.where(x < 0.5, np.maximum(high, guard_high), high)
-    low = np.where(inner, low, np.minimum(guard_low, x))
-    return low, np.where(inner, high, np.maximum(guard_high, x))
+    low, high = np.where(inner, low, guard_low), np.where(inner, high, guard_high)
+    return np.minimum(low, x), np.maximum(high, x)  # going to logits and back may pass the share by a last bit
 
 
 def _guard(parts: Parts, quantile: float | Floats) -> tuple[Floats, Floats]:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from fairpot._validation import is_number
-from fairpot.inference.estimate import Interval
+from fairpot.inference.estimate import Estimate
 from fairpot.inference.interval import covariance_in_region
 from fairpot.inference.limits import gap_limits, wilson
 from fairpot.inference.question import FEWEST, Question, check_level, why_not
@@ -42,24 +42,24 @@ class Overview:
     """AUC, gap, every xAUC, every signed gap and the groups' own AUCs, each with its interval."""
 
     level: float
-    auc: Interval
-    gap: Interval
-    xauc: dict[Pair, Interval]
-    signed_gaps: dict[Pair, Interval]
-    group_auc: dict[Hashable, Interval]
-    bpsn_auc: dict[Hashable, Interval]
-    bnsp_auc: dict[Hashable, Interval]
+    auc: Estimate
+    gap: Estimate
+    xauc: dict[Pair, Estimate]
+    signed_gaps: dict[Pair, Estimate]
+    group_auc: dict[Hashable, Estimate]
+    bpsn_auc: dict[Hashable, Estimate]
+    bnsp_auc: dict[Hashable, Estimate]
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values for JSON."""
         return {
             "level": self.level,
-            "auc": self.auc.as_dict(),
-            "gap": self.gap.as_dict(),
-            "xauc": [{"positive": g, "negative": h, **i.as_dict()} for (g, h), i in self.xauc.items()],
-            "signed_gaps": [{"first": g, "second": h, **i.as_dict()} for (g, h), i in self.signed_gaps.items()],
+            "auc": self.auc.to_dict(),
+            "gap": self.gap.to_dict(),
+            "xauc": [{"positive": g, "negative": h, **i.to_dict()} for (g, h), i in self.xauc.items()],
+            "signed_gaps": [{"first": g, "second": h, **i.to_dict()} for (g, h), i in self.signed_gaps.items()],
             "groups": [
-                {"group": g, **{name: getattr(self, name)[g].as_dict() for name in _OWN}} for g in self.group_auc
+                {"group": g, **{name: getattr(self, name)[g].to_dict() for name in _OWN}} for g in self.group_auc
             ],
         }
 
@@ -103,10 +103,10 @@ def overview(
     reasons = [why_not(table, question, found.take([k])) for k, question in enumerate(asked)]
     low, high = found.limits(tail)
 
-    def interval(metric: str, k: int) -> Interval:
+    def interval(metric: str, k: int) -> Estimate:
         limits = (np.nan, np.nan) if reasons[k] else (float(low[k]), float(high[k]))
         value, se = float(found.value[k]), float(found.se[k])
-        return Interval(metric, value, se, *limits, level, reason=reasons[k], note=note)
+        return Estimate(metric, value, se, *limits, level, reason=reasons[k], note=note)
 
     cross = [k for k, (kind, _) in enumerate(names) if kind == "xauc"]
     own = {kind: {g: interval(kind, k) for k, (other, g) in enumerate(names) if other == kind} for kind in _OWN}
@@ -157,10 +157,10 @@ def _estimate(
 
 def _signed(
     gaps: GapEstimates, names: list[Pair], reasons: list[str | None], tail: float, level: float, note: str | None
-) -> dict[Pair, Interval]:
+) -> dict[Pair, Estimate]:
     low, high = gaps.limits(tail)
     return {
-        name: Interval(
+        name: Estimate(
             "signed_gap",
             float(gaps.value[k]),
             float(gaps.se[k]),
@@ -177,14 +177,14 @@ def _signed(
 
 def _largest(
     gaps: GapEstimates, names: list[Pair], reasons: list[str | None], tail: float, level: float, note: str | None
-) -> Interval:
+) -> Estimate:
     sizes = np.abs(gaps.value)
     widest = 0 if np.isnan(sizes).all() else int(np.nanargmax(sizes))
     reason = next((text for text in reasons if text), None)
     low, high = (np.nan, np.nan) if reason else gap_limits(gaps, tail)
     value = float(gaps.value[widest])
     se = float(gaps.se[widest])
-    return Interval("xauc_gap", abs(value), se, low, high, level, "analytic", value, names[widest], reason, note)
+    return Estimate("xauc_gap", abs(value), se, low, high, level, "analytic", value, names[widest], reason, note)
 
 
 @dataclass(frozen=True)
@@ -196,10 +196,10 @@ class Rates:
 
     group: Hashable
     threshold: float
-    tpr: Interval
-    fpr: Interval
-    ppv: Interval
-    flagged: Interval
+    tpr: Estimate
+    fpr: Estimate
+    ppv: Estimate
+    flagged: Estimate
 
 
 def rates_at(table: ScoreTable, threshold: float, *, level: float = 0.95) -> list[Rates]:
@@ -240,7 +240,7 @@ def _rates(table: ScoreTable, group: int, threshold: float, level: float) -> Rat
 
     def rate(
         metric: str, what: str, among: tuple[np.ndarray, np.ndarray], hits: tuple[np.ndarray, np.ndarray]
-    ) -> Interval:
+    ) -> Estimate:
         return _share(table, group, metric, among, hits, level, f"group {name!r} has {{}} {what}")
 
     return Rates(
@@ -261,22 +261,22 @@ def _share(
     hits: tuple[np.ndarray, np.ndarray],
     level: float,
     said: str,
-) -> Interval:
+) -> Estimate:
     """Compute a share of rows, its standard error from squared weights or clusters, and Wilson's interval."""
     counts = table.counts[group]
     weights = [c.astype(np.float64) for c in (counts.positive, counts.negative)]
     total = sum(float(w[a].sum()) for w, a in zip(weights, among))
     if total == 0:
-        return Interval(metric, np.nan, np.nan, np.nan, np.nan, level, reason=said.format("no"))
+        return Estimate(metric, np.nan, np.nan, np.nan, np.nan, level, reason=said.format("no"))
     value = sum(float(w[h].sum()) for w, h in zip(weights, hits)) / total
     variance, units = _spread(table, group, among, hits, value, total)
     se = float(np.sqrt(variance * units / (units - 1))) if units > 1 else np.nan
     if units < FEWEST - 1e-9:
         reason = said.format(f"{units:.3g}") + f", and with fewer than {FEWEST} no interval is honest"
-        return Interval(metric, value, se, np.nan, np.nan, level, reason=reason)
+        return Estimate(metric, value, se, np.nan, np.nan, level, reason=reason)
     size = min(value * (1 - value) / variance, 1e300) if variance > 0 else units
     low, high = wilson(value, size, -float(ndtri((1 - level) / 2)))
-    return Interval(metric, value, se, low, high, level)
+    return Estimate(metric, value, se, low, high, level)
 
 
 def _spread(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from fairpot.inference.estimate import Interval
+from fairpot.inference.estimate import Estimate
 from fairpot.inference.limits import wilson
 from fairpot.inference.question import FEWEST
 from fairpot.inference.shares import (
@@ -23,7 +23,6 @@ from fairpot.inference.shares import (
     independent_units,
     influences,
     placements,
-    region_sums,
     small_sample_factor,
 )
 from fairpot.table import GroupCounts, Indices, Region, ScoreTable
@@ -37,9 +36,9 @@ def estimate_region(
     top = table.top(alpha, region)
     found = influences(top, pairs, kernel)
     cuts = threshold_cuts(table, top, pairs, found, kernel, alpha, region)
-    if table.clusters is not None and top.clusters is not None:
-        extra = region_sums(table.clusters, cuts)
-        return clustered_covariance(found, top.clusters, extra)
+    if table.clusters is not None:
+        assert top.clusters is not None
+        return clustered_covariance(found, top.clusters, cuts, table.clusters)
     units = independent_units(top, pairs, 1)
     base = independent_covariance(found, top, units)
     covariance = base.covariance + sum(_threshold_part(table, top, found, units, cut) for cut in cuts)
@@ -265,11 +264,11 @@ class TopRate(NamedTuple):
     group: int | None
 
 
-def top_rate_interval(table: ScoreTable, asked: TopRate, level: float) -> Interval:
+def top_rate_interval(table: ScoreTable, asked: TopRate, level: float) -> Estimate:
     """Compute recall or precision of the top alpha with its interval."""
     value, total = _counted(table, asked)
     if not total > 0:
-        return Interval(asked.metric, np.nan, np.nan, np.nan, np.nan, level, reason="there is nothing to count")
+        return Estimate(asked.metric, np.nan, np.nan, np.nan, np.nan, level, reason="there is nothing to count")
     rows = _influences(table, asked, value, total)
     variance, units = _spread(table, asked, rows, total)
     factor = units / (units - 1) if units > 1 else np.nan
@@ -277,10 +276,10 @@ def top_rate_interval(table: ScoreTable, asked: TopRate, level: float) -> Interv
     if units < FEWEST - 1e-9:
         what = "positives" if asked.metric == "top_recall" else f"rows in the top {asked.alpha:g}"
         reason = f"there are {units:.3g} {what}, and with fewer than {FEWEST} no interval is honest"
-        return Interval(asked.metric, value, se, np.nan, np.nan, level, reason=reason)
+        return Estimate(asked.metric, value, se, np.nan, np.nan, level, reason=reason)
     size = min(value * (1 - value) / variance, 1e300) if variance > 0 else units
     low, high = wilson(value, size, -float(ndtri((1 - level) / 2)))
-    return Interval(asked.metric, value, se, low, high, level)
+    return Estimate(asked.metric, value, se, low, high, level)
 
 
 def read_top_rate(asked: TopRate) -> Callable[[ScoreTable], Floats]:

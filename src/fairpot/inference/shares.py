@@ -356,84 +356,127 @@ class Cut(NamedTuple):
         return -self.above / self.total / self.total
 
 
-def clustered_covariance(found: Influence, clusters: Clusters, extra: Floats | None = None) -> ShareEstimates:
+# Sums of clusters kept at a time, clusters times shares: about 100 megabytes.
+_SUMS = 12_000_000
+
+
+def clustered_covariance(
+    found: Influence, clusters: Clusters, cuts: Sequence[Cut] = (), everyone: Clusters | None = None
+) -> ShareEstimates:
     """Add up the squares of the clusters' sums, and what a cluster's positives and negatives have in common.
 
     With I10 clusters that have positives, I01 that have negatives and I in all, the squares of the two sides are
     scaled by I10 / (I10 - 1) and I01 / (I01 - 1), their products by I / (I - 1), as in Obuchowski's formula.
-    ``extra`` is what the rows of each cluster add through an estimated threshold.
+    ``cuts`` are estimated thresholds, through which ``everyone``'s rows, those below them too, add something as well.
     """
-    sums = [_cluster_sums(found, clusters, side) for side in range(2)]
-    there = [_present(found, clusters, side) for side in range(2)]
-    units = [_units(found, clusters, side, there[side]) for side in range(2)]
-    total, variance = np.zeros((len(found.value),) * 2), []
+    size = len(found.value)
+    rests = _Rests.of(found, clusters)
+    own, shared, beside = [np.zeros((size, size)) for _ in range(2)], np.zeros((size, size)), np.zeros((size, size))
+    step = max(_SUMS // max(size, 1), 1)
+    for first in range(0, clusters.size, step):
+        some = slice(first, min(first + step, clusters.size))
+        sums = _cluster_sums(found, clusters, some)
+        for side in range(2):
+            own[side] += sums[side].T @ sums[side]
+        shared += sums[0].T @ sums[1]
+        if everyone is not None:
+            extra = _cut_sums(everyone, cuts, some, size)
+            crossed = extra.T @ (sums[0] + sums[1])
+            beside += extra.T @ extra + crossed + crossed.T
+    total, variance = np.zeros((size, size)), []
     for side in range(2):
-        factor = np.sqrt(_factor(units[side]))
-        part = (sums[side].T @ sums[side]) * np.outer(factor, factor)
+        factor = np.sqrt(_factor(rests.units[side]))
+        part = own[side] * np.outer(factor, factor)
         variance.append(np.diag(part).copy())
         total += part
-    shared = sums[0].T @ sums[1]
-    total += (shared + shared.T) * _factor(_clusters_in_either(there))
-    if extra is not None:
-        beside = extra.T @ (sums[0] + sums[1])
-        total += (extra.T @ extra + beside + beside.T) * (clusters.size / (clusters.size - 1))
-    return ShareEstimates(found.value, total, (variance[0], variance[1]), (units[0], units[1]))
+    total += (shared + shared.T) * _factor(rests.in_either)
+    if everyone is not None:
+        total += beside * (clusters.size / (clusters.size - 1))
+    return ShareEstimates(found.value, total, (variance[0], variance[1]), rests.units)
 
 
-def _cluster_sums(found: Influence, clusters: Clusters, side: int) -> Floats:
-    """Sum weight times influence over the rows of each cluster, for each share."""
-    sums = np.zeros((clusters.size, len(found.value)))
-    for group, cell in enumerate(found.cells[side]):
-        rows = _rows(clusters, side, group)
-        place = np.searchsorted(cell.entries, clusters.entry[rows])
-        for share, values in zip(cell.shares, cell.values):
-            sums[:, share] += np.bincount(
-                clusters.unit[rows], weights=clusters.weight[rows] * values[place], minlength=clusters.size
-            )
-    return sums
+def _cluster_sums(found: Influence, clusters: Clusters, some: slice) -> tuple[Floats, Floats]:
+    """Sum weight times influence over the positives, and over the negatives, of some clusters, for each share."""
+    from scipy.sparse import csr_array
+
+    many = some.stop - some.start
+    sums = np.zeros((2, many, len(found.value)))
+    here = _rows_of(clusters, some)
+    for side, group in itertools.product(range(2), range(len(found.cells[0]))):
+        cell = found.cells[side][group]
+        own = here[(clusters.positive[here] == (side == 0)) & (clusters.group[here] == group)]
+        if len(own) == 0 or len(cell.shares) == 0:
+            continue
+        places = clusters.unit[own] - some.start, np.searchsorted(cell.entries, clusters.entry[own])
+        spread = csr_array((clusters.weight[own], places), shape=(many, len(cell.entries)))
+        sums[side][:, cell.shares] += spread @ np.ascontiguousarray(cell.values.T)
+    return sums[0], sums[1]
 
 
-def region_sums(clusters: Clusters, cuts: Sequence[Cut]) -> Floats | None:
-    """Sum what the rows of each cluster add through the thresholds, for each share."""
-    total = None
+def _cut_sums(clusters: Clusters, cuts: Sequence[Cut], some: slice, size: int) -> Floats:
+    """Sum what the rows of some clusters add through the thresholds, for each share."""
+    total = np.zeros((some.stop - some.start, size))
+    here = _rows_of(clusters, some)
     for cut in cuts:
-        rows = np.flatnonzero(np.isin(clusters.group, cut.groups))
-        inside = clusters.entry[rows] >= np.array(cut.first)[clusters.group[rows]]
-        added = clusters.weight[rows] * np.where(inside, cut.inside, cut.outside)
-        sums = np.outer(np.bincount(clusters.unit[rows], weights=added, minlength=clusters.size), cut.kappa)
-        total = sums if total is None else total + sums
+        own = here[np.isin(clusters.group[here], cut.groups)]
+        inside = clusters.entry[own] >= np.array(cut.first)[clusters.group[own]]
+        added = clusters.weight[own] * np.where(inside, cut.inside, cut.outside)
+        total += np.outer(np.bincount(clusters.unit[own] - some.start, weights=added, minlength=len(total)), cut.kappa)
     return total
 
 
-def _rows(clusters: Clusters, side: int, group: int) -> np.ndarray:
-    return np.flatnonzero((clusters.positive == (side == 0)) & (clusters.group == group) & (clusters.weight > 0))
+def _rows_of(clusters: Clusters, some: slice) -> Indices:
+    if some == slice(0, clusters.size):
+        return np.arange(len(clusters.unit))
+    return np.flatnonzero((clusters.unit >= some.start) & (clusters.unit < some.stop))
 
 
-def _present(found: Influence, clusters: Clusters, side: int) -> np.ndarray:
-    """Mark the clusters that each share rests on."""
-    present = np.zeros((clusters.size, len(found.value)), dtype=bool)
-    for group, cell in enumerate(found.cells[side]):
-        hit = np.zeros(clusters.size, dtype=bool)
-        hit[clusters.unit[_rows(clusters, side, group)]] = True
-        present[:, cell.shares] |= hit[:, None]
-    return present
+class _Rests(NamedTuple):
+    """How many clusters each share rests on, by side, and each two shares together."""
+
+    units: tuple[Floats, Floats]
+    in_either: Floats
+
+    @classmethod
+    def of(cls, found: Influence, clusters: Clusters) -> _Rests:
+        """Count once for all shares that rest on the same groups."""
+        sides: list[list[list[int]]] = [[[] for _ in found.value] for _ in range(2)]
+        for side, group in itertools.product(range(2), range(len(found.cells[0]))):
+            for share in found.cells[side][group].shares:
+                sides[side][share].append(group)
+        keys = [(tuple(a), tuple(b)) for a, b in zip(*sides)]
+        kinds = list(dict.fromkeys(keys))
+        place = np.array([kinds.index(key) for key in keys])
+        there = [np.stack([_hit(clusters, side, kind[side]) for kind in kinds], axis=1) for side in range(2)]
+        units = [
+            np.array([_worth(clusters, side, kind[side]) for kind in kinds])
+            if clusters.importance
+            else there[side].sum(axis=0).astype(np.float64)
+            for side in range(2)
+        ]
+        return cls((units[0][place], units[1][place]), _clusters_in_either(there)[np.ix_(place, place)])
 
 
-def _units(found: Influence, clusters: Clusters, side: int, present: np.ndarray) -> Floats:
-    """Count clusters; with importance weights, how many equally weighted ones they are worth."""
-    if not clusters.importance:
-        return present.sum(axis=0).astype(np.float64)
-    units = np.zeros(len(found.value))
-    for share in range(len(units)):
-        groups = [g for g, cell in enumerate(found.cells[side]) if share in cell.shares]
-        rows = np.concatenate([_rows(clusters, side, g) for g in groups])
-        weight, count = (
-            np.bincount(clusters.unit[rows], weights=w, minlength=clusters.size)
-            for w in (clusters.weight[rows], np.ones(len(rows)))
-        )
-        mean = weight[count > 0] / count[count > 0]
-        units[share] = mean.sum() ** 2 / (mean**2).sum()
-    return units
+def _cells(clusters: Clusters, side: int, groups: Sequence[int]) -> Indices:
+    return np.flatnonzero((clusters.positive == (side == 0)) & np.isin(clusters.group, groups))
+
+
+def _hit(clusters: Clusters, side: int, groups: Sequence[int]) -> NDArray[np.bool_]:
+    """Mark the clusters that have rows in some cells."""
+    hit = np.zeros(clusters.size, dtype=bool)
+    hit[clusters.unit[_cells(clusters, side, groups)]] = True
+    return hit
+
+
+def _worth(clusters: Clusters, side: int, groups: Sequence[int]) -> float:
+    """Count how many equally weighted clusters those with importance weights are worth."""
+    rows = _cells(clusters, side, groups)
+    weight, count = (
+        np.bincount(clusters.unit[rows], weights=w, minlength=clusters.size)
+        for w in (clusters.weight[rows], np.ones(len(rows)))
+    )
+    mean = weight[count > 0] / count[count > 0]
+    return float(mean.sum() ** 2 / (mean**2).sum()) if len(mean) else 0.0
 
 
 def _clusters_in_either(there: list[np.ndarray]) -> Floats:

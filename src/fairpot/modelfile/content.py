@@ -154,7 +154,7 @@ class ModelFile:
         See :func:`describe_table`.
     certificate : dict or None
         What the gap was certified to be within, how surely, how and on which rows, with AUC and gap there; see
-        :meth:`fairpot.inference.Certificate.as_dict`.
+        :meth:`fairpot.inference.Certificate.to_dict`.
     columns : dict or None
         ``{"score": name, "group": [names]}``: where the rows' columns were called something, what.
     private : dict or None

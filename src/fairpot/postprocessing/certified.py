@@ -64,16 +64,17 @@ def _part(model: Postprocessor, fold: ScoreTable) -> Part:
 
 def fold_count(table: ScoreTable, dial: str = "the dial") -> int:
     """Say how many folds leave enough positives and negatives of every group in each."""
+    counted = "clusters with " if table.units is not None else ""
     cells = [
-        (float(count), group, what)
-        for what, counts in (("positives", table.positives), ("negatives", table.negatives))
+        (float(count), group, counted + what)
+        for what, counts in zip(("positives", "negatives"), table.independent)
         for group, count in zip(table.groups, counts)
     ]
     fewest, group, what = min(cells, key=lambda cell: cell[0])
-    folds = min(MOST_FOLDS, int(fewest // FEWEST))
+    folds = min(MOST_FOLDS, int((fewest + 1e-9) // FEWEST))
     if folds < 2:
         raise InfeasibleRuleError(
-            f"no {dial} can be certified: group {group!r} has {fewest:g} {what}, and cross-fitting needs at least "
+            f"no {dial} can be certified: group {group!r} has {fewest:.3g} {what}, and cross-fitting needs at least "
             f"{2 * FEWEST}.\nHint: more rows of that group, or no confidence for a choice by the measured gap alone."
         )
     return folds

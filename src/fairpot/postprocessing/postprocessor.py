@@ -14,8 +14,9 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from fairpot._arguments import argument
-from fairpot._validation import check_choice, check_rows, check_seen, check_share
+from fairpot._validation import check_choice, check_seen, check_share
 from fairpot._warn import warn_user
+from fairpot.counting import as_table
 from fairpot.exceptions import ModelFileError, ScaleWarning
 from fairpot.inference.certify import Certificate
 from fairpot.inference.dial import Evidence, Part, Top, same_rows
@@ -35,6 +36,7 @@ from fairpot.transport import ScoreMap
 
 TiesName = Literal["strict", "half"]
 RULES = ("max_gap", "max_auc_loss")
+_COLUMNS = ("sensitive_features", "sample_weight", "clusters", "weights")
 
 
 class Postprocessor(ScoreMapper):
@@ -54,7 +56,7 @@ class Postprocessor(ScoreMapper):
     table_: ScoreTable
     certificate_: Certificate | None
 
-    __metadata_request__fit: ClassVar = {"scores": UNUSED}
+    __metadata_request__fit: ClassVar = {"scores": UNUSED, "weights": UNUSED}  # a word, not a column
 
     # What every method is given besides its own parameters.
     max_gap: float | None
@@ -65,7 +67,16 @@ class Postprocessor(ScoreMapper):
     ties: TiesName
     pos_label: Any
 
-    def fit(self, scores: Any, y: Any = None, *, sensitive_features: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        scores: Any,
+        y: Any = None,
+        *,
+        sensitive_features: Any,
+        sample_weight: Any = None,
+        clusters: Any = None,
+        weights: str | None = None,
+    ) -> Self:
         """Learn the map of every group.
 
         Parameters
@@ -80,14 +91,18 @@ class Postprocessor(ScoreMapper):
             indices hold the same labels in another order are refused.
         sample_weight : column of shape (n,), default None
             Weights; a whole weight counts exactly like that many rows.
+        clusters : column of shape (n,), default None
+            What rows have in common that are not independent, such as the patient of each visit; a certificate
+            counts them as one.
+        weights : {"frequency", "importance"} or None, default None
+            What ``sample_weight`` means to a certificate: how many rows a row is (the default), or how much it counts.
 
         Returns
         -------
         self
         """
         self._check(labelled=y is not None)
-        rows = check_rows(scores, y, sensitive_features, sample_weight, pos_label=self.pos_label)
-        return self._fit_counted(ScoreTable.from_rows(*rows))
+        return self._fit_counted(self._counted(scores, y, sensitive_features, sample_weight, clusters, weights))
 
     def fit_table(self, table: ScoreTable) -> Self:
         """Learn from counted rows: the same, to the last bit, as from the rows themselves.
@@ -105,9 +120,9 @@ class Postprocessor(ScoreMapper):
         self._check(labelled=table.labelled)
         return self._fit_counted(table)
 
-    def fit_transform(self, scores: Any, y: Any = None, *, sensitive_features: Any, sample_weight: Any = None) -> Any:
-        """Fit, then transform the same rows."""
-        self.fit(scores, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
+    def fit_transform(self, scores: Any, y: Any = None, *, sensitive_features: Any, **columns: Any) -> Any:
+        """Fit, then transform the same rows; ``columns`` are those of ``fit``."""
+        self.fit(scores, y, sensitive_features=sensitive_features, **columns)
         return self.transform(scores, sensitive_features=sensitive_features)
 
     def maps_at(self, value: float | Mapping[Hashable, float]) -> dict[Hashable, ScoreMap]:
@@ -146,6 +161,8 @@ class Postprocessor(ScoreMapper):
         *,
         sensitive_features: Any = None,
         sample_weight: Any = None,
+        clusters: Any = None,
+        weights: str | None = None,
         max_gap: float,
         confidence: float = 0.95,
         max_auc_loss: float | None = None,
@@ -154,7 +171,7 @@ class Postprocessor(ScoreMapper):
 
         Parameters
         ----------
-        scores, y, sensitive_features, sample_weight
+        scores, y, sensitive_features, sample_weight, clusters, weights
             Rows that the method was not fitted on, as in ``fit``; or a :class:`ScoreTable` alone.
         max_gap : float
             The bound on the true gap.
@@ -173,7 +190,8 @@ class Postprocessor(ScoreMapper):
         InfeasibleRuleError
             If nothing can be certified, with the smallest bound that can be.
         """
-        curve = self.tradeoff(scores, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
+        given = {"sample_weight": sample_weight, "clusters": clusters, "weights": weights}
+        curve = self.tradeoff(scores, y, sensitive_features=sensitive_features, **given)
         point = curve.select(max_gap=max_gap, max_auc_loss=max_auc_loss, confidence=confidence)
         other = self.at(point.lam)
         other.certificate_ = point.certificate
@@ -186,6 +204,8 @@ class Postprocessor(ScoreMapper):
         *,
         sensitive_features: Any = None,
         sample_weight: Any = None,
+        clusters: Any = None,
+        weights: str | None = None,
         lams: Any = None,
         ties: str | None = None,
     ) -> TradeoffCurve:
@@ -193,7 +213,7 @@ class Postprocessor(ScoreMapper):
 
         Parameters
         ----------
-        scores, y, sensitive_features, sample_weight
+        scores, y, sensitive_features, sample_weight, clusters, weights
             The rows to evaluate on, as in ``fit``; or a :class:`ScoreTable` alone. Without any of them: the fitted
             rows, which are still counted.
         lams : list of floats, dict of group to list, or None, default None
@@ -211,7 +231,7 @@ class Postprocessor(ScoreMapper):
         """
         check_is_fitted(self, "maps_")
         checked = self._ties if ties is None else cast(Ties, check_choice(ties, "ties", TIES))
-        table = self._table_to_trace(scores, y, sensitive_features, sample_weight)
+        table = self._table_to_trace(scores, y, sensitive_features, sample_weight, clusters, weights)
         moved = [g for g in table.groups if g in self.moved_groups]
         values = None if lams is None else self.dial.check_values(lams, moved)
         curve = self._curve(table, values, checked)
@@ -243,7 +263,7 @@ class Postprocessor(ScoreMapper):
             thresholds=getattr(self, "thresholds_", None),
             apply=dict(self._applied_by()),
             fitted_on=describe_table(self.table_),
-            certificate=None if self.certificate_ is None else self.certificate_.as_dict(),
+            certificate=None if self.certificate_ is None else self.certificate_.to_dict(),
         )
 
     # What a method says of itself.
@@ -331,7 +351,7 @@ class Postprocessor(ScoreMapper):
     def _fit_counted(self, table: ScoreTable) -> Self:
         """Learn on a copy and take it over at the end: a fit that fails leaves the model as it was."""
         fresh = unfitted(self)
-        fresh.table_, fresh.groups_ = table, table.groups
+        fresh.table_, fresh.groups_ = table.nameless(), table.groups
         kept = kept_groups(table, self.min_group, self.groups)
         fresh.left_out_ = tuple(g for g in table.groups if g not in kept.groups)
         warn_of_table(kept, fresh.left_out_, table, self.min_group)
@@ -398,25 +418,23 @@ class Postprocessor(ScoreMapper):
         require_reference(table, self.reference_)
         return self.reference_
 
-    def _table_to_trace(self, scores: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> ScoreTable:
+    def _counted(self, scores: Any, y: Any, *columns: Any) -> ScoreTable:
+        """Check and count rows in the order of ``fit``'s arguments; a table stays as it is."""
+        if isinstance(scores, ScoreTable):
+            return as_table(scores, y, **dict(zip(_COLUMNS, columns)))
+        labelled = {"labelled": False, "names": ("y", "scores"), "pos_label": self.pos_label}
+        return as_table(y, scores, **dict(zip(_COLUMNS, columns)), **labelled)
+
+    def _table_to_trace(self, scores: Any, y: Any, *columns: Any) -> ScoreTable:
         """Check and count the rows to evaluate a curve on; without any, take the fitted ones."""
-        if all(given is None for given in (scores, y, sensitive_features, sample_weight)):
-            table = self.table_
-            if not table.labelled:
-                raise ValueError(
-                    "the map was fitted without y: pass scores, y and sensitive_features to trace a curve."
-                )
-        elif isinstance(scores, ScoreTable):
-            table = scores
-            if not table.labelled:
-                raise ValueError("this table has no labels: a trade-off curve counts outcomes.")
-            check_seen(np.arange(len(table.groups)), table.groups, self.groups_)
+        if all(given is None for given in (scores, y, *columns)):
+            hint = "the map was fitted without y: pass scores, y and sensitive_features"
+            table = self.table_.require("a trade-off curve", hint=hint)
         else:
-            if y is None:
+            if y is None and not isinstance(scores, ScoreTable):
                 raise TypeError("y is missing: a trade-off curve counts outcomes.")
-            rows = check_rows(scores, y, sensitive_features, sample_weight, pos_label=self.pos_label)
-            check_seen(cast(NDArray[np.intp], rows.codes), rows.groups, self.groups_)
-            table = ScoreTable.from_rows(*rows)
+            table = self._counted(scores, y, *columns).require("a trade-off curve")
+            check_seen(table.groups, self.groups_, table.rows_of)
         if table is not self.table_:
             edges = [(float(c.score[0]), float(c.score[-1])) for c in table.counts if len(c.score)]
             low, high = min(low for low, _ in edges), max(high for _, high in edges)
@@ -470,8 +488,7 @@ def _check_table(table: Any) -> None:
             f"fit_table takes a ScoreTable, got {type(table).__name__}.\n"
             "Hint: fairpot.score_table counts rows, frames and files; fit takes rows as they are."
         )
-    if len(table.groups) < 2:
-        raise ValueError(f"the table has a single group, {table.groups[0]!r}: there is nothing to compare it with.")
+    table.require("a repair", labels=False, groups=2)
     empty = [g for g, c in zip(table.groups, table.counts) if len(c.score) == 0]
     if empty:
         raise ValueError(f"the table has no rows of the group {empty[0]!r}.")

@@ -294,7 +294,7 @@ def _describe(method: Any, table: ScoreTable) -> dict[str, Any]:
 def _certificate(method: Any) -> dict[str, Any] | None:
     """Say which gap was signed for, if one was."""
     found = getattr(method, "certificate_", None)
-    given: Any = getattr(method, "certified_", None) if found is None else found.as_dict()
+    given: Any = getattr(method, "certified_", None) if found is None else found.to_dict()
     return None if given is None else {name: given[name] for name in ("bound", "confidence", "rows")}
 
 
