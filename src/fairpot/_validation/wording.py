@@ -130,6 +130,23 @@ def not_binary(name: str, rows: Mapping[Any, int], positive: str) -> str:
     )
 
 
+def swapped(label: str, score: str, values: tuple[int, int], order: str) -> str:
+    """Say that outcomes and scores changed places; ``values`` are the distinct ones of each, ``order`` the right one."""
+    many, few = values
+    return (
+        f"the columns look swapped: an outcome has two values, but {label} has {many:,}, and {score} has {few}.\n"
+        f"Hint: {order}"
+    )
+
+
+def right_order(label: str, score: str) -> str:
+    """Say in which order columns go; one whose outcomes are ``y_true`` takes them first, as metrics do."""
+    if label.startswith("y_true"):
+        first = f"({label}, {score}), the outcomes first"
+        return f"the order is {first}; after a fitted model, and in methods of estimators, it is (scores, y)."
+    return f"the order is ({score}, {label}), the scores first; without a model it is (y_true, y_score)."
+
+
 def too_many_labels(name: str, values: list[Any]) -> str:
     """Say that a label has more than two values though one is named positive."""
     return f"{name} must have two values, got {len(values)}: {listed(values)}."
