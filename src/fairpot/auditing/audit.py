@@ -28,11 +28,15 @@ def table_of(y_true: Any, y_score: Any, sensitive_features: Any, sample_weight: 
         if y_true is None:
             raise TypeError("y_true is missing: an audit counts outcomes.")
         return labelled_table(y_true, y_score, sensitive_features, sample_weight, pos_label=pos_label)
-    given = {"y_score": y_score, "sensitive_features": sensitive_features, "sample_weight": sample_weight}
+    return alone(y_true, y_score=y_score, sensitive_features=sensitive_features, sample_weight=sample_weight)
+
+
+def alone(table: ScoreTable, **given: Any) -> ScoreTable:
+    """Insist that no columns come beside a table."""
     extra = [name for name, value in given.items() if value is not None]
     if extra:
         raise TypeError(f"a ScoreTable holds scores, outcomes, groups and weights: {extra[0]} cannot be given besides.")
-    return y_true
+    return table
 
 
 def sample_of(

@@ -11,11 +11,12 @@ import numpy as np
 from fairpot._arguments import argument
 from fairpot._optional import make_frame
 from fairpot._validation import check_seen
-from fairpot.auditing.audit import effect_html, table_of
+from fairpot.auditing.audit import alone, effect_html
 from fairpot.auditing.calibration import BINS
 from fairpot.auditing.measures import moves, summarise
 from fairpot.auditing.words import change_sentences, rate_lines
 from fairpot.inference import Changes, change_by_maps
+from fairpot.metrics.rank import labelled_table
 from fairpot.postprocessing.mapper import moving
 from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap
@@ -29,8 +30,8 @@ _SMALL_REFERENCE = 0.1
 
 def effect(
     model: Any,
-    y_true: Any,
-    y_score: Any = None,
+    scores: Any,
+    y: Any = None,
     *,
     sensitive_features: Any = None,
     sample_weight: Any = None,
@@ -48,8 +49,13 @@ def effect(
     Parameters
     ----------
     model : fitted post-processor, loaded model, or dict of group to ScoreMap
-    y_true, y_score, sensitive_features, sample_weight, pos_label
-        The rows, or a :class:`ScoreTable` alone, as in :func:`fairpot.audit`; best not the rows of ``fit``.
+    scores : column of shape (n,), or ScoreTable
+        Scores before the repair, as in ``model.fit``; best not of the rows of ``fit``. A :class:`ScoreTable` stands
+        for all rows.
+    y : column of shape (n,)
+        Outcomes, 0/1.
+    sensitive_features, sample_weight, pos_label
+        As in :func:`fairpot.audit`.
     alpha, region, ties, threshold, bins
         As in :func:`fairpot.audit`. The top alpha is that of the scores before, and of the scores after.
     reference : name of a group or None, default None
@@ -67,11 +73,15 @@ def effect(
     >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
     >>> scores = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10
     >>> fp = fairpot.FairPOT().fit(scores, y, sensitive_features=sex)
-    >>> found = fairpot.effect(fp, y, scores, sensitive_features=sex)
+    >>> found = fairpot.effect(fp, scores, y, sensitive_features=sex)
     >>> found.before["gap"], found.after["gap"]
     (0.25, 0.0)
     """
-    table = table_of(y_true, y_score, sensitive_features, sample_weight, pos_label)
+    if isinstance(scores, ScoreTable):
+        table = alone(scores, y=y, sensitive_features=sensitive_features, sample_weight=sample_weight)
+    else:
+        columns = {"pos_label": pos_label, "names": ("y", "scores")}
+        table = labelled_table(y, scores, sensitive_features, sample_weight, **columns)
     maps = _maps(model, table)
     seen_from = getattr(model, "reference_", None) if reference is None else reference
     if seen_from not in table.groups:

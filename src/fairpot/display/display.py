@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fairpot._optional import import_optional, make_frame
 from fairpot.metrics import score_table
+from fairpot.metrics.rank import labelled_table
 from fairpot.table import Maps, ScoreTable
 
 # Okabe and Ito's palette without its yellow, which nobody sees on white.
@@ -183,9 +184,15 @@ def table_of(estimator: Any, scores: Any, y: Any, sensitive_features: Any, sampl
         return table
     if isinstance(scores, ScoreTable):
         return scores
-    pos_label = getattr(estimator, "pos_label", None)
-    weights = {"sample_weight": sample_weight, "pos_label": pos_label}
-    return score_table(y, scores, sensitive_features=sensitive_features, **weights)
+    return labelled_table(
+        y,
+        scores,
+        sensitive_features,
+        sample_weight,
+        grouped=sensitive_features is not None,
+        pos_label=getattr(estimator, "pos_label", None),
+        names=("y", "scores"),
+    )
 
 
 def states(table: ScoreTable, maps: Maps | None) -> dict[str, ScoreTable]:

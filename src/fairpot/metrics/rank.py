@@ -60,10 +60,11 @@ def labelled_table(
     *,
     grouped: bool = True,
     pos_label: Any = None,
+    names: tuple[str, str] = ("y_true", "y_score"),
 ) -> ScoreTable:
-    """Check the arguments of a metric and count them."""
+    """Check the arguments of a metric and count them; ``names`` are what the caller knows outcomes and scores by."""
     if y_true is None:
-        raise TypeError("y_true is missing: pass the outcome of each row, 0 or 1.")
+        raise TypeError(f"{names[0]} is missing: pass the outcome of each row, 0 or 1.")
     rows = check_rows(
         y_score,
         y_true,
@@ -71,7 +72,7 @@ def labelled_table(
         sample_weight,
         grouped=grouped,
         pos_label=pos_label,
-        names=("y_true", "y_score"),
+        names=names,
     )
     return ScoreTable.from_rows(*rows)
 
