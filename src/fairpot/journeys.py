@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
+from fairpot._validation import check_rows
 from fairpot._validation.columns import as_native_columns, check_column_names, select_columns
 from fairpot.metrics import score_table as count_columns
 from fairpot.postprocessing.fitted import load
@@ -81,13 +82,16 @@ def score_table(
             raise ValueError(
                 f"the frame has no column {unknown[0]!r} (columns: {', '.join(map(repr, frame.columns[:12]))})."
             )
-        return count_columns(
-            frame[named["label"]].to_native(),
+        checked = check_rows(
             frame[named["score"]].to_native(),
-            sensitive_features=select_columns(rows, check_column_names(named["group"], "group")),
-            sample_weight=None if weight is None else frame[weight].to_native(),
+            frame[named["label"]].to_native(),
+            select_columns(rows, check_column_names(named["group"], "group")),
+            None if weight is None else frame[weight].to_native(),
             pos_label=pos_label,
+            names=(f"column {label!r}", f"column {score!r}"),
+            order=f"name the columns the other way round, score={label!r} and label={score!r}.",
         )
+        return ScoreTable.from_rows(*checked)
     given = {"score": score, "label": label, "group": group, "weight": weight}
     extra = [name for name, value in given.items() if value is not None]
     if extra:

@@ -86,7 +86,7 @@ def check_rows(
 ) -> Rows:
     """Check what describes the rows; ``y`` None means that labels are not known.
 
-    ``names`` are what the caller knows the labels and the scores by, and tell in which order he passed them;
+    ``names`` are what the caller knows the labels and the scores by, and tell in which order they came;
     ``order`` says so in other words, for the hint where they look swapped.
     """
     given = {names[1]: scores, names[0]: y, "sensitive_features": sensitive_features, "sample_weight": sample_weight}
@@ -109,7 +109,11 @@ def check_rows(
 
 def _refuse_swapped(y: Any, scores: Any, names: tuple[str, str], order: str | None) -> None:
     """Say of columns that were refused that they look swapped, where they do."""
-    values = None if y is None or scores is None else swapped_values(y, scores)
+    try:
+        labels, column = as_column(y, names[0]), as_column(scores, names[1])
+    except (TypeError, ValueError):
+        return
+    values = swapped_values(labels, column) if len(labels) == len(column) else None
     if values is not None:
         raise ValueError(wording.swapped(*names, values, order or wording.right_order(*names))) from None
 

@@ -165,19 +165,19 @@ def check_labels(y: Any, rows: int, name: str = "y", pos_label: Any = None) -> N
     raise ValueError(_not_binary(array, name))
 
 
-def swapped_values(y: Any, scores: Any) -> tuple[int, int] | None:
-    """Count the distinct values of outcomes that were refused and of their scores; None unless they look swapped.
+def swapped_values(labels: NDArray[Any], scores: NDArray[Any]) -> tuple[int, int] | None:
+    """Count the distinct values of labels that were refused and of their scores; None unless they look swapped.
 
-    They do where more than two numbers stand for outcomes and no more than two values for scores.
+    They do where more than two numbers stand for labels and no more than two values for scores.
     """
     try:
-        columns = as_column(y, "y"), as_column(scores, "scores")
-        outcomes, ranked = (set(column[~missing(column)].tolist()) for column in columns)
-    except (TypeError, ValueError):  # no columns, or values that cannot be told apart
+        outcomes, ranked = (set(column[~missing(column)].tolist()) for column in (labels, scores))
+    except TypeError:  # values that cannot be told apart
         return None
-    if len(columns[0]) != len(columns[1]) or not all(isinstance(v, decimal.Decimal) or is_number(v) for v in outcomes):
+    if not len(outcomes) > 2 >= len(ranked) > 0:
         return None
-    return (len(outcomes), len(ranked)) if len(outcomes) > 2 >= len(ranked) > 0 else None
+    could_be_scores = all(isinstance(value, decimal.Decimal) or is_number(value) for value in outcomes)
+    return (len(outcomes), len(ranked)) if could_be_scores else None
 
 
 def _by_name(array: NDArray[Any], name: str, pos_label: Any) -> NDArray[np.int8]:
