@@ -278,8 +278,8 @@ def _check_held_out(held_out: Any, pos_label: Any, fitted: ScoreTable) -> ScoreT
     else:
         if not isinstance(held_out, tuple | list) or len(held_out) not in (3, 4):
             raise TypeError(
-                "held_out must be a tuple (y_true, y_score, sensitive_features) or (y_true, y_score, sensitive_features, "
-                f"sample_weight), or a ScoreTable, got {_described(held_out)}."
+                "held_out must be a tuple (y_true, y_score, sensitive_features) or (y_true, y_score, "
+                f"sensitive_features, sample_weight), or a ScoreTable, got {_described(held_out)}."
             )
         y_true, y_score, groups, *weight = held_out
         rows = _check(y_true, y_score, groups, weight[0] if weight else None, pos_label, " of held_out")
