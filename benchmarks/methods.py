@@ -46,10 +46,10 @@ Array = NDArray[np.float64]
 
 
 class Rows(NamedTuple):
-    """Scores of one set of rows, with what happened and to whom."""
+    """What happened in one set of rows, their scores, and whose they are."""
 
-    scores: Array
     y: NDArray[Any]
+    scores: Array
     group: NDArray[Any]
 
 
@@ -62,7 +62,7 @@ def score_rows(data: Any, seed: int) -> tuple[Rows, Rows]:
     fair = FairScoreClassifier(make_model("xgboost", random_state=seed, n_jobs=1), cv=5, random_state=seed)
     fair.fit(X, y, sensitive_features=group)
     new = np.asarray(fair.estimator_.predict_proba(X_new)[:, 1], dtype=np.float64)
-    return Rows(fair.scores_, y, group), Rows(new, y_new, group_new)
+    return Rows(y, fair.scores_, group), Rows(y_new, new, group_new)
 
 
 class Split(NamedTuple):
@@ -86,11 +86,11 @@ def best_place(result: Comparison, places: NDArray[np.intp], bound: float) -> in
 
 
 def run_split(fitted: Rows, new: Rows) -> Split:
-    scores, y, group = fitted
+    y, scores, group = fitted
     # The same fit, evaluated on the new rows and on its own: point for point the same dials.
     # Strict ties, the paper's, as in the published tables of docs/which-method.md.
     options = {"sensitive_features": group, "ties": "strict", "progress": False}
-    after, own = (compare(scores, y, held_out=rows, **options) for rows in (new, fitted))
+    after, own = (compare(y, scores, held_out=rows, **options) for rows in (new, fitted))
     assert np.array_equal(after.value, own.value, equal_nan=True)
     free, rule = np.full((len(METHODS), len(BOUNDS)), np.nan), np.full((len(METHODS), len(BOUNDS), 2), np.nan)
     for m, name in enumerate(METHODS):
@@ -203,7 +203,7 @@ def make_picture(path: Path) -> None:
     data = DATA["compas"](0)
     fair = FairScoreClassifier(make_model("xgboost", random_state=0, n_jobs=1), cv=5, random_state=0)
     fair.fit(data.data, data.target, sensitive_features=data.group)
-    result = compare(fair.scores_, data.target, sensitive_features=data.group, random_state=0, ties="strict")
+    result = compare(data.target, fair.scores_, sensitive_features=data.group, random_state=0, ties="strict")
     print(result)
     draw(result, path, "COMPAS by sex, out-of-fold scores of XGBoost, maps cross-fitted (5 folds)")
 

@@ -35,15 +35,15 @@ def draw(n, seed, groups=("a", "b"), probability=True):
     risk = rng.normal(size=n) + 0.9 * (group == groups[0])
     y = (rng.random(n) < 1 / (1 + np.exp(1 - risk))).astype(int)
     score = risk + 0.7 * rng.normal(size=n) + 0.5 * (group == groups[0]) - 1
-    return (np.round(1 / (1 + np.exp(-score)), 3) if probability else score), y, group
+    return y, (np.round(1 / (1 + np.exp(-score)), 3) if probability else score), group
 
 
 FITTED, NEW = draw(500, 0), draw(400, 1)
 
 
 def compared(rows, **options):
-    scores, y, group = rows
-    return compare(scores, y, sensitive_features=group, **options)
+    y, scores, group = rows
+    return compare(y, scores, sensitive_features=group, **options)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def row_of(result, method, value):
     return result.row(int(place))
 
 
-TABLE = ScoreTable.from_rows(FITTED[0], FITTED[1].astype(np.int8), (FITTED[2] == "b") * 1, "ab")
+TABLE = ScoreTable.from_rows(FITTED[1], FITTED[0].astype(np.int8), (FITTED[2] == "b") * 1, "ab")
 THETA = float(OptimalMerge().sweep_values(TABLE)[150])
 SINGLE = [
     FairPOT(lam=0.4),
@@ -88,8 +88,8 @@ def dial_of(estimator):
 
 @pytest.mark.parametrize("estimator", SINGLE, ids=str)
 def test_held_out_numbers_are_those_by_hand(held_out, estimator):
-    scores, y, group = NEW
-    estimator.fit(FITTED[0], FITTED[1], sensitive_features=FITTED[2])
+    y, scores, group = NEW
+    estimator.fit(FITTED[1], FITTED[0], sensitive_features=FITTED[2])
     after = estimator.transform(scores, sensitive_features=group)
     row = row_of(held_out, type(estimator).__name__, dial_of(estimator)[1])
     assert row.dial == dial_of(estimator)[0]
@@ -100,7 +100,7 @@ def test_held_out_numbers_are_those_by_hand(held_out, estimator):
 
 @pytest.mark.parametrize("estimator", SINGLE, ids=str)
 def test_crossfitted_numbers_are_means_over_folds(crossfitted, estimator):
-    scores, y, group = FITTED
+    y, scores, group = FITTED
     fold = deal_folds(y * 2 + (group == "b"), 4, 0)
     aucs, gaps = [], []
     for k in range(4):
@@ -116,7 +116,7 @@ def test_crossfitted_numbers_are_means_over_folds(crossfitted, estimator):
 
 
 def test_the_unrepaired_scores_come_first(held_out):
-    scores, y, group = NEW
+    y, scores, group = NEW
     first = held_out.row(0)
     assert (first.method, first.dial) == ("unrepaired", "")
     assert np.isnan(first.value)
@@ -152,9 +152,9 @@ class Recorder(BaseEstimator):
 
 def test_folds_are_disjoint_and_stratified():
     Recorder.seen.clear()
-    _, y, group = draw(203, 5)
+    y, _, group = draw(203, 5)
     rows = np.arange(203.0)
-    result = compare(rows, y, sensitive_features=group, methods=[Recorder()], cv=3, random_state=1)
+    result = compare(y, rows, sensitive_features=group, methods=[Recorder()], cv=3, random_state=1)
     tested = []
     for (_, train, _), (_, test, groups) in zip(Recorder.seen[::2], Recorder.seen[1::2]):
         assert_array_equal(np.sort(np.concatenate((train, test))), rows)
@@ -169,10 +169,10 @@ def test_folds_are_disjoint_and_stratified():
 
 
 def test_an_estimator_without_a_known_dial_gives_one_point():
-    scores, y, group = NEW
+    y, scores, group = NEW
     top = FairPOT(lam=0.5, alpha=0.3, region="group")
     row = compared(FITTED, methods={"top": top}, held_out=NEW).row(1)
-    after = top.fit(FITTED[0], FITTED[1], sensitive_features=FITTED[2]).transform(scores, sensitive_features=group)
+    after = top.fit(FITTED[1], FITTED[0], sensitive_features=FITTED[2]).transform(scores, sensitive_features=group)
     assert (row.method, row.dial) == ("top", "")
     assert_allclose([row.auc, row.signed_gap], [auc(y, after), signed_gap(y, after, group)], atol=1e-12)
 
@@ -198,7 +198,7 @@ def test_nothing_is_above_the_limit(ties, where):
 
 
 def test_limit_of_held_out_rows_is_that_of_the_rows(held_out):
-    limit = auc_limit(NEW[1], NEW[0], sensitive_features=NEW[2])
+    limit = auc_limit(NEW[0], NEW[1], sensitive_features=NEW[2])
     assert_array_equal(held_out.limit.auc, limit.auc)
     assert_allclose(held_out.distance_to_limit, limit.auc_at(held_out.signed_gap) - held_out.auc, rtol=0, atol=0)
 
@@ -206,7 +206,7 @@ def test_limit_of_held_out_rows_is_that_of_the_rows(held_out):
 def test_mean_limit_is_the_best_choice_on_each():
     limits = []
     for seed in range(3):
-        scores, y, group = draw(12 + seed, seed)
+        y, scores, group = draw(12 + seed, seed)
         y[:4], group[:4] = [0, 1, 0, 1], ["a", "a", "b", "b"]
         limits.append(auc_limit(y, np.round(scores, 1), sensitive_features=group, reference="a"))
     line = mean_limit(limits)
@@ -344,7 +344,7 @@ def listed_estimator():
 
 
 def test_tables_in_place_of_rows(held_out):
-    scores, y, group = NEW
+    y, scores, group = NEW
     new = ScoreTable.from_rows(scores, y.astype(np.int8), (group == "b") * 1, "ab")
     pd.testing.assert_frame_equal(compare(TABLE, held_out=new).frame(), held_out.frame())
     by_folds = compare(TABLE, methods=["FairPOT"], cv=3, random_state=0)
@@ -394,7 +394,7 @@ def test_whole_weights_are_repeated_rows():
 
 
 def test_weights_in_folds():
-    scores, y, group = FITTED
+    y, scores, group = FITTED
     w = np.random.default_rng(4).random(500) + 0.1
     result = compared(FITTED, sample_weight=w, methods=["WassersteinRepair"], cv=2)
     fold = deal_folds(y * 2 + (group == "b"), 2)
@@ -407,7 +407,7 @@ def test_weights_in_folds():
 
 def test_three_groups():
     fitted, new = draw(700, 0, "abc"), draw(600, 1, "abc")
-    scores, y, group = new
+    y, scores, group = new
     result = compared(fitted, held_out=new)
     assert not result.skipped
     assert result.limit is None
@@ -415,11 +415,11 @@ def test_three_groups():
     assert np.isnan(result.distance_to_limit).all()
     assert "limit" not in result.verdict(0.5)
     for estimator in (FairPOT(lam=0.6), WassersteinRepair(t=0.5)):
-        estimator.fit(fitted[0], fitted[1], sensitive_features=fitted[2])
+        estimator.fit(fitted[1], fitted[0], sensitive_features=fitted[2])
         after = estimator.transform(scores, sensitive_features=group)
         row = row_of(result, type(estimator).__name__, dial_of(estimator)[1])
         assert_allclose([row.auc, row.gap], [auc(y, after), xauc_gap(y, after, sensitive_features=group)], atol=1e-12)
-    merge = OptimalMerge().fit(fitted[0], fitted[1], sensitive_features=fitted[2])
+    merge = OptimalMerge().fit(fitted[1], fitted[0], sensitive_features=fitted[2])
     after = merge.transform(scores, sensitive_features=group)
     row = row_of(result, "OptimalMerge", 1.0)
     assert row.dial == "share"
@@ -427,11 +427,11 @@ def test_three_groups():
 
 
 def test_labels_ties_and_frames():
-    scores, y, group = FITTED
-    plain = compare(scores, y, sensitive_features=group, methods=["FairPOT"], ties="half", cv=2)
+    y, scores, group = FITTED
+    plain = compare(y, scores, sensitive_features=group, methods=["FairPOT"], ties="half", cv=2)
     named = compare(
-        pd.Series(scores),
         np.where(y == 1, "bad", "good"),
+        pd.Series(scores),
         sensitive_features=pd.Series(group),
         methods=[FairPOT(pos_label="bad")],
         ties="half",
@@ -465,8 +465,8 @@ def test_progress_bar(capsys):
 
 # Group b has three positives.
 FEW = [c.copy() for c in FITTED]
-FEW[1][FEW[2] == "b"] = 0
-FEW[1][np.flatnonzero(FEW[2] == "b")[:3]] = 1
+FEW[0][FEW[2] == "b"] = 0
+FEW[0][np.flatnonzero(FEW[2] == "b")[:3]] = 1
 
 
 @pytest.mark.parametrize(
@@ -486,7 +486,7 @@ FEW[1][np.flatnonzero(FEW[2] == "b")[:3]] = 1
         ({"held_out": NEW[:2]}, TypeError, "got 2 values"),
         ({"held_out": "rows"}, TypeError, "got str"),
         ({"held_out": (NEW[0], NEW[1], np.where(NEW[2] == "b", "c", "a"))}, UnseenGroupError, "'c'"),
-        ({"held_out": (NEW[0], np.where(NEW[2] == "b", 0, NEW[1]), NEW[2])}, ValueError, "'b' has 0 positives"),
+        ({"held_out": (np.where(NEW[2] == "b", 0, NEW[0]), NEW[1], NEW[2])}, ValueError, "'b' has 0 positives"),
         ({"reference": "z"}, ValueError, "'z' is not among"),
         ({"ties": "loose"}, ValueError, "ties"),
         ({"max_gaps": ()}, ValueError, "max_gaps is empty"),
@@ -500,8 +500,10 @@ def test_errors(options, error, message):
 
 
 def test_errors_of_rows():
-    with pytest.raises(TypeError, match="y is missing"):
-        compare(FITTED[0], None, sensitive_features=FITTED[2])
+    with pytest.raises(TypeError, match="y_true is missing"):
+        compare(None, FITTED[1], sensitive_features=FITTED[2])
+    with pytest.raises(TypeError, match="y_score is missing"):
+        compare(FITTED[0], sensitive_features=FITTED[2])
     with pytest.raises(ValueError, match=r"needs at least 5 positives .* 'b' has 3 positives.\nHint: fewer folds"):
         compared(FEW)
     assert len(compared(FEW, cv=3, methods=["FairPOT"])) == 102

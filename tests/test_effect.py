@@ -15,7 +15,7 @@ def test_lost_calibration_and_a_small_reference_are_said():
     y = (rng.random(n) < score).astype(int)
     score = np.where(sex == "F", np.minimum(score * 1.6, 1), score)
     fp = FairPOT(1.0, reference="F").fit(score, y, sensitive_features=sex)
-    told = " ".join(fairpot.effect(fp, y, score, sensitive_features=sex).warnings)
+    told = " ".join(fairpot.effect(fp, score, y, sensitive_features=sex).warnings)
     assert "small beside 'M'" in told
     assert "times worse" in told or "is lost" in told
 
@@ -35,7 +35,7 @@ def test_calibration_that_gets_visibly_and_several_times_worse_is_said(was, now,
     """Of ten rows at 0.2 two are positive, of ten at 0.6 six: scores that are too high by so much are off by that."""
     score = np.repeat([0.2, 0.6], 100) + was
     y = np.r_[np.arange(100) % 10 < 2, np.arange(100) % 10 < 6].astype(int)
-    rows = {"y_true": np.tile(y, 2), "y_score": np.tile(score, 2), "sensitive_features": np.repeat(["a", "b"], 200)}
+    rows = {"scores": np.tile(score, 2), "y": np.tile(y, 2), "sensitive_features": np.repeat(["a", "b"], 200)}
     higher = ScoreMap([0.2 + was, 0.6 + was], [0.2 + now, 0.6 + now])
     found = fairpot.effect({"a": ScoreMap.identity(), "b": higher}, **rows)
     told = [text.partition(":")[0] for text in found.warnings if "calibration" in text]
@@ -47,5 +47,5 @@ def test_changes_have_intervals_up_to_twenty_groups(groups):
     rng = np.random.default_rng(0)
     y, group = np.tile([0, 1], 6 * groups), np.repeat(np.arange(groups), 12)
     maps = {g: ScoreMap.identity() for g in range(1, groups)} | {0: ScoreMap([0.0, 1.0], [0.1, 0.9])}
-    found = fairpot.effect(maps, y, rng.random(len(y)), sensitive_features=group)
+    found = fairpot.effect(maps, rng.random(len(y)), y, sensitive_features=group)
     assert (found.changes is None) == (groups > 20)

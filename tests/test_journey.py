@@ -50,12 +50,12 @@ def test_the_whole_journey_from_a_frame_and_from_a_file(tmp_path):
 
 def test_the_winner_of_a_comparison_can_be_fitted():
     score, y, sex = draw(1500)
-    result = compare(score, y, sensitive_features=sex, methods=["FairPOT", "WassersteinRepair"], random_state=0)
+    result = compare(y, score, sensitive_features=sex, methods=["FairPOT", "WassersteinRepair"], random_state=0)
     model = result.fit_best(0.03)
     assert type(model).__name__ == result.best(0.03).method
     assert xauc_gap(y, model.transform(score, sensitive_features=sex), sensitive_features=sex) <= 0.03 + 1e-12
     assert type(result.fit_best(0.03, method="FairPOT")) is FairPOT
-    unbeaten = compare(score, y, sensitive_features=sex, methods={"flat": PostLogit(grid=[0.0])}, cv=2)
+    unbeaten = compare(y, score, sensitive_features=sex, methods={"flat": PostLogit(grid=[0.0])}, cv=2)
     with pytest.raises(InfeasibleRuleError, match="nothing beats the scores as they came"):
         unbeaten.fit_best(1.0)
 

@@ -26,8 +26,8 @@ def test_names_are_escaped_in_notebooks():
     score, y, sex = draw(100)
     nasty = np.where(sex == "F", "<script>alert(1)</script>", "M")
     fp = FairPOT(0.5).fit(score, y, sensitive_features=nasty)
-    result = compare(score, y, sensitive_features=nasty, methods="FairPOT", cv=2)
+    result = compare(y, score, sensitive_features=nasty, methods="FairPOT", cv=2)
     shown = [fairpot.audit(y, score, sensitive_features=nasty), fp.table_, fp.tradeoff(), result]
-    shown.append(fairpot.effect(fp, y, score, sensitive_features=nasty))
+    shown.append(fairpot.effect(fp, score, y, sensitive_features=nasty))
     for each in shown:
         assert "<script>" not in each._repr_html_()

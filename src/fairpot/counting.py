@@ -28,6 +28,7 @@ def as_table(
     grouped: bool = True,
     labelled: bool = True,
     names: tuple[str, str] = ("y_true", "y_score"),
+    order: str | None = None,
 ) -> ScoreTable:
     """Count rows; a table stays as it is.
 
@@ -41,6 +42,8 @@ def as_table(
         Whether outcomes are needed.
     names : pair of str
         What outcomes and scores are called in messages.
+    order : str or None, default None
+        What to say where they look swapped; None tells the order that ``names`` have.
 
     Examples
     --------
@@ -71,6 +74,7 @@ def as_table(
         grouped=grouped,
         pos_label=pos_label,
         names=names,
+        order=order,
         beside={} if clusters is None else {"clusters": clusters},
     )
     return count(rows, clusters=clusters, weights=weights)

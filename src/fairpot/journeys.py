@@ -90,6 +90,8 @@ def score_table(
             sample_weight=None if weight is None else frame[weight].to_native(),
             weights=weights,
             pos_label=pos_label,
+            names=(f"column {label!r}", f"column {score!r}"),
+            order=f"name the columns the other way round, score={label!r} and label={score!r}.",
         )
     given = {"score": score, "label": label, "group": group, "weight": weight}
     extra = [name for name, value in given.items() if value is not None]

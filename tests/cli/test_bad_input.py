@@ -383,3 +383,29 @@ def test_outputs_never_replace_inputs(run, csv, folder, tmp_path):
 def test_empty_names_and_huge_seeds(run, csv):
     assert "empty text" in run("audit", "", expect=2).err
     assert "--seed" in run("compare", csv, "--seed", "99999999999999999999", expect=2).err
+
+
+@pytest.mark.parametrize("command", [["audit"], ["compare"], ["fit", "--lam", "0.4"], ["report"]], ids=" ".join)
+@pytest.mark.parametrize("name", ["people.csv", "people.parquet", "people.jsonl"])
+def test_swapped_columns_are_told_in_options(run, folder, tmp_path, people, command, name):
+    output = ["-o", tmp_path / "x.json"] if command[0] in ("fit", "report") else []
+    swapped = ["--score", "outcome", "--label", "risk", "--group", "sex"]
+    answer = run(*command, folder / name, *swapped, *output, expect=2)
+    check(answer, f"look swapped: an outcome has two values, but column 'risk' has {people['risk'].nunique()}, and")
+    assert "Hint: name the columns the other way round, --score 'risk' and --label 'outcome'." in answer.err
+    assert not (tmp_path / "x.json").exists()
+
+
+def test_swapped_columns_with_more_values_than_are_kept(run, tmp_path):
+    rows = np.arange(120_000)
+    frame = pd.DataFrame({"risk": rows / 7, "flag": rows // 2 % 2, "outcome": rows % 2, "sex": rows % 3, "id": rows})
+    frame.to_parquet(tmp_path / "many.parquet", index=False)
+
+    def audit(**columns):
+        options = [word for name, column in columns.items() for word in (f"--{name}", column)]
+        return run("audit", tmp_path / "many.parquet", *options, expect=2)
+
+    answer = audit(score="outcome", label="risk", group="sex")
+    check(answer, "or more, and column 'outcome' has 2.\nHint: ")
+    assert "--score 'risk' and --label 'outcome'" in answer.err
+    check(audit(score="flag", label="outcome", group="id"), "was a column of identifiers")

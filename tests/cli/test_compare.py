@@ -7,14 +7,14 @@ from fairpot.comparison import compare
 
 
 def columns(frame):
-    return frame["risk"].to_numpy(), frame["outcome"].to_numpy(), frame["sex"].to_numpy()
+    return frame["outcome"].to_numpy(), frame["risk"].to_numpy(), frame["sex"].to_numpy()
 
 
 def test_held_out(run, csv, folder, people, held_out):
     bounds = ["--max-gap", "0.03", "--max-gap", "1"]
     found = run("compare", csv, *COLUMNS, "--validate", folder / "held_out.csv", *bounds, "--json").json
-    scores, y, sex = columns(people)
-    result = compare(scores, y, sensitive_features=sex, held_out=columns(held_out), max_gaps=(0.03, 1.0))
+    y, scores, sex = columns(people)
+    result = compare(y, scores, sensitive_features=sex, held_out=columns(held_out), max_gaps=(0.03, 1.0))
     assert found["evaluated_on"] == "400 held-out rows"
     assert found["verdicts"] == [result.verdict(bound) for bound in (0.03, 1.0)]
     assert [each["method"] for each in found["methods"]] == ["unrepaired", *result.methods]

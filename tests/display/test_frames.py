@@ -189,7 +189,7 @@ def test_a_curve_with_a_dial_for_each_group():
 def test_a_comparison(rows):
     scores, y, group = rows
     methods = ["FairPOT", "WassersteinRepair"]
-    result = compare(scores, y, sensitive_features=group, methods=methods, cv=2, progress=False)
+    result = compare(y, scores, sensitive_features=group, methods=methods, cv=2, progress=False)
     shown = ComparisonDisplay.from_comparison(result)
     assert len(shown.frame()) == len(result)
     axes = shown.plot()

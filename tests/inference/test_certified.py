@@ -207,7 +207,7 @@ def test_compare_calls_no_winner_that_chance_explains(fitted, held_out):
     from fairpot import compare
 
     rows = {"sensitive_features": fitted[2], "methods": ["FairPOT", "WassersteinRepair"]}
-    result = compare(fitted[0], fitted[1], held_out=(held_out[0], held_out[1], held_out[2]), **rows)
+    result = compare(fitted[1], fitted[0], held_out=(held_out[1], held_out[0], held_out[2]), **rows)
     [rival] = [r for r in result.versus(0.1) if r.method != "unrepaired"]
     best = result.best(0.1)
     other = result.best(0.1, method=rival.method)
@@ -221,7 +221,7 @@ def test_compare_calls_no_winner_that_chance_explains(fitted, held_out):
     assert not rival.clear
     assert f"chance could explain its lead over {rival.method}" in result.verdict(0.1)
     assert "the best is" not in result.verdict(0.1)
-    folds = compare(fitted[0], fitted[1], random_state=0, **rows)
+    folds = compare(fitted[1], fitted[0], random_state=0, **rows)
     assert all(np.isfinite(r.se) for r in folds.versus(0.1))
 
 
@@ -247,7 +247,7 @@ def test_an_effect_carries_paired_changes(fitted, held_out):
     from fairpot import effect
 
     model = FairPOT(lam=0.6).fit(fitted[0], fitted[1], sensitive_features=fitted[2])
-    found = effect(model, held_out[1], held_out[0], sensitive_features=held_out[2])
+    found = effect(model, held_out[0], held_out[1], sensitive_features=held_out[2])
     after = model.transform(held_out[0], sensitive_features=held_out[2])
     rows = change_of_scores(held_out[1], held_out[0], after, sensitive_features=held_out[2])
     np.testing.assert_allclose([found.changes.auc.se, found.changes.gap.low], [rows.auc.se, rows.gap.low], rtol=1e-9)

@@ -3,7 +3,15 @@
 from fairpot._validation.checked_rows import Rows, check_rows
 from fairpot._validation.columns import check_alignment
 from fairpot._validation.groups import check_group_name, check_groups, check_seen, match_groups
-from fairpot._validation.values import as_double, check_choice, check_scores, check_share, is_number, restore
+from fairpot._validation.values import (
+    as_double,
+    check_choice,
+    check_scores,
+    check_share,
+    is_number,
+    restore,
+    swapped_values,
+)
 
 __all__ = [
     "Rows",
@@ -19,4 +27,5 @@ __all__ = [
     "is_number",
     "match_groups",
     "restore",
+    "swapped_values",
 ]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fairpot._validation import wording
 from fairpot._validation.columns import as_column, check_alignment
 from fairpot._validation.groups import check_groups
-from fairpot._validation.values import check_labels, check_scores, to_floats
+from fairpot._validation.values import check_labels, check_scores, swapped_values, to_floats
 
 Counts = NDArray[np.int64]
 # Products of four weights must neither vanish nor overflow.
@@ -83,15 +83,22 @@ def check_rows(
     pos_label: Any = None,
     names: tuple[str, str] = ("y", "scores"),
     beside: Mapping[str, Any] | None = None,
+    order: str | None = None,
 ) -> Rows:
     """Check what describes the rows; ``y`` None means that labels are not known.
 
-    ``beside`` are further columns of the same rows, by their names: they must be in the same order.
+    ``names`` are what the caller knows the labels and the scores by, and tell in which order they came;
+    ``order`` says so in other words, for the hint where they look swapped. ``beside`` are further columns of the same
+    rows, by their names: they must be in the same order.
     """
     given = {names[1]: scores, names[0]: y, "sensitive_features": sensitive_features, "sample_weight": sample_weight}
     check_alignment(**given, **(beside or {}))
-    clean = check_scores(scores, names[1])
-    labels = None if y is None else check_labels(y, len(clean), names[0], pos_label)
+    try:
+        clean = check_scores(scores, names[1])
+        labels = None if y is None else check_labels(y, len(clean), names[0], pos_label)
+    except (TypeError, ValueError):
+        _refuse_swapped(y, scores, names, order)
+        raise
     codes, groups = check_groups(sensitive_features, len(clean)) if grouped else (None, ("all",))
     weight = None if sample_weight is None else _check_weight(sample_weight, len(clean))
     if weight is not None and codes is not None:
@@ -100,6 +107,17 @@ def check_rows(
         if empty:
             raise ValueError(wording.no_weight_in_group("sample_weight", empty[0]))
     return Rows(clean, labels, codes, groups, weight)
+
+
+def _refuse_swapped(y: Any, scores: Any, names: tuple[str, str], order: str | None) -> None:
+    """Say of columns that were refused that they look swapped, where they do."""
+    try:
+        labels, column = as_column(y, names[0]), as_column(scores, names[1])
+    except (TypeError, ValueError):
+        return
+    values = swapped_values(labels, column) if len(labels) == len(column) else None
+    if values is not None:
+        raise ValueError(wording.swapped(*names, values, order or wording.right_order(*names))) from None
 
 
 def _check_weight(sample_weight: Any, rows: int) -> NDArray[Any]:

@@ -165,6 +165,21 @@ def check_labels(y: Any, rows: int, name: str = "y", pos_label: Any = None) -> N
     raise ValueError(_not_binary(array, name))
 
 
+def swapped_values(labels: NDArray[Any], scores: NDArray[Any]) -> tuple[int, int] | None:
+    """Count the distinct values of labels that were refused and of their scores; None unless they look swapped.
+
+    They do where more than two numbers stand for labels and no more than two values for scores.
+    """
+    try:
+        outcomes, ranked = (set(column[~missing(column)].tolist()) for column in (labels, scores))
+    except TypeError:  # values that cannot be told apart
+        return None
+    if not len(outcomes) > 2 >= len(ranked) > 0:
+        return None
+    could_be_scores = all(isinstance(value, decimal.Decimal) or is_number(value) for value in outcomes)
+    return (len(outcomes), len(ranked)) if could_be_scores else None
+
+
 def _by_name(array: NDArray[Any], name: str, pos_label: Any) -> NDArray[np.int8]:
     if np.ndim(pos_label):
         raise TypeError(f"pos_label must be one label, got {type(pos_label).__name__}.")

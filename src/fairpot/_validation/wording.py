@@ -130,6 +130,23 @@ def not_binary(name: str, rows: Mapping[Any, int], positive: str) -> str:
     )
 
 
+def swapped(label: str, score: str, values: tuple[int, int], order: str, *, more: bool = False) -> str:
+    """Say that outcomes and scores changed places; ``values`` counts the distinct ones, ``order`` is the way out."""
+    many = f"{values[0]:,}{' or more' if more else ''}"
+    return (
+        f"the columns look swapped: an outcome has two values, but {label} has {many}, and {score} has {values[1]}.\n"
+        f"Hint: {order}"
+    )
+
+
+def right_order(label: str, score: str) -> str:
+    """Say in which order columns go; one whose outcomes are ``y_true`` takes them first, as metrics do."""
+    if label.startswith("y_true"):
+        first = f"({label}, {score}), the outcomes first"
+        return f"the order is {first}; after a fitted model, and in methods of estimators, it is (scores, y)."
+    return f"the order is ({score}, {label}), the scores first; without a model it is (y_true, y_score)."
+
+
 def too_many_labels(name: str, values: list[Any]) -> str:
     """Say that a label has more than two values though one is named positive."""
     return f"{name} must have two values, got {len(values)}: {listed(values)}."

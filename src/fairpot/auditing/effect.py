@@ -27,8 +27,8 @@ _SMALL_REFERENCE = 0.1
 
 def effect(
     model: Any,
-    y_true: Any,
-    y_score: Any = None,
+    scores: Any,
+    y: Any = None,
     *,
     sensitive_features: Any = None,
     sample_weight: Any = None,
@@ -48,8 +48,13 @@ def effect(
     Parameters
     ----------
     model : fitted post-processor, loaded model, or dict of group to ScoreMap
-    y_true, y_score, sensitive_features, sample_weight, clusters, weights, pos_label
-        The rows, or a :class:`ScoreTable` alone, as in :func:`fairpot.audit`; best not the rows of ``fit``.
+    scores : column of shape (n,), or ScoreTable
+        Scores before the repair, as in ``model.fit``; best not of the rows of ``fit``. A :class:`ScoreTable` stands
+        for all rows.
+    y : column of shape (n,)
+        Outcomes, 0/1.
+    sensitive_features, sample_weight, clusters, weights, pos_label
+        As in :func:`fairpot.audit`.
     alpha, region, ties, threshold, bins
         As in :func:`fairpot.audit`. The top alpha is that of the scores before, and of the scores after.
     reference : name of a group or None, default None
@@ -67,19 +72,13 @@ def effect(
     >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
     >>> scores = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10
     >>> fp = fairpot.FairPOT().fit(scores, y, sensitive_features=sex)
-    >>> found = fairpot.effect(fp, y, scores, sensitive_features=sex)
+    >>> found = fairpot.effect(fp, scores, y, sensitive_features=sex)
     >>> found.before["gap"], found.after["gap"]
     (0.25, 0.0)
     """
-    table = as_table(
-        y_true,
-        y_score,
-        sensitive_features=sensitive_features,
-        sample_weight=sample_weight,
-        clusters=clusters,
-        weights=weights,
-        pos_label=pos_label,
-    ).require("an effect", groups=2)
+    columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
+    meant: dict[str, Any] = {"weights": weights, "pos_label": pos_label, "names": ("y", "scores")}
+    table = as_table(y, scores, **columns, **meant).require("an effect", groups=2)
     maps = _maps(model, table)
     seen_from = getattr(model, "reference_", None) if reference is None else reference
     if seen_from not in table.groups:

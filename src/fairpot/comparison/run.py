@@ -52,8 +52,8 @@ def draw_bar(done: int, total: int) -> None:
 
 
 def compare(
-    scores: Any,
-    y: Any = None,
+    y_true: Any,
+    y_score: Any = None,
     *,
     sensitive_features: Any = None,
     methods: Any = None,
@@ -78,10 +78,11 @@ def compare(
 
     Parameters
     ----------
-    scores : column of shape (n,), or ScoreTable
-        A table alone holds outcomes and groups as well; its rows are dealt to folds without being unrolled.
-    y : column of shape (n,)
-        Outcomes, 0/1.
+    y_true : column of shape (n,), or ScoreTable
+        Outcomes, 0/1. A table alone holds scores and groups as well; its rows are dealt to folds without being
+        unrolled.
+    y_score : column of shape (n,)
+        Scores of any model, on any scale; higher means more likely.
     sensitive_features : column of shape (n,), or frame with several columns
         Group of each row; several columns form intersections.
     methods : list of names and post-processors, dict of name to either, or None, default None
@@ -90,7 +91,7 @@ def compare(
         post-processor is swept, its other parameters are kept; one whose dial is not known gives one point.
     cv : int, default 5
         Number of folds, stratified by group and outcome.
-    held_out : tuple (scores, y, sensitive_features) or (..., sample_weight), or ScoreTable, default None
+    held_out : tuple (y_true, y_score, sensitive_features) or (..., sample_weight), or ScoreTable, default None
         Rows to evaluate on, in place of folds.
     sample_weight : column of shape (n,), default None
         Weights; a whole weight counts exactly like that many rows.
@@ -103,7 +104,7 @@ def compare(
         Compare these only.
     ties : {"half", "strict"}, default "half"
     pos_label : default None
-        The positive label where ``y`` is not 0/1.
+        The positive label where ``y_true`` is not 0/1.
     random_state : int, RandomState or None, default None
         Shuffles the rows before they are dealt to folds; None deals them in their order.
     max_gaps : list of floats, default (0.02, 0.05, 0.10)
@@ -131,7 +132,7 @@ def compare(
     >>> from fairpot.datasets import make_synthetic
     >>> data = make_synthetic(n=1000, random_state=5)
     >>> scores = data.data.to_numpy() @ [0.4, 0.1, 0.4, 0.2, 0.5]
-    >>> result = compare(scores, data.target, sensitive_features=data.group, random_state=0)
+    >>> result = compare(data.target, scores, sensitive_features=data.group, random_state=0)
     >>> print(result.verdict(max_gap=0.05))
     at gap <= 0.05 the highest AUC has FairPOT (lam = 0.47): AUC 0.5919, 0.0487 below the unrepaired 0.6405;
     chance could explain its lead over OptimalMerge; limit on this sample 0.6785
@@ -141,7 +142,9 @@ def compare(
     checked, report = check_ties(ties), make_report(progress)
     bounds = _check_bounds(max_gaps)
     estimators = find_methods(methods)
-    rows = scores if isinstance(scores, ScoreTable) else _check(scores, y, sensitive_features, sample_weight, pos_label)
+    rows = y_true
+    if not isinstance(rows, ScoreTable):
+        rows = _check(y_true, y_score, sensitive_features, sample_weight, pos_label)
     everything = rows if isinstance(rows, ScoreTable) else ScoreTable.from_rows(*rows)
     _require_labels(everything)
     table = kept_groups(everything, min_group, groups)
@@ -247,11 +250,13 @@ def _check_bounds(max_gaps: Any) -> tuple[float, ...]:
     return tuple(sorted({check_share(bound, "max_gaps", zero=True) for bound in listed}))
 
 
-def _check(scores: Any, y: Any, groups: Any, weight: Any, pos_label: Any, name: str = "scores") -> Rows:
+def _check(y_true: Any, y_score: Any, groups: Any, weight: Any, pos_label: Any, where: str = "") -> Rows:
     """Check rows with outcomes; those of weight 0 are left out, so that they fill no fold."""
-    if y is None:
-        raise TypeError("y is missing: methods are compared by how they rank outcomes.")
-    rows = check_rows(scores, y, groups, weight, pos_label=pos_label, names=("y", name))
+    if y_true is None:
+        raise TypeError(f"y_true{where} is missing: methods are compared by how they rank outcomes.")
+    order = f"the order is {'held_out=' if where else 'compare'}(y_true, y_score, ...), the outcomes first."
+    names = (f"y_true{where}", f"y_score{where}")
+    rows = check_rows(y_score, y_true, groups, weight, pos_label=pos_label, names=names, order=order)
     return rows if rows.weight is None else _take(rows, np.flatnonzero(rows.weight > 0))
 
 
@@ -273,11 +278,11 @@ def _check_held_out(held_out: Any, pos_label: Any, fitted: ScoreTable) -> ScoreT
     else:
         if not isinstance(held_out, tuple | list) or len(held_out) not in (3, 4):
             raise TypeError(
-                "held_out must be a tuple (scores, y, sensitive_features) or (scores, y, sensitive_features, "
-                f"sample_weight), or a ScoreTable, got {_described(held_out)}."
+                "held_out must be a tuple (y_true, y_score, sensitive_features) or (y_true, y_score, "
+                f"sensitive_features, sample_weight), or a ScoreTable, got {_described(held_out)}."
             )
-        scores, y, groups, *weight = held_out
-        rows = _check(scores, y, groups, weight[0] if weight else None, pos_label, "scores of held_out")
+        y_true, y_score, groups, *weight = held_out
+        rows = _check(y_true, y_score, groups, weight[0] if weight else None, pos_label, " of held_out")
         table = ScoreTable.from_rows(*rows)
         check_seen(table.groups, fitted.groups, table.rows_of)
     absent = [g for g in fitted.groups if g not in table.groups]

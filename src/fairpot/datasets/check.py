@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from fairpot._optional import make_frame
-from fairpot._validation import check_groups, check_rows
+from fairpot._validation import check_groups, check_rows, swapped_values, wording
 from fairpot._validation.columns import as_column, missing
 from fairpot.transport import Floats
 
@@ -188,6 +188,8 @@ def check(frame: Any, *, score: str, label: str, group: str | Iterable[str], wei
     warnings: list[str] = []
     scores, score_ok = _check_scores(columns[score], gone[score], score, problems)
     labels, label_ok = _check_labels(columns[label], gone[label], label, problems)
+    if problems:
+        _check_order(columns, score, label, problems)
     codes, names = _check_groups({name: columns[name] for name in grouping}, problems)
     usable = score_ok & label_ok & (codes >= 0)
     weights = None
@@ -265,6 +267,14 @@ def _check_labels(column: NDArray[Any], gone: Bools, name: str, problems: list[s
             f"every label in {name!r} is {labels[binary][0]:.0f}. Hint: ranking needs positives and negatives."
         )
     return labels, binary
+
+
+def _check_order(columns: Columns, score: str, label: str, problems: list[str]) -> None:
+    """Say first that scores and labels look swapped, where they do."""
+    values = swapped_values(columns[label], columns[score])
+    if values is not None:
+        order = f"name them the other way round, score={label!r} and label={score!r}."
+        problems.insert(0, wording.swapped(repr(label), repr(score), values, order).replace("\n", " "))
 
 
 def _check_groups(columns: Columns, problems: list[str]) -> tuple[NDArray[np.intp], tuple[Hashable, ...]]:

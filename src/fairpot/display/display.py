@@ -183,9 +183,15 @@ def table_of(estimator: Any, scores: Any, y: Any, sensitive_features: Any, sampl
         return table
     if isinstance(scores, ScoreTable):
         return scores
-    pos_label = getattr(estimator, "pos_label", None)
-    weights = {"sample_weight": sample_weight, "pos_label": pos_label}
-    return as_table(y, scores, sensitive_features=sensitive_features, **weights)
+    return as_table(
+        y,
+        scores,
+        sensitive_features=sensitive_features,
+        sample_weight=sample_weight,
+        grouped=sensitive_features is not None,
+        pos_label=getattr(estimator, "pos_label", None),
+        names=("y", "scores"),
+    )
 
 
 def states(table: ScoreTable, maps: Maps | None) -> dict[str, ScoreTable]:

@@ -220,7 +220,7 @@ class ComparisonDisplay(Display):
     >>> from fairpot.datasets import make_synthetic
     >>> from fairpot.display import ComparisonDisplay
     >>> data = make_synthetic(n=600, random_state=5)
-    >>> result = compare(data.probability, data.target, sensitive_features=data.group, methods=["FairPOT"], cv=2)
+    >>> result = compare(data.target, data.probability, sensitive_features=data.group, methods=["FairPOT"], cv=2)
     >>> ComparisonDisplay.from_comparison(result).values("method")
     ['unrepaired', 'FairPOT']
     """

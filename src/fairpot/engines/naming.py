@@ -14,8 +14,9 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._arguments import argument
 from fairpot._optional import import_optional
-from fairpot._validation import check_groups, wording
+from fairpot._validation import check_groups, swapped_values, wording
 from fairpot._validation.checked_rows import check_weight_of_groups
 from fairpot.engines.protocol import CountedRows, Roles, Rules
 from fairpot.exceptions import InputFileError
@@ -289,14 +290,22 @@ def name_keys(
     positive: Any,
     several: bool,
     called: Callable[[tuple[Any, ...]], Hashable] | None = None,
+    scored: tuple[str, NDArray[np.float64]] | None = None,
 ) -> tuple[NDArray[Any], tuple[Hashable, ...], NDArray[np.int8] | None]:
     """Name groups and labels of distinct combinations, the label last: a code and a label for each.
 
-    ``called`` says what a combination of group values is called, instead of the rules of memory.
+    ``called`` says what a combination of group values is called, instead of the rules of memory; ``scored`` is the
+    score column and what it holds, to tell whether it was swapped with the label.
     """
     labels = None
     if label is not None:
-        labels = name_labels([key[-1] for key in keys], rows, label, kind, positive)
+        values = [key[-1] for key in keys]
+        try:
+            labels = name_labels(values, rows, label, kind, positive)
+        except ValueError:
+            if scored is not None:
+                refuse_swapped(values, label, kind, *scored)
+            raise
     parts = [key[: len(groups)] for key in keys]
     if called is not None:
         places: dict[Hashable, int] = {}
@@ -304,6 +313,17 @@ def name_keys(
         return codes, tuple(places), labels
     codes, names = name_groups(parts, rows, groups, kind, several=several)
     return codes, names, labels
+
+
+def refuse_swapped(
+    labels: Sequence[Any], label: str, kind: Kind, score: str, scores: NDArray[np.float64], *, more: bool = False
+) -> None:
+    """Say of labels that were refused that their column looks swapped with that of the scores, where it does."""
+    met = decoded(list(dict.fromkeys(labels)), kind)
+    values = swapped_values(np.array([*met, None], dtype=object)[:-1], scores)  # the None keeps lists from unfolding
+    if values is not None:
+        right = f"name the columns the other way round, {argument('score', label)} and {argument('label', score)}."
+        raise ValueError(wording.swapped(f"column {label!r}", f"column {score!r}", values, right, more=more)) from None
 
 
 def alike(groups: Sequence[Hashable]) -> list[tuple[str, str]]:
@@ -429,7 +449,11 @@ class GroupedRows:
     def add(self, batch: Any) -> int:
         """Take an Arrow batch: the columns of the key, then score, perhaps weight, and n; return how many there are."""
         width = len(self.coder.names)
-        self.columns["key"].append(self.coder.encode(batch.columns[:width], batch.num_rows))
+        try:
+            self.columns["key"].append(self.coder.encode(batch.columns[:width], batch.num_rows))
+        except ValueError:
+            self._refuse_swapped(batch)
+            raise
         n = batch.column("n").to_numpy(zero_copy_only=False)
         self.columns["n"].append(n)
         for role in ("score", "weight") if self.source.weight is not None else ("score",):
@@ -445,7 +469,10 @@ class GroupedRows:
         key = self._whole("key")
         rows = np.bincount(key, weights=n, minlength=len(self.coder.keys)).astype(np.int64)
         columns, label = self.source.group_columns, self.source.label
-        codes, groups, labels = name_keys(self.coder.keys, rows, columns, label, self.kind, positive, several, called)
+        scored = (self.source.score, scores)
+        codes, groups, labels = name_keys(
+            self.coder.keys, rows, columns, label, self.kind, positive, several, called, scored
+        )
         of_row = None if labels is None else labels[key]
         place = codes.astype(np.intp)[key] if len(groups) > 1 else None
         total = int(rows.sum())
@@ -453,6 +480,13 @@ class GroupedRows:
             table = ScoreTable.from_rows(scores, of_row, place, groups, None if n.max() == 1 else n)
             return CountedRows(table, total)
         return CountedRows(self._weighted(scores, of_row, place, groups, n, self._whole("weight")), total)
+
+    def _refuse_swapped(self, batch: Any) -> None:
+        """Say that labels of which there are too many are scores, if what stands for scores has two values."""
+        if self.source.label is not None:
+            labels = [*(key[-1] for key in self.coder.keys), *batch.columns[len(self.coder.names) - 1].to_pylist()]
+            scores = np.concatenate([*self.columns["score"], doubles(batch.column("score"))])
+            refuse_swapped(labels, self.source.label, self.kind, self.source.score, scores, more=True)
 
     def _weighted(
         self, scores: Any, labels: Any, place: Any, groups: Any, n: Counts, weight: NDArray[np.float64]

@@ -12,6 +12,7 @@ import numpy as np
 
 from fairpot._validation import check_choice, check_share, is_number
 from fairpot.counting import as_table
+from fairpot.display.display import table_of
 from fairpot.metrics.wins import TIES, Ties
 from fairpot.modelfile.origin import describes, table_sha256
 from fairpot.report.dial import dial_of, moved_groups, no_dial
@@ -155,20 +156,28 @@ class FairnessReport:
         *,
         sensitive_features: Any = None,
         sample_weight: Any = None,
+        ids: Any = None,
+        most: int = 20,
         **options: Any,
     ) -> Self:
-        """Make the report of a fitted post-processor on these rows, or on those it was fitted on."""
-        if all(given is None for given in (scores, y, sensitive_features, sample_weight)):
-            table = getattr(estimator, "table_", None)
-            if table is None:
-                raise ValueError(
-                    f"this {type(estimator).__name__} does not keep the rows it was fitted on.\n"
-                    "Hint: pass scores, y and sensitive_features."
-                )
-            return cls(table, estimator, **options)
-        pos_label = getattr(estimator, "pos_label", None)
-        rows = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "pos_label": pos_label}
-        return cls.from_predictions(y, scores, **rows, method=estimator, **options)
+        """Make the report of a fitted post-processor on these rows, or on those it was fitted on.
+
+        Parameters
+        ----------
+        estimator : fitted post-processor
+        scores, y, sensitive_features, sample_weight
+            The rows, as in its ``fit``. Without any of them: the fitted rows.
+        ids, most
+            As in :meth:`from_predictions`.
+        **options
+            Those of the class.
+        """
+        table = table_of(estimator, scores, y, sensitive_features, sample_weight)
+        if ids is not None:
+            if scores is None or isinstance(scores, ScoreTable):
+                raise TypeError("ids name rows: pass scores, y and sensitive_features with them.")
+            options["largest_changes"] = _largest(estimator, scores, sensitive_features, ids, most)
+        return cls(table, estimator, **options)
 
     @cached_property
     def measured(self) -> Measured:
