@@ -8,6 +8,7 @@ from scipy.stats import rankdata
 
 from display_cases import make_rows
 from fairpot import score_table
+from fairpot.auditing.measures import moves
 from fairpot.report.people import (
     SMALLEST_BAND,
     Mapped,
@@ -16,7 +17,6 @@ from fairpot.report.people import (
     bands,
     crossings,
     mean_places,
-    moves,
     top_scores,
 )
 

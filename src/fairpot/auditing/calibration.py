@@ -34,17 +34,32 @@ def calibration(counts: GroupCounts, bins: int = BINS) -> dict[str, float | None
     >>> {name: round(value, 6) for name, value in calibration(counts).items()}
     {'error_in_the_large': 0.0, 'expected_calibration_error': 0.0, 'slope': 1.0}
     """
+    errors = calibration_errors(counts, bins)
+    if errors is None:
+        return None
+    return {
+        "error_in_the_large": errors[0],
+        "expected_calibration_error": errors[1],
+        "slope": logistic_slope(counts),
+    }
+
+
+def calibration_errors(counts: GroupCounts, bins: int = BINS) -> tuple[float, float] | None:
+    """Give mean score minus rate, and the expected calibration error; None if scores are no probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> calibration_errors(GroupCounts(np.array([0.25, 0.75]), np.array([1, 3]), np.array([3, 1])))
+    (0.0, 0.0)
+    """
     score, weight = counts.score, counts.weight
     if len(score) == 0 or score[0] < 0 or score[-1] > 1:
         return None
     total = float(weight.sum())
     excess = weight * score - counts.positive
     place = np.minimum((score * bins).astype(np.intp), bins - 1)
-    return {
-        "error_in_the_large": float(excess.sum()) / total,
-        "expected_calibration_error": float(np.abs(np.bincount(place, excess, bins)).sum()) / total,
-        "slope": logistic_slope(counts),
-    }
+    return float(excess.sum()) / total, float(np.abs(np.bincount(place, excess, bins)).sum()) / total
 
 
 def logistic_slope(counts: GroupCounts) -> float | None:

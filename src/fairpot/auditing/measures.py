@@ -274,7 +274,9 @@ def moves(table: ScoreTable, maps: Maps) -> list[dict[str, Any]]:
     >>> found["moved"], found["up"], round(found["largest_shift"], 6)
     (1, 1, 0.1)
     """
-    return [_moved(g, c, maps[g](c.score) - c.score) for g, c in zip(table.groups, table.counts)]
+    return [
+        _moved(g, c, (maps[g](c.score) if g in maps else c.score) - c.score) for g, c in zip(table.groups, table.counts)
+    ]
 
 
 def _ahead(table: ScoreTable, ties: Ties) -> Hashable:

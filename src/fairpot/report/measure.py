@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot.auditing import measures as auditing
+from fairpot.auditing.calibration import calibration_errors
 from fairpot.display.calibration import reliability
 from fairpot.display.distributions import histogram, score_edges
 from fairpot.metrics.wins import Ties, WinMatrix, inner_half_wins
@@ -20,10 +22,8 @@ from fairpot.report.people import (
     above,
     band_shifts,
     bands,
-    calibration_errors,
     crossings,
     mean_places,
-    moves,
     top_scores,
 )
 from fairpot.table import GroupCounts, Maps, ScoreTable
@@ -79,6 +79,7 @@ class Measured:
     bands: list[list[slice]]
     start: dict[str, int]  # the threshold and the top share that are shown first
     settings: list[Setting]
+    audits: dict[int, auditing.Measured]  # of the scores as they came, and at the reported setting
 
     @property
     def groups(self) -> tuple[Hashable, ...]:
@@ -104,7 +105,11 @@ class Lines:
 def measure(table: ScoreTable, dial: Dial, ties: Ties, lines: Lines, *, top: bool = False) -> Measured:
     """Measure a labelled table of at least two groups at every setting of a dial."""
     people = table if entries(table) <= MOST_ENTRIES else table.quantise(COARSE_BINS)[0]
-    pair, order = _pair_and_order(table, ties)
+    audits = {
+        place: auditing.measure(people.rescored(dial.maps(place)) if place else people, ties=ties)
+        for place in sorted({0, dial.chosen})
+    }
+    pair, order = _pair_and_order(audited_xauc(audits[0]) if people is table else _counted_xauc(table, ties))
     drawn = sorted(order[:DRAWN])
     tops = _tops(people.pooled(), lines.alphas)
     counted = np.concatenate((above(people, lines.thresholds), above(people, tops)))
@@ -123,6 +128,7 @@ def measure(table: ScoreTable, dial: Dial, ties: Ties, lines: Lines, *, top: boo
         [bands(people.counts[g]) for g in drawn],
         _start(lines, counted),
         [],
+        audits,
     )
     whole.settings.extend(_setting(whole, place, ties, top) for place in range(len(dial)))
     return whole
@@ -161,8 +167,8 @@ def _setting(whole: Measured, place: int, ties: Ties, top: bool) -> Setting:
         auc,
         xauc,
         region,
-        moves(whole.table if entries(whole.table) <= MOST_MOVED else people, maps),
-        [calibration_errors(c) for c in (*after.counts, mapped.ranking)],
+        auditing.moves(whole.table if entries(whole.table) <= MOST_MOVED else people, maps),
+        _calibration(whole, place, [*after.counts, mapped.ranking]),
         mean_places(mapped),
         up,
         down,
@@ -188,8 +194,12 @@ def _ranks(
     """Read AUC and xAUC off the exact curve where it has them, else count them."""
     point = whole.dial.point(place)
     region = None
+    known = whole.audits.get(place)
     if top and point is not None:
         region = {name: getattr(point, name) for name in ("auc", "gap", "signed_gap", "xauc_ab", "xauc_ba")}
+    if known is not None and not whole.coarse:  # what an audit has measured is not counted again
+        auc = known.numbers["auc"]
+        return float("nan") if auc is None else float(auc), audited_xauc(known), region
     if point is None or top or whole.dial.curve is None or len(whole.groups) != 2:
         matrix = WinMatrix.of(after, ties)
         total = float(matrix.pairs.sum())
@@ -209,9 +219,33 @@ def shares_won(matrix: WinMatrix) -> Floats:
     return np.asarray(np.divide(matrix.half_wins / 2, pairs, out=np.full(pairs.shape, np.nan), where=pairs > 0))
 
 
-def _pair_and_order(table: ScoreTable, ties: Ties) -> tuple[tuple[int, int], list[int]]:
+def audited_xauc(found: auditing.Measured) -> Floats:
+    """Give every xAUC of an audit, groups' own AUCs on the diagonal; NaN where there are no pairs."""
+    numbers = found.numbers
+    groups = [each["group"] for each in numbers["groups"]]
+    own = [each["auc"] for each in numbers["groups"]]
+    xauc = np.diag(np.array([np.nan if value is None else value for value in own], dtype=np.float64))
+    for cell in numbers["xauc"]:
+        value = cell["xauc"]
+        xauc[groups.index(cell["positive"]), groups.index(cell["negative"])] = np.nan if value is None else value
+    return xauc
+
+
+def _counted_xauc(table: ScoreTable, ties: Ties) -> Floats:
+    return shares_won(WinMatrix.of(table, ties))
+
+
+def _calibration(whole: Measured, place: int, counts: list[GroupCounts]) -> list[tuple[float, float] | None]:
+    """Give the calibration errors of each group, and of all; an audit's where there is one."""
+    known = whole.audits.get(place)
+    if known is None:
+        return [calibration_errors(c) for c in counts]
+    found = [each["calibration"] for each in (*known.numbers["groups"], known.numbers)]
+    return [c and (float(c["error_in_the_large"]), float(c["expected_calibration_error"])) for c in found]
+
+
+def _pair_and_order(xauc: Floats) -> tuple[tuple[int, int], list[int]]:
     """Find the pair with the widest gap, and order the groups: that pair first, then by their widest gap."""
-    xauc = shares_won(WinMatrix.of(table, ties))
     gap = np.nan_to_num(xauc - xauc.T)
     first, second = divmod(int(np.argmax(gap)), len(gap))
     if first == second:

@@ -42,34 +42,6 @@ def _again(counts: GroupCounts, scores: Floats) -> GroupCounts:
     return counts if scores is counts.score else counts.rescored(scores)
 
 
-def moves(table: ScoreTable, maps: Maps) -> list[dict[str, float]]:
-    """Count, for each group, whose score changes, which way and how far.
-
-    Examples
-    --------
-    >>> table = ScoreTable.from_rows(np.array([0.2, 0.4]), np.array([0, 1], dtype=np.int8))
-    >>> [found] = moves(table, {"all": lambda s: s + 0.1 * (s > 0.3)})
-    >>> found["rows"], found["moved"], found["up"], found["down"]
-    (2, 1, 1, 0)
-    """
-    found = []
-    for group, counts in zip(table.groups, table.counts):
-        new = maps[group](counts.score) if group in maps else counts.score
-        shift, weight = new - counts.score, counts.weight
-        moved = weight[shift != 0].sum().item()
-        found.append(
-            {
-                "rows": weight.sum().item(),
-                "moved": moved,
-                "up": weight[shift > 0].sum().item(),
-                "down": weight[shift < 0].sum().item(),
-                "mean_shift": float(np.dot(weight, shift)) / moved if moved else 0.0,
-                "largest_shift": float(np.abs(shift).max(initial=0.0)),
-            }
-        )
-    return found
-
-
 def above(table: ScoreTable, thresholds: Floats) -> Floats:
     """Count who is at or above each threshold: an array of thresholds x groups x outcomes (with, without)."""
     found = np.zeros((len(thresholds), len(table.groups), 2))
@@ -184,19 +156,3 @@ def band_shifts(mapped: Mapped, g: int, parts: Sequence[slice]) -> list[tuple[fl
         largest = float(own[np.argmax(np.abs(own))])
         found.append((float(np.dot(weight, own) / weight.sum()), largest))
     return found
-
-
-def calibration_errors(counts: GroupCounts, bins: int = 10) -> tuple[float, float] | None:
-    """Give mean score minus rate, and the expected calibration error; None if scores are no probabilities.
-
-    Examples
-    --------
-    >>> calibration_errors(GroupCounts(np.array([0.25, 0.75]), np.array([1, 3]), np.array([3, 1])))
-    (0.0, 0.0)
-    """
-    if len(counts.score) == 0 or counts.score[0] < 0 or counts.score[-1] > 1:
-        return None
-    total = float(counts.weight.sum())
-    excess = counts.weight * counts.score - counts.positive
-    place = np.minimum((counts.score * bins).astype(np.intp), bins - 1)
-    return float(excess.sum()) / total, float(np.abs(np.bincount(place, excess, bins)).sum()) / total

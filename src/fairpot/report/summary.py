@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from fairpot._version import __version__
-from fairpot.metrics.wins import Ties, WinMatrix
-from fairpot.report.intervals import gap_band, key_intervals
-from fairpot.report.measure import MOST_ENTRIES, Measured, Setting, entries, shares_won
+from fairpot.auditing.measures import Measured as Audited
+from fairpot.inference import Estimate, estimate_dial
+from fairpot.inference.limits import LEVEL, fold
+from fairpot.metrics.wins import Ties
+from fairpot.report.measure import MOST_ENTRIES, Measured, Setting, entries
 from fairpot.report.people import SMALLEST_BAND
 from fairpot.table import GroupCounts
 from fairpot.tradeoff import Limit
@@ -57,8 +59,8 @@ def summarise(found: Measured, about: About) -> dict[str, Any]:
     settings = [_numbers(found, setting) for setting in found.settings]
     chosen = found.dial.chosen
     ties: Ties = "half" if about.ties == "half" else "strict"
-    settings[0]["intervals"] = _intervals(found, 0, ties)
-    settings[chosen]["intervals"] = _intervals(found, chosen, ties)
+    settings[0]["intervals"] = _intervals(found, 0)
+    settings[chosen]["intervals"] = _intervals(found, chosen)
     first, second = (str(found.groups[g]) for g in found.pair)
     content = {
         "schema": SCHEMA,
@@ -153,9 +155,9 @@ def _numbers(found: Measured, setting: Setting) -> dict[str, Any]:
 def _group(found: Measured, setting: Setting, g: int) -> dict[str, Any]:
     change = 100 * (setting.places[g] - found.settings[0].places[g])
     return {
+        **setting.moves[g],
         "group": str(found.groups[g]),
         "auc": setting.xauc[g, g],
-        **setting.moves[g],
         "calibration": _calibration(setting.calibration[g]),
         "rank_change": {"positive": change[0], "negative": change[1]},
     }
@@ -218,12 +220,50 @@ def _measurable(found: Measured) -> bool:
     return bool((found.table.positives > 0).all() and (found.table.negatives > 0).all())
 
 
-def _intervals(found: Measured, place: int, ties: Ties) -> dict[str, Any] | None:
-    """Give the intervals of the key numbers at one setting."""
-    if not _measurable(found):
+def _intervals(found: Measured, place: int) -> dict[str, Any] | None:
+    """Give the limits of the key numbers at one setting, as its audit has them; None where none are honest."""
+    audit = found.audits[place]
+    if not _measurable(found) or audit.whole is None:
         return None
-    table = found.people if not place else found.people.rescored(found.dial.maps(place))
-    return key_intervals(table, found.pair, ties)
+    ahead, behind = (found.groups[g] for g in found.pair)
+    numbers = {
+        "auc": audit.whole.auc,
+        "xauc_ahead": audit.whole.xauc[ahead, behind],
+        "xauc_behind": audit.whole.xauc[behind, ahead],
+        "pair_gap": _folded(audit, ahead, behind),
+        "gap": audit.whole.gap,
+    }
+    return {name: _limits(each) for name, each in numbers.items()}
+
+
+def _folded(audit: Audited, ahead: Hashable, behind: Hashable) -> Estimate:
+    """Give the size of a pair's gap with its limits."""
+    assert audit.whole is not None
+    signed = audit.whole.signed_gaps
+    found = signed[ahead, behind] if (ahead, behind) in signed else signed[behind, ahead]
+    low, high = (float(each[0]) for each in fold(np.array([found.low]), np.array([found.high])))
+    return Estimate("xauc_gap", abs(found.value), found.se, low, high, found.level, reason=found.reason)
+
+
+def _limits(found: Estimate) -> list[float] | None:
+    return None if found.reason is not None else [found.low, found.high]
+
+
+def gap_band(found: Measured, ties: Ties) -> dict[str, list[float]] | None:
+    """Give limits of the signed gap at each setting, where two groups are compared on a dial."""
+    if len(found.groups) != 2 or len(found.dial) < 3 or found.settings[0].top is not None:
+        return None
+    exact = (
+        np.array([setting.auc for setting in found.settings]),
+        np.array([[setting.xauc[0, 1], setting.xauc[1, 0]] for setting in found.settings]),
+    )
+    estimates = estimate_dial(found.people, found.dial.maps, range(len(found.dial)), ties=ties, exact=exact)
+    if estimates.reason is not None:
+        return None
+    low, high = estimates.gaps.limits((1 - LEVEL) / 2)
+    if estimates.cell_names(0)[0] != found.groups[found.pair[0]]:
+        low, high = -high, -low
+    return {"low": low.tolist(), "high": high.tolist()}
 
 
 def _limit(found: Measured, ties: Ties) -> dict[str, Any] | None:
@@ -283,7 +323,7 @@ def _warnings(found: Measured, about: About) -> list[dict[str, Any]]:
                 listed.append({"kind": "small_cell", "group": str(group), "what": what, "rows": weight.item()})
     if found.settings[0].auc < 0.5:
         listed.append({"kind": "reversed"})
-    listed += _ties(found, about)
+    listed += _ties(found)
     if found.settings[0].calibration[-1] is None:
         low, high = found.people.pooled().score[[0, -1]]
         listed.append({"kind": "no_probabilities", "low": low, "high": high})
@@ -294,22 +334,17 @@ def _warnings(found: Measured, about: About) -> list[dict[str, Any]]:
     return [*listed, *({"kind": "note", "text": text} for text in about.warnings)]
 
 
-def _ties(found: Measured, about: About) -> list[dict[str, Any]]:
+def _ties(found: Measured) -> list[dict[str, Any]]:
     """Compare both ways to count ties on the scores as they came."""
-    values = {}
-    for how in _BOTH:
-        matrix = WinMatrix.of(found.people, how)
-        total = float(matrix.pairs.sum())
-        xauc = shares_won(matrix)
-        gaps = np.abs(xauc - xauc.T)
-        values[how] = {
-            "AUC": float(matrix.half_wins.sum()) / 2 / total if total else 0.0,
-            "xAUC gap": float(np.nanmax(gaps)) if np.isfinite(gaps).any() else 0.0,
-        }
+    tied = found.audits[0].numbers["tied"]
+    values = {
+        name: {how: float(tied[f"{key}_{how}"] or 0.0) for how in _BOTH}
+        for name, key in (("AUC", "auc"), ("xAUC gap", "gap"))
+    }
     return [
-        {"kind": "ties", "name": name, "strict": values["strict"][name], "half": values["half"][name]}
-        for name in ("AUC", "xAUC gap")
-        if abs(values["strict"][name] - values["half"][name]) >= _VISIBLE_TIES
+        {"kind": "ties", "name": name, "strict": both["strict"], "half": both["half"]}
+        for name, both in values.items()
+        if abs(both["strict"] - both["half"]) >= _VISIBLE_TIES
     ]
 
 
