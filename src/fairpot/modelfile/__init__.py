@@ -1,10 +1,10 @@
 """Model files: JSON that holds what a fitted post-processor needs to be applied, and nothing that runs."""
 
-from fairpot.modelfile.content import ModelFile
+from fairpot.modelfile.content import SCHEMA_VERSION, ModelFile, schema
 from fairpot.modelfile.files import read, write
 from fairpot.modelfile.origin import FEWER_THAN, describe_table, describes, table_fingerprint, table_sha256
 from fairpot.modelfile.signing import Signature, read_key, sign, verify
-from fairpot.modelfile.text import MAX_BYTES, SCHEMA_VERSION, dumps, loads, naming, schema
+from fairpot.modelfile.text import MAX_BYTES, dumps, loads, naming
 
 __all__ = [
     "FEWER_THAN",

@@ -14,8 +14,6 @@ import numpy as np
 from fairpot._version import __version__
 from fairpot.table import GroupCounts, ScoreTable
 
-ORIGIN = ("fewer_than", "fingerprint", "groups", "labelled", "library_version", "rows", "score_range", "time")
-COUNTS = ("negatives", "positives", "rows", "score_range", "scores")
 # What rests on fewer people than this is not put down.
 FEWER_THAN = 10
 _PURPOSE = b"fairpot-table-1\n"

@@ -15,12 +15,24 @@ from fairpot._optional import import_optional
 from fairpot._warn import warn_user
 from fairpot.exceptions import FairpotWarning, ModelFileError, SignatureError
 from fairpot.files.output import complete_file
-from fairpot.modelfile.checks import check_name, check_object, check_text, shown
+from fairpot.modelfile.json_schema import Schema
 from fairpot.modelfile.text import MAX_BYTES, bytes_of, loads, naming
 
 FORMAT = "fairpot-signature"
 HMAC, ED25519 = "hmac-sha256", "ed25519"
-_KEYS = ("algorithm", "file_sha256", "format", "key_id", "schema_version", "signature")
+_SCHEMA = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["algorithm", "file_sha256", "format", "key_id", "schema_version", "signature"],
+    "properties": {
+        "algorithm": {"enum": [HMAC, ED25519]},
+        "file_sha256": {},  # for people: the file is hashed anew
+        "format": {"const": FORMAT},
+        "key_id": {"type": "string", "maxLength": 10_000},
+        "schema_version": {"const": 1},
+        "signature": {"type": "string", "maxLength": 10_000},
+    },
+}
 _MAX_SIGNATURE, _MAX_KEY, _MIN_KEY = 10_000, 100_000, 32
 _KEY_HINT = "Hint: name a file with a key; docs/model-file.md says how to make one."
 
@@ -138,13 +150,9 @@ def _fits(signature: bytes, message: bytes, key: Key) -> bool:
 def _read_signature(path: Path) -> dict[str, Any]:
     try:
         text = bytes_of(str(path), _MAX_SIGNATURE, "Hint: fairpot sign writes signatures.")
-        content = check_object(json.loads(text.decode("utf-8")), "it", _KEYS)
-        check_name(content["format"], "format", (FORMAT,))
-        check_name(content["algorithm"], "algorithm", (HMAC, ED25519))
-        check_text(content["key_id"], "key_id")
-        bytes.fromhex(check_text(content["signature"], "signature"))
-        if content["schema_version"] != 1:
-            raise ModelFileError(f"its schema_version is {shown(content['schema_version'])}, not 1.")
+        content: dict[str, Any] = json.loads(text.decode("utf-8"))
+        Schema(_SCHEMA, "it").check(content)
+        bytes.fromhex(content["signature"])
     except (ValueError, RecursionError) as error:
         reason = str(error) if isinstance(error, ModelFileError) else "it is no signature of fairpot."
         raise SignatureError(f"the signature {str(path)!r} cannot be used: {reason}") from error

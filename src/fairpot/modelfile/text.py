@@ -10,13 +10,12 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib import resources
 from os import PathLike
 from typing import Any, NoReturn
 
 from fairpot.exceptions import ModelFileError
 from fairpot.modelfile.checks import CHANGED, refuse, shown
-from fairpot.modelfile.content import KEYS, ModelFile, from_version_1
+from fairpot.modelfile.content import SCHEMA_VERSION, ModelFile, from_version_1
 from fairpot.modelfile.origin import suppressed
 
 _NAME_IT = "Hint: name the file that save() wrote."
@@ -54,8 +53,7 @@ def _read(path: str, most: int, hint: str) -> bytes:
 
 
 FORMAT = "fairpot-model"
-SCHEMA_VERSION = 2
-_HEADER = ("checksum", "format", "schema_version")
+_TO_COME = "0" * 64
 # Far above what a model needs: some thirty objects, lists, keys and texts a group, and two numbers a knot.
 MAX_PARTS = 1_000_000
 MAX_ENTRIES = 1_000_000
@@ -69,9 +67,8 @@ def dumps(model: ModelFile) -> bytes:
 
     What could not be loaded again is refused here already.
     """
-    content = model.to_json()
-    ModelFile.from_json(content)
-    content |= {"format": FORMAT, "schema_version": SCHEMA_VERSION}
+    content = model.to_json() | {"format": FORMAT, "schema_version": SCHEMA_VERSION}
+    ModelFile.from_json(content | {"checksum": _TO_COME})
     texts = {key: _canonical(value) for key, value in content.items()}
     texts["checksum"] = _canonical(_digest(texts))
     lines = [f"{_canonical(key)}: {texts[key]}" for key in sorted(texts)]
@@ -88,10 +85,9 @@ def loads(data: bytes) -> ModelFile:
     """
     _check_parts(data)
     content = _parse(data)
-    _check_header(content)
+    _check_version(content)
     older = content["schema_version"] == 1
-    body = {key: value for key, value in content.items() if key not in _HEADER}
-    model = ModelFile.from_json(from_version_1(body) if older else body)
+    model = ModelFile.from_json(from_version_1(content) if older else content)
     if content["checksum"] != checksum(content):
         raise ModelFileError(f"the checksum does not fit the content: {shown(content['checksum'])}.\n{CHANGED}")
     return replace(model, fitted_on=suppressed(model.fitted_on)) if older else model
@@ -106,17 +102,6 @@ def _digest(texts: dict[str, str]) -> str:
     """Hash an object whose values are canonical texts already: long maps are written out once."""
     joined = ",".join(f"{_canonical(key)}:{texts[key]}" for key in sorted(texts))
     return hashlib.sha256(f"{{{joined}}}".encode()).hexdigest()
-
-
-def schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of model files.
-
-    >>> from fairpot import modelfile
-    >>> modelfile.schema()["properties"]["schema_version"]
-    {'const': 2}
-    """
-    text = resources.files("fairpot.modelfile").joinpath("schema.json").read_text(encoding="utf-8")
-    return dict(json.loads(text))
 
 
 def _canonical(content: Any) -> str:
@@ -169,7 +154,7 @@ def _no_constant(token: str) -> NoReturn:
     )
 
 
-def _check_header(content: dict[str, Any]) -> None:
+def _check_version(content: dict[str, Any]) -> None:
     version = content.get("schema_version")
     if type(version) is not int or not 1 <= version <= SCHEMA_VERSION:
         wrote = content.get("fitted_on")
@@ -181,9 +166,6 @@ def _check_header(content: dict[str, Any]) -> None:
             version,
             "Hint: load it with the fairpot that wrote it, or fit and save the model again.",
         )
-    absent = sorted({*_HEADER, *KEYS} - set(content))
-    if absent:
-        raise ModelFileError(f"the file lacks the keys {absent}.\n{CHANGED}")
 
 
 # What a file may have unless more is allowed: some two million knots.
