@@ -15,9 +15,8 @@ from fairpot.auditing.measures import MOST_GROUPS, measure, moves, plain
 from fairpot.auditing.words import change_sentences, rate_lines
 from fairpot.counting import as_table
 from fairpot.inference import Changes, change_by_maps
-from fairpot.postprocessing.mapper import moving
 from fairpot.table import ScoreTable
-from fairpot.transport import ScoreMap
+from fairpot.transport import ScoreMap, moving
 
 # Calibration that gets this many times worse, and visibly so, is said in words.
 _SEVERAL, _VISIBLE = 3.0, 0.01

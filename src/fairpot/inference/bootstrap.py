@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from fairpot.exceptions import UndefinedMetricWarning
 from fairpot.inference.estimate import Estimate
 from fairpot.inference.shares import Kernel, Pairs
 from fairpot.metrics import METRICS
@@ -134,6 +133,8 @@ def drawn_interval(
 
 def _reader(metric: str, given: dict[str, Any]) -> Callable[[ScoreTable], Floats]:
     """Return the function that calls the metric with the rows that a table stands for."""
+    from fairpot.exceptions import UndefinedMetricWarning  # a kind of scikit-learn's, which takes a while to load
+
     needs = METRICS[metric].needs
 
     def read(table: ScoreTable) -> Floats:

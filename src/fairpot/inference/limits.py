@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 
 from fairpot.transport import Floats
@@ -193,6 +192,8 @@ def exceeding_tail(bound: float, se: float, delta: float) -> float:
 
     At a true gap of ``bound`` both signs can exceed it: F(-c) + F(-c - 2 bound / se) = delta.
     """
+    from scipy.optimize import brentq
+
     if not se > 0:
         return delta
     twice = 2 * bound / se

@@ -6,6 +6,8 @@ paper does. What has no pairs to count is NaN with a warning that names the empt
 the paper's values.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from fairpot.metrics.background import bnsp_auc, bpsn_auc, by_group, group_auc, tied_share
 from fairpot.metrics.rank import (
     auc,
@@ -17,14 +19,16 @@ from fairpot.metrics.rank import (
     xauc_matrix,
 )
 from fairpot.metrics.registry import METRICS, Metric
-from fairpot.metrics.scorers import (
-    GroupScorer,
-    auc_scorer,
-    partial_auc_scorer,
-    partial_xauc_gap_scorer,
-    xauc_gap_scorer,
-)
 from fairpot.metrics.top_share import top_by_group, top_precision, top_recall
+
+if TYPE_CHECKING:
+    from fairpot.metrics.scorers import (
+        GroupScorer,
+        auc_scorer,
+        partial_auc_scorer,
+        partial_xauc_gap_scorer,
+        xauc_gap_scorer,
+    )
 
 __all__ = [
     "METRICS",
@@ -50,3 +54,12 @@ __all__ = [
     "xauc_gap_scorer",
     "xauc_matrix",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the scorers when they are first asked for: they bring scikit-learn, which takes a while."""
+    if name not in ("GroupScorer", "auc_scorer", "partial_auc_scorer", "partial_xauc_gap_scorer", "xauc_gap_scorer"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from fairpot.metrics import scorers
+
+    return getattr(scorers, name)

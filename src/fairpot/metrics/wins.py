@@ -9,10 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from fairpot._warn import warn_user
-from fairpot.exceptions import UndefinedMetricWarning
 from fairpot.table import GroupCounts, ScoreTable
 from fairpot.transport.lookup import blocks, ranks, running
 
@@ -79,6 +77,8 @@ def _listed(names: Sequence[str], separator: str = ", ") -> str:
 
 
 def _warn(message: str) -> None:
+    from fairpot.exceptions import UndefinedMetricWarning  # a kind of scikit-learn's, which takes a while to load
+
     warn_user(message, UndefinedMetricWarning)
 
 
@@ -92,6 +92,8 @@ def many_half_wins(counts: tuple[GroupCounts, ...], *, half: bool) -> NDArray[An
     Going up the distinct scores of all groups, each group's negatives below a score are a running row, which
     is added to the row of every group that has positives there. Exact for whole weights, as the pairwise count is.
     """
+    from scipy.sparse import csr_array
+
     groups = len(counts)
     group = np.repeat(np.arange(groups), [len(c.score) for c in counts])
     score, positive, negative = (

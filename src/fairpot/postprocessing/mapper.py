@@ -108,11 +108,6 @@ def maps_on(table: ScoreTable, maps: Maps, rule: Mapping[str, Any]) -> dict[Hash
     return {g: maps[g] for g in table.groups}
 
 
-def moving(maps: Maps) -> dict[Hashable, ScoreMap]:
-    """Keep the maps that move anybody."""
-    return {g: m for g, m in maps.items() if not m.is_identity}
-
-
 def all_of(table: ScoreTable, groups: list[Hashable]) -> ScoreTable:
     """Insist that a batch has rows of all the groups, and return those."""
     absent = [g for g in groups if g not in table.groups]

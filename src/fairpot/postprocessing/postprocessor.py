@@ -26,13 +26,13 @@ from fairpot.modelfile import ModelFile, describe_table
 from fairpot.postprocessing.adopting import adopt, unfitted
 from fairpot.postprocessing.certified import certified_choice
 from fairpot.postprocessing.dial import Dial, Value, kept_groups
-from fairpot.postprocessing.mapper import ROW_BY_ROW, ScoreMapper, ScoreScale, maps_on, moving
+from fairpot.postprocessing.mapper import ROW_BY_ROW, ScoreMapper, ScoreScale, maps_on
 from fairpot.postprocessing.notices import warn_of_choice, warn_of_table
 from fairpot.postprocessing.saving import maps_content
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.building import trace
 from fairpot.tradeoff.curve import TradeoffCurve
-from fairpot.transport import ScoreMap
+from fairpot.transport import ScoreMap, moving
 
 TiesName = Literal["strict", "half"]
 RULES = ("max_gap", "max_auc_loss")

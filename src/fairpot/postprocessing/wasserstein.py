@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from fairpot._validation import check_choice
 from fairpot.metrics.wins import Ties
 from fairpot.postprocessing.dial import Dial, advantaged_group
-from fairpot.postprocessing.mapper import ROW_BY_ROW, all_of, barycentre_maps, moving, part_of_the_way
+from fairpot.postprocessing.mapper import ROW_BY_ROW, all_of, barycentre_maps, part_of_the_way
 from fairpot.postprocessing.postprocessor import Postprocessor, TiesName
 from fairpot.table import ScoreTable
-from fairpot.transport import ScoreMap
+from fairpot.transport import ScoreMap, moving
 
 _GRID = np.arange(101) / 100
 

@@ -4,6 +4,16 @@ from fairpot.transport.lookup import ranks, run_ends
 from fairpot.transport.pieces import Floats
 from fairpot.transport.plan import TransportPlan, top_place, weight_to_reach
 from fairpot.transport.projection import project
-from fairpot.transport.scoremap import ScoreMap
+from fairpot.transport.scoremap import ScoreMap, moving
 
-__all__ = ["Floats", "ScoreMap", "TransportPlan", "project", "ranks", "run_ends", "top_place", "weight_to_reach"]
+__all__ = [
+    "Floats",
+    "ScoreMap",
+    "TransportPlan",
+    "moving",
+    "project",
+    "ranks",
+    "run_ends",
+    "top_place",
+    "weight_to_reach",
+]

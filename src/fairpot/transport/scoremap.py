@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -319,3 +319,8 @@ def _within_cone(x: NDArray[np.float64], v: NDArray[np.float64], tolerance: floa
         high = min(high, (vs[j] + tolerance - v0) / width)
     kept.append(len(xs) - 1)
     return kept
+
+
+def moving(maps: Mapping[Hashable, ScoreMap]) -> dict[Hashable, ScoreMap]:
+    """Keep the maps that move anybody."""
+    return {g: m for g, m in maps.items() if not m.is_identity}
