@@ -52,17 +52,15 @@ def as_table(
     (array([2., 1.]), array([4., 1.]))
     """
     given = {
-        names[1]: y_score,
         "sensitive_features": sensitive_features,
         "sample_weight": sample_weight,
         "clusters": clusters,
         "weights": weights,
         "pos_label": pos_label,
     }
-    for table, other in ((y_true, y_score), (y_score, y_true)):
+    for table, name, other in ((y_true, names[1], y_score), (y_score, names[0], y_true)):
         if isinstance(table, ScoreTable):
-            extra = {**given, names[1]: other}
-            return _alone(table, extra)
+            return _alone(table, {name: other, **given})
     if labelled and y_true is None:
         raise TypeError(f"{names[0]} is missing: pass the outcome of each row, 0 or 1.")
     check_weights_word(weights)

@@ -597,3 +597,51 @@ def test_a_curve_over_the_dial_ascends_and_names_it(method):
             repair.tradeoff(lams=wrong)
     with pytest.raises(ValueError, match="ties must be one of"):
         repair.tradeoff(ties="loose")
+
+
+def visits(seed=0, patients=240, each=6):
+    """Rows of patients that are all but copies of each other, in two groups."""
+    rng = np.random.default_rng(seed)
+    patient = np.repeat(np.arange(patients), each)
+    group = np.where(patient % 3 == 0, "a", "b")
+    y = np.repeat(rng.integers(0, 2, patients), each)
+    scores = np.repeat(rng.normal(size=patients), each) + y + 0.6 * (group == "a") + 0.01 * rng.normal(size=len(y))
+    return scores, y, group, np.array([f"patient-{p}" for p in patient])
+
+
+@methods
+def test_a_fit_knows_which_rows_belong_together(method):
+    """Certificates, curves and held-out choices count a cluster as one, from rows and from a table alike."""
+    scores, y, group, patient = visits()
+    if method is PostLogit:
+        scores = 1 / (1 + np.exp(-scores))
+    rows = {"sensitive_features": group, "clusters": patient}
+    given = method(max_gap=0.4, confidence=0.9)
+    by_rows = clone(given).fit(scores, y, **rows)
+    by_table = clone(given).fit_table(fairpot.score_table(y, scores, **rows))
+    assert by_rows.certificate_.to_dict() == by_table.certificate_.to_dict()
+    alone = clone(given).fit(scores, y, sensitive_features=group)
+    assert by_rows.certificate_.gap_before.se > 1.8 * alone.certificate_.gap_before.se
+    assert b"patient-" not in pickle.dumps(by_rows)
+    assert by_rows.table_.units.hashes is None
+    new = visits(seed=1)
+    scored = new[0] if method is not PostLogit else 1 / (1 + np.exp(-new[0]))
+    told = by_rows.tradeoff(scored, new[1], sensitive_features=new[2], clusters=new[3]).band()
+    untold = by_rows.tradeoff(scored, new[1], sensitive_features=new[2]).band()
+    np.testing.assert_array_equal(told.gap.value, untold.gap.value)
+    assert (told.gap.high - told.gap.value).mean() > 1.8 * (untold.gap.high - untold.gap.value).mean()
+
+
+@methods
+def test_importance_weights_reach_the_certificate(method):
+    scores, y, group, _ = visits()
+    if method is PostLogit:
+        scores = 1 / (1 + np.exp(-scores))
+    weight = np.random.default_rng(2).exponential(size=len(y))
+    given = method(max_gap=0.4, confidence=0.9)
+    found = {
+        meaning: clone(given).fit(scores, y, sensitive_features=group, sample_weight=weight, weights=meaning)
+        for meaning in ("frequency", "importance")
+    }
+    before = {meaning: model.certificate_.gap_before for meaning, model in found.items()}
+    assert before["importance"].se > 1.2 * before["frequency"].se

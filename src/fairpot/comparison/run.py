@@ -13,6 +13,7 @@ from fairpot._arguments import argument
 from fairpot._validation import Rows, check_rows, check_seen, check_share, is_number
 from fairpot.comparison.methods import Part, Points, Setting, find_methods, measure, obstacle, prepare, sweep
 from fairpot.comparison.result import UNREPAIRED, Comparison, mean_limit
+from fairpot.counting import as_table
 from fairpot.inference.dial import Evidence, SameMaps
 from fairpot.inference.dial import Part as Unmoved
 from fairpot.metrics.rank import check_ties
@@ -60,6 +61,8 @@ def compare(
     cv: int = 5,
     held_out: Sequence[Any] | ScoreTable | None = None,
     sample_weight: Any = None,
+    clusters: Any = None,
+    weights: str | None = None,
     reference: Hashable | None = None,
     min_group: int = 0,
     groups: Any = None,
@@ -95,6 +98,10 @@ def compare(
         Rows to evaluate on, in place of folds.
     sample_weight : column of shape (n,), default None
         Weights; a whole weight counts exactly like that many rows.
+    clusters : column of shape (n,), default None
+        What rows have in common that are not independent; whole clusters are dealt to folds.
+    weights : {"frequency", "importance"} or None, default None
+        What ``sample_weight`` means: how many rows a row is (the default), or how much it counts.
     reference : name of a group, default None
         The group that stays as it is, in all methods that leave one so. None takes the advantaged group, found
         once on all rows given to fit.
@@ -142,11 +149,15 @@ def compare(
     checked, report = check_ties(ties), make_report(progress)
     bounds = _check_bounds(max_gaps)
     estimators = find_methods(methods)
-    rows = y_true
-    if not isinstance(rows, ScoreTable):
+    columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
+    known = {"clusters": clusters, "weights": weights}
+    rows: Rows | ScoreTable
+    if isinstance(y_true, ScoreTable) or any(each is not None for each in known.values()):
+        rows = as_table(y_true, y_score, **columns, **known, pos_label=pos_label)
+    else:
         rows = _check(y_true, y_score, sensitive_features, sample_weight, pos_label)
     everything = rows if isinstance(rows, ScoreTable) else ScoreTable.from_rows(*rows)
-    _require_labels(everything)
+    everything.require("a comparison", groups=2)
     table = kept_groups(everything, min_group, groups)
     left_out = tuple(g for g in everything.groups if g not in table.groups)
     warn_of_table(table, left_out, everything, min_group)
@@ -260,11 +271,6 @@ def _check(y_true: Any, y_score: Any, groups: Any, weight: Any, pos_label: Any, 
     return rows if rows.weight is None else _take(rows, np.flatnonzero(rows.weight > 0))
 
 
-def _require_labels(table: ScoreTable) -> None:
-    if not table.labelled:
-        raise ValueError("this table has no labels: methods are compared by how they rank outcomes.")
-
-
 def _shown(table: ScoreTable) -> str:
     return f"{(table.positives.sum() + table.negatives.sum()).item():.10g}"
 
@@ -272,7 +278,7 @@ def _shown(table: ScoreTable) -> str:
 def _check_held_out(held_out: Any, pos_label: Any, fitted: ScoreTable) -> ScoreTable:
     """Check and count the rows to evaluate on."""
     if isinstance(held_out, ScoreTable):
-        _require_labels(held_out)
+        held_out.require("a comparison")
         check_seen(held_out.groups, fitted.groups, held_out.rows_of)
         table = held_out
     else:

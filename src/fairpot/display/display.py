@@ -125,6 +125,8 @@ class TableDisplay(Display):
         *,
         sensitive_features: Any,
         sample_weight: Any = None,
+        clusters: Any = None,
+        weights: str | None = None,
         pos_label: Any = None,
         maps: Maps | None = None,
         **options: Any,
@@ -133,15 +135,15 @@ class TableDisplay(Display):
 
         Parameters
         ----------
-        y_true, y_score, sensitive_features, sample_weight, pos_label
-            As in :func:`fairpot.metrics.xauc_gap`.
+        y_true, y_score, sensitive_features, sample_weight, clusters, weights, pos_label
+            As in :func:`fairpot.audit`.
         maps : dict of group to ScoreMap, default None
             Also show what these make of the scores, such as ``fp.maps_``.
         **options
             Those of ``from_table``.
         """
-        weights = {"sample_weight": sample_weight, "pos_label": pos_label}
-        table = as_table(y_true, y_score, sensitive_features=sensitive_features, **weights)
+        known = {"sample_weight": sample_weight, "clusters": clusters, "weights": weights, "pos_label": pos_label}
+        table = as_table(y_true, y_score, sensitive_features=sensitive_features, **known)
         make: Any = cls.from_table  # each display has options of its own
         return make(table, maps, **options)
 
@@ -154,6 +156,8 @@ class TableDisplay(Display):
         *,
         sensitive_features: Any = None,
         sample_weight: Any = None,
+        clusters: Any = None,
+        weights: str | None = None,
         **options: Any,
     ) -> Self:
         """Make the display of what a fitted post-processor does, before and after.
@@ -161,19 +165,27 @@ class TableDisplay(Display):
         Parameters
         ----------
         estimator : fitted post-processor, such as FairPOT
-        scores, y, sensitive_features, sample_weight
+        scores, y, sensitive_features, sample_weight, clusters, weights
             The rows to show it on, as in its ``fit``. Without any of them: the fitted rows.
         **options
             Those of ``from_table``.
         """
-        table = table_of(estimator, scores, y, sensitive_features, sample_weight)
+        table = table_of(estimator, scores, y, sensitive_features, sample_weight, clusters, weights)
         make: Any = cls.from_table
         return make(table, estimator.maps_for(table), **options)
 
 
-def table_of(estimator: Any, scores: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> ScoreTable:
+def table_of(
+    estimator: Any,
+    scores: Any,
+    y: Any,
+    sensitive_features: Any,
+    sample_weight: Any,
+    clusters: Any = None,
+    weights: str | None = None,
+) -> ScoreTable:
     """Count the rows to show an estimator on; without any, take those it was fitted on."""
-    if all(given is None for given in (scores, y, sensitive_features, sample_weight)):
+    if all(given is None for given in (scores, y, sensitive_features, sample_weight, clusters, weights)):
         table = getattr(estimator, "table_", None)
         if table is None:
             raise ValueError(
@@ -181,15 +193,15 @@ def table_of(estimator: Any, scores: Any, y: Any, sensitive_features: Any, sampl
                 "Hint: pass scores, y and sensitive_features."
             )
         return table
-    if isinstance(scores, ScoreTable):
-        return scores
     return as_table(
         y,
         scores,
         sensitive_features=sensitive_features,
         sample_weight=sample_weight,
+        clusters=clusters,
+        weights=weights,
         grouped=sensitive_features is not None,
-        pos_label=getattr(estimator, "pos_label", None),
+        pos_label=None if isinstance(scores, ScoreTable) else getattr(estimator, "pos_label", None),
         names=("y", "scores"),
     )
 

@@ -56,9 +56,11 @@ class ScoreMapDisplay(Display):
         *,
         sensitive_features: Any = None,
         sample_weight: Any = None,
+        clusters: Any = None,
+        weights: str | None = None,
     ) -> Self:
         """Make the display of a fitted post-processor's maps, with the people of these rows, or of the fitted ones."""
-        table = table_of(estimator, scores, y, sensitive_features, sample_weight)
+        table = table_of(estimator, scores, y, sensitive_features, sample_weight, clusters, weights)
         return cls.from_maps(estimator.maps_for(table), table)
 
     def plot(self, ax: Any = None) -> Any:

@@ -52,11 +52,13 @@ class RankChangeDisplay(Display):
         sensitive_features: Any,
         maps: Maps,
         sample_weight: Any = None,
+        clusters: Any = None,
+        weights: str | None = None,
         pos_label: Any = None,
     ) -> Self:
         """Make the display of rows and the maps that change them."""
-        weights = {"sample_weight": sample_weight, "pos_label": pos_label}
-        return cls.from_table(as_table(y_true, y_score, sensitive_features=sensitive_features, **weights), maps)
+        known = {"sample_weight": sample_weight, "clusters": clusters, "weights": weights, "pos_label": pos_label}
+        return cls.from_table(as_table(y_true, y_score, sensitive_features=sensitive_features, **known), maps)
 
     @classmethod
     def from_estimator(
@@ -67,9 +69,11 @@ class RankChangeDisplay(Display):
         *,
         sensitive_features: Any = None,
         sample_weight: Any = None,
+        clusters: Any = None,
+        weights: str | None = None,
     ) -> Self:
         """Make the display of what a fitted post-processor does to these rows, or to the fitted ones."""
-        table = table_of(estimator, scores, y, sensitive_features, sample_weight)
+        table = table_of(estimator, scores, y, sensitive_features, sample_weight, clusters, weights)
         return cls.from_table(table, estimator.maps_for(table))
 
     def plot(self, ax: Any = None) -> Any:

@@ -120,6 +120,8 @@ class FairnessReport:
         *,
         sensitive_features: Any,
         sample_weight: Any = None,
+        clusters: Any = None,
+        weights: str | None = None,
         pos_label: Any = None,
         method: Any = None,
         ids: Any = None,
@@ -130,8 +132,8 @@ class FairnessReport:
 
         Parameters
         ----------
-        y_true, y_score, sensitive_features, sample_weight, pos_label
-            As in :func:`fairpot.metrics.xauc_gap`.
+        y_true, y_score, sensitive_features, sample_weight, clusters, weights, pos_label
+            As in :func:`fairpot.audit`.
         method : fitted post-processor or None, default None
         ids : column of shape (n,), default None
             Names of the rows. Only with them does the report name anybody: the ``most`` largest changes.
@@ -139,8 +141,8 @@ class FairnessReport:
         **options
             Those of the class.
         """
-        weights = {"sample_weight": sample_weight, "pos_label": pos_label}
-        table = as_table(y_true, y_score, sensitive_features=sensitive_features, **weights)
+        known = {"sample_weight": sample_weight, "clusters": clusters, "weights": weights, "pos_label": pos_label}
+        table = as_table(y_true, y_score, sensitive_features=sensitive_features, **known)
         if ids is not None:
             if method is None:
                 raise ValueError("ids name the people whose scores change most, and there is no method to change them.")
@@ -156,6 +158,8 @@ class FairnessReport:
         *,
         sensitive_features: Any = None,
         sample_weight: Any = None,
+        clusters: Any = None,
+        weights: str | None = None,
         ids: Any = None,
         most: int = 20,
         **options: Any,
@@ -165,14 +169,14 @@ class FairnessReport:
         Parameters
         ----------
         estimator : fitted post-processor
-        scores, y, sensitive_features, sample_weight
+        scores, y, sensitive_features, sample_weight, clusters, weights
             The rows, as in its ``fit``. Without any of them: the fitted rows.
         ids, most
             As in :meth:`from_predictions`.
         **options
             Those of the class.
         """
-        table = table_of(estimator, scores, y, sensitive_features, sample_weight)
+        table = table_of(estimator, scores, y, sensitive_features, sample_weight, clusters, weights)
         if ids is not None:
             if scores is None or isinstance(scores, ScoreTable):
                 raise TypeError("ids name rows: pass scores, y and sensitive_features with them.")
