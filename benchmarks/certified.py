@@ -27,7 +27,7 @@ from sklearn.model_selection import train_test_split
 
 from fairpot import FairPOT, InfeasibleRuleError, ScoreTable, score_table
 from fairpot.datasets import fetch_bank, fetch_compas, make_synthetic
-from fairpot.inference import interval_of_table, verdict_of_table
+from fairpot.inference import confidence_interval, verdict
 from fairpot.models import make_model
 from fairpot.postprocessing import FairScoreClassifier
 
@@ -70,8 +70,8 @@ def outcome(method: FairPOT, fitted: ScoreTable, held_out: ScoreTable) -> Outcom
         repaired = held_out.rescored(method.fit_table(fitted).maps_)
     except InfeasibleRuleError:
         return None
-    gap, auc = interval_of_table("xauc_gap", repaired), interval_of_table("auc", repaired)
-    said = verdict_of_table(repaired, float(method.max_gap or 0.0))
+    gap, auc = confidence_interval("xauc_gap", repaired), confidence_interval("auc", repaired)
+    said = verdict(repaired, float(method.max_gap or 0.0))
     return Outcome(gap.value, gap.se, auc.value, said.answer == "exceeds")
 
 

@@ -16,8 +16,8 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from fairpot import score_table
-from fairpot.inference import certify, estimate_dial
-from fairpot.inference.dial import band_of
+from fairpot.inference.certify import certify
+from fairpot.inference.dial import band_of, estimate_dial
 from fairpot.inference.interval import confidence_interval
 from fairpot.inference.limits import gap_limits, judge
 from fairpot.inference.shares import GapEstimates, Pairs, all_pairs, cross_pairs, estimate_shares

@@ -7,7 +7,7 @@ import pytest
 
 from fairpot import score_table
 from fairpot.files import RowSource, count_rows
-from fairpot.inference import confidence_interval, interval_of_table
+from fairpot.inference import confidence_interval
 from fairpot.splitting import all_but, split_table
 from fairpot.table import GroupCounts
 
@@ -53,10 +53,10 @@ def test_a_table_gives_the_interval_of_its_rows(rows):
         "clusters": rows["c"],
     }
     for metric, alpha in (("xauc_gap", None), ("partial_auc", 0.5)):
-        one = interval_of_table(metric, counted(rows), alpha=alpha)
+        one = confidence_interval(metric, counted(rows), alpha=alpha)
         two = confidence_interval(metric, rows["y"], rows["s"], alpha=alpha, **given)
         assert one.to_dict() == two.to_dict()
-        assert one.se != interval_of_table(metric, counted(rows, clusters=False), alpha=alpha).se
+        assert one.se != confidence_interval(metric, counted(rows, clusters=False), alpha=alpha).se
 
 
 def test_cut_rescored_and_one_group_alone(rows):
@@ -106,7 +106,7 @@ def test_folds_hold_whole_clusters_and_add_up(rows, seed):
 def test_the_order_of_rows_changes_nothing(rows):
     mixed = np.random.default_rng(1).permutation(500)
     for alpha in (None, 0.3):
-        one, two = (interval_of_table("xauc_gap", counted(rows, keep), alpha=alpha) for keep in (slice(None), mixed))
+        one, two = (confidence_interval("xauc_gap", counted(rows, keep), alpha=alpha) for keep in (slice(None), mixed))
         assert one.to_dict() == two.to_dict()
 
 
@@ -122,7 +122,7 @@ def test_names_can_be_dropped(rows):
     assert b"patient-" not in pickle.dumps(table)
     bare = table.nameless()
     assert bare.units.hashes is None
-    assert interval_of_table("auc", bare).to_dict() == interval_of_table("auc", table).to_dict()
+    assert confidence_interval("auc", bare).to_dict() == confidence_interval("auc", table).to_dict()
     with pytest.raises(ValueError, match="without names"):
         bare.merge(table)
 

@@ -437,6 +437,10 @@ class ScoreTable:
         """Apply a map to the scores of each group named in ``maps``."""
         return self._with(c.rescored(maps[g](c.score)) if g in maps else c for g, c in zip(self.groups, self.counts))
 
+    def view(self, maps: Maps) -> list[Floats]:
+        """Give the scores that maps leave at every entry of every group."""
+        return [maps[g](c.score) if g in maps else c.score for g, c in zip(self.groups, self.counts)]
+
     def viewed(self, scores: Sequence[NDArray[np.float64]]) -> ScoreTable:
         """Give every entry of every group a new score, in any order."""
         return self._with(c.rescored(s) for c, s in zip(self.counts, scores))

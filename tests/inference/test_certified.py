@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fairpot import FairPOT, InfeasibleRuleError, audit, load, score_table
-from fairpot.inference import change_of_scores, confidence_interval, interval_of_table
+from fairpot.inference import change_of_scores, confidence_interval
 from fairpot.postprocessing import FairScoreClassifier, OptimalMerge, PostLogit, WassersteinRepair, XOrder
 from fairpot.splitting import all_but, split_table
 
@@ -49,10 +49,10 @@ def test_a_certified_choice_is_reproduced_by_hand(fitted, method):
         reference = {"reference": model.reference_} if hasattr(model, "reference_") else {}
         other = method(value, **reference).fit_table(all_but(folds, k))
         after = fold.rescored(other.maps_)
-        measured = interval_of_table("xauc_gap", after)
+        measured = confidence_interval("xauc_gap", after)
         gaps.append(measured.signed)
         errors.append(measured.se)
-        aucs.append(interval_of_table("auc", after).value)
+        aucs.append(confidence_interval("auc", after).value)
     np.testing.assert_allclose(found.gap.value, abs(np.mean(gaps)), atol=1e-12)
     np.testing.assert_allclose(found.gap.se, np.sqrt(np.sum(np.square(errors))) / 5, rtol=1e-9)
     np.testing.assert_allclose(found.auc.value, np.mean(aucs), atol=1e-12)
@@ -140,7 +140,7 @@ def test_every_curve_has_a_band(fitted, held_out, method):
     assert (band.auc.low <= band.auc.value).all()
     value = float(band.values[len(band) // 2])
     after = table_of(held_out).rescored(model.maps_at(value))
-    whole = interval_of_table("xauc_gap", after)
+    whole = confidence_interval("xauc_gap", after)
     place = len(band) // 2
     np.testing.assert_allclose(band.gap.value[place], whole.value, atol=1e-12)
     np.testing.assert_allclose([band.gap.low[place], band.gap.high[place]], [whole.low, whole.high], atol=1e-3)

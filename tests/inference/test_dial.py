@@ -5,23 +5,18 @@ import pytest
 from scipy import stats
 
 from fairpot import score_table
-from fairpot.inference import (
+from fairpot.inference import change_by_maps, confidence_interval, plan_sample_size, verdict
+from fairpot.inference.certify import (
     PlainGaps,
-    average_dials,
-    band_of,
     certify,
-    change_by_maps,
-    estimate_dial,
     falls,
-    interval_of_table,
-    plan_sample_size,
     shortfall,
     smallest_bound,
     step_down,
-    verdict_of_table,
     walk,
+    walking_tail,
 )
-from fairpot.inference.certify import walking_tail
+from fairpot.inference.dial import average_dials, band_of, estimate_dial
 from fairpot.inference.sample_size import placement_variance
 from fairpot.inference.shares import merge_entries
 
@@ -44,7 +39,7 @@ def test_each_value_is_the_interval_of_its_own_table():
     band = band_of(estimate_dial(rows, moved, DIAL), 0.9)
     for k, t in enumerate(DIAL):
         after = rows.rescored(moved(t))
-        auc, gap = interval_of_table("auc", after, level=0.9), interval_of_table("xauc_gap", after, level=0.9)
+        auc, gap = confidence_interval("auc", after, level=0.9), confidence_interval("xauc_gap", after, level=0.9)
         np.testing.assert_allclose(
             [band.auc.value[k], band.auc.low[k], band.auc.high[k]], [auc.value, auc.low, auc.high], rtol=1e-10
         )
@@ -70,7 +65,7 @@ def test_a_merged_table_has_exact_values_and_nearly_the_same_errors():
     assert sum(len(c.score) for c in small.counts) < 8000
     dial = estimate_dial(rows, moved, DIAL)
     for k, t in enumerate(DIAL):
-        whole = interval_of_table("xauc_gap", rows.rescored(moved(t)))
+        whole = confidence_interval("xauc_gap", rows.rescored(moved(t)))
         assert dial.gap[k] == pytest.approx(whole.value, abs=1e-14)
         np.testing.assert_allclose(dial.gaps.se[k], whole.se, rtol=2e-3)
 
@@ -78,7 +73,7 @@ def test_a_merged_table_has_exact_values_and_nearly_the_same_errors():
 def test_three_groups_have_the_largest_gap():
     rows = table(groups=3)
     band = band_of(estimate_dial(rows, moved, DIAL))
-    whole = interval_of_table("xauc_gap", rows)
+    whole = confidence_interval("xauc_gap", rows)
     np.testing.assert_allclose([band.gap.value[0], band.gap.high[0]], [whole.value, whole.high], rtol=1e-10)
     np.testing.assert_allclose(band.gap.low[0], whole.low, rtol=1e-6)
 
@@ -181,14 +176,14 @@ def test_what_is_missing_names_the_small_group():
 
 @pytest.mark.parametrize(("bound", "said"), [(0.9, "within"), (0.02, "exceeds"), (0.25, "cannot tell")])
 def test_verdicts(bound, said):
-    found = verdict_of_table(table(n=2000), bound)
+    found = verdict(table(n=2000), bound=bound)
     assert found.answer == said
     assert f"{bound:g}" in str(found)
 
 
 def test_a_verdict_without_enough_rows_is_no_verdict():
     rows = score_table([1] * 3 + [0] * 20 + [1, 0] * 10, range(43), sensitive_features=["a"] * 23 + ["b"] * 20)
-    found = verdict_of_table(rows, 0.5)
+    found = verdict(rows, bound=0.5)
     assert found.answer == "cannot tell"
     assert "3 positives" in str(found)
 
@@ -208,7 +203,7 @@ def test_a_plan_detects_as_often_as_it_says():
         sizes = [plan.positives["a"], plan.positives["b"], plan.negatives["a"], plan.negatives["b"]]
         s = np.concatenate([rng.normal(c, 1, m) for c, m in zip((high, low, 0, 0), sizes)])
         rows = score_table(np.repeat([1, 1, 0, 0], sizes), s, sensitive_features=np.repeat(list("abab"), sizes))
-        found += interval_of_table("xauc_gap", rows).low > 0
+        found += confidence_interval("xauc_gap", rows).low > 0
     assert 0.70 < found / 200 < 0.88
     assert sum(plan.group_rows.values()) >= plan.rows
 
@@ -216,7 +211,7 @@ def test_a_plan_detects_as_often_as_it_says():
 def test_a_plan_from_a_table_is_its_own_standard_error():
     rows = table(n=5000)
     plan = plan_sample_size(0.05, table=rows)
-    found = interval_of_table("xauc_gap", rows)
+    found = confidence_interval("xauc_gap", rows)
     np.testing.assert_allclose(plan.se * np.sqrt(plan.rows), found.se * np.sqrt(5000), rtol=1e-9)
     certified = plan_sample_size(0.05, goal="certify", table=rows)
     assert certified.rows > plan.rows

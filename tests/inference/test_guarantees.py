@@ -5,7 +5,7 @@ import pytest
 
 import oracles
 from fairpot import FairPOT, InfeasibleRuleError, score_table
-from fairpot.inference import confidence_interval, interval_of_table
+from fairpot.inference import confidence_interval
 from fairpot.postprocessing import OptimalMerge, PostLogit
 from fairpot.splitting import all_but, split_table
 
@@ -84,8 +84,8 @@ def test_folds_are_repaired_towards_the_reference_of_all_rows(method):
     for fold, other in zip(folds, taught):
         pinned = method(found.value, reference=model.reference_).fit_table(other)
         after = fold.rescored(pinned.maps_)
-        gaps.append(interval_of_table("xauc_gap", after).signed)
-        areas.append(interval_of_table("auc", after).value)
+        gaps.append(confidence_interval("xauc_gap", after).signed)
+        areas.append(confidence_interval("auc", after).value)
     assert found.gap.value == pytest.approx(abs(np.mean(gaps)), abs=1e-12)
     assert found.auc.value == pytest.approx(np.mean(areas), abs=1e-12)
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from fairpot import score_table
-from fairpot.inference import confidence_interval, interval_of_table
+from fairpot.inference import confidence_interval
 from fairpot.inference.limits import (
     Parts,
     degrees_of_freedom,
@@ -107,7 +107,7 @@ def test_fewer_than_five_units_are_refused(positives, said):
     y = [1] * positives + [0] * 20 + [1, 0] * 10
     group = ["F"] * (positives + 20) + ["M"] * 20
     score = list(np.random.default_rng(0).random(len(y)))
-    found = interval_of_table("xauc_gap", score_table(y, score, sensitive_features=group))
+    found = confidence_interval("xauc_gap", score_table(y, score, sensitive_features=group))
     if said is None:
         assert found.reason is None
         assert found.low <= found.value <= found.high

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairpot import score_table
-from fairpot.inference import change_by_maps, change_of_scores, confidence_interval, interval_of_table
+from fairpot.inference import change_by_maps, change_of_scores, confidence_interval
 from fairpot.inference.shares import Pairs, all_pairs, cross_pairs, estimate_shares
 from fairpot.metrics import METRICS
 from inference_oracles import delong, jackknife, obuchowski, paired, share, weighted
@@ -209,4 +209,4 @@ def test_every_metric_of_the_registry_has_its_own_value(metric):
     assert 0.75 < found.se / analytic.se < 1.3
     named = {key: value for key, value in names.items() if key != "sensitive_features"}
     table = score_table(y, s, sensitive_features=g if "sensitive_features" in needs else None)
-    assert interval_of_table(metric, table, **named).se == analytic.se
+    assert confidence_interval(metric, table, **named).se == analytic.se

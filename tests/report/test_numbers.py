@@ -8,7 +8,7 @@ import pytest
 from display_cases import make_rows
 from fairpot import FairPOT, ScoreTable
 from fairpot.display.roc import roc_curve
-from fairpot.inference import interval_of_table
+from fairpot.inference import confidence_interval
 from fairpot.metrics import auc, partial_auc, xauc, xauc_gap
 from fairpot.postprocessing import WassersteinRepair
 from fairpot.postprocessing.registry import METHODS
@@ -208,11 +208,11 @@ def test_groups_left_out_of_the_repair(rows):
 def test_intervals_are_those_of_inference(report):
     table = report.table
     found = report.summary["before"]["intervals"]
-    assert found["auc"] == limits(interval_of_table("auc", table))
-    assert found["gap"] == found["pair_gap"] == limits(interval_of_table("xauc_gap", table))
-    assert found["xauc_behind"] == limits(interval_of_table("xauc", table, positive="F", negative="M"))
+    assert found["auc"] == limits(confidence_interval("auc", table))
+    assert found["gap"] == found["pair_gap"] == limits(confidence_interval("xauc_gap", table))
+    assert found["xauc_behind"] == limits(confidence_interval("xauc", table, positive="F", negative="M"))
     after = table.rescored(report.method.maps_)
-    assert report.summary["after"]["intervals"]["auc"] == limits(interval_of_table("auc", after))
+    assert report.summary["after"]["intervals"]["auc"] == limits(confidence_interval("auc", after))
 
 
 def test_the_band_holds_the_curve(report):
@@ -220,7 +220,7 @@ def test_the_band_holds_the_curve(report):
     low, high = (np.array(report.summary["band"][end]) for end in ("low", "high"))
     assert (low < gaps).all()
     assert (gaps < high).all()
-    one = interval_of_table("xauc_gap", report.table)
+    one = confidence_interval("xauc_gap", report.table)
     assert [low[0], high[0]] == pytest.approx([one.low, one.high], abs=2e-3)
 
 

@@ -6,6 +6,8 @@ from fairpot._validation.groups import check_group_name, check_groups, check_see
 from fairpot._validation.values import (
     as_double,
     check_choice,
+    check_level,
+    check_replicates,
     check_scores,
     check_share,
     is_number,
@@ -20,6 +22,8 @@ __all__ = [
     "check_choice",
     "check_group_name",
     "check_groups",
+    "check_level",
+    "check_replicates",
     "check_rows",
     "check_scores",
     "check_seen",

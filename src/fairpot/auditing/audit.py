@@ -13,7 +13,7 @@ from fairpot.auditing.calibration import BINS
 from fairpot.auditing.measures import Measured, intervals_to_dict, measure, plain
 from fairpot.auditing.words import gap_sentence, rate_lines, widest_pair
 from fairpot.counting import as_table
-from fairpot.inference import Estimate, Overview, Verdict, verdict_of_table
+from fairpot.inference import Estimate, Overview, Verdict, verdict
 from fairpot.postprocessing.dial import kept_groups
 from fairpot.postprocessing.notices import warn_of_table
 from fairpot.table import ScoreTable
@@ -172,7 +172,7 @@ class Audit:
         """
         partial = self.summary["partial"]
         region = {} if partial is None else {"alpha": partial["alpha"], "region": partial["region"]}
-        return verdict_of_table(self.table, bound, ties=self.summary["ties"], level=level, **region)
+        return verdict(self.table, bound=bound, ties=self.summary["ties"], level=level, **region)
 
     @property
     def auc(self) -> Estimate | None:

@@ -14,11 +14,10 @@ from sklearn.base import clone
 
 from fairpot._html import html_table, notes
 from fairpot._optional import import_optional, make_frame
-from fairpot._validation import check_share
+from fairpot._validation import check_level, check_share
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.change import auc_difference
 from fairpot.inference.dial import Evidence
-from fairpot.inference.question import check_level
 from fairpot.tradeoff.curve import pareto_mask
 from fairpot.tradeoff.limit import Limit
 from fairpot.transport import Floats

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fairpot.inference.estimate import Estimate
+from fairpot.inference.limits import Estimate
 from fairpot.inference.shares import Kernel, Pairs
 from fairpot.metrics import METRICS
 from fairpot.metrics.wins import WinMatrix

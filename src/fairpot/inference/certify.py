@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtrit
 
 from fairpot._arguments import argument
-from fairpot._validation import check_share
+from fairpot._validation import check_level, check_share
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.dial import DialEstimates, band_of
-from fairpot.inference.estimate import Estimate
-from fairpot.inference.limits import draw_errors
-from fairpot.inference.question import check_level
+from fairpot.inference.limits import Estimate, draw_errors
 from fairpot.transport import Floats
 
 How = Literal["step-down", "walk"]

@@ -11,15 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from fairpot._validation import Rows, check_rows, check_scores
+from fairpot._validation import Rows, check_level, check_rows, check_scores
 from fairpot.counting import count
 from fairpot.inference.dial import Evidence, Part
 from fairpot.inference.limits import joint_tail
-from fairpot.inference.question import FEWEST, Question, check_level, why_not
 from fairpot.inference.shares import (
+    FEWEST,
     Influence,
     Kernel,
     Pairs,
+    Question,
     ShareEstimates,
     View,
     all_pairs,
@@ -31,6 +32,7 @@ from fairpot.inference.shares import (
     merge_entries,
     own_scores,
     small_sample_factor,
+    why_not,
 )
 from fairpot.metrics.rank import check_ties
 from fairpot.table import Maps, ScoreTable
@@ -175,7 +177,7 @@ def change_by_maps(table: ScoreTable, maps: Maps, *, ties: str = "half", level: 
     0.4376 -> 0.0362, a change of -0.4014 (95% interval -0.4533 to -0.2947)
     """
     before = own_scores(table)
-    after = [maps[g](s) if g in maps else s for g, s in zip(table.groups, before)]
+    after = table.view(maps)
     return compare_views(table, before, after, ties=ties, level=level)
 
 

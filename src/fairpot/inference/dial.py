@@ -10,20 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import make_frame
+from fairpot._validation import check_level
 from fairpot.inference.bootstrap import shares_of
 from fairpot.inference.limits import fold, joint_tail
-from fairpot.inference.question import Question, check_level, why_not
 from fairpot.inference.region import estimate_region_views
 from fairpot.inference.shares import (
     GapEstimates,
     Kernel,
     Pairs,
+    Question,
     ShareEstimates,
+    View,
     all_pairs,
     average,
     cross_pairs,
     estimate_shares,
     merge_entries,
+    why_not,
 )
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import Maps, Region, ScoreTable
@@ -137,22 +140,23 @@ def estimate_steps(
     exact: tuple[Floats, Floats] | None = None,
     top: Top | None = None,
     count: Count | None = None,
+    views: Callable[[ScoreTable, Any], Sequence[View]] | None = None,
 ) -> DialEstimates:
     """Do the same with a function from all values to their maps, one after the other.
 
-    ``top`` looks at the top of the ranking only; ``count`` is a quick way to count AUCs and xAUCs on the whole table.
+    ``top`` looks at the top of the ranking only; ``count`` and ``views`` are quick ways, see :class:`Part`.
     """
     pairs = (all_pairs(table), *cross_pairs(table))
     small = merge_entries(table)
-    views = [_moved(small, maps) for maps in steps(values)]
+    seen = [small.view(maps) for maps in steps(values)] if views is None else views(small, values)
     if top is None:
-        found = estimate_shares(small, pairs, ties, views)
+        found = estimate_shares(small, pairs, ties, seen)
         asked = Question("xauc_gap", pairs, True, ties, None, "pooled")
     else:
-        found = estimate_region_views(small, pairs, ties, top.alpha, top.region, views)
+        found = estimate_region_views(small, pairs, ties, top.alpha, top.region, seen)
         asked = Question("xauc_gap", pairs, True, ties, top.alpha, top.region)
     reason = why_not(table, asked, found.fewest(len(pairs)))
-    grid = np.arange(len(found)).reshape(len(views), len(pairs))
+    grid = np.arange(len(found)).reshape(len(seen), len(pairs))
     auc, xauc = found.take(grid[:, 0]), found.take(grid[:, 1:].ravel())
     if exact is None and small is not table:
         exact = _count(table, steps(values), pairs, ties, top) if count is None else count(values)
@@ -168,10 +172,6 @@ def average_dials(folds: Sequence[DialEstimates]) -> DialEstimates:
     return DialEstimates(
         first.values, first.groups, average([f.auc for f in folds]), average([f.xauc for f in folds]), reason
     )
-
-
-def _moved(table: ScoreTable, maps: Maps) -> list[Floats]:
-    return [maps[g](c.score) if g in maps else c.score for g, c in zip(table.groups, table.counts)]
 
 
 def _count(
@@ -198,11 +198,15 @@ MOST_VALUES = 256
 
 
 class Part(NamedTuple):
-    """Rows, and the maps that other rows taught, for a list of values of the dial; perhaps a quick way to count."""
+    """Rows, and the maps that other rows taught, for a list of values of the dial.
+
+    ``counted`` is a quick way to count AUCs and xAUCs, ``views`` to score the entries of a table at all values at once.
+    """
 
     table: ScoreTable
     steps: Callable[[Any], Iterable[Maps]]
     counted: Count | None = None
+    views: Callable[[ScoreTable, Any], Sequence[View]] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,8 +266,9 @@ class Evidence:
         return average_dials([self._estimate(part, values) for part in self.parts])
 
     def _estimate(self, part: Part, values: Any, exact: tuple[Floats, Floats] | None = None) -> DialEstimates:
-        table, steps, count = part
-        return estimate_steps(table, steps, values, ties=self.ties, exact=exact, top=self.top, count=count)
+        table, steps, count, views = part
+        how: dict[str, Any] = {"ties": self.ties, "top": self.top, "count": count, "views": views}
+        return estimate_steps(table, steps, values, exact=exact, **how)
 
 
 def thin(places: int, most: int = MOST_VALUES) -> NDArray[np.intp]:

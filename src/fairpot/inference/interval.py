@@ -3,34 +3,112 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from fairpot._validation import check_choice, check_share
+from fairpot._validation import check_choice, check_group_name, check_level, check_replicates, check_share
 from fairpot.counting import as_table
 from fairpot.inference.bootstrap import bootstrap_shares, drawn_interval, shares_of
-from fairpot.inference.estimate import Estimate, Verdict
-from fairpot.inference.limits import fold, gap_limits, joint_tail_of, judge
-from fairpot.inference.question import (
-    KNOWN,
-    TOP_RATES,
-    Question,
-    ask,
-    check_level,
-    check_replicates,
-    metric_name,
-    why_not,
-)
+from fairpot.inference.limits import Estimate, Verdict, fold, gap_limits, joint_tail_of, judge
 from fairpot.inference.region import TopRate, estimate_region, read_top_rate, tied_at_cut, top_rate_interval
 from fairpot.inference.shares import (
     GapEstimates,
+    Kernel,
+    Pairs,
+    Question,
     ShareEstimates,
+    all_pairs,
+    cross_pairs,
     estimate_shares,
+    inside,
+    others_over,
+    over_others,
+    why_not,
 )
 from fairpot.metrics import METRICS
-from fairpot.table import ScoreTable
+from fairpot.metrics.wins import TIES
+from fairpot.table import REGIONS, Region, ScoreTable
 from fairpot.transport import Floats
+
+# Rates of the top alpha: shares of rows, not of pairs.
+TOP_RATES = ("top_recall", "top_precision")
+
+
+_PARTIAL = {"auc": "partial_auc", "xauc": "partial_xauc", "xauc_gap": "partial_xauc_gap"}
+
+
+# What is known in closed form; anything else in the registry is drawn.
+KNOWN = (*_PARTIAL, *_PARTIAL.values(), *TOP_RATES, "group_auc", "bpsn_auc", "bnsp_auc", "tied_share")
+
+
+def metric_name(metric: str, alpha: float | None) -> str:
+    """Check the name; ``alpha`` turns a metric into its partial form."""
+    check_choice(metric, "metric", tuple(METRICS))
+    if alpha is None:
+        if "alpha" in METRICS[metric].needs:
+            raise TypeError(f"{metric} needs alpha, the share of rows in its region: alpha=0.1, say.")
+        return metric
+    if "alpha" in METRICS[metric].needs:
+        return metric
+    if metric not in _PARTIAL:
+        raise TypeError(f"alpha cuts to the top-alpha region, in which {metric} is not defined; leave it out.")
+    return _PARTIAL[metric]
+
+
+def ask(
+    metric: str,
+    table: ScoreTable,
+    *,
+    positive: Hashable | None = None,
+    negative: Hashable | None = None,
+    group: Hashable | None = None,
+    alpha: float | None = None,
+    region: str = "pooled",
+    ties: str = "half",
+) -> Question:
+    """Turn the name of a metric into the shares that it is made of."""
+    name = metric_name(metric, alpha)
+    kernel = cast(Kernel, "equal" if name == "tied_share" else check_choice(ties, "ties", TIES))
+    where = cast(Region, check_choice(region, "region", REGIONS))
+    share = None if alpha is None else check_share(alpha, "alpha", zero=False)
+    if name not in KNOWN:
+        raise ValueError(
+            f"{name} has no closed form for its standard error.\nHint: method='bootstrap' draws the table again."
+        )
+    if name in TOP_RATES:
+        table.require("an interval")
+        place = None if group is None else table.groups.index(check_group_name(group, table.groups, "group"))
+        return Question(name, (all_pairs(table),), False, kernel, share, where, place)
+    given = {"positive": positive, "negative": negative, "group": group}
+    pairs, gap = _pairs(name, table, given)
+    return Question(name, pairs, gap, kernel, share, where)
+
+
+def _pairs(name: str, table: ScoreTable, given: dict[str, Any]) -> tuple[tuple[Pairs, ...], bool]:
+    table.require("an interval")
+    needed = [key for key in given if key in METRICS[name].needs]
+    for key, value in given.items():
+        if key in needed and value is None:
+            raise TypeError(f"{name} needs {key}, the name of a group.")
+        if key not in needed and value is not None:
+            raise TypeError(f"{name} takes no {key}.")
+    places = {key: table.groups.index(check_group_name(given[key], table.groups, key)) for key in needed}
+    if name.endswith("gap"):
+        if len(table.groups) < 2:
+            raise ValueError(f"a gap compares groups, and there is one, {table.groups[0]!r}.")
+        return tuple(cross_pairs(table)), True
+    if "positive" in places:
+        return (Pairs((places["positive"],), (places["negative"],)),), False
+    if "group" in places:
+        of_group = {
+            "group_auc": inside(places["group"]),
+            "bpsn_auc": others_over(table, places["group"]),
+            "bnsp_auc": over_others(table, places["group"]),
+        }
+        return (of_group[name],), False
+    return (all_pairs(table),), False
+
 
 METHODS = ("analytic", "bootstrap")
 REPLICATES = 1000
@@ -40,7 +118,7 @@ _TIED_CUT = "many rows tie at the threshold of the region: the standard error is
 def confidence_interval(
     metric: str,
     y_true: Any,
-    y_score: Any,
+    y_score: Any = None,
     *,
     sensitive_features: Any = None,
     sample_weight: Any = None,
@@ -53,7 +131,7 @@ def confidence_interval(
     ties: str = "half",
     level: float = 0.95,
     method: str = "analytic",
-    weights: str = "frequency",
+    weights: str | None = None,
     replicates: int = REPLICATES,
     random_state: int = 0,
     pos_label: Any = None,
@@ -65,14 +143,15 @@ def confidence_interval(
     metric : str
         A name in :data:`fairpot.metrics.METRICS`: "auc", "xauc", "xauc_gap", "partial_xauc_gap", "group_auc", ...
     y_true, y_score, sensitive_features, sample_weight, positive, negative, group, alpha, region, ties, pos_label
-        As the metric takes them. With ``alpha``, "auc", "xauc" and "xauc_gap" become partial.
+        As the metric takes them; a :class:`fairpot.ScoreTable` as ``y_true`` stands for all rows. With ``alpha``,
+        "auc", "xauc" and "xauc_gap" become partial.
     clusters : column of shape (n,), default None
         What rows have in common that are not independent of each other: the patient of each visit.
     level : float in (0, 1), default 0.95
     method : {"analytic", "bootstrap"}, default "analytic"
         The closed form, or drawing the table's counts again ``replicates`` times.
-    weights : {"frequency", "importance"}, default "frequency"
-        What ``sample_weight`` means: how many rows a row is, or how much a row counts.
+    weights : {"frequency", "importance"} or None, default None
+        What ``sample_weight`` means: how many rows a row is (the default), or how much a row counts.
     replicates, random_state : int
         Of the bootstrap.
 
@@ -93,7 +172,8 @@ def confidence_interval(
     >>> confidence_interval("auc", [1, 1, 0, 0], [4, 2, 3, 1]).reason
     'there are 2 positives, and with fewer than 5 no interval is honest'
     """
-    if sensitive_features is None and "sensitive_features" in METRICS[metric_name(metric, alpha)].needs:
+    ungrouped = sensitive_features is None and not isinstance(y_true, ScoreTable)
+    if ungrouped and "sensitive_features" in METRICS[metric_name(metric, alpha)].needs:
         raise TypeError(f"{metric} needs sensitive_features, the group of each row.")
     table = as_table(
         y_true,
@@ -105,47 +185,6 @@ def confidence_interval(
         pos_label=pos_label,
         grouped=sensitive_features is not None,
     )
-    asked = {"positive": positive, "negative": negative, "group": group, "alpha": alpha, "region": region, "ties": ties}
-    return _of_table(metric, table, asked, level, method, replicates, random_state)
-
-
-def interval_of_table(
-    metric: str,
-    table: ScoreTable,
-    *,
-    positive: Hashable | None = None,
-    negative: Hashable | None = None,
-    group: Hashable | None = None,
-    alpha: float | None = None,
-    region: str = "pooled",
-    ties: str = "half",
-    level: float = 0.95,
-    method: str = "analytic",
-    replicates: int = REPLICATES,
-    random_state: int = 0,
-) -> Estimate:
-    """Compute a metric of a counted table and how far it can be trusted.
-
-    Parameters
-    ----------
-    metric : str
-        A name in :data:`fairpot.metrics.METRICS`.
-    table : ScoreTable
-        With labels. Its weights count as frequencies, unless it carries the sums of their squares.
-    positive, negative, group, alpha, region, ties, level, method, replicates, random_state
-        As in :func:`confidence_interval`.
-
-    Returns
-    -------
-    Estimate
-
-    Examples
-    --------
-    >>> from fairpot import score_table
-    >>> table = score_table([0, 1] * 10, range(20), sensitive_features=["F"] * 10 + ["M"] * 10)
-    >>> print(interval_of_table("auc", table))
-    0.5500 (95% interval 0.2791 to 0.7941)
-    """
     asked = {"positive": positive, "negative": negative, "group": group, "alpha": alpha, "region": region, "ties": ties}
     return _of_table(metric, table, asked, level, method, replicates, random_state)
 
@@ -282,9 +321,9 @@ def _from_draws(table: ScoreTable, question: Question, found: ShareEstimates, dr
 
 def verdict(
     y_true: Any,
-    y_score: Any,
+    y_score: Any = None,
     *,
-    sensitive_features: Any,
+    sensitive_features: Any = None,
     bound: float,
     sample_weight: Any = None,
     clusters: Any = None,
@@ -292,7 +331,7 @@ def verdict(
     region: str = "pooled",
     ties: str = "half",
     level: float = 0.95,
-    weights: str = "frequency",
+    weights: str | None = None,
     pos_label: Any = None,
 ) -> Verdict:
     """Say whether the xAUC gap is within a bound, exceeds it, or whether the rows cannot tell.
@@ -319,6 +358,8 @@ def verdict(
     >>> verdict(y, rng.normal(y + (sex == "M")), sensitive_features=sex, bound=0.1).answer
     'exceeds'
     """
+    check_share(bound, "bound", zero=True)
+    delta = 1 - check_level(level)
     table = as_table(
         y_true,
         y_score,
@@ -328,21 +369,6 @@ def verdict(
         weights=weights,
         pos_label=pos_label,
     )
-    return verdict_of_table(table, bound, alpha=alpha, region=region, ties=ties, level=level)
-
-
-def verdict_of_table(
-    table: ScoreTable,
-    bound: float,
-    *,
-    alpha: float | None = None,
-    region: str = "pooled",
-    ties: str = "half",
-    level: float = 0.95,
-) -> Verdict:
-    """Say the same of a counted table; see :func:`verdict`."""
-    check_share(bound, "bound", zero=True)
-    delta = 1 - check_level(level)
     question = ask("xauc_gap", table, alpha=alpha, region=region, ties=ties)
     gap = answer(table, question, level=level, method="analytic", replicates=0, random_state=0)
     if gap.reason is not None:

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from fairpot._validation import is_number
-from fairpot.inference.estimate import Estimate
+from fairpot._validation import check_level, is_number
 from fairpot.inference.interval import covariance_in_region
-from fairpot.inference.limits import gap_limits, wilson
-from fairpot.inference.question import FEWEST, Question, check_level, why_not
+from fairpot.inference.limits import Estimate, gap_limits, wilson
 from fairpot.inference.shares import (
+    FEWEST,
     GapEstimates,
     Kernel,
     Pairs,
+    Question,
     ShareEstimates,
     all_pairs,
     cross_pairs,
@@ -26,6 +26,7 @@ from fairpot.inference.shares import (
     merge_entries,
     others_over,
     over_others,
+    why_not,
 )
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import Region, ScoreTable

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from fairpot.inference.estimate import Estimate
-from fairpot.inference.limits import wilson
-from fairpot.inference.question import FEWEST
+from fairpot.inference.limits import Estimate, wilson
 from fairpot.inference.shares import (
+    FEWEST,
     Cut,
     Influence,
     Kernel,

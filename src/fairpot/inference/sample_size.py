@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri, owens_t
 
-from fairpot._validation import check_choice, check_share, is_number
-from fairpot.inference.question import check_level
+from fairpot._validation import check_choice, check_level, check_share, is_number
 from fairpot.inference.shares import Pairs, estimate_shares
 from fairpot.metrics.rank import check_ties
 from fairpot.table import ScoreTable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot.inference.limits import Parts, difference_limits, share_limits
-from fairpot.table import Clusters, Counts, GroupCounts, Indices, ScoreTable
+from fairpot.table import Clusters, Counts, GroupCounts, Indices, Region, ScoreTable
 from fairpot.transport import Floats
 
 # How a pair counts: the positive ahead (ties no win, or half of one), or both equal (the share of ties).
@@ -583,3 +583,44 @@ def _merged(counts: GroupCounts, first: Indices) -> GroupCounts:
     weight = counts.weight.astype(np.float64)
     mean = np.add.reduceat(weight * counts.score, first) / np.add.reduceat(weight, first)
     return counts.merged(first, mean)
+
+
+class Question(NamedTuple):
+    """A metric as shares of pairs; a gap is the largest difference of shares side by side."""
+
+    metric: str
+    pairs: tuple[Pairs, ...]
+    gap: bool
+    kernel: Kernel
+    alpha: float | None
+    region: Region
+    group: int | None = None  # of a rate that has one
+
+
+# Fewer independent rows than this on one side of a share, and its spread cannot be seen.
+FEWEST = 5
+
+
+def why_not(table: ScoreTable, question: Question, found: ShareEstimates) -> str | None:
+    """Say which cell has too few independent rows for an interval; None if all have enough."""
+    for k, pair in enumerate(question.pairs):
+        for side, what in enumerate(("positives", "negatives")):
+            units = float(found.units[side][k])
+            # A hair of round-off: five weights of 0.1 are worth five rows.
+            if units < FEWEST - 1e-9:
+                return _said(units, what, _names(table, pair[side]), question, table.clusters is not None)
+    return None
+
+
+def _names(table: ScoreTable, places: tuple[int, ...]) -> tuple[Hashable, ...]:
+    return tuple(table.groups[place] for place in places) if len(table.groups) > 1 else ()
+
+
+def _said(units: float, what: str, groups: tuple[Hashable, ...], question: Question, clustered: bool) -> str:
+    counted = f"{'clusters with ' if clustered else ''}{what}"
+    if units == 1:
+        counted = f"cluster with {what}" if clustered else what.removesuffix("s")
+    where = "" if question.alpha is None else f" in the top {question.alpha:g}"
+    number = "no" if units == 0 else f"{units:.3g}"
+    who = f"group {groups[0]!r} has" if len(groups) == 1 else f"there {'is' if units == 1 else 'are'}"
+    return f"{who} {number} {counted}{where}, and with fewer than {FEWEST} no interval is honest"

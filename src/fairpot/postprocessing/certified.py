@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.certify import Certificate, choose_certified
 from fairpot.inference.dial import Evidence, Part
-from fairpot.inference.question import FEWEST
+from fairpot.inference.shares import FEWEST
 from fairpot.postprocessing.adopting import unfitted
 from fairpot.splitting import all_but, split_table
 from fairpot.table import ScoreTable
+from fairpot.transport import Floats
 
 if TYPE_CHECKING:
     from fairpot.postprocessing.dial import Value
@@ -59,7 +60,11 @@ def _part(model: Postprocessor, fold: ScoreTable) -> Part:
         pairs = np.stack([curve.xauc_ab, curve.xauc_ba], axis=1)
         return curve.auc, pairs if fold.groups[0] == curve.reference else pairs[:, ::-1]
 
-    return Part(fold, lambda values: model._steps(fold, np.asarray(values)), count if len(fold.groups) == 2 else None)
+    def views(small: ScoreTable, values: NDArray[np.float64]) -> list[list[Floats]]:
+        return [small.view(maps) for maps in model._steps(fold, np.asarray(values))]
+
+    quick = count if len(fold.groups) == 2 else None
+    return Part(fold, lambda values: model._steps(fold, np.asarray(values)), quick, views)
 
 
 def fold_count(table: ScoreTable, dial: str = "the dial") -> int:

@@ -14,13 +14,12 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from fairpot._arguments import argument
-from fairpot._validation import check_choice, check_seen, check_share
+from fairpot._validation import check_choice, check_level, check_seen, check_share
 from fairpot._warn import warn_user
 from fairpot.counting import as_table
 from fairpot.exceptions import ModelFileError, ScaleWarning
 from fairpot.inference.certify import Certificate
 from fairpot.inference.dial import Evidence, Part, Top, same_rows
-from fairpot.inference.question import check_level
 from fairpot.metrics.wins import TIES, Ties
 from fairpot.modelfile import ModelFile, describe_table
 from fairpot.postprocessing.adopting import adopt, unfitted

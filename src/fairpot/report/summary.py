@@ -11,7 +11,8 @@ import numpy as np
 
 from fairpot._version import __version__
 from fairpot.auditing.measures import Measured as Audited
-from fairpot.inference import Estimate, estimate_dial
+from fairpot.inference import Estimate
+from fairpot.inference.dial import estimate_dial
 from fairpot.inference.limits import LEVEL, fold
 from fairpot.metrics.wins import Ties
 from fairpot.report.measure import MOST_ENTRIES, Measured, Setting, entries
