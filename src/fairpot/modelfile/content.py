@@ -156,7 +156,8 @@ class ModelFile:
         What the gap was certified to be within, how surely, how and on which rows, with AUC and gap there; see
         :meth:`fairpot.inference.Certificate.as_dict`.
     columns : dict or None
-        ``{"score": name, "group": [names]}``: where the rows' columns were called something, what.
+        ``{"score": name, "group": [names]}``: where the rows' columns were called something, what; with
+        ``"lower_is_riskier": True`` where a low score means high risk, and the maps are of scores with a minus.
     private : dict or None
         ``{"largest_error", "step"}``: where the maps are simplified and rounded ones, by how much.
     """
@@ -311,9 +312,13 @@ def _apply(content: Any) -> dict[str, Any]:
 def _columns(content: Any) -> dict[str, Any] | None:
     if content is None:
         return None
-    check_object(content, "columns", ("group", "score"))
+    turned = isinstance(content, dict) and "lower_is_riskier" in content
+    check_object(content, "columns", ("group", "score", *(["lower_is_riskier"] if turned else [])))
     groups = [check_text(name, "columns.group") for name in check_list(content["group"], "columns.group", least=1)]
-    return {"score": check_text(content["score"], "columns.score"), "group": groups}
+    if turned and content["lower_is_riskier"] is not True:
+        refuse("columns.lower_is_riskier", "true, or absent", content["lower_is_riskier"])
+    named = {"score": check_text(content["score"], "columns.score"), "group": groups}
+    return named | ({"lower_is_riskier": True} if turned else {})
 
 
 def _private(content: Any) -> dict[str, Any]:
