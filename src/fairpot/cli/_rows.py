@@ -276,6 +276,7 @@ def row_options(reads: Reads = "outcomes") -> Callable[[Command], Callable[..., 
     def decorate(command: Command) -> Callable[..., Any]:
         @functools.wraps(command)
         def inner(**values: Any) -> Any:
+            values.pop("settings")  # they are read by now
             names = {each.name for each in fields(RowOptions)} & set(values)
             rows = RowOptions(**absent, **{name: values.pop(name) for name in names})
             return command(rows=rows, **values)

@@ -91,4 +91,4 @@ def _renamed(given: dict[str, Any], section: str, where: str, keys: dict[str, di
 def settings_option(command: Any) -> Any:
     """Add --settings, which is read before the other options are."""
     text = f"File with defaults for options; without it, {NAME} beside the data is read."
-    return click.option("--settings", metavar="FILE", expose_value=False, help=text)(command)
+    return click.option("--settings", metavar="FILE", help=text)(command)
