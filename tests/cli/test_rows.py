@@ -250,7 +250,9 @@ def test_a_page_of_importance_weights_is_not_that_of_repeated_rows(run, plain, t
         weighted = ["--weight", "share", "--weights", word]
         run("report", path, *LOW, *weighted, "-o", tmp_path / f"{word}.json")
         page = json.loads((tmp_path / f"{word}.json").read_text())["dial"]["settings"][0]["intervals"]
-        assert page["gap"] == pytest.approx(limits(run("audit", path, *LOW, *weighted, "--json").json["intervals"]["gap"]))
+        assert page["gap"] == pytest.approx(
+            limits(run("audit", path, *LOW, *weighted, "--json").json["intervals"]["gap"])
+        )
         found[word] = page["gap"]
     assert found["frequency"] != pytest.approx(found["importance"], abs=1e-3)
 
@@ -319,11 +321,13 @@ def test_low_scores_that_mean_high_risk(run, plain, tmp_path):
 
 def test_a_map_knows_which_way_scores_run(run, plain, tmp_path):
     path, frame = plain
-    model = FairPOT(0.6).fit(**{
-        "scores": -frame["points"],
-        "y": frame["died"] == "ja",
-        "sensitive_features": frame["ward"],
-    })
+    model = FairPOT(0.6).fit(
+        **{
+            "scores": -frame["points"],
+            "y": frame["died"] == "ja",
+            "sensitive_features": frame["ward"],
+        }
+    )
     expected = -model.transform(-frame["points"], sensitive_features=frame["ward"])
     out = run("fit", path, *LOW, "--lam", 0.6, "--threshold", 38, "-o", tmp_path / "map.json").out
     assert "Flagged at 38 or below, before and after" in out
