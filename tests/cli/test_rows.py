@@ -321,13 +321,7 @@ def test_low_scores_that_mean_high_risk(run, plain, tmp_path):
 
 def test_a_map_knows_which_way_scores_run(run, plain, tmp_path):
     path, frame = plain
-    model = FairPOT(0.6).fit(
-        **{
-            "scores": -frame["points"],
-            "y": frame["died"] == "ja",
-            "sensitive_features": frame["ward"],
-        }
-    )
+    model = FairPOT(0.6).fit(scores=-frame["points"], y=frame["died"] == "ja", sensitive_features=frame["ward"])
     expected = -model.transform(-frame["points"], sensitive_features=frame["ward"])
     out = run("fit", path, *LOW, "--lam", 0.6, "--threshold", 38, "-o", tmp_path / "map.json").out
     assert "Flagged at 38 or below, before and after" in out
