@@ -104,6 +104,9 @@ def test_json(run, csv, fitted, people, tmp_path):
     found = run("apply", fitted, csv, *ROWS, "-o", tmp_path / "new.csv", "--json").json
     moved = int((read_csv(tmp_path / "new.csv")["risk_fair"] != people["risk"]).sum())
     assert found.pop("fairpot")["command"] == "apply"
+    assert found.pop("columns") == {"score": "risk", "group": ["sex"], "lower_is_riskier": False}
+    assert found.pop("inputs") == [csv]
+    assert found.pop("files")["format"] is None
     assert found == {
         "score_range": [people["risk"].min(), people["risk"].max()],
         "output": str(tmp_path / "new.csv"),

@@ -22,7 +22,7 @@ def without(document, *names):
     return {key: value for key, value in document.items() if key not in names}
 
 
-EXTRA = ("columns", "quantisation", "fail_above", "verdict", "fairpot", "inputs", "lower_is_riskier")
+EXTRA = ("columns", "quantisation", "fail_above", "verdict", "fairpot", "inputs", "files")
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -143,7 +143,16 @@ def test_json_is_alone_and_stable(run, csv):
     assert first.out == second.out
     assert first.err == ""
     assert list(first.json)[:3] == ["fairpot", "columns", "inputs"]
-    assert first.json["columns"] == {"score": "risk", "label": "outcome", "group": ["sex"], "weight": None}
+    assert first.json["columns"] == {
+        "score": "risk",
+        "label": "outcome",
+        "positive": None,
+        "group": ["sex"],
+        "weight": None,
+        "weights": "frequency",
+        "cluster": None,
+        "lower_is_riskier": False,
+    }
 
 
 def test_names_cannot_steer_the_terminal(run, tmp_path):

@@ -12,6 +12,8 @@ def test_settings_beside_the_data(run, many):
     assert "Flagged at 0.6" in given.out
     named = many.parent / "other.toml"
     named.write_text('[columns]\nscore = "risk"\nlabel = "outcome"\ngroup = ["sex"]\n')
+    run("fit", many, "--lam", "0.5", "-o", many.parent / "map.json")
+    run("apply", many.parent / "map.json", many, "-o", many.parent / "new.csv")
     assert "Flagged" not in run("audit", many, "--settings", named).out
     named.write_text("bond = 0.05\n")
     assert "'bond'" in run("audit", many, "--settings", named, expect=2).err

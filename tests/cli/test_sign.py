@@ -74,6 +74,36 @@ def test_expected_hash(run, fitted, csv, tmp_path):
     run(*arguments, digest)
 
 
+READERS = {
+    "apply": ["apply", "MAP", "CSV", "-o", "OUT.csv"],
+    "show": ["show", "MAP"],
+    "report": ["report", "CSV", *COLUMNS, "--map", "MAP", "-o", "OUT.html"],
+    "export": ["export", "MAP", "--to", "python", "-o", "OUT.py"],
+    "verify": ["verify", "MAP", "--key", "KEY"],
+}
+
+
+@pytest.mark.parametrize("command", READERS.values(), ids=READERS)
+def test_every_command_that_reads_a_map_can_be_told_which(run, signed, key, csv, tmp_path, command):
+    places = {"MAP": signed, "CSV": csv, "KEY": key} | {
+        f"OUT.{e}": tmp_path / f"OUT.{e}" for e in ("csv", "html", "py")
+    }
+    words = [places.get(word, word) for word in command]
+    digest = hashlib.sha256(signed.read_bytes()).hexdigest()
+    assert "expected is 0000" in run(*words, "--expect-sha256", "0" * 64, expect=2).err
+    assert not list(tmp_path.glob("OUT.*"))
+    other = tmp_path / "other.key"
+    other.write_text("f" * 64)
+    other.chmod(0o600)
+    assert "made with another key" in run(*words, "--key", other, expect=2).err
+    assert not list(tmp_path.glob("OUT.*"))
+    run(*words, "--expect-sha256", digest, "--key", key)
+
+
+def test_a_key_needs_its_map(run, csv, key, tmp_path):
+    assert "it needs --map" in run("report", csv, *COLUMNS, "--key", key, "-o", tmp_path / "r.html", expect=2).err
+
+
 def test_private(run, csv, people, tmp_path):
     out = run("fit", csv, *COLUMNS, "--lam", 1, "--private", "-o", tmp_path / "private.json").out
     assert "private: maps are simplified; new scores within 0.0" in out

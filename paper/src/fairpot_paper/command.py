@@ -12,8 +12,8 @@ import click
 
 from fairpot._optional import import_optional
 from fairpot.cli._errors import Failure
+from fairpot.cli._options import output_options
 from fairpot.cli._printing import Output, shown
-from fairpot.cli._rows import output_options
 from fairpot_paper.data_sets import DATA_SETS
 from fairpot_paper.outputs import PAGE, publish, write_outputs
 from fairpot_paper.plan import KINDS, QUICK_SEEDS, SEEDS, make_plan

@@ -28,6 +28,8 @@ _OPTIONS = {
     "held_out": "--validate",
     "memory_limit": "--memory",
     "sensitive_features": "--group",
+    "sample_weight": "--weight",
+    "clusters": "--cluster",
     "y": "--label",
     "y_true": "--label",
     "scores": "--score",

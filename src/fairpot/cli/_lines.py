@@ -1,47 +1,53 @@
-"""The lines that show a ranking and what a repair does, and the options that ask for them."""
+"""The lines that show a ranking and what a repair does, with scores on the scale that the user's are on."""
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Hashable, Mapping
-from pathlib import Path
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
-import click
-
-from fairpot._optional import import_optional
 from fairpot.auditing import Effect
 from fairpot.cli._printing import Output, count, number, percent, shown, signed
-from fairpot.cli._rows import LEVEL, LIMIT, TOP_SHARE, RowOptions
-from fairpot.files import apply
 from fairpot.inference import Verdict
 from fairpot.table import QuantisationBound
-from fairpot.transport import ScoreMap
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def interval_options(command: Command) -> Callable[..., Any]:
-    """Add --level, --bound, --require and --cluster."""
-    chosen: Callable[..., Any] = command
-    for option in reversed(
-        [
-            click.option(
-                "--level", type=LEVEL, default=0.95, show_default=True, metavar="LEVEL", help="Level of the intervals."
-            ),
-            click.option("--bound", type=LIMIT, metavar="GAP", help="Say whether the gap is within GAP."),
-            click.option(
-                "--require",
-                type=click.Choice(["within"]),
-                help="With --bound: exit with 3 unless the gap is surely within it.",
-            ),
-            click.option(
-                "--cluster", metavar="COLUMN", help="Column with what rows have in common: the patient of a visit."
-            ),
-        ]
-    ):
-        chosen = option(chosen)
-    return chosen
+def own_scale(summary: dict[str, Any], lower_is_riskier: bool) -> dict[str, Any]:
+    """Give the scores of an audit as the user's file has them, where they were counted with a minus."""
+    if not lower_is_riskier:
+        return summary
+    turned = {**summary, "score_range": turned_range(summary["score_range"]), "rates": _turned(summary["rates"])}
+    if summary["partial"] is not None:
+        turned["partial"] = {**summary["partial"], "groups": _turned(summary["partial"]["groups"])}
+    found = summary.get("intervals")
+    if found is not None and found.get("rates") is not None:
+        turned["intervals"] = {**found, "rates": _turned(found["rates"])}
+    return turned
+
+
+def own_scale_effect(found: Effect, lower_is_riskier: bool) -> Effect:
+    """Give the scores before and after a repair, and who moves up or down, as the user's file has them."""
+    if not lower_is_riskier:
+        return found
+    moves = [
+        {**each, "up": each["down"], "down": each["up"], "mean_shift": _minus(each["mean_shift"])}
+        for each in found.moves
+    ]
+    return replace(found, before=own_scale(found.before, True), after=own_scale(found.after, True), moves=moves)
+
+
+def turned_range(found: Sequence[float]) -> tuple[float, float]:
+    """Give a range of scores with their sign changed."""
+    low, high = found
+    return 0.0 - high, 0.0 - low
+
+
+def _minus(value: float | None) -> float | None:
+    return None if value is None else 0.0 - value
+
+
+def _turned(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**each, "threshold": 0.0 - each["threshold"]} for each in found]
 
 
 def print_intervals(out: Output, found: dict[str, Any]) -> None:
@@ -85,39 +91,6 @@ def print_verdict(out: Output, found: Verdict, required: str | None) -> bool:
 
 _MOST_PAIRS = 15
 _WIDEST = 12
-
-
-def ranking_options(alpha: str, reference: str) -> Callable[[Command], Callable[..., Any]]:
-    """Add --alpha, --region, --ties and --reference, with what the first and the last do in this command."""
-
-    def decorate(command: Command) -> Callable[..., Any]:
-        chosen: Callable[..., Any] = command
-        for option in reversed(_options(alpha, reference)):
-            chosen = option(chosen)
-        return chosen
-
-    return decorate
-
-
-def _options(alpha: str, reference: str) -> list[Callable[..., Any]]:
-    return [
-        click.option("--alpha", type=TOP_SHARE, metavar="SHARE", help=alpha),
-        click.option(
-            "--region",
-            type=click.Choice(["pooled", "group"]),
-            default="pooled",
-            show_default=True,
-            help="Whether --alpha means the top of all rows or of each group.",
-        ),
-        click.option(
-            "--ties",
-            type=click.Choice(["half", "strict"]),
-            default="half",
-            show_default=True,
-            help="Whether a tie is half a win (as in scikit-learn) or none (as in the paper).",
-        ),
-        click.option("--reference", metavar="GROUP", help=reference),
-    ]
 
 
 def print_gap(out: Output, ranking: dict[str, Any], name: str = "xAUC gap") -> None:
@@ -199,7 +172,7 @@ def quantisation_document(bound: QuantisationBound | None) -> dict[str, Any] | N
     return None if bound is None else {"auc": bound.auc, "xauc": float(bound.xauc.max()), "score": bound.score}
 
 
-def print_effect(out: Output, found: Effect, title: str) -> None:
+def print_effect(out: Output, found: Effect, title: str, lower_is_riskier: bool = False) -> None:
     """Show a repair: what it gains, what it costs, and who moves."""
     before, after = found.before, found.after
     out.heading(title)
@@ -212,14 +185,21 @@ def print_effect(out: Output, found: Effect, title: str) -> None:
     out.line()
     columns = ["group", "rows", "moved", "share", "up", "down", "mean shift", "largest shift"]
     out.table(columns, [_moves(each) for each in found.moves])
-    print_rates(out, before["rates"], after["rates"])
+    print_rates(out, before["rates"], after["rates"], lower_is_riskier=lower_is_riskier)
 
 
-def print_rates(out: Output, found: list[dict[str, Any]], later: list[dict[str, Any]] | None = None) -> None:
+def print_rates(
+    out: Output,
+    found: list[dict[str, Any]],
+    later: list[dict[str, Any]] | None = None,
+    *,
+    lower_is_riskier: bool = False,
+) -> None:
     """Show who is flagged at a score and in the top alpha, and how rightly; before and after, if there is both."""
+    side = "below" if lower_is_riskier else "above"
     for place, each in enumerate(found):
         after = None if later is None else later[place]
-        what = f"at {each['threshold']:.6g} or above" if each["at"] == "score" else f"in the top {each['alpha']:g}"
+        what = f"at {each['threshold']:.6g} or {side}" if each["at"] == "score" else f"in the top {each['alpha']:g}"
         out.heading(f"Flagged {what}" + ("" if after is None else ", before and after"))
         columns = ["group", "flagged", "share", "TPR", "FPR", "PPV"]
         groups = [*each["groups"], {"group": "all", **each["all"]}]
@@ -238,13 +218,13 @@ def _rates(each: dict[str, Any]) -> list[str]:
 
 
 def _ranks(before: dict[str, Any], after: dict[str, Any]) -> list[list[str]]:
-    rows = [__repair_row("AUC", before["auc"], after["auc"]), __repair_row("xAUC gap", before["gap"], after["gap"])]
+    rows = [_change("AUC", before["auc"], after["auc"]), _change("xAUC gap", before["gap"], after["gap"])]
     rows += _signed_gap("signed gap", before, after)
     if before["partial"] is not None:
         top, later = before["partial"], after["partial"]
         rows += [
-            __repair_row("partial AUC", top["auc"], later["auc"]),
-            __repair_row("partial xAUC gap", top["gap"], later["gap"]),
+            _change("partial AUC", top["auc"], later["auc"]),
+            _change("partial xAUC gap", top["gap"], later["gap"]),
         ]
         rows += _signed_gap("partial signed gap", top, later)
     return rows
@@ -254,7 +234,7 @@ def _signed_gap(name: str, before: dict[str, Any], after: dict[str, Any]) -> lis
     """Show the gap with its sign where there is one pair of groups."""
     if len(before["gaps"]) != 1:
         return []
-    return [__repair_row(name, before["gaps"][0]["signed_gap"], after["gaps"][0]["signed_gap"], show=signed)]
+    return [_change(name, before["gaps"][0]["signed_gap"], after["gaps"][0]["signed_gap"], show=signed)]
 
 
 def _calibrations(before: dict[str, Any], after: dict[str, Any]) -> list[list[str]]:
@@ -264,17 +244,17 @@ def _calibrations(before: dict[str, Any], after: dict[str, Any]) -> list[list[st
     ]
     found = [(g, b, a) for g, b, a in pairs if b is not None and a is not None]
     large = [
-        __repair_row(f"mean score - rate, {g}", b["error_in_the_large"], a["error_in_the_large"], show=signed)
+        _change(f"mean score - rate, {g}", b["error_in_the_large"], a["error_in_the_large"], show=signed)
         for g, b, a in found
     ]
     error = [
-        __repair_row(f"calibration error, {g}", b["expected_calibration_error"], a["expected_calibration_error"])
+        _change(f"calibration error, {g}", b["expected_calibration_error"], a["expected_calibration_error"])
         for g, b, a in found
     ]
     return large + error
 
 
-def __repair_row(
+def _change(
     name: str, before: float | None, after: float | None, show: Callable[[float | None], str] = number
 ) -> list[str]:
     return [name, show(before), show(after), signed(_difference(before, after))]
@@ -289,32 +269,3 @@ def _moves(each: dict[str, Any]) -> list[str]:
     ways = [count(each[name]) for name in ("up", "down")]
     shift = [signed(each["mean_shift"]), number(each["largest_shift"])]
     return [shown(each["group"]), *counts, percent(each["moved"], each["rows"]), *ways, *shift]
-
-
-__named_MOST = 20
-
-
-def check_id(rows: RowOptions, column: str | None, repaired: bool) -> None:
-    """Insist that an id column can be used."""
-    if column is None:
-        return
-    if not repaired:
-        raise click.UsageError("--id names the people whose scores change most: say how far a repair goes, or --map.")
-    if "-" in rows.inputs:
-        raise click.UsageError("--id reads the rows a second time, which standard input (-) cannot give.")
-
-
-def largest_changes(rows: RowOptions, maps: Mapping[Hashable, ScoreMap], column: str) -> list[dict[str, Any]]:
-    """Name the people whose scores change most, the largest change first."""
-    duckdb = import_optional("duckdb", "cli")
-    with tempfile.TemporaryDirectory(prefix="fairpot-") as folder:
-        changes = Path(folder) / "changes.parquet"
-        apply(rows.source.bare(), maps, output=Path(folder) / "rows.parquet", changes=changes, keep=[column])
-        name = '"' + column.replace('"', '""') + '"'
-        query = (
-            f'SELECT {name}, "group", old_score, new_score FROM read_parquet(?) WHERE new_score <> old_score '
-            f'ORDER BY abs(new_score - old_score) DESC, "row" LIMIT {_MOST}'
-        )
-        with duckdb.connect() as connection:
-            found = connection.execute(query, [str(changes)]).fetchall()
-    return [{"id": who, "group": group, "before": before, "after": after} for who, group, before, after in found]

@@ -3,20 +3,44 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import click
 import click.shell_completion
 
+from fairpot.cli._options import FACTOR, LEVEL, LIMIT, SHARE, was_given, with_options
 from fairpot.postprocessing.postprocessor import RULES, Postprocessor
-from fairpot.postprocessing.registry import METHODS, find_method, method_name
-
-__all__ = ["DIALS", "METHODS", "RULES", "MethodName", "Wish", "make_method", "one_wish", "settings_for"]
+from fairpot.postprocessing.registry import METHODS as METHODS
+from fairpot.postprocessing.registry import find_method, method_name
 
 # The options that set a dial; several methods may share one.
 DIALS = tuple(dict.fromkeys(method.dial.name for method in METHODS.values()))
+_HOW_FAR = [
+    click.option(
+        "--lam", type=SHARE, metavar="SHARE", help="Share that is moved (fairpot); weight of the gap (xorder)."
+    ),
+    click.option("--max-gap", type=SHARE, metavar="GAP", help="Highest AUC with at most this xAUC gap."),
+    click.option("--max-auc-loss", type=SHARE, metavar="LOSS", help="Smallest gap that costs at most this AUC."),
+    click.option(
+        "--confidence",
+        type=LEVEL,
+        metavar="LEVEL",
+        help="With --max-gap: a gap that is surely within it, tried on --validate or on cross-fitted rows.",
+    ),
+    click.option("--smallest-gap", is_flag=True, help="Smallest gap, whatever it costs."),
+    click.option("--t", type=SHARE, metavar="SHARE", help="Share of the way (wasserstein)."),
+    click.option("--theta", type=FACTOR, metavar="FACTOR", help="Factor on the odds (optimal-merge)."),
+    click.option("--slope", type=LIMIT, metavar="SLOPE", help="Slope of the sigmoid (post-logit)."),
+]
+# Their parameters.
+WISHES = ("lam", "max_gap", "max_auc_loss", "confidence", "smallest_gap", "t", "theta", "slope")
+
+
+def how_far(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say how far to go."""
+    return with_options(command, _HOW_FAR)
 
 
 @dataclass(frozen=True)
@@ -105,10 +129,8 @@ def one_wish(method: str, given: Mapping[str, Any]) -> Wish:
 def settings_for(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Keep the settings that the method has; one that was asked for and that it does not have is an error."""
     known = inspect.signature(METHODS[method]).parameters
-    context = click.get_current_context()
     for name in given:
-        asked = context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-        if asked and name not in known:
+        if name not in known and was_given(name):
             raise click.UsageError(f"--{name.replace('_', '-')} is not for {method}.")
     return {name: value for name, value in given.items() if name in known}
 

@@ -1,207 +1,179 @@
-"""Options that say where the rows are and which columns play which part, and the scan they lead to."""
+"""What can be said of rows, declared once: options, settings, JSON and the next command follow from one list."""
 
 from __future__ import annotations
 
 import difflib
 import functools
-import math
-import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, NamedTuple
 
 import click
 
+from fairpot import journeys
 from fairpot._validation import wording
 from fairpot.cli._errors import Failure
-from fairpot.cli._printing import Output, shown
+from fairpot.cli._options import SIZE, Command, was_given, with_options
+from fairpot.cli._printing import Output, Report, shown
 from fairpot.cli._settings import settings_option
 from fairpot.files import CountedRows, RowSource, count_rows
 from fairpot.files.layout import FORMATS
-from fairpot.files.output import ending_cleanly
-from fairpot.table import GroupCounts, ScoreTable
+from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap
 
+_MOST_GROUPS = 250
+# What a command does with rows: names columns of somebody else's, reads scores and groups, counts outcomes. Each has
+# the options of those before it.
+Reads = Literal["names", "scores", "outcomes"]
+_READS: tuple[Reads, ...] = ("names", "scores", "outcomes")
+# Where an option stands in the settings file and in JSON; the scan's are at the top of the file and in no document,
+# as they change no number.
+Section = Literal["columns", "files", "scan"]
 
-class Number(click.ParamType):  # type: ignore[type-arg]
-    """A finite number in a range."""
 
-    name = "number"
+class RowOption(NamedTuple):
+    """One thing that can be said of rows, and all it is known by."""
 
-    def __init__(self, low: float = 0.0, high: float = math.inf, *, above: bool = False) -> None:
-        self.low, self.high, self.above = low, high, above
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Read a number, or say what it should have been."""
-        try:
-            found = float(value)
-        except (TypeError, ValueError):
-            self.fail(f"{value!r} is not a number.", param, ctx)
-        inside = self.low < found if self.above else self.low <= found
-        if not (math.isfinite(found) and inside and found <= self.high):
-            self.fail(f"{value} is not {self.rule}.", param, ctx)
-        return found
+    name: str  # of the field of RowOptions
+    flag: str  # on the command line
+    key: str  # in the settings file and in JSON
+    section: Section
+    reads: Reads  # the first kind of command that it means something to
+    map_decides: bool  # where rows meet a map, nobody is asked
+    source: str | None  # what RowSource calls it
+    default: Any
+    help: str
+    more: Mapping[str, Any]  # that click is told
 
     @property
-    def rule(self) -> str:
-        """Say what is allowed."""
-        if self.high == math.inf:
-            return f"a finite number {'above' if self.above else 'from'} {self.low:g}{'' if self.above else ' on'}"
-        return f"in {'(' if self.above else '['}{self.low:g}, {self.high:g}]"
+    def is_column(self) -> bool:
+        """Whether it names a column."""
+        return self.more.get("metavar") == "COLUMN"
+
+    def option(self, reads: Reads) -> Callable[..., Any]:
+        """Make the click option for a command; where rows meet a map, it knows what columns were called."""
+        default, text, more = self.default, self.help, dict(self.more)
+        if self.reads == "names" and reads != "outcomes":
+            default, text = type(default)(), f"{text.partition(';')[0].rstrip('.')}; default: as in `fit`."
+        elif default and not more.get("is_flag"):
+            more["show_default"] = ", ".join(default) if isinstance(default, tuple) else True
+        return click.option(self.flag, self.name, default=default, help=text, **more)
+
+    def words(self, value: Any) -> list[str]:
+        """Say it again on a command line; nothing, where nothing is said."""
+        if not value or (value == self.default and not self.is_column):
+            return []
+        if value is True:
+            return [self.flag]
+        return [word for each in (value if isinstance(value, tuple) else (value,)) for word in (self.flag, str(each))]
 
 
-class Size(click.ParamType):  # type: ignore[type-arg]
-    """An amount of memory, such as 2GB."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Check how a size is written."""
-        if not re.fullmatch(r"[0-9]+(\.[0-9]+)? ?([KMGT]i?)?B", str(value), re.IGNORECASE):
-            self.fail(f"{value!r} is not a size such as 500MB or 2GB.", param, ctx)
-        return str(value)
-
-
-SHARE = Number(0, 1)
-TOP_SHARE = Number(0, 1, above=True)
-FACTOR = Number(0, above=True)
-LIMIT = Number(0)
-SCORE = Number(-1e300, 1e300)
-LEVEL = Number(0.5, 0.999999, above=True)
-SIZE = Size()
+def _said(
+    text: str,
+    default: Any = None,
+    *,
+    section: Section = "columns",
+    reads: Reads = "outcomes",
+    map_decides: bool = False,
+    key: str | None = None,
+    source: str | None = "",
+    **more: Any,
+) -> Any:
+    """Declare an option of rows; ``source`` is None for what a RowSource does not hold."""
+    said = (key, section, reads, map_decides, source, default, text, more)
+    return field(default=default, metadata={"said": said})
 
 
-def check_spark_options(rows: RowOptions) -> None:
-    """Insist on files that Spark itself can open."""
-    if rows.engine != "spark":
-        if rows.master is not None:
-            raise click.UsageError("--master says where Spark runs: it needs --engine spark.")
-        return
-    if rows.sql is not None or rows.database is not None:
-        raise click.UsageError("--sql and --database ask DuckDB, not --engine spark.")
-    if not rows.inputs or "-" in rows.inputs:
-        raise click.UsageError("--engine spark needs the names of files that all workers can read.")
-
-
-def spark_rows(rows: RowOptions, *, labelled: bool = True) -> Any:
-    """Start the session and name the files; nothing is read yet."""
-    from fairpot.engines.spark import SparkRows, spark_session
-
-    session = spark_session(rows.master or "local[*]")
-    roles = {"score": rows.score, "label": rows.label, "groups": rows.groups, "weight": rows.weight}
-    found = SparkRows.read(session, list(rows.inputs), format=rows.format, **roles)
-    return found if labelled else found.bare()
-
-
-def count_on_spark(rows: RowOptions, *, labelled: bool) -> CountedRows:
-    """Count the rows on the cluster."""
-    from fairpot.engines.spark import SparkEngine
-
-    return SparkEngine().count(spark_rows(rows, labelled=labelled), positive=rows.positive, several=labelled)
-
-
-def thresholds_on_spark(rows: RowOptions, alpha: float, region: Any, counted: CountedRows) -> dict[Hashable, float]:
-    """Find where the top-alpha region of the rows begins, on the cluster."""
-    from fairpot.engines.spark import SparkEngine
-
-    return SparkEngine().thresholds(spark_rows(rows, labelled=False), alpha, region=region, counted=counted)
-
-
-def apply_on_spark(
-    rows: RowOptions, maps: Mapping[Hashable, ScoreMap], output: str, *, column: str | None, force: bool, **others: Any
-) -> dict[str, Any]:
-    """Write the rows with their adjusted score to a folder; return what there is to say about it."""
-    from fairpot.engines.spark import SparkEngine
-
-    context = click.get_current_context()
-    asked = click.core.ParameterSource.COMMANDLINE
-    wanted = [name for name in others if context.get_parameter_source(name) is asked]
-    if wanted:
-        named = ", ".join(f"--{name.replace('_', '-')}" for name in wanted)
-        raise click.UsageError(f"--engine spark writes the adjusted rows alone, without {named}.")
-    column = column or f"{rows.score}_fair"
-    written = SparkEngine().write(spark_rows(rows, labelled=False), maps, output, column=column, overwrite=force)
-    return {"rows": written, "column": column}
-
-
-_MOST_GROUPS = 250
-Command = TypeVar("Command", bound=Callable[..., Any])
+_column = functools.partial(_said, metavar="COLUMN")
+_file = functools.partial(_said, section="files", reads="scores")
+_scan = functools.partial(_said, section="scan", reads="scores", source=None)
 
 
 @dataclass(frozen=True)
 class RowOptions:
-    """What the options of a command say about its rows."""
+    """What is said of a command's rows: every field but the first is an option of every command that it fits."""
 
-    inputs: tuple[str, ...]
-    score: str
-    groups: tuple[str, ...]
-    label: str | None = None
-    weight: str | None = None
-    weights: str = "frequency"
-    positive: str | None = None
-    format: str | None = None
-    sql: str | None = None
-    database: str | None = None
-    delimiter: str | None = None
-    decimal: str = "."
-    encoding: str | None = None
-    partitions: bool = False
-    drop_missing: bool = False
-    memory: str = "2GB"
-    threads: int | None = None
-    engine: str = "duckdb"
-    master: str | None = None
+    inputs: tuple[str, ...] = ()
+    score: str = _column("Column with the score.", "score", reads="names")
+    label: str | None = _column("Column with the outcome.", "label")
+    positive: str | None = _said(
+        "The positive label, where labels are not 0/1 or true/false.", metavar="VALUE", source=None
+    )
+    groups: tuple[str, ...] = _column(
+        "Column with the group; give it several times for intersections.",
+        ("group",),
+        reads="names",
+        key="group",
+        multiple=True,
+    )
+    weight: str | None = _column("Column with the weight of each row.")
+    weights: str = _said(
+        "What weights mean for intervals: how many rows a row is, or how much it counts.",
+        "frequency",
+        type=click.Choice(["frequency", "importance"]),
+    )
+    cluster: str | None = _column("Column with what rows have in common: the patient of a visit.")
+    lower_is_riskier: bool = _said(
+        "Low scores mean high risk, as with credit scores.", False, reads="names", map_decides=True, is_flag=True
+    )
+    format: str | None = _file("Format of the files, where names do not say.", type=click.Choice(FORMATS))
+    sql: str | None = _file("Take the rows of a DuckDB query instead of files.", metavar="SELECT")
+    database: str | None = _file("The DuckDB file that --sql asks; it is only read.", metavar="FILE")
+    delimiter: str | None = _file("Between fields of CSV, or `tab`; default: found.", metavar="CHARACTER")
+    decimal: str = _file("Decimal mark of scores in CSV.", ".", type=click.Choice([".", ","]))
+    encoding: str | None = _file("Encoding of CSV, such as latin-1 or cp1252; default: utf-8.", metavar="NAME")
+    partitions: bool = _file("Take folders named such as sex=F for columns.", False, is_flag=True)
+    drop_missing: bool = _file(
+        "Leave out rows with missing values, and say how many.", False, is_flag=True, source=None
+    )
+    memory: str = _scan("Memory of the scan.", "2GB", type=SIZE, metavar="SIZE")
+    threads: int | None = _scan("Threads of the scan; default: all cores.", type=click.IntRange(1), metavar="N")
+    engine: str = _scan(
+        "What reads the rows: this machine, or a Spark cluster.", "duckdb", type=click.Choice(["duckdb", "spark"])
+    )
+    master: str | None = _scan("Where Spark runs, such as spark://host:7077; default: local[*].", metavar="URL")
 
     @functools.cached_property
-    def source(self) -> RowSource:
-        """The rows as the engine takes them; made once, since standard input can be read once."""
+    def reader(self) -> OnThisMachine | OnSpark:
+        """What reads the rows; an engine is chosen here and nowhere else."""
         self._check()
-        path = self.inputs[0] if len(self.inputs) == 1 else list(self.inputs)
-        return RowSource(
-            path if self.inputs else None,
-            score=self.score,
-            label=self.label,
-            groups=self.groups,
-            weight=self.weight,
-            weights=self.weights,
-            format=self.format,
-            sql=self.sql,
-            database=self.database,
-            delimiter={"tab": "\t", "\\t": "\t"}.get(self.delimiter or "", self.delimiter),
-            decimal=self.decimal,
-            encoding=self.encoding,
-            partitions=self.partitions,
-        )
+        return OnSpark(self) if self.engine == "spark" else OnThisMachine(self)
 
-    def named_by(self, columns: dict[str, Any] | None) -> RowOptions:
-        """Fill in the names of columns that were not given, from a model file or else the usual ones."""
-        known = columns or {"score": "score", "group": ["group"]}
-        changed = {"score": self.score or known["score"], "groups": self.groups or tuple(known["group"])}
-        return RowOptions(**{f.name: getattr(self, f.name) for f in fields(self)} | changed)
+    @property
+    def source(self) -> RowSource:
+        """The rows on this machine; made once, since standard input can be read once."""
+        reader = self.reader
+        return reader.source if isinstance(reader, OnThisMachine) else OnThisMachine(self).source
+
+    def parts(self) -> dict[str, Any]:
+        """Return what a RowSource is told, by its names."""
+        return {option.source: getattr(self, option.name) for option in ROW_OPTIONS if option.source is not None}
+
+    def of_map(self, model: Any) -> RowOptions:
+        """Take from a map what was not given: the names of columns, and which way scores run."""
+        known = model.columns_ or {"score": "score", "group": ["group"]}
+        if self.lower_is_riskier and not model.lower_is_riskier_:
+            raise Failure(
+                "the map is of scores whose high values mean high risk, and --lower-is-riskier says otherwise.\n"
+                "Hint: leave it out, or fit the map again with it."
+            )
+        return replace(
+            self,
+            score=self.score or known["score"],
+            groups=self.groups or tuple(known["group"]),
+            lower_is_riskier=model.lower_is_riskier_,
+        )
 
     def elsewhere(self, inputs: Sequence[str]) -> RowOptions:
         """Return the same columns of other files."""
-        changed = {"inputs": tuple(inputs), "sql": None, "database": None}
-        return RowOptions(**{f.name: getattr(self, f.name) for f in fields(self)} | changed)
+        return replace(self, inputs=tuple(inputs), sql=None, database=None)
 
-    def counted(self, out: Output, what: str = "counting rows", *, labelled: bool = True) -> CountedRows:
+    def counted(self, out: Output, what: str = "counting rows") -> CountedRows:
         """Count the rows into a score table, with a bar that shows how far it is."""
-        self._check()
+        reader = self.reader
         with out.progress(what, known=self.engine == "duckdb") as progress:
-            counted = (
-                count_on_spark(self, labelled=labelled)
-                if self.engine == "spark"
-                else count_rows(
-                    self.source if labelled else self.source.bare(),
-                    positive=self.positive,
-                    memory_limit=self.memory,
-                    threads=self.threads,
-                    several=labelled,
-                    drop_missing=self.drop_missing,
-                    progress=progress,
-                )
-            )
+            counted = reader.count(progress)
         if counted.dropped is not None and counted.dropped["rows"]:
             out.warning(wording.dropped_rows(counted.dropped, counted.rows))
         groups = len(counted.table.groups)
@@ -216,34 +188,32 @@ class RowOptions:
         """List the files that are read, which no output may replace; Spark's are its own affair."""
         return [] if self.engine == "spark" else self.source.inputs
 
+    def at(self, threshold: float | None) -> float | None:
+        """Return where a threshold of the user's stands among scores that are counted with a minus."""
+        return -threshold if self.lower_is_riskier and threshold is not None else threshold
+
     def describe(self) -> str:
         """Say which columns are used."""
-        named = [f"score {self.score!r}"]
-        named += [f"label {self.label!r}"] if self.label is not None else []
-        named.append("group " + " x ".join(map(repr, self.groups)))
-        named += [f"weight {self.weight!r}"] if self.weight is not None else []
-        return ", ".join(named)
+        return ", ".join(f"{option.key} {_listed(value)}" for option, value in self._given() if option.is_column)
 
-    def as_options(self) -> list[str]:
-        """Return what was said of the rows beyond their columns, for a command that reads them again."""
-        named = {
-            "--positive": self.positive,
-            "--weight": self.weight,
-            "--format": self.format,
-            "--delimiter": self.delimiter,
-            "--decimal": None if self.decimal == "." else self.decimal,
-            "--encoding": self.encoding,
-        }
-        words = [word for option, value in named.items() if value is not None for word in (option, value)]
-        flags = [("--partitions", self.partitions), ("--drop-missing", self.drop_missing)]
-        return [*words, *(option for option, given in flags if given)]
+    def as_options(self, *, of_map: bool = False) -> list[str]:
+        """Return what was said of the rows, for a command that reads them again, or others with a map of them."""
+        wanted = ("scores",) if of_map else _READS
+        return [word for option, value in self._given() if option.reads in wanted for word in option.words(value)]
 
-    def columns(self) -> dict[str, Any]:
-        """Return the columns by the part they play, for JSON."""
-        return {"score": self.score, "label": self.label, "group": list(self.groups), "weight": self.weight}
+    def document(self, reads: Reads = "outcomes") -> dict[str, Any]:
+        """Return what was said of the rows, for JSON."""
+        said: dict[str, dict[str, Any]] = {"columns": {}, "files": {}, "scan": {}}
+        for option in _meant_for(reads):
+            said[option.section][option.key] = _plain(getattr(self, option.name))
+        if reads == "names":
+            return {"columns": said["columns"]}
+        return {"columns": said["columns"], "inputs": list(self.inputs), "files": said["files"]}
+
+    def _given(self) -> list[tuple[RowOption, Any]]:
+        return [(option, value) for option in ROW_OPTIONS if (value := getattr(self, option.name))]
 
     def _check(self) -> None:
-        check_spark_options(self)
         if any(not name.strip() for name in self.inputs):
             raise click.UsageError("a file is named by an empty text.")
         if self.inputs and self.sql is not None:
@@ -254,97 +224,163 @@ class RowOptions:
             raise click.UsageError("--database needs a query, --sql 'select ...'.")
         if "-" in self.inputs and len(self.inputs) > 1:
             raise click.UsageError("standard input (-) cannot be mixed with files.")
-        named = [self.score, self.label, self.weight, *self.groups]
-        twice = sorted({n for n in named if n is not None and named.count(n) > 1})
+        if self.weight is None and self.weights != "frequency":
+            raise click.UsageError(f"--weights {self.weights} says what weights mean: it needs --weight.")
+        if self.master is not None and self.engine != "spark":
+            raise click.UsageError("--master says where Spark runs: it needs --engine spark.")
+        named = [name for option, value in self._given() if option.is_column for name in _several(value)]
+        twice = sorted({name for name in named if named.count(name) > 1})
         if twice:
             raise click.UsageError(f"the column {twice[0]!r} cannot play two parts.")
 
 
-def row_options(*, labelled: bool = True) -> Callable[[Command], Callable[..., Any]]:
+def _several(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _listed(value: Any) -> str:
+    return " x ".join(map(repr, _several(value)))
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _declared() -> tuple[RowOption, ...]:
+    """Read the options off the fields."""
+    found = []
+    for each in fields(RowOptions):
+        if "said" not in each.metadata:
+            continue
+        key, section, reads, map_decides, source, *rest = each.metadata["said"]
+        key, source = key or each.name, each.name if source == "" else source
+        flag = "--" + key.replace("_", "-")
+        found.append(RowOption(each.name, flag, key, section, reads, map_decides, source, *rest))
+    return tuple(found)
+
+
+ROW_OPTIONS = _declared()
+
+
+def _meant_for(reads: Reads) -> list[RowOption]:
+    """List what means something to a command: the one rule for all of them."""
+    return [option for option in ROW_OPTIONS if _READS.index(option.reads) <= _READS.index(reads)]
+
+
+def row_options(reads: Reads = "outcomes") -> Callable[[Command], Callable[..., Any]]:
     """Add the options to a command, which then takes them as one argument, ``rows``."""
+    options = [each for each in _meant_for(reads) if reads == "outcomes" or not each.map_decides]
+    absent: dict[str, Any] = {each.name: None for each in ROW_OPTIONS if each.is_column and each not in options}
+    named = [click.argument("inputs", nargs=-1, metavar="[FILE]...")] if reads != "names" else []
 
     def decorate(command: Command) -> Callable[..., Any]:
         @functools.wraps(command)
         def inner(**values: Any) -> Any:
-            names = {f.name for f in fields(RowOptions)} & set(values)
-            rows = RowOptions(**{name: values.pop(name) for name in names})
+            values.pop("settings")  # they are read by now
+            names = {each.name for each in fields(RowOptions)} & set(values)
+            rows = RowOptions(**absent, **{name: values.pop(name) for name in names})
             return command(rows=rows, **values)
 
-        chosen: Callable[..., Any] = inner
-        columns = [*_COLUMNS, *_OUTCOME] if labelled else _NAMED_BY_MAP
-        for option in reversed([*columns, *_PLACES, settings_option]):
-            chosen = option(chosen)
-        return chosen
+        return with_options(inner, [*named, *(each.option(reads) for each in options), settings_option])
 
     return decorate
 
 
-_COLUMNS = [
-    click.argument("inputs", nargs=-1, metavar="[FILE]..."),
-    click.option("--score", default="score", show_default=True, metavar="COLUMN", help="Column with the score."),
-    click.option(
-        "--group",
-        "groups",
-        multiple=True,
-        default=("group",),
-        show_default="group",
-        metavar="COLUMN",
-        help="Column with the group; give it several times for intersections.",
-    ),
-]
-_NAMED_BY_MAP = [
-    click.argument("inputs", nargs=-1, metavar="[FILE]..."),
-    click.option("--score", default="", metavar="COLUMN", help="Column with the score; default: as in `fit`."),
-    click.option(
-        "--group", "groups", multiple=True, metavar="COLUMN", help="Column with the group; default: as in `fit`."
-    ),
-]
-_OUTCOME = [
-    click.option("--label", default="label", show_default=True, metavar="COLUMN", help="Column with the outcome."),
-    click.option("--positive", metavar="VALUE", help="The positive label, where labels are not 0/1 or true/false."),
-    click.option("--weight", metavar="COLUMN", help="Column with the weight of each row."),
-    click.option(
-        "--weights",
-        type=click.Choice(["frequency", "importance"]),
-        default="frequency",
-        show_default=True,
-        help="What weights mean for intervals: how many rows a row is, or how much it counts.",
-    ),
-]
-_PLACES = [
-    click.option("--format", type=click.Choice(FORMATS), help="Format of the files, where names do not say."),
-    click.option("--sql", metavar="SELECT", help="Take the rows of a DuckDB query instead of files."),
-    click.option("--database", metavar="FILE", help="The DuckDB file that --sql asks; it is only read."),
-    click.option("--delimiter", metavar="CHARACTER", help="Between fields of CSV, or `tab`; default: found."),
-    click.option("--decimal", type=click.Choice([".", ","]), default=".", help="Decimal mark of scores in CSV."),
-    click.option("--encoding", metavar="NAME", help="Encoding of CSV, such as latin-1 or cp1252; default: utf-8."),
-    click.option("--partitions", is_flag=True, help="Take folders named such as sex=F for columns."),
-    click.option("--drop-missing", is_flag=True, help="Leave out rows with missing values, and say how many."),
-    click.option("--memory", type=SIZE, default="2GB", show_default=True, metavar="SIZE", help="Memory of the scan."),
-    click.option("--threads", type=click.IntRange(1), metavar="N", help="Threads of the scan; default: all cores."),
-    click.option(
-        "--engine",
-        type=click.Choice(["duckdb", "spark"]),
-        default="duckdb",
-        show_default=True,
-        help="What reads the rows: this machine, or a Spark cluster.",
-    ),
-    click.option("--master", metavar="URL", help="Where Spark runs, such as spark://host:7077; default: local[*]."),
-]
+class OnThisMachine:
+    """Rows that DuckDB reads on this machine."""
+
+    def __init__(self, rows: RowOptions) -> None:
+        self.rows = rows
+
+    @functools.cached_property
+    def source(self) -> RowSource:
+        """The rows and the parts of their columns."""
+        rows, parts = self.rows, self.rows.parts()
+        parts["delimiter"] = {"tab": "\t", "\\t": "\t"}.get(rows.delimiter or "", rows.delimiter)
+        path: Any = rows.inputs[0] if len(rows.inputs) == 1 else list(rows.inputs)
+        return RowSource(path if rows.inputs else None, **parts)
+
+    def count(self, progress: Report | None) -> CountedRows:
+        """Count the rows into a score table."""
+        return count_rows(
+            self.source,
+            positive=self.rows.positive,
+            memory_limit=self.rows.memory,
+            threads=self.rows.threads,
+            drop_missing=self.rows.drop_missing,
+            progress=progress,
+        )
+
+    def apply(self, model: Any, output: str, out: Output, **options: Any) -> dict[str, Any]:
+        """Write the rows with their adjusted score; return what there is to say about it."""
+        with out.progress("adjusting") as bar:
+            done = journeys.apply(
+                model,
+                self.source,
+                output,
+                drop_missing=self.rows.drop_missing,
+                memory_limit=self.rows.memory,
+                progress=None if bar is None else lambda done, total: bar(done / max(total, 1)),
+                **options,
+            )
+        return dict(vars(done))
 
 
-def output_options(command: Command) -> Callable[..., Any]:
-    """Add --json, --quiet and --debug to a command, which then takes an ``out``."""
+class OnSpark:
+    """Rows that a Spark cluster reads, in files that all its workers can open."""
 
-    @functools.wraps(command)
-    def inner(*, as_json: bool, quiet: bool, debug: bool, **values: Any) -> Any:
-        with ending_cleanly(), wording.showing_values(debug):
-            return command(out=Output(as_json=as_json, quiet=quiet), **values)
+    def __init__(self, rows: RowOptions) -> None:
+        if rows.sql is not None or rows.database is not None:
+            raise click.UsageError("--sql and --database ask DuckDB, not --engine spark.")
+        if not rows.inputs or "-" in rows.inputs:
+            raise click.UsageError("--engine spark needs the names of files that all workers can read.")
+        for name in ("delimiter", "decimal", "encoding", "partitions"):
+            if getattr(rows, name) != getattr(RowOptions, name):
+                raise click.UsageError(f"--engine spark reads files as Spark does, without --{name}.")
+        self.rows = rows
 
-    chosen: Callable[..., Any] = inner
-    chosen = click.option("--debug", is_flag=True, help="Show where an error came from, and what rows hold.")(chosen)
-    chosen = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")(chosen)
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output.")(chosen)
+    @functools.cached_property
+    def source(self) -> Any:
+        """The frame and the parts of its columns; the session starts here, and nothing is read yet."""
+        from fairpot.engines.spark import SparkRows, spark_session
+
+        session = spark_session(self.rows.master or "local[*]")
+        known = {each.name for each in fields(SparkRows)}
+        parts = {name: value for name, value in self.rows.parts().items() if name in known}
+        return SparkRows.read(session, list(self.rows.inputs), format=self.rows.format, **parts)
+
+    def count(self, progress: Report | None) -> CountedRows:
+        """Count the rows into a score table."""
+        from fairpot.engines.spark import SparkEngine
+
+        return SparkEngine().count(self.source, positive=self.rows.positive, drop_missing=self.rows.drop_missing)
+
+    def apply(
+        self, model: Any, output: str, out: Output, *, column: str | None, force: bool, **others: Any
+    ) -> dict[str, Any]:
+        """Write the rows with their adjusted score to a folder; return what there is to say about it."""
+        from fairpot.engines.spark import SparkEngine
+
+        wanted = [f"--{name.replace('_', '-')}" for name in others if was_given(name)]
+        if wanted:
+            raise click.UsageError(f"--engine spark writes the adjusted rows alone, without {', '.join(wanted)}.")
+        column = column or f"{self.rows.score}_fair"
+        written = SparkEngine().write(self.source.bare(), self._maps(model), output, column=column, overwrite=force)
+        return {"rows": written, "column": column}
+
+    def _maps(self, model: Any) -> dict[Hashable, ScoreMap]:
+        """Return the maps; where they depend on all rows at hand, count those first."""
+        from fairpot.engines.spark import SparkEngine
+
+        if model.row_by_row:
+            return dict(model.maps_)
+        bare, rule = self.source.bare(), model.apply_
+        counted = SparkEngine().count(bare, several=False)
+        names = journeys.same_names(counted.table.groups, model.groups_)
+        if rule["kind"] != "top_of_batch":
+            return dict(model.maps_for(counted.table.renamed([names[group] for group in counted.table.groups])))
+        found = SparkEngine().thresholds(bare, rule["alpha"], region=rule["region"], counted=counted)
+        return {names[group]: model.maps_[names[group]].starting_at(start) for group, start in found.items()}
 
 
 def named_group(text: str | None, groups: Iterable[Hashable]) -> Hashable | None:
@@ -360,43 +396,16 @@ def named_group(text: str | None, groups: Iterable[Hashable]) -> Hashable | None
     raise Failure(f"there is no group {text!r}: the groups are {', '.join(map(shown, known))}.\nHint: {hint}")
 
 
-def known_as(group: Hashable, known: Sequence[Hashable]) -> Hashable | None:
-    """Find what a group of a file is called elsewhere: one may say 1 where the other says "1"; None if nothing."""
-    return next((k for k in known if k == group or str(k) == str(group)), None)
-
-
-def with_groups_of(table: ScoreTable, known: Sequence[Hashable], what: str, *, all_known: bool = True) -> ScoreTable:
-    """Call the groups of a table as others are called; one file may say 1 where the other says "1".
-
-    A group that is not known is an error, or, if not all have to be known, left out.
-    """
-    named: dict[Hashable, GroupCounts] = {}
-    for group, counts in zip(table.groups, table.counts):
-        same = known_as(group, known)
-        if same is None and not all_known:
-            continue
+def with_groups_of(table: ScoreTable, known: Sequence[Hashable], what: str) -> ScoreTable:
+    """Call the groups of a table as others are called; one file may say 1 where the other says "1"."""
+    named = {group: next((k for k in known if k == group or str(k) == str(group)), None) for group in table.groups}
+    for group, same in named.items():
         if same is None:
             raise Failure(
-                f"{what} has {int(counts.weight.sum())} rows with a group that is not in the map: {shown(group)} "
+                f"{what} has {int(table[group].weight.sum())} rows with a group that is not in the map: {shown(group)} "
                 f"(known: {', '.join(map(shown, known))}).\nHint: fit with those rows, or drop them."
             )
-        named[same] = counts
-    kept = table.only([group for group in table.groups if known_as(group, known) is not None])
-    return kept.renamed(tuple(named))
-
-
-def group_options(command: Command) -> Callable[..., Any]:
-    """Add --min-group and --groups."""
-    chosen: Callable[..., Any] = click.option(
-        "--groups", "only", metavar="A,B", help="Compare these groups only; the others stay as they are."
-    )(command)
-    return click.option(
-        "--min-group",
-        type=click.IntRange(0),
-        default=0,
-        metavar="ROWS",
-        help="Leave groups with fewer rows out of the comparison; they stay as they are.",
-    )(chosen)
+    return table.renamed(tuple(named.values()))
 
 
 def listed_groups(text: str | None, groups: Iterable[Hashable]) -> list[Hashable] | None:

@@ -6,7 +6,6 @@ import shlex
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from fairpot.auditing import audit as audit_table
 from fairpot.auditing.words import gap_sentence, widest_pair
 from fairpot.cli._errors import ABOVE_LIMIT, Failure
 from fairpot.cli._lines import (
-    interval_options,
+    own_scale,
     print_calibration,
     print_gap,
     print_intervals,
@@ -25,20 +24,11 @@ from fairpot.cli._lines import (
     print_rates,
     print_verdict,
     quantisation_document,
-    ranking_options,
     verdict_document,
 )
+from fairpot.cli._options import SCORE, SHARE, group_options, interval_options, output_options, ranking_options
 from fairpot.cli._printing import Output, count, number, percent, shown
-from fairpot.cli._rows import (
-    SCORE,
-    SHARE,
-    RowOptions,
-    group_options,
-    listed_groups,
-    named_group,
-    output_options,
-    row_options,
-)
+from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options
 from fairpot.cli.report import origin
 from fairpot.exceptions import FairpotWarning
 from fairpot.files import CountedRows
@@ -51,7 +41,6 @@ from fairpot.report import FairnessReport
 @ranking_options("Also look at the top SHARE of the ranking.", "Group to compare with; default: the one ahead.")
 @group_options
 @click.option("--threshold", type=SCORE, metavar="SCORE", help="Also show who is flagged at this score or above.")
-@click.option("--lower-is-riskier", is_flag=True, help="Low scores mean high risk: turn them round.")
 @click.option("--fail-above", type=SHARE, metavar="GAP", help="Exit with 3 if the xAUC gap is above GAP.")
 @click.option(
     "--fail-metric",
@@ -72,13 +61,11 @@ def audit(
     fail_above: float | None,
     fail_metric: str | None,
     threshold: float | None,
-    lower_is_riskier: bool,
     min_group: int,
     only: str | None,
     level: float,
     bound: float | None,
     require: str | None,
-    cluster: str | None,
     html: str | None,
     force: bool,
 ) -> None:
@@ -100,33 +87,29 @@ def audit(
     FILE is a file, a folder, a pattern or - for standard input: Parquet, CSV or TSV (also .gz), Arrow, JSON lines.
     With --alpha, --fail-above looks at the gap in the top of the ranking as well (--fail-metric says which), and
     --bound at that one.
-    Intervals take rows as independent, unless --cluster says which belong together.
+    Intervals take rows as independent, unless --cluster says which belong together. With --lower-is-riskier,
+    --threshold 3 flags who has 3 or less.
     """
     if require is not None and bound is None:
         raise click.UsageError("--require needs the bound to compare with: --bound 0.05, say.")
-    if lower_is_riskier and cluster is not None:
-        raise click.UsageError("--lower-is-riskier does not go with --cluster: turn the scores round in the file.")
     if fail_metric == "top" and alpha is None:
         raise click.UsageError("--fail-metric top needs the top to look at: --alpha 0.1, say.")
     with _page(html, force, rows) as place:
-        counted = _turned(rows.counted(out), lower_is_riskier)
+        counted = rows.counted(out)
         if place is not None:
-            _write_page(place, rows, counted, cluster, {"alpha": alpha, "ties": ties})
+            _write_page(place, rows, counted, {"alpha": alpha, "ties": ties})
     seen_from = named_group(reference, counted.table.groups)
     ranking: dict[str, Any] = {"alpha": alpha, "region": region, "ties": ties, "reference": seen_from}
     chosen: dict[str, Any] = {"min_group": min_group, "groups": listed_groups(only, counted.table.groups)}
-    at = -threshold if lower_is_riskier and threshold is not None else threshold
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairpotWarning)  # the answer itself says it
-        found = audit_table(counted.table, **ranking, **chosen, threshold=at, level=level)
-    summary = found.to_dict()
+        found = audit_table(counted.table, **ranking, **chosen, threshold=rows.at(threshold), level=level)
+    summary = own_scale(found.to_dict(), rows.lower_is_riskier)
     limit = _verdict(summary, fail_above, fail_metric)
     judged = None if bound is None else found.verdict(bound, level=level)
     out.document(
         {
-            "columns": rows.columns() | ({} if cluster is None else {"cluster": cluster}),
-            "inputs": list(rows.inputs),
-            "lower_is_riskier": lower_is_riskier,
+            **rows.document(),
             **summary,
             "quantisation": quantisation_document(counted.quantisation),
             "fail_above": limit,
@@ -140,9 +123,7 @@ def audit(
     failed = judged is not None and not print_verdict(out, judged, require)
     if limit is not None:
         _print_verdict(out, limit)
-    if lower_is_riskier:
-        out.line("Scores were turned round: they are shown with a minus, and flagged is who has the threshold or less.")
-    if bound is None and limit is None and not lower_is_riskier and (summary["auc"] or 0) >= 0.5:
+    if bound is None and limit is None and (summary["auc"] or 0) >= 0.5:
         _print_next(out, summary, rows)
     if failed or (limit is not None and limit["exceeded"]):
         raise click.exceptions.Exit(ABOVE_LIMIT)
@@ -158,14 +139,9 @@ def _page(html: str | None, force: bool, rows: RowOptions) -> Iterator[Path | No
         yield place
 
 
-def _write_page(
-    place: Path, rows: RowOptions, counted: CountedRows, cluster: str | None, options: dict[str, Any]
-) -> None:
+def _write_page(place: Path, rows: RowOptions, counted: CountedRows, options: dict[str, Any]) -> None:
     """Write the audit as a page."""
-    where = origin(rows, counted)
-    if cluster is not None:
-        where["warnings"] = [*where["warnings"], f"Intervals on this page do not know the clusters of {cluster!r}."]
-    made = FairnessReport(counted.table, **options, **where)
+    made = FairnessReport(counted.table, **options, **origin(rows, counted))
     place.write_text(made.to_html(), encoding="utf-8", newline="\n")
 
 
@@ -173,7 +149,8 @@ def print_audit(out: Output, summary: dict[str, Any], rows: RowOptions) -> None:
     """Show an audit."""
     low, high = summary["score_range"]
     out.line(f"{count(summary['rows'])} rows, {summary['rate']:.1%} positive: {rows.describe()}")
-    out.line(f"{count(summary['distinct_scores'])} distinct scores from {low:g} to {high:g}")
+    direction = "; low score = high risk" if rows.lower_is_riskier else ""
+    out.line(f"{count(summary['distinct_scores'])} distinct scores from {low:g} to {high:g}{direction}")
     out.heading("Groups")
     _print_groups(out, summary)
     out.heading("xAUC")
@@ -182,10 +159,10 @@ def print_audit(out: Output, summary: dict[str, Any], rows: RowOptions) -> None:
     print_gap(out, summary)
     out.line(shown(gap_sentence(summary)))
     if summary["partial"] is not None:
-        _print_partial(out, summary["partial"])
+        _print_partial(out, summary["partial"], "to score" if rows.lower_is_riskier else "from score")
     if summary["intervals"] is not None:
         print_intervals(out, summary["intervals"])
-    print_rates(out, summary["rates"])
+    print_rates(out, summary["rates"], lower_is_riskier=rows.lower_is_riskier)
     print_calibration(out, summary)
     tied = summary["tied"]
     out.line()
@@ -216,30 +193,20 @@ def _print_groups(out: Output, summary: dict[str, Any]) -> None:
     out.line("BNSP: this group's positives against the negatives of all others.")
 
 
-def _turned(counted: CountedRows, lower_is_riskier: bool) -> CountedRows:
-    """Turn scores round whose low values mean high risk."""
-    if not lower_is_riskier:
-        return counted
-    turn = dict.fromkeys(counted.table.groups, lambda scores: -scores)
-    return replace(counted, table=counted.table.rescored(turn))
-
-
 def _print_next(out: Output, summary: dict[str, Any], rows: RowOptions) -> None:
     """Name the command that comes next, for people with a file."""
-    if not rows.inputs or not summary["gap"]:
+    if "-" in rows.inputs or not summary["gap"]:
         return
-    columns = ["--score", rows.score, "--label", str(rows.label), *(w for g in rows.groups for w in ("--group", g))]
-    given = rows.as_options()
     halved = f"{summary['gap'] / 2:.2g}"
-    command = shlex.join(["fairpot", "fit", *rows.inputs, *columns, *given, "--max-gap", halved, "-o", "map.json"])
+    command = shlex.join(["fairpot", "fit", *rows.inputs, *rows.as_options(), "--max-gap", halved, "-o", "map.json"])
     out.line()
     out.line(shown(f"Next: {command}"))
 
 
-def _print_partial(out: Output, partial: dict[str, Any]) -> None:
+def _print_partial(out: Output, partial: dict[str, Any], edge: str) -> None:
     whose = "all rows" if partial["region"] == "pooled" else "each group"
     out.heading(f"In the top {partial['alpha']:.4g} of {whose}: {count(partial['rows'])} rows")
-    columns = ["group", "rows", "positives", "negatives", "recall", "precision", "from score"]
+    columns = ["group", "rows", "positives", "negatives", "recall", "precision", edge]
     out.table(
         columns,
         [

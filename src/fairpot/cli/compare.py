@@ -9,17 +9,9 @@ import numpy as np
 
 from fairpot.cli._lines import print_quantisation, quantisation_document
 from fairpot.cli._methods import METHODS, MethodName
+from fairpot.cli._options import SHARE, group_options, output_options
 from fairpot.cli._printing import Output, count, number, shown
-from fairpot.cli._rows import (
-    SHARE,
-    RowOptions,
-    group_options,
-    listed_groups,
-    named_group,
-    output_options,
-    row_options,
-    with_groups_of,
-)
+from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
 from fairpot.comparison import Comparison, ComparisonRow
 from fairpot.comparison import compare as compare_methods
 from fairpot.exceptions import InfeasibleRuleError
@@ -84,7 +76,7 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
         )
     document = {"evaluated_on": _where(table if other is None else other, other is not None, options["folds"])}
     document |= _document(result)
-    out.document({"columns": rows.columns(), **document, "quantisation": quantisation_document(counted.quantisation)})
+    out.document({**rows.document(), **document, "quantisation": quantisation_document(counted.quantisation)})
     _print(out, result, document)
     print_quantisation(out, counted.quantisation)
 

@@ -15,8 +15,8 @@ from sklearn.utils import Bunch
 from fairpot import datasets as library
 from fairpot._optional import import_optional
 from fairpot.cli._errors import Failure
+from fairpot.cli._options import output_options
 from fairpot.cli._printing import Output, count, shown
-from fairpot.cli._rows import output_options
 from fairpot.files.formats import open_sink
 from fairpot.files.output import complete_file, format_of_output
 from fairpot.models import MODEL_NAMES, make_model

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from fairpot.cli._errors import Failure
+from fairpot.cli._options import output_options
 from fairpot.cli._printing import Output
-from fairpot.cli._rows import output_options
 from fairpot.cli.datasets import scored_table, write_table
 from fairpot.datasets import make_synthetic
 from fairpot.files.output import complete_file

@@ -9,24 +9,24 @@ from typing import Any
 import click
 
 from fairpot.cli._errors import Failure
+from fairpot.cli._options import MapFile, Number, map_options, output_options
 from fairpot.cli._printing import Output, count, shown
-from fairpot.cli._rows import Number, output_options
+from fairpot.cli._rows import RowOptions, row_options
 from fairpot.export import SimplifiedMaps, simplify, to_javascript, to_onnx, to_python, to_sql
 from fairpot.export.functions import count_pieces, formulas_of
 from fairpot.export.sql_dialects import DIALECTS
 from fairpot.files.output import complete_file
-from fairpot.postprocessing.fitted import FittedMaps, load
+from fairpot.postprocessing.fitted import FittedMaps
 
 _FORMS = ("sql", "onnx", "python", "javascript")
 
 
 @click.command(short_help="Write a map as SQL, ONNX, Python or JavaScript.")
-@click.argument("model_file", metavar="MAP")
+@map_options()
 @click.option("--to", "form", type=click.Choice(_FORMS), required=True, help="What to write.")
 @click.option("--dialect", type=click.Choice(tuple(DIALECTS)), help="The database, for --to sql.")
 @click.option("-o", "--output", metavar="FILE", help="Where to; without it text goes to standard output.")
-@click.option("--score", metavar="COLUMN", help="Column or input with the score; default: as in `fit`.")
-@click.option("--group", "groups", multiple=True, metavar="COLUMN", help="Likewise with the group.")
+@row_options("names")
 @click.option("--table", metavar="NAME", help="For SQL: the table to read; without it only the expression is written.")
 @click.option("--column", metavar="NAME", help="Name of the new column or output; default: the score's and _fair.")
 @click.option(
@@ -40,7 +40,9 @@ _FORMS = ("sql", "onnx", "python", "javascript")
 @click.option("--max-knots", type=click.IntRange(2), metavar="N", help="Simplify: no group's map has more knots.")
 @click.option("--force", is_flag=True, help="Replace an output that is there.")
 @output_options
-def export(model_file: str, form: str, out: Output, output: str | None, force: bool, **options: Any) -> None:
+def export(
+    map_file: MapFile, form: str, rows: RowOptions, out: Output, output: str | None, force: bool, **options: Any
+) -> None:
     """Write a map so that a database, another language or an ONNX runtime gives the scores that `apply` gives.
 
     \b
@@ -58,13 +60,14 @@ def export(model_file: str, form: str, out: Output, output: str | None, force: b
         raise click.UsageError("ONNX is no text: name a file with -o.")
     if options["table"] is not None and form != "sql":
         raise click.UsageError("--table goes with --to sql.")
-    model = load(model_file)
+    model = map_file.load()
+    rows = rows.of_map(model)
     maps = _maps(model, options)
-    made = _WRITERS[form](maps, _names(model, options))
+    made = _WRITERS[form](maps, rows, {**options, "column": options["column"] or f"{rows.score}_fair"})
     if output is not None:
-        with complete_file(output, force=force, inputs=[Path(model_file)]) as place:
+        with complete_file(output, force=force, inputs=[Path(map_file.path)]) as place:
             place.write_bytes(made if isinstance(made, bytes) else made.encode())
-    _print(out, model, maps, made, output, form)
+    _print(out, model, maps, made, {**rows.document("names"), "to": form, "output": output})
 
 
 def _maps(model: FittedMaps, options: dict[str, Any]) -> Any:
@@ -80,48 +83,33 @@ def _maps(model: FittedMaps, options: dict[str, Any]) -> Any:
     return simplify(model.maps_, max_error=error, max_knots=knots)
 
 
-def _names(model: FittedMaps, options: dict[str, Any]) -> dict[str, Any]:
-    """Fill in the names of columns, from the file or else the usual ones."""
-    known = model.columns_ or {"score": "score", "group": ["group"]}
-    score = options["score"] or known["score"]
-    column = options["column"] or f"{score}_fair"
-    return options | {"score": score, "groups": options["groups"] or tuple(known["group"]), "column": column}
+def _sql(maps: Any, rows: RowOptions, options: dict[str, Any]) -> str:
+    wanted = {name: options[name] for name in ("dialect", "table", "column", "unknown")}
+    return to_sql(maps, score=rows.score, group=rows.groups, **wanted)
 
 
-def _sql(maps: Any, names: dict[str, Any]) -> str:
-    return to_sql(
-        maps,
-        dialect=names["dialect"],
-        score=names["score"],
-        group=names["groups"],
-        table=names["table"],
-        column=names["column"],
-        unknown=names["unknown"],
-    )
-
-
-def _onnx(maps: Any, names: dict[str, Any]) -> bytes:
-    group = names["groups"][0] if len(names["groups"]) == 1 else "group"
-    unknown = "error" if names["unknown"] == "error" else "nan"
-    model = to_onnx(maps, score=names["score"], group=group, output=names["column"], unknown=unknown)  # type: ignore[arg-type]
+def _onnx(maps: Any, rows: RowOptions, options: dict[str, Any]) -> bytes:
+    group = rows.groups[0] if len(rows.groups) == 1 else "group"
+    unknown = "error" if options["unknown"] == "error" else "nan"
+    model = to_onnx(maps, score=rows.score, group=group, output=options["column"], unknown=unknown)  # type: ignore[arg-type]
     return bytes(model.SerializeToString())
 
 
-_WRITERS: dict[str, Callable[[Any, dict[str, Any]], str | bytes]] = {
+_WRITERS: dict[str, Callable[[Any, RowOptions, dict[str, Any]], str | bytes]] = {
     "sql": _sql,
     "onnx": _onnx,
-    "python": lambda maps, names: to_python(maps),
-    "javascript": lambda maps, names: to_javascript(maps),
+    "python": lambda maps, rows, options: to_python(maps),
+    "javascript": lambda maps, rows, options: to_javascript(maps),
 }
 
 
-def _print(out: Output, model: FittedMaps, maps: Any, made: str | bytes, output: str | None, form: str) -> None:
+def _print(out: Output, model: FittedMaps, maps: Any, made: str | bytes, document: dict[str, Any]) -> None:
+    output = document["output"]
     simple = maps if isinstance(maps, SimplifiedMaps) else None
     pieces = count_pieces(formulas_of(maps))
     out.document(
         {
-            "to": form,
-            "output": output,
+            **document,
             "groups": list(model.groups_),
             "pieces": pieces,
             "largest_error": 0.0 if simple is None else simple.error,

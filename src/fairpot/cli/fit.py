@@ -4,67 +4,29 @@ from __future__ import annotations
 
 import shlex
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from fairpot.auditing import Effect, effect
-from fairpot.cli._lines import print_effect, print_quantisation, quantisation_document, ranking_options
-from fairpot.cli._methods import MethodName, Wish, make_method, one_wish, settings_for
+from fairpot.cli._lines import own_scale_effect, print_effect, print_quantisation, quantisation_document
+from fairpot.cli._methods import WISHES, MethodName, Wish, how_far, make_method, one_wish, settings_for
+from fairpot.cli._options import SCORE, group_options, output_options, ranking_options, was_given
 from fairpot.cli._printing import Output, count, curve_picture, number, shown
-from fairpot.cli._rows import (
-    FACTOR,
-    LEVEL,
-    LIMIT,
-    SCORE,
-    SHARE,
-    RowOptions,
-    group_options,
-    listed_groups,
-    named_group,
-    output_options,
-    row_options,
-    with_groups_of,
-)
+from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.files.output import complete_file
 from fairpot.inference import Certificate
-from fairpot.modelfile import ModelFile
+from fairpot.modelfile import ModelFile, read, write
 from fairpot.postprocessing.postprocessor import Postprocessor
 from fairpot.table import ScoreTable
 
 # Above this many pairs of distinct scores xOrder's curve would take longer than its fit is worth waiting for.
 _DRAWABLE = 4_000_000
-
-
-def how_far(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say how far to go."""
-    for option in reversed(
-        [
-            click.option(
-                "--lam", type=SHARE, metavar="SHARE", help="Share that is moved (fairpot); weight of the gap (xorder)."
-            ),
-            click.option("--max-gap", type=SHARE, metavar="GAP", help="Highest AUC with at most this xAUC gap."),
-            click.option(
-                "--max-auc-loss", type=SHARE, metavar="LOSS", help="Smallest gap that costs at most this AUC."
-            ),
-            click.option(
-                "--confidence",
-                type=LEVEL,
-                metavar="LEVEL",
-                help="With --max-gap: a gap that is surely within it, tried on --validate or on cross-fitted rows.",
-            ),
-            click.option("--smallest-gap", is_flag=True, help="Smallest gap, whatever it costs."),
-            click.option("--t", type=SHARE, metavar="SHARE", help="Share of the way (wasserstein)."),
-            click.option("--theta", type=FACTOR, metavar="FACTOR", help="Factor on the odds (optimal-merge)."),
-            click.option("--slope", type=LIMIT, metavar="SLOPE", help="Slope of the sigmoid (post-logit)."),
-        ]
-    ):
-        command = option(command)
-    return command
 
 
 @click.command(short_help="Learn a repair and show what it costs.")
@@ -123,11 +85,10 @@ def fit(
     Without -o nothing is written: look first, then save. `fairpot apply` uses the map.
     """
     wish = one_wish(method, {name: options.pop(name) for name in WISHES})
-    ranking = {name: options[name] for name in ("alpha", "region", "ties")} | {"threshold": threshold}
+    ranking = {name: options[name] for name in ("alpha", "region", "ties")} | {"threshold": rows.at(threshold)}
     settings_for(method, options)
-    source = click.get_current_context().get_parameter_source
     for name in ("region", "region_from"):
-        if options["alpha"] is None and source(name) is click.core.ParameterSource.COMMANDLINE:
+        if options["alpha"] is None and was_given(name):
             raise click.UsageError(f"--{name.replace('_', '-')} says where the top is, which needs --alpha.")
     validated = rows.elsewhere(held_out) if held_out else None
     with _target(output, force, [rows] if validated is None else [rows, validated]) as place:
@@ -137,16 +98,16 @@ def fit(
         made = make_method(method, wish, settings_for(method, options))
         other = None if validated is None else validated.counted(out, "counting held-out rows").table
         model, other = _fitted(made, counted.table, other)
+        model.lower_is_riskier_ = rows.lower_is_riskier
         content = model.private_content() if private else model.file_content()
         ranking["reference"] = options["reference"]
-        fitted = effect(model, counted.table, **ranking)
-        later = None if other is None else effect(model, other, **ranking)
+        fitted = own_scale_effect(effect(model, counted.table, **ranking), rows.lower_is_riskier)
+        later = None if other is None else own_scale_effect(effect(model, other, **ranking), rows.lower_is_riskier)
         if place is not None:
-            model.save(place, columns={"score": rows.score, "group": rows.groups}, private=private)
+            _save(model, place, rows, private)
     out.document(
         {
-            "columns": rows.columns(),
-            "inputs": list(rows.inputs),
+            **rows.document(),
             **_head(content, method, wish),
             "fitted": fitted.to_dict(),
             "held_out": None if later is None else later.to_dict(),
@@ -156,7 +117,7 @@ def fit(
             "output": output,
         }
     )
-    _print_fit(out, content, wish, fitted, later)
+    _print_fit(out, content, wish, fitted, later, rows.lower_is_riskier)
     if model.certificate_ is not None:
         _print_certificate(out, model.certificate_)
     _print_curve(out, method, model, fitted.after)
@@ -167,9 +128,6 @@ def fit(
         if model.certificate_ is not None:
             out.line("the certificate is that of the full map and is not saved with the private one")
     _print_output(out, output, rows)
-
-
-WISHES = ("lam", "max_gap", "max_auc_loss", "confidence", "smallest_gap", "t", "theta", "slope")
 
 
 @contextmanager
@@ -205,6 +163,14 @@ def _fitted(
     return model, known
 
 
+def _save(model: Postprocessor, place: Path, rows: RowOptions, private: bool) -> None:
+    """Save the map with what it is to know of the rows it will meet."""
+    model.save(place, columns={"score": rows.score, "group": rows.groups}, private=private)
+    if rows.lower_is_riskier:
+        saved = read(place)
+        write(replace(saved, columns={**(saved.columns or {}), "lower_is_riskier": True}), place, overwrite=True)
+
+
 def _head(content: ModelFile, method: str, wish: Wish) -> dict[str, Any]:
     name, value = content.dial
     dial = value if not isinstance(value, dict) else [{"group": g, "value": v} for g, v in value.items()]
@@ -216,7 +182,9 @@ def _head(content: ModelFile, method: str, wish: Wish) -> dict[str, Any]:
     }
 
 
-def _print_fit(out: Output, content: ModelFile, wish: Wish, fitted: Effect, held_out: Effect | None) -> None:
+def _print_fit(
+    out: Output, content: ModelFile, wish: Wish, fitted: Effect, held_out: Effect | None, lower_is_riskier: bool
+) -> None:
     out.line(f"{content.method} fitted on {count(fitted.before['rows'])} rows", "bold")
     name, value = content.dial
     out.line(
@@ -227,9 +195,9 @@ def _print_fit(out: Output, content: ModelFile, wish: Wish, fitted: Effect, held
         out.line(f"group {shown(content.reference)} stays as it is")
     for each in fitted.left_out:
         out.line(f"group {shown(each)} is left out of the comparison: its scores stay as they are")
-    print_effect(out, fitted, "On the fitted rows")
+    print_effect(out, fitted, "On the fitted rows", lower_is_riskier)
     if held_out is not None:
-        print_effect(out, held_out, f"On {count(held_out.before['rows'])} held-out rows")
+        print_effect(out, held_out, f"On {count(held_out.before['rows'])} held-out rows", lower_is_riskier)
     later = [] if held_out is None else [f"held out: {text}" for text in held_out.warnings]
     for text in dict.fromkeys([*fitted.warnings, *later]):
         out.warning(text)
@@ -278,4 +246,5 @@ def _print_output(out: Output, output: str | None, rows: RowOptions) -> None:
         out.line("Nothing was written; -o map.json saves the map.")
         return
     out.line(f"Written: {shown(output)}")
-    out.line(shown(f"Next: fairpot apply {shlex.join([output, 'NEW_FILE'])} -o ADJUSTED_FILE"))
+    command = shlex.join([output, "NEW_FILE", *rows.as_options(of_map=True)])
+    out.line(shown(f"Next: fairpot apply {command} -o ADJUSTED_FILE"))

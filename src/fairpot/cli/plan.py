@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
+from fairpot.cli._options import LEVEL, TOP_SHARE, Number, output_options, was_given
 from fairpot.cli._printing import Output, count, shown
-from fairpot.cli._rows import LEVEL, TOP_SHARE, Number, RowOptions, output_options, row_options
+from fairpot.cli._rows import RowOptions, row_options
 from fairpot.inference import SamplePlan, plan_sample_size
 
 _INNER = Number(0, 0.999999, above=True)
@@ -42,8 +43,9 @@ def plan(rows: RowOptions, out: Output, **options: Any) -> None:
 
     Without a file, scores are taken as normal in each class; with one, spread, shares and rates are the file's.
     """
+    counted = rows.inputs or rows.sql is not None
     found = plan_sample_size(options.pop("gap"), **_arguments(rows, out, options))
-    out.document(_document(found))
+    out.document({**(rows.document() if counted else {}), **_document(found)})
     _print_plan(out, found)
 
 
@@ -51,9 +53,8 @@ def _arguments(rows: RowOptions, out: Output, options: dict[str, Any]) -> dict[s
     """Take shares, rates and spread from the file if one is named, else from the options."""
     share, rate, auc = (options.pop(name) for name in ("share", "rate", "auc"))
     if rows.inputs or rows.sql is not None:
-        context = click.get_current_context()
         for name in ("share", "rate", "auc"):
-            if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            if was_given(name):
                 raise click.UsageError(f"--{name} is for a plan without rows; the file has its own.")
         return {**options, "table": rows.counted(out).table}
     return {**options, "auc": auc, "rates": rate, "shares": {"a": share, "b": 1 - share}}

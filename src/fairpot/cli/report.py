@@ -4,35 +4,36 @@ from __future__ import annotations
 
 import datetime
 import shlex
+import tempfile
 import warnings
 from pathlib import Path
 from typing import Any
 
 import click
 
-from fairpot.cli._lines import check_id, largest_changes, ranking_options
-from fairpot.cli._methods import MethodName, make_method, one_wish, settings_for
+from fairpot import journeys
+from fairpot._optional import import_optional
+from fairpot.cli._methods import WISHES, MethodName, how_far, make_method, one_wish, settings_for
+from fairpot.cli._options import SCORE, TOP_SHARE, MapFile, map_options, output_options, ranking_options
 from fairpot.cli._printing import Output, count, shown
-from fairpot.cli._rows import TOP_SHARE, Number, RowOptions, named_group, output_options, row_options, with_groups_of
-from fairpot.cli.fit import WISHES, how_far
+from fairpot.cli._rows import RowOptions, named_group, row_options, with_groups_of
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.files import CountedRows
 from fairpot.files.output import complete_file
-from fairpot.postprocessing.fitted import load
 from fairpot.report import FairnessReport, words
 from fairpot.report.report import FORMATS
 
 
 @click.command(short_help="Write a page that a committee can read.")
 @row_options()
-@click.option("--map", "model", metavar="FILE", help="Report on this saved map.")
+@map_options("--map", text="Report on this saved map.")
 @click.option("--fit-on", multiple=True, metavar="FILE", help="Fit the repair on these rows; default: the same rows.")
 @click.option("--method", type=MethodName(), default="fairpot", show_default=True, help="How scores are repaired.")
 @how_far
 @ranking_options(
     "Repair only the top SHARE of the ranking (fairpot).", "Group that stays as it is; default: the one ahead."
 )
-@click.option("--threshold", type=Number(-1e300, 1e300), multiple=True, metavar="SCORE", help="Show who crosses this.")
+@click.option("--threshold", type=SCORE, multiple=True, metavar="SCORE", help="Show who crosses this.")
 @click.option("--top", type=TOP_SHARE, metavar="SHARE", help="Show who enters and leaves this top of the ranking.")
 @click.option("--id", "identity", metavar="COLUMN", help="Name the people whose scores change most by this column.")
 @click.option("--title", default="", help="What the report is called.")
@@ -43,7 +44,7 @@ from fairpot.report.report import FORMATS
 def report(
     rows: RowOptions,
     out: Output,
-    model: str | None,
+    map_file: MapFile | None,
     fit_on: tuple[str, ...],
     method: str,
     threshold: tuple[float, ...],
@@ -72,14 +73,18 @@ def report(
     """
     _check_name(output)
     wishes = {name: options.pop(name) for name in WISHES}
-    _check_choices(model, fit_on, wishes)
-    check_id(rows, identity, repaired=model is not None or _asked(wishes))
+    _check_choices(map_file, fit_on, wishes)
+    _check_id(rows, identity, repaired=map_file is not None or _asked(wishes))
+    fitted = None if map_file is None else map_file.load()
+    rows = rows if fitted is None else rows.of_map(fitted)
     read = [rows, *([rows.elsewhere(fit_on)] if fit_on else [])]
-    files = [file for each in read for file in each.files()] + ([Path(model)] if model else [])
+    files = [file for each in read for file in each.files()] + ([Path(map_file.path)] if map_file else [])
     with complete_file(output, force=force, inputs=files) as place:
         counted = rows.counted(out)
         fitted_on = read[1].counted(out, "counting the rows to fit on") if fit_on else counted
-        fitted = _repair(model, method, wishes, options, fitted_on)
+        if fitted is None and _asked(wishes):
+            fitted = _fitted(method, wishes, options, fitted_on)
+            fitted.lower_is_riskier_ = rows.lower_is_riskier
         table = counted.table
         if fitted is not None:
             table = with_groups_of(table, fitted.groups_, "the file")
@@ -88,26 +93,29 @@ def report(
             fitted,
             title=title,
             outcome=outcome,
-            threshold=list(threshold) or None,
+            threshold=[rows.at(each) for each in threshold] or None,
             alpha=top,
             ties=options["ties"],
-            largest_changes=None if identity is None else largest_changes(rows, fitted.maps_for(table), identity),
+            largest_changes=None if identity is None else _largest_changes(rows, fitted, identity),
             **origin(rows, counted),
         )
         with out.progress("writing the report", known=False):
             _write(made, place, output)
-    _print(out, made, output)
+    _print(out, made, {**rows.document(), "output": output})
 
 
 def origin(rows: RowOptions, counted: CountedRows) -> dict[str, Any]:
     """Say where a report comes from."""
     return {
         "source": _source(rows),
-        "columns": {part: _named(name) for part, name in rows.columns().items()},
+        "columns": {part: _named(name) for part, name in rows.document()["columns"].items()},
         "command": command_line(click.get_current_context()),
         "created": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "warnings": _quantised(counted),
+        "warnings": [*_quantised(counted), *([_TURNED] if rows.lower_is_riskier else [])],
     }
+
+
+_TURNED = "A low score means high risk here: scores are shown with a minus sign, flagged is at or below the threshold."
 
 
 def _write(made: FairnessReport, place: Path, output: str) -> None:
@@ -121,9 +129,9 @@ def _check_name(output: str) -> None:
         raise click.UsageError(f"a report is written as {', '.join(FORMATS)}, and {output!r} ends in none of them.")
 
 
-def _check_choices(model: str | None, fit_on: tuple[str, ...], wishes: dict[str, Any]) -> None:
+def _check_choices(map_file: MapFile | None, fit_on: tuple[str, ...], wishes: dict[str, Any]) -> None:
     asked = [name for name, value in wishes.items() if value is not None and value is not False]
-    if model is not None and (asked or fit_on):
+    if map_file is not None and (asked or fit_on):
         named = f"--{asked[0].replace('_', '-')}" if asked else "--fit-on"
         raise click.UsageError(f"--map is a repair that is fitted already: {named} does not go with it.")
     if fit_on and not asked:
@@ -135,14 +143,8 @@ def _asked(wishes: dict[str, Any]) -> bool:
     return any(value is not None and value is not False for value in wishes.values())
 
 
-def _repair(
-    model: str | None, method: str, wishes: dict[str, Any], options: dict[str, Any], counted: CountedRows
-) -> Any:
-    """Load the repair, or fit it; None for an audit."""
-    if model is not None:
-        return load(model)
-    if not _asked(wishes):
-        return None
+def _fitted(method: str, wishes: dict[str, Any], options: dict[str, Any], counted: CountedRows) -> Any:
+    """Fit the repair."""
     options = options | {"reference": named_group(options["reference"], counted.table.groups)}
     estimator = make_method(method, one_wish(method, wishes), settings_for(method, options))
     with warnings.catch_warnings():  # what they say stands on the page
@@ -156,7 +158,38 @@ def _source(rows: RowOptions) -> str:
 
 
 def _named(name: Any) -> str:
+    if isinstance(name, bool):
+        return "yes" if name else ""
     return " x ".join(name) if isinstance(name, list) else name or ""
+
+
+_MOST_PEOPLE = 20
+
+
+def _check_id(rows: RowOptions, column: str | None, repaired: bool) -> None:
+    """Insist that an id column can be used."""
+    if column is None:
+        return
+    if not repaired:
+        raise click.UsageError("--id names the people whose scores change most: say how far a repair goes, or --map.")
+    if "-" in rows.inputs:
+        raise click.UsageError("--id reads the rows a second time, which standard input (-) cannot give.")
+
+
+def _largest_changes(rows: RowOptions, model: Any, column: str) -> list[dict[str, Any]]:
+    """Name the people whose scores change most, the largest change first."""
+    duckdb = import_optional("duckdb", "cli")
+    with tempfile.TemporaryDirectory(prefix="fairpot-") as folder:
+        changes = Path(folder) / "changes.parquet"
+        journeys.apply(model, rows.source, Path(folder) / "rows.parquet", changes=changes, keep=[column])
+        name = '"' + column.replace('"', '""') + '"'
+        query = (
+            f'SELECT {name}, "group", old_score, new_score FROM read_parquet(?) WHERE new_score <> old_score '
+            f'ORDER BY abs(new_score - old_score) DESC, "row" LIMIT {_MOST_PEOPLE}'
+        )
+        with duckdb.connect() as connection:
+            found = connection.execute(query, [str(changes)]).fetchall()
+    return [{"id": who, "group": group, "before": before, "after": after} for who, group, before, after in found]
 
 
 def _quantised(counted: CountedRows) -> list[str]:
@@ -182,14 +215,14 @@ def command_line(context: click.Context) -> str:
     return shlex.join(words)
 
 
-def _print(out: Output, made: FairnessReport, output: str) -> None:
+def _print(out: Output, made: FairnessReport, document: dict[str, Any]) -> None:
     summary = made.summary
     numbers = {name: summary[name] for name in ("pair", "before", "after", "warnings")}
-    out.document({"output": output, "rows": summary["data"]["rows"], **numbers})
+    out.document({**document, "rows": summary["data"]["rows"], **numbers})
     out.line(f"{count(summary['data']['rows'])} rows", "bold")
     for sentence in words.answer(summary):
         out.line(shown(sentence))
     for found in summary["warnings"]:
         out.warning(shown(words.warning(found)))
     out.line()
-    out.line(f"Written: {shown(output)}")
+    out.line(f"Written: {shown(document['output'])}")

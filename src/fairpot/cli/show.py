@@ -7,9 +7,10 @@ from typing import Any
 import click
 import numpy as np
 
+from fairpot.cli._lines import turned_range
+from fairpot.cli._options import MapFile, map_options, output_options
 from fairpot.cli._printing import Marks, Output, count, number, picture, shown
-from fairpot.cli._rows import output_options
-from fairpot.postprocessing.fitted import FittedMaps, load
+from fairpot.postprocessing.fitted import FittedMaps
 from fairpot.transport import ScoreMap
 
 _MARKS = "o*+x#%@&"
@@ -21,9 +22,9 @@ _KINDS = {
 
 
 @click.command(short_help="Show what a map does and where it comes from.")
-@click.argument("model_file", metavar="MAP")
+@map_options()
 @output_options
-def show(model_file: str, out: Output) -> None:
+def show(map_file: MapFile, out: Output) -> None:
     """Show a map: its method, the groups it is for, what it was fitted on, and how scores move.
 
     \b
@@ -33,7 +34,7 @@ def show(model_file: str, out: Output) -> None:
 
     The file is checked first: one that is damaged, changed or of another version is refused, with the reason.
     """
-    model = load(model_file)
+    model = map_file.load()
     out.document(_document(model))
     dial, value = model.dial_
     each = value.items() if isinstance(value, dict) else []
@@ -44,16 +45,17 @@ def show(model_file: str, out: Output) -> None:
     out.line("parameters: " + ", ".join(f"{name}={shown(repr(value))}" for name, value in given.items()))
     if model.columns_ is not None:
         groups = ", ".join(map(repr, model.columns_["group"]))
-        out.line(shown(f"columns: score {model.columns_['score']!r}, group {groups}"))
+        direction = ", low score = high risk" if model.lower_is_riskier_ else ""
+        out.line(shown(f"columns: score {model.columns_['score']!r}, group {groups}{direction}"))
     out.line(_KINDS[model.apply_["kind"]])
     out.heading("Groups")
     out.table(["group", "rows", "positives", "negatives", "map", "knots", "moves"], _groups(model))
     _print_picture(out, model)
 
 
-def _print_origin(out: Output, model: FittedMaps) -> None:
+def _print_origin(out: Output, model: Any) -> None:
     origin = model.fitted_on_
-    low, high = origin["score_range"]
+    low, high = _own_range(model)
     few = f", groups of fewer than {origin['fewer_than']:g} left out," if origin["rows"] is None else ""
     rows = sum(each["counts"]["rows"] or 0 for each in origin["groups"])
     out.line(
@@ -91,15 +93,21 @@ def _largest_shift(found: ScoreMap) -> str:
     return f"up to {number(float(np.abs(found(found.knots) - found.knots).max()))}"
 
 
-def _print_picture(out: Output, model: FittedMaps) -> None:
+def _own_range(model: Any) -> tuple[float, float]:
+    """Give the range of the fitted scores as the user's file had them."""
+    low, high = model.fitted_on_["score_range"]
+    return turned_range((low, high)) if model.lower_is_riskier_ else (low, high)
+
+
+def _print_picture(out: Output, model: Any) -> None:
     """Draw new scores over old ones, for people at a terminal."""
     if not out.on_terminal:
         return
-    low, high = model.fitted_on_["score_range"]
-    x = np.linspace(low, high, 240)
+    sign = -1.0 if model.lower_is_riskier_ else 1.0
+    x = np.linspace(*_own_range(model), 240)
     moving = [g for g in model.groups_ if not model.maps_[g].is_identity][: len(_MARKS)]
     out.heading("New score (upwards) over old score; dots stay as they are")
-    layers = [Marks(x, x, "."), *(Marks(x, model.maps_[g](x), mark) for g, mark in zip(moving, _MARKS))]
+    layers = [Marks(x, x, "."), *(Marks(x, sign * model.maps_[g](sign * x), mark) for g, mark in zip(moving, _MARKS))]
     for line in picture(layers, width=out.plot_width):
         out.line(line)
     out.line("   ".join(f"{mark} {shown(g)}" for g, mark in zip(moving, _MARKS)))
@@ -117,6 +125,7 @@ def _document(model: FittedMaps) -> dict[str, Any]:
         if model.thresholds_ is None
         else [{"group": g, "value": v} for g, v in model.thresholds_.items()],
         "apply": model.apply_,
+        "columns": model.columns_,
         "fitted_on": model.fitted_on_,
         "certificate": model.certified_,
         "private": model.private_,

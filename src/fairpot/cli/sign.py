@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from fairpot.cli._options import output_options
 from fairpot.cli._printing import Output, shown
-from fairpot.cli._rows import output_options
 from fairpot.modelfile import sign as sign_file
 
 

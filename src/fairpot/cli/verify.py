@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import click
 
+from fairpot.cli._options import MapFile, map_options, output_options
 from fairpot.cli._printing import Output, shown
-from fairpot.cli._rows import output_options
+from fairpot.modelfile import read
 from fairpot.modelfile import verify as verify_file
 
 
 @click.command(short_help="Check a map's signature.")
-@click.argument("model_file", metavar="MAP")
-@click.option("--key", required=True, metavar="FILE", help="File with the secret, or the public key in PEM form.")
+@map_options()
 @output_options
-def verify(model_file: str, key: str, out: Output) -> None:
+def verify(map_file: MapFile, out: Output) -> None:
     """Check that a map is, byte for byte, what was signed with a key; the signature is MAP.sig.
 
     \b
     Example:
       fairpot verify map.json --key team.key && fairpot apply map.json new.csv -o adjusted.csv
 
-    A signature that is missing, made with another key or for another file is an error (exit code 2).
+    --key names the file with the secret, or the public key in PEM form. A signature that is missing, made with another
+    key or for another file is an error (exit code 2).
     """
-    found = verify_file(model_file, key)
+    if map_file.key is None:
+        raise click.UsageError("--key is missing: the file with the secret, or the public key in PEM form.")
+    if map_file.expect_sha256 is not None:
+        read(map_file.path, expect_sha256=map_file.expect_sha256)
+    found = verify_file(map_file.path, map_file.key)
     out.document(
-        {"map": model_file, "good": True, "algorithm": found.algorithm, "key_id": found.key_id}
+        {"map": map_file.path, "good": True, "algorithm": found.algorithm, "key_id": found.key_id}
         | {"sha256": found.file_sha256}
     )
-    out.line(f"good: {shown(model_file)} is what was signed ({found.algorithm}, key {found.key_id})", "green")
+    out.line(f"good: {shown(map_file.path)} is what was signed ({found.algorithm}, key {found.key_id})", "green")

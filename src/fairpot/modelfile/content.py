@@ -116,7 +116,8 @@ class ModelFile:
         What the gap was certified to be within, how surely, how and on which rows, with AUC and gap there; see
         :meth:`fairpot.inference.Certificate.to_dict`.
     columns : dict or None
-        ``{"score": name, "group": [names]}``: where the rows' columns were called something, what.
+        ``{"score": name, "group": [names]}``: where the rows' columns were called something, what; with
+        ``"lower_is_riskier": True`` where a low score means high risk, and the maps are of scores with a minus.
     private : dict or None
         ``{"largest_error", "step"}``: where the maps are simplified and rounded ones, by how much.
     """

@@ -1,0 +1,204 @@
+"""Options that several commands share, beside those of rows: kinds of values, outputs, maps, groups, intervals."""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Number(click.ParamType):  # type: ignore[type-arg]
+    """A finite number in a range."""
+
+    name = "number"
+
+    def __init__(self, low: float = 0.0, high: float = math.inf, *, above: bool = False) -> None:
+        self.low, self.high, self.above = low, high, above
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read a number, or say what it should have been."""
+        try:
+            found = float(value)
+        except (TypeError, ValueError):
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        inside = self.low < found if self.above else self.low <= found
+        if not (math.isfinite(found) and inside and found <= self.high):
+            self.fail(f"{value} is not {self.rule}.", param, ctx)
+        return found
+
+    @property
+    def rule(self) -> str:
+        """Say what is allowed."""
+        if self.high == math.inf:
+            return f"a finite number {'above' if self.above else 'from'} {self.low:g}{'' if self.above else ' on'}"
+        return f"in {'(' if self.above else '['}{self.low:g}, {self.high:g}]"
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]
+    """An amount of memory, such as 2GB."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Check how a size is written."""
+        if not re.fullmatch(r"[0-9]+(\.[0-9]+)? ?([KMGT]i?)?B", str(value), re.IGNORECASE):
+            self.fail(f"{value!r} is not a size such as 500MB or 2GB.", param, ctx)
+        return str(value)
+
+
+SHARE = Number(0, 1)
+TOP_SHARE = Number(0, 1, above=True)
+FACTOR = Number(0, above=True)
+LIMIT = Number(0)
+SCORE = Number(-1e300, 1e300)
+LEVEL = Number(0.5, 0.999999, above=True)
+SIZE = Size()
+
+
+def with_options(command: Callable[..., Any], options: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
+    """Add options to a command; --help shows them in this order."""
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def was_given(name: str) -> bool:
+    """Tell whether the command line itself, not a default or a settings file, gave a parameter."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is click.core.ParameterSource.COMMANDLINE
+
+
+def output_options(command: Command) -> Callable[..., Any]:
+    """Add --json, --quiet and --debug to a command, which then takes an ``out``."""
+
+    @functools.wraps(command)
+    def inner(*, as_json: bool, quiet: bool, debug: bool, **values: Any) -> Any:
+        from fairpot._validation import wording
+        from fairpot.cli._printing import Output
+        from fairpot.files.output import ending_cleanly
+
+        with ending_cleanly(), wording.showing_values(debug):
+            return command(out=Output(as_json=as_json, quiet=quiet), **values)
+
+    return with_options(
+        inner,
+        [
+            click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output."),
+            click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors."),
+            click.option("--debug", is_flag=True, help="Show where an error came from, and what rows hold."),
+        ],
+    )
+
+
+def map_options(*names: str, text: str | None = None) -> Callable[[Command], Callable[..., Any]]:
+    """Add a map and the options that say which map alone will do; the command takes them as one, ``map_file``.
+
+    The map is the argument MAP unless ``names`` make it an option, whose help is ``text`` and which may be left out:
+    then ``map_file`` is None.
+    """
+    named: Callable[..., Any] = click.argument("model_file", metavar="MAP")
+    if names:
+        named = click.option(*names, "model_file", metavar="FILE", help=text)
+
+    def decorate(command: Command) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def inner(*, model_file: str | None, key: str | None, expect_sha256: str | None, **values: Any) -> Any:
+            if model_file is None and (key or expect_sha256):
+                flag = "--key" if key else "--expect-sha256"
+                raise click.UsageError(f"{flag} says which map alone will do: it needs {names[0]}.")
+            found = None if model_file is None else MapFile(model_file, key, expect_sha256)
+            return command(map_file=found, **values)
+
+        return with_options(inner, [named, *_ONLY_THIS_MAP])
+
+    return decorate
+
+
+_ONLY_THIS_MAP = [
+    click.option("--key", metavar="FILE", help="Refuse a map whose signature MAP.sig is not good under this key."),
+    click.option("--expect-sha256", metavar="HEX", help="Refuse any map but the one with this SHA-256."),
+]
+
+
+@dataclass(frozen=True)
+class MapFile:
+    """A map that was named, and how it is told from others."""
+
+    path: str
+    key: str | None = None
+    expect_sha256: str | None = None
+
+    def load(self) -> Any:
+        """Load the map; which way its scores run is an attribute, as on a fitted one."""
+        from fairpot.postprocessing.fitted import load
+
+        model: Any = load(self.path, expect_sha256=self.expect_sha256, key=self.key)
+        model.lower_is_riskier_ = bool((model.columns_ or {}).get("lower_is_riskier", False))
+        return model
+
+
+def group_options(command: Command) -> Callable[..., Any]:
+    """Add --min-group and --groups."""
+    return with_options(
+        command,
+        [
+            click.option(
+                "--min-group",
+                type=click.IntRange(0),
+                default=0,
+                metavar="ROWS",
+                help="Leave groups with fewer rows out of the comparison; they stay as they are.",
+            ),
+            click.option(
+                "--groups", "only", metavar="A,B", help="Compare these groups only; the others stay as they are."
+            ),
+        ],
+    )
+
+
+def interval_options(command: Command) -> Callable[..., Any]:
+    """Add --level, --bound and --require."""
+    return with_options(
+        command,
+        [
+            click.option(
+                "--level", type=LEVEL, default=0.95, show_default=True, metavar="LEVEL", help="Level of the intervals."
+            ),
+            click.option("--bound", type=LIMIT, metavar="GAP", help="Say whether the gap is within GAP."),
+            click.option(
+                "--require",
+                type=click.Choice(["within"]),
+                help="With --bound: exit with 3 unless the gap is surely within it.",
+            ),
+        ],
+    )
+
+
+def ranking_options(alpha: str, reference: str) -> Callable[[Command], Callable[..., Any]]:
+    """Add --alpha, --region, --ties and --reference, with what the first and the last do in this command."""
+    options = [
+        click.option("--alpha", type=TOP_SHARE, metavar="SHARE", help=alpha),
+        click.option(
+            "--region",
+            type=click.Choice(["pooled", "group"]),
+            default="pooled",
+            show_default=True,
+            help="Whether --alpha means the top of all rows or of each group.",
+        ),
+        click.option(
+            "--ties",
+            type=click.Choice(["half", "strict"]),
+            default="half",
+            show_default=True,
+            help="Whether a tie is half a win (as in scikit-learn) or none (as in the paper).",
+        ),
+        click.option("--reference", metavar="GROUP", help=reference),
+    ]
+    return lambda command: with_options(command, options)

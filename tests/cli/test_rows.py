@@ -1,0 +1,352 @@
+"""What a row is, said once: every command, the settings file, JSON and the printed next step know all of it."""
+
+import json
+import shlex
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairpot import audit, compare, effect, score_table
+from fairpot.cli._app import COMMANDS, app
+from fairpot.cli._rows import ROW_OPTIONS
+from fairpot.inference import plan_sample_size
+from fairpot.postprocessing import FairPOT
+
+# What commands do with rows, and what each of them is asked beside them.
+OUTCOMES = {
+    "audit": [],
+    "fit": ["--lam", "0.5"],
+    "compare": ["--method", "fairpot", "--folds", "2"],
+    "report": ["-o", "report.json", "--force"],
+    "plan": ["--gap", "0.05"],
+}
+NAMED = {"--score", "--group"}
+OF_FILES = {option.flag for option in ROW_OPTIONS if option.section != "columns"}
+OF_OUTCOMES = {"--label", "--positive", "--weight", "--weights", "--cluster", "--lower-is-riskier"}
+
+# Everything that can be said of one odd file, by its key.
+SAID = {
+    "score": "points",
+    "label": "died",
+    "positive": "ja",
+    "group": ["ward"],
+    "weight": "share",
+    "weights": "importance",
+    "cluster": "patient",
+    "lower_is_riskier": True,
+    "format": "csv",
+    "delimiter": ";",
+    "decimal": ",",
+    "encoding": "latin-1",
+    "partitions": True,
+    "drop_missing": True,
+    "memory": "1GB",
+    "threads": 1,
+}
+ELSEWHERE = {"sql", "database", "engine", "master"}
+
+
+def draw_stays(n=900, seed=5):
+    """Stays in hospital, several a patient, whose low points mean high risk; a few lack a value."""
+    rng = np.random.default_rng(seed)
+    patient = rng.integers(0, n // 4, n)
+    ward = np.where(patient % 2 == 0, "Süd", "Nord")
+    died = rng.random(n) < 0.4
+    points = np.round(40 - 6 * (died + rng.normal(size=n // 4)[patient] + rng.normal(size=n) + (ward == "Süd")), 2)
+    frame = pd.DataFrame(
+        {
+            "points": points,
+            "died": np.where(died, "ja", "nein"),
+            "ward": ward,
+            "sex": np.where(patient % 3 == 0, "F", "M"),
+            "share": np.round(rng.gamma(2, 1, n) + 0.1, 3),
+            "patient": [f"P-{p}" for p in patient],
+        }
+    )
+    frame.loc[[3, 70, 200], ["points", "patient", "share"]] = None
+    return frame
+
+
+@pytest.fixture
+def stays(tmp_path, monkeypatch):
+    """The stays in a file that has to be explained, and the settings that do so."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "site=A").mkdir()
+    path = tmp_path / "site=A" / "stays.txt"
+    draw_stays().to_csv(path, index=False, sep=";", decimal=",", encoding="latin-1")
+    sections = {option.key: option.section for option in ROW_OPTIONS}
+    lines = {section: [] for section in ("scan", "columns", "files")}
+    for key, value in SAID.items():
+        lines[sections[key]].append(f"{key} = {json.dumps(value)}")
+    text = [*lines["scan"], "[columns]", *lines["columns"], "[files]", *lines["files"]]
+    (tmp_path / "stays.toml").write_text("\n".join(text), encoding="utf-8")
+    return path
+
+
+def spoken(keys=None):
+    """Say it on the command line."""
+    words = []
+    for option in ROW_OPTIONS:
+        value = SAID.get(option.key)
+        if value is None or (keys is not None and option.key not in keys):
+            continue
+        for each in value if isinstance(value, list) else [value]:
+            words += [option.flag] if each is True else [option.flag, str(each)]
+    return words
+
+
+def flags_of(name):
+    return {flag for parameter in app.get_command(None, name).params for flag in parameter.opts}
+
+
+def test_everything_is_tried_here():
+    assert set(SAID) | ELSEWHERE == {option.key for option in ROW_OPTIONS}
+    assert {option.flag for option in ROW_OPTIONS} == NAMED | OF_FILES | OF_OUTCOMES
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_has_the_options_that_mean_something_to_it(run, name):
+    """Those that count outcomes have all; a map knows which way scores run; others know nothing of rows."""
+    expected = {"apply": NAMED | OF_FILES, "export": NAMED} | dict.fromkeys(OUTCOMES, NAMED | OF_FILES | OF_OUTCOMES)
+    wanted = expected.get(name, set())
+    assert flags_of(name) & (NAMED | OF_FILES | OF_OUTCOMES) == wanted
+    shown = run(name, "--help").out
+    assert all(f"  {flag} " in shown for flag in wanted)
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_settings_and_json_know_what_options_know(run, stays, name):
+    said = run(name, stays, *spoken(), *OUTCOMES[name], "--json").json
+    read = run(name, stays, "--settings", "stays.toml", *OUTCOMES[name], "--json").json
+    assert said == read
+    for option in ROW_OPTIONS:
+        if option.section != "scan":
+            assert said[option.section][option.key] == SAID.get(option.key)
+
+
+def test_a_map_and_what_it_is_applied_to(run, stays):
+    run("fit", stays, *spoken(), "--lam", "0.5", "-o", "map.json")
+    files = {option.key for option in ROW_OPTIONS if option.section != "columns"}
+    said = run("apply", "map.json", stays, *spoken(files), "-o", "said.csv", "--json").json
+    read = run("apply", "map.json", stays, "--settings", "stays.toml", "-o", "read.csv", "--json").json
+    assert said["columns"] == read["columns"] == {key: SAID[key] for key in ("score", "group", "lower_is_riskier")}
+    assert said["files"] == read["files"]
+    assert (said["rows"], said["dropped"]) == (read["rows"], read["dropped"]) == (897, 3)
+    found = run("export", "map.json", "--to", "python", "--json").json
+    assert found["columns"] == said["columns"]
+
+
+def test_the_next_command_says_it_again(run, stays):
+    """Each step prints the next one, which runs as it is printed."""
+    out = run("audit", stays, *spoken(), "--group", "sex").out.splitlines()[-1]
+    assert out.startswith("Next: fairpot fit ")
+    name, *words = shlex.split(out.removeprefix("Next: fairpot "))
+    assert {*spoken(), "sex"} <= set(words)
+    assert run(name, *words, "--json", "--force").json["columns"]["weights"] == "importance"
+    said = run(name, *words, "--force").out.splitlines()[-1]
+    name, *words = shlex.split(said.removeprefix("Next: fairpot "))
+    assert {"--drop-missing", "--partitions", "--threads", "1", "latin-1"} <= set(words)
+    run(name, *(str(stays) if w == "NEW_FILE" else "adjusted.csv" if w == "ADJUSTED_FILE" else w for w in words))
+
+
+def test_the_next_command_of_a_query(run, people, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    people.to_csv("people.csv", index=False)
+    query = "select risk as score, outcome as label, sex as \"group\" from 'people.csv'"
+    *_, last = run("audit", "--sql", query).out.splitlines()
+    name, *words = shlex.split(last.removeprefix("Next: fairpot "))
+    assert query in words
+    assert run(name, *words, "--json").json["fitted"]["before"]["rows"] == len(people)
+
+
+def test_a_key_in_the_wrong_place_is_told_where_it_belongs(run, csv, tmp_path):
+    settings = tmp_path / "fairpot.toml"
+    for text, hint in (
+        ('cluster = "id"', "[columns]"),
+        ('[columns]\ndelimiter = ";"', "[files]"),
+        ('[files]\nmemory = "1GB"', "at the top"),
+    ):
+        settings.write_text(text)
+        assert hint in run("audit", csv, "--settings", settings, expect=2).err
+
+
+def test_what_weights_mean_needs_weights(run, csv):
+    assert "--weight" in run("audit", csv, "--weights", "importance", expect=2).err
+
+
+ROWS = ["--score", "points", "--label", "died", "--positive", "ja", "--group", "ward"]
+LOW = [*ROWS, "--lower-is-riskier"]
+
+
+@pytest.fixture
+def plain(tmp_path):
+    """The stays that lack nothing, in a plain file."""
+    frame = draw_stays(1200, seed=8).dropna().reset_index(drop=True)
+    frame.to_csv(tmp_path / "plain.csv", index=False)
+    return tmp_path / "plain.csv", frame
+
+
+def columns_of(frame, sign=-1, **more):
+    return {
+        "y_true": frame["died"] == "ja",
+        "y_score": sign * frame["points"],
+        "sensitive_features": frame["ward"],
+        **more,
+    }
+
+
+GIVEN = {
+    "alone": ([], lambda f: {}),
+    "weights": (["--weight", "share"], lambda f: {"sample_weight": f["share"]}),
+    "importance": (
+        ["--weight", "share", "--weights", "importance"],
+        lambda f: {"sample_weight": f["share"], "weights": "importance"},
+    ),
+    "cluster": (["--cluster", "patient"], lambda f: {"clusters": f["patient"]}),
+    "both": (
+        ["--weight", "share", "--weights", "importance", "--cluster", "patient"],
+        lambda f: {"sample_weight": f["share"], "weights": "importance", "clusters": f["patient"]},
+    ),
+}
+
+
+def limits(found):
+    return [found["low"], found["high"]]
+
+
+@pytest.mark.parametrize(("options", "python"), GIVEN.values(), ids=GIVEN)
+def test_numbers_are_those_of_python_in_every_command(run, plain, tmp_path, options, python):
+    """One interval, whoever is asked: audit, report, fit, compare, plan."""
+    path, frame = plain
+    table = score_table(**{"rows" if k == "y_true" else k: v for k, v in columns_of(frame, **python(frame)).items()})
+    expected = audit(table).intervals
+    found = run("audit", path, *LOW, *options, "--json").json["intervals"]
+    for name in ("auc", "gap"):
+        assert limits(found[name]) == pytest.approx(limits(getattr(expected, name).as_dict()), rel=1e-9)
+
+    run("report", path, *LOW, *options, "-o", tmp_path / "report.json")
+    page = json.loads((tmp_path / "report.json").read_text())["dial"]["settings"][0]["intervals"]
+    assert page["gap"] == pytest.approx(limits(expected.gap.as_dict()), rel=1e-9)
+    assert page["auc"] == pytest.approx(limits(expected.auc.as_dict()), rel=1e-9)
+
+    changes = effect(FairPOT(0.5).fit_table(table), table).changes.to_dict()
+    fitted = run("fit", path, *LOW, *options, "--lam", 0.5, "--json").json["fitted"]["changes"]
+    for name in ("auc", "gap"):
+        assert fitted[name] == pytest.approx(changes[name], rel=1e-9)
+
+    compared = run("compare", path, *LOW, *options, "--method", "fairpot", "--folds", 3, "--json").json
+    python_compared = compare(table, methods=["fairpot"], cv=3, random_state=0, max_gaps=(0.02, 0.05, 0.1))
+    assert compared["verdicts"] == [python_compared.verdict(bound) for bound in (0.02, 0.05, 0.1)]
+
+    planned = run("plan", path, *LOW, *options, "--gap", 0.05, "--json").json
+    assert planned["rows"] == plan_sample_size(0.05, table=table).rows
+
+
+def test_a_page_of_importance_weights_is_not_that_of_repeated_rows(run, plain, tmp_path):
+    path, _ = plain
+    found = {}
+    for word in ("frequency", "importance"):
+        weighted = ["--weight", "share", "--weights", word]
+        run("report", path, *LOW, *weighted, "-o", tmp_path / f"{word}.json")
+        page = json.loads((tmp_path / f"{word}.json").read_text())["dial"]["settings"][0]["intervals"]
+        assert page["gap"] == pytest.approx(
+            limits(run("audit", path, *LOW, *weighted, "--json").json["intervals"]["gap"])
+        )
+        found[word] = page["gap"]
+    assert found["frequency"] != pytest.approx(found["importance"], abs=1e-3)
+
+
+@pytest.fixture(scope="module")
+def visits(tmp_path_factory):
+    """60,000 patients with two visits each; some visits lack a value."""
+    rng = np.random.default_rng(11)
+    n = 120_000
+    patient = rng.permutation(np.repeat(np.arange(60_000), 2))
+    outcome = (rng.random(n) < 0.3).astype(int)
+    site = np.where(patient % 5 == 0, "north", "south")
+    score = np.round(rng.normal(size=60_000)[patient] + outcome + 0.3 * (site == "south") + rng.normal(size=n), 2)
+    frame = pd.DataFrame({"score": score, "label": outcome, "group": site, "patient": patient})
+    frame["share"] = rng.choice([0.5, 1.0, 2.5], n)
+    path = tmp_path_factory.mktemp("visits") / "visits.parquet"
+    frame.to_parquet(path, index=False)
+    gaps = frame.copy()
+    gaps["score"] = gaps["score"].mask(rng.random(n) < 0.01)
+    gaps["patient"] = gaps["patient"].astype("Int64").mask(rng.random(n) < 0.01)
+    gaps.to_parquet(path.with_name("gaps.parquet"), index=False)
+    return path, frame, gaps
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dropped", [False, True])
+def test_very_many_clusters(run, visits, tmp_path, dropped, weighted):
+    path, frame, gaps = visits
+    options = ["--cluster", "patient", *(["--drop-missing"] if dropped else [])]
+    options += ["--weight", "share", "--weights", "importance"] if weighted else []
+    kept = gaps.dropna() if dropped else frame
+    file = path.with_name("gaps.parquet") if dropped else path
+    weights = {"sample_weight": kept["share"], "weights": "importance"} if weighted else {}
+    rows = {"sensitive_features": kept["group"], "clusters": kept["patient"].astype(int), **weights}
+    table = score_table(kept["label"], kept["score"].astype(float), **rows)
+    expected = audit(table).intervals.gap
+    found = run("audit", file, *options, "--json").json["intervals"]["gap"]
+    assert [*limits(found), found["se"]] == pytest.approx([expected.low, expected.high, expected.se], rel=1e-9)
+    alone = run("audit", file, *(o for o in options if o not in ("--cluster", "patient")), "--json").json
+    assert alone["intervals"]["gap"]["se"] != pytest.approx(expected.se, rel=1e-4)
+    run("report", file, *options, "-o", tmp_path / "report.json")
+    page = json.loads((tmp_path / "report.json").read_text())["dial"]["settings"][0]["intervals"]
+    assert page["gap"] == pytest.approx([expected.low, expected.high], rel=1e-9)
+    fitted = run("fit", file, *options, "--lam", 0.5, "--json").json["fitted"]["changes"]
+    changes = effect(FairPOT(0.5).fit_table(table), table).changes.to_dict()
+    assert fitted["gap"] == pytest.approx(changes["gap"], rel=1e-9)
+
+
+def test_low_scores_that_mean_high_risk(run, plain, tmp_path):
+    """Thresholds and scores are the user's own; numbers are those of the scores with a minus."""
+    path, frame = plain
+    found = run("audit", path, *LOW, "--threshold", 38, "--alpha", 0.2, "--json").json
+    expected = audit(**columns_of(frame), threshold=-38, alpha=0.2)
+    assert (found["auc"], found["gap"]) == (expected.auc, expected.gap)
+    assert found["score_range"] == [frame["points"].min(), frame["points"].max()]
+    flagged = frame["points"] <= 38
+    at, top = found["rates"]
+    assert (at["threshold"], at["all"]["flagged"]) == (38, flagged.sum())
+    assert top["all"]["flagged"] == (frame["points"] <= top["threshold"]).sum() >= 0.2 * len(frame)
+    assert found["columns"]["lower_is_riskier"] is True
+    out = run("audit", path, *LOW, "--threshold", 38).out
+    assert "Flagged at 38 or below" in out
+    assert "low score = high risk" in out
+    assert "--lower-is-riskier" in out.splitlines()[-1]
+
+
+def test_a_map_knows_which_way_scores_run(run, plain, tmp_path):
+    path, frame = plain
+    model = FairPOT(0.6).fit(scores=-frame["points"], y=frame["died"] == "ja", sensitive_features=frame["ward"])
+    expected = -model.transform(-frame["points"], sensitive_features=frame["ward"])
+    out = run("fit", path, *LOW, "--lam", 0.6, "--threshold", 38, "-o", tmp_path / "map.json").out
+    assert "Flagged at 38 or below, before and after" in out
+    assert json.loads((tmp_path / "map.json").read_text())["columns"]["lower_is_riskier"] is True
+    assert "low score = high risk" in run("show", tmp_path / "map.json").out
+    moves = run("fit", path, *LOW, "--lam", 0.6, "--json").json["fitted"]["moves"]
+    shift = (expected - frame["points"]).groupby(frame["ward"]).mean()
+    assert {each["group"]: each["mean_shift"] for each in moves} == pytest.approx(shift.to_dict())
+
+    record = ["--changes", tmp_path / "changes.csv", "--threshold", 38]
+    run("apply", tmp_path / "map.json", path, "-o", tmp_path / "new.csv", *record)
+    new = pd.read_csv(tmp_path / "new.csv")["points_fair"]
+    np.testing.assert_allclose(new, expected, rtol=1e-12)
+
+    text = run("export", tmp_path / "map.json", "--to", "python").out
+    names = {}
+    exec(text, names)
+    got = [names["fair_score"](s, g) for s, g in zip(frame["points"], frame["ward"])]
+    np.testing.assert_allclose(got, expected, rtol=1e-12)
+
+    run("report", path, *ROWS, "--map", tmp_path / "map.json", "--threshold", 38, "-o", tmp_path / "r.json")
+    found = json.loads((tmp_path / "r.json").read_text())
+    assert found["before"]["auc"] == audit(**columns_of(frame)).auc
+    high = frame.assign(points=-frame["points"])
+    high.to_csv(tmp_path / "high.csv", index=False)
+    run("fit", tmp_path / "high.csv", *ROWS, "--lam", 0.6, "-o", tmp_path / "high.json")
+    told = run("report", path, *LOW, "--map", tmp_path / "high.json", "-o", tmp_path / "x.json", expect=2).err
+    assert "--lower-is-riskier says otherwise" in told
