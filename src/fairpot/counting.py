@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._defaults import WEIGHTS
 from fairpot._validation import Rows, check_choice, check_groups, check_rows
 from fairpot.table import Indices, ScoreTable, Units
-
-# What a weight is: so many rows, or how much one row counts.
-WEIGHTS = ("frequency", "importance")
 
 
 def as_table(

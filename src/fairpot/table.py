@@ -10,17 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._defaults import REGIONS, Region
 from fairpot._html import html_table
 from fairpot._validation import check_choice, check_share
 from fairpot.transport import Floats, top_place
 
-Region = Literal["pooled", "group"]
-REGIONS = ("pooled", "group")
 # Up to so many groups, finding each one's rows by comparison is cheaper than one sort.
 _FEW_GROUPS = 16
 Indices = NDArray[np.intp]

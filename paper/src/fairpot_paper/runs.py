@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.metrics.wins import Ties, Undefined, WinMatrix
+from fairpot._defaults import Region, Ties
+from fairpot.metrics.wins import Undefined, WinMatrix
 from fairpot.postprocessing import FairPOT, OptimalMerge, PostLogit, WassersteinRepair
 from fairpot.postprocessing.dial import require_outcomes
 from fairpot.postprocessing.notices import in_rows
 from fairpot.postprocessing.xorder import xorder_maps
-from fairpot.table import Region, ScoreTable
+from fairpot.table import ScoreTable
 from fairpot.tradeoff import Limit
 from fairpot.transport import ScoreMap, TransportPlan
 from fairpot_paper.data_sets import DATA_SETS

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
+from fairpot._defaults import LEVEL, Region, Ties, Weights
 from fairpot._html import cell, html_table, notes
 from fairpot._optional import make_frame
 from fairpot.auditing.calibration import BINS
@@ -47,16 +48,16 @@ def audit(
     sample_weight: Any = None,
     pos_label: Any = None,
     alpha: float | None = None,
-    region: Literal["pooled", "group"] = "pooled",
-    ties: Literal["half", "strict"] = "half",
+    region: Region = "pooled",
+    ties: Ties = "half",
     reference: Hashable | None = None,
     threshold: float | None = None,
     min_group: int = 0,
     groups: Any = None,
     bins: int = BINS,
-    level: float | None = 0.95,
+    level: float | None = LEVEL,
     clusters: Any = None,
-    weights: Literal["frequency", "importance"] | None = None,
+    weights: Weights | None = None,
 ) -> Audit:
     """Measure how fairly scores rank: AUC in each group, xAUC between groups, their gap, calibration.
 
@@ -156,7 +157,7 @@ class Audit:
         """The intervals over all rows; None where none were computed."""
         return self.measured.whole
 
-    def verdict(self, bound: float, *, level: float = 0.95) -> Verdict:
+    def verdict(self, bound: float, *, level: float = LEVEL) -> Verdict:
         """Say whether the gap is within a bound, exceeds it, or whether the rows cannot tell.
 
         Parameters

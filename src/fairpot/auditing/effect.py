@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from fairpot._arguments import argument
+from fairpot._defaults import LEVEL, Region, Ties, Weights
 from fairpot._optional import make_frame
 from fairpot._validation import check_seen
 from fairpot.auditing.audit import effect_html
@@ -32,15 +33,15 @@ def effect(
     sensitive_features: Any = None,
     sample_weight: Any = None,
     clusters: Any = None,
-    weights: Literal["frequency", "importance"] | None = None,
+    weights: Weights | None = None,
     pos_label: Any = None,
     alpha: float | None = None,
-    region: Literal["pooled", "group"] = "pooled",
-    ties: Literal["half", "strict"] = "half",
+    region: Region = "pooled",
+    ties: Ties = "half",
     reference: Hashable | None = None,
     threshold: float | None = None,
     bins: int = BINS,
-    level: float | None = 0.95,
+    level: float | None = LEVEL,
 ) -> Effect:
     """Audit rows before and after a repair, and count who moves.
 

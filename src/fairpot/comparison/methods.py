@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from fairpot._defaults import Ties
 from fairpot.exceptions import FairpotWarning
 from fairpot.inference.dial import Evidence, SameMaps
 from fairpot.inference.dial import Part as Rows
-from fairpot.metrics.wins import Ties, WinMatrix
+from fairpot.metrics.wins import WinMatrix
 from fairpot.postprocessing.postprocessor import RULES, Postprocessor
 from fairpot.postprocessing.registry import METHODS, find_method
 from fairpot.splitting import weighted_rows

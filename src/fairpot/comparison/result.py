@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from fairpot._defaults import LEVEL
 from fairpot._html import html_table, notes
 from fairpot._optional import import_optional, make_frame
 from fairpot._validation import check_level, check_share
@@ -177,7 +178,7 @@ class Comparison:
         # Of equals the first: the scores as they came, then the order of the methods.
         return int(allowed[np.argmax(self.auc[allowed] >= self.auc[allowed].max() - _ROUND_OFF)])
 
-    def versus(self, max_gap: float = 0.05, *, level: float = 0.95) -> list[Rival]:
+    def versus(self, max_gap: float = 0.05, *, level: float = LEVEL) -> list[Rival]:
         """Compare the method of highest AUC at gaps up to ``max_gap`` with each of the others.
 
         Each is taken at its own highest AUC within the bound. Both are measured on the same rows, so that what

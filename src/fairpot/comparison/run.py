@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
+from fairpot._defaults import Ties
 from fairpot._validation import Rows, check_rows, check_seen, check_share, is_number
 from fairpot.comparison.methods import Part, Points, Setting, find_methods, measure, obstacle, prepare, sweep
 from fairpot.comparison.result import UNREPAIRED, Comparison, mean_limit
@@ -66,7 +67,7 @@ def compare(
     reference: Hashable | None = None,
     min_group: int = 0,
     groups: Any = None,
-    ties: Literal["strict", "half"] = "half",
+    ties: Ties = "half",
     pos_label: Any = None,
     random_state: Any = None,
     max_gaps: Sequence[float] = (0.02, 0.05, 0.10),

@@ -7,10 +7,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._defaults import REGIONS, TIES, Region, Ties
 from fairpot._validation import check_choice, check_share
 from fairpot.display.display import AFTER, COLOURS, LINES, TableDisplay, add_legend, make_axes, stack, states
-from fairpot.metrics.wins import TIES, Ties, WinMatrix
-from fairpot.table import REGIONS, Maps, Region, ScoreTable
+from fairpot.metrics.wins import WinMatrix
+from fairpot.table import Maps, ScoreTable
 
 METRICS = {"auc": "partial AUC", "gap": "partial xAUC gap"}
 

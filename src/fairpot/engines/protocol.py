@@ -9,7 +9,8 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.table import QuantisationBound, Region, ScoreTable
+from fairpot._defaults import Region
+from fairpot.table import QuantisationBound, ScoreTable
 from fairpot.transport import Floats, ScoreMap
 
 # With more distinct scores than this a table is quantised, unless the caller says otherwise.

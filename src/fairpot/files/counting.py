@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Hashable, Sequence
 from typing import Any
 
+from fairpot._defaults import Region
 from fairpot._validation import wording
 from fairpot.engines.duckdb import DuckDBEngine
 from fairpot.engines.naming import alike
@@ -14,7 +15,7 @@ from fairpot.engines.protocol import MOST_DISTINCT, CountedRows, Progress
 from fairpot.exceptions import InputFileError
 from fairpot.files.problems import with_places
 from fairpot.files.source import Paths, RowSource
-from fairpot.table import Region, ScoreTable
+from fairpot.table import ScoreTable
 
 
 def score_table(

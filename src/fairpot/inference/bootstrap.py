@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from fairpot._defaults import Region
 from fairpot.inference.limits import Estimate
 from fairpot.inference.shares import Kernel, Pairs
 from fairpot.metrics import METRICS
 from fairpot.metrics.wins import WinMatrix
 from fairpot.splitting import weighted_rows
-from fairpot.table import Region, ScoreTable
+from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from fairpot._defaults import LEVEL
 from fairpot._validation import Rows, check_level, check_rows, check_scores
 from fairpot.counting import count
 from fairpot.inference.dial import Evidence, Part
@@ -151,7 +152,7 @@ class Changes:
         }
 
 
-def change_by_maps(table: ScoreTable, maps: Maps, *, ties: str = "half", level: float = 0.95) -> Changes:
+def change_by_maps(table: ScoreTable, maps: Maps, *, ties: str = "half", level: float = LEVEL) -> Changes:
     """Compare a table with itself after a map for each group, the map taken as fixed.
 
     Parameters
@@ -191,7 +192,7 @@ def change_of_scores(
     clusters: Any = None,
     weights: str = "frequency",
     ties: str = "half",
-    level: float = 0.95,
+    level: float = LEVEL,
     pos_label: Any = None,
 ) -> Changes:
     """Compare two score columns of the same rows.
@@ -238,7 +239,7 @@ def _row_by_row(rows: Rows, weights: str, clusters: Any) -> tuple[ScoreTable, li
     return table, [c.score.astype(np.intp) for c in table.counts]
 
 
-def compare_views(table: ScoreTable, before: View, after: View, *, ties: str = "half", level: float = 0.95) -> Changes:
+def compare_views(table: ScoreTable, before: View, after: View, *, ties: str = "half", level: float = LEVEL) -> Changes:
     """Compare two scores of every entry of a table."""
     kernel = check_ties(ties)
     tail = (1 - check_level(level)) / 2
@@ -322,7 +323,7 @@ __all__ = ["Change", "Changes", "Contrasts", "change_by_maps", "change_of_scores
 Chosen = tuple[Evidence, Any]
 
 
-def auc_difference(first: Chosen, second: Chosen, values: tuple[float, float], *, level: float = 0.95) -> Change:
+def auc_difference(first: Chosen, second: Chosen, values: tuple[float, float], *, level: float = LEVEL) -> Change:
     """Compare the AUCs of two repairs on the same rows, or the same folds of them.
 
     Parameters

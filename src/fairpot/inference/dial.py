@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._defaults import LEVEL, Region
 from fairpot._optional import make_frame
 from fairpot._validation import check_level
 from fairpot.inference.bootstrap import shares_of
@@ -29,7 +30,7 @@ from fairpot.inference.shares import (
     why_not,
 )
 from fairpot.metrics.wins import WinMatrix
-from fairpot.table import Maps, Region, ScoreTable
+from fairpot.table import Maps, ScoreTable
 from fairpot.transport import Floats
 
 MapsAt = Callable[[Any], Maps]
@@ -339,7 +340,7 @@ class Band:
         return make_frame({self.dial: self.values} | columns)
 
 
-def band_of(dial: DialEstimates, level: float = 0.95, name: str = "lam") -> Band:
+def band_of(dial: DialEstimates, level: float = LEVEL, name: str = "lam") -> Band:
     """Put limits around the estimates of a dial.
 
     Parameters

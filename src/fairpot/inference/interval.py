@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from fairpot._defaults import LEVEL, REGIONS, TIES, Region
 from fairpot._validation import check_choice, check_group_name, check_level, check_replicates, check_share
 from fairpot.counting import as_table
 from fairpot.inference.bootstrap import bootstrap_shares, drawn_interval, shares_of
@@ -27,8 +28,7 @@ from fairpot.inference.shares import (
     why_not,
 )
 from fairpot.metrics import METRICS
-from fairpot.metrics.wins import TIES
-from fairpot.table import REGIONS, Region, ScoreTable
+from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
 # Rates of the top alpha: shares of rows, not of pairs.
@@ -129,7 +129,7 @@ def confidence_interval(
     alpha: float | None = None,
     region: str = "pooled",
     ties: str = "half",
-    level: float = 0.95,
+    level: float = LEVEL,
     method: str = "analytic",
     weights: str | None = None,
     replicates: int = REPLICATES,
@@ -330,7 +330,7 @@ def verdict(
     alpha: float | None = None,
     region: str = "pooled",
     ties: str = "half",
-    level: float = 0.95,
+    level: float = LEVEL,
     weights: str | None = None,
     pos_label: Any = None,
 ) -> Verdict:

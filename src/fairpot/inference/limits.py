@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 
+from fairpot._defaults import LEVEL
 from fairpot.transport import Floats
 
 if TYPE_CHECKING:
     from fairpot.inference.shares import GapEstimates
 
-# How sure an interval is unless something else is asked for.
-LEVEL = 0.95
 # The guard adds this much of a row, worth 1/2, to each side. A whole row makes 95 % intervals of an AUC of .95 cover
 # 97-99 % at 30 to 100 positives, none 73-93 % (trial runs); benchmarks/coverage.py measures this choice.
 _ADDED = 1 / 3

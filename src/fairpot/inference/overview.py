@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from fairpot._defaults import LEVEL, Region
 from fairpot._validation import check_level, is_number
 from fairpot.inference.interval import covariance_in_region
 from fairpot.inference.limits import Estimate, gap_limits, wilson
@@ -29,7 +30,7 @@ from fairpot.inference.shares import (
     why_not,
 )
 from fairpot.metrics.wins import WinMatrix
-from fairpot.table import Region, ScoreTable
+from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
 # With more entries times groups than this, covariances come from a merged table.
@@ -68,7 +69,7 @@ class Overview:
 def overview(
     table: ScoreTable,
     *,
-    level: float = 0.95,
+    level: float = LEVEL,
     ties: Kernel = "half",
     alpha: float | None = None,
     region: Region = "pooled",
@@ -203,7 +204,7 @@ class Rates:
     flagged: Estimate
 
 
-def rates_at(table: ScoreTable, threshold: float, *, level: float = 0.95) -> list[Rates]:
+def rates_at(table: ScoreTable, threshold: float, *, level: float = LEVEL) -> list[Rates]:
     """Compute the rates of every group at a threshold, each with Wilson's interval.
 
     Parameters

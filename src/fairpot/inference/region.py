@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
+from fairpot._defaults import Region
 from fairpot.inference.limits import Estimate, wilson
 from fairpot.inference.shares import (
     FEWEST,
@@ -24,7 +25,7 @@ from fairpot.inference.shares import (
     placements,
     small_sample_factor,
 )
-from fairpot.table import GroupCounts, Indices, Region, ScoreTable
+from fairpot.table import GroupCounts, Indices, ScoreTable
 from fairpot.transport import Floats
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri, owens_t
 
+from fairpot._defaults import LEVEL
 from fairpot._validation import check_choice, check_level, check_share, is_number
 from fairpot.inference.shares import Pairs, estimate_shares
 from fairpot.metrics.rank import check_ties
@@ -60,7 +61,7 @@ def plan_sample_size(
     *,
     goal: str = "detect",
     power: float = 0.8,
-    level: float = 0.95,
+    level: float = LEVEL,
     auc: float | tuple[float, float] = 0.8,
     shares: Mapping[Hashable, float] | None = None,
     rates: float | Mapping[Hashable, float] | None = None,

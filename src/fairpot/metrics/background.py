@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._defaults import Ties
 from fairpot._optional import make_frame
 from fairpot.counting import as_table
 from fairpot.metrics.rank import check_ties, check_undefined, place_of
-from fairpot.metrics.wins import Ties, Undefined, WinMatrix, value_without_pairs, warn_undefined
+from fairpot.metrics.wins import Undefined, WinMatrix, value_without_pairs, warn_undefined
 
 
 def group_auc(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, cast
 
+from fairpot._defaults import REGIONS, TIES, Region, Ties
 from fairpot._optional import make_frame
 from fairpot._validation import check_choice, check_group_name, check_share
 from fairpot.counting import as_table
-from fairpot.metrics.wins import TIES, UNDEFINED, Ties, Undefined, WinMatrix
-from fairpot.table import REGIONS, Region, ScoreTable
+from fairpot.metrics.wins import UNDEFINED, Undefined, WinMatrix
+from fairpot.table import ScoreTable
 
 
 def top_table(table: ScoreTable, alpha: Any, region: str) -> ScoreTable:

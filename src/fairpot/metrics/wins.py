@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._defaults import Ties
 from fairpot._warn import warn_user
 from fairpot.table import GroupCounts, ScoreTable
 from fairpot.transport.lookup import blocks, ranks, running
@@ -120,8 +121,6 @@ def many_half_wins(counts: tuple[GroupCounts, ...], *, half: bool) -> NDArray[An
     return wins
 
 
-Ties = Literal["strict", "half"]
-TIES = ("strict", "half")
 # With more groups than this, all pairs are counted in one pass instead of two groups at a time.
 FEW_GROUPS = 16
 

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
+from fairpot._defaults import Ties
 from fairpot._validation import as_double, check_group_name, is_number
-from fairpot.metrics.wins import Ties, WinMatrix
+from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 
 

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
+from fairpot._defaults import Region, Ties
 from fairpot._validation import check_choice, check_share
 from fairpot.inference.dial import Evidence, Part, Top
-from fairpot.metrics.wins import Ties
 from fairpot.postprocessing.dial import Dial, find_reference, require_outcomes
 from fairpot.postprocessing.mapper import ROW_BY_ROW
-from fairpot.postprocessing.postprocessor import Postprocessor, TiesName
-from fairpot.table import Region, ScoreTable
+from fairpot.postprocessing.postprocessor import Postprocessor
+from fairpot.table import ScoreTable
 from fairpot.tradeoff.building import exact_curve, keeps_region, on_grid, trace_top
 from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.transport import ScoreMap, TransportPlan
@@ -116,7 +116,7 @@ class FairPOT(Postprocessor):
         lam: float | Mapping[Hashable, float] | None = None,
         *,
         alpha: float | None = None,
-        region: Literal["pooled", "group"] = "pooled",
+        region: Region = "pooled",
         region_from: Literal["fitted", "batch"] = "fitted",
         reference: Hashable | None = None,
         max_gap: float | None = None,
@@ -125,7 +125,7 @@ class FairPOT(Postprocessor):
         monotone: bool = False,
         min_group: int = 0,
         groups: Any = None,
-        ties: TiesName = "half",
+        ties: Ties = "half",
         pos_label: Any = None,
     ) -> None:
         self.lam = lam

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._defaults import Ties
 from fairpot._warn import warn_user
 from fairpot.exceptions import (
     InfeasibleRuleError,
@@ -17,7 +18,6 @@ from fairpot.exceptions import (
     TiesWarning,
 )
 from fairpot.metrics.cells import hard_predictions, reversed_score, small_cells, tied_pairs
-from fairpot.metrics.wins import Ties
 from fairpot.table import GroupCounts, ScoreTable
 from fairpot.transport import Floats
 

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
+from fairpot._defaults import Ties
 from fairpot._validation import check_choice
-from fairpot.metrics.wins import Ties, cross_half_wins
+from fairpot.metrics.wins import cross_half_wins
 from fairpot.postprocessing.dial import Dial, Value, find_reference, require_outcomes
 from fairpot.postprocessing.notices import in_rows
-from fairpot.postprocessing.postprocessor import Postprocessor, TiesName
+from fairpot.postprocessing.postprocessor import Postprocessor
 from fairpot.table import GroupCounts, ScoreTable
 from fairpot.tradeoff.limit import block_starts, pool
 from fairpot.transport import Floats, ScoreMap
@@ -318,7 +319,7 @@ class OptimalMerge(Postprocessor):
         smoothing: Literal["logistic", "isotonic", "none"] = "logistic",
         min_group: int = 0,
         groups: Any = None,
-        ties: TiesName = "half",
+        ties: Ties = "half",
         pos_label: Any = None,
     ) -> None:
         self.theta = theta

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
+from fairpot._defaults import Ties
 from fairpot._validation import is_number
-from fairpot.metrics.wins import Ties, cross_half_wins
+from fairpot.metrics.wins import cross_half_wins
 from fairpot.postprocessing.dial import Dial, Value, check_list, find_reference, require_outcomes
-from fairpot.postprocessing.postprocessor import Postprocessor, TiesName
+from fairpot.postprocessing.postprocessor import Postprocessor
 from fairpot.table import GroupCounts, ScoreTable
 from fairpot.transport import ScoreMap
 
@@ -126,7 +127,7 @@ class PostLogit(Postprocessor):
         confidence: float | None = None,
         min_group: int = 0,
         groups: Any = None,
-        ties: TiesName = "half",
+        ties: Ties = "half",
         pos_label: Any = None,
     ) -> None:
         self.slope = slope

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Literal, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,13 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from fairpot._arguments import argument
+from fairpot._defaults import LEVEL, TIES, Ties
 from fairpot._validation import check_choice, check_level, check_seen, check_share
 from fairpot._warn import warn_user
 from fairpot.counting import as_table
 from fairpot.exceptions import ModelFileError, ScaleWarning
 from fairpot.inference.certify import Certificate
 from fairpot.inference.dial import Evidence, Part, Top, same_rows
-from fairpot.metrics.wins import TIES, Ties
 from fairpot.modelfile import ModelFile, describe_table
 from fairpot.postprocessing.adopting import adopt, unfitted
 from fairpot.postprocessing.certified import certified_choice
@@ -33,7 +33,6 @@ from fairpot.tradeoff.building import trace
 from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.transport import ScoreMap, moving
 
-TiesName = Literal["strict", "half"]
 RULES = ("max_gap", "max_auc_loss")
 _COLUMNS = ("sensitive_features", "sample_weight", "clusters", "weights")
 
@@ -63,7 +62,7 @@ class Postprocessor(ScoreMapper):
     confidence: float | None
     min_group: int
     groups: Any
-    ties: TiesName
+    ties: Ties
     pos_label: Any
 
     def fit(
@@ -163,7 +162,7 @@ class Postprocessor(ScoreMapper):
         clusters: Any = None,
         weights: str | None = None,
         max_gap: float,
-        confidence: float = 0.95,
+        confidence: float = LEVEL,
         max_auc_loss: float | None = None,
     ) -> Self:
         """Return a fitted copy whose dial is chosen on other rows, with a gap that can be signed for.

@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._defaults import Ties
 from fairpot._validation import check_choice
-from fairpot.metrics.wins import Ties
 from fairpot.postprocessing.dial import Dial, advantaged_group
 from fairpot.postprocessing.mapper import ROW_BY_ROW, all_of, barycentre_maps, part_of_the_way
-from fairpot.postprocessing.postprocessor import Postprocessor, TiesName
+from fairpot.postprocessing.postprocessor import Postprocessor
 from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap, moving
 
@@ -95,7 +95,7 @@ class WassersteinRepair(Postprocessor):
         confidence: float | None = None,
         min_group: int = 0,
         groups: Any = None,
-        ties: TiesName = "half",
+        ties: Ties = "half",
         pos_label: Any = None,
     ) -> None:
         self.t = t

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.metrics.wins import Ties
+from fairpot._defaults import Ties
 from fairpot.postprocessing.dial import Dial, find_reference, require_outcomes
 from fairpot.postprocessing.notices import in_rows
-from fairpot.postprocessing.postprocessor import Postprocessor, TiesName
+from fairpot.postprocessing.postprocessor import Postprocessor
 from fairpot.table import GroupCounts, ScoreTable
 from fairpot.transport import ScoreMap
 
@@ -255,7 +255,7 @@ class XOrder(Postprocessor):
         confidence: float | None = None,
         min_group: int = 0,
         groups: Any = None,
-        ties: TiesName = "half",
+        ties: Ties = "half",
         pos_label: Any = None,
     ) -> None:
         self.lam = lam

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._defaults import Ties
 from fairpot.auditing import measures as auditing
 from fairpot.auditing.calibration import calibration_errors
 from fairpot.display.calibration import reliability
 from fairpot.display.distributions import histogram, score_edges
-from fairpot.metrics.wins import Ties, WinMatrix, inner_half_wins
+from fairpot.metrics.wins import WinMatrix, inner_half_wins
 from fairpot.report.dial import Dial
 from fairpot.report.people import (
     LABELS,

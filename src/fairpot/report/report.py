@@ -10,10 +10,10 @@ from typing import Any, Self, cast
 
 import numpy as np
 
+from fairpot._defaults import TIES, Ties
 from fairpot._validation import check_choice, check_share, is_number
 from fairpot.counting import as_table
 from fairpot.display.display import table_of
-from fairpot.metrics.wins import TIES, Ties
 from fairpot.modelfile.origin import describes, table_sha256
 from fairpot.report.dial import dial_of, moved_groups, no_dial
 from fairpot.report.figures import Figure, make_figures

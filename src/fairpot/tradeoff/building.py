@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._defaults import Region, Ties
 from fairpot.exceptions import UndefinedMetricWarning
 from fairpot.metrics.wins import (
     FEW_GROUPS,
-    Ties,
     Undefined,
     WinMatrix,
     cross_half_wins,
@@ -23,7 +23,7 @@ from fairpot.metrics.wins import (
     value_without_pairs,
     warn_undefined,
 )
-from fairpot.table import Maps, Region, ScoreTable
+from fairpot.table import Maps, ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.tradeoff.exact import exact_wins
 from fairpot.transport import TransportPlan, weight_to_reach

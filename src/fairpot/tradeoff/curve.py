@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
+from fairpot._defaults import LEVEL
 from fairpot._html import html_table
 from fairpot._optional import import_optional, make_frame
 from fairpot._validation import as_double, check_share, is_number
@@ -202,7 +203,7 @@ class TradeoffCurve:
             float(self.xauc_ba[place]),
         )
 
-    def band(self, level: float = 0.95) -> Band:
+    def band(self, level: float = LEVEL) -> Band:
         """Compute how far the curve can be trusted, at each value and at all of them together.
 
         Parameters

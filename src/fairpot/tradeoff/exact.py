@@ -22,7 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.metrics.wins import Ties, cross_half_wins, inner_half_wins
+from fairpot._defaults import Ties
+from fairpot.metrics.wins import cross_half_wins, inner_half_wins
 from fairpot.table import GroupCounts
 from fairpot.transport import TransportPlan, ranks, run_ends
 from fairpot.transport.lookup import blocks, running

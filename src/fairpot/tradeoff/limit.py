@@ -19,11 +19,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import isotonic_regression
 
+from fairpot._defaults import Ties
 from fairpot._optional import make_frame
 from fairpot._validation import check_share
 from fairpot.counting import as_table
 from fairpot.metrics.rank import check_ties, place_of
-from fairpot.metrics.wins import Ties, WinMatrix, half_wins
+from fairpot.metrics.wins import WinMatrix, half_wins
 from fairpot.table import Counts, GroupCounts, ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
 

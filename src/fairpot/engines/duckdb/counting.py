@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._defaults import Region
 from fairpot.engines.binned import BinnedRows, choose_edges
 from fairpot.engines.duckdb.scan import Parts, Scan
 from fairpot.engines.naming import GroupedRows, KeyCoder, doubles, name_groups
 from fairpot.engines.protocol import MOST_DISTINCT, CountedRows, Progress
-from fairpot.table import Region, ScoreTable
+from fairpot.table import ScoreTable
 from fairpot.transport import weight_to_reach
 
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fairpot._defaults import Region
 from fairpot._optional import import_optional
 from fairpot._validation import check_share
 from fairpot.engines.duckdb.counting import Wishes, count, refined_thresholds
 from fairpot.engines.duckdb.scan import DuckDBRows, Parts, Scan
 from fairpot.engines.mapper import Mapper, with_column
 from fairpot.engines.protocol import MOST_DISTINCT, CountedRows, Progress
-from fairpot.table import Region
 from fairpot.transport import ScoreMap
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._defaults import Region
 from fairpot._optional import import_optional
 from fairpot._validation import wording
 from fairpot._validation.checked_rows import check_counted_scores, check_weights
@@ -27,7 +28,7 @@ from fairpot.engines.naming import (
 )
 from fairpot.engines.protocol import CountedRows, Progress
 from fairpot.engines.spark.session import SparkRows, spark_errors, without_advice
-from fairpot.table import Region, ScoreTable
+from fairpot.table import ScoreTable
 from fairpot.transport import Floats, weight_to_reach
 
 Counts = NDArray[np.int64]

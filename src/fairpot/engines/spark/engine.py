@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairpot._arguments import argument
+from fairpot._defaults import Region
 from fairpot._validation import check_share
 from fairpot.engines.protocol import MOST_DISTINCT, CountedRows, Progress
 from fairpot.engines.spark.applying import REFUSED, adjusted
 from fairpot.engines.spark.counting import Parts, count, refined_thresholds
 from fairpot.engines.spark.session import SparkRows, csv_options, format_of, spark_errors
 from fairpot.exceptions import InputFileError, OutputFileError
-from fairpot.table import Region
 from fairpot.transport import ScoreMap
 
 

@@ -1,0 +1,18 @@
+"""What is taken unless something else is said, and the words that options may be: each stands here once."""
+
+from typing import Literal
+
+# How sure an interval is.
+LEVEL = 0.95
+
+# Whether a tie between a positive and a negative is no win (the paper) or half of one (scikit-learn).
+Ties = Literal["strict", "half"]
+TIES = ("strict", "half")
+
+# Whether the top alpha is that of all rows or of each group.
+Region = Literal["pooled", "group"]
+REGIONS = ("pooled", "group")
+
+# Whether a weight is so many rows, or how much one row counts.
+Weights = Literal["frequency", "importance"]
+WEIGHTS = ("frequency", "importance")
