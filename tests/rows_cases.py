@@ -8,3 +8,28 @@ def draw(n=400, seed=0, digits=3):
     sex = rng.choice(["F", "M"], n)
     score = np.round(rng.beta(2, 3, n) * np.where(sex == "M", 1.0, 0.75), digits)
     return score, (rng.random(n) < score + 0.1 * (sex == "F")).astype(int), sex
+
+
+def assert_same_tables(one, other):
+    """Insist that two tables are the same to the last bit, with all that they know of their rows."""
+    assert one.groups == other.groups
+    assert [type(g) for g in one.groups] == [type(g) for g in other.groups]
+    assert one.labelled == other.labelled
+    assert (one.units is None) == (other.units is None)
+    if one.units is not None:
+        assert one.units.size == other.units.size
+        _same(one.units.hashes, other.units.hashes)
+    for a, b in zip(one.counts, other.counts, strict=True):
+        for part in ("score", "positive", "negative"):
+            _same(getattr(a, part), getattr(b, part))
+        for part in ("squares", "members"):
+            x, y = getattr(a, part), getattr(b, part)
+            assert (x is None) == (y is None), part
+            for left, right in zip(x or (), y or (), strict=True):
+                for u, v in zip(left, right, strict=True) if part == "members" else [(left, right)]:
+                    _same(u, v)
+
+
+def _same(x, y):
+    assert x.dtype == y.dtype
+    np.testing.assert_array_equal(x.view(np.int64), y.view(np.int64))

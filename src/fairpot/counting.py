@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import decimal
 import hashlib
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._defaults import WEIGHTS
-from fairpot._validation import Rows, check_choice, check_groups, check_rows
+from fairpot._validation import Rows, check_choice, check_clusters, check_rows
 from fairpot.table import Indices, ScoreTable, Units
 
 
@@ -102,7 +104,7 @@ def _alone(table: ScoreTable, given: dict[str, Any]) -> ScoreTable:
 
 
 def _units(clusters: Any, rows: int) -> tuple[Indices, Units]:
-    codes, names = check_groups(clusters, rows, "clusters", several=False)
+    codes, names = check_clusters(clusters, rows)
     return number_units(codes, hash_names(names))
 
 
@@ -114,10 +116,47 @@ def number_units(codes: NDArray[Any], hashes: NDArray[np.uint64]) -> tuple[Indic
 
 def hash_names(names: Iterable[Any]) -> NDArray[np.uint64]:
     """Hash names of clusters by their text, the same wherever they come from: 12, 12.0 and "12" are one patient."""
-    return np.fromiter((_hash(name) for name in names), dtype=np.uint64)
+    listed = list(names)
+    whole = set(map(type, listed)) <= {int}
+    texts = map(str, listed) if whole else [n if type(n) is str and _is_plain(n) else plain_text(n) for n in listed]
+    digest = hashlib.blake2b
+    hashed = [digest(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts]
+    return np.frombuffer(b"".join(hashed), dtype="<u8").astype(np.uint64)
 
 
-def _hash(name: Any) -> int:
-    if isinstance(name, float | np.floating) and float(name).is_integer():
-        name = int(name)
-    return int.from_bytes(hashlib.blake2b(str(name).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+def _is_plain(text: str) -> bool:
+    """Whether a text is a whole number as it is usually written, as most names are."""
+    return text.isdigit() and text.isascii() and text[0] != "0"
+
+
+_NUMBER = re.compile(r"\s*([+-]?)([0-9]+)(?:\.([0-9]*))?\s*", re.ASCII)
+_FLAGS = {"true": "true", "True": "true", "TRUE": "true", "false": "false", "False": "false", "FALSE": "false"}
+
+
+def plain_text(name: Any) -> str:
+    """Write a name so that a number is the same text whether a file, a frame or a list holds it.
+
+    A text file says "012", "12.0" or "12" where memory has 12: what is written as a number is that number.
+
+    Examples
+    --------
+    >>> [plain_text(name) for name in (12, 12.0, "12", "012", "12.50", True, "A-012")]
+    ['12', '12', '12', '12', '12.5', 'true', 'A-012']
+    """
+    if isinstance(name, str):
+        text = name
+    elif isinstance(name, bool | np.bool_):
+        return "true" if name else "false"
+    elif isinstance(name, float | np.floating):
+        value = float(name)
+        text = str(int(value)) if value.is_integer() else format(decimal.Decimal(repr(value)), "f")
+    else:
+        text = format(name, "f") if isinstance(name, decimal.Decimal) else str(name)
+    if _is_plain(text):
+        return text
+    number = _NUMBER.fullmatch(text)
+    if number is None:
+        return _FLAGS.get(text, text)
+    sign, whole, rest = number[1], number[2].lstrip("0") or "0", (number[3] or "").rstrip("0")
+    value_text = f"{whole}.{rest}" if rest else whole
+    return f"-{value_text}" if sign == "-" and value_text != "0" else value_text

@@ -50,6 +50,21 @@ def test_within_its_bound(many, tmp_path, name, weight):
         np.testing.assert_array_equal(a.score, b.score)
 
 
+@pytest.mark.parametrize("name", ["x.parquet", "x.csv"])
+def test_squared_weights_are_kept_in_bins(many, tmp_path, name):
+    roles = {"score": "s", "label": "y", "groups": "g", "weight": "w", "weights": "importance"}
+    source = RowSource(write(many, tmp_path / name), **roles)
+    exact, rough = count_rows(source).table, count_rows(source, max_distinct=1000).table
+    assert rough.importance
+    for one, other in zip(exact.counts, rough.counts):
+        assert len(other.score) < len(one.score)
+        place = np.searchsorted(other.score, 0.25)
+        for side in (0, 1):
+            assert other.squares[side].sum() == pytest.approx(one.squares[side].sum())
+            own = one.squares[side][np.searchsorted(one.score, 0.25)]
+            assert other.squares[side][place] == pytest.approx(own)  # alone in its bin
+
+
 def test_metrics_of_the_exact_table(many, tmp_path):
     table = count_rows(RowSource(write(many, tmp_path / "x.parquet"), score="s", label="y", groups="g")).table
     overall, each = metrics(table)

@@ -2,7 +2,7 @@
 
 from fairpot._validation.checked_rows import Rows, check_rows
 from fairpot._validation.columns import check_alignment
-from fairpot._validation.groups import check_group_name, check_groups, check_seen, match_groups
+from fairpot._validation.groups import check_clusters, check_group_name, check_groups, check_seen, match_groups
 from fairpot._validation.values import (
     as_double,
     check_choice,
@@ -20,6 +20,7 @@ __all__ = [
     "as_double",
     "check_alignment",
     "check_choice",
+    "check_clusters",
     "check_group_name",
     "check_groups",
     "check_level",

@@ -51,6 +51,19 @@ def check_groups(
     return codes, names
 
 
+def check_clusters(clusters: Any, rows: int, name: str = "clusters") -> tuple[Codes, Sequence[Hashable]]:
+    """Check what rows belong together by; return a code a row and the names the codes index, in any order."""
+    columns = _columns(clusters, name)
+    if len(columns) > 1:
+        return check_groups(clusters, rows, name, several=False)
+    [(_, column)] = columns
+    if len(column) != rows:
+        raise ValueError(f"{name} has {len(column)} rows, but there are {rows} scores.")
+    if isinstance(column, nw.Series) and column.dtype.is_integer() and not column.null_count():
+        column = np.asarray(column.to_numpy())
+    return _named(column, name, "cluster")
+
+
 def match_groups(codes: Codes, names: Sequence[Hashable], known: Sequence[Hashable]) -> Codes:
     """Translate codes to places in ``known``; a group that is not there is an error."""
     check_seen(names, known, lambda places: int(np.isin(codes, places).sum()))
@@ -111,25 +124,33 @@ def _unnamed(values: Any) -> bool:
 
 
 def _encode(column: Column, label: str) -> tuple[Codes, tuple[Hashable, ...]]:
-    """Code one column without sorting it; missing values are an error."""
+    """Code one column without sorting it, by names in sorted order; missing values are an error."""
+    codes, names = _named(column, label)
+    order = sorted(range(len(names)), key=lambda i: sort_key(names[i]))
+    if order != list(range(len(names))):
+        codes = np.argsort(order).astype(codes.dtype)[codes]
+    return codes, tuple(names[i] for i in order)
+
+
+def _named(column: Column, label: str, noun: str = "group") -> tuple[Codes, list[Hashable]]:
+    """Code one column by plain names, in any order."""
     try:
         if isinstance(column, nw.Series):
             codes, names = _by_series(column)
+        elif column.dtype.kind == "O":
+            codes, names = _by_hash(column)
         else:
-            codes, names = _by_hash(column) if column.dtype.kind == "O" else _by_comparison(column)
+            codes, names = _by_comparison(column) if noun == "group" else _by_sort(column)
     except Exception as error:  # every library has its own way to say that it cannot compare or hash
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise TypeError(wording.not_plain(label, reason)) from error
     gone = missing(np.array([*names, None], dtype=object))[:-1]
     if gone.any():
-        raise ValueError(wording.missing_groups(label, int(np.isin(codes, np.flatnonzero(gone)).sum())))
+        raise ValueError(wording.missing_groups(label, int(np.isin(codes, np.flatnonzero(gone)).sum()), noun))
     names = [_plain_name(name) for name in names]
     if len(set(names)) < len(names):
-        raise ValueError(f"{label} has two groups that read alike as text.\nHint: give them names of your own.")
-    order = sorted(range(len(names)), key=lambda i: sort_key(names[i]))
-    if order != list(range(len(names))):
-        codes = np.argsort(order).astype(codes.dtype)[codes]
-    return codes, tuple(names[i] for i in order)
+        raise ValueError(f"{label} has two {noun}s that read alike as text.\nHint: give them names of your own.")
+    return codes, names
 
 
 def _plain_name(value: Any) -> Hashable:
@@ -164,13 +185,18 @@ def _by_comparison(column: NDArray[Any]) -> tuple[Codes, list[Any]]:
     rest = np.flatnonzero(column != column[0])
     while len(rest):
         if len(names) == _FEW:
-            distinct, inverse = np.unique(column, return_inverse=True)
-            return inverse, [v.item() for v in distinct]
+            return _by_sort(column)
         left = column[rest]
         codes[rest] = len(names)
         names.append(left[0].item())
         rest = rest[left != left[0]]
     return codes, names
+
+
+def _by_sort(column: NDArray[Any]) -> tuple[Codes, list[Any]]:
+    """Sort a column that has many names."""
+    distinct, inverse = np.unique(column, return_inverse=True)
+    return inverse, distinct.tolist()
 
 
 def _by_hash(column: NDArray[Any]) -> tuple[Codes, list[Any]]:

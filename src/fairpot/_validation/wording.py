@@ -77,11 +77,18 @@ def wrong_kind(name: str, what: str, hint: str) -> str:
     return f"{name} must be numbers, got {what}.\nHint: {hint}."
 
 
-def missing_groups(name: str, rows: int) -> str:
-    """Say that groups are missing."""
+def missing_groups(name: str, rows: int, noun: str = "group") -> str:
+    """Say that groups or clusters are missing."""
+    own = "a group of their own such as 'unknown'" if noun == "group" else f"each a {noun} of its own"
+    return f"{name} has {rows} rows without a {noun}.\nHint: drop those rows, or give them {own}."
+
+
+def too_many_clustered(limit: int) -> str:
+    """Say that there are more rows than can be counted one by one."""
     return (
-        f"{name} has {rows} rows without a group.\n"
-        "Hint: drop those rows, or give them a group of their own such as 'unknown'."
+        f"there are more than {limit:,} rows, and rows that belong together are counted one by one: their scores "
+        "cannot be put into bins.\n"
+        "Hint: count a part of the clusters (all rows of each), or raise max_distinct in Python (100 bytes a row)."
     )
 
 

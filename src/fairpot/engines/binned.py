@@ -12,7 +12,7 @@ from fairpot._validation.checked_rows import check_weight_of_groups, check_weigh
 from fairpot._validation.wording import LARGEST
 from fairpot.engines.naming import Key, KeyCoder, Kind, doubles, name_keys
 from fairpot.engines.protocol import Roles, Rules
-from fairpot.table import GroupCounts, QuantisationBound, ScoreTable
+from fairpot.table import GroupCounts, Indices, QuantisationBound, ScoreTable
 from fairpot.transport import Floats
 
 MOST_BINS = 500_000
@@ -32,6 +32,10 @@ def choose_edges(sample: Floats, limit: int) -> Floats:
     return np.unique(np.concatenate(([-np.inf], edges, atoms, np.nextafter(atoms, np.inf))))
 
 
+def _keeps_squares(source: Roles) -> bool:
+    return source.weight is not None and source.weights == "importance"
+
+
 class BinnedRows:
     """Counts of rows in bins, one array for each combination of group and label.
 
@@ -49,6 +53,7 @@ class BinnedRows:
         names = [*source.group_columns, *([] if source.label is None else [source.label])]
         self.coder = KeyCoder(names)
         self.weights: dict[int, Floats] = {}
+        self.squares: dict[int, Floats] | None = {} if _keeps_squares(source) else None
         self.rows: dict[int, int] = {}
         size = len(edges)
         self.low, self.high = np.full(size, np.inf), np.full(size, -np.inf)
@@ -86,7 +91,6 @@ class BinnedRows:
         if weight is not None and not (np.isfinite(weight) & (weight >= 0)).all():
             self.bad_weights.append(weight[~(np.isfinite(weight) & (weight >= 0))])
             return
-        counts = self.weights.setdefault(code, np.zeros(len(self.edges)))
         if weight is None:
             ordered, running = np.sort(score), None
         else:
@@ -97,18 +101,30 @@ class BinnedRows:
             self.least = min(self.least, float(running.min(initial=np.inf)))
             self.most = max(self.most, float(running.max(initial=0.0)))
         if len(ordered):
-            self._add_sorted(counts, ordered, running)
+            self._add_sorted(code, ordered, running)
 
-    def _add_sorted(self, counts: Floats, score: Floats, weight: Floats | None) -> None:
+    def _add_sorted(self, code: int, score: Floats, weight: Floats | None) -> None:
         """Add rows in the order of their scores: where the bins begin among them says all."""
         begin = np.searchsorted(score, self.edges)
         bins = np.flatnonzero(np.diff(begin, append=len(score)))
         first, last = begin[bins], np.append(begin[1:], len(score))[bins] - 1
         mass = (last - first + 1).astype(np.float64) if weight is None else np.add.reduceat(weight, first)
-        counts[bins] += mass
+        squares = None if weight is None or self.squares is None else np.add.reduceat(weight**2, first)
+        self.take(code, bins, mass, squares, score[first], score[last])
+
+    def take(
+        self, code: int, bins: NDArray[Any], mass: Floats, squares: Floats | None, low: Floats, high: Floats
+    ) -> None:
+        """Take what was counted in some bins: weight, squared weights if they are kept, lowest and highest score."""
+        self._held(self.weights, code)[bins] += mass
+        if self.squares is not None and squares is not None:
+            self._held(self.squares, code)[bins] += squares
         self.mass[bins] += mass
-        self.low[bins] = np.minimum(self.low[bins], score[first])
-        self.high[bins] = np.maximum(self.high[bins], score[last])
+        self.low[bins] = np.minimum(self.low[bins], low)
+        self.high[bins] = np.maximum(self.high[bins], high)
+
+    def _held(self, sums: dict[int, Floats], code: int) -> Floats:
+        return sums.setdefault(code, np.zeros(len(self.edges)))
 
     def finish(
         self, positive: Any, several: bool, rules: Rules, called: Callable[[Key], Hashable] | None = None
@@ -124,34 +140,51 @@ class BinnedRows:
             self.coder.keys, rows, self.source.group_columns, self.source.label, self.kind, positive, several, called
         )
         used = np.flatnonzero(self.mass)
-        positives, negatives = np.zeros((2, len(groups), len(used)))
-        for code, counts in self.weights.items():
-            side = positives if labels is not None and labels[code] else negatives
-            side[codes[code]] += counts[used]
+        positives, negatives = self._by_label(self.weights, codes, labels, len(groups), used)
         if self.source.weight is not None:
             total = (positives + negatives).sum(axis=1)
             extremes = np.array([self.least, self.most]) if self.most > 0 else np.zeros(1)
             check_weights(extremes, np.ones(len(extremes), dtype=np.int64), self._weight_name)
             check_weight_of_groups(total, groups, self._weight_name)
-        table = self._table(groups, positives, negatives, used, labels is not None)
+        squares = None
+        if self.squares is not None:
+            squares = self._by_label(self.squares, codes, labels, len(groups), used)
+        table = self._table(groups, positives, negatives, squares, used, labels is not None)
         return table, int(rows.sum()), self._bound(positives, negatives, used)
 
-    def _centres(self, used: NDArray[np.intp]) -> Floats:
+    def _by_label(
+        self, sums: dict[int, Floats], codes: NDArray[Any], labels: NDArray[np.int8] | None, groups: int, used: Indices
+    ) -> NDArray[np.float64]:
+        """Add up the sums of all combinations by label, positive first, group and bin."""
+        found = np.zeros((2, groups, len(used)))
+        for code, counts in sums.items():
+            found[0 if labels is not None and labels[code] else 1, codes[code]] += counts[used]
+        return found
+
+    def _centres(self, used: Indices) -> Floats:
         """Return the middle of each bin, whatever the order of the rows; a score alone in its bin stays as it was."""
         low, high = self.low[used], self.high[used]
         return np.where(low < high, low / 2 + high / 2, low)
 
     def _table(
-        self, groups: tuple[Any, ...], positives: Floats, negatives: Floats, used: NDArray[np.intp], labelled: bool
+        self,
+        groups: tuple[Any, ...],
+        positives: Floats,
+        negatives: Floats,
+        squares: Floats | None,
+        used: Indices,
+        labelled: bool,
     ) -> ScoreTable:
         kind = np.int64 if self.whole else np.float64
         centres, counts = self._centres(used), []
-        for positive, negative in zip(positives, negatives):
+        for group, (positive, negative) in enumerate(zip(positives, negatives)):
             there = positive + negative > 0
-            counts.append(GroupCounts(centres[there], positive[there].astype(kind), negative[there].astype(kind)))
+            squared = None if squares is None else (squares[0, group, there], squares[1, group, there])
+            sides = positive[there].astype(kind), negative[there].astype(kind)
+            counts.append(GroupCounts(centres[there], *sides, squared))
         return ScoreTable(groups, tuple(counts), labelled)
 
-    def _bound(self, positives: Floats, negatives: Floats, used: NDArray[np.intp]) -> QuantisationBound:
+    def _bound(self, positives: Floats, negatives: Floats, used: Indices) -> QuantisationBound:
         """Measure the loss: only pairs of different scores that share a bin can change."""
         low, high = self.low[used], self.high[used]
         mixed = low < high

@@ -9,7 +9,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,10 @@ from fairpot._arguments import argument
 from fairpot._optional import import_optional
 from fairpot._validation import check_groups, swapped_values, wording
 from fairpot._validation.checked_rows import check_weight_of_groups
+from fairpot.counting import hash_names, number_units
 from fairpot.engines.protocol import CountedRows, Roles, Rules
 from fairpot.exceptions import InputFileError
-from fairpot.table import ScoreTable
+from fairpot.table import Indices, ScoreTable, Units
 
 
 def find_column(name: str, columns: Sequence[str], where: str) -> int:
@@ -428,8 +429,52 @@ class Checks(Rules, Protocol):
         """Count the rows, ``rows`` of each value, whose text was no number."""
 
 
+class ClusterColumn:
+    """What rows belong together by, as an engine hands it over: pieces of one Arrow column.
+
+    Parameters
+    ----------
+    name : str
+        The column, for error messages.
+    kind : str
+        How its values come.
+    """
+
+    def __init__(self, name: str, kind: Kind) -> None:
+        self.name, self.kind = f"column {name!r}", kind
+        self.pieces: list[Any] = []
+
+    def add(self, column: Any) -> None:
+        """Take a piece."""
+        self.pieces.append(column.cast(column.type.value_type) if hasattr(column, "dictionary") else column)
+
+    def units(self, rows: Counts | None) -> tuple[Indices, Units]:
+        """Number the clusters, ``rows`` of each value (None: one); missing ones are an error."""
+        whole = import_optional("pyarrow", "cli").chunked_array(self.pieces)
+        self.pieces = []
+        coded = whole.dictionary_encode(null_encoding="encode")
+        if len({len(chunk.dictionary) for chunk in coded.chunks}) > 1:  # one for all, as far as is known
+            coded = coded.unify_dictionaries()
+        codes = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in coded.chunks])
+        names = self._decoded(coded.chunk(0).dictionary.to_pylist())
+        gone = np.array([v is None or v != v for v in names])
+        if gone.any():
+            lost = gone[codes]
+            number = int(lost.sum() if rows is None else rows[lost].sum())
+            raise ValueError(wording.missing_groups(self.name, number, "cluster"))
+        if any(isinstance(v, list | dict) for v in names):
+            raise TypeError(wording.not_plain(self.name))
+        return number_units(codes, hash_names(names))
+
+    def _decoded(self, values: list[Any]) -> list[Any]:
+        """Read each value by itself: what it is called must not depend on what else a file holds."""
+        if self.kind == "json":
+            return decoded(values, "json")
+        return [None if v in _MISSING else v for v in values] if self.kind == "text" else values
+
+
 class GroupedRows:
-    """Distinct combinations of group, label, score and weight, and how many rows have each.
+    """Distinct combinations of group, label, score and weight, and how many rows have each; or rows one by one.
 
     Parameters
     ----------
@@ -442,31 +487,40 @@ class GroupedRows:
     def __init__(self, source: Roles, kind: Kind, checks: Checks) -> None:
         self.source, self.kind, self.checks = source, kind, checks
         self.coder = KeyCoder([*source.group_columns, *([] if source.label is None else [source.label])])
+        self.numbers = ("score", "weight") if source.weight is not None else ("score",)
         self.columns: dict[str, list[NDArray[Any]]] = {"key": [], "score": [], "weight": [], "n": []}
         self.words = {"score": 0, "weight": 0}
+        self.clusters = None if source.cluster is None else ClusterColumn(source.cluster, kind)
         self.fetched = 0
 
     def add(self, batch: Any) -> int:
-        """Take an Arrow batch: the columns of the key, then score, perhaps weight, and n; return how many there are."""
+        """Take an Arrow batch, and return how many rows of batches there are.
+
+        It has the columns of the key, then score, perhaps weight and cluster, and n, which is left out where batches
+        have one row for each.
+        """
         width = len(self.coder.names)
         try:
             self.columns["key"].append(self.coder.encode(batch.columns[:width], batch.num_rows))
         except ValueError:
             self._refuse_swapped(batch)
             raise
-        n = batch.column("n").to_numpy(zero_copy_only=False)
-        self.columns["n"].append(n)
-        for role in ("score", "weight") if self.source.weight is not None else ("score",):
+        n = batch.column("n").to_numpy(zero_copy_only=False) if "n" in batch.schema.names else None
+        if n is not None:
+            self.columns["n"].append(n)
+        for role in self.numbers:
             self.columns[role].append(doubles(batch.column(role)))
             self.words[role] += self.checks.words(batch.column(role), n)
+        if self.clusters is not None:
+            self.clusters.add(batch.column("cluster"))
         self.fetched += batch.num_rows
         return self.fetched
 
     def finish(self, positive: Any, several: bool, called: Callable[[Key], Hashable] | None = None) -> CountedRows:
         """Check what was counted and put it into a table; ``called`` names groups, instead of the rules of memory."""
-        scores, n = self._whole("score"), self._whole("n")
+        n = self._whole("n") if self.columns["n"] else None
+        scores, key = self._whole("score"), self._whole("key")
         self.checks.explain(scores, n, self.words["score"])
-        key = self._whole("key")
         rows = np.bincount(key, weights=n, minlength=len(self.coder.keys)).astype(np.int64)
         columns, label = self.source.group_columns, self.source.label
         scored = (self.source.score, scores)
@@ -475,11 +529,10 @@ class GroupedRows:
         )
         of_row = None if labels is None else labels[key]
         place = codes.astype(np.intp)[key] if len(groups) > 1 else None
-        total = int(rows.sum())
-        if self.source.weight is None:
-            table = ScoreTable.from_rows(scores, of_row, place, groups, None if n.max() == 1 else n)
-            return CountedRows(table, total)
-        return CountedRows(self._weighted(scores, of_row, place, groups, n, self._whole("weight")), total)
+        del key
+        found = _Found(scores, of_row, place, groups, None if self.source.weight is None else self._whole("weight"))
+        unit, units = (None, None) if self.clusters is None else self.clusters.units(n)
+        return CountedRows(self._table(found, n, unit, units), int(rows.sum()))
 
     def _refuse_swapped(self, batch: Any) -> None:
         """Say that labels of which there are too many are scores, if what stands for scores has two values."""
@@ -488,26 +541,66 @@ class GroupedRows:
             scores = np.concatenate([*self.columns["score"], doubles(batch.column("score"))])
             refuse_swapped(labels, self.source.label, self.kind, self.source.score, scores, more=True)
 
-    def _weighted(
-        self, scores: Any, labels: Any, place: Any, groups: Any, n: Counts, weight: NDArray[np.float64]
-    ) -> ScoreTable:
-        self.checks.explain_weights(weight, n, self.words["weight"])
-        total = np.bincount(np.zeros(len(n), dtype=np.intp) if place is None else place, weight, len(groups))
-        check_weight_of_groups(total, groups, f"column {self.source.weight!r}")
-        square = weight**2 * n if self.source.weights == "importance" else None
-        if (weight == np.floor(weight)).all() and float((weight * n).sum()) < 2**53:
-            return ScoreTable.from_rows(scores, labels, place, groups, weight.astype(np.int64) * n, square=square)
-        if n.max() > 1 and int(n.sum()) <= _ONE_BY_ONE:
+    def _table(self, found: _Found, n: Counts | None, unit: Indices | None, units: Units | None) -> ScoreTable:
+        self._check_weights(found, n)
+        if n is not None and n.max() == 1:
+            n = None
+        if n is not None and (unit is not None or (not self._adds_up(found, n) and int(n.sum()) <= _ONE_BY_ONE)):
             again = np.repeat(np.arange(len(n)), n)
-            scores, weight = scores[again], weight[again]
-            square = None if square is None else weight**2
-            labels = None if labels is None else labels[again]
-            place = None if place is None else place[again]
-        else:
-            weight = weight * n
-        return ScoreTable.from_rows(scores, labels, place, groups, weight, square=square)
+            found, unit, n = found.taken(again), None if unit is None else unit[again], None
+        weight: NDArray[Any] | None = n
+        square = None
+        if found.weight is not None:
+            times = 1 if n is None else n
+            square = found.weight**2 * times if self.source.weights == "importance" else None
+            whole = _are_whole(found.weight, times)
+            weight = (found.weight.astype(np.int64) if whole else found.weight) * times
+        return ScoreTable.from_rows(
+            found.scores, found.labels, found.place, found.groups, weight, square=square, unit=unit, units=units
+        )
+
+    def _check_weights(self, found: _Found, n: Counts | None) -> None:
+        weight, place = found.weight, found.place
+        if weight is None:
+            return
+        ones = np.ones(len(weight), dtype=np.int64) if n is None else n
+        self.checks.explain_weights(weight, ones, self.words["weight"])
+        total = np.bincount(np.zeros(len(weight), dtype=np.intp) if place is None else place, weight, len(found.groups))
+        check_weight_of_groups(total, found.groups, f"column {self.source.weight!r}")
+
+    def _adds_up(self, found: _Found, n: Counts) -> bool:
+        """Whether equal rows can be added up at once: all sums are whole numbers that doubles hold."""
+        if found.weight is None:
+            return True
+        squares = float((found.weight**2 * n).sum()) if self.source.weights == "importance" else 0.0
+        return _are_whole(found.weight, n) and squares < EXACT
 
     def _whole(self, name: str) -> NDArray[Any]:
         """Join the pieces of a column, letting go of them."""
         pieces = self.columns.pop(name)
         return np.concatenate(pieces) if pieces else np.empty(0, dtype=np.float64 if name == "score" else np.int64)
+
+
+class _Found(NamedTuple):
+    """Rows, or what several rows have in common: all that a table is made from."""
+
+    scores: NDArray[np.float64]
+    labels: NDArray[np.int8] | None
+    place: Indices | None
+    groups: tuple[Hashable, ...]
+    weight: NDArray[np.float64] | None
+
+    def taken(self, rows: Indices) -> _Found:
+        """Take rows by their numbers."""
+        return _Found(
+            self.scores[rows],
+            None if self.labels is None else self.labels[rows],
+            None if self.place is None else self.place[rows],
+            self.groups,
+            None if self.weight is None else self.weight[rows],
+        )
+
+
+def _are_whole(weight: NDArray[np.float64], times: Counts | int) -> bool:
+    """Whether weights are whole numbers whose sum doubles hold."""
+    return bool((weight == np.floor(weight)).all()) and float((weight * times).sum()) < EXACT

@@ -14,6 +14,7 @@ from fairpot.engines import DuckDBEngine, Engine
 from fairpot.engines.spark import SparkEngine, SparkRows
 from fairpot.exceptions import InputFileError
 from fairpot.files import RowSource
+from rows_cases import assert_same_tables
 
 ENGINE: Engine = SparkEngine()
 SCORES = {
@@ -231,3 +232,68 @@ def test_identifiers_are_no_groups(spark):
     frame = spark.range(0, 100_000, 1, 4).selectExpr("CAST(id AS DOUBLE) AS s", "CAST(id AS STRING) AS g")
     with pytest.raises(ValueError, match="more than 50,000 different values"):
         ENGINE.count(SparkRows(frame, score="s", groups="g"), max_distinct=100)
+
+
+def clustered(n=400):
+    rng = np.random.default_rng(11)
+    return pd.DataFrame(
+        {
+            "s": rng.normal(size=n).round(1),
+            "y": rng.integers(0, 2, n),
+            "g": rng.choice(["a", "b"], n),
+            "w": rng.choice([0.1, 0.7, 1.0, 2.5], n),
+            "k": rng.integers(1, 4, n),
+            "c": rng.integers(0, 60, n),
+        }
+    )
+
+
+def counted_in_memory(frame, weight=None, cluster=None):
+    return score_table(
+        frame["y"],
+        frame["s"],
+        sensitive_features=frame["g"],
+        sample_weight=None if weight is None else frame[weight],
+        weights="importance",
+        clusters=None if cluster is None else frame[cluster],
+    )
+
+
+def test_clusters_and_weights_that_say_how_much_a_row_counts(spark, tmp_path):
+    frame = clustered()
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    roles = {"score": "s", "label": "y", "groups": "g"}
+    for weight, cluster in (("w", None), ("w", "c"), ("k", "c"), (None, "c")):
+        more = {"weight": weight, "weights": "importance", "cluster": cluster}
+        expected = counted_in_memory(frame, weight, cluster)
+        for rows in (
+            SparkRows(to_spark(spark, frame), **roles, **more),
+            SparkRows.read(spark, str(tmp_path / "rows.csv"), **roles, **more),
+        ):
+            assert_same_tables(ENGINE.count(rows).table, expected)
+
+
+def test_missing_and_too_many_clusters(spark):
+    frame = clustered()
+    holes = frame.assign(c=[None, None, *frame["c"][2:].astype(float)])
+    rows = SparkRows(to_spark(spark, holes), score="s", label="y", groups="g", cluster="c")
+    with pytest.raises(ValueError, match="column 'c' has 2 rows without a cluster"):
+        ENGINE.count(rows)
+    left = ENGINE.count(rows, drop_missing=True)
+    assert left.dropped["c"] == 2
+    assert_same_tables(left.table, counted_in_memory(frame[2:], cluster="c"))
+    with pytest.raises(ValueError, match="more than 40 rows, and rows that belong together are counted one by one"):
+        ENGINE.count(rows, drop_missing=True, max_distinct=20)
+
+
+def test_squares_in_bins(spark):
+    rng = np.random.default_rng(2)
+    frame = clustered(2000).assign(s=rng.random(2000))
+    roles = {"score": "s", "label": "y", "groups": "g", "weight": "w", "weights": "importance"}
+    found = ENGINE.count(SparkRows(to_spark(spark, frame), **roles), max_distinct=100)
+    assert found.quantisation is not None
+    whole = counted_in_memory(frame, "w")
+    for small, exact in zip(found.table.counts, whole.counts):
+        assert len(small.score) < len(exact.score)
+        for side in (0, 1):
+            assert small.squares[side].sum() == pytest.approx(exact.squares[side].sum())

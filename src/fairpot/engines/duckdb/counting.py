@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._defaults import Region
+from fairpot._validation import wording
 from fairpot.engines.binned import BinnedRows, choose_edges
 from fairpot.engines.duckdb.scan import Parts, Scan
 from fairpot.engines.naming import GroupedRows, KeyCoder, doubles, name_groups
@@ -37,10 +38,12 @@ def count(scan: Scan, wishes: Wishes, progress: Progress | None) -> CountedRows:
         raise ValueError(f"max_distinct must be at least 2, got {max_distinct!r}.")
     parts = Parts(scan, wishes.drop_missing)
     dropped = parts.missing()
+    if parts.source.cluster is not None:
+        return replace(_one_by_one(parts, wishes, progress), dropped=dropped)
     distinct, rows = parts.estimate(max_distinct)
     if distinct <= max_distinct:
         counted = GroupedRows(scan.source, scan.kind, parts)
-        if _fetched(parts, counted, progress, 2 * max_distinct):
+        if _fetched(parts, counted, progress, 2 * max_distinct, parts.grouped()):
             return replace(counted.finish(wishes.positive, wishes.several, wishes.called), dropped=dropped)
     edges = choose_edges(parts.sample(rows or parts.count(), max_distinct), max_distinct)
     binned = BinnedRows(scan.source, scan.kind, edges)
@@ -49,9 +52,17 @@ def count(scan: Scan, wishes: Wishes, progress: Progress | None) -> CountedRows:
     return CountedRows(*binned.finish(wishes.positive, wishes.several, parts, wishes.called), dropped)
 
 
-def _fetched(parts: Parts, counted: GroupedRows, progress: Progress | None, limit: int) -> bool:
-    """Fetch all groups; False if there are far more than was thought."""
-    for batch in parts.scan.batches(parts.grouped(), progress):
+def _one_by_one(parts: Parts, wishes: Wishes, progress: Progress | None) -> CountedRows:
+    """Count rows that belong together: every row is needed, and to group them would cost more than to fetch them."""
+    counted = GroupedRows(parts.source, parts.scan.kind, parts)
+    if not _fetched(parts, counted, progress, 2 * wishes.max_distinct, parts.plain()):
+        raise ValueError(wording.too_many_clustered(2 * wishes.max_distinct))
+    return counted.finish(wishes.positive, wishes.several, wishes.called)
+
+
+def _fetched(parts: Parts, counted: GroupedRows, progress: Progress | None, limit: int, select: str) -> bool:
+    """Fetch all groups, or all rows; False if there are far more than was thought."""
+    for batch in parts.scan.batches(select, progress):
         if counted.fetched + batch.num_rows > limit:
             return False
         counted.add(batch)

@@ -421,6 +421,7 @@ class Parts:
             if role in self.types:
                 check_score_type(self.types[role], self.source.roles[role])
         self.whole = "INT" in self.types["score"]
+        self.others = ["cluster"] if "cluster" in self.types else []
         self._check_plain()
 
     def number(self, role: str) -> str:
@@ -474,11 +475,11 @@ class Parts:
 
     def _raw(self) -> str:
         numbers = [role for role in ("score", "weight") if role in self.types]
-        return ", ".join([*self.keys, *numbers])
+        return ", ".join([*self.keys, *numbers, *self.others])
 
     def _columns(self) -> str:
         numbers = [f"{self.number(role)} AS {role}" for role in ("score", "weight") if role in self.types]
-        return ", ".join([*self.keys, *numbers])
+        return ", ".join([*self.keys, *numbers, *self.others])
 
     def combinations(self) -> str:
         """Select the distinct combinations of groups and labels, with their number of rows."""
@@ -528,5 +529,5 @@ class Parts:
         return int(bad.sum() if rows is None else rows[bad].sum())
 
     def _check_plain(self) -> None:
-        for key in self.keys:
+        for key in [*self.keys, *self.others]:
             check_plain(self.types[key], self.source.roles[key])

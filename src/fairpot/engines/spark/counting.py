@@ -42,10 +42,11 @@ class Parts:
         self.rows, self.drop_missing, types = rows, drop_missing, rows.types
         self.keys = [f"group{i}" for i in range(len(rows.group_columns))] + ["label"] * (rows.label is not None)
         self.numbers = ["score"] + ["weight"] * (rows.weight is not None)
+        self.others = ["cluster"] * (rows.cluster is not None)
         if rows.kind == "typed":
             for role in self.numbers:
                 check_score_type(types[role], rows.roles[role])
-        for key in self.keys:
+        for key in [*self.keys, *self.others]:
             check_plain(types[key], rows.roles[key])
         self.whole = rows.kind == "typed" and "int" in types["score"]
 
@@ -70,7 +71,7 @@ class Parts:
         """Return a frame of all parts, row by row, score and weight as they are grouped."""
         if not self.drop_missing:
             return self._parts()
-        return self._parts().filter(f"NOT ({' OR '.join(map(self._lacks, [*self.keys, *self.numbers]))})")
+        return self._parts().filter(f"NOT ({' OR '.join(map(self._lacks, self.rows.roles))})")
 
     def missing(self) -> dict[str, int] | None:
         """Count the rows that are dropped, in all and for each column; None where none are to be."""
@@ -83,7 +84,7 @@ class Parts:
         return dict(zip(["rows", *(self.rows.roles[role] for role in roles)], found.values()))
 
     def _parts(self) -> Any:
-        keys = [f"{self.rows.place(key)} AS {key}" for key in self.keys]
+        keys = [f"{self.rows.place(key)} AS {key}" for key in [*self.keys, *self.others]]
         return self.rows.by_place().selectExpr(*keys, *(f"{self.raw(role)} AS {role}" for role in self.numbers))
 
     def _lacks(self, role: str) -> str:
@@ -100,9 +101,9 @@ class Parts:
 
     def grouped(self) -> Any:
         """Return a frame of the distinct combinations of all parts, with their number of rows."""
-        counted = self.plain().groupBy(*self.keys, *self.numbers).count()
+        counted = self.plain().groupBy(*self.keys, *self.numbers, *self.others).count()
         numbers = (f"{self.number(role)} AS {role}" for role in self.numbers)
-        return counted.selectExpr(*self.keys, *numbers, "`count` AS n")
+        return counted.selectExpr(*self.keys, *numbers, *self.others, "`count` AS n")
 
     def fetch(self, frame: Any) -> Any:
         """Bring a frame to the driver as an Arrow table."""
@@ -179,7 +180,7 @@ class Parts:
         return int(bad.sum() if rows is None else rows[bad].sum())
 
 
-_BINS = "bin INT, mass DOUBLE, low DOUBLE, high DOUBLE, n BIGINT, whole BOOLEAN"
+_BINS = "bin INT, mass DOUBLE, squares DOUBLE, low DOUBLE, high DOUBLE, n BIGINT, whole BOOLEAN"
 
 
 def count_in_bins(parts: Parts, edges: Floats) -> BinnedRows:
@@ -189,7 +190,7 @@ def count_in_bins(parts: Parts, edges: Floats) -> BinnedRows:
     counter = bin_counter(edges, len(parts.keys), "weight" in parts.numbers, MOST_KEYS)
     with without_advice():
         partial = frame.mapInArrow(counter, f"{keys}, {_BINS}" if keys else _BINS)
-    ways = {"mass": "sum", "low": "min", "high": "max", "n": "sum", "whole": "min"}
+    ways = {"mass": "sum", "squares": "sum", "low": "min", "high": "max", "n": "sum", "whole": "min"}
     found = parts.fetch(partial.groupBy(*parts.keys, "bin").agg(ways))
     binned = BinnedRows(parts.rows, parts.rows.kind, edges)
     binned.least = binned.most = 1.0  # weights have been checked on the cluster
@@ -202,16 +203,13 @@ def _take(binned: BinnedRows, batch: Any, width: int) -> None:
     """Add the counts of a batch, one row for each combination and bin."""
     key = binned.coder.encode(batch.columns[:width], batch.num_rows)
     bins = batch.column("bin").to_numpy(zero_copy_only=False)
-    mass, low, high = (doubles(batch.column(name)) for name in ("sum(mass)", "min(low)", "max(high)"))
+    names = ("sum(mass)", "sum(squares)", "min(low)", "max(high)")
+    mass, squares, low, high = (doubles(batch.column(name)) for name in names)
     n = batch.column("sum(n)").to_numpy(zero_copy_only=False)
     for code in np.unique(key).tolist():
         mine = np.flatnonzero(key == code)
         binned.rows[code] = binned.rows.get(code, 0) + int(n[mine].sum())
-        counts = binned.weights.setdefault(code, np.zeros(len(binned.edges)))
-        counts[bins[mine]] += mass[mine]
-        binned.mass[bins[mine]] += mass[mine]
-        binned.low[bins[mine]] = np.minimum(binned.low[bins[mine]], low[mine])
-        binned.high[bins[mine]] = np.maximum(binned.high[bins[mine]], high[mine])
+        binned.take(code, bins[mine], mass[mine], squares[mine], low[mine], high[mine])
     binned.whole = binned.whole and all(batch.column("min(whole)").to_pylist())
 
 
@@ -240,25 +238,28 @@ def bin_counter(edges: Floats, width: int, weighted: bool, limit: int) -> Callab
                     if len(held) >= limit:
                         raise ValueError(f"more than {limit} groups")
                     empty = np.zeros(len(edges))
-                    held[key] = [empty, empty + np.inf, empty - np.inf, np.zeros(len(edges), dtype=np.int64), True]
-                mass, low, high, n, whole = held[key]
+                    none = np.zeros(len(edges), dtype=np.int64)
+                    held[key] = [empty, empty.copy(), empty + np.inf, empty - np.inf, none, True]
+                mass, squares, low, high, n, whole = held[key]
                 n += np.bincount(places[rows], minlength=len(edges))
                 rows = rows[weight[rows] > 0]
                 mass += np.bincount(places[rows], weight[rows], len(edges))
+                squares += np.bincount(places[rows], weight[rows] ** 2, len(edges))
                 np.minimum.at(low, places[rows], score[rows])
                 np.maximum.at(high, places[rows], score[rows])
-                held[key][4] = whole and bool((weight[rows] == np.floor(weight[rows])).all())
-        for key, (mass, low, high, n, whole) in held.items():
+                held[key][5] = whole and bool((weight[rows] == np.floor(weight[rows])).all())
+        for key, (mass, squares, low, high, n, whole) in held.items():
             used = np.flatnonzero(n)
             columns = [pa.array([value] * len(used), kind) for value, kind in zip(key, types)]
             columns += [
                 pa.array(used.astype(np.int32)),
                 pa.array(mass[used]),
+                pa.array(squares[used]),
                 pa.array(low[used]),
                 pa.array(high[used]),
             ]
             columns += [pa.array(n[used]), pa.array([whole] * len(used))]
-            names = [*(f"k{i}" for i in range(width)), "bin", "mass", "low", "high", "n", "whole"]
+            names = [*(f"k{i}" for i in range(width)), "bin", "mass", "squares", "low", "high", "n", "whole"]
             yield pa.RecordBatch.from_arrays(columns, names=names)
 
     return count
@@ -270,8 +271,10 @@ def count(parts: Parts, positive: Any, several: bool, max_distinct: int, progres
         raise ValueError(f"max_distinct must be at least 2, got {max_distinct!r}.")
     dropped = parts.missing()
     rows = parts.count()
-    scores, combinations = (rows, rows) if rows <= max_distinct else parts.estimate()
-    if scores <= max_distinct and combinations <= 2 * max_distinct:
+    if parts.others and rows > 2 * max_distinct:
+        raise ValueError(wording.too_many_clustered(2 * max_distinct))
+    scores, combinations = (rows, rows) if rows <= max_distinct or parts.others else parts.estimate()
+    if parts.others or (scores <= max_distinct and combinations <= 2 * max_distinct):
         counted = GroupedRows(parts.rows, parts.rows.kind, parts)
         for batch in parts.fetch(parts.grouped()).to_batches():
             counted.add(batch)

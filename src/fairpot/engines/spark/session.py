@@ -164,7 +164,7 @@ class SparkRows:
         format : {"parquet", "orc", "csv", "tsv"} or None, default None
             None takes it from the names.
         **roles
-            ``score``, ``label``, ``groups`` and ``weight``.
+            ``score``, ``label``, ``groups``, ``weight``, ``cluster``, ...
         """
         named = [paths] if isinstance(paths, str) else list(paths)
         found = format_of(named, format)
@@ -180,7 +180,7 @@ class SparkRows:
     @property
     def roles(self) -> dict[str, str]:
         """The part each column plays: "score", "label", "weight", "group0", ..."""
-        named = {"score": self.score, "label": self.label, "weight": self.weight}
+        named = {"score": self.score, "label": self.label, "weight": self.weight, "cluster": self.cluster}
         named |= {f"group{i}": name for i, name in enumerate(self.group_columns)}
         return {role: name for role, name in named.items() if name is not None}
 
@@ -199,8 +199,8 @@ class SparkRows:
         return f"c{find_column(self.roles[role], self.frame.columns, 'the frame')}"
 
     def bare(self) -> SparkRows:
-        """Return the same rows without label and weight."""
-        return replace(self, label=None, weight=None)
+        """Return the same rows without label, weight and cluster."""
+        return replace(self, label=None, weight=None, cluster=None)
 
 
 def _loaded(session: Any, paths: list[str], form: str, **options: Any) -> Any:
