@@ -1,7 +1,7 @@
 """The one place where user input is checked. What leaves it is clean NumPy arrays."""
 
 from fairpot._validation.checked_rows import Rows, check_rows
-from fairpot._validation.columns import check_alignment
+from fairpot._validation.columns import check_alignment, without_missing
 from fairpot._validation.groups import check_clusters, check_group_name, check_groups, check_seen, match_groups
 from fairpot._validation.values import (
     as_double,
@@ -33,4 +33,5 @@ __all__ = [
     "match_groups",
     "restore",
     "swapped_values",
+    "without_missing",
 ]
