@@ -14,7 +14,7 @@ def assert_same_tables(one, other):
     """Insist that two tables are the same to the last bit, with all that they know of their rows."""
     assert one.groups == other.groups
     assert [type(g) for g in one.groups] == [type(g) for g in other.groups]
-    assert one.labelled == other.labelled
+    assert (one.labelled, one.lower_is_riskier) == (other.labelled, other.lower_is_riskier)
     assert (one.units is None) == (other.units is None)
     if one.units is not None:
         assert one.units.size == other.units.size

@@ -5,13 +5,22 @@ from __future__ import annotations
 import decimal
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._validation import Rows, check_choice, check_clusters, check_rows
+from fairpot._validation import (
+    Rows,
+    check_alignment,
+    check_choice,
+    check_clusters,
+    check_rows,
+    without_missing,
+    wording,
+)
+from fairpot._warn import warn_user
 from fairpot.table import Indices, ScoreTable, Units
 
 # What a weight is: so many rows, or how much one row counts.
@@ -27,22 +36,26 @@ def as_table(
     clusters: Any = None,
     weights: str | None = None,
     pos_label: Any = None,
+    lower_is_riskier: bool = False,
     grouped: bool = True,
     labelled: bool = True,
-    names: tuple[str, str] = ("y_true", "y_score"),
+    names: tuple[str, ...] = ("y_true", "y_score"),
+    drop_missing: bool = False,
 ) -> ScoreTable:
     """Count rows; a table stays as it is.
 
     Parameters
     ----------
-    y_true, y_score, sensitive_features, sample_weight, clusters, weights, pos_label
+    y_true, y_score, sensitive_features, sample_weight, clusters, weights, pos_label, lower_is_riskier
         As in :func:`fairpot.score_table`; ``y_true`` may be a :class:`ScoreTable`, which is everything.
     grouped : bool, default True
         Whether groups are needed; if not, all rows are one group, "all".
     labelled : bool, default True
         Whether outcomes are needed.
-    names : pair of str
-        What outcomes and scores are called in messages.
+    names : tuple of str
+        What messages call outcomes, scores and, where that is not the usual, groups, weights and clusters.
+    drop_missing : bool, default False
+        Whether rows with a missing value are left out, with a warning that counts them, instead of an error.
 
     Examples
     --------
@@ -50,21 +63,21 @@ def as_table(
     >>> table.counts[0].positive, table.counts[0].squared(True)
     (array([2., 1.]), array([4., 1.]))
     """
-    given = {
-        names[1]: y_score,
-        "sensitive_features": sensitive_features,
-        "sample_weight": sample_weight,
-        "clusters": clusters,
-        "weights": weights,
-        "pos_label": pos_label,
-    }
-    for table, other in ((y_true, y_score), (y_score, y_true)):
+    names = (*names, *("sensitive_features", "sample_weight", "clusters")[len(names) - 2 :])
+    columns = dict(zip(names, (y_true, y_score, sensitive_features, sample_weight, clusters)))
+    meaning = {"weights": weights, "pos_label": pos_label, "lower_is_riskier": lower_is_riskier or None}
+    for own, other in ((names[0], names[1]), (names[1], names[0])):
+        table = columns[own]
         if isinstance(table, ScoreTable):
-            extra = {**given, names[1]: other}
-            return _alone(table, extra)
+            given = {**columns, own: None, other: None, names[1]: columns[other], **meaning}
+            return refuse_beside_table(table, {**given, "drop_missing": drop_missing or None})
     if labelled and y_true is None:
         raise TypeError(f"{names[0]} is missing: pass the outcome of each row, 0 or 1.")
     check_weights_word(weights)
+    if drop_missing:
+        check_alignment(**columns)
+        columns, dropped = without_missing(columns)
+    y_true, y_score, sensitive_features, sample_weight, clusters = columns.values()
     rows = check_rows(
         y_score,
         y_true,
@@ -72,10 +85,12 @@ def as_table(
         sample_weight,
         grouped=grouped,
         pos_label=pos_label,
-        names=names,
-        beside={} if clusters is None else {"clusters": clusters},
+        names=names[:4],
+        beside={} if clusters is None else {names[4]: clusters},
     )
-    return count(rows, clusters=clusters, weights=weights)
+    if drop_missing and dropped["rows"]:
+        warn_user(wording.dropped_rows(dropped, len(rows.scores)), UserWarning)
+    return count(rows, clusters=clusters, weights=weights, lower_is_riskier=lower_is_riskier, name=names[4])
 
 
 def check_weights_word(weights: str | None) -> str:
@@ -83,17 +98,26 @@ def check_weights_word(weights: str | None) -> str:
     return check_choice("frequency" if weights is None else weights, "weights", WEIGHTS)
 
 
-def count(rows: Rows, *, clusters: Any = None, weights: str | None = None) -> ScoreTable:
-    """Count checked rows, with what their weights mean and which of them belong together."""
-    unit, units = (None, None) if clusters is None else _units(clusters, len(rows.scores))
+def count(
+    rows: Rows,
+    *,
+    clusters: Any = None,
+    weights: str | None = None,
+    lower_is_riskier: bool = False,
+    name: str = "clusters",
+) -> ScoreTable:
+    """Count checked rows, with what their weights mean, which of them belong together and where high risk is."""
+    if lower_is_riskier:
+        rows = rows._replace(scores=0.0 - rows.scores)
+    unit, units = (None, None) if clusters is None else _units(clusters, len(rows.scores), name)
     square = None
     if check_weights_word(weights) == "importance" and rows.weight is not None:
         square = rows.weight.astype(np.float64) ** 2
-    return ScoreTable.from_rows(*rows, square=square, unit=unit, units=units)
+    return ScoreTable.from_rows(*rows, square=square, unit=unit, units=units, lower_is_riskier=lower_is_riskier)
 
 
-def _alone(table: ScoreTable, given: dict[str, Any]) -> ScoreTable:
-    """Refuse columns beside a table."""
+def refuse_beside_table(table: ScoreTable, given: Mapping[str, Any]) -> ScoreTable:
+    """Return a table, and refuse columns, or what is said of them, beside it."""
     extra = [name for name, value in given.items() if value is not None]
     if extra:
         raise TypeError(
@@ -103,8 +127,8 @@ def _alone(table: ScoreTable, given: dict[str, Any]) -> ScoreTable:
     return table
 
 
-def _units(clusters: Any, rows: int) -> tuple[Indices, Units]:
-    codes, names = check_clusters(clusters, rows)
+def _units(clusters: Any, rows: int, name: str) -> tuple[Indices, Units]:
+    codes, names = check_clusters(clusters, rows, name)
     return number_units(codes, hash_names(names))
 
 

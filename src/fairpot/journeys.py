@@ -1,23 +1,39 @@
-"""From Python what the command line does: rows, frames or files -> table; a fitted model -> adjusted files."""
+"""From Python what the command line does: rows of any kind -> table; a fitted model -> adjusted files.
+
+Where rows are counted is chosen once, here: columns and frames in memory, files and queries by DuckDB, a frame of Spark
+on its cluster.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import narwhals as nw
 
-from fairpot._validation.columns import as_native_columns, check_column_names, select_columns
-from fairpot.counting import as_table
+from fairpot._arguments import argument
+from fairpot._validation import check_choice, wording
+from fairpot._validation.columns import check_column_names, complete_rows
+from fairpot._warn import warn_user
+from fairpot.counting import as_table, refuse_beside_table
+from fairpot.exceptions import ScaleWarning, UnseenGroupError
 from fairpot.postprocessing.fitted import load
 from fairpot.postprocessing.mapper import ScoreMapper
 from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap
 
 if TYPE_CHECKING:
+    from fairpot.engines.protocol import CountedRows, Progress
+    from fairpot.engines.spark import SparkRows
     from fairpot.files import AppliedRows, RowSource
+
+Source: TypeAlias = "RowSource | SparkRows"
+# How files are read, and how rows outside memory are counted.
+_READING = ("format", "sql", "database", "delimiter", "decimal", "encoding", "partitions")
+_COUNTING = ("memory_limit", "threads", "max_distinct", "progress")
+_ON_A_CLUSTER = ("max_distinct", "progress")
 
 
 def score_table(
@@ -29,31 +45,56 @@ def score_table(
     clusters: Any = None,
     weights: str | None = None,
     pos_label: Any = None,
+    lower_is_riskier: bool = False,
     score: str | None = None,
     label: str | None = None,
     group: str | Sequence[str] | None = None,
     weight: str | None = None,
+    cluster: str | None = None,
+    drop_missing: bool = False,
     **options: Any,
 ) -> ScoreTable:
-    """Count rows into the table that everything else is computed from: columns, a frame, or files.
+    """Count rows into the table that everything else is computed from, whatever they come in.
+
+    Equal rows give equal tables, to the last bit.
 
     Parameters
     ----------
-    rows : column of outcomes, frame, path or list of paths
-        Columns: the outcomes, with ``y_score`` and ``sensitive_features`` beside them, as in the metrics. A frame or
-        files (Parquet, CSV, Arrow, JSON lines; folders and patterns): ``score``, ``label`` and ``group`` name the
-        columns.
-    y_score, sensitive_features, sample_weight, pos_label
-        As in :func:`fairpot.metrics.auc`; ``pos_label`` also for frames and files.
-    score, label, group, weight : str
-        Names of columns of a frame or of files; several groups form intersections.
+    rows : column of outcomes, frame, lazy frame, path or list of paths, RowSource, ScoreTable
+        Columns: the outcomes, with ``y_score`` and ``sensitive_features`` beside them, as in the metrics; None if they
+        are not known. A frame (pandas, Polars, PyArrow), a lazy one (Polars, DuckDB, PySpark; of which only the columns
+        that are named are asked for) or files (Parquet, CSV, Arrow, JSON lines; folders and patterns): ``score``,
+        ``label`` and ``group`` name the columns. A table is returned as it is.
+    y_score, sensitive_features, sample_weight
+        As in :func:`fairpot.metrics.auc`.
+    clusters : column or None, default None
+        What rows have in common that are not independent: the patient of each visit.
+    weights : {"frequency", "importance"} or None, default None
+        What a weight means: how many rows a row is (also None), or how much it counts.
+    pos_label : default None
+        The positive value of outcomes that are not 0/1 or booleans.
+    lower_is_riskier : bool, default False
+        Whether a low score means high risk; scores are then counted with a minus.
+    score, label, group, weight, cluster : str
+        Names of columns of a frame or of files; several groups form intersections. Without ``label`` outcomes are not
+        known, without ``group`` all rows are one group, "all".
+    drop_missing : bool, default False
+        Whether rows with a missing value are left out, with a warning that counts them, instead of an error.
     **options
-        For files: as in :func:`fairpot.files.score_table` (``format``, ``sql``, ``memory_limit``, ...).
+        For files: ``format``, ``sql``, ``database``, ``delimiter``, ``decimal``, ``encoding`` and ``partitions`` as in
+        :class:`fairpot.files.RowSource`; ``memory_limit``, ``threads``, ``max_distinct`` and ``progress`` as in
+        :func:`fairpot.files.count_rows`, the last two also for frames of Spark.
 
     Returns
     -------
     ScoreTable
         For :func:`fairpot.audit`, ``fit_table``, ``tradeoff``, :func:`fairpot.effect`, :func:`fairpot.compare`.
+
+    Warns
+    -----
+    UserWarning
+        If rows were left out, or there were too many distinct scores, so that they were put into bins: with how far
+        any number can be off.
 
     Examples
     --------
@@ -62,37 +103,45 @@ def score_table(
     >>> table.groups
     ('F', 'M')
     """
-    columns_given = {"y_score": y_score, "sensitive_features": sensitive_features, "sample_weight": sample_weight}
-    if (_is_path(rows) and y_score is None) or "sql" in options:
-        from fairpot.files import score_table as count_files
-
-        _refuse_columns(columns_given, "files")
-        parts = _named(score, label, group)
-        return count_files(rows, **parts, weight=weight, positive=pos_label, **options)
-    if options:
-        raise TypeError(f"{next(iter(options))!r} is an option for files; these rows are in memory.")
-    frame = as_native_columns(rows)
-    if isinstance(frame, nw.DataFrame) and y_score is None:
-        _refuse_columns(columns_given, "a frame")
-        named = _named(score, label, group)
-        if label is None:
-            raise TypeError("label is missing: name the column with the outcome, label=...")
-        wanted = [named["score"], named["label"], *([weight] if weight is not None else [])]
-        unknown = [name for name in wanted if name not in frame.columns]
-        if unknown:
-            raise ValueError(
-                f"the frame has no column {unknown[0]!r} (columns: {', '.join(map(repr, frame.columns[:12]))})."
-            )
-        return as_table(
-            frame[named["label"]].to_native(),
-            frame[named["score"]].to_native(),
-            sensitive_features=select_columns(rows, check_column_names(named["group"], "group")),
-            sample_weight=None if weight is None else frame[weight].to_native(),
+    columns = {
+        "y_score": y_score,
+        "sensitive_features": sensitive_features,
+        "sample_weight": sample_weight,
+        "clusters": clusters,
+    }
+    meaning = {"weights": weights, "pos_label": pos_label, "lower_is_riskier": lower_is_riskier or None}
+    names = {"score": score, "label": label, "group": group, "weight": weight, "cluster": cluster}
+    _check_options(options)
+    if isinstance(rows, ScoreTable):
+        given = {**columns, **names, **meaning, "drop_missing": drop_missing or None, **options}
+        return refuse_beside_table(rows, given)
+    if _is_source(rows):
+        reading = {name: options.get(name) for name in _READING}
+        said = {**columns, **names, **meaning, **reading}
+        _refuse(said, "a source, which says itself what they are", "leave it out, or put it into the source")
+        return _counted_elsewhere(rows, drop_missing, options)
+    if (_is_path(rows) and y_score is None) or options.get("sql") is not None:
+        _refuse(columns, "files", _NAME_THEM)
+        source = _source_of_files(rows, names, meaning, options)
+        return _counted_elsewhere(source, drop_missing, options)
+    frame = _as_frame(rows) if y_score is None else None
+    if frame is not None:
+        _refuse(columns, "a frame", _NAME_THEM)
+        wanted = _named_columns(frame, names)
+        if _is_spark(frame):
+            return _counted_elsewhere(_spark_rows(rows, names, meaning), drop_missing, options)
+        _refuse_options(options)
+        chosen = frame.select(*wanted)
+        return _count_frame(
+            chosen.collect() if isinstance(chosen, nw.LazyFrame) else chosen,
+            names,
             weights=weights,
             pos_label=pos_label,
+            lower_is_riskier=lower_is_riskier,
+            drop_missing=drop_missing,
         )
-    given = {"score": score, "label": label, "group": group, "weight": weight}
-    extra = [name for name, value in given.items() if value is not None]
+    _refuse_options(options)
+    extra = [name for name, value in names.items() if value is not None]
     if extra:
         raise TypeError(
             f"{extra[0]} names a column of a frame or file, but the rows are columns themselves.\n"
@@ -106,7 +155,10 @@ def score_table(
         clusters=clusters,
         weights=weights,
         pos_label=pos_label,
+        lower_is_riskier=lower_is_riskier,
         grouped=sensitive_features is not None,
+        labelled=rows is not None or y_score is None,
+        drop_missing=drop_missing,
     )
 
 
@@ -117,26 +169,52 @@ def apply(
     *,
     score: str | None = None,
     group: str | Sequence[str] | None = None,
+    unknown_group: Literal["error", "null", "keep"] = "error",
+    drop_missing: bool = False,
+    other_scale: Literal["warn", "error"] = "warn",
+    overwrite: bool = False,
+    memory_limit: str = "2GB",
+    threads: int | None = None,
     **options: Any,
 ) -> AppliedRows:
-    """Write files with their adjusted score as one column more; they may be larger than memory.
+    """Write rows with their adjusted score as one column more; they may be larger than memory.
 
     Parameters
     ----------
     model : fitted post-processor, loaded model, or path of a model file
-    rows : path, list of paths or RowSource
+        If it was fitted on scores of which a low one means high risk, so are these.
+    rows : path, list of paths, RowSource, or a frame of Spark (SparkRows)
         Parquet, CSV, Arrow or JSON lines; folders and patterns.
     output : path
-        Written whole or not at all; what is there is not replaced without ``force=True``.
+        Written whole or not at all; what is there is not replaced without ``overwrite=True``. Of rows on a cluster, a
+        folder that all workers can write to.
     score, group : str
         Names of the columns; None takes those the model file knows, else "score" and "group".
+    unknown_group : {"error", "null", "keep"}, default "error"
+        What becomes of rows with a missing group or one that the model does not know: an error, no adjusted score, or
+        the score as it is. ``unknown`` of the result counts them.
+    drop_missing : bool, default False
+        Whether rows with a missing score or group are left out; ``dropped`` of the result counts them.
+    other_scale : {"warn", "error"}, default "warn"
+        What to do if scores seem to be on another scale than in ``fit``.
+    overwrite : bool, default False
+        Whether outputs that are there already are replaced.
+    memory_limit, threads
+        For DuckDB, as in :func:`fairpot.files.count_rows`.
     **options
-        As in :func:`fairpot.files.adjusting`: ``column``, ``changes``, ``threshold``, ``force``, ...
+        How files are read, as in :func:`fairpot.score_table` (``format``, ``sql``, ``decimal``, ...), and what is
+        written, as in :func:`fairpot.files.apply` (``column``, ``replace``, ``changes``, ``threshold``, ``keep``,
+        ``output_format``, ``types``, ``neutralise_formulas``, ``progress``); of rows on a cluster only ``column``.
 
     Returns
     -------
     AppliedRows
         How many rows were written and how many changed.
+
+    Warns
+    -----
+    ScaleWarning
+        If the scores seem to be on another scale than those of ``fit``.
 
     Examples
     --------
@@ -148,51 +226,191 @@ def apply(
     >>> fairpot.apply(fp, folder / "new.csv", folder / "fair.csv").moved
     2
     """
-    from fairpot.files import RowSource
     from fairpot.files import apply as apply_maps
+    from fairpot.files.adjusting import UNKNOWN_GROUPS
 
+    check_choice(unknown_group, "unknown_group", UNKNOWN_GROUPS)
+    check_choice(other_scale, "other_scale", ("warn", "error"))
     fitted = load(model) if _is_path(model) else model
     if not isinstance(fitted, ScoreMapper):
         raise TypeError(
             f"apply takes a fitted post-processor, a loaded model or a model file, got {type(model).__name__}."
         )
-    known = getattr(fitted, "columns_", None) or {"score": "score", "group": ["group"]}
-    source = rows
-    if not isinstance(rows, RowSource):
-        source = RowSource(rows, score=score or known["score"], groups=group or known["group"])
-    return apply_maps(source, maps_for_files(fitted, source), output=Path(output), **options)
+    reading = {name: options.pop(name) for name in _READING if name in options}
+    source = _source_to_adjust(rows, fitted, score, group, reading)
+    how: dict[str, Any] = {"unknown_group": unknown_group, "drop_missing": drop_missing}
+    limits: dict[str, Any] = {"memory_limit": memory_limit, "threads": threads}
+    if _is_spark_source(source):
+        return _apply_on_spark(fitted, source, str(output), overwrite, how, options)
+    maps = maps_for_files(fitted, source, **how, **limits)
+    return apply_maps(
+        source,
+        maps,
+        output=os.fspath(output),
+        overwrite=overwrite,
+        inputs=[model] if _is_path(model) else [],
+        judge=_judge(fitted, other_scale),
+        **how,
+        **limits,
+        **options,
+    )
 
 
-def maps_for_files(model: ScoreMapper, source: RowSource, *, memory_limit: str = "2GB") -> dict[Hashable, ScoreMap]:
-    """Return the maps that hold for files; where they depend on all rows at hand, count those first."""
-    from fairpot.files import count_rows, score_thresholds
+def maps_for_files(
+    model: ScoreMapper,
+    source: Source,
+    *,
+    unknown_group: str = "error",
+    drop_missing: bool = False,
+    memory_limit: str = "2GB",
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> dict[Hashable, ScoreMap]:
+    """Return the maps of scores as files hold them; where they depend on all rows at hand, count those first.
 
-    if model.row_by_row:
-        return dict(model.maps_)
-    counted = count_rows(source.bare(), memory_limit=memory_limit, several=False)
-    names = same_names(counted.table.groups, model.groups_)
-    rule = model._applied_by()
-    if rule["kind"] == "top_of_batch":
-        found = score_thresholds(
-            source, rule["alpha"], region=rule["region"], memory_limit=memory_limit, counted=counted
+    Of a model whose ``lower_is_riskier_`` says that it was fitted on scores with a minus, the maps are reflected.
+
+    Parameters
+    ----------
+    model : fitted post-processor or loaded model
+    source : RowSource or SparkRows
+    unknown_group, drop_missing, memory_limit, threads
+        As in :func:`apply`.
+    progress : callable or None, default None
+        Called with the share of the counting that is done.
+    """
+    lower = bool(getattr(model, "lower_is_riskier_", False))
+    maps = dict(model.maps_)
+    if not model.row_by_row:
+        batch = _Batch(_without_outcomes(source, lower), model.groups_, unknown_group != "error", drop_missing)
+        maps = batch.maps(model, memory_limit, threads, progress)
+    return {group: each.reflected() for group, each in maps.items()} if lower else maps
+
+
+class _Batch:
+    """All rows that a model is applied to together, counted where they are."""
+
+    def __init__(self, source: Any, known: Sequence[Hashable], strangers: bool, drop_missing: bool) -> None:
+        self.source, self.known, self.strangers, self.drop_missing = source, known, strangers, drop_missing
+
+    def maps(
+        self, model: ScoreMapper, memory_limit: str, threads: int | None, progress: Progress | None
+    ) -> dict[Hashable, ScoreMap]:
+        """Count the rows and return the maps that hold for them."""
+        limits = {"memory_limit": memory_limit, "threads": threads}
+        counted = self._counted(progress, limits)
+        names = self._names(counted.table)
+        rule = model._applied_by()
+        if rule["kind"] == "top_of_batch":
+            found = self._thresholds(rule, counted, limits)
+            return {name: model.maps_[name].starting_at(found[group]) for group, name in names.items()}
+        _tell_bins(counted)
+        return model.maps_for(counted.table.only(list(names)).renamed(list(names.values())))
+
+    def _counted(self, progress: Progress | None, limits: dict[str, Any]) -> CountedRows:
+        if _is_spark_source(self.source):
+            from fairpot.engines.spark import SparkEngine
+
+            return SparkEngine().count(self.source, several=False, progress=progress)
+        from fairpot.files import count_rows
+
+        return count_rows(self.source, several=False, progress=progress, **self._how, **limits)
+
+    def _thresholds(
+        self, rule: Mapping[str, Any], counted: CountedRows, limits: dict[str, Any]
+    ) -> dict[Hashable, float]:
+        alpha, region = rule["alpha"], rule["region"]
+        if _is_spark_source(self.source):
+            from fairpot.engines.spark import SparkEngine
+
+            return SparkEngine().thresholds(self.source, alpha, region=region, counted=counted)
+        from fairpot.files import score_thresholds
+
+        return score_thresholds(self.source, alpha, region=region, counted=counted, **self._how, **limits)
+
+    @property
+    def _how(self) -> dict[str, Any]:
+        called: Callable[[tuple[Any, ...]], Hashable] | None = None
+        if self.strangers:
+            from fairpot.engines.mapper import group_namer
+
+            called = group_namer(self.known, self.source.group_columns, self.source.kind)
+        return {"drop_missing": self.drop_missing, "called": called}
+
+    def _names(self, table: ScoreTable) -> dict[Hashable, Hashable]:
+        """Match groups of the rows with those of the model; one may say 1 where the other says "1"."""
+        found = {g: next((k for k in self.known if k == g or str(k) == str(g)), None) for g in table.groups}
+        unseen = [g for g, same in found.items() if same is None]
+        if unseen and not self.strangers:
+            rows = int(sum(table[g].weight.sum() for g in unseen))
+            raise UnseenGroupError(wording.unseen_groups("the input", rows, unseen, list(self.known)))
+        return {g: same for g, same in found.items() if same is not None}
+
+
+def _apply_on_spark(
+    model: ScoreMapper, source: Any, output: str, overwrite: bool, how: Mapping[str, Any], options: dict[str, Any]
+) -> AppliedRows:
+    from fairpot.engines.spark import SparkEngine
+    from fairpot.files import AppliedRows
+
+    asked = [name for name in options if name != "column"]
+    asked += [name for name, usual in (("unknown_group", "error"), ("drop_missing", False)) if how[name] != usual]
+    if asked:
+        raise TypeError(
+            f"rows on a cluster are written with their adjusted score alone, without {argument(asked[0])}.\n"
+            "Hint: leave it out, or write files and adjust those."
         )
-        return {names[group]: model.maps_[names[group]].starting_at(found[group]) for group in counted.table.groups}
-    table = counted.table.renamed([names[g] for g in counted.table.groups])
-    return model.maps_for(table)
+    column = options.get("column") or f"{source.score}_fair"
+    written = SparkEngine().write(source, maps_for_files(model, source), output, column=column, overwrite=overwrite)
+    return AppliedRows(written, None, column)
 
 
-def same_names(groups: Sequence[Hashable], known: Sequence[Hashable]) -> Mapping[Hashable, Hashable]:
-    """Match groups of a file with those of a model; one may say 1 where the other says "1"."""
-    found = {g: next((k for k in known if k == g or str(k) == str(g)), g) for g in groups}
-    unseen = [g for g in groups if found[g] not in known]
-    if unseen:
-        from fairpot.exceptions import UnseenGroupError
+def _judge(model: ScoreMapper, other_scale: str) -> Callable[[float, float], None]:
+    """Make what looks at the range of scores: it warns of another scale than that of fit, or refuses it."""
 
-        raise UnseenGroupError(
-            f"the rows have a group that is not in the map: {unseen[0]!r} (known: {list(known)}).\n"
-            "Hint: fit with those rows, or drop them."
+    def judge(low: float, high: float) -> None:
+        if getattr(model, "lower_is_riskier_", False):
+            low, high = -high, -low
+        told = model._fitted_scale().mismatch_of_range(low, high)
+        if told is not None and other_scale == "error":
+            way = argument("other_scale", "warn")
+            raise ValueError(f"{told}\nHint: bring the scores to the scale of fit, or {way} lets them through.")
+        if told is not None:
+            warn_user(told, ScaleWarning)
+
+    return judge
+
+
+def _source_to_adjust(
+    rows: Any, model: ScoreMapper, score: str | None, group: str | Sequence[str] | None, reading: dict[str, Any]
+) -> Any:
+    if _is_source(rows):
+        _refuse(
+            {"score": score, "group": group, **reading}, "a source, which says itself what they are", "leave it out"
         )
-    return found
+        return rows
+    known = getattr(model, "columns_", None) or {"score": "score", "group": ["group"]}
+    names = {"score": score or known["score"], "group": group or known["group"]}
+    if _is_path(rows) or reading.get("sql") is not None:
+        return _source_of_files(rows, names, {}, reading)
+    frame = _as_frame(rows)
+    if frame is not None and _is_spark(frame):
+        _refuse(reading, "a frame of Spark", "leave it out")
+        return _spark_rows(rows, names, {})
+    raise TypeError(
+        f"apply takes files, a RowSource or a frame of Spark, got {type(rows).__name__}.\n"
+        "Hint: rows in memory go through the model itself, model.transform(scores, sensitive_features=...)."
+    )
+
+
+def _without_outcomes(source: Any, lower_is_riskier: bool) -> Any:
+    """Return the rows as a model looks at them: without outcomes, scores in the direction it was fitted in."""
+    bare = source.bare()
+    if bare.lower_is_riskier == lower_is_riskier:
+        return bare
+    if _is_spark_source(bare):
+        return replace(bare, lower_is_riskier=lower_is_riskier)
+    return bare.but(lower_is_riskier=lower_is_riskier)
 
 
 def _is_path(value: Any) -> bool:
@@ -201,18 +419,152 @@ def _is_path(value: Any) -> bool:
     return isinstance(value, list | tuple) and bool(value) and all(isinstance(v, str | os.PathLike) for v in value)
 
 
-def _refuse_columns(given: dict[str, Any], what: str) -> None:
-    """Refuse columns beside a frame or files, whose columns go by their names."""
-    extra = [name for name, value in given.items() if value is not None]
-    if extra:
-        raise TypeError(
-            f"{extra[0]} is a column of its own, but the rows are {what}.\n"
-            "Hint: name the columns, score=..., label=..., group=..., weight=..."
+def _is_source(rows: Any) -> bool:
+    """Whether rows say themselves which columns play which part."""
+    return hasattr(rows, "group_columns") and hasattr(rows, "bare")
+
+
+def _is_spark_source(source: Any) -> bool:
+    return hasattr(source, "frame")
+
+
+def _is_spark(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> bool:
+    return frame.implementation.is_pyspark() or frame.implementation.is_pyspark_connect()
+
+
+def _as_frame(rows: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
+    """Wrap a frame, lazy or not, of any library Narwhals knows; None for anything else."""
+    try:
+        wrapped = nw.from_native(rows, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise ValueError("the frame has two columns of one name.\nHint: rename one.") from error
+    return wrapped if isinstance(wrapped, nw.DataFrame | nw.LazyFrame) else None
+
+
+def _named_columns(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], names: Mapping[str, Any]) -> list[str]:
+    """List the columns that are named, once each; one that is not there is an error."""
+    _require_score(names)
+    groups = [] if names["group"] is None else check_column_names(names["group"], "group")
+    wanted = [names[part] for part in ("score", "label", "weight", "cluster") if names[part] is not None] + groups
+    there = frame.collect_schema().names()
+    unknown = [name for name in wanted if name not in there]
+    if unknown:
+        shown = ", ".join(map(repr, there[:12])) + (f" and {len(there) - 12} more" if len(there) > 12 else "")
+        raise ValueError(f"the frame has no column {unknown[0]!r} (columns: {shown}).")
+    return list(dict.fromkeys(wanted))
+
+
+def _count_frame(
+    frame: nw.DataFrame[Any], names: Mapping[str, Any], *, drop_missing: bool, **meaning: Any
+) -> ScoreTable:
+    """Count the rows of a frame in memory."""
+    if drop_missing:
+        frame, dropped = complete_rows(frame)
+        if dropped["rows"]:
+            warn_user(wording.dropped_rows(dropped, len(frame)), UserWarning)
+    groups = [] if names["group"] is None else check_column_names(names["group"], "group")
+
+    def column(part: str) -> Any:
+        return None if names[part] is None else frame[names[part]].to_native()
+
+    return as_table(
+        column("label"),
+        column("score"),
+        sensitive_features=frame.select(*groups).to_native() if groups else None,
+        sample_weight=column("weight"),
+        clusters=column("cluster"),
+        grouped=bool(groups),
+        labelled=names["label"] is not None,
+        names=tuple(_called(part, names[part]) for part in ("label", "score", "group", "weight", "cluster")),
+        **meaning,
+    )
+
+
+def _called(part: str, name: Any) -> str:
+    """Say what messages call a column: by its name, and several by the part they play."""
+    return f"column {name!r}" if isinstance(name, str) else part
+
+
+def _counted_elsewhere(source: Any, drop_missing: bool, options: Mapping[str, Any]) -> ScoreTable:
+    """Count the rows of files or of a cluster; tell what was left out, and what was put into bins."""
+    how = {name: value for name, value in options.items() if name in _COUNTING}
+    if _is_spark_source(source):
+        _refuse_options({name: value for name, value in options.items() if name not in _ON_A_CLUSTER}, "on a cluster")
+        from fairpot.engines.spark import SparkEngine
+
+        counted = SparkEngine().count(source, drop_missing=drop_missing, **how)
+    else:
+        from fairpot.files import count_rows
+
+        counted = count_rows(source, drop_missing=drop_missing, **how)
+    if counted.dropped is not None and counted.dropped["rows"]:
+        warn_user(wording.dropped_rows(counted.dropped, counted.rows), UserWarning)
+    _tell_bins(counted)
+    return counted.table
+
+
+def _tell_bins(counted: CountedRows) -> None:
+    bound = counted.quantisation
+    if bound is not None:
+        warn_user(
+            f"too many distinct scores: they were put into bins. AUC can be off by {bound.auc:.2g}, an xAUC by "
+            f"{float(bound.xauc.max()):.2g}, a score by {bound.score:.2g}.",
+            UserWarning,
         )
 
 
-def _named(score: str | None, label: str | None, group: Any) -> dict[str, Any]:
-    missing = [name for name, value in (("score", score), ("group", group)) if value is None]
-    if missing:
-        raise TypeError(f"{missing[0]} is missing: name the columns, score=..., label=..., group=... (and weight=...).")
-    return {"score": score, "label": label, "group": group}
+def _source_of_files(
+    rows: Any, names: Mapping[str, Any], meaning: Mapping[str, Any], options: Mapping[str, Any]
+) -> RowSource:
+    from fairpot.files import RowSource
+
+    _require_score(names)
+    reading = {name: options[name] for name in _READING if name in options}
+    return RowSource(rows, **_parts(names), **_meant(meaning), **reading)
+
+
+def _spark_rows(rows: Any, names: Mapping[str, Any], meaning: Mapping[str, Any]) -> SparkRows:
+    from fairpot.engines.spark import SparkRows
+
+    return SparkRows(rows, **_parts(names), **_meant(meaning))
+
+
+def _parts(names: Mapping[str, Any]) -> dict[str, Any]:
+    return {"groups" if part == "group" else part: name for part, name in names.items() if name is not None}
+
+
+def _meant(meaning: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in meaning.items() if value is not None}
+
+
+def _require_score(names: Mapping[str, Any]) -> None:
+    if names["score"] is None:
+        raise TypeError(
+            "score is missing: name the columns, score=..., label=..., group=... (weight=..., cluster=...)."
+        )
+
+
+_NAME_THEM = "name the columns, score=..., label=..., group=..., weight=..., cluster=..."
+
+
+def _refuse(given: Mapping[str, Any], what: str, way_out: str) -> None:
+    """Refuse what cannot be said beside rows of a kind."""
+    extra = [name for name, value in given.items() if value is not None]
+    if extra:
+        said = (
+            "is a column of its own"
+            if extra[0] in ("y_score", "sensitive_features", "sample_weight", "clusters")
+            else ""
+        )
+        raise TypeError(f"{extra[0]} {said or 'is given'}, but the rows are {what}.\nHint: {way_out}.")
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    unknown = [name for name in options if name not in (*_READING, *_COUNTING)]
+    if unknown:
+        raise TypeError(f"score_table has no argument {unknown[0]!r}.")
+
+
+def _refuse_options(options: Mapping[str, Any], where: str = "in memory") -> None:
+    if options:
+        raise TypeError(f"{next(iter(options))!r} is an option for files; these rows are {where}.")

@@ -274,6 +274,8 @@ class ScoreTable:
         Whether labels were known; if not, all weight counts as negative.
     units : Units or None, default None
         The clusters that rows belong to; None where every row is independent of the others.
+    lower_is_riskier : bool, default False
+        Whether a low score meant high risk: the scores of the table are then those of the rows with a minus.
 
     Examples
     --------
@@ -287,6 +289,7 @@ class ScoreTable:
     counts: tuple[GroupCounts, ...]
     labelled: bool = True
     units: Units | None = None
+    lower_is_riskier: bool = False
 
     @classmethod
     def from_rows(
@@ -300,12 +303,13 @@ class ScoreTable:
         square: Floats | None = None,
         unit: Indices | None = None,
         units: Units | None = None,
+        lower_is_riskier: bool = False,
     ) -> ScoreTable:
         """Count clean rows: finite scores, labels 0 and 1, ``codes`` that index into ``groups``, weights >= 0.
 
         ``square`` is what each row adds to the sums of squared weights, where weights say how much a row counts;
-        ``unit`` the number of each row's cluster among ``units``. :func:`fairpot.score_table` makes rows clean,
-        whatever they come in.
+        ``unit`` the number of each row's cluster among ``units``; ``lower_is_riskier`` puts down that the scores have
+        been given a minus. :func:`fairpot.score_table` makes rows clean, whatever they come in.
         """
         scores, labels = _plain(scores, labels)
         if codes is not None and not (codes.min() >= 0 and codes.max() < len(groups)):
@@ -320,7 +324,7 @@ class ScoreTable:
             counts = [
                 _count_group(rows, scores, labels, weight, square, unit) for rows in _rows_of_groups(codes, len(groups))
             ]
-        return cls(tuple(groups), tuple(counts), labels is not None, units)
+        return cls(tuple(groups), tuple(counts), labels is not None, units, lower_is_riskier)
 
     def _repr_html_(self) -> str:
         rows = [
@@ -432,7 +436,7 @@ class ScoreTable:
             raise KeyError(f"the table has no group {unknown[0]!r}, only {list(self.groups)}")
         kept = [i for i, g in enumerate(self.groups) if g in groups]
         names, counts = tuple(self.groups[i] for i in kept), tuple(self.counts[i] for i in kept)
-        return ScoreTable(names, counts, self.labelled, self.units)
+        return replace(self, groups=names, counts=counts)
 
     def rescored(self, maps: Maps) -> ScoreTable:
         """Apply a map to the scores of each group named in ``maps``."""
@@ -445,11 +449,11 @@ class ScoreTable:
     def weighing(self, weights: Iterable[Sides]) -> ScoreTable:
         """Put other weights of positives and negatives at the same entries; of their rows nothing is known."""
         counts = (GroupCounts(c.score, *sides) for c, sides in zip(self.counts, weights))
-        return ScoreTable(self.groups, tuple(counts), self.labelled)
+        return replace(self, counts=tuple(counts), units=None)
 
     def _with(self, counts: Iterable[GroupCounts]) -> ScoreTable:
         """Put other counts in the place of these."""
-        return ScoreTable(self.groups, tuple(counts), self.labelled, self.units)
+        return replace(self, counts=tuple(counts))
 
     def for_pairs(self) -> ScoreTable:
         """Return counts whose pairs can be counted: float64 where int64 could overflow (over 1.5e9 rows)."""
@@ -465,11 +469,15 @@ class ScoreTable:
             )
         if self.importance != other.importance:
             raise ValueError("a table that knows its squared weights and one that does not cannot be merged.")
+        if self.lower_is_riskier != other.lower_is_riskier:
+            raise ValueError(
+                "a table in which a low score meant high risk and one in which a high one did cannot be merged."
+            )
         units, here, there = _united(self, other)
         merged = dict(zip(here.groups, here.counts))
         for group, counts in zip(there.groups, there.counts):
             merged[group] = merged[group].plus(counts) if group in merged else counts
-        return ScoreTable(tuple(merged), tuple(merged.values()), self.labelled, units)
+        return replace(self, groups=tuple(merged), counts=tuple(merged.values()), units=units)
 
     def quantise(self, bins: int) -> tuple[ScoreTable, QuantisationBound]:
         """Reduce to at most ``bins`` distinct scores, the same for all groups, of about equal weight.

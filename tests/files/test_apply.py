@@ -185,7 +185,7 @@ def test_bad_rows_leave_nothing(frame, tmp_path, suffix):
         before = sorted(tmp_path.iterdir())
         for options in ({}, {"changes": tmp_path / "changes.csv"}):
             with pytest.raises(kind, match=message):
-                apply(RowSource(path, score=SCORE, groups="sex"), model.maps_, output=target, force=True, **options)
+                apply(RowSource(path, score=SCORE, groups="sex"), model.maps_, output=target, overwrite=True, **options)
         assert sorted(tmp_path.iterdir()) == before
         assert target.read_bytes() == b"as it was"
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from fairpot import files
+import fairpot
 from fairpot.exceptions import InputFileError, OutputFileError, UnseenGroupError
 from fairpot.files import RowSource, apply, count_rows, score_thresholds
 from fairpot.transport import ScoreMap
@@ -28,7 +28,7 @@ EXPECTED = {"a": [0.25], "b": [0.5, 0.75]}
 
 
 def scores(path, **options):
-    table = files.score_table(path, score="s", group="g", **options)
+    table = fairpot.score_table(path, score="s", group="g", **options)
     return {g: c.score.tolist() for g, c in zip(table.groups, table.counts)}
 
 
@@ -93,9 +93,9 @@ def test_json_arrays(tmp_path, indent):
     assert [row.pop("s_fair") for row in after] == [0.25, 0.75, 0.875]
     assert after == rows
     with pytest.raises(OutputFileError, match="format"):
-        apply(tmp_path / "x.json", MAPS, output=tmp_path / "x.json", force=True, **COLUMNS)
+        apply(tmp_path / "x.json", MAPS, output=tmp_path / "x.json", overwrite=True, **COLUMNS)
     with pytest.raises(OutputFileError, match="also the input"):
-        apply(tmp_path / "x.json", MAPS, output=tmp_path / "x.json", force=True, output_format="jsonl", **COLUMNS)
+        apply(tmp_path / "x.json", MAPS, output=tmp_path / "x.json", overwrite=True, output_format="jsonl", **COLUMNS)
     (tmp_path / "x.json").write_text(json.dumps(rows)[:-30])
     with pytest.raises(InputFileError, match="object 2 of the array"):
         scores(tmp_path / "x.json")

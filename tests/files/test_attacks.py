@@ -15,7 +15,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from fairpot import files
+import fairpot
 from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.files import RowSource, apply, count_rows
 from fairpot.files.output import complete_file
@@ -34,10 +34,10 @@ def ways(path, target):
     """Every way to read a file: counting, adjusting, adjusting with a record of changes or a bar."""
     source = RowSource(path, score="s", groups="g")
     yield "count", lambda: count_rows(source).rows
-    yield "apply", lambda: apply(source, MAPS, output=target, force=True).rows
+    yield "apply", lambda: apply(source, MAPS, output=target, overwrite=True).rows
     changes = target.with_name("changes.csv")
-    yield "changes", lambda: apply(source, MAPS, output=target, force=True, changes=changes).rows
-    yield "bar", lambda: apply(source, MAPS, output=target, force=True, progress=lambda *_: None).rows
+    yield "changes", lambda: apply(source, MAPS, output=target, overwrite=True, changes=changes).rows
+    yield "bar", lambda: apply(source, MAPS, output=target, overwrite=True, progress=lambda *_: None).rows
 
 
 def refused(path, tmp_path, message):
@@ -232,7 +232,7 @@ class TestOneTruth:
         pa.parquet.write_table(table, tmp_path / name) if "parquet" in name else pa.feather.write_feather(
             table, tmp_path / name
         )
-        found = files.score_table(tmp_path / name, score="s", group="g")
+        found = fairpot.score_table(tmp_path / name, score="s", group="g")
         assert [c.score.tolist() for c in found.counts] == [[0.1], [0.3]]
         apply(tmp_path / name, MAPS, output=tmp_path / "y.csv", **COLUMNS)
         assert pd.read_csv(tmp_path / "y.csv")["s_fair"].tolist() == [0.1, 0.65]
@@ -443,14 +443,14 @@ class TestRights:
         target = path.with_name("y.csv")
         target.touch()
         target.chmod(mode)
-        assert self.adjusted(path, force=True) == mode
+        assert self.adjusted(path, overwrite=True) == mode
 
     @pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() != 0, reason="only root can give files away")
     def test_replacing_keeps_the_owner(self, path):
         target = path.with_name("y.csv")
         target.touch()
         os.chown(target, 1234, 2345)
-        self.adjusted(path, force=True)
+        self.adjusted(path, overwrite=True)
         assert (target.stat().st_uid, target.stat().st_gid) == (1234, 2345)
 
     def test_nobody_looks_while_it_is_written(self, tmp_path):
@@ -466,7 +466,7 @@ class TestRights:
             {"output": path.with_name("z.csv"), "changes": path.with_name("y.csv")},
         ):
             with pytest.raises(OutputFileError, match=r"is a (folder|device)"):
-                apply(path, MAPS, force=True, **COLUMNS, **options)
+                apply(path, MAPS, overwrite=True, **COLUMNS, **options)
         assert not path.with_name("z.csv").exists()
 
     def test_maps_are_no_devices(self, tmp_path):

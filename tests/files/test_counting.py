@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import fairpot
-from fairpot import files
 from fairpot._validation import check_rows
 from fairpot.files import RowSource, count_rows, score_thresholds
 from fairpot.table import ScoreTable
@@ -63,14 +62,14 @@ def test_without_label_and_without_group(file, frame):
 )
 def test_labels(save, frame, name, values, positive):
     changed = frame.assign(y=[values[v] for v in frame["y"]])
-    counted = count_rows(RowSource(save(changed, name), score=SCORE, label="y", groups="sex"), positive=positive)
+    counted = count_rows(RowSource(save(changed, name), score=SCORE, label="y", groups="sex", pos_label=positive))
     assert_same(counted.table, in_memory(frame))
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "rows.jsonl", "rows.feather"])
 def test_boolean_labels_by_their_text(save, frame, name):
     changed = frame.assign(y=frame["y"] == 1)
-    counted = count_rows(RowSource(save(changed, name), score=SCORE, label="y", groups="sex"), positive="true")
+    counted = count_rows(RowSource(save(changed, name), score=SCORE, label="y", groups="sex", pos_label="true"))
     assert_same(counted.table, in_memory(frame))
 
 
@@ -178,9 +177,11 @@ def test_thresholds(save, frame, alpha, region):
 
 def test_score_table_of_files(file, frame):
     """The public way: columns named by their part, a ScoreTable back; a quantised one says so."""
-    assert_same(files.score_table(file, score=SCORE, label="y", group="sex", weight="w"), in_memory(frame, weight="w"))
+    assert_same(
+        fairpot.score_table(file, score=SCORE, label="y", group="sex", weight="w"), in_memory(frame, weight="w")
+    )
     with pytest.warns(UserWarning, match="put into bins"):
-        files.score_table(file, score=SCORE, label="y", group="sex", max_distinct=20)
+        fairpot.score_table(file, score=SCORE, label="y", group="sex", max_distinct=20)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

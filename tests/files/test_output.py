@@ -27,7 +27,7 @@ def put(target, content, **options):
 def test_write_and_replace(tmp_path):
     target = tmp_path / "x.csv"
     put(target, "one")
-    with pytest.raises(OutputFileError, match=r"(?s)is there already.*force"):
+    with pytest.raises(OutputFileError, match=r"(?s)is there already.*overwrite=True"):
         put(target, "two")
     put(target, "two", force=True)
     assert target.read_text() == "two"
@@ -184,7 +184,7 @@ if limit != "0":
 maps = {0: ScoreMap.identity(), 1: ScoreMap([0, 1], [0.5, 1])}
 print("ready", flush=True)
 try:
-    apply(RowSource(source, score="s", groups="g"), maps, output=target, force=True)
+    apply(RowSource(source, score="s", groups="g"), maps, output=target, overwrite=True)
 except OutputFileError as error:
     print(error)
 """
@@ -228,7 +228,7 @@ def test_killed_at_any_moment(tmp_path):
             assert pq.read_table(target).num_rows == rows
             target.write_text("old")
     assert left >= 2
-    apply(RowSource(source, score="s", groups="g"), MAPS, output=target, force=True)
+    apply(RowSource(source, score="s", groups="g"), MAPS, output=target, overwrite=True)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["x.parquet", "y.parquet"]
     after = pq.read_table(target)
     np.testing.assert_array_equal(after["s"], pq.read_table(source)["s"])

@@ -226,3 +226,39 @@ def test_numbers_near_the_largest():
     small, error = line.simplify(1e295)
     assert len(small.knots) == 2
     assert error <= 1e295
+
+
+@st.composite
+def maps_of_all_kinds(draw):
+    knots = np.array(sorted(draw(st.lists(st.integers(-8, 8), min_size=1, max_size=6, unique=True)))) / 4
+    values = np.array(draw(st.lists(st.integers(-9, 9), min_size=len(knots), max_size=len(knots)))) / 3
+    bound = st.none() | st.integers(-10, 10).map(lambda k: k / 4)
+    edge = st.sampled_from(["identity", "hold"])
+    return ScoreMap(knots, values, below=draw(edge), above=draw(edge), floor=draw(bound), start=draw(bound))
+
+
+@settings(max_examples=400, deadline=None)
+@given(maps_of_all_kinds(), st.lists(st.floats(-3, 3), max_size=5))
+def test_reflected_is_the_map_of_scores_with_a_minus(score_map, more):
+    reflected = score_map.reflected()
+    corners = [*score_map.knots, *([] if score_map.start is None else [score_map.start]), -100.0, 100.0]
+    for x in corners:
+        assert reflected(-x) == -score_map(x)
+        for near in (np.nextafter(x, np.inf), np.nextafter(x, -np.inf)):
+            assert reflected(-near) == pytest.approx(-score_map(near), abs=1e-12)
+    np.testing.assert_allclose(reflected(more), -score_map(-np.array(more)), atol=1e-12)
+    again = reflected.reflected()
+    np.testing.assert_allclose(again(more), score_map(more), atol=1e-12)
+    assert again(score_map.knots).tolist() == score_map(score_map.knots).tolist()
+    assert reflected.is_identity or not score_map.is_identity
+
+
+def test_reflected_where_it_cannot_be_and_where_numbers_are_large():
+    from fairpot.postprocessing.post_logit import PROBES, LogitMap
+
+    with pytest.raises(TypeError, match="LogitMap cannot be reflected"):
+        LogitMap(PROBES, 2.0, -1.0).reflected()
+    assert ScoreMap.identity().reflected() == ScoreMap.identity()
+    large = ScoreMap([-1e308, 1e308], [-1e308, 1.5e308], floor=0.0)
+    assert large.reflected()([-1e308, 1e308]).tolist() == [-1.5e308, 0.0]
+    assert np.signbit(ScoreMap([0.0], [0.0]).reflected().knots).tolist() == [False]

@@ -1,7 +1,7 @@
 """The one place where user input is checked. What leaves it is clean NumPy arrays."""
 
 from fairpot._validation.checked_rows import Rows, check_rows
-from fairpot._validation.columns import check_alignment
+from fairpot._validation.columns import check_alignment, without_missing
 from fairpot._validation.groups import check_clusters, check_group_name, check_groups, check_seen, match_groups
 from fairpot._validation.values import as_double, check_choice, check_scores, check_share, is_number, restore
 
@@ -20,4 +20,5 @@ __all__ = [
     "is_number",
     "match_groups",
     "restore",
+    "without_missing",
 ]

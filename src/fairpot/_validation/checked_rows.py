@@ -81,34 +81,36 @@ def check_rows(
     *,
     grouped: bool = True,
     pos_label: Any = None,
-    names: tuple[str, str] = ("y", "scores"),
+    names: tuple[str, ...] = ("y", "scores"),
     beside: Mapping[str, Any] | None = None,
 ) -> Rows:
     """Check what describes the rows; ``y`` None means that labels are not known.
 
-    ``beside`` are further columns of the same rows, by their names: they must be in the same order.
+    ``names`` says what messages call labels, scores and, where that is not the usual, groups and weights. ``beside``
+    are further columns of the same rows, by their names: they must be in the same order.
     """
-    given = {names[1]: scores, names[0]: y, "sensitive_features": sensitive_features, "sample_weight": sample_weight}
+    of_y, of_scores, of_groups, of_weight = (*names, *("sensitive_features", "sample_weight")[len(names) - 2 :])
+    given = {of_scores: scores, of_y: y, of_groups: sensitive_features, of_weight: sample_weight}
     check_alignment(**given, **(beside or {}))
-    clean = check_scores(scores, names[1])
-    labels = None if y is None else check_labels(y, len(clean), names[0], pos_label)
-    codes, groups = check_groups(sensitive_features, len(clean)) if grouped else (None, ("all",))
-    weight = None if sample_weight is None else _check_weight(sample_weight, len(clean))
+    clean = check_scores(scores, of_scores)
+    labels = None if y is None else check_labels(y, len(clean), of_y, pos_label)
+    codes, groups = check_groups(sensitive_features, len(clean), of_groups) if grouped else (None, ("all",))
+    weight = None if sample_weight is None else _check_weight(sample_weight, len(clean), of_weight)
     if weight is not None and codes is not None:
         weighs = np.bincount(codes, weights=weight > 0, minlength=len(groups))
         empty = [g for g, rows in zip(groups, weighs) if not rows]
         if empty:
-            raise ValueError(wording.no_weight_in_group("sample_weight", empty[0]))
+            raise ValueError(wording.no_weight_in_group(of_weight, empty[0]))
     return Rows(clean, labels, codes, groups, weight)
 
 
-def _check_weight(sample_weight: Any, rows: int) -> NDArray[Any]:
+def _check_weight(sample_weight: Any, rows: int, name: str) -> NDArray[Any]:
     """Check weights; whole numbers become int64, so that they count exactly like repeated rows."""
-    array = as_column(sample_weight, "sample_weight")
+    array = as_column(sample_weight, name)
     if len(array) != rows:
-        raise ValueError(f"sample_weight has {len(array)} rows, but there are {rows} scores.")
-    weight = to_floats(array, "sample_weight", "weight")
-    check_weights(weight, np.ones(len(weight), dtype=np.int64), "sample_weight")
+        raise ValueError(f"{name} has {len(array)} rows, but there are {rows} scores.")
+    weight = to_floats(array, name, "weight")
+    check_weights(weight, np.ones(len(weight), dtype=np.int64), name)
     if weight.sum() < 2**53 and (weight == np.floor(weight)).all():
         return weight.astype(np.int64)
     return weight

@@ -102,6 +102,62 @@ def _is_missing(value: Any) -> bool:
     return isinstance(value, float | np.floating) and bool(value != value)
 
 
+def without_missing(columns: dict[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
+    """Leave out the rows in which a column has no value.
+
+    Returns the columns, and how many rows were left out: in all ("rows") and for each column. Columns of different
+    lengths come back as they are, for the checks to complain about.
+    """
+    lacks = {name: _lacking(values) for name, values in columns.items() if values is not None}
+    if len({len(rows) for rows in lacks.values()}) != 1:
+        return columns, {"rows": 0}
+    there, found = _complete(lacks)
+    if not found["rows"]:
+        return columns, found
+    return {name: None if values is None else _kept(values, there) for name, values in columns.items()}, found
+
+
+def complete_rows(frame: nw.DataFrame[Any]) -> tuple[nw.DataFrame[Any], dict[str, int]]:
+    """Leave out the rows of a frame in which a column has no value; count them as :func:`without_missing` does."""
+    there, found = _complete({name: _lacking_in_series(frame[name]) for name in frame.columns})
+    return frame.filter(there.tolist()) if found["rows"] else frame, found
+
+
+def _complete(lacks: dict[str, NDArray[np.bool_]]) -> tuple[NDArray[np.bool_], dict[str, int]]:
+    gone = np.logical_or.reduce(list(lacks.values()))
+    return ~gone, {"rows": int(gone.sum()), **{name: int(rows.sum()) for name, rows in lacks.items()}}
+
+
+def _lacking(values: Any) -> NDArray[np.bool_]:
+    """Mark the rows of one or several columns that hold no value."""
+    if isinstance(values, dict):
+        return np.logical_or.reduce([_lacking(each) for each in values.values()])
+    wrapped = as_native_columns(values)
+    if isinstance(wrapped, nw.DataFrame):
+        return np.logical_or.reduce([_lacking_in_series(wrapped[name]) for name in wrapped.columns])
+    if wrapped is not None:
+        return _lacking_in_series(wrapped)
+    array = np.asarray(values, dtype=object if isinstance(values, list | tuple) else None)
+    return np.asarray(missing(array.reshape(-1)).reshape(len(array), -1).any(axis=1))
+
+
+def _lacking_in_series(series: nw.Series[Any]) -> NDArray[np.bool_]:
+    null = np.asarray(series.is_null().to_numpy(), dtype=bool)
+    return null | np.isnan(series.to_numpy().astype(np.float64)) if series.dtype.is_float() else null
+
+
+def _kept(values: Any, rows: NDArray[np.bool_]) -> Any:
+    """Take some rows of one or several columns, in the type they came in."""
+    if isinstance(values, dict):
+        return {name: _kept(each, rows) for name, each in values.items()}
+    wrapped = as_native_columns(values)
+    if wrapped is not None:
+        return wrapped.filter(rows.tolist()).to_native()
+    if isinstance(values, list | tuple):
+        return [each for each, there in zip(values, rows.tolist()) if there]
+    return np.asarray(values)[rows]
+
+
 def _one_column(name: str, shape: tuple[int, ...]) -> str:
     if shape[1] == 0:
         return f"{name} has 0 feature(s) (shape={shape}) while a minimum of 1 is required: it must be one column."

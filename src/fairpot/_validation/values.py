@@ -168,12 +168,18 @@ def check_labels(y: Any, rows: int, name: str = "y", pos_label: Any = None) -> N
 def _by_name(array: NDArray[Any], name: str, pos_label: Any) -> NDArray[np.int8]:
     if np.ndim(pos_label):
         raise TypeError(f"pos_label must be one label, got {type(pos_label).__name__}.")
-    values = _distinct(array, name)
+    return np.asarray(array == named_label(_distinct(array, name), pos_label, name)).astype(np.int8)
+
+
+def named_label(values: list[Any], pos_label: Any, name: str) -> Any:
+    """Find the value that was named positive; on a command line its type is lost, so text will do."""
     if len(values) > 2:
         raise ValueError(wording.too_many_labels(name, values))
-    if pos_label not in values:
-        raise ValueError(wording.label_not_there(name, values, "pos_label", pos_label))
-    return np.asarray(array == pos_label).astype(np.int8)
+    for v in values:
+        text = str(pos_label).capitalize() if isinstance(v, bool) else str(pos_label)
+        if v == pos_label or str(v) == text:
+            return v
+    raise ValueError(wording.label_not_there(name, values, "pos_label", pos_label))
 
 
 def _not_binary(array: NDArray[Any], name: str) -> str:

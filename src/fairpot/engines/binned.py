@@ -127,7 +127,7 @@ class BinnedRows:
         return sums.setdefault(code, np.zeros(len(self.edges)))
 
     def finish(
-        self, positive: Any, several: bool, rules: Rules, called: Callable[[Key], Hashable] | None = None
+        self, several: bool, rules: Rules, called: Callable[[Key], Hashable] | None = None
     ) -> tuple[ScoreTable, int, QuantisationBound]:
         """Check what was counted; return the table, the number of rows and how far the table can be off."""
         if self.bad_scores:
@@ -136,9 +136,7 @@ class BinnedRows:
             bad = np.concatenate(self.bad_weights)
             rules.explain_weights(bad, np.ones(len(bad), dtype=np.int64), self.words["weight"])
         rows = np.array([self.rows.get(i, 0) for i in range(len(self.coder.keys))], dtype=np.int64)
-        codes, groups, labels = name_keys(
-            self.coder.keys, rows, self.source.group_columns, self.source.label, self.kind, positive, several, called
-        )
+        codes, groups, labels = name_keys(self.coder.keys, rows, self.source, self.kind, several, called)
         used = np.flatnonzero(self.mass)
         positives, negatives = self._by_label(self.weights, codes, labels, len(groups), used)
         if self.source.weight is not None:
@@ -182,7 +180,7 @@ class BinnedRows:
             squared = None if squares is None else (squares[0, group, there], squares[1, group, there])
             sides = positive[there].astype(kind), negative[there].astype(kind)
             counts.append(GroupCounts(centres[there], *sides, squared))
-        return ScoreTable(groups, tuple(counts), labelled)
+        return ScoreTable(groups, tuple(counts), labelled, lower_is_riskier=self.source.lower_is_riskier)
 
     def _bound(self, positives: Floats, negatives: Floats, used: Indices) -> QuantisationBound:
         """Measure the loss: only pairs of different scores that share a bin can change."""

@@ -112,11 +112,7 @@ class Mapper:
         Those without a map are ``UNKNOWN``.
         """
 
-        def called(key: Key) -> Hashable:
-            place = self._place([readings(value, kind) for value in key])
-            return UNKNOWN if place < 0 else self.known[place]
-
-        return called
+        return group_namer(self.known, self.group_columns, kind)
 
     def kept(self, batch: Any) -> tuple[Any, Floats, NDArray[np.int64], Floats]:
         """Map a batch as when called; where rows with missing values are to be dropped, return it without them."""
@@ -204,13 +200,7 @@ class Mapper:
 
     def _place(self, ways: Sequence[list[Any]]) -> int:
         """Find the map of a combination, of which each value may be read in some ways."""
-        if any(way[0] is None or way[0] != way[0] for way in ways):
-            return -2
-        for choice in product(*ways):
-            name = self._name(choice)
-            if isinstance(name, Hashable) and name in self.maps:
-                return self.known.index(name)
-        return -1
+        return _place_among(self.known, self.group_columns, ways)
 
     def _readings(self, value: Any) -> list[Any]:
         if self.exact_types or value is None:
@@ -218,9 +208,7 @@ class Mapper:
         return [value, str(value)]
 
     def _name(self, values: Sequence[Any]) -> Hashable:
-        if len(values) == 1:
-            return cast(Hashable, values[0])
-        return ", ".join(f"{column}={value}" for column, value in zip(self.group_columns, values))
+        return _name_of(self.group_columns, values)
 
     def complain(self, rows: int) -> None:
         """Raise if any row could not be mapped, or if there were none."""
@@ -249,6 +237,33 @@ class Mapper:
             names = [self._name([self._readings(v)[0] for v in key]) for key in keys]
             rows = int(self.met[unseen].sum())
             raise UnseenGroupError(wording.unseen_groups("the input", rows, names, self.known))
+
+
+def group_namer(known: Sequence[Hashable], columns: Sequence[str], kind: Kind) -> Callable[[Key], Hashable]:
+    """Make what says how a combination of values of the group columns is called among ``known``, or ``UNKNOWN``."""
+
+    def called(key: Key) -> Hashable:
+        place = _place_among(known, columns, [readings(value, kind) for value in key])
+        return UNKNOWN if place < 0 else known[place]
+
+    return called
+
+
+def _place_among(known: Sequence[Hashable], columns: Sequence[str], ways: Sequence[list[Any]]) -> int:
+    """Find a combination, of which each value may be read in some ways: -1 if it is not there, -2 if one is missing."""
+    if any(way[0] is None or way[0] != way[0] for way in ways):
+        return -2
+    for choice in product(*ways):
+        name = _name_of(columns, choice)
+        if isinstance(name, Hashable) and name in known:
+            return known.index(name)
+    return -1
+
+
+def _name_of(columns: Sequence[str], values: Sequence[Any]) -> Hashable:
+    if len(values) == 1:
+        return cast(Hashable, values[0])
+    return ", ".join(f"{column}={value}" for column, value in zip(columns, values))
 
 
 def with_column(schema: Any, column: str | None) -> Any:

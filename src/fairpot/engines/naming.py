@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from fairpot._optional import import_optional
 from fairpot._validation import check_groups, wording
 from fairpot._validation.checked_rows import check_weight_of_groups
+from fairpot._validation.values import named_label
 from fairpot.counting import hash_names, number_units
 from fairpot.engines.protocol import CountedRows, Roles, Rules
 from fairpot.exceptions import InputFileError
@@ -251,7 +252,7 @@ def name_groups(
     return codes, groups
 
 
-def name_labels(values: Sequence[Any], rows: Counts, name: str, kind: Kind, positive: Any) -> NDArray[np.int8]:
+def name_labels(values: Sequence[Any], rows: Counts, name: str, kind: Kind, pos_label: Any) -> NDArray[np.int8]:
     """Tell which values of the label are positive: 0/1, booleans, or two values of which one is named."""
     met = list(dict.fromkeys(values))
     meaning = dict(zip(met, decoded(met, kind)))
@@ -260,34 +261,22 @@ def name_labels(values: Sequence[Any], rows: Counts, name: str, kind: Kind, posi
     if gone.any():
         raise ValueError(wording.missing_labels(f"column {name!r}", int(rows[gone].sum())))
     distinct = wording.in_order(set(labels))
-    if positive is not None:
-        chosen = _named(distinct, positive, name)
+    if pos_label is not None:
+        chosen = named_label(distinct, pos_label, f"column {name!r}")
         return np.array([v == chosen for v in labels], dtype=np.int8)
     if all(isinstance(v, _NUMERIC) and v in (0, 1) for v in distinct):
         return np.array([bool(v) for v in labels], dtype=np.int8)
     of_each: Counter[Any] = Counter()
     for label, count in zip(labels, rows.tolist()):
         of_each[label] += count
-    raise ValueError(wording.not_binary(f"column {name!r}", of_each, "positive"))
-
-
-def _named(distinct: list[Any], positive: Any, name: str) -> Any:
-    """Find the value that was named positive; on a command line its type is lost, so text will do."""
-    if len(distinct) > 2:
-        raise ValueError(wording.too_many_labels(f"column {name!r}", distinct))
-    for v in distinct:
-        if v == positive or str(v) == str(positive) or (isinstance(v, bool) and str(v) == str(positive).capitalize()):
-            return v
-    raise ValueError(wording.label_not_there(f"column {name!r}", distinct, "positive", positive))
+    raise ValueError(wording.not_binary(f"column {name!r}", of_each, "pos_label"))
 
 
 def name_keys(
     keys: Sequence[tuple[Any, ...]],
     rows: Counts,
-    groups: Sequence[str],
-    label: str | None,
+    source: Roles,
     kind: Kind,
-    positive: Any,
     several: bool,
     called: Callable[[tuple[Any, ...]], Hashable] | None = None,
 ) -> tuple[NDArray[Any], tuple[Hashable, ...], NDArray[np.int8] | None]:
@@ -296,8 +285,9 @@ def name_keys(
     ``called`` says what a combination of group values is called, instead of the rules of memory.
     """
     labels = None
-    if label is not None:
-        labels = name_labels([key[-1] for key in keys], rows, label, kind, positive)
+    if source.label is not None:
+        labels = name_labels([key[-1] for key in keys], rows, source.label, kind, source.pos_label)
+    groups = source.group_columns
     parts = [key[: len(groups)] for key in keys]
     if called is not None:
         places: dict[Hashable, int] = {}
@@ -492,14 +482,13 @@ class GroupedRows:
         self.fetched += batch.num_rows
         return self.fetched
 
-    def finish(self, positive: Any, several: bool, called: Callable[[Key], Hashable] | None = None) -> CountedRows:
+    def finish(self, several: bool, called: Callable[[Key], Hashable] | None = None) -> CountedRows:
         """Check what was counted and put it into a table; ``called`` names groups, instead of the rules of memory."""
         n = self._whole("n") if self.columns["n"] else None
         scores, key = self._whole("score"), self._whole("key")
         self.checks.explain(scores, n, self.words["score"])
         rows = np.bincount(key, weights=n, minlength=len(self.coder.keys)).astype(np.int64)
-        columns, label = self.source.group_columns, self.source.label
-        codes, groups, labels = name_keys(self.coder.keys, rows, columns, label, self.kind, positive, several, called)
+        codes, groups, labels = name_keys(self.coder.keys, rows, self.source, self.kind, several, called)
         of_row = None if labels is None else labels[key]
         place = codes.astype(np.intp)[key] if len(groups) > 1 else None
         del key
@@ -522,7 +511,15 @@ class GroupedRows:
             whole = _are_whole(found.weight, times)
             weight = (found.weight.astype(np.int64) if whole else found.weight) * times
         return ScoreTable.from_rows(
-            found.scores, found.labels, found.place, found.groups, weight, square=square, unit=unit, units=units
+            found.scores,
+            found.labels,
+            found.place,
+            found.groups,
+            weight,
+            square=square,
+            unit=unit,
+            units=units,
+            lower_is_riskier=self.source.lower_is_riskier,
         )
 
     def _check_weights(self, found: _Found, n: Counts | None) -> None:

@@ -76,6 +76,10 @@ class Roles(Protocol):
         """Whether a low score means high risk: scores are then counted with a minus."""
 
     @property
+    def pos_label(self) -> Any:
+        """The positive value of a label that is not 0/1 or boolean."""
+
+    @property
     def group_columns(self) -> tuple[str, ...]:
         """The columns with the group."""
 
@@ -95,7 +99,6 @@ class Engine(Protocol[RowsT, AdjustedT]):
         self,
         rows: RowsT,
         *,
-        positive: Any = None,
         several: bool = True,
         max_distinct: int = MOST_DISTINCT,
         progress: Progress | None = None,
@@ -106,8 +109,6 @@ class Engine(Protocol[RowsT, AdjustedT]):
         Parameters
         ----------
         rows
-        positive : default None
-            The positive value of a label that is not 0/1 or boolean.
         several : bool, default True
             Whether a single group is an error.
         max_distinct : int

@@ -2,7 +2,7 @@
 
 from fairpot.engines.protocol import CountedRows
 from fairpot.files.adjusting import AppliedRows, apply
-from fairpot.files.counting import count_rows, score_table, score_thresholds
+from fairpot.files.counting import count_rows, score_thresholds
 from fairpot.files.source import RowSource
 
-__all__ = ["AppliedRows", "CountedRows", "RowSource", "apply", "count_rows", "score_table", "score_thresholds"]
+__all__ = ["AppliedRows", "CountedRows", "RowSource", "apply", "count_rows", "score_thresholds"]

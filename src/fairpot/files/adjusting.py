@@ -36,8 +36,8 @@ class AppliedRows:
     ----------
     rows : int
         Rows written: as many as were read, but for those that were asked to be dropped.
-    moved : int
-        Rows whose score changed.
+    moved : int or None
+        Rows whose score changed; None of rows on a cluster, where they are not compared.
     column : str
         The column with the adjusted score.
     ranks_exact : bool
@@ -51,7 +51,7 @@ class AppliedRows:
     """
 
     rows: int
-    moved: int
+    moved: int | None
     column: str
     ranks_exact: bool = True
     score_range: tuple[float, float] | None = None
@@ -71,7 +71,7 @@ def apply(
     thresholds: Mapping[Hashable, float] | None = None,
     unknown_group: Literal["error", "null", "keep"] = "error",
     drop_missing: bool = False,
-    force: bool = False,
+    overwrite: bool = False,
     output_format: str | None = None,
     types: Literal["text", "auto"] = "text",
     neutralise_formulas: bool = False,
@@ -79,7 +79,9 @@ def apply(
     threshold: float | None = None,
     keep: Sequence[str] = (),
     judge: Callable[[float, float], object] | None = None,
+    inputs: Sequence[str | Path] = (),
     memory_limit: str = "2GB",
+    threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> AppliedRows:
     """Write the rows of a source with one column more, the adjusted score.
@@ -92,7 +94,9 @@ def apply(
     rows : RowSource, path or sequence of paths
         Label and weight are not needed.
     maps : mapping of group to ScoreMap
-        ``maps_`` of a fitted post-processor. A group of the file that is not there is an error.
+        ``maps_`` of a fitted post-processor: maps of the scores as the file holds them, so where a low score means
+        high risk they are :meth:`~fairpot.ScoreMap.reflected` (:func:`fairpot.apply` sees to it). A group of the file
+        that is not there is an error.
     output : path
         Written beside itself and renamed when complete; never the input. ``"-"`` is standard output, to which the rows
         go when they are complete.
@@ -111,7 +115,7 @@ def apply(
         it is. ``unknown`` of the result counts them.
     drop_missing : bool, default False
         Whether rows with a missing score or group are left out; ``dropped`` of the result counts them.
-    force : bool, default False
+    overwrite : bool, default False
         Whether outputs that are there already are replaced.
     output_format : str or None, default None
         One of "parquet", "csv", "tsv", "arrow", "jsonl"; None takes the name of the output, and for standard output the
@@ -130,7 +134,10 @@ def apply(
         Columns that are copied to that record, such as an identifier.
     judge : callable or None, default None
         Called with the lowest and the highest score before the output is put into place; what it raises leaves none.
+    inputs : sequence of paths, default ()
+        Further files that no output may replace: that of the model.
     memory_limit : str, default "2GB"
+    threads : int or None, default None
         For DuckDB, where it is needed: ranks and queries.
     progress : callable or None, default None
         Called with the rows done and the rows in all.
@@ -167,9 +174,12 @@ def apply(
         )
     if not source.group_columns:
         raise InputFileError("no group column is named.\nHint: maps belong to groups; name the columns with groups=...")
+    if source.lower_is_riskier:  # maps and ranks are of scores as they are in the file
+        source = source.but(lower_is_riskier=False)
     target, column = Path(output), column or f"{source.score}_fair"
     wanted = _format(output, output_format, source)
-    engine = DuckDBEngine(memory_limit)
+    engine = DuckDBEngine(memory_limit, threads)
+    kept = [*source.inputs, *map(Path, inputs)]
     batches = _open(source.bare(), wanted, keep, engine, types)
     _check_columns(source, batches, column, replace, keep)
     total = _count_rows(source, engine) if progress is not None else 0
@@ -186,10 +196,10 @@ def apply(
     )
     with ExitStack() as stack:
         # Left in reverse: the record is in place before the adjusted file is.
-        place = stack.enter_context(_place(output, force, source, f"output.{wanted}"))
+        place = stack.enter_context(_place(output, overwrite, kept, f"output.{wanted}"))
         record = None
         if changes is not None:
-            beside = stack.enter_context(_changes_place(changes, output, force, source))
+            beside = stack.enter_context(_changes_place(changes, output, overwrite, kept))
             counted = engine.count(
                 source.bare(), several=False, drop_missing=drop_missing, called=mapper.naming(source.kind)
             )
@@ -289,20 +299,20 @@ def _format(output: str | Path, given: str | None, source: RowSource) -> Format:
 
 
 @contextmanager
-def _place(output: str | Path, force: bool, source: RowSource, name: str) -> Iterator[Path]:
+def _place(output: str | Path, overwrite: bool, inputs: list[Path], name: str) -> Iterator[Path]:
     if str(output) == "-":
         with to_standard_output(name) as place:
             yield place
     else:
-        with complete_file(output, force=force, inputs=source.inputs) as place:
+        with complete_file(output, force=overwrite, inputs=inputs) as place:
             yield place
 
 
 @contextmanager
-def _changes_place(changes: str | Path, output: str | Path, force: bool, source: RowSource) -> Iterator[Path]:
+def _changes_place(changes: str | Path, output: str | Path, overwrite: bool, inputs: list[Path]) -> Iterator[Path]:
     if Path(changes).resolve() == Path(output).resolve():
         raise OutputFileError("the changes and the adjusted rows need two files.")
-    with complete_file(changes, force=force, inputs=source.inputs) as place:
+    with complete_file(changes, force=overwrite, inputs=inputs) as place:
         yield place
 
 

@@ -2,82 +2,59 @@
 
 from __future__ import annotations
 
-import os
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable
 from typing import Any
 
-from fairpot._validation import wording
 from fairpot.engines.duckdb import DuckDBEngine
 from fairpot.engines.naming import alike
 from fairpot.engines.protocol import MOST_DISTINCT, CountedRows, Progress
 from fairpot.exceptions import InputFileError
 from fairpot.files.problems import with_places
-from fairpot.files.source import Paths, RowSource
-from fairpot.table import Region, ScoreTable
+from fairpot.files.source import RowSource
+from fairpot.table import Region
+
+Namer = Callable[[tuple[Any, ...]], Hashable]
 
 
-def score_table(
-    path: Paths | None = None,
+def count_rows(
+    source: RowSource,
     *,
-    score: str,
-    group: str | Sequence[str] = (),
-    label: str | None = None,
-    weight: str | None = None,
-    positive: Any = None,
-    format: str | None = None,  # noqa: A002
-    sql: str | None = None,
-    database: str | os.PathLike[str] | None = None,
-    delimiter: str | None = None,
-    decimal: str = ".",
-    encoding: str | None = None,
-    partitions: bool = False,
-    drop_missing: bool = False,
     memory_limit: str = "2GB",
     threads: int | None = None,
     max_distinct: int = MOST_DISTINCT,
+    several: bool = True,
+    drop_missing: bool = False,
+    called: Namer | None = None,
     progress: Progress | None = None,
-) -> ScoreTable:
-    """Count the rows of files: the same table, to the last bit, as the same rows give in memory.
+) -> CountedRows:
+    """Count the rows of a source: the same table, to the last bit, as the same rows give in memory.
 
-    Everything the library computes from rows it also computes from this table; :func:`count_rows` tells the number of
-    rows as well, and how far a quantised table can be off.
+    It is :func:`fairpot.score_table` with the number of rows and the bound of a quantised table.
 
     Parameters
     ----------
-    path : path, sequence of paths or None
-        Files, folders or patterns such as ``"scores/*.parquet"``; ``"-"`` is standard input. Parquet, CSV
-        and TSV (also gzipped), Arrow IPC or Feather, JSON lines.
-    score : str
-        The column with the score.
-    group : str or sequence of str, default ()
-        The columns with the group; several form intersections.
-    label : str or None, default None
-        The column with the outcome.
-    weight : str or None, default None
-        The column with the weight of a row.
-    positive : default None
-        The positive value of a label that is not 0/1 or boolean.
-    format : str or None, default None
-        One of "parquet", "csv", "tsv", "arrow", "jsonl", where names of files do not say.
-    sql, database : default None
-        A SELECT instead of files, in DuckDB's dialect, and the DuckDB file that it asks.
-    delimiter, decimal, encoding, partitions
-        How CSV is written, and whether names of folders are columns; see :class:`RowSource`.
-    drop_missing : bool, default False
-        Whether rows with a missing value are left out, with a warning that counts them, instead of an error.
+    source : RowSource
+        The rows, which columns play which part, and what they mean.
     memory_limit : str, default "2GB"
         What DuckDB may use before it spills to the temporary directory.
     threads : int or None, default None
         None takes all cores.
     max_distinct : int, default 20_000_000
-        With more distinct scores than about this the table is quantised, with a warning that tells the bound.
+        With more distinct scores than about this the table is quantised; with weights, also with more than twice so
+        many distinct pairs of score and weight. With clusters, more than twice so many rows are an error.
+    several : bool, default True
+        Whether a single group is an error.
+    drop_missing : bool, default False
+        Whether rows with a missing value are left out instead of an error; ``dropped`` of the result counts them.
+    called : callable or None, default None
+        Says what a combination of values of the group columns is called, instead of the rules of memory.
     progress : callable or None, default None
         Called with the share of the work that is done, between 0 and 1.
 
     Returns
     -------
-    ScoreTable
+    CountedRows
 
     Raises
     ------
@@ -91,82 +68,18 @@ def score_table(
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "scores.csv"
     >>> _ = path.write_text("risk,died,sex\\n0.9,1,F\\n0.2,0,F\\n0.7,1,M\\n0.4,0,M\\n")
-    >>> table = score_table(path, score="risk", label="died", group="sex")
-    >>> table.groups, table["F"].score
-    (('F', 'M'), array([0.2, 0.9]))
-    """
-    source = RowSource(
-        path,
-        score=score,
-        label=label,
-        groups=group,
-        weight=weight,
-        format=format,
-        sql=sql,
-        database=database,
-        delimiter=delimiter,
-        decimal=decimal,
-        encoding=encoding,
-        partitions=partitions,
-    )
-    counted = count_rows(
-        source,
-        positive=positive,
-        memory_limit=memory_limit,
-        threads=threads,
-        max_distinct=max_distinct,
-        drop_missing=drop_missing,
-        progress=progress,
-    )
-    if counted.dropped is not None and counted.dropped["rows"]:
-        warnings.warn(wording.dropped_rows(counted.dropped, counted.rows), UserWarning, stacklevel=2)
-    bound = counted.quantisation
-    if bound is not None:
-        warnings.warn(
-            f"too many distinct scores: they were put into bins. AUC can be off by {bound.auc:.2g}, an xAUC by "
-            f"{float(bound.xauc.max()):.2g}, a score by {bound.score:.2g}.",
-            UserWarning,
-            stacklevel=2,
-        )
-    return counted.table
-
-
-def count_rows(
-    source: RowSource,
-    *,
-    positive: Any = None,
-    memory_limit: str = "2GB",
-    threads: int | None = None,
-    max_distinct: int = MOST_DISTINCT,
-    several: bool = True,
-    drop_missing: bool = False,
-    progress: Progress | None = None,
-) -> CountedRows:
-    """Count the rows of a source; as :func:`score_table`, with the number of rows and the bound of a quantised table.
-
-    Parameters
-    ----------
-    source : RowSource
-    positive, memory_limit, threads, max_distinct, progress
-        As for :func:`score_table`. With weights, more than twice ``max_distinct`` distinct pairs of score and weight
-        are too many as well.
-    several : bool, default True
-        Whether a single group is an error.
-    drop_missing : bool, default False
-        Whether rows with a missing value are left out instead of an error; ``dropped`` of the result counts them.
-
-    Returns
-    -------
-    CountedRows
+    >>> counted = count_rows(RowSource(path, score="risk", label="died", groups="sex"))
+    >>> counted.rows, counted.table.groups, counted.table["F"].score
+    (4, ('F', 'M'), array([0.2, 0.9]))
     """
     engine = DuckDBEngine(memory_limit, threads)
     try:
         counted = engine.count(
             source,
-            positive=positive,
             several=several,
             max_distinct=max_distinct,
             drop_missing=drop_missing,
+            called=called,
             progress=progress,
         )
     except InputFileError:
@@ -192,6 +105,7 @@ def score_thresholds(
     threads: int | None = None,
     counted: CountedRows | None = None,
     drop_missing: bool = False,
+    called: Namer | None = None,
 ) -> dict[Hashable, float]:
     """Find the lowest score of the top-alpha region of a file, exactly: the first pass of a batch threshold.
 
@@ -201,16 +115,19 @@ def score_thresholds(
     alpha : float in (0, 1]
     region : {"pooled", "group"}, default "pooled"
     memory_limit, threads
-        As for :func:`score_table`.
+        As for :func:`count_rows`.
     counted : CountedRows or None, default None
         The rows without label and weight, if they have been counted already.
     drop_missing : bool, default False
         Whether rows with a missing score or group are left out instead of an error.
+    called : callable or None, default None
+        As for :func:`count_rows`, and the same.
 
     Returns
     -------
     dict of group to float
+        Scores as they are counted: with a minus, where the source says that a low one means high risk.
     """
     return DuckDBEngine(memory_limit, threads).thresholds(
-        source, alpha, region=region, counted=counted, drop_missing=drop_missing
+        source, alpha, region=region, counted=counted, drop_missing=drop_missing, called=called
     )

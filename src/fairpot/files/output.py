@@ -128,7 +128,7 @@ def complete_file(target: str | Path, *, force: bool = False, inputs: Iterable[P
             yield temporary
     except FileExistsError as error:
         raise OutputFileError(
-            f"{place} was made by somebody else meanwhile.\nHint: {argument('force', True)} replaces it."
+            f"{place} was made by somebody else meanwhile.\nHint: {argument('overwrite', True)} replaces it."
         ) from error
     except OSError as error:
         raise _explained(error, target) from error
@@ -187,7 +187,8 @@ def _check_target(place: Path, target: str | Path, force: bool, inputs: list[Pat
             raise OutputFileError(f"{target} is also the input, or a link to it.\nHint: write to another name.")
         if not force:
             raise OutputFileError(
-                f"{target} is there already.\nHint: choose another name, or {argument('force', True)} to replace it."
+                f"{target} is there already.\n"
+                f"Hint: choose another name, or {argument('overwrite', True)} to replace it."
             )
     if not os.access(place.parent, os.W_OK | os.X_OK):
         raise OutputFileError(f"{target} cannot be written: no permission in {place.parent}.\nHint: another folder.")

@@ -18,6 +18,7 @@ from urllib.parse import unquote
 from fairpot._arguments import argument
 from fairpot._leftovers import scratch_folder
 from fairpot._optional import import_optional
+from fairpot.counting import check_weights_word
 from fairpot.engines.duckdb.scan import Relation
 from fairpot.engines.naming import Kind, find_column, number_from_json, numbers_from_text
 from fairpot.exceptions import InputFileError
@@ -65,6 +66,8 @@ class RowSource:
         The column with what rows have in common that are not independent: the patient of each visit.
     lower_is_riskier : bool, default False
         Whether a low score means high risk; scores are then counted with a minus.
+    pos_label : default None
+        The positive value of a label that is not 0/1 or boolean.
     format : str or None, default None
         One of "parquet", "csv", "tsv", "arrow", "jsonl", where names of files do not say.
     sql : str or None, default None
@@ -97,6 +100,7 @@ class RowSource:
     weights: str = "frequency"
     cluster: str | None = None
     lower_is_riskier: bool = False
+    pos_label: Any = None
     format: str | None = None
     sql: str | None = None
     database: str | os.PathLike[str] | None = None
@@ -117,6 +121,7 @@ class RowSource:
         _check_reading(self.delimiter, self.decimal, self.encoding)
         if len(set(groups)) < len(groups):
             raise InputFileError(f"the groups name a column twice: {list(groups)}.")
+        check_weights_word(self.weights)
 
     @property
     def group_columns(self) -> tuple[str, ...]:
@@ -153,8 +158,9 @@ class RowSource:
     @property
     def inputs(self) -> list[Path]:
         """Every file that is read, which no output may be."""
+        files = list(self.files)  # those that were named are known once they are looked for
         named = self.__dict__.get("_named", [])
-        return [*dict.fromkeys([*self.files, *named]), *([] if self.database is None else [Path(self.database)])]
+        return [*dict.fromkeys([*files, *named]), *([] if self.database is None else [Path(self.database)])]
 
     @property
     def total_bytes(self) -> int:
@@ -186,8 +192,12 @@ class RowSource:
         return self.total_bytes * factor // (1 if self.kind == "typed" else _LEAST_BYTES)
 
     def bare(self) -> RowSource:
-        """Return the same rows without label and weight; files are not looked at, nor input read, again."""
-        other = replace(self, label=None, weight=None, cluster=None)
+        """Return the same rows without label, weight and cluster; files are not looked at, nor input read, again."""
+        return self.but(label=None, weight=None, cluster=None)
+
+    def but(self, **parts: Any) -> RowSource:
+        """Return the same rows with other parts; files are not looked at, nor input read, again."""
+        other = replace(self, **parts)
         if self.sql is None:
             other.__dict__.update(
                 files=self.files, _keeps=self, _named=self.__dict__.get("_named", [])

@@ -124,6 +124,49 @@ class ScoreMap:
             knots, values = np.insert(knots, 0, start), np.insert(values, 0, values[0])
         return ScoreMap(knots, values, below=self.below, above=self.above, floor=max(own, start), start=start)
 
+    def reflected(self) -> ScoreMap:
+        """Return the map x -> -m(-x): what this one, of scores with a minus, is for the scores themselves.
+
+        It is exact at the knots, and between them within round-off. What a floor, a start and the edges do is told by
+        knots of their own.
+
+        Raises
+        ------
+        TypeError
+            If the map is of a kind of its own, such as a sigmoid, of which no piecewise linear map is the reflection.
+
+        Examples
+        --------
+        >>> ScoreMap([0.2, 0.6], [0.3, 0.9], below="identity").reflected()([-0.1, -0.2, -0.4, -0.7])
+        array([-0.1, -0.3, -0.6, -0.9])
+        """
+        if type(self) is not ScoreMap:
+            raise TypeError(
+                f"a {type(self).__name__} cannot be reflected, as scores of which a low one means high risk need it.\n"
+                "Hint: give the scores a minus yourself, before fit and before apply, or take another method."
+            )
+        if len(self.knots) == 0:
+            return self
+        x, values, below = self._plain_corners()
+        if len(x) == 0:
+            return ScoreMap.identity()
+        return ScoreMap(-x[::-1] + 0.0, -values[::-1] + 0.0, below=self.above, above=below)
+
+    def _plain_corners(self) -> tuple[NDArray[np.float64], NDArray[np.float64], Edge]:
+        """Give knots, values and lower edge that say the same without floor and start; none for the identity."""
+        x, values, below = self.knots, self.values, self.below
+        if self.floor is not None:
+            x, values = _lifted(x, values, self.floor)
+            before = np.nextafter(self.knots[0], -np.inf)
+            if below == "hold" and self.values[0] < self.floor and np.isfinite(before):
+                x, values = np.append(before, x), np.append(self.values[0], values)
+        if self.start is None or (below == "identity" and self.start <= x[0]):
+            return x, values, below
+        if self.start > self.knots[-1] and self.above == "identity":
+            return x[:0], values[:0], "identity"
+        later = x > self.start
+        return np.append(self.start, x[later]), np.append(self(self.start), values[later]), "identity"
+
     @property
     def is_identity(self) -> bool:
         """Whether every score stays as it is."""
@@ -279,6 +322,19 @@ def between(
     width = x1 - x0
     share = np.clip(np.divide(x - x0, width, out=np.zeros_like(x), where=width > 0), 0.0, 1.0)
     return np.clip(v0 + share * (v1 - v0), np.minimum(v0, v1), np.maximum(v0, v1))
+
+
+def _lifted(
+    knots: NDArray[np.float64], values: NDArray[np.float64], floor: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Lift values to a floor, with a knot wherever the line between two of them meets it."""
+    over = values / 4 - floor / 4  # a quarter, so that no difference overflows
+    crossing = np.flatnonzero(over[:-1] * np.sign(over[1:]) < 0)
+    share = over[crossing] / (over[crossing] - over[crossing + 1])
+    met = 4 * (knots[crossing] / 4 + share * (knots[crossing + 1] / 4 - knots[crossing] / 4))
+    inside = (met > knots[crossing]) & (met < knots[crossing + 1])
+    crossing, met = crossing[inside], met[inside]
+    return np.insert(knots, crossing + 1, met), np.insert(np.maximum(values, floor), crossing + 1, floor)
 
 
 def _numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+import fairpot
 from export_cases import NAMES, hostile_maps, hostile_scores, mapped, same_numbers
 from fairpot import FairPOT
 from fairpot.engines.spark import SparkEngine, SparkRows
@@ -138,3 +139,28 @@ def test_written_files(spark, tmp_path, ending):
     with pytest.raises(OutputFileError, match="holds the input"):
         ENGINE.write(rows, maps, source, overwrite=True)
     ENGINE.write(rows, maps, output, overwrite=True)
+
+
+def test_a_model_is_applied_to_a_frame_of_spark(spark, tmp_path):
+    rng = np.random.default_rng(4)
+    n = 300
+    frame = pd.DataFrame({"s": rng.random(n).round(2), "y": rng.integers(0, 2, n), "g": rng.choice(["a", "b"], n)})
+    given = {"sensitive_features": frame["g"]}
+    for place, model in enumerate((FairPOT(0.5), FairPOT(0.5, alpha=0.3, region_from="batch"))):
+        expected = model.fit(frame["s"], frame["y"], **given).transform(frame["s"], **given)
+        rows = spark.createDataFrame(pa.Table.from_pandas(frame, preserve_index=False))
+        output = tmp_path / f"up{place}.parquet"
+        done = fairpot.apply(model, rows, output, score="s", group="g", column="new")
+        assert (done.rows, done.moved, done.column) == (n, None, "new")
+        found = pd.read_parquet(output).sort_values(["g", "s", "y"])
+        wanted = frame.assign(new=expected).sort_values(["g", "s", "y"])
+        np.testing.assert_array_equal(found["new"], wanted["new"])
+        model.lower_is_riskier_ = True
+        down = spark.createDataFrame(pa.Table.from_pandas(frame.assign(s=-frame["s"]), preserve_index=False))
+        source = SparkRows(down, score="s", groups="g", lower_is_riskier=True)
+        fairpot.apply(model, source, tmp_path / f"down{place}.parquet", column="new")
+        found = pd.read_parquet(tmp_path / f"down{place}.parquet").sort_values(["g", "s", "y"], ascending=[1, 0, 1])
+        np.testing.assert_allclose(found["new"], -wanted["new"].to_numpy(), rtol=0, atol=1e-12)
+    for more in ({"unknown_group": "null"}, {"drop_missing": True}, {"changes": "x.csv"}):
+        with pytest.raises(TypeError, match=f"adjusted score alone, without {next(iter(more))}"):
+            fairpot.apply(model, rows, tmp_path / "x.parquet", score="s", group="g", **more)

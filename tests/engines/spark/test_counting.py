@@ -82,11 +82,11 @@ def test_decimals_and_intersections(spark):
     scores = [Decimal(d).scaleb(-18) for d in digits]
     sex, age, y = rng.choice(["F", "M"], 400), rng.integers(1, 3, 400), rng.choice(["no", "yes"], 400)
     table = pa.table({"a b": pa.array(scores, pa.decimal128(38, 18)), "y`": y, "sex": sex, "age": age})
-    rows = SparkRows(to_spark(spark, table), score="a b", label="y`", groups=["sex", "age"])
+    rows = SparkRows(to_spark(spark, table), score="a b", label="y`", groups=["sex", "age"], pos_label="yes")
     expected = score_table(
         y == "yes", [float(s) for s in scores], sensitive_features=pd.DataFrame({"sex": sex, "age": age})
     )
-    same_table(ENGINE.count(rows, positive="yes").table, expected)
+    same_table(ENGINE.count(rows).table, expected)
 
 
 N = 40
@@ -111,7 +111,7 @@ def plain(message):
     """Drop the names by which columns and arguments are called."""
     for name in ("column 's'", "column 'y'", "column 'g'", "column 'w'", "sensitive_features", "sample_weight"):
         message = message.replace(name, "X")
-    message = message.replace("positive=", "pos_label=").replace("scores has", "X has")
+    message = message.replace("scores has", "X has")
     return message.replace("scores reaches", "X reaches").replace("y has", "X has").replace("y must", "X must")
 
 
@@ -200,15 +200,15 @@ def test_text_files(spark, tmp_path):
     (tmp_path / "x.csv").write_text('s,y,g\n0.5,yes,"a,""b"""\n 1e-3 ,no,1\n-inf,no,1\n')
 
     def rows():
-        return SparkRows.read(spark, str(tmp_path / "x.csv"), score="s", label="y", groups="g")
+        return SparkRows.read(spark, str(tmp_path / "x.csv"), score="s", label="y", groups="g", pos_label="yes")
 
     with pytest.raises(ValueError, match="'s' has 1 infinite rows"):
-        ENGINE.count(rows(), positive="yes")
+        ENGINE.count(rows())
     (tmp_path / "x.csv").write_text('s,y,g\n0.5,yes,"a,""b"""\n 1e-3 ,no,1\n0x1p3,no,1\n1_0,no,1\nNA,no,1\n')
     with pytest.raises(TypeError, match="'s' must be numbers, got 2 rows that are not"):
-        ENGINE.count(rows(), positive="yes")
+        ENGINE.count(rows())
     (tmp_path / "x.csv").write_text('s,y,g\n0.5,yes,"a,""b"""\n 1e-3 ,no,1\n.25,no,1\n')
-    got = ENGINE.count(rows(), positive="yes").table
+    got = ENGINE.count(rows()).table
     same_table(got, score_table([1, 0, 0], [0.5, 1e-3, 0.25], sensitive_features=['a,"b"', "1", "1"]))
     with pytest.raises(InputFileError, match="formats parquet, orc"):
         SparkRows.read(spark, "x.jsonl", score="s")
@@ -297,3 +297,22 @@ def test_squares_in_bins(spark):
         assert len(small.score) < len(exact.score)
         for side in (0, 1):
             assert small.squares[side].sum() == pytest.approx(exact.squares[side].sum())
+
+
+def test_the_door_counts_a_frame_of_spark_on_its_cluster(spark):
+    frame = clustered().assign(s=lambda f: f["s"] * 2 - 0.0)
+    names = {"score": "s", "label": "y", "group": "g", "weight": "w", "cluster": "c"}
+    for meaning in ({"weights": "importance"}, {"lower_is_riskier": True, "pos_label": 0}):
+        expected = score_table(frame, **names, **meaning)
+        assert_same_tables(score_table(to_spark(spark, frame), **names, **meaning), expected)
+    rows = SparkRows(to_spark(spark, frame), score="s", label="y", groups="g", lower_is_riskier=True)
+    expected = score_table(frame, score="s", label="y", group="g", lower_is_riskier=True)
+    assert_same_tables(score_table(rows), expected)
+    quantised = ENGINE.count(rows.bare(), max_distinct=30, several=False)
+    assert quantised.quantisation is not None
+    for region in ("pooled", "group"):
+        assert ENGINE.thresholds(rows, 0.3, region=region, counted=quantised) == expected.thresholds(0.3, region)
+    with pytest.raises(TypeError, match="'memory_limit' is an option for files; these rows are on a cluster"):
+        score_table(rows, memory_limit="1GB")
+    with pytest.raises(ValueError, match="no column 'x'"):
+        score_table(to_spark(spark, frame), score="x")

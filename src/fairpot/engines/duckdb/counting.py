@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fairpot._validation import wording
 from fairpot.engines.binned import BinnedRows, choose_edges
 from fairpot.engines.duckdb.scan import Parts, Scan
-from fairpot.engines.naming import GroupedRows, KeyCoder, doubles, name_groups
+from fairpot.engines.naming import GroupedRows, KeyCoder, doubles, name_keys
 from fairpot.engines.protocol import MOST_DISTINCT, CountedRows, Progress
 from fairpot.table import Region, ScoreTable
 from fairpot.transport import weight_to_reach
@@ -23,7 +23,6 @@ from fairpot.transport import weight_to_reach
 class Wishes:
     """What is asked of a count."""
 
-    positive: Any = None
     several: bool = True
     max_distinct: int = MOST_DISTINCT
     drop_missing: bool = False
@@ -43,12 +42,12 @@ def count(scan: Scan, wishes: Wishes, progress: Progress | None) -> CountedRows:
     if distinct <= max_distinct:
         counted = GroupedRows(scan.source, scan.kind, parts)
         if _fetched(parts, counted, progress, 2 * max_distinct, parts.grouped()):
-            return replace(counted.finish(wishes.positive, wishes.several, wishes.called), dropped=dropped)
+            return replace(counted.finish(wishes.several, wishes.called), dropped=dropped)
     edges = choose_edges(parts.sample(rows or parts.count(), max_distinct), max_distinct)
     binned = BinnedRows(scan.source, scan.kind, edges)
     for batch in scan.batches(parts.plain(), progress):
         binned.add(batch, parts.words)
-    return CountedRows(*binned.finish(wishes.positive, wishes.several, parts, wishes.called), dropped)
+    return CountedRows(*binned.finish(wishes.several, parts, wishes.called), dropped)
 
 
 def _one_by_one(parts: Parts, wishes: Wishes, progress: Progress | None) -> CountedRows:
@@ -56,7 +55,7 @@ def _one_by_one(parts: Parts, wishes: Wishes, progress: Progress | None) -> Coun
     counted = GroupedRows(parts.source, parts.scan.kind, parts)
     if not _fetched(parts, counted, progress, 2 * wishes.max_distinct, parts.plain()):
         raise ValueError(wording.too_many_clustered(2 * wishes.max_distinct))
-    return counted.finish(wishes.positive, wishes.several, wishes.called)
+    return counted.finish(wishes.several, wishes.called)
 
 
 def _fetched(parts: Parts, counted: GroupedRows, progress: Progress | None, limit: int, select: str) -> bool:
@@ -71,7 +70,12 @@ def _fetched(parts: Parts, counted: GroupedRows, progress: Progress | None, limi
 
 
 def refined_thresholds(
-    parts: Parts, table: ScoreTable, thresholds: dict[Hashable, float], alpha: float, region: Region
+    parts: Parts,
+    table: ScoreTable,
+    thresholds: dict[Hashable, float],
+    alpha: float,
+    region: Region,
+    called: Callable[[tuple[Any, ...]], Hashable] | None = None,
 ) -> dict[Hashable, float]:
     """Read the rows again to turn the thresholds of a quantised table into exact ones.
 
@@ -83,7 +87,7 @@ def refined_thresholds(
     above: dict[Hashable, int] = dict.fromkeys(table.groups, 0)
     total: dict[Hashable, int] = dict.fromkeys(table.groups, 0)
     inside: dict[Hashable, list[NDArray[np.float64]]] = {g: [] for g in table.groups}
-    coder, codes, groups = _named(parts)
+    coder, codes, groups = _named(parts, called)
     for batch in parts.scan.batches(parts.plain()):
         key = coder.encode(batch.columns[: len(parts.keys)], batch.num_rows)
         score = doubles(batch.column("score"))
@@ -100,14 +104,15 @@ def refined_thresholds(
     return dict.fromkeys(table.groups, found)
 
 
-def _named(parts: Parts) -> tuple[KeyCoder, NDArray[np.intp], tuple[Hashable, ...]]:
+def _named(
+    parts: Parts, called: Callable[[tuple[Any, ...]], Hashable] | None
+) -> tuple[KeyCoder, NDArray[np.intp], tuple[Hashable, ...]]:
     """Name the groups from all values there are: what a column of text holds is known at its end only."""
-    columns, kind = parts.source.group_columns, parts.scan.kind
-    coder = KeyCoder(columns)
+    coder = KeyCoder(parts.source.group_columns)
     for batch in parts.scan.batches(parts.combinations()):
         coder.encode(batch.columns[: len(parts.keys)], batch.num_rows)
     ones = np.ones(len(coder.keys), dtype=np.int64)
-    return coder, *name_groups(coder.keys, ones, columns, kind, several=False)
+    return coder, *name_keys(coder.keys, ones, parts.source, parts.scan.kind, several=False, called=called)[:2]
 
 
 def _around(scores: NDArray[np.float64], threshold: float) -> tuple[float, float]:

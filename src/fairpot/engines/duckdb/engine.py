@@ -35,7 +35,6 @@ class DuckDBEngine:
         self,
         rows: DuckDBRows,
         *,
-        positive: Any = None,
         several: bool = True,
         max_distinct: int = MOST_DISTINCT,
         progress: Progress | None = None,
@@ -47,7 +46,7 @@ class DuckDBEngine:
         ``called`` says what a combination of values of the group columns is called, instead of the rules of memory.
         """
         with self.scan(rows) as scan:
-            return count(scan, Wishes(positive, several, max_distinct, drop_missing, called), progress)
+            return count(scan, Wishes(several, max_distinct, drop_missing, called), progress)
 
     def thresholds(
         self,
@@ -57,17 +56,21 @@ class DuckDBEngine:
         region: Region = "pooled",
         counted: CountedRows | None = None,
         drop_missing: bool = False,
+        called: Callable[[tuple[Any, ...]], Hashable] | None = None,
     ) -> dict[Hashable, float]:
-        """Find the lowest score of each group's top-alpha region; see :class:`fairpot.engines.Engine`."""
+        """Find the lowest score of each group's top-alpha region; see :class:`fairpot.engines.Engine`.
+
+        ``called`` is that of the count.
+        """
         check_share(alpha, "alpha", zero=False)
         bare = rows.bare()
         if counted is None:
-            counted = self.count(bare, several=False, drop_missing=drop_missing)
+            counted = self.count(bare, several=False, drop_missing=drop_missing, called=called)
         found = counted.table.thresholds(alpha, region)
         if counted.quantisation is None:
             return found
         with self.scan(bare) as scan:
-            return refined_thresholds(Parts(scan, drop_missing), counted.table, found, alpha, region)
+            return refined_thresholds(Parts(scan, drop_missing), counted.table, found, alpha, region, called)
 
     def apply(self, rows: DuckDBRows, maps: Mapping[Hashable, ScoreMap], *, column: str | None = None) -> Any:
         """Return the rows of a query in their order, with the adjusted score, as a stream of Arrow batches."""

@@ -425,17 +425,21 @@ class Parts:
         self._check_plain()
 
     def number(self, role: str) -> str:
-        """Return a part, already grouped, as a double.
+        """Return a part, already grouped, as a double; a score of which a low one means high risk, with a minus.
 
         Decimals go through their text, which rounds correctly; whole numbers that doubles cannot tell apart become
         infinite.
         """
+        found = self._double(role)
+        return f"(0::DOUBLE - {found})" if role == "score" and self.source.lower_is_riskier else found
+
+    def _double(self, role: str) -> str:
         type_ = self.types[role]
         if type_.startswith("DECIMAL"):
             return f"CAST(CAST({role} AS VARCHAR) AS DOUBLE)"
         if "INT" in type_:
             inside = f"{role} BETWEEN -{EXACT} AND {EXACT}"
-            return f"CASE WHEN {inside} THEN CAST({role} AS DOUBLE) WHEN {role} IS NOT NULL THEN 'inf'::DOUBLE END"
+            return f"(CASE WHEN {inside} THEN CAST({role} AS DOUBLE) WHEN {role} IS NOT NULL THEN 'inf'::DOUBLE END)"
         return role if type_ == "DOUBLE" else f"CAST({role} AS DOUBLE)"
 
     def _lacks(self, role: str) -> str:

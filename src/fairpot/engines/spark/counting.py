@@ -60,10 +60,17 @@ class Parts:
         return f"CASE {missing} {known} ELSE double('NaN') END"
 
     def number(self, role: str) -> str:
-        """Write a part, already grouped, as a double; whole numbers that doubles cannot tell apart become infinite."""
+        """Write a part, already grouped, as a double; a score of which a low one means high risk, with a minus.
+
+        Whole numbers that doubles cannot tell apart become infinite.
+        """
+        found = self._double(role)
+        return f"(0D - {found})" if role == "score" and self.rows.lower_is_riskier else found
+
+    def _double(self, role: str) -> str:
         if self.rows.kind == "typed" and self.rows.types[role] == "bigint":
             inside = f"{role} BETWEEN -{EXACT} AND {EXACT}"
-            return f"CASE WHEN {inside} THEN CAST({role} AS DOUBLE) WHEN {role} IS NOT NULL THEN double('inf') END"
+            return f"(CASE WHEN {inside} THEN CAST({role} AS DOUBLE) WHEN {role} IS NOT NULL THEN double('inf') END)"
         return f"CAST({role} AS DOUBLE)"
 
     def plain(self) -> Any:
@@ -264,7 +271,7 @@ def bin_counter(edges: Floats, width: int, weighted: bool, limit: int) -> Callab
     return count
 
 
-def count(parts: Parts, positive: Any, several: bool, max_distinct: int, progress: Progress | None) -> CountedRows:
+def count(parts: Parts, several: bool, max_distinct: int, progress: Progress | None) -> CountedRows:
     """Count rows; where there are too many distinct scores, in bins."""
     if max_distinct < 2:
         raise ValueError(f"max_distinct must be at least 2, got {max_distinct!r}.")
@@ -277,11 +284,11 @@ def count(parts: Parts, positive: Any, several: bool, max_distinct: int, progres
         counted = GroupedRows(parts.rows, parts.rows.kind, parts)
         for batch in parts.fetch(parts.grouped()).to_batches():
             counted.add(batch)
-        found = counted.finish(positive, several)
+        found = counted.finish(several)
     else:
         parts.check_numbers()
         binned = count_in_bins(parts, choose_edges(parts.sample(rows, max_distinct), max_distinct))
-        found = CountedRows(*binned.finish(positive, several, parts))
+        found = CountedRows(*binned.finish(several, parts))
     found = replace(found, dropped=dropped)
     if progress is not None:
         progress(1.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fairpot._arguments import argument
@@ -34,14 +34,13 @@ class SparkEngine:
         self,
         rows: SparkRows,
         *,
-        positive: Any = None,
         several: bool = True,
         max_distinct: int = MOST_DISTINCT,
         progress: Progress | None = None,
         drop_missing: bool = False,
     ) -> CountedRows:
         """Count rows into a score table; see :class:`fairpot.engines.Engine`."""
-        return count(Parts(rows, drop_missing), positive, several, max_distinct, progress)
+        return count(Parts(rows, drop_missing), several, max_distinct, progress)
 
     def thresholds(
         self, rows: SparkRows, alpha: float, *, region: Region = "pooled", counted: CountedRows | None = None
@@ -62,7 +61,7 @@ class SparkEngine:
         The groups are looked at once before, so that one without a map is an error here. A score that cannot be
         mapped stops the job that meets it; :meth:`write` says how many there are.
         """
-        return adjusted(Parts(rows.bare()), maps, column or f"{rows.score}_fair")
+        return adjusted(_as_they_are(rows), maps, column or f"{rows.score}_fair")
 
     def write(
         self,
@@ -103,13 +102,18 @@ class SparkEngine:
                     writer.format(found).save(output)
         except InputFileError as error:
             if REFUSED in str(error.__cause__):
-                Parts(rows.bare()).check_numbers()
+                _as_they_are(rows).check_numbers()
             if "PATH_ALREADY_EXISTS" in str(error.__cause__):
                 raise OutputFileError(
                     f"{output} is there already.\nHint: name another, or {argument('overwrite', True)}."
                 ) from error
             raise
         return int(rows.frame.count())
+
+
+def _as_they_are(rows: SparkRows) -> Parts:
+    """Return the parts that maps need, scores without a minus: maps are of scores as the rows hold them."""
+    return Parts(replace(rows.bare(), lower_is_riskier=False))
 
 
 def _inside(path: str, folder: str) -> bool:

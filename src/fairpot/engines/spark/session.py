@@ -14,6 +14,7 @@ from typing import Any, Literal, cast
 
 from fairpot._arguments import argument
 from fairpot._optional import import_optional
+from fairpot.counting import check_weights_word
 from fairpot.engines.naming import Kind, find_column
 from fairpot.exceptions import InputFileError
 
@@ -122,6 +123,8 @@ class SparkRows:
         The column with what rows have in common that are not independent.
     lower_is_riskier : bool, default False
         Whether a low score means high risk; scores are then counted with a minus.
+    pos_label : default None
+        The positive value of a label that is not 0/1 or boolean.
     kind : {"typed", "text"}, default "typed"
         "text" where all columns are texts that may be numbers, as in a CSV file.
     """
@@ -135,6 +138,7 @@ class SparkRows:
     weights: str = "frequency"
     cluster: str | None = None
     lower_is_riskier: bool = False
+    pos_label: Any = None
     kind: Kind = "typed"
 
     def __post_init__(self) -> None:
@@ -142,6 +146,7 @@ class SparkRows:
         object.__setattr__(self, "groups", groups)
         if len(set(groups)) < len(groups):
             raise InputFileError(f"the groups name a column twice: {list(groups)}.")
+        check_weights_word(self.weights)
         for name in self.roles.values():
             find_column(name, self.frame.columns, "the frame")
 
