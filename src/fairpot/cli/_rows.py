@@ -20,7 +20,6 @@ from fairpot.cli._settings import settings_option
 from fairpot.files import CountedRows, RowSource, count_rows
 from fairpot.files.layout import FORMATS
 from fairpot.table import ScoreTable
-from fairpot.transport import ScoreMap
 
 _MOST_GROUPS = 250
 # What a command does with rows: names columns of somebody else's, reads scores and groups, counts outcomes. Each has
@@ -98,7 +97,7 @@ class RowOptions:
     score: str = _column("Column with the score.", "score", reads="names")
     label: str | None = _column("Column with the outcome.", "label")
     positive: str | None = _said(
-        "The positive label, where labels are not 0/1 or true/false.", metavar="VALUE", source=None
+        "The positive label, where labels are not 0/1 or true/false.", metavar="VALUE", source="pos_label"
     )
     groups: tuple[str, ...] = _column(
         "Column with the group; give it several times for intersections.",
@@ -304,7 +303,6 @@ class OnThisMachine:
         """Count the rows into a score table."""
         return count_rows(
             self.source,
-            positive=self.rows.positive,
             memory_limit=self.rows.memory,
             threads=self.rows.threads,
             drop_missing=self.rows.drop_missing,
@@ -320,6 +318,7 @@ class OnThisMachine:
                 output,
                 drop_missing=self.rows.drop_missing,
                 memory_limit=self.rows.memory,
+                threads=self.rows.threads,
                 progress=None if bar is None else lambda done, total: bar(done / max(total, 1)),
                 **options,
             )
@@ -353,34 +352,16 @@ class OnSpark:
         """Count the rows into a score table."""
         from fairpot.engines.spark import SparkEngine
 
-        return SparkEngine().count(self.source, positive=self.rows.positive, drop_missing=self.rows.drop_missing)
+        return SparkEngine().count(self.source, drop_missing=self.rows.drop_missing)
 
     def apply(
-        self, model: Any, output: str, out: Output, *, column: str | None, force: bool, **others: Any
+        self, model: Any, output: str, out: Output, *, column: str | None, overwrite: bool, **others: Any
     ) -> dict[str, Any]:
         """Write the rows with their adjusted score to a folder; return what there is to say about it."""
-        from fairpot.engines.spark import SparkEngine
-
-        wanted = [f"--{name.replace('_', '-')}" for name in others if was_given(name)]
+        wanted = [f"--{name.replace('_', '-')}" for name in ("drop_missing", *others) if was_given(name)]
         if wanted:
             raise click.UsageError(f"--engine spark writes the adjusted rows alone, without {', '.join(wanted)}.")
-        column = column or f"{self.rows.score}_fair"
-        written = SparkEngine().write(self.source.bare(), self._maps(model), output, column=column, overwrite=force)
-        return {"rows": written, "column": column}
-
-    def _maps(self, model: Any) -> dict[Hashable, ScoreMap]:
-        """Return the maps; where they depend on all rows at hand, count those first."""
-        from fairpot.engines.spark import SparkEngine
-
-        if model.row_by_row:
-            return dict(model.maps_)
-        bare, rule = self.source.bare(), model.apply_
-        counted = SparkEngine().count(bare, several=False)
-        names = journeys.same_names(counted.table.groups, model.groups_)
-        if rule["kind"] != "top_of_batch":
-            return dict(model.maps_for(counted.table.renamed([names[group] for group in counted.table.groups])))
-        found = SparkEngine().thresholds(bare, rule["alpha"], region=rule["region"], counted=counted)
-        return {names[group]: model.maps_[names[group]].starting_at(start) for group, start in found.items()}
+        return dict(vars(journeys.apply(model, self.source, output, column=column, overwrite=overwrite)))
 
 
 def named_group(text: str | None, groups: Iterable[Hashable]) -> Hashable | None:

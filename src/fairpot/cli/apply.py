@@ -9,11 +9,9 @@ from typing import Any
 import click
 
 from fairpot.cli._errors import Failure
-from fairpot.cli._lines import turned_range
 from fairpot.cli._options import SCORE, MapFile, map_options, output_options, was_given
 from fairpot.cli._printing import Output, count, percent, shown
 from fairpot.cli._rows import RowOptions, row_options
-from fairpot.exceptions import ScaleWarning
 from fairpot.files.adjusting import TYPES, UNKNOWN_GROUPS
 from fairpot.files.layout import FORMATS
 
@@ -53,7 +51,7 @@ from fairpot.files.layout import FORMATS
 @click.option("--force", is_flag=True, help="Replace outputs that are there.")
 @output_options
 def apply(
-    map_file: MapFile, rows: RowOptions, out: Output, output: str, changes: str | None, other_scale: str, **options: Any
+    map_file: MapFile, rows: RowOptions, out: Output, output: str, changes: str | None, force: bool, **options: Any
 ) -> None:
     """Write the rows of files with their adjusted score as one column more.
 
@@ -83,19 +81,12 @@ def apply(
     rows = rows.of_map(model)
     for target in filter(None, (output, changes)):
         _refuse_map(target, map_file.path)
-    done = rows.reader.apply(
-        model,
-        output,
-        out,
-        changes=changes,
-        judge=lambda low, high: _judge(model, low, high, other_scale),
-        **options,
-    )
+    done = rows.reader.apply(model, output, out, changes=changes, overwrite=force, **options)
     out.document({**rows.document("scores"), "map": map_file.path, "output": output, "changes": changes, **done})
     out.line(f"Written: {shown(output)}, {count(done['rows'])} rows with the column {done['column']!r}")
     if not model.row_by_row:
         out.warning("this map looks at all rows it is given together: other files give the same person other scores.")
-    if "moved" in done:  # Spark tells less
+    if done["moved"] is not None:  # a cluster does not compare scores
         _print_done(out, done, changes, options["unknown_group"])
 
 
@@ -111,17 +102,6 @@ def _print_done(out: Output, done: dict[str, Any], changes: str | None, unknown_
         out.line(f"Written: {shown(changes)}, what changed for whom")
         if not done["ranks_exact"]:
             out.warning("too many distinct scores: ranks are close, not exact.")
-
-
-def _judge(model: Any, low: float, high: float, other_scale: str) -> None:
-    """Say that scores seem to be on another scale than those of fit, or refuse them."""
-    ends = turned_range((low, high)) if model.lower_is_riskier_ else (low, high)
-    told = model._fitted_scale().mismatch_of_range(*ends)
-    if told is None:
-        return
-    if other_scale == "error":
-        raise Failure(f"{told}\nHint: bring the scores to the scale of fit, or leave --other-scale error out.")
-    warnings.warn(told, ScaleWarning, stacklevel=2)
 
 
 def _refuse_map(target: str, path: str) -> None:

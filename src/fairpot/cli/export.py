@@ -70,17 +70,20 @@ def export(
     _print(out, model, maps, made, {**rows.document("names"), "to": form, "output": output})
 
 
-def _maps(model: FittedMaps, options: dict[str, Any]) -> Any:
+def _maps(model: Any, options: dict[str, Any]) -> Any:
     """Return the maps, simplified if that is asked for; refuse those that one row does not determine."""
     if not model.row_by_row:
         raise Failure(
             "this map looks at all rows that are adjusted together, and an export sees one row at a time.\n"
             "Hint: fit it again so that it keeps to the fitted rows, or use fairpot apply."
         )
+    maps = model.maps_
+    if model.lower_is_riskier_:  # they are of scores with a minus, and an export is of scores as they are
+        maps = {group: each.reflected() for group, each in maps.items()}
     error, knots = options["max_error"], options["max_knots"]
     if error is None and knots is None:
-        return model.maps_
-    return simplify(model.maps_, max_error=error, max_knots=knots)
+        return maps
+    return simplify(maps, max_error=error, max_knots=knots)
 
 
 def _sql(maps: Any, rows: RowOptions, options: dict[str, Any]) -> str:

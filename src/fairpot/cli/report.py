@@ -181,7 +181,14 @@ def _largest_changes(rows: RowOptions, model: Any, column: str) -> list[dict[str
     duckdb = import_optional("duckdb", "cli")
     with tempfile.TemporaryDirectory(prefix="fairpot-") as folder:
         changes = Path(folder) / "changes.parquet"
-        journeys.apply(model, rows.source, Path(folder) / "rows.parquet", changes=changes, keep=[column])
+        journeys.apply(
+            model,
+            rows.source,
+            Path(folder) / "rows.parquet",
+            changes=changes,
+            keep=[column],
+            drop_missing=rows.drop_missing,
+        )
         name = '"' + column.replace('"', '""') + '"'
         query = (
             f'SELECT {name}, "group", old_score, new_score FROM read_parquet(?) WHERE new_score <> old_score '
