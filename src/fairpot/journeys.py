@@ -19,8 +19,6 @@ from fairpot._validation.columns import check_column_names, complete_rows
 from fairpot._warn import warn_user
 from fairpot.counting import as_table, refuse_beside_table
 from fairpot.exceptions import ScaleWarning, UnseenGroupError
-from fairpot.postprocessing.fitted import load
-from fairpot.postprocessing.mapper import ScoreMapper
 from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap
 
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from fairpot.engines.protocol import CountedRows, Progress
     from fairpot.engines.spark import SparkRows
     from fairpot.files import AppliedRows, RowSource
+    from fairpot.postprocessing.mapper import ScoreMapper
 
 Source: TypeAlias = "RowSource | SparkRows"
 # How files are read, and how rows outside memory are counted.
@@ -231,6 +230,9 @@ def apply(
 
     check_choice(unknown_group, "unknown_group", UNKNOWN_GROUPS)
     check_choice(other_scale, "other_scale", ("warn", "error"))
+    from fairpot.postprocessing.fitted import load
+    from fairpot.postprocessing.mapper import ScoreMapper
+
     fitted = load(model) if _is_path(model) else model
     if not isinstance(fitted, ScoreMapper):
         raise TypeError(

@@ -437,7 +437,7 @@ class ScoreTable:
         total = self.counts[0]
         for counts in self.counts[1:]:
             total = total.plus(counts)
-        return ScoreTable(("all",), (total,), self.labelled, self.units)
+        return replace(self, groups=("all",), counts=(total,))
 
     def thresholds(self, alpha: float, region: Region = "pooled") -> dict[Hashable, float]:
         """Return the lowest score of each group's top-alpha region, ties included."""

@@ -61,6 +61,8 @@ def check_clusters(clusters: Any, rows: int, name: str = "clusters") -> tuple[Co
         raise ValueError(f"{name} has {len(column)} rows, but there are {rows} scores.")
     if isinstance(column, nw.Series) and column.dtype.is_integer() and not column.null_count():
         column = np.asarray(column.to_numpy())
+    if isinstance(column, np.ndarray) and column.dtype == "datetime64[ns]":
+        column = column.astype("datetime64[us]")  # nanoseconds would be called by their number, not by their date
     return _named(column, name, "cluster")
 
 

@@ -136,12 +136,10 @@ class MapFile:
     expect_sha256: str | None = None
 
     def load(self) -> Any:
-        """Load the map; which way its scores run is an attribute, as on a fitted one."""
+        """Load the map."""
         from fairpot.postprocessing.fitted import load
 
-        model: Any = load(self.path, expect_sha256=self.expect_sha256, key=self.key)
-        model.lower_is_riskier_ = bool((model.columns_ or {}).get("lower_is_riskier", False))
-        return model
+        return load(self.path, expect_sha256=self.expect_sha256, key=self.key)
 
 
 def group_options(command: Command) -> Callable[..., Any]:

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import numpy as np
@@ -18,7 +18,9 @@ from rich.table import Table
 from rich.text import Text
 
 from fairpot._version import __version__
-from fairpot.tradeoff.curve import TradeoffCurve
+
+if TYPE_CHECKING:
+    from fairpot.tradeoff.curve import TradeoffCurve
 
 
 class Marks(NamedTuple):

@@ -29,11 +29,9 @@ from fairpot.cli._lines import (
 from fairpot.cli._options import SCORE, SHARE, group_options, interval_options, output_options, ranking_options
 from fairpot.cli._printing import Output, count, number, percent, shown
 from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options
-from fairpot.cli.report import origin
 from fairpot.exceptions import FairpotWarning
 from fairpot.files import CountedRows
 from fairpot.files.output import complete_file
-from fairpot.report import FairnessReport
 
 
 @click.command(short_help="Measure who is ranked above whom.")
@@ -141,6 +139,9 @@ def _page(html: str | None, force: bool, rows: RowOptions) -> Iterator[Path | No
 
 def _write_page(place: Path, rows: RowOptions, counted: CountedRows, options: dict[str, Any]) -> None:
     """Write the audit as a page."""
+    from fairpot.cli.report import origin
+    from fairpot.report import FairnessReport
+
     made = FairnessReport(counted.table, **options, **origin(rows, counted))
     place.write_text(made.to_html(), encoding="utf-8", newline="\n")
 

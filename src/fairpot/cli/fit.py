@@ -6,7 +6,6 @@ import shlex
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_option
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.files.output import complete_file
 from fairpot.inference import Certificate
-from fairpot.modelfile import ModelFile, read, write
+from fairpot.modelfile import ModelFile
 from fairpot.postprocessing.postprocessor import Postprocessor
 from fairpot.table import ScoreTable
 
@@ -98,7 +97,6 @@ def fit(
         made = make_method(method, wish, settings_for(method, options))
         other = None if validated is None else validated.counted(out, "counting held-out rows").table
         model, other = _fitted(made, counted.table, other)
-        model.lower_is_riskier_ = rows.lower_is_riskier
         content = model.private_content() if private else model.file_content()
         ranking["reference"] = options["reference"]
         fitted = own_scale_effect(effect(model, counted.table, **ranking), rows.lower_is_riskier)
@@ -166,9 +164,6 @@ def _fitted(
 def _save(model: Postprocessor, place: Path, rows: RowOptions, private: bool) -> None:
     """Save the map with what it is to know of the rows it will meet."""
     model.save(place, columns={"score": rows.score, "group": rows.groups}, private=private)
-    if rows.lower_is_riskier:
-        saved = read(place)
-        write(replace(saved, columns={**(saved.columns or {}), "lower_is_riskier": True}), place, overwrite=True)
 
 
 def _head(content: ModelFile, method: str, wish: Wish) -> dict[str, Any]:

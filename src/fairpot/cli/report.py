@@ -84,7 +84,6 @@ def report(
         fitted_on = read[1].counted(out, "counting the rows to fit on") if fit_on else counted
         if fitted is None and _asked(wishes):
             fitted = _fitted(method, wishes, options, fitted_on)
-            fitted.lower_is_riskier_ = rows.lower_is_riskier
         table = counted.table
         if fitted is not None:
             table = with_groups_of(table, fitted.groups_, "the file")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -99,8 +100,7 @@ class DialEstimates:
 
     def cell_names(self, gap: int) -> tuple[Hashable, Hashable]:
         """Name the two groups of one of the gaps."""
-        places = cross_pairs(ScoreTable(self.groups, ()))[2 * (gap % self.many)]
-        return self.groups[places.winners[0]], self.groups[places.losers[0]]
+        return list(itertools.combinations(self.groups, 2))[gap % self.many]
 
 
 def estimate_dial(

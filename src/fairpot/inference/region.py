@@ -100,7 +100,7 @@ def near_cut(table: ScoreTable, groups: tuple[int, ...], threshold: float, above
     square = sum(float(table.squared(g, side).sum()) for g in groups for side in (True, False))
     rows = total**2 / square
     reach = min(0.5 * rows**0.7 * total / rows, above, total - above)
-    merged = ScoreTable(tuple(groups), tuple(table.counts[g] for g in groups)).pooled()
+    merged = table.only([table.groups[g] for g in groups]).pooled()
     running = np.cumsum(merged.weight)
     middle = total - above
     low = merged.score[min(int(np.searchsorted(running, middle - reach, side="right")), len(running) - 1)]

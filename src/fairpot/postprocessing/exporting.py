@@ -70,4 +70,6 @@ class Exports:
                 "these maps look at all rows that are transformed together, and an export sees one row at a time.\n"
                 "Hint: fit again with region_from='fitted' or distributions='fitted', or use transform on the batch."
             )
+        if getattr(self, "lower_is_riskier_", False):
+            return {group: each.reflected() for group, each in self.maps_.items()}
         return self.maps_

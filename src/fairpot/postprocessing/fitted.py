@@ -83,6 +83,7 @@ class FittedMaps(ScoreMapper):
         model.apply_ = content.apply
         model.fitted_on_ = content.fitted_on
         model.columns_ = content.columns
+        model.lower_is_riskier_ = bool((content.columns or {}).get("lower_is_riskier", False))
         model.certified_ = content.certificate
         model.private_ = content.private
         model.n_features_in_ = 1

@@ -19,9 +19,17 @@ from fairpot._warn import warn_user
 from fairpot.exceptions import ScaleWarning, SmallGroupWarning
 from fairpot.modelfile import MAX_BYTES, ModelFile, write
 from fairpot.postprocessing.exporting import Exports
-from fairpot.postprocessing.saving import made_private, small_groups, stamped, told, with_columns, with_fingerprint
+from fairpot.postprocessing.saving import (
+    USUAL_COLUMNS,
+    made_private,
+    small_groups,
+    stamped,
+    told,
+    with_columns,
+    with_fingerprint,
+)
 from fairpot.table import ScoreTable
-from fairpot.transport import ScoreMap, project
+from fairpot.transport import Floats, ScoreMap, project
 
 # Beyond the fitted range by more than this share of its width is far outside.
 _FAR = 0.5
@@ -154,6 +162,8 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
 
     groups_: tuple[Hashable, ...]
     maps_: dict[Hashable, ScoreMap]
+    # Whether a low score means high risk: maps are then of scores with a minus, which the rows' own scores are given.
+    lower_is_riskier_: bool = False
 
     # To scikit-learn's routing the first argument is data, whatever its name.
     __metadata_request__transform: ClassVar = {"scores": UNUSED}
@@ -178,7 +188,7 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         """
         check_is_fitted(self, "maps_")
         check_alignment(scores=scores, sensitive_features=sensitive_features)
-        clean = check_scores(scores)
+        clean = self._turned(check_scores(scores))
         codes, names = check_groups(sensitive_features, len(clean), several=False)
         codes = match_groups(codes, names, self.groups_)
         told = self._fitted_scale().mismatch(clean)
@@ -190,7 +200,11 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
             rows = np.flatnonzero(codes == place)
             if len(rows) and not maps[group].is_identity:
                 result[rows] = maps[group](clean.take(rows))
-        return restore(result, scores)
+        return restore(self._turned(result), scores)
+
+    def _turned(self, scores: Floats) -> Floats:
+        """Turn scores to the direction that the maps were fitted in, or back."""
+        return 0.0 - scores if self.lower_is_riskier_ else scores
 
     def maps_for(self, table: ScoreTable) -> dict[Hashable, ScoreMap]:
         """Return the maps that hold for the rows a table counts: the fitted ones, unless they look at the batch.
@@ -205,6 +219,11 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         dict of group to ScoreMap, for the groups of the table
         """
         check_is_fitted(self, "maps_")
+        if table.lower_is_riskier != self.lower_is_riskier_:
+            raise ValueError(
+                f"a {'low' if self.lower_is_riskier_ else 'high'} score means high risk to the map, but not to this "
+                "table.\nHint: count the rows in the same direction, score_table(..., lower_is_riskier=...)."
+            )
         return maps_on(table, self.maps_, self._applied_by())
 
     def plot_map(self, ax: Any = None) -> Any:
@@ -277,8 +296,8 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
             )
         if fingerprint_key is not None:
             content = with_fingerprint(content, table, fingerprint_key)
-        if columns is not None:
-            content = with_columns(content, columns)
+        if columns is not None or self.lower_is_riskier_:
+            content = with_columns(content, columns or USUAL_COLUMNS, self.lower_is_riskier_)
         write(stamped(content) if timestamp else content, path, overwrite=overwrite, max_bytes=max_bytes)
 
     def private_content(self) -> ModelFile:
@@ -301,4 +320,5 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
     def _batch(self, scores: NDArray[np.float64], codes: NDArray[Any]) -> ScoreTable:
         """Count clean rows, without outcomes."""
         present, places = np.unique(codes, return_inverse=True)
-        return ScoreTable.from_rows(scores, None, places, [self.groups_[i] for i in present])
+        named = [self.groups_[i] for i in present]
+        return ScoreTable.from_rows(scores, None, places, named, lower_is_riskier=self.lower_is_riskier_)

@@ -18,7 +18,7 @@ from fairpot.exceptions import (
     TiesWarning,
 )
 from fairpot.metrics.cells import hard_predictions, reversed_score, small_cells, tied_pairs
-from fairpot.table import GroupCounts, ScoreTable
+from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
 if TYPE_CHECKING:
@@ -71,8 +71,7 @@ def _common_unit(cells: Floats) -> float | None:
 
 
 def _mapped(table: ScoreTable, change: Callable[[NDArray[Any]], NDArray[Any]]) -> ScoreTable:
-    counts = tuple(GroupCounts(c.score, change(c.positive), change(c.negative)) for c in table.counts)
-    return ScoreTable(table.groups, counts, table.labelled)
+    return table.weighing((change(c.positive), change(c.negative)) for c in table.counts)
 
 
 # A share of tied pairs from which it is worth asking whether the other convention would choose otherwise.

@@ -350,6 +350,7 @@ class Postprocessor(ScoreMapper):
         """Learn on a copy and take it over at the end: a fit that fails leaves the model as it was."""
         fresh = unfitted(self)
         fresh.table_, fresh.groups_ = table.nameless(), table.groups
+        fresh.lower_is_riskier_ = table.lower_is_riskier
         kept = kept_groups(table, self.min_group, self.groups)
         fresh.left_out_ = tuple(g for g in table.groups if g not in kept.groups)
         warn_of_table(kept, fresh.left_out_, table, self.min_group)

@@ -242,12 +242,16 @@ def stamped(content: ModelFile) -> ModelFile:
     return replace(content, fitted_on=content.fitted_on | {"time": now})
 
 
-def with_columns(content: ModelFile, columns: Mapping[str, Any]) -> ModelFile:
-    """Put down what the columns were called."""
+# What columns are called where nothing else is said.
+USUAL_COLUMNS = {"score": "score", "group": ["group"]}
+
+
+def with_columns(content: ModelFile, columns: Mapping[str, Any], lower_is_riskier: bool = False) -> ModelFile:
+    """Put down what the columns were called, and that a low score means high risk if it does."""
     if set(columns) != {"score", "group"} or isinstance(columns["group"], str):
         raise ModelFileError("columns must be {'score': name, 'group': [names]}.")
     named = {"score": str(columns["score"]), "group": [str(name) for name in columns["group"]]}
-    return replace(content, columns=named)
+    return replace(content, columns=named | ({"lower_is_riskier": True} if lower_is_riskier else {}))
 
 
 def with_fingerprint(content: ModelFile, table: ScoreTable | None, key: str | PathLike[str]) -> ModelFile:

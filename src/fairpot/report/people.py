@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ class Mapped:
         """Apply maps; a group without one stays as it is."""
         scores = tuple(maps[g](c.score) if g in maps else c.score for g, c in zip(table.groups, table.counts))
         counts = [_again(c, new) for c, new in zip(table.counts, scores)]
-        after = ScoreTable(table.groups, tuple(counts), table.labelled)
+        after = replace(table, counts=tuple(counts))
         return cls(table, scores, after, after.pooled())
 
 
