@@ -6,7 +6,7 @@ import pytest
 
 from fairpot.engines.binned import choose_edges
 from fairpot.engines.duckdb.scan import Parts
-from fairpot.files import RowSource, count_rows
+from fairpot.files import RowSource, count_rows, score_thresholds
 from fairpot.metrics import auc, xauc
 from fairpot.metrics.wins import half_wins
 from files_cases import write
@@ -87,3 +87,25 @@ def test_far_more_than_estimated(many, tmp_path, monkeypatch):
     monkeypatch.setattr(Parts, "estimate", lambda self, limit: (0, None))
     source = RowSource(write(many, tmp_path / "x.parquet"), score="s", label="y", groups="g")
     assert count_rows(source, max_distinct=1000).quantisation is not None
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.csv"])
+def test_low_scores_that_mean_high_risk(many, tmp_path, name):
+    """Bins, and the exact top behind them, are those of scores with a minus."""
+    whole = many.assign(k=(many["s"] * 100).round().astype(int), s=many["s"].round(3))
+    roles = {"label": "y", "groups": "g"}
+    for column in ("s", "k"):
+        source = RowSource(write(whole, tmp_path / name), score=column, **roles, lower_is_riskier=True)
+        down = whole.assign(**{column: -whole[column]})
+        turned = RowSource(write(down, tmp_path / f"down-{name}"), score=column, **roles)
+        exact = count_rows(turned).table
+        rough = count_rows(source, max_distinct=200)
+        assert rough.quantisation is not None
+        assert rough.table.lower_is_riskier
+        assert rough.table.positives.tolist() == exact.positives.tolist()
+        assert -rough.table.pooled().score.max() <= whole[column].min() + rough.quantisation.score
+        counted = count_rows(source.bare(), max_distinct=200)
+        for region in ("pooled", "group"):
+            wanted = exact.thresholds(0.1, region)
+            assert score_thresholds(source, 0.1, region=region) == wanted
+            assert score_thresholds(source, 0.1, region=region, counted=counted) == wanted
