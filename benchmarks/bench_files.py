@@ -94,7 +94,7 @@ def apply(path):
     rng = np.random.default_rng(0)
     maps = {"M": ScoreMap.identity(), "F": ScoreMap(*np.sort(rng.random((2, 100_000))))}
     target = path.with_name("adjusted.parquet")
-    return apply_maps(RowSource(path, score="risk", groups="sex"), maps, output=target, force=True).rows
+    return apply_maps(RowSource(path, score="risk", groups="sex"), maps, output=target, overwrite=True).rows
 
 
 def measure(name, path):

@@ -10,8 +10,8 @@ import tracemalloc
 
 import numpy as np
 
+from fairpot.counts import GroupCounts
 from fairpot.postprocessing.xorder import xorder_paths
-from fairpot.table import GroupCounts
 
 LAMS = np.arange(11) / 10
 BANK = (35_500, 650)

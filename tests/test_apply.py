@@ -6,7 +6,7 @@ import pytest
 
 import fairpot
 from fairpot import FairPOT, ScoreMap
-from fairpot.engines.mapper import group_namer
+from fairpot.engines.adjusting import group_namer
 from fairpot.exceptions import OutputFileError, ScaleWarning, UnseenGroupError
 from fairpot.files import RowSource, count_rows, score_thresholds
 from fairpot.postprocessing import PostLogit, WassersteinRepair

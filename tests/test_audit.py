@@ -11,6 +11,7 @@ from fairpot._validation import check_rows
 from fairpot.auditing.calibration import calibration, logistic_slope
 from fairpot.auditing.measures import moves
 from fairpot.auditing.measures import summarise as audit
+from fairpot.counts import GroupCounts
 from fairpot.metrics import (
     auc,
     bnsp_auc,
@@ -23,7 +24,7 @@ from fairpot.metrics import (
     xauc,
     xauc_gap,
 )
-from fairpot.table import GroupCounts, ScoreTable
+from fairpot.table import ScoreTable
 
 
 def draw(seed=0, n=500, groups="abc", digits=2):

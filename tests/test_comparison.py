@@ -515,3 +515,19 @@ def test_errors_of_rows():
 def test_it_is_public():
     assert fairpot.compare is compare
     assert "compare" in fairpot.__all__
+
+
+def test_whole_clusters_are_dealt_to_folds():
+    """Copies of a row in fit and test would flatter every method; told of them, a comparison keeps them together."""
+    rng = np.random.default_rng(0)
+    patient = np.repeat(np.arange(150), 4)
+    y, group = np.repeat(rng.integers(0, 2, 150), 4), np.where(patient % 2 == 0, "a", "b")
+    scores = np.repeat(rng.normal(size=150), 4) + y + 0.5 * (group == "a")
+    rows = {"sensitive_features": group, "clusters": patient}
+    by_rows = compare(y, scores, **rows, methods=["fairpot"], random_state=0)
+    by_table = compare(fairpot.score_table(y, scores, **rows), methods=["fairpot"], random_state=0)
+    np.testing.assert_array_equal(by_rows.auc, by_table.auc)
+    evidence, _ = next(iter(by_rows.evidence.values()))
+    for part in evidence.parts:
+        units = np.unique(np.concatenate([m.unit for c in part.table.counts for m in c.members]))
+        assert len(units) * 4 == sum(c.weight.sum() for c in part.table.counts)

@@ -16,6 +16,7 @@ ORDER = (
     ("_arguments", "_defaults", "_html", "_leftovers", "_version", "_warn", "exceptions", "transport"),
     ("_optional",),
     ("_validation",),
+    ("counts",),
     ("table",),
     ("counting",),
     ("datasets", "engines", "metrics", "models", "splitting"),

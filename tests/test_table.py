@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 import oracles
+from fairpot.counts import GroupCounts
 from fairpot.metrics.wins import WinMatrix
-from fairpot.table import GroupCounts, ScoreTable
+from fairpot.table import ScoreTable
 
 
 def random_rows(rng, n=60, groups=3, values=9):

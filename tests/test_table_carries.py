@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from fairpot import score_table
+from fairpot.counts import GroupCounts
 from fairpot.files import RowSource, count_rows
 from fairpot.inference import confidence_interval
 from fairpot.splitting import all_but, split_table
-from fairpot.table import GroupCounts
 
 
 @pytest.fixture(scope="module")

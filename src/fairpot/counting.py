@@ -22,7 +22,8 @@ from fairpot._validation import (
     wording,
 )
 from fairpot._warn import warn_user
-from fairpot.table import Indices, ScoreTable, Units
+from fairpot.counts import Indices, Units
+from fairpot.table import ScoreTable
 
 
 def as_table(

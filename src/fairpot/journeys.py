@@ -334,7 +334,7 @@ class _Batch:
     def _how(self) -> dict[str, Any]:
         called: Callable[[tuple[Any, ...]], Hashable] | None = None
         if self.strangers:
-            from fairpot.engines.mapper import group_namer
+            from fairpot.engines.adjusting import group_namer
 
             called = group_namer(self.known, self.source.group_columns, self.source.kind)
         return {"drop_missing": self.drop_missing, "called": called}

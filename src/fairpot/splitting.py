@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.table import Clusters, Counts, GroupCounts, Members, ScoreTable
+from fairpot.counts import Clusters, Counts, GroupCounts, Members
+from fairpot.table import ScoreTable
 
 
 class WeightedRows(NamedTuple):

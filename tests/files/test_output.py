@@ -29,7 +29,7 @@ def test_write_and_replace(tmp_path):
     put(target, "one")
     with pytest.raises(OutputFileError, match=r"(?s)is there already.*overwrite=True"):
         put(target, "two")
-    put(target, "two", force=True)
+    put(target, "two", overwrite=True)
     assert target.read_text() == "two"
     assert [*tmp_path.iterdir()] == [target]
 
@@ -70,16 +70,16 @@ def test_the_input_is_never_the_output(tmp_path):
     (tmp_path / "sub").mkdir()
     for name in ("in.csv", "soft.csv", "hard.csv", "sub/../in.csv"):
         with pytest.raises(OutputFileError, match="also the input"):
-            put(tmp_path / name, "out", force=True, inputs=[source])
+            put(tmp_path / name, "out", overwrite=True, inputs=[source])
     with pytest.raises(OutputFileError, match="also the input"):
-        put(source, "out", force=True, inputs=[tmp_path / "soft.csv"])
+        put(source, "out", overwrite=True, inputs=[tmp_path / "soft.csv"])
     assert source.read_text() == "in"
 
 
 def test_a_link_is_followed(tmp_path):
     (tmp_path / "real.csv").write_text("old")
     (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
-    put(tmp_path / "link.csv", "new", force=True)
+    put(tmp_path / "link.csv", "new", overwrite=True)
     assert (tmp_path / "link.csv").is_symlink()
     assert (tmp_path / "real.csv").read_text() == "new"
 

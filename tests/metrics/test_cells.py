@@ -9,9 +9,10 @@ import oracles
 from fairpot import FairPOT
 from fairpot._validation import check_rows
 from fairpot.auditing.measures import summarise
+from fairpot.counts import GroupCounts
 from fairpot.exceptions import SmallGroupWarning
 from fairpot.metrics.cells import hard_predictions, reversed_score, small_cells, tied_pairs
-from fairpot.table import GroupCounts, ScoreTable
+from fairpot.table import ScoreTable
 
 
 def cells(positives, negatives):

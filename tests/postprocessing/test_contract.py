@@ -645,3 +645,36 @@ def test_importance_weights_reach_the_certificate(method):
     }
     before = {meaning: model.certificate_.gap_before for meaning, model in found.items()}
     assert before["importance"].se > 1.2 * before["frequency"].se
+
+
+@methods
+def test_low_scores_that_mean_high_risk(method, tmp_path):
+    """A model fitted on such scores takes and gives them as they are: in transform, files and exports."""
+    scores, y, group, _ = visits(patients=120)
+    scores = np.round(1 / (1 + np.exp(-scores)), 3)
+    table = fairpot.score_table(y, 1 - scores, sensitive_features=group, lower_is_riskier=True)
+    np.testing.assert_array_equal(table.counts[0].score, -np.unique((1 - scores)[group == "a"])[::-1])
+    if method is PostLogit:
+        with pytest.raises(ValueError, match=r"between 0 and 1|probabilit"):
+            method(max_gap=0.3).fit_table(table)
+        return
+    model = given(method).fit_table(table)
+    plain = given(method).fit(-(1 - scores), y, sensitive_features=group)
+    new = np.linspace(-0.1, 1.1, 200)
+    who = np.array(["a", "b"])[np.arange(200) % 2]
+    expected = -plain.transform(-new, sensitive_features=who)
+    np.testing.assert_array_equal(model.transform(new, sensitive_features=who), expected)
+    model.save(tmp_path / "map.json")
+    loaded = fairpot.load(tmp_path / "map.json")
+    np.testing.assert_array_equal(loaded.transform(new, sensitive_features=who), expected)
+    if model.row_by_row:
+        score = model.row_scorer()
+        np.testing.assert_allclose([score(s, g) for s, g in zip(new.tolist(), who)], expected, rtol=0, atol=1e-15)
+    (tmp_path / "new.csv").write_text("score,group\n" + "".join(f"{s!r},{g}\n" for s, g in zip(new.tolist(), who)))
+    fairpot.apply(tmp_path / "map.json", tmp_path / "new.csv", tmp_path / "fair.csv", other_scale="warn")
+    written = [float(line.rsplit(",", 1)[1]) for line in (tmp_path / "fair.csv").read_text().splitlines()[1:]]
+    np.testing.assert_allclose(written, expected, rtol=0, atol=1e-15)
+    with pytest.raises(ValueError, match="same direction"):
+        fairpot.effect(model, fairpot.score_table(y, 1 - scores, sensitive_features=group))
+    found = fairpot.effect(model, table)
+    assert found.before["gap"] == fairpot.effect(plain, plain.table_).before["gap"]

@@ -8,11 +8,12 @@ from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
 
 import oracles
+from fairpot.counts import GroupCounts
 from fairpot.exceptions import UnseenGroupError
 from fairpot.metrics.wins import WinMatrix
 from fairpot.postprocessing import XOrder
 from fairpot.postprocessing.xorder import xorder_maps, xorder_paths
-from fairpot.table import GroupCounts, ScoreTable
+from fairpot.table import ScoreTable
 
 LAMS = [0.0, 0.0137, 0.1171, 0.4142, 1.0]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import oracles
-from fairpot.table import GroupCounts
+from fairpot.counts import GroupCounts
 from fairpot.tradeoff import exact_wins
 from fairpot.transport import TransportPlan
 from fairpot.transport import lookup as lookup_module

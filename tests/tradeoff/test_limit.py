@@ -11,9 +11,10 @@ from sklearn.datasets import load_breast_cancer
 
 import fairpot.tradeoff.limit as module
 from fairpot import FairPOT
+from fairpot.counts import GroupCounts
 from fairpot.metrics import auc, xauc, xauc_gap
 from fairpot.metrics.wins import WinMatrix
-from fairpot.table import GroupCounts, ScoreTable
+from fairpot.table import ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.tradeoff.limit import Limit, auc_limit, distance_to_limit, pool
 

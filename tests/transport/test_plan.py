@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import oracles
-from fairpot.table import GroupCounts
+from fairpot.counts import GroupCounts
 from fairpot.transport import TransportPlan, weight_to_reach
 
 

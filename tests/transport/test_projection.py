@@ -5,7 +5,7 @@ import ot
 import pytest
 
 import oracles
-from fairpot.table import GroupCounts
+from fairpot.counts import GroupCounts
 from fairpot.transport import project, projection
 
 

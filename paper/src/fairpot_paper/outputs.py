@@ -75,12 +75,12 @@ def write_outputs(folder: str | os.PathLike[str]) -> list[Path]:
     (place / "tables").mkdir(parents=True, exist_ok=True)
     written = []
     for name, columns in tables.items():
-        with atomic_file(place / "tables" / f"{name}.csv", force=True) as temporary:
+        with atomic_file(place / "tables" / f"{name}.csv", overwrite=True) as temporary:
             write_rows(columns, range(len(next(iter(columns.values())))), temporary)
         written.append(place / "tables" / f"{name}.csv")
     figures = draw_all(tables.get("curves", {}), tables.get("alphas", {}), place / "figures")
     shown = [path.relative_to(place).as_posix() for path in [*written, *figures] if path.name not in UNPUBLISHED]
-    with atomic_file(place / PAGE, force=True) as temporary:
+    with atomic_file(place / PAGE, overwrite=True) as temporary:
         temporary.write_text(make_page(records, place, shown), encoding="utf-8")
     return [*written, *figures, place / PAGE]
 
@@ -109,5 +109,5 @@ def publish(folder: str | os.PathLike[str], page: str | os.PathLike[str]) -> Non
     for path in sorted([*place.glob("figures/*.svg"), *place.glob("tables/*.csv")]):
         if f"]({beside.name}/{path.name})" in text:
             shutil.copyfile(path, beside / path.name)
-    with atomic_file(target, force=True) as temporary:
+    with atomic_file(target, overwrite=True) as temporary:
         temporary.write_text(text, encoding="utf-8")

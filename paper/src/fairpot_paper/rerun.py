@@ -187,7 +187,7 @@ def known_runs(folder: Path, runs: Iterable[Run], retry: bool = False) -> dict[R
 
 
 def _rewrite(path: Path, records: list[Record]) -> None:
-    with atomic_file(path, force=True) as temporary:
+    with atomic_file(path, overwrite=True) as temporary:
         fresh = RecordFile(temporary)
         temporary.touch()
         for record in records:

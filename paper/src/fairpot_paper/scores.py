@@ -71,7 +71,7 @@ def train(training: Training, folder: Path, data_dir: Folder = None, quick: bool
     scored = score(training, split, quick)
     place = place_of(folder, training)
     place.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_file(place, force=True) as temporary, temporary.open("wb") as file:
+    with atomic_file(place, overwrite=True) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, **scored._asdict())
 
 

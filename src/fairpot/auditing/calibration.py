@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from fairpot.table import GroupCounts
+from fairpot.counts import GroupCounts
 
 BINS = 10
 # Scores of exactly 0 and 1 have no finite log-odds; they are taken as this near to them.

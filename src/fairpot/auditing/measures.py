@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from fairpot._defaults import LEVEL, TIES, Region, Ties
 from fairpot._validation import check_choice, check_group_name, check_share, is_number
 from fairpot.auditing.calibration import BINS, calibration
+from fairpot.counts import GroupCounts
 from fairpot.inference import Estimate, Overview, Rates, overview, rates_at
 from fairpot.metrics.cells import hard_predictions, reversed_score, small_cells, tied_pairs
 from fairpot.metrics.wins import WinMatrix
 from fairpot.postprocessing.dial import advantaged_group
-from fairpot.table import GroupCounts, Maps, ScoreTable
+from fairpot.table import Maps, ScoreTable
 
 
 def rates(table: ScoreTable, threshold: float) -> dict[str, Any]:

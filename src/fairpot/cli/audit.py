@@ -133,7 +133,7 @@ def _page(html: str | None, force: bool, rows: RowOptions) -> Iterator[Path | No
     if html is None:
         yield None
         return
-    with complete_file(html, force=force, inputs=rows.files()) as place:
+    with complete_file(html, overwrite=force, inputs=rows.files()) as place:
         yield place
 
 

@@ -125,7 +125,7 @@ def write(
       fairpot datasets write clinical visits.parquet --rows 20000 --seed 1
     """
     format_of_output(Path(output))
-    with complete_file(output, force=force) as place:
+    with complete_file(output, overwrite=force) as place:
         how, make, _, _ = _SETS[name]
         with out.progress(f"scoring {name}", known=False):
             table = scored_table(how(make, rows, seed, home), model, seed)

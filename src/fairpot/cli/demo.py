@@ -62,7 +62,7 @@ def _folder(name: str) -> Path:
 def _write_people(past: Path, new: Path, force: bool, out: Output) -> None:
     """Score generated people out of fold, and put half of them into each file."""
     out.line(f"{_PEOPLE:,} generated people, scored by a logistic regression: half of them past, half new.")
-    with complete_file(past, force=force) as first, complete_file(new, force=force) as second:
+    with complete_file(past, overwrite=force) as first, complete_file(new, overwrite=force) as second:
         with out.progress("scoring", known=False):
             table = scored_table(make_synthetic(_PEOPLE, random_state=_SEED), _MODEL, _SEED)
         half = table.num_rows // 2

@@ -65,7 +65,7 @@ def export(
     maps = _maps(model, options)
     made = _WRITERS[form](maps, rows, {**options, "column": options["column"] or f"{rows.score}_fair"})
     if output is not None:
-        with complete_file(output, force=force, inputs=[Path(map_file.path)]) as place:
+        with complete_file(output, overwrite=force, inputs=[Path(map_file.path)]) as place:
             place.write_bytes(made if isinstance(made, bytes) else made.encode())
     _print(out, model, maps, made, {**rows.document("names"), "to": form, "output": output})
 

@@ -134,7 +134,7 @@ def _target(output: str | None, force: bool, inputs: Sequence[RowOptions]) -> It
     if output is None:
         yield None
         return
-    with complete_file(output, force=force, inputs=[file for rows in inputs for file in rows.files()]) as place:
+    with complete_file(output, overwrite=force, inputs=[file for rows in inputs for file in rows.files()]) as place:
         yield place
 
 

@@ -79,7 +79,7 @@ def report(
     rows = rows if fitted is None else rows.of_map(fitted)
     read = [rows, *([rows.elsewhere(fit_on)] if fit_on else [])]
     files = [file for each in read for file in each.files()] + ([Path(map_file.path)] if map_file else [])
-    with complete_file(output, force=force, inputs=files) as place:
+    with complete_file(output, overwrite=force, inputs=files) as place:
         counted = rows.counted(out)
         fitted_on = read[1].counted(out, "counting the rows to fit on") if fit_on else counted
         if fitted is None and _asked(wishes):

@@ -7,8 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot.counts import GroupCounts
 from fairpot.display.display import AFTER, TableDisplay, add_legend, look, make_axes, named, stack, states
-from fairpot.table import GroupCounts, Maps, ScoreTable
+from fairpot.table import Maps, ScoreTable
 
 # Two-sided 95 %: the interval of a share by Wilson's method.
 _Z = 1.959963984540054

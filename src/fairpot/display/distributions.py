@@ -7,8 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot.counts import Counts
 from fairpot.display.display import AFTER, TableDisplay, add_legend, look, make_axes, named, stack, states
-from fairpot.table import Counts, Maps, ScoreTable
+from fairpot.table import Maps, ScoreTable
 
 LABELS = ("positive", "negative")
 

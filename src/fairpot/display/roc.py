@@ -8,9 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot.counts import GroupCounts
 from fairpot.display.display import AFTER, TableDisplay, add_legend, look, make_axes, named, stack, states
 from fairpot.metrics.wins import WinMatrix, half_wins
-from fairpot.table import GroupCounts, Maps, ScoreTable
+from fairpot.table import Maps, ScoreTable
 
 
 class CrossRocDisplay(TableDisplay):

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from fairpot._validation.checked_rows import check_weight_of_groups, check_weights
 from fairpot._validation.wording import LARGEST
+from fairpot.counts import GroupCounts, Indices
 from fairpot.engines.naming import Key, KeyCoder, Kind, doubles, name_keys
 from fairpot.engines.protocol import Roles, Rules
-from fairpot.table import GroupCounts, Indices, QuantisationBound, ScoreTable
+from fairpot.table import QuantisationBound, ScoreTable
 from fairpot.transport import Floats
 
 MOST_BINS = 500_000

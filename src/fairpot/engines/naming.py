@@ -20,9 +20,10 @@ from fairpot._validation import check_groups, swapped_values, wording
 from fairpot._validation.checked_rows import check_weight_of_groups
 from fairpot._validation.values import named_label
 from fairpot.counting import hash_names, number_units
+from fairpot.counts import Indices, Units
 from fairpot.engines.protocol import CountedRows, Roles, Rules
 from fairpot.exceptions import InputFileError
-from fairpot.table import Indices, ScoreTable, Units
+from fairpot.table import ScoreTable
 
 
 def find_column(name: str, columns: Sequence[str], where: str) -> int:

@@ -11,8 +11,8 @@ from typing import Any, Literal, cast
 
 from fairpot._arguments import argument
 from fairpot._validation import check_choice
+from fairpot.engines.adjusting import Mapper
 from fairpot.engines.duckdb import DuckDBEngine
-from fairpot.engines.mapper import Mapper
 from fairpot.engines.naming import Kind, find_column
 from fairpot.exceptions import InputFileError, OutputFileError, UnseenGroupError
 from fairpot.files.changes import Changes
@@ -304,7 +304,7 @@ def _place(output: str | Path, overwrite: bool, inputs: list[Path], name: str) -
         with to_standard_output(name) as place:
             yield place
     else:
-        with complete_file(output, force=overwrite, inputs=inputs) as place:
+        with complete_file(output, overwrite=overwrite, inputs=inputs) as place:
             yield place
 
 
@@ -312,7 +312,7 @@ def _place(output: str | Path, overwrite: bool, inputs: list[Path], name: str) -
 def _changes_place(changes: str | Path, output: str | Path, overwrite: bool, inputs: list[Path]) -> Iterator[Path]:
     if Path(changes).resolve() == Path(output).resolve():
         raise OutputFileError("the changes and the adjusted rows need two files.")
-    with complete_file(changes, force=overwrite, inputs=inputs) as place:
+    with complete_file(changes, overwrite=overwrite, inputs=inputs) as place:
         yield place
 
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
+from fairpot.counts import GroupCounts
 from fairpot.engines.protocol import CountedRows
 from fairpot.exceptions import OutputFileError
 from fairpot.files.formats import open_sink
 from fairpot.files.layout import Batches
 from fairpot.files.output import Sink, format_of_output
-from fairpot.table import GroupCounts
 from fairpot.transport import Floats, ScoreMap
 
 _OWN = ("row", "group", "old_score", "new_score", "old_rank", "new_rank", "crossed")

@@ -104,14 +104,14 @@ def _umask() -> int:
 
 
 @contextmanager
-def complete_file(target: str | Path, *, force: bool = False, inputs: Iterable[Path] = ()) -> Iterator[Path]:
+def complete_file(target: str | Path, *, overwrite: bool = False, inputs: Iterable[Path] = ()) -> Iterator[Path]:
     """Give a temporary path beside ``target`` that becomes the target when the block ends without an error.
 
     Parameters
     ----------
     target : path
         A symbolic link is followed: what it points to is replaced.
-    force : bool, default False
+    overwrite : bool, default False
         Whether a target that is there already may be replaced.
     inputs : iterable of paths
         Files that the target must not be, under any name or link.
@@ -122,9 +122,9 @@ def complete_file(target: str | Path, *, force: bool = False, inputs: Iterable[P
         If the target may not or cannot be written. Whatever the error, no part of the output is left.
     """
     place, inputs = Path(os.path.realpath(target)), list(inputs)
-    _check_target(place, target, force, inputs)
+    _check_target(place, target, overwrite, inputs)
     try:
-        with atomic_file(place, force=force, inputs=inputs) as temporary:
+        with atomic_file(place, overwrite=overwrite, inputs=inputs) as temporary:
             yield temporary
     except FileExistsError as error:
         raise OutputFileError(
@@ -135,11 +135,11 @@ def complete_file(target: str | Path, *, force: bool = False, inputs: Iterable[P
 
 
 @contextmanager
-def atomic_file(place: Path, *, force: bool = False, inputs: Iterable[Path] = ()) -> Iterator[Path]:
+def atomic_file(place: Path, *, overwrite: bool = False, inputs: Iterable[Path] = ()) -> Iterator[Path]:
     """Do the writing of :func:`complete_file` and of model files: no checks before, and the system's own errors.
 
     At any moment ``place`` is what it was before, or complete. A file that is there, or comes up meanwhile, is a
-    FileExistsError unless ``force``. It is written in a folder that only its owner can look into; then it has the
+    FileExistsError unless ``overwrite``. It is written in a folder that only its owner can look into; then it has the
     rights of the file it replaces, or else those of any new file, but is never readable for more people than each of
     ``inputs``.
     """
@@ -147,9 +147,9 @@ def atomic_file(place: Path, *, force: bool = False, inputs: Iterable[Path] = ()
     with folder_beside(place) as folder:
         temporary = folder / place.name
         yield temporary
-        hand_over(temporary, place if force else None, [*inputs])
+        hand_over(temporary, place if overwrite else None, [*inputs])
         _sync(temporary)
-        if force:
+        if overwrite:
             os.replace(temporary, place)
         else:
             _rename_to_new(temporary, place)
@@ -173,7 +173,7 @@ class _Owner:
     """Lives as long as a temporary folder is needed."""
 
 
-def _check_target(place: Path, target: str | Path, force: bool, inputs: list[Path]) -> None:
+def _check_target(place: Path, target: str | Path, overwrite: bool, inputs: list[Path]) -> None:
     if place.is_dir():
         raise OutputFileError(f"{target} is a folder.\nHint: name a file in it.")
     if place.exists() and not place.is_file():
@@ -185,7 +185,7 @@ def _check_target(place: Path, target: str | Path, force: bool, inputs: list[Pat
     if place.exists() or any(Path(os.path.realpath(path)) == place for path in inputs):
         if any(_same(place, path) for path in inputs):
             raise OutputFileError(f"{target} is also the input, or a link to it.\nHint: write to another name.")
-        if not force:
+        if not overwrite:
             raise OutputFileError(
                 f"{target} is there already.\n"
                 f"Hint: choose another name, or {argument('overwrite', True)} to replace it."

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from fairpot._defaults import Region
+from fairpot.counts import GroupCounts, Indices
 from fairpot.inference.limits import Estimate, wilson
 from fairpot.inference.shares import (
     FEWEST,
@@ -25,7 +26,7 @@ from fairpot.inference.shares import (
     placements,
     small_sample_factor,
 )
-from fairpot.table import GroupCounts, Indices, ScoreTable
+from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
 

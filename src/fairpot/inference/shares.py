@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._defaults import Region
+from fairpot.counts import Clusters, Counts, GroupCounts, Indices
 from fairpot.inference.limits import Parts, difference_limits, share_limits
-from fairpot.table import Clusters, Counts, GroupCounts, Indices, ScoreTable
+from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
 # How a pair counts: the positive ahead (ties no win, or half of one), or both equal (the share of ties).

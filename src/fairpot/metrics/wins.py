@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from fairpot._defaults import Ties
 from fairpot._warn import warn_user
-from fairpot.table import GroupCounts, ScoreTable
+from fairpot.counts import GroupCounts
+from fairpot.table import ScoreTable
 from fairpot.transport.lookup import blocks, ranks, running
 
 Undefined = Literal["nan", "paper"]

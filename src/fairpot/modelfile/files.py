@@ -74,7 +74,7 @@ def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = Fals
         )
     target = _target(path, overwrite)
     try:
-        with atomic_file(target, force=overwrite) as temporary:
+        with atomic_file(target, overwrite=overwrite) as temporary:
             temporary.write_bytes(data)
     except FileExistsError:
         raise _exists(path) from None

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fairpot._version import __version__
-from fairpot.table import GroupCounts, ScoreTable
+from fairpot.counts import GroupCounts
+from fairpot.table import ScoreTable
 
 # What rests on fewer people than this is not put down.
 FEWER_THAN = 10

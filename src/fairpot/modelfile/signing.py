@@ -226,7 +226,7 @@ def sign(path: Name, key: Name, *, overwrite: bool = False, max_bytes: int = MAX
     made = read_key(key)
     text = make_signature(data, made)
     target = signature_path(path)
-    with complete_file(target, force=overwrite, inputs=[Path(path), Path(key)]) as place:
+    with complete_file(target, overwrite=overwrite, inputs=[Path(path), Path(key)]) as place:
         place.write_bytes(text)
     return check_signature(data, target, made)
 

@@ -13,11 +13,12 @@ from scipy.special import expit, logit
 
 from fairpot._defaults import Ties
 from fairpot._validation import check_choice
+from fairpot.counts import GroupCounts
 from fairpot.metrics.wins import cross_half_wins
 from fairpot.postprocessing.dial import Dial, Value, find_reference, require_outcomes
 from fairpot.postprocessing.notices import in_rows
 from fairpot.postprocessing.postprocessor import Postprocessor
-from fairpot.table import GroupCounts, ScoreTable
+from fairpot.table import ScoreTable
 from fairpot.tradeoff.limit import block_starts, pool
 from fairpot.transport import Floats, ScoreMap
 

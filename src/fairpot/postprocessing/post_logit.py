@@ -11,10 +11,11 @@ from scipy.special import expit
 
 from fairpot._defaults import Ties
 from fairpot._validation import is_number
+from fairpot.counts import GroupCounts
 from fairpot.metrics.wins import cross_half_wins
 from fairpot.postprocessing.dial import Dial, Value, check_list, find_reference, require_outcomes
 from fairpot.postprocessing.postprocessor import Postprocessor
-from fairpot.table import GroupCounts, ScoreTable
+from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap
 
 _GRID = np.arange(100) / 10

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._defaults import Ties
+from fairpot.counts import GroupCounts
 from fairpot.postprocessing.dial import Dial, find_reference, require_outcomes
 from fairpot.postprocessing.notices import in_rows
 from fairpot.postprocessing.postprocessor import Postprocessor
-from fairpot.table import GroupCounts, ScoreTable
+from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap
 
 Array = NDArray[Any]

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from fairpot._defaults import Ties
 from fairpot.auditing import measures as auditing
 from fairpot.auditing.calibration import calibration_errors
+from fairpot.counts import GroupCounts
 from fairpot.display.calibration import reliability
 from fairpot.display.distributions import histogram, score_edges
 from fairpot.metrics.wins import WinMatrix, inner_half_wins
-from fairpot.report.dial import Dial
 from fairpot.report.people import (
     LABELS,
     SMALLEST_BAND,
@@ -27,7 +27,8 @@ from fairpot.report.people import (
     mean_places,
     top_scores,
 )
-from fairpot.table import GroupCounts, Maps, ScoreTable
+from fairpot.report.settings import Dial
+from fairpot.table import Maps, ScoreTable
 from fairpot.transport import Floats
 
 # Above this many entries people are counted on a coarser table; AUC and gaps are not.

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.table import GroupCounts, Maps, ScoreTable
+from fairpot.counts import GroupCounts
+from fairpot.table import Maps, ScoreTable
 from fairpot.transport import Floats
 from fairpot.transport.plan import weight_to_reach
 

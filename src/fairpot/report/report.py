@@ -15,11 +15,11 @@ from fairpot._validation import check_choice, check_share, is_number
 from fairpot.counting import as_table
 from fairpot.display.display import table_of
 from fairpot.modelfile.origin import describes, table_sha256
-from fairpot.report.dial import dial_of, moved_groups, no_dial
 from fairpot.report.figures import Figure, make_figures
 from fairpot.report.markdown import make_markdown
 from fairpot.report.measure import ALPHAS, Lines, Measured, measure
 from fairpot.report.page import make_compact, make_page
+from fairpot.report.settings import dial_of, moved_groups, no_dial
 from fairpot.report.summary import About, summarise
 from fairpot.report.text import TEXT
 from fairpot.table import ScoreTable

@@ -12,12 +12,12 @@ import numpy as np
 from fairpot._defaults import LEVEL, Ties
 from fairpot._version import __version__
 from fairpot.auditing.measures import Measured as Audited
+from fairpot.counts import GroupCounts
 from fairpot.inference import Estimate
 from fairpot.inference.dial import estimate_dial
 from fairpot.inference.limits import fold
 from fairpot.report.measure import MOST_ENTRIES, Measured, Setting, entries
 from fairpot.report.people import SMALLEST_BAND
-from fairpot.table import GroupCounts
 from fairpot.tradeoff import Limit
 
 SCHEMA = 1

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._defaults import Ties
+from fairpot.counts import GroupCounts
 from fairpot.metrics.wins import cross_half_wins, inner_half_wins
-from fairpot.table import GroupCounts
 from fairpot.transport import TransportPlan, ranks, run_ends
 from fairpot.transport.lookup import blocks, running
 from fairpot.transport.scoremap import between, interpolate

@@ -23,9 +23,10 @@ from fairpot._defaults import Ties
 from fairpot._optional import make_frame
 from fairpot._validation import check_share
 from fairpot.counting import as_table
+from fairpot.counts import Counts, GroupCounts
 from fairpot.metrics.rank import check_ties, place_of
 from fairpot.metrics.wins import WinMatrix, half_wins
-from fairpot.table import Counts, GroupCounts, ScoreTable
+from fairpot.table import ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
 
 # With more pairs of blocks than this, only so many thetas are kept, and the loss is bounded.
@@ -205,7 +206,7 @@ def pool(counts: GroupCounts) -> GroupCounts:
     Examples
     --------
     >>> import numpy as np
-    >>> from fairpot.table import GroupCounts
+    >>> from fairpot.counts import GroupCounts
     >>> group = GroupCounts(np.array([0.1, 0.2, 0.3]), np.array([0, 2, 1]), np.array([3, 1, 1]))
     >>> pool(group).positive, pool(group).negative
     (array([0, 3]), array([3, 2]))

@@ -9,9 +9,9 @@ from typing import Any
 from fairpot._defaults import Region
 from fairpot._optional import import_optional
 from fairpot._validation import check_share
+from fairpot.engines.adjusting import Mapper, with_column
 from fairpot.engines.duckdb.counting import Wishes, count, refined_thresholds
 from fairpot.engines.duckdb.scan import DuckDBRows, Parts, Scan
-from fairpot.engines.mapper import Mapper, with_column
 from fairpot.engines.protocol import MOST_DISTINCT, CountedRows, Progress
 from fairpot.transport import ScoreMap
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
 from fairpot._validation.wording import LARGEST
-from fairpot.engines.mapper import Mapper
+from fairpot.engines.adjusting import Mapper
 from fairpot.engines.spark.counting import Parts, spark_text
 from fairpot.engines.spark.session import without_advice
 from fairpot.exceptions import InputFileError

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
-from fairpot.engines.mapper import with_column
+from fairpot.engines.adjusting import with_column
 from fairpot.engines.naming import Kind, numbers_from_text
 from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.files.layout import Layout, Reading, guarded, same_columns, with_partitions

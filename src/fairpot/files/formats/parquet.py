@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
+from fairpot.engines.adjusting import joined, with_column
 from fairpot.engines.duckdb.scan import Relation, pick
-from fairpot.engines.mapper import joined, with_column
 from fairpot.engines.naming import Kind
 from fairpot.files.layout import Batches, Layout, guarded, partitioned, same_columns, with_partitions
 

@@ -1,0 +1,304 @@
+"""The counts of one group: distinct scores with the weight at each, and what is known of the rows behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot.transport import Floats
+
+Indices = NDArray[np.intp]
+
+
+Counts = NDArray[Any]  # int64, or float64 where weights are not whole numbers
+
+
+class Members(NamedTuple):
+    """The rows of one group and label that belong to clusters: the unit, the place of the score, the weight of each.
+
+    In the order of places, units and weights, so that no sum depends on the order of rows.
+    """
+
+    unit: Indices
+    entry: Indices
+    weight: Counts
+
+    @classmethod
+    def of_rows(cls, unit: Indices, entry: Indices, weight: Counts | None = None) -> Members:
+        """Put rows in order; those of no weight are left out, and without weights each counts once."""
+        if weight is not None and not weight.all():
+            kept = np.flatnonzero(weight)
+            unit, entry, weight = unit[kept], entry[kept], weight[kept]
+        many = int(unit.max(initial=0)) + 1
+        # One number for place and unit: to sort values costs a tenth of a sort by several columns.
+        key = entry.astype(np.int64) * many
+        key += unit
+        if weight is None:
+            key.sort()
+            weight = np.ones(len(key), dtype=np.int64)
+        else:
+            order = _by_key_and_weight(key, weight)
+            key, weight = key[order], weight[order]
+        entry, unit = np.divmod(key, many)
+        return cls(unit.astype(np.intp, copy=False), entry.astype(np.intp, copy=False), weight)
+
+    def at(self, place: Indices) -> Members:
+        """Give each entry a new place; one below 0 leaves the table."""
+        entry = place[self.entry]
+        if len(entry) and entry.min() < 0:
+            kept = np.flatnonzero(entry >= 0)
+            return Members(self.unit[kept], entry[kept], self.weight[kept])._in_order()
+        return Members(self.unit, entry, self.weight)._in_order()
+
+    def _in_order(self) -> Members:
+        """Put rows in order again, where new places have brought them out of it."""
+        if (self.entry[1:] > self.entry[:-1]).all():
+            return self
+        ones = self.weight.dtype.kind == "i" and bool((self.weight == 1).all())
+        return Members.of_rows(self.unit, self.entry, None if ones else self.weight)
+
+    def only(self, chosen: NDArray[np.bool_]) -> Members:
+        """Keep the rows of some units."""
+        kept = np.flatnonzero(chosen[self.unit])
+        return Members(self.unit[kept], self.entry[kept], self.weight[kept])
+
+    def plus(self, other: Members) -> Members:
+        """Add other rows, whose entries and units are numbered alike."""
+        return Members.of_rows(*(np.concatenate(both) for both in zip(self, other)))
+
+
+Sides = tuple[Counts, Counts]
+
+
+@dataclass(frozen=True, eq=False)
+class GroupCounts:
+    """Distinct scores of one group, ascending, with the weight of positives and negatives at each.
+
+    Whole weights are kept as int64, so that every count made from them is exact; any other
+    weights are float64. ``squares`` has the sums of squared weights of positives and of negatives, where a weight is
+    how much a row counts, and ``members`` the rows of either where rows belong together.
+    """
+
+    score: NDArray[np.float64]
+    positive: Counts
+    negative: Counts
+    squares: Sides | None = None
+    members: tuple[Members, Members] | None = None
+
+    @property
+    def weight(self) -> Counts:
+        """Weight at each score, whatever the label."""
+        return self.positive + self.negative
+
+    def squared(self, positive: bool) -> Counts:
+        """Give the sums of squared weights of positives or negatives: the weights themselves, where they are rows."""
+        if self.squares is None:
+            return self.positive if positive else self.negative
+        return self.squares[0 if positive else 1]
+
+    @classmethod
+    def from_rows(
+        cls,
+        scores: NDArray[np.float64],
+        labels: NDArray[np.int8] | None,
+        weight: Counts | None = None,
+        square: Floats | None = None,
+    ) -> GroupCounts:
+        """Count rows: one sort. Without labels all weight is put down as negative."""
+        labels = np.zeros(len(scores), dtype=np.int8) if labels is None else labels
+        if weight is None:
+            return add_up_units(*sort_by_score(scores.copy(), labels))
+        scores = scores + 0.0  # -0.0 and 0.0 are one score
+        # Equal scores are added up in the order of weights and labels: the sum does not depend on row order.
+        exact = weight.dtype.kind == "i" and square is None
+        order = np.argsort(scores) if exact else np.lexsort((labels, weight, scores))
+        order = order[weight[order] > 0]
+        scores, labels, weight = scores[order], labels[order], weight[order]
+        columns: list[Counts] = [weight * labels, weight * (1 - labels)]
+        if square is not None:
+            columns += [square[order] * labels, square[order] * (1 - labels)]
+        scores, added, _ = _add_up(scores, columns)
+        return cls(scores, added[0], added[1], None if square is None else (added[2], added[3]))
+
+    def with_members(
+        self,
+        scores: NDArray[np.float64],
+        labels: NDArray[np.int8] | None,
+        weight: Counts | None,
+        unit: Indices,
+    ) -> GroupCounts:
+        """Note which of the rows that were counted belong together."""
+        rows = np.argsort(scores)
+        if weight is not None:
+            rows = rows[weight[rows] > 0]
+        # In the order of scores places are counted; to look each score up would cost ten times as much.
+        ordered = scores[rows]
+        entry = np.zeros(len(rows), dtype=np.intp)
+        np.cumsum(ordered[1:] != ordered[:-1], out=entry[1:])
+        positive = np.zeros(len(rows), dtype=bool) if labels is None else labels[rows] == 1
+        sides = [
+            Members.of_rows(unit[rows[side]], entry[side], None if weight is None else weight[rows[side]])
+            for side in (positive, ~positive)
+        ]
+        return replace(self, members=(sides[0], sides[1]))
+
+    def above(self, threshold: float) -> GroupCounts:
+        """Keep the scores >= threshold."""
+        first = int(np.searchsorted(self.score, threshold, side="left"))
+        return self.taken(slice(first, None))
+
+    def without_empty(self) -> GroupCounts:
+        """Drop entries that have no weight."""
+        return self.taken(np.flatnonzero(self.weight))
+
+    def taken(self, kept: slice | Indices) -> GroupCounts:
+        """Keep some of the entries, in their order."""
+        cut = GroupCounts(self.score[kept], self.positive[kept], self.negative[kept])
+        if self.squares is None and self.members is None:
+            return cut
+        place = np.full(len(self.score), -1, dtype=np.intp)
+        place[kept] = np.arange(len(cut.score))
+        return replace(cut, squares=self._squares(lambda q: q[kept]), members=self._members(place))
+
+    def rescored(self, scores: NDArray[np.float64]) -> GroupCounts:
+        """Give each entry a new score (in any order) and add up those that become equal."""
+        order = np.argsort(scores, kind="stable")
+        columns = [column[order] for column in (self.positive, self.negative, *(self.squares or ()))]
+        merged, added, first = _add_up(scores[order] + 0.0, columns)
+        squares = None if self.squares is None else (added[2], added[3])
+        if self.members is None:
+            return GroupCounts(merged, added[0], added[1], squares)
+        place = np.empty(len(scores), dtype=np.intp)
+        ranks = np.arange(len(scores))
+        place[order] = ranks if first is None else np.searchsorted(first, ranks, side="right") - 1
+        return GroupCounts(merged, added[0], added[1], squares, self._members(place))
+
+    def merged(self, first: Indices, score: NDArray[np.float64]) -> GroupCounts:
+        """Add up runs of entries that begin at ``first``; each is known by a score of its own."""
+        positive, negative = (np.add.reduceat(c, first) for c in (self.positive, self.negative))
+        place = np.searchsorted(first, np.arange(len(self.score)), side="right") - 1
+        squares = self._squares(lambda q: np.add.reduceat(q, first))
+        return GroupCounts(score, positive, negative, squares, self._members(place))
+
+    def plus(self, other: GroupCounts) -> GroupCounts:
+        """Add the counts of another part of the same group."""
+        scores, positive, negative = (
+            np.concatenate((getattr(self, name), getattr(other, name))) for name in ("score", "positive", "negative")
+        )
+        squares = members = None
+        if self.squares is not None and other.squares is not None:
+            squares = tuple(np.concatenate(both) for both in zip(self.squares, other.squares))
+        if self.members is not None and other.members is not None:
+            behind = np.arange(len(other.score)) + len(self.score)
+            members = tuple(own.plus(more.at(behind)) for own, more in zip(self.members, other.members))
+        return GroupCounts(scores, positive, negative, squares, members).rescored(scores)  # type: ignore[arg-type]
+
+    def _squares(self, change: Callable[[Counts], Counts]) -> Sides | None:
+        return None if self.squares is None else (change(self.squares[0]), change(self.squares[1]))
+
+    def _members(self, place: Indices) -> tuple[Members, Members] | None:
+        return None if self.members is None else (self.members[0].at(place), self.members[1].at(place))
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """The independent units that rows belong to: how many, and a hash of each one's name, ascending.
+
+    Hashes match the units of tables that are merged; where they were dropped, nobody's name can be tried against them.
+    """
+
+    size: int
+    hashes: NDArray[np.uint64] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """The rows of a table that belong together, one column a property: what sums over units are made from.
+
+    ``unit`` numbers the cluster of each row, ``group`` and ``entry`` tell where its score stands in the table,
+    ``positive`` its label, ``weight`` its weight; ``size`` is the number of clusters.
+    """
+
+    unit: Indices
+    group: Indices
+    entry: Indices
+    positive: NDArray[np.bool_]
+    weight: Counts
+    importance: bool
+    size: int
+
+
+NOBODY = Members(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0, dtype=np.int64))
+
+
+def _by_key_and_weight(key: NDArray[np.int64], weight: Counts) -> Indices:
+    """Order rows by a key; those with the same, usually few, by their weight."""
+    order = np.argsort(key)
+    same = key[order[1:]] == key[order[:-1]]
+    if same.any():
+        ties = np.flatnonzero(np.append(same, False) | np.append(False, same))
+        rows = order[ties]
+        order[ties] = rows[np.lexsort((weight[rows], key[rows]))]
+    return order
+
+
+def sort_by_score(
+    scores: NDArray[np.float64], labels: NDArray[np.int8]
+) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
+    """Sort scores, which may be overwritten, with their labels as a plain sort of integers.
+
+    Floats >= 0 order like their bits and leave the sign bit free, so the label rides along as the
+    lowest bit of a 64-bit key. Sorting values is several times cheaper than an argsort and its gathers.
+    """
+    below = np.flatnonzero(scores < 0)
+    if len(below) == 0:
+        return _sort_nonnegative(scores, labels)
+    lower, lower_labels = _sort_nonnegative(-scores.take(below), labels.take(below))
+    rest = np.flatnonzero(scores >= 0)
+    upper, upper_labels = _sort_nonnegative(scores.take(rest), labels.take(rest))
+    return np.concatenate((-lower[::-1], upper)), np.concatenate((lower_labels[::-1], upper_labels))
+
+
+def _sort_nonnegative(
+    scores: NDArray[np.float64], labels: NDArray[np.int8]
+) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
+    scores += 0.0  # -0.0 becomes 0.0
+    keys = scores.view(np.uint64)
+    keys <<= np.uint64(1)
+    keys |= labels.view(np.uint8)
+    keys.sort()
+    sorted_labels = keys.astype(np.uint8)
+    sorted_labels &= np.uint8(1)
+    keys >>= np.uint64(1)
+    return keys.view(np.float64), sorted_labels.view(np.int8)
+
+
+def add_up_units(scores: NDArray[np.float64], labels: NDArray[np.int8]) -> GroupCounts:
+    """Add up sorted rows of weight one."""
+    step = scores[1:] != scores[:-1]
+    if step.all():
+        positive = labels.astype(np.int64)
+        return GroupCounts(scores, positive, 1 - positive)
+    first = _run_starts(step)
+    positive = np.add.reduceat(labels, first, dtype=np.int64)
+    return GroupCounts(scores[first], positive, np.diff(first, append=len(scores)) - positive)
+
+
+def _add_up(
+    scores: NDArray[np.float64], columns: Sequence[Counts]
+) -> tuple[NDArray[np.float64], Sequence[Counts], Indices | None]:
+    """Add up sorted entries with equal scores; tell where each run of them begins, None if all differ."""
+    step = scores[1:] != scores[:-1]
+    if step.all():
+        return scores, columns, None
+    first = _run_starts(step)
+    return scores[first], [np.add.reduceat(column, first) for column in columns], first
+
+
+def _run_starts(step: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Give the places where a new score begins, from where neighbours differ."""
+    return np.concatenate(([0], np.flatnonzero(step) + 1))
