@@ -223,12 +223,12 @@ def test_numbers_are_those_of_python_in_every_command(run, plain, tmp_path, opti
     expected = audit(table).intervals
     found = run("audit", path, *LOW, *options, "--json").json["intervals"]
     for name in ("auc", "gap"):
-        assert limits(found[name]) == pytest.approx(limits(getattr(expected, name).as_dict()), rel=1e-9)
+        assert limits(found[name]) == pytest.approx(limits(getattr(expected, name).to_dict()), rel=1e-9)
 
     run("report", path, *LOW, *options, "-o", tmp_path / "report.json")
     page = json.loads((tmp_path / "report.json").read_text())["dial"]["settings"][0]["intervals"]
-    assert page["gap"] == pytest.approx(limits(expected.gap.as_dict()), rel=1e-9)
-    assert page["auc"] == pytest.approx(limits(expected.auc.as_dict()), rel=1e-9)
+    assert page["gap"] == pytest.approx(limits(expected.gap.to_dict()), rel=1e-9)
+    assert page["auc"] == pytest.approx(limits(expected.auc.to_dict()), rel=1e-9)
 
     changes = effect(FairPOT(0.5).fit_table(table), table).changes.to_dict()
     fitted = run("fit", path, *LOW, *options, "--lam", 0.5, "--json").json["fitted"]["changes"]
