@@ -1,6 +1,6 @@
 """How often intervals, bands and certificates are right, where the truth is known.
 
-python benchmarks/coverage.py [--parts intervals shapes regions clusters gaps bands certified] [--scale 1.0]
+python benchmarks/coverage.py [--parts intervals clusters gaps bands certified ...] [--scale 1.0]
 
 Every part draws scores from known laws (seeded), calls fairpot.inference on them, and counts how often the truth lies
 inside. ``--scale`` multiplies the number of draws. The tables of docs/inference.md are this program's output.
@@ -15,12 +15,13 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from fairpot import score_table
+from fairpot import FairPOT, InfeasibleRuleError, score_table
 from fairpot.inference.certify import certify
 from fairpot.inference.dial import band_of, estimate_dial
 from fairpot.inference.interval import confidence_interval
 from fairpot.inference.limits import gap_limits, judge
 from fairpot.inference.shares import GapEstimates, Pairs, all_pairs, cross_pairs, estimate_shares
+from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 
 ROOT2 = np.sqrt(2)
@@ -185,6 +186,38 @@ def clusters(scale: float) -> None:
         row(patients, visits, *(percent(h, draws) for h in (named, ignored, rate)))
 
 
+def certified_clusters(scale: float) -> None:
+    """Certificates on patients with several visits, to be broken 10 % of the time: with and without saying so."""
+    header("patients", "visits", "bound", "told: certified", "broken", "untold: certified", "broken")
+    draws = int(200 * scale)
+    for patients, visits, bound in ((150, 8, 0.25), (400, 8, 0.15)):
+        rng = np.random.default_rng(8)
+        group, y, score, _ = _behind(np.random.default_rng(9), 400_000, 1)
+        everyone = score_table(y, score, sensitive_features=group)
+        found: dict[bool, list[bool]] = {True: [], False: []}
+        for _ in range(draws):
+            group, y, score, patient = _behind(rng, patients, visits)
+            for told in (True, False):
+                model = FairPOT(max_gap=bound, confidence=0.9)
+                try:
+                    model.fit(score, y, sensitive_features=group, clusters=patient if told else None)
+                except InfeasibleRuleError:
+                    continue
+                matrix = WinMatrix.of(everyone.rescored(model.maps_)).xauc()
+                found[told].append(abs(matrix[0, 1] - matrix[1, 0]) > bound)
+        shown = [
+            f(found[told]) for told in (True, False) for f in (len, lambda hits: percent(sum(hits), len(hits) or 1))
+        ]
+        row(patients, visits, bound, *shown)
+
+
+def _behind(rng: np.random.Generator, patients: int, visits: int) -> tuple[np.ndarray, ...]:
+    """As patients with visits, one group's scores lower; the label is the patient's."""
+    group, _, score, patient = _visits(rng, patients, visits)
+    y = (rng.random(patients) < 0.4).astype(int)[patient]
+    return group, y, score + y + 0.8 * (group == "b"), patient
+
+
 def _visits(rng: np.random.Generator, patients: int, visits: int) -> tuple[np.ndarray, ...]:
     """Half of a score's variance belongs to the patient; labels belong to the visit."""
     patient = np.repeat(np.arange(patients), visits)
@@ -333,7 +366,10 @@ def refusals(scale: float) -> None:
             row(m, 100, auc, percent(given, draws), percent(hits, given) if given else "")
 
 
-PARTS = {part.__name__: part for part in (intervals, shapes, refusals, regions, clusters, gaps, bands, certified)}
+PARTS = {
+    part.__name__: part
+    for part in (intervals, shapes, refusals, regions, clusters, gaps, bands, certified, certified_clusters)
+}
 
 
 def main() -> None:

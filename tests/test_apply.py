@@ -125,8 +125,10 @@ def test_where_a_low_score_means_high_risk(frame, tmp_path, kind):
     row_by_row = FairPOT(0.6).fit(frame["risk"], frame["died"], sensitive_features=frame["sex"])
     region = FairPOT(0.6, alpha=0.3).fit(frame["risk"], frame["died"], sensitive_features=frame["sex"])
     for model in (row_by_row, region, *batch_models(frame)):
+        model.lower_is_riskier_ = False
         expected = model.transform(frame["risk"], sensitive_features=frame["sex"])
         model.lower_is_riskier_ = True
+        np.testing.assert_array_equal(model.transform(down["risk"], sensitive_features=down["sex"]), -expected)
         for says in (False, True):  # what the source says changes nothing: scores are turned round once
             source = RowSource(path, score="risk", groups="sex", lower_is_riskier=says)
             done = fairpot.apply(model, source, tmp_path / "fair.parquet", overwrite=True)

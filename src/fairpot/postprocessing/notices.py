@@ -41,6 +41,7 @@ def in_rows(table: ScoreTable) -> ScoreTable:
 
     Examples
     --------
+    >>> from fairpot.counts import GroupCounts
     >>> counts = GroupCounts(np.array([0.1, 0.2]), np.array([0.25, 0.5]), np.array([0.75, 0.25]))
     >>> in_rows(ScoreTable(("all",), (counts,)))["all"].positive
     array([1, 2])
