@@ -1,6 +1,7 @@
 """What every post-processor of the registry does alike; a new method is covered the day it joins."""
 
 import pickle
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -678,3 +679,10 @@ def test_low_scores_that_mean_high_risk(method, tmp_path):
         fairpot.effect(model, fairpot.score_table(y, 1 - scores, sensitive_features=group))
     found = fairpot.effect(model, table)
     assert found.before["gap"] == fairpot.effect(plain, plain.table_).before["gap"]
+
+
+@methods
+def test_every_parameter_is_described(method):
+    described = method.__doc__.split("Attributes\n")[0]
+    for name in method().get_params():
+        assert re.search(rf"^    (\w+, )*{name}(, \w+)* : ", described, re.MULTILINE), name

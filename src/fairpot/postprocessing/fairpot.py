@@ -57,22 +57,11 @@ class FairPOT(Postprocessor):
     max_gap, max_auc_loss : float or None, default None
         The rule for ``lam=None``. ``max_gap``: the highest AUC with at most that xAUC gap. ``max_auc_loss``
         alone: the smallest gap that costs at most that much AUC. Neither: the smallest gap.
-    confidence : float or None, default None
-        With ``max_gap``: choose among values whose true gap is within it with this confidence, tried on rows that
-        their maps were not fitted on (cross-fitting inside ``fit``). ``certificate_`` says how that is known; if none
-        can be certified, ``fit`` says what is missing.
     monotone : bool, default False
         Keep moved scores from falling below the highest score that stays, so that nobody is overtaken
         inside a group. It matters where the group is moved downwards.
-    min_group : int, default 0
-        Groups with fewer rows are left out of the comparison: their scores stay as they are, and a warning names
-        them.
-    groups : list of group names or None, default None
-        Compare these only; the scores of all others stay as they are.
-    ties : {"half", "strict"}, default "half"
-        How ties count where the reference group or ``lam`` is chosen; "strict" is the paper's way.
-    pos_label : default None
-        The positive label where ``y`` is not 0/1.
+    confidence, min_group, groups, ties, pos_label
+        What every method takes.
 
     Attributes
     ----------

@@ -253,10 +253,6 @@ class OptimalMerge(Postprocessor):
     max_gap, max_auc_loss : float or None, default None
         The rule for ``theta=None``. ``max_gap``: the highest AUC with at most that xAUC gap. ``max_auc_loss``
         alone: the smallest gap that costs at most that much AUC. Neither: the smallest gap.
-    confidence : float or None, default None
-        With ``max_gap``: choose among values whose true gap is within it with this confidence, tried on rows that
-        their maps were not fitted on (cross-fitting inside ``fit``). ``certificate_`` says how that is known; if none
-        can be certified, ``fit`` says what is missing.
     reference : name of a group or None, default None
         The group that stays as it is. None takes the advantaged group.
     smoothing : {"logistic", "isotonic", "none"}, default "logistic"
@@ -264,15 +260,8 @@ class OptimalMerge(Postprocessor):
         scores are no probabilities) for each group. "isotonic": pooled blocks, with straight lines between their
         centres. "none": pooled blocks as they are, which reaches the limit (of strict ties) on the fitted rows and
         is fitted to their chance as well. On new data the line did best in our comparisons.
-    min_group : int, default 0
-        Groups with fewer rows are left out of the comparison: their scores stay as they are, and a warning names
-        them.
-    groups : list of group names or None, default None
-        Compare these only; the scores of all others stay as they are.
-    ties : {"half", "strict"}, default "half"
-        How ties count in what is chosen; "strict" is the paper's way.
-    pos_label : default None
-        The positive label where ``y`` is not 0/1.
+    confidence, min_group, groups, ties, pos_label
+        What every method takes.
 
     Attributes
     ----------

@@ -37,6 +37,25 @@ RULES = ("max_gap", "max_auc_loss")
 _COLUMNS = ("sensitive_features", "sample_weight", "clusters", "weights")
 
 
+# What the docstring of a method says of the parameters that all have; it stands here once.
+_NAMED = "    confidence, min_group, groups, ties, pos_label\n        What every method takes.\n"
+_SHARED = """\
+    confidence : float or None, default None
+        With ``max_gap``: certify the choice. The gap is at most ``max_gap`` with this confidence, tested on rows that
+        the maps were not fitted on (cross-fitting inside ``fit``); see ``certificate_``. If no value can be certified,
+        the error says what is missing.
+    min_group : int, default 0
+        Groups with fewer rows are left out of the comparison: their scores stay as they are, and a warning names
+        them.
+    groups : list of group names or None, default None
+        Compare these only; the scores of all others stay as they are.
+    ties : {"half", "strict"}, default "half"
+        How ties count where the reference group or the dial is chosen; "strict" is the paper's way.
+    pos_label : default None
+        The positive label where ``y`` is not 0/1.
+"""
+
+
 class Postprocessor(ScoreMapper):
     """A method that repairs scores, one map a group.
 
@@ -64,6 +83,12 @@ class Postprocessor(ScoreMapper):
     groups: Any
     ties: Ties
     pos_label: Any
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Put what is said of the shared parameters into the docstring of a method."""
+        super().__init_subclass__(**options)
+        if cls.__doc__ is not None:
+            cls.__doc__ = cls.__doc__.replace(_NAMED, _SHARED)
 
     def fit(
         self,

@@ -42,19 +42,8 @@ class WassersteinRepair(Postprocessor):
         The rule that chooses ``t`` where it is None, which needs ``y``. ``max_gap``: the highest AUC with at most
         that xAUC gap. ``max_auc_loss`` alone: the smallest gap that costs at most that much AUC. Neither:
         ``t=1``, which needs no ``y``.
-    confidence : float or None, default None
-        With ``max_gap``: choose among values whose true gap is within it with this confidence, tried on rows that
-        their maps were not fitted on (cross-fitting inside ``fit``). ``certificate_`` says how that is known; if none
-        can be certified, ``fit`` says what is missing.
-    min_group : int, default 0
-        Groups with fewer rows are left out of the comparison: their scores stay as they are, and a warning names
-        them.
-    groups : list of group names or None, default None
-        Compare these only; the scores of all others stay as they are.
-    ties : {"half", "strict"}, default "half"
-        How ties count in what is chosen; "strict" is the paper's way.
-    pos_label : default None
-        The positive label where ``y`` is not 0/1.
+    confidence, min_group, groups, ties, pos_label
+        What every method takes.
 
     Attributes
     ----------
