@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
+from fairpot._arguments import argument
 from fairpot._defaults import Region
 from fairpot.counts import GroupCounts, Indices
 from fairpot.inference.limits import Estimate, wilson
@@ -184,7 +185,10 @@ def estimate_region_views(
     row adds through its threshold is part of the row's influence.
     """
     if table.clusters is not None:
-        raise ValueError("curves of a top-alpha region take rows as independent; clusters have no place in them yet.")
+        raise ValueError(
+            "curves of a top-alpha region take rows as independent; clusters have no place in them yet.\n"
+            f"Hint: leave out {argument('alpha')} or {argument('clusters')}."
+        )
     entries = [(np.flatnonzero(c.positive > 0), np.flatnonzero(c.negative > 0)) for c in table.counts]
     size = len(views) * len(pairs)
     rows = [[np.zeros((size, len(places[side]))) for places in entries] for side in range(2)]
