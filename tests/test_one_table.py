@@ -1,5 +1,6 @@
 """The architecture as it runs: one table in, one set of numbers out; who calls whom, and how often."""
 
+import json
 import sys
 from collections import Counter
 
@@ -9,6 +10,8 @@ import pytest
 import fairpot
 from fairpot.inference import confidence_interval
 from fairpot.report import FairnessReport
+from fairpot.splitting import split_table
+from fairpot.transport import ScoreMap
 
 
 @pytest.fixture(scope="module")
@@ -117,3 +120,68 @@ def test_every_measured_number_knows_its_interval_or_why_it_has_none(rows):
     for path, value in leaves(audit.summary):
         if path not in bare:
             assert (value.reason is None) == (value.low <= value <= value.high), path
+
+
+def test_what_is_known_of_groups_left_out_changes_nothing(rows):
+    """Clusters of other groups, and one cluster alone: the threshold of the top counts the units that are there."""
+    rng = np.random.default_rng(5)
+    keep = slice(0, 400)
+    y, s, g, z = rows["y"][keep], rows["s"][keep], rows["g"][keep], np.arange(400) // 40
+    more = [np.r_[y, rng.integers(0, 2, 500)], np.r_[s, rng.normal(size=500)]]
+    named = {"sensitive_features": np.r_[g, ["c"] * 500], "clusters": np.r_[z, np.arange(500) + 100]}
+    one = fairpot.audit(*more, **named, groups=["a", "b"], alpha=0.4)
+    two = fairpot.audit(y, s, sensitive_features=g, clusters=z, alpha=0.4)
+    assert one.summary["partial"]["auc"].se == pytest.approx(two.summary["partial"]["auc"].se, rel=1e-12)
+    alone = fairpot.audit(y, s, sensitive_features=g, clusters=np.zeros(400), alpha=0.4)
+    assert "1 cluster" in alone.summary["partial"]["auc"].reason
+
+
+def test_documents_have_no_nan_and_names_stay_names(rows):
+    y = np.where(rows["g"] == "a", 0, rows["y"])
+    found = fairpot.audit(y, rows["s"], sensitive_features=rows["g"])
+    json.dumps(found.to_dict(), allow_nan=False)
+    numbered = fairpot.audit(rows["y"], rows["s"], sensitive_features=np.where(rows["g"] == "a", 1.5, 2.5))
+    names = [numbered.reference, *(pair[k] for pair in numbered.summary["gaps"] for k in ("first", "second"))]
+    assert all(type(name) is float for name in names)
+
+
+def test_an_effect_knows_its_groups(rows):
+    table = fairpot.score_table(rows["y"], rows["s"], sensitive_features=rows["g"])
+    with pytest.raises(ValueError, match="not among the groups"):
+        fairpot.effect(fairpot.FairPOT(0.5).fit_table(table), table, reference="typo")
+
+
+def test_thresholds_are_on_the_scale_of_the_scores(rows):
+    given = {"sensitive_features": rows["g"], "lower_is_riskier": True}
+    table = fairpot.score_table(rows["y"], -rows["s"], **given)
+    up = fairpot.audit(rows["y"], rows["s"], sensitive_features=rows["g"], threshold=0.4).summary["rates"][0]
+    unmoved = {g: ScoreMap.identity() for g in "ab"}
+    audited, effect = fairpot.audit(table, threshold=-0.4), fairpot.effect(unmoved, table, threshold=-0.4)
+    for found in (audited.summary, effect.before):
+        assert found["rates"][0]["all"] == up["all"]
+
+
+def test_folds_of_importance_weights_are_samples_of_the_rows(rows):
+    """Where scores repeat, whole entries in one fold would be other people than those in the next."""
+    coarse = np.round(rows["s"])
+    ones = {"sample_weight": np.ones(900), "weights": "importance"}
+    table = fairpot.score_table(rows["y"], coarse, sensitive_features=rows["g"], **ones)
+    plain = fairpot.score_table(rows["y"], coarse, sensitive_features=rows["g"])
+    for one, two in zip(split_table(table, 4, 0), split_table(plain, 4, 0)):
+        for a, b in zip(one.counts, two.counts):
+            np.testing.assert_allclose(a.positive, b.positive)
+            np.testing.assert_allclose(a.squares[1], b.negative)
+    model = fairpot.FairPOT(max_gap=0.4, confidence=0.9)
+    certificates = [model.fit_table(each).certificate_ for each in (table, plain)]
+    assert certificates[0].gap_before.value == pytest.approx(certificates[1].gap_before.value, abs=1e-12)
+
+
+def test_a_private_file_counts_people_not_rows():
+    rng = np.random.default_rng(0)
+    group = np.array(["a"] * 500 + ["b"] * 60)
+    y, s = rng.integers(0, 2, 560), rng.uniform(size=560)
+    patient = np.r_[np.arange(500), np.repeat([1000, 1001], 30)]
+    model = fairpot.FairPOT(1.0, reference="a").fit(s, y, sensitive_features=group, clusters=patient)
+    with pytest.raises(fairpot.ModelFileError, match="fewer than"):
+        model.private_content()
+    assert model.file_content().fitted_on["groups"][1]["counts"]["rows"] is None

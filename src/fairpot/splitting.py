@@ -52,7 +52,8 @@ def split_table(table: ScoreTable, n_splits: int, random_state: Any = None) -> l
     """Deal the rows that a table counts to folds, every group and outcome evenly to each.
 
     Whole counts are dealt row by row, shuffled inside each group and outcome: each fold is a draw without
-    replacement, of sizes that differ by one at most. Entries of fractional weight go to one fold each. Where rows
+    replacement, of sizes that differ by one at most. Importance weights are dealt as so many equal rows as they are
+    worth; entries of other fractional weights go to one fold each. Where rows
     belong together, whole clusters are dealt, those of each group with and without positives evenly.
 
     Parameters
@@ -78,25 +79,35 @@ def split_table(table: ScoreTable, n_splits: int, random_state: Any = None) -> l
     if table.clusters is not None:
         fold = _deal_clusters(table, table.clusters, n_splits, generator)
         return [_of_units(table, fold == k) for k in range(n_splits)]
-    # Weights that are not so many rows stay together.
-    whole = 1.0 if table.importance else 1
-    dealt = [
-        [_deal(side * whole, n_splits, generator) for side in (counts.positive, counts.negative)]
-        for counts in table.counts
-    ]
+    dealt = [[_deal(_rows_behind(c, side), n_splits, generator) for side in (True, False)] for c in table.counts]
     return [
         replace(table, counts=tuple(_kept(c, sides[0][k], sides[1][k]) for c, sides in zip(table.counts, dealt)))
         for k in range(n_splits)
     ]
 
 
+def _rows_behind(counts: GroupCounts, positive: bool) -> Counts:
+    """Give how many rows to deal at each entry: those counted, or as many as importance weights are worth."""
+    weight = counts.positive if positive else counts.negative
+    if counts.squares is None:
+        return weight
+    square = counts.squared(positive)
+    worth = np.divide(weight.astype(np.float64) ** 2, square, out=np.zeros(len(weight)), where=square > 0)
+    return np.where(weight > 0, np.maximum(np.rint(worth), 1), 0).astype(np.int64)
+
+
 def _kept(counts: GroupCounts, positive: Counts, negative: Counts) -> GroupCounts:
-    """Keep so much weight of each entry: all of it or nothing where weights are not rows."""
+    """Keep so many rows of each entry."""
     there = np.flatnonzero(positive + negative)
-    squares = None
-    if counts.squares is not None:
-        squares = tuple(np.where(w > 0, q, 0.0)[there] for w, q in zip((positive, negative), counts.squares))
-    return GroupCounts(counts.score[there], positive[there], negative[there], squares)  # type: ignore[arg-type]
+    if counts.squares is None:
+        return GroupCounts(counts.score[there], positive[there], negative[there])
+    share = [
+        np.divide(kept, rows, out=np.zeros(len(rows)), where=rows > 0)[there]
+        for kept, rows in zip((positive, negative), (_rows_behind(counts, side) for side in (True, False)))
+    ]
+    weights = [w[there] * s for w, s in zip((counts.positive, counts.negative), share)]
+    squares = (counts.squares[0][there] * share[0], counts.squares[1][there] * share[1])
+    return GroupCounts(counts.score[there], weights[0], weights[1], squares)
 
 
 def _deal_clusters(

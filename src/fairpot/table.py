@@ -149,7 +149,8 @@ class ScoreTable:
 
     def squared(self, group: int, positive: bool) -> Counts:
         """Give the sums of squared weights of one group's positives or negatives."""
-        return self.counts[group].squared(positive)
+        counts = self.counts[group]
+        return (counts.squares or (counts.positive, counts.negative))[0 if positive else 1]
 
     @cached_property
     def clusters(self) -> Clusters | None:

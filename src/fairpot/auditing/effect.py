@@ -80,9 +80,9 @@ def effect(
     meant: dict[str, Any] = {"weights": weights, "pos_label": pos_label, "names": ("y", "scores")}
     table = as_table(y, scores, **columns, **meant).require("an effect", groups=2)
     maps = _maps(model, table)
-    seen_from = getattr(model, "reference_", None) if reference is None else reference
-    if seen_from not in table.groups:
-        seen_from = None
+    seen_from = reference
+    if reference is None and getattr(model, "reference_", None) in table.groups:
+        seen_from = getattr(model, "reference_", None)
     left_out = tuple(getattr(model, "left_out_", ()))
     kept = table.only([g for g in table.groups if g not in left_out])
     options: dict[str, Any] = {"alpha": alpha, "region": region, "ties": ties, "threshold": threshold, "bins": bins}

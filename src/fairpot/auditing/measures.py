@@ -163,8 +163,10 @@ def _without_limits(tree: Any, reason: str, name: str = "") -> Any:
     return Estimate(name, tree, reason=reason) if type(tree) is float else tree
 
 
-# What is counted or given rather than estimated.
-_GIVEN = ("threshold", "alpha", "pairs", "rows", "positives", "negatives", "flagged", "score_range", "group")
+# What is counted or given rather than estimated, and names of groups.
+_COUNTED = {"threshold", "alpha", "pairs", "rows", "positives", "negatives", "flagged", "found", "score_range"}
+_NAMES = {"group", "reference", "first", "second", "positive", "negative"}
+_GIVEN = _COUNTED | _NAMES
 
 
 def intervals_to_dict(found: Measured) -> dict[str, Any] | None:
@@ -227,7 +229,8 @@ def summarise(
     reference : name of a group or None, default None
         The group that signed gaps are seen from; None takes the advantaged one.
     threshold : float or None, default None
-        Also count who is flagged at this score or above; with ``alpha``, the top alpha is counted in any case.
+        Also count who is flagged at this score or above (or below, where a low score means high risk), given as the
+        scores are; with ``alpha``, the top alpha is counted in any case.
     bins : int, default 10
         Bins of the expected calibration error, of equal width on [0, 1].
 
@@ -424,7 +427,8 @@ def _tied(table: ScoreTable, matrix: WinMatrix, ties: Ties) -> dict[str, Any]:
 
 def _numbers_rates(table: ScoreTable, threshold: float | None, alpha: float | None) -> list[dict[str, Any]]:
     """Count who is flagged at a score, and in the top alpha of all rows."""
-    found = [] if threshold is None else [{"at": "score", **rates(table, threshold)}]
+    turned = -threshold if threshold is not None and is_number(threshold) and table.lower_is_riskier else threshold
+    found = [] if turned is None else [{"at": "score", **rates(table, turned)}]
     if alpha is not None:
         share = check_share(alpha, "alpha", zero=False)
         found.append({"at": "top", "alpha": share, **rates(table, next(iter(table.thresholds(share).values())))})

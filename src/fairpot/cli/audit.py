@@ -101,7 +101,7 @@ def audit(
     chosen: dict[str, Any] = {"min_group": min_group, "groups": listed_groups(only, counted.table.groups)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairpotWarning)  # the answer itself says it
-        found = audit_table(counted.table, **ranking, **chosen, threshold=rows.at(threshold), level=level)
+        found = audit_table(counted.table, **ranking, **chosen, threshold=threshold, level=level)
     summary = own_scale(found.to_dict(), rows.lower_is_riskier)
     limit = _verdict(summary, fail_above, fail_metric)
     judged = None if bound is None else found.verdict(bound, level=level)

@@ -84,7 +84,7 @@ def fit(
     Without -o nothing is written: look first, then save. `fairpot apply` uses the map.
     """
     wish = one_wish(method, {name: options.pop(name) for name in WISHES})
-    ranking = {name: options[name] for name in ("alpha", "region", "ties")} | {"threshold": rows.at(threshold)}
+    ranking = {name: options[name] for name in ("alpha", "region", "ties")} | {"threshold": threshold}
     settings_for(method, options)
     for name in ("region", "region_from"):
         if options["alpha"] is None and was_given(name):

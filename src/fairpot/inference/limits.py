@@ -298,12 +298,11 @@ class Estimate(float):
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values for JSON: None in the place of NaN."""
-        numbers = {"estimate": self.value, "se": self.se, "low": self.low, "high": self.high}
+        numbers = {"estimate": self.value, "se": self.se, "low": self.low, "high": self.high, "signed": self.signed}
         plain: dict[str, Any] = {name: None if value != value else value for name, value in numbers.items()}
         return plain | {
             "level": self.level,
             "method": self.method,
-            "signed": self.signed,
             "groups": None if self.groups is None else list(self.groups),
             "reason": self.reason,
             "note": self.note,

@@ -393,7 +393,7 @@ def clustered_covariance(
         total += part
     total += (shared + shared.T) * _factor(rests.in_either)
     if everyone is not None:
-        total += beside * (clusters.size / (clusters.size - 1))
+        total += beside * float(_factor(np.array(len(np.unique(everyone.unit)), dtype=np.float64)))
     return ShareEstimates(found.value, total, (variance[0], variance[1]), rests.units)
 
 

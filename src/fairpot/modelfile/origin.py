@@ -156,6 +156,9 @@ def _people(counts: GroupCounts) -> People:
     that is not known, at least one for each score and outcome.
     """
     sides = (counts.positive, counts.negative)
+    if counts.members is not None:  # a person with several rows is one
+        units = [np.unique(rows.unit) for rows in counts.members]
+        return People(float(len(units[0])), float(len(np.union1d(*units)) - len(units[0])))
     if counts.squares is not None:
         sums = [(float(c.sum()), float(q.sum())) for c, q in zip(sides, counts.squares)]
         return People(*(c * c / q if q > 0 else 0.0 for c, q in sums))

@@ -53,6 +53,8 @@ def _few(group: Hashable, begin: float | None, table: ScoreTable | None) -> bool
     if table is None or group not in table.groups:
         return False
     counts = table[group] if begin is None else table[group].above(begin)
+    if counts.members is not None:  # a person with several rows is one
+        return len(np.union1d(counts.members[0].unit, counts.members[1].unit)) < FEWER_THAN
     return bool(counts.weight.sum() < FEWER_THAN)
 
 
