@@ -45,7 +45,7 @@ from fairpot.postprocessing.mapper import ScoreMapper
 
 MAPPERS = [
     kind
-    for kind in map(vars(postprocessing).get, postprocessing.__all__)
+    for kind in (getattr(postprocessing, name) for name in postprocessing.__all__)
     if isinstance(kind, type) and issubclass(kind, ScoreMapper)
 ]
 CHOICE = np.random.default_rng(0)
