@@ -115,12 +115,3 @@ def test_a_value_that_empties_a_cell_of_the_top_has_no_certificate():
         curve.select(max_gap=0.9, confidence=0.9)
     alone = model.tradeoff(new, new_y, sensitive_features=new_group, lams=[0.0])
     assert alone.select(max_gap=0.9, confidence=0.9).certificate.bound == 0.9
-
-
-def test_a_certificate_in_the_top_cannot_be_told_of_clusters_and_says_so():
-    rng = np.random.default_rng(3)
-    patient = np.repeat(np.arange(200), 3)
-    y, group = rng.integers(0, 2, 600), np.where(patient % 2 == 0, "a", "b")
-    model = FairPOT(alpha=0.5, max_gap=0.3, confidence=0.9)
-    with pytest.raises(ValueError, match=r"clusters have no place(.|\n)*Hint: leave out alpha or clusters"):
-        model.fit(rng.normal(y), y, sensitive_features=group, clusters=patient)

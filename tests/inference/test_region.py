@@ -73,16 +73,6 @@ def test_alpha_makes_the_plain_name_partial():
     assert one == confidence_interval("partial_xauc_gap", y, s, sensitive_features=g, alpha=0.5)
 
 
-def test_many_ties_at_the_cut_take_the_bootstrap_and_say_so():
-    y, s, g = rows(np.random.default_rng(4), n=2000)
-    found = confidence_interval("partial_xauc_gap", y, np.round(s), sensitive_features=g, alpha=0.3)
-    assert "bootstrap" in found.note
-    drawn = confidence_interval(
-        "partial_xauc_gap", y, np.round(s), sensitive_features=g, alpha=0.3, method="bootstrap", random_state=1
-    )
-    np.testing.assert_allclose(found.se, drawn.se, rtol=0.1)
-
-
 def test_importance_weights_in_a_region():
     y, s, g = rows(np.random.default_rng(5))
     w = np.random.default_rng(6).exponential(size=len(y))

@@ -195,7 +195,7 @@ def test_change_with_weights_and_clusters_needs_no_special_case():
 
 @pytest.mark.parametrize("metric", sorted(METRICS))
 def test_every_metric_of_the_registry_has_its_own_value(metric):
-    y, s, g = draw(8, n=300)
+    y, s, g = draw(8, n=300, digits=3)
     needs = METRICS[metric].needs
     available = {"sensitive_features": g, "alpha": 0.4, "positive": "a", "negative": "b", "group": "b"}
     names = {name: available[name] for name in needs}

@@ -154,6 +154,25 @@ def certify(
     return step_down(gaps, bound, delta, pairs), "step-down"
 
 
+def certify_dial(
+    dial: DialEstimates,
+    bound: float,
+    delta: float,
+    how: Literal["auto", "step-down", "walk"] = "auto",
+    *,
+    backwards: bool = False,
+) -> tuple[NDArray[np.bool_], How]:
+    """Certify values of a dial; where many rows share scores at the cut of a top alpha, in every region left open.
+
+    There the gap jumps along the dial, and no walk is valid.
+    """
+    if dial.regions is None:
+        mask, used = certify(dial.gaps, bound, delta, dial.many, how, backwards=backwards)
+    else:
+        mask, used = dial.regions.certified(bound, delta), "step-down"
+    return mask if dial.least is None else mask & (dial.least <= bound), used
+
+
 @dataclass(frozen=True)
 class Shortfall:
     """Why a bound could not be certified, and what would help.
@@ -199,10 +218,9 @@ class Shortfall:
 def smallest_bound(dial: DialEstimates, delta: float, how: Literal["auto", "step-down", "walk"] = "auto") -> float:
     """Find the smallest bound that some value of the dial is certified for; 1 if none is."""
     low, high = float(dial.gap.min()), 1.0
-    gaps = dial.gaps
     for _ in range(40):
         middle = (low + high) / 2
-        if certify(gaps, middle, delta, dial.many, how)[0].any():
+        if certify_dial(dial, middle, delta, how)[0].any():
             high = middle
         else:
             low = middle
@@ -315,7 +333,7 @@ def choose_certified(
     delta = 1 - check_level(confidence, "confidence")
     if dial.reason is not None:
         raise InfeasibleRuleError(f"no {name} can be certified: {dial.reason}.\nHint: more rows of that group.")
-    mask, used = certify(dial.gaps, bound, delta, dial.many, backwards=_ends_unrepaired(dial, unrepaired))
+    mask, used = certify_dial(dial, bound, delta, backwards=_ends_unrepaired(dial, unrepaired))
     if not mask.any():
         missing = shortfall(dial, bound, delta)
         raise InfeasibleRuleError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,9 +14,12 @@ from fairpot._defaults import LEVEL, Region
 from fairpot._optional import make_frame
 from fairpot._validation import check_level
 from fairpot.inference.bootstrap import shares_of
+from fairpot.inference.candidates import Population, populations
 from fairpot.inference.limits import fold, joint_tail
-from fairpot.inference.region import estimate_region_views
+from fairpot.inference.open_regions import OpenRegions
+from fairpot.inference.region import Seen, estimate_seen, own_levels
 from fairpot.inference.shares import (
+    ENTRIES,
     GapEstimates,
     Kernel,
     Pairs,
@@ -63,6 +66,10 @@ class DialEstimates:
         For each value, both directions of every pair of groups, side by side.
     reason : str or None
         Why no interval is honest, if none is.
+    regions : OpenRegions or None
+        Where the top alpha may begin at each value, if many rows share the scores there.
+    least : array of shape (k,) or None
+        Bounds that each value cannot be certified below, whatever its own gap is; None if there are none.
     """
 
     values: Floats
@@ -70,6 +77,8 @@ class DialEstimates:
     auc: ShareEstimates
     xauc: ShareEstimates
     reason: str | None = None
+    regions: OpenRegions | None = None
+    least: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.auc)
@@ -94,8 +103,13 @@ class DialEstimates:
         wanted = np.asarray(places, dtype=np.intp)
         size = 2 * self.many
         cells = (wanted[:, None] * size + np.arange(size)).ravel()
-        return DialEstimates(
-            self.values[wanted], self.groups, self.auc.take(wanted), self.xauc.take(cells), self.reason
+        return replace(
+            self,
+            values=self.values[wanted],
+            auc=self.auc.take(wanted),
+            xauc=self.xauc.take(cells),
+            regions=None if self.regions is None else self.regions.at(wanted),
+            least=None if self.least is None else self.least[wanted],
         )
 
     def cell_names(self, gap: int) -> tuple[Hashable, Hashable]:
@@ -148,22 +162,54 @@ def estimate_steps(
     ``top`` looks at the top of the ranking only; ``count`` and ``views`` are quick ways, see :class:`Part`.
     """
     pairs = (all_pairs(table), *cross_pairs(table))
-    small = merge_entries(table)
-    seen = [small.view(maps) for maps in steps(values)] if views is None else views(small, values)
+
+    def scored(entries: ScoreTable) -> Sequence[View]:
+        return [entries.view(maps) for maps in steps(values)] if views is None else views(entries, values)
+
+    regions = None
     if top is None:
-        found = estimate_shares(small, pairs, ties, seen)
+        small = merge_entries(table)
+        found = estimate_shares(small, pairs, ties, scored(small))
         asked = Question("xauc_gap", pairs, True, ties, None, "pooled")
     else:
-        found = estimate_region_views(small, pairs, ties, top.alpha, top.region, seen)
+        small, found, regions = _estimate_top(table, pairs, ties, top, scored)
         asked = Question("xauc_gap", pairs, True, ties, top.alpha, top.region)
     reason = why_not(table, asked, found.fewest(len(pairs)))
-    grid = np.arange(len(found)).reshape(len(seen), len(pairs))
+    grid = np.arange(len(found)).reshape(-1, len(pairs))
     auc, xauc = found.take(grid[:, 0]), found.take(grid[:, 1:].ravel())
     if exact is None and small is not table:
         exact = _count(table, steps(values), pairs, ties, top) if count is None else count(values)
     if exact is not None:
         auc, xauc = auc.with_values(exact[0]), xauc.with_values(np.asarray(exact[1]).ravel())
-    return DialEstimates(np.asarray(values), table.groups, auc, xauc, reason)
+    return DialEstimates(np.asarray(values), table.groups, auc, xauc, reason, regions)
+
+
+def _estimate_top(
+    table: ScoreTable, pairs: tuple[Pairs, ...], ties: Kernel, top: Top, scored: Callable[[ScoreTable], Sequence[View]]
+) -> tuple[ScoreTable, ShareEstimates, OpenRegions | None]:
+    """Estimate in the top alpha at every value; say where it may begin, if many rows share scores there at any."""
+    fine = merge_entries(table, _fine_entries(table, top.alpha))
+    seen = scored(fine)
+    found = [populations(fine.viewed(view), top.alpha, top.region) for view in seen]
+    if any(p.coarse for each in found for p in each):
+        wanted = [Seen(view, own_levels(p), pairs, _smooth(p)) for view, p in zip(seen, found)]
+        return fine, estimate_seen(fine, ties, wanted), OpenRegions.of(fine, ties, seen, found)
+    small = merge_entries(table)
+    if small is not fine:
+        seen = scored(small)
+        found = [populations(small.viewed(view), top.alpha, top.region) for view in seen]
+    return small, estimate_seen(small, ties, [Seen(v, own_levels(p), pairs, p) for v, p in zip(seen, found)]), None
+
+
+def _smooth(found: tuple[Population, ...]) -> tuple[Population, ...]:
+    return tuple(p for p in found if not p.coarse)
+
+
+def _fine_entries(table: ScoreTable, alpha: float) -> int:
+    """Say how finely a table is merged so that no run of scores looks like many rows of one score."""
+    rows = max(float(c.weight.sum()) for c in table.counts)
+    inside = max(alpha * (1 - alpha), 1e-3)
+    return max(ENTRIES, int(8 * np.sqrt(rows / inside)))
 
 
 def average_dials(folds: Sequence[DialEstimates]) -> DialEstimates:
@@ -266,6 +312,15 @@ class Evidence:
             return self._estimate(part, values, exact)
         return average_dials([self._estimate(part, values) for part in self.parts])
 
+    def ends(self, part: Part, everyone: ScoreTable, values: Any, delta: float) -> tuple[Floats, Floats]:
+        """Give the smallest and the largest signed gap of a part's rows, in the regions that all rows leave open."""
+        assert self.top is not None
+        assert part.views is not None
+        fine = merge_entries(everyone, _fine_entries(everyone, self.top.alpha))
+        seen = part.views(fine, values)
+        found = [populations(fine.viewed(view), *self.top) for view in seen]
+        return OpenRegions.of(fine, self.ties, seen, found).extremes(part.table, part.views(part.table, values), delta)
+
     def _estimate(self, part: Part, values: Any, exact: tuple[Floats, Floats] | None = None) -> DialEstimates:
         table, steps, count, views = part
         how: dict[str, Any] = {"ties": self.ties, "top": self.top, "count": count, "views": views}
@@ -359,6 +414,10 @@ def band_of(dial: DialEstimates, level: float = LEVEL, name: str = "lam") -> Ban
         none = np.full(len(dial), np.nan)
         auc, gap = (Ribbon(value, none, none, none, none) for value in (dial.auc.value, dial.gap))
         return Band(dial.values, auc, gap, level, name, dial.reason)
+    if dial.regions is not None:
+        each, both = (dial.regions.limits(t) for t in (tail, tail / dial.regions.distinct))
+        auc = Ribbon(dial.auc.value, *each[0], *both[0])
+        return Band(dial.values, auc, Ribbon(dial.gap, *each[1], *both[1]), level, name)
     together = joint_tail(dial.auc.covariance, tail)
     auc = Ribbon(dial.auc.value, *dial.auc.limits(tail), *dial.auc.limits(together))
     together = joint_tail(dial.gaps.covariance, tail)

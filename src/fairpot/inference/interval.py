@@ -12,7 +12,7 @@ from fairpot._validation import check_choice, check_group_name, check_level, che
 from fairpot.counting import as_table
 from fairpot.inference.bootstrap import bootstrap_shares, drawn_interval, shares_of
 from fairpot.inference.limits import Estimate, Verdict, fold, gap_limits, joint_tail_of, judge
-from fairpot.inference.region import TopRate, estimate_region, read_top_rate, tied_at_cut, top_rate_interval
+from fairpot.inference.region import RegionShares, estimate_region
 from fairpot.inference.shares import (
     GapEstimates,
     Kernel,
@@ -27,6 +27,7 @@ from fairpot.inference.shares import (
     over_others,
     why_not,
 )
+from fairpot.inference.top_rates import TopRate, read_top_rate, top_rate_interval
 from fairpot.metrics import METRICS
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
@@ -112,7 +113,10 @@ def _pairs(name: str, table: ScoreTable, given: dict[str, Any]) -> tuple[tuple[P
 
 METHODS = ("analytic", "bootstrap")
 REPLICATES = 1000
-_TIED_CUT = "many rows tie at the threshold of the region: the standard error is a bootstrap's"
+_NOT_DRAWN = (
+    "many rows share the score at which the top begins, and drawing them again does not show how far that moves; "
+    "method='analytic' does"
+)
 
 
 def confidence_interval(
@@ -216,14 +220,14 @@ def answer(
         return _top_rate(table, question, level, method, replicates, random_state)
     found = estimate(table, question)
     reason = why_not(table, question, found)
-    note = None
+    note = found.note if isinstance(found, RegionShares) else None
+    if method == "bootstrap" and reason is None and note is not None:
+        reason = _NOT_DRAWN
     if method == "bootstrap" and reason is None:
         replicates = check_replicates(replicates)
         read = shares_of(question.pairs, question.kernel, question.alpha, question.region)
         drawn, _ = bootstrap_shares(table, read, replicates, random_state)
         return _from_draws(table, question, found, drawn, level)
-    if reason is None and question.alpha is not None:
-        found, note = covariance_in_region(table, question)
     low, high = (np.nan, np.nan) if reason is not None else _limits(found, question, tail)
     return _interval(table, question, found, low, high, level, "analytic", reason, note)
 
@@ -235,15 +239,14 @@ def _top_rate(
     alpha = float(question.alpha or 1.0)
     asked = TopRate(question.metric, alpha, question.region, question.group)
     found = top_rate_interval(table, asked, level)
-    tied = tied_at_cut(table, alpha, question.region)
-    if found.reason is not None or (method == "analytic" and not tied):
+    if found.reason is not None or method == "analytic":
         return found
-    many = check_replicates(replicates) if method == "bootstrap" else REPLICATES
-    drawn, _ = bootstrap_shares(table, read_top_rate(asked), many, random_state)
+    if found.note is not None:
+        return Estimate(found.metric, found.value, found.se, level=level, method="bootstrap", reason=_NOT_DRAWN)
+    drawn, _ = bootstrap_shares(table, read_top_rate(asked), check_replicates(replicates), random_state)
     low, high = np.quantile(drawn[:, 0], [(1 - level) / 2, (1 + level) / 2])
-    note = _TIED_CUT if method == "analytic" else None
     se = float(drawn.std(ddof=1))
-    return Estimate(found.metric, found.value, se, float(low), float(high), level, "bootstrap", note=note)
+    return Estimate(found.metric, found.value, se, float(low), float(high), level, "bootstrap")
 
 
 def estimate(table: ScoreTable, question: Question) -> ShareEstimates:
@@ -251,14 +254,6 @@ def estimate(table: ScoreTable, question: Question) -> ShareEstimates:
     if question.alpha is None:
         return estimate_shares(table, question.pairs, question.kernel)
     return estimate_region(table, question.pairs, question.kernel, question.alpha, question.region)
-
-
-def covariance_in_region(table: ScoreTable, question: Question) -> tuple[ShareEstimates, str | None]:
-    """Estimate in a top-alpha region; where many rows tie at its threshold, by drawing. Say which."""
-    found = estimate(table, question)
-    if question.alpha is None or not tied_at_cut(table, question.alpha, question.region):
-        return found, None
-    return _with_drawn_covariance(table, question, found), _TIED_CUT
 
 
 def _limits(found: ShareEstimates, question: Question, tail: float) -> tuple[float, float]:
@@ -291,16 +286,6 @@ def _interval(
     return Estimate(
         question.metric, abs(value), float(gaps.se[widest]), low, high, level, method, value, groups, reason, note
     )
-
-
-def _with_drawn_covariance(table: ScoreTable, question: Question, found: ShareEstimates) -> ShareEstimates:
-    """Replace the covariance by that of a bootstrap."""
-    read = shares_of(question.pairs, question.kernel, question.alpha, question.region)
-    drawn, _ = bootstrap_shares(table, read, REPLICATES, 0)
-    covariance = np.atleast_2d(np.cov(drawn, rowvar=False))
-    scale = np.diag(covariance) / np.maximum(found.variance[0] + found.variance[1], 1e-300)
-    variance = (found.variance[0] * scale, found.variance[1] * scale)
-    return ShareEstimates(found.value, covariance, variance, found.units)
 
 
 def _from_draws(table: ScoreTable, question: Question, found: ShareEstimates, drawn: Floats, level: float) -> Estimate:

@@ -183,10 +183,8 @@ def judge(gaps: GapEstimates, bound: float, delta: float) -> Answer:
     low, high = gaps.limits(delta)
     if (low >= -bound).all() and (high <= bound).all():
         return "within"
-    tails = [exceeding_tail(bound, se, delta) for se in gaps.se]
     share = joint_tail(gaps.covariance, delta / 2) / (delta / 2)  # what each pair may spend of its tail
-    low, high = gaps.limits(np.array(tails) * share)
-    return "exceeds" if (fold(low, high)[0] > bound).any() else "cannot tell"
+    return "exceeds" if gaps.above(bound, delta, share).any() else "cannot tell"
 
 
 def exceeding_tail(bound: float, se: float, delta: float) -> float:

@@ -11,8 +11,8 @@ from scipy.special import ndtri
 
 from fairpot._defaults import LEVEL, Region
 from fairpot._validation import check_level, is_number
-from fairpot.inference.interval import covariance_in_region
 from fairpot.inference.limits import Estimate, gap_limits, wilson
+from fairpot.inference.region import estimate_region
 from fairpot.inference.shares import (
     FEWEST,
     GapEstimates,
@@ -144,7 +144,8 @@ def _estimate(
     table: ScoreTable, pairs: Sequence[Pairs], ties: Kernel, alpha: float | None, region: Region
 ) -> tuple[ShareEstimates, str | None]:
     if alpha is not None:
-        return covariance_in_region(table, Question("", tuple(pairs), False, ties, alpha, region))
+        found_there = estimate_region(table, pairs, ties, alpha, region)
+        return found_there, found_there.note
     entries = sum(len(c.score) for c in table.counts)
     if entries * len(table.groups) <= _MANY:
         return estimate_shares(table, pairs, ties), None

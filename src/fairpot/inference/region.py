@@ -1,23 +1,26 @@
-"""The top-alpha region: shares and rates whose threshold is itself estimated."""
+"""The top-alpha region: shares of pairs whose threshold is itself estimated."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+from numpy.typing import NDArray
 
-from fairpot._arguments import argument
 from fairpot._defaults import Region
-from fairpot.counts import GroupCounts, Indices
-from fairpot.inference.limits import Estimate, wilson
+from fairpot.counts import Clusters, GroupCounts, Indices
+from fairpot.inference.candidates import Population, TooMany, candidates, populations, said
 from fairpot.inference.shares import (
     FEWEST,
+    CellRows,
     Cut,
     Influence,
     Kernel,
     Pairs,
+    Rests,
     ShareEstimates,
     View,
     clustered_covariance,
@@ -31,36 +34,185 @@ from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
 
+@dataclass(frozen=True, eq=False)
+class TopRegion:
+    """A table, and where its top alpha may begin."""
+
+    table: ScoreTable
+    kernel: Kernel
+    populations: tuple[Population, ...]
+
+    @classmethod
+    def of(cls, table: ScoreTable, kernel: Kernel, alpha: float, region: Region) -> TopRegion:
+        """Find the populations of a table that have a threshold."""
+        return cls(table, kernel, populations(table, alpha, region))
+
+    def rests_on(self, pairs: Sequence[Pairs]) -> list[Population]:
+        """List the populations whose thresholds some shares depend on."""
+        groups = {g for pair in pairs for side in pair for g in side}
+        return [p for p in self.populations if groups.intersection(p.groups)]
+
+    def levels(self, found: Sequence[Population], places: Sequence[int]) -> tuple[float, ...]:
+        """Give every group its threshold, those of some populations at other places than the sample's own."""
+        level = list(own_levels(self.populations))
+        for p, place in zip(found, places):
+            for g in p.groups:
+                level[g] = float(p.score[place])
+        return tuple(level)
+
+    def estimate(self, pairs: Sequence[Pairs], levels: tuple[float, ...] | None = None) -> ShareEstimates:
+        """Estimate shares among the rows at or above their thresholds; smooth thresholds add their own error."""
+        return self._estimates((tuple(pairs), own_levels(self.populations) if levels is None else levels))
+
+    @cached_property
+    def _estimates(self) -> Callable[[tuple[tuple[Pairs, ...], tuple[float, ...]]], ShareEstimates]:
+        return lru_cache(maxsize=None)(self._estimate)
+
+    def _estimate(self, asked: tuple[tuple[Pairs, ...], tuple[float, ...]]) -> ShareEstimates:
+        pairs, levels = asked
+        table = self.table
+        top = table.above(dict(zip(table.groups, levels)))
+        found = influences(top, pairs, self.kernel)
+        smooth = [p for p in self.populations if not p.coarse]
+        cuts = threshold_cuts(table, top, pairs, found, self.kernel, smooth)
+        if table.clusters is not None:
+            assert top.clusters is not None
+            return clustered_covariance(found, top.clusters, cuts, table.clusters)
+        units = independent_units(top, pairs, 1)
+        base = independent_covariance(found, top, units)
+        covariance = base.covariance + sum(_threshold_part(table, top, found, units, cut) for cut in cuts)
+        return ShareEstimates(base.value, covariance, base.variance, base.units)
+
+    def each(self, pairs: Sequence[Pairs], tail: float) -> list[tuple[ShareEstimates, float]]:
+        """Estimate shares in every region that the rows leave open, with the tail of their limits there."""
+        found = self.rests_on(pairs)
+        places, tails = candidates(found, tail)
+        return [(self.estimate(pairs, self.levels(found, row)), float(t)) for row, t in zip(places, tails)]
+
+    def why_not(self, pair: Pairs, tail: float = 0.025) -> str | None:
+        """Say why a share has no honest limits, where a region that the rows leave open is the reason."""
+        if not any(p.coarse for p in self.rests_on([pair])):
+            return None
+        try:
+            open_regions = self.each([pair], tail)
+        except TooMany as error:
+            return f"{error}: {said(self.rests_on([pair]))}"
+        if any(min(u[0] for u in shares.units) < FEWEST - 1e-9 for shares, _ in open_regions):
+            few = f"one of the regions that the rows leave open has fewer than {FEWEST} positives or negatives"
+            return f"{few}: {said(self.rests_on([pair]))}"
+        return None
+
+    def note(self, pairs: Sequence[Pairs]) -> str | None:
+        """Say that several regions are open, if they are."""
+        found = [p for p in self.rests_on(pairs) if p.coarse]
+        return said(found) if any(len(p.sure(0.001)) > 1 for p in found) else None
+
+
+def own_levels(found: Sequence[Population]) -> tuple[float, ...]:
+    """Give every group the sample's own threshold."""
+    level = {g: float(p.score[p.own]) for p in found for g in p.groups}
+    return tuple(level[g] for g in sorted(level))
+
+
+@dataclass(frozen=True, eq=False)
+class RegionShares(ShareEstimates):
+    """Shares in a top-alpha region: those of the sample's own region, with limits that hold in all it may be."""
+
+    pairs: tuple[Pairs, ...] = ()
+    region: TopRegion | None = None
+
+    def take(self, places: Sequence[int] | np.ndarray) -> RegionShares:
+        """Keep some of the shares."""
+        kept = super().take(places)
+        pairs = tuple(self.pairs[int(k)] for k in np.asarray(places, dtype=np.intp))
+        return RegionShares(
+            kept.value, kept.covariance, kept.variance, kept.units, kept.refused, pairs=pairs, region=self.region
+        )
+
+    @property
+    def note(self) -> str | None:
+        """Say that the rows leave several regions open, if they do."""
+        assert self.region is not None
+        return self.region.note(self.pairs)
+
+    def limits(self, tail: float | Floats) -> tuple[Floats, Floats]:
+        """Compute limits of each share that hold in every region the rows leave open."""
+        low, high = super().limits(tail)
+        for k, t in enumerate(np.broadcast_to(tail, len(self))):
+            if self._coarse(k):
+                low[k], high[k] = self._hull((k,), float(t), lambda shares, t: shares.limits(t), (0.0, 1.0))
+        return low, high
+
+    def difference_limits(self, first: Indices, second: Indices, tail: float | Floats) -> tuple[Floats, Floats]:
+        """Compute limits of differences that hold in every region the rows leave open."""
+        low, high = super().difference_limits(first, second, tail)
+        for k, t in enumerate(np.broadcast_to(tail, len(first))):
+            places = int(first[k]), int(second[k])
+            if self._coarse(*places):
+                low[k], high[k] = self._hull(places, float(t), _one_difference, (-1.0, 1.0))
+        return low, high
+
+    def sizes_above(
+        self, first: Indices, second: Indices, bound: float, delta: float, share: float
+    ) -> NDArray[np.bool_]:
+        """Mark the differences that are larger than a bound in every region the rows leave open."""
+        result = super().sizes_above(first, second, bound, delta, share)
+        for k in range(len(first)):
+            places = int(first[k]), int(second[k])
+            if self._coarse(*places):
+                result[k] = self._all_above(places, bound, delta, share)
+        return result
+
+    def _all_above(self, places: tuple[int, ...], bound: float, delta: float, share: float) -> bool:
+        one, other = np.array([0]), np.array([1])
+        try:
+            found = self._each(places, delta)
+        except TooMany:
+            return False
+        return all(_enough(shares) and shares.sizes_above(one, other, bound, t, share)[0] for shares, t in found)
+
+    def _coarse(self, *places: int) -> bool:
+        """Whether shares rest on a population whose threshold jumps."""
+        assert self.region is not None
+        return any(p.coarse for p in self.region.rests_on([self.pairs[k] for k in places]))
+
+    def _each(self, places: tuple[int, ...], tail: float) -> list[tuple[ShareEstimates, float]]:
+        assert self.region is not None
+        return self.region.each([self.pairs[k] for k in places], tail)
+
+    def _hull(
+        self,
+        places: tuple[int, ...],
+        tail: float,
+        limits: Callable[[ShareEstimates, float], tuple[Floats, Floats]],
+        all_there_is: tuple[float, float],
+    ) -> tuple[float, float]:
+        try:
+            found = self._each(places, tail)
+        except TooMany:
+            return all_there_is
+        if not all(_enough(shares) for shares, _ in found):
+            return all_there_is
+        ends = [limits(shares, t) for shares, t in found]
+        return float(min(low[0] for low, _ in ends)), float(max(high[0] for _, high in ends))
+
+
+def _one_difference(shares: ShareEstimates, tail: float) -> tuple[Floats, Floats]:
+    return shares.difference_limits(np.array([0]), np.array([1]), tail)
+
+
+def _enough(shares: ShareEstimates) -> bool:
+    return bool(min(units.min() for units in shares.units) >= FEWEST - 1e-9)
+
+
 def estimate_region(
     table: ScoreTable, pairs: Sequence[Pairs], kernel: Kernel, alpha: float, region: Region
-) -> ShareEstimates:
+) -> RegionShares:
     """Estimate shares inside the top-alpha region with their covariance, the threshold's error included."""
-    top = table.top(alpha, region)
-    found = influences(top, pairs, kernel)
-    cuts = threshold_cuts(table, top, pairs, found, kernel, alpha, region)
-    if table.clusters is not None:
-        assert top.clusters is not None
-        return clustered_covariance(found, top.clusters, cuts, table.clusters)
-    units = independent_units(top, pairs, 1)
-    base = independent_covariance(found, top, units)
-    covariance = base.covariance + sum(_threshold_part(table, top, found, units, cut) for cut in cuts)
-    return ShareEstimates(base.value, covariance, base.variance, base.units)
-
-
-def tied_at_cut(table: ScoreTable, alpha: float, region: Region) -> bool:
-    """Whether so many rows tie at a threshold that it moves in steps, not smoothly."""
-    populations = [table.pooled()] if region == "pooled" else list(table.counts)
-    for counts, threshold in zip(populations, _levels(table, alpha, region)):
-        place = int(np.searchsorted(counts.score, threshold))
-        rows = float(counts.weight.sum())
-        if counts.weight[place] > max(5.0, 0.25 * np.sqrt(rows * alpha * (1 - alpha))) and place > 0:
-            return True
-    return False
-
-
-def _levels(table: ScoreTable, alpha: float, region: Region) -> list[float]:
-    thresholds = table.thresholds(alpha, region)
-    return [thresholds[table.groups[0]]] if region == "pooled" else [thresholds[g] for g in table.groups]
+    where = TopRegion.of(table, kernel, alpha, region)
+    own = where.estimate(pairs)
+    refused = tuple(where.why_not(pair) for pair in pairs)
+    return RegionShares(own.value, own.covariance, own.variance, own.units, refused, pairs=tuple(pairs), region=where)
 
 
 def threshold_cuts(
@@ -69,14 +221,12 @@ def threshold_cuts(
     pairs: Sequence[Pairs],
     found: Influence,
     kernel: Kernel,
-    alpha: float,
-    region: Region,
+    smooth: Sequence[Population],
 ) -> list[Cut]:
-    """Find each estimated threshold, and how far it moves the shares."""
-    everyone = tuple(range(len(table.groups)))
-    cut_groups = [everyone] if region == "pooled" else [(g,) for g in everyone]
+    """Find how far each smooth threshold moves the shares."""
     result = []
-    for groups, threshold in zip(cut_groups, _levels(table, alpha, region)):
+    for population in smooth:
+        groups, threshold = population.groups, float(population.score[population.own])
         total = sum(float(table.counts[g].weight.sum()) for g in groups)
         above = sum(float(top.counts[g].weight.sum()) for g in groups)
         if above >= total:
@@ -176,68 +326,92 @@ def _threshold_part(
     return np.asarray(variance * np.outer(cut.kappa, cut.kappa) + cross + cross.T)
 
 
-def estimate_region_views(
-    table: ScoreTable, pairs: Sequence[Pairs], kernel: Kernel, alpha: float, region: Region, views: Sequence[View]
-) -> ShareEstimates:
-    """Estimate shares inside the region of each view, with the covariance between all of them.
+class Seen(NamedTuple):
+    """Shares to estimate in one view of a table: the score of every entry, the groups' thresholds, smooth cuts."""
 
-    Share k of view v stands at place ``v * len(pairs) + k``. In every view the region is found again, and what each
-    row adds through its threshold is part of the row's influence.
+    view: View
+    levels: tuple[float, ...]
+    pairs: tuple[Pairs, ...]
+    smooth: tuple[Population, ...]
+
+
+def estimate_seen(table: ScoreTable, kernel: Kernel, wanted: Sequence[Seen]) -> ShareEstimates:
+    """Estimate shares in several views, each above thresholds of its own, with the covariance between all of them.
+
+    What each row adds through a smooth threshold is part of the row's influence.
     """
-    if table.clusters is not None:
-        raise ValueError(
-            "curves of a top-alpha region take rows as independent; clusters have no place in them yet.\n"
-            f"Hint: leave out {argument('alpha')} or {argument('clusters')}."
-        )
     entries = [(np.flatnonzero(c.positive > 0), np.flatnonzero(c.negative > 0)) for c in table.counts]
-    size = len(views) * len(pairs)
+    size = sum(len(seen.pairs) for seen in wanted)
     rows = [[np.zeros((size, len(places[side]))) for places in entries] for side in range(2)]
-    parts = []
-    for v, view in enumerate(views):
-        own = slice(v * len(pairs), (v + 1) * len(pairs))
-        parts.append(_add_view(table, pairs, kernel, alpha, region, view, entries, rows, own))
+    parts, place = [], 0
+    for seen in wanted:
+        own = slice(place, place + len(seen.pairs))
+        parts.append(_add_seen(table, kernel, seen, entries, rows, own))
+        place = own.stop
+    value = np.concatenate([part.value for part in parts])
+    sides = [[np.concatenate([getattr(part, name)[k] for part in parts]) for k in range(2)] for name in _BY_SIDE]
+    (v, w), (m, n) = sides
+    if table.clusters is not None:
+        return _clustered(table.clusters, value, (m, n), entries, rows)
     covariance = np.zeros((size, size))
     for side in range(2):
         for g, places in enumerate(entries):
             square = table.squared(g, side == 0)[places[side]].astype(np.float64)
             covariance += (rows[side][g] * square) @ rows[side][g].T
-    value = np.concatenate([part.value for part in parts])
-    variance = [np.concatenate([part.variance[side] for part in parts]) for side in range(2)]
-    units = [np.concatenate([part.units[side] for part in parts]) for side in range(2)]
-    return ShareEstimates(value, covariance, (variance[0], variance[1]), (units[0], units[1]))
+    return ShareEstimates(value, covariance, (v, w), (m, n))
 
 
-def _add_view(
+_BY_SIDE = ("variance", "units")
+
+
+def _clustered(
+    clusters: Clusters,
+    value: Floats,
+    units: tuple[Floats, Floats],
+    entries: list[tuple[Indices, Indices]],
+    rows: list[list[Floats]],
+) -> ShareEstimates:
+    """Add up the rows of each cluster before squaring."""
+    everything = np.arange(len(value))
+    cells = [[CellRows(everything, at[side], rows[side][g]) for g, at in enumerate(entries)] for side in range(2)]
+    found = Influence(value, units, (cells[0], cells[1]))
+    return clustered_covariance(found, clusters, rests=Rests(units, np.minimum.outer(*(np.maximum(*units),) * 2)))
+
+
+def _add_seen(
     table: ScoreTable,
-    pairs: Sequence[Pairs],
     kernel: Kernel,
-    alpha: float,
-    region: Region,
-    view: View,
+    seen: Seen,
     entries: list[tuple[Indices, Indices]],
     rows: list[list[Floats]],
     own: slice,
 ) -> ShareEstimates:
     """Write the influences of one view; return its shares, with what their sides add to the variance."""
+    view, levels, pairs, smooth = seen
     moved = table.viewed(view)
-    top = moved.top(alpha, region)
+    top = moved.above(dict(zip(table.groups, levels)))
     found = influences(top, pairs, kernel)
-    units = independent_units(top, pairs, 1)
-    cuts = threshold_cuts(moved, top, pairs, found, kernel, alpha, region)
-    levels = moved.thresholds(alpha, region)
-    inside = [scores >= levels[g] for g, scores in zip(table.groups, view)]
+    if top.clusters is None:
+        part = independent_covariance(found, top, independent_units(top, pairs, 1))
+        scales = [np.sqrt(small_sample_factor(units)) for units in part.units]
+    else:
+        part = clustered_covariance(found, top.clusters)
+        scales = [np.ones(len(pairs)), np.ones(len(pairs))]  # clusters are scaled when they are added up
+    cuts = threshold_cuts(moved, top, pairs, found, kernel, smooth) if smooth else []
+    inside = [scores >= level for level, scores in zip(levels, view)]
     weights = [[np.where(i, w, 0) for i, w in zip(inside, side)] for side in _sides(table)]
     placed = placements(view, weights[0], weights[1], kernel, entries)
     for k, pair in enumerate(pairs):
         value, p, n = found.value[k], found.weight[0][k], found.weight[1][k]
         for side, (groups, others) in enumerate((pair, pair[::-1])):
-            scale = np.sqrt(small_sample_factor(units[side]))[k]
             for g in groups:
                 there = entries[g][side]
-                shares = (placed.beaten, placed.lost)[side][g][list(others)].sum(axis=0) / (n, p)[side]
-                rows[side][g][own.start + k] += np.where(inside[g][there], scale * (shares - value) / (p, n)[side], 0.0)
+                with np.errstate(divide="ignore", invalid="ignore"):  # shares without pairs are NaN, and refused later
+                    shares = (placed.beaten, placed.lost)[side][g][list(others)].sum(axis=0) / (n, p)[side]
+                    added = scales[side][k] * (shares - value) / (p, n)[side]
+                rows[side][g][own.start + k] += np.where(inside[g][there], added, 0.0)
     _add_thresholds(cuts, inside, entries, rows, own)
-    return independent_covariance(found, top, units)
+    return part
 
 
 def _add_thresholds(
@@ -258,131 +432,3 @@ def _add_thresholds(
 
 def _sides(table: ScoreTable) -> tuple[list[np.ndarray], list[np.ndarray]]:
     return [c.positive for c in table.counts], [c.negative for c in table.counts]
-
-
-class TopRate(NamedTuple):
-    """Which rate: of all rows or of one group, in which region."""
-
-    metric: str
-    alpha: float
-    region: Region
-    group: int | None
-
-
-def top_rate_interval(table: ScoreTable, asked: TopRate, level: float) -> Estimate:
-    """Compute recall or precision of the top alpha with its interval."""
-    value, total = _counted(table, asked)
-    if not total > 0:
-        return Estimate(asked.metric, np.nan, np.nan, np.nan, np.nan, level, reason="there is nothing to count")
-    rows = _influences(table, asked, value, total)
-    variance, units = _spread(table, asked, rows, total)
-    factor = units / (units - 1) if units > 1 else np.nan
-    se = float(np.sqrt(variance * factor))
-    if units < FEWEST - 1e-9:
-        what = "positives" if asked.metric == "top_recall" else f"rows in the top {asked.alpha:g}"
-        reason = f"there are {units:.3g} {what}, and with fewer than {FEWEST} no interval is honest"
-        return Estimate(asked.metric, value, se, np.nan, np.nan, level, reason=reason)
-    size = min(value * (1 - value) / variance, 1e300) if variance > 0 else units
-    low, high = wilson(value, size, -float(ndtri((1 - level) / 2)))
-    return Estimate(asked.metric, value, se, low, high, level)
-
-
-def read_top_rate(asked: TopRate) -> Callable[[ScoreTable], Floats]:
-    """Return the function that reads the rate off a table."""
-
-    def read(table: ScoreTable) -> Floats:
-        value, total = _counted(table, asked)
-        return np.array([value if total > 0 else np.nan])
-
-    return read
-
-
-def _groups(table: ScoreTable, asked: TopRate) -> list[int]:
-    return list(range(len(table.groups))) if asked.group is None else [asked.group]
-
-
-def _counted(table: ScoreTable, asked: TopRate) -> tuple[float, float]:
-    """Give the rate and the weight that it is a share of."""
-    top = table.top(asked.alpha, asked.region)
-    own = _groups(table, asked)
-    found = sum(float(top.counts[g].positive.sum()) for g in own)
-    if asked.metric == "top_recall":
-        total = sum(float(table.counts[g].positive.sum()) for g in own)
-    else:
-        total = sum(float(top.counts[g].weight.sum()) for g in own)
-    return (found / total if total > 0 else np.nan), total
-
-
-def _influences(table: ScoreTable, asked: TopRate, value: float, total: float) -> list[tuple[Floats, Floats]]:
-    """Give what a positive and what a negative at each entry of each group adds to the error."""
-    levels = table.thresholds(asked.alpha, asked.region)
-    inside = [c.score >= levels[g] for g, c in zip(table.groups, table.counts)]
-    own = _groups(table, asked)
-    rows: list[tuple[Floats, Floats]] = []
-    for g, up in enumerate(inside):
-        counted = float(g in own)
-        plus: Any
-        minus: Any
-        if asked.metric == "top_recall":
-            plus, minus = counted * (up - value) / total, np.zeros(len(up))
-        else:
-            plus, minus = counted * up * (1 - value) / total, counted * up * -value / total
-        rows.append((np.asarray(plus, dtype=np.float64), np.asarray(minus, dtype=np.float64)))
-    everyone = tuple(range(len(table.groups)))
-    for groups in [everyone] if asked.region == "pooled" else [(g,) for g in own]:
-        _add_threshold(table, asked, groups, inside, value, total, rows)
-    return rows
-
-
-def _add_threshold(
-    table: ScoreTable,
-    asked: TopRate,
-    groups: tuple[int, ...],
-    inside: list[np.ndarray],
-    value: float,
-    total: float,
-    rows: list[tuple[Floats, Floats]],
-) -> None:
-    """Add what rows do through a threshold: a higher one loses the rows near it."""
-    all_rows = sum(float(table.counts[g].weight.sum()) for g in groups)
-    above = sum(float(table.counts[g].weight[inside[g]].sum()) for g in groups)
-    if above >= all_rows:
-        return
-    level = table.thresholds(asked.alpha, asked.region)[table.groups[groups[0]]]
-    window = near_cut(table, groups, level, above, all_rows)
-    own = [g for g in _groups(table, asked) if g in groups]
-    positives = sum(window.positive[g] for g in own)
-    everyone = positives + sum(window.negative[g] for g in own)
-    lost = -positives if asked.metric == "top_recall" else everyone * value - positives
-    kappa = lost * all_rows / total
-    share = above / all_rows
-    for g in groups:
-        added = kappa * (inside[g] - share) / all_rows
-        rows[g] = (rows[g][0] + added, rows[g][1] + added)
-
-
-def _spread(table: ScoreTable, asked: TopRate, rows: list[tuple[Floats, Floats]], total: float) -> tuple[float, float]:
-    """Sum the squares of rows, or of clusters; count the units that the rate is a share of."""
-    own, recall = _groups(table, asked), asked.metric == "top_recall"
-    top = table.thresholds(asked.alpha, asked.region)
-    clusters = table.clusters
-    if clusters is None:
-        variance = square = 0.0
-        for g, sides in enumerate(rows):
-            up = table.counts[g].score >= top[table.groups[g]]
-            for side, r in enumerate(sides):
-                q = table.squared(g, side == 0).astype(np.float64)
-                variance += float(q @ r**2)
-                if g in own and (side == 0 or not recall):
-                    square += float(q.sum() if recall else q[up].sum())
-        return variance, total**2 / square
-    value = np.empty(len(clusters.unit))
-    counted = np.isin(clusters.group, own) & (clusters.positive if recall else True)
-    for g, (plus, minus) in enumerate(rows):
-        mine = clusters.group == g
-        entry = clusters.entry[mine]
-        value[mine] = np.where(clusters.positive[mine], plus[entry], minus[entry])
-        if not recall:
-            counted[mine] &= table.counts[g].score[entry] >= top[table.groups[g]]
-    sums = np.bincount(clusters.unit, weights=clusters.weight * value, minlength=clusters.size)
-    return float(np.sum(sums**2)), float(len(np.unique(clusters.unit[counted])))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fairpot._defaults import Region
 from fairpot.counts import Clusters, Counts, GroupCounts, Indices
-from fairpot.inference.limits import Parts, difference_limits, share_limits
+from fairpot.inference.limits import Parts, difference_limits, exceeding_tail, fold, share_limits
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
@@ -243,12 +243,15 @@ class ShareEstimates:
         What the positives, and what the negatives, add to the variance.
     units : pair of arrays of shape (k,)
         How many independent positives, and negatives, each share rests on.
+    refused : tuple of str or None
+        Why a share has no honest limits for another reason than its units; empty if none has one.
     """
 
     value: Floats
     covariance: Floats
     variance: tuple[Floats, Floats]
     units: tuple[Floats, Floats]
+    refused: tuple[str | None, ...] = ()
 
     def __len__(self) -> int:
         return len(self.value)
@@ -263,7 +266,9 @@ class ShareEstimates:
         at = np.asarray(places, dtype=np.intp)
         first, second = self.variance
         m, n = self.units
-        return ShareEstimates(self.value[at], self.covariance[np.ix_(at, at)], (first[at], second[at]), (m[at], n[at]))
+        refused = tuple(self.refused[k] for k in at) if self.refused else ()
+        covariance = self.covariance[np.ix_(at, at)]
+        return ShareEstimates(self.value[at], covariance, (first[at], second[at]), (m[at], n[at]), refused)
 
     def fewest(self, many: int) -> ShareEstimates:
         """Give, of shares that come ``many`` for each view, those of the view with the fewest units."""
@@ -282,6 +287,19 @@ class ShareEstimates:
     def limits(self, tail: float | Floats) -> tuple[Floats, Floats]:
         """Compute a lower and an upper limit of each share, each wrong with probability ``tail``."""
         return share_limits(self.parts(), tail)
+
+    def difference_limits(self, first: Indices, second: Indices, tail: float | Floats) -> tuple[Floats, Floats]:
+        """Compute limits of differences of two shares each, each wrong with probability ``tail``."""
+        parts = self.parts()
+        return difference_limits(parts.take(first), parts.take(second), self.covariance[first, second], tail)
+
+    def sizes_above(
+        self, first: Indices, second: Indices, bound: float, delta: float, share: float
+    ) -> NDArray[np.bool_]:
+        """Mark the differences whose size is above a bound, each wrong with probability ``delta`` times ``share``."""
+        gaps = GapEstimates(self, first, second)
+        tails = np.array([exceeding_tail(bound, se, delta) for se in gaps.se]) * share
+        return np.asarray(fold(*self.difference_limits(first, second, tails))[0] > bound)
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,8 +342,11 @@ class GapEstimates:
 
     def limits(self, tail: float | Floats) -> tuple[Floats, Floats]:
         """Compute limits of each signed gap, each wrong with probability ``tail``."""
-        first, second = self.shares.parts().take(self.first), self.shares.parts().take(self.second)
-        return difference_limits(first, second, self.shares.covariance[self.first, self.second], tail)
+        return self.shares.difference_limits(self.first, self.second, tail)
+
+    def above(self, bound: float, delta: float, share: float = 1.0) -> NDArray[np.bool_]:
+        """Mark the gaps that are larger than a bound, each wrong with probability ``delta`` times ``share``."""
+        return self.shares.sizes_above(self.first, self.second, bound, delta, share)
 
 
 def average(parts: Sequence[ShareEstimates]) -> ShareEstimates:
@@ -363,16 +384,21 @@ _SUMS = 12_000_000
 
 
 def clustered_covariance(
-    found: Influence, clusters: Clusters, cuts: Sequence[Cut] = (), everyone: Clusters | None = None
+    found: Influence,
+    clusters: Clusters,
+    cuts: Sequence[Cut] = (),
+    everyone: Clusters | None = None,
+    rests: Rests | None = None,
 ) -> ShareEstimates:
     """Add up the squares of the clusters' sums, and what a cluster's positives and negatives have in common.
 
     With I10 clusters that have positives, I01 that have negatives and I in all, the squares of the two sides are
     scaled by I10 / (I10 - 1) and I01 / (I01 - 1), their products by I / (I - 1), as in Obuchowski's formula.
     ``cuts`` are estimated thresholds, through which ``everyone``'s rows, those below them too, add something as well.
+    ``rests`` says how many clusters there are where it is known.
     """
     size = len(found.value)
-    rests = _Rests.of(found, clusters)
+    rests = Rests.of(found, clusters) if rests is None else rests
     own, shared, beside = [np.zeros((size, size)) for _ in range(2)], np.zeros((size, size)), np.zeros((size, size))
     step = max(_SUMS // max(size, 1), 1)
     for first in range(0, clusters.size, step):
@@ -433,14 +459,14 @@ def _rows_of(clusters: Clusters, some: slice) -> Indices:
     return np.flatnonzero((clusters.unit >= some.start) & (clusters.unit < some.stop))
 
 
-class _Rests(NamedTuple):
+class Rests(NamedTuple):
     """How many clusters each share rests on, by side, and each two shares together."""
 
     units: tuple[Floats, Floats]
     in_either: Floats
 
     @classmethod
-    def of(cls, found: Influence, clusters: Clusters) -> _Rests:
+    def of(cls, found: Influence, clusters: Clusters) -> Rests:
         """Count once for all shares that rest on the same groups."""
         sides: list[list[list[int]]] = [[[] for _ in found.value] for _ in range(2)]
         for side, group in itertools.product(range(2), range(len(found.cells[0]))):
@@ -606,6 +632,8 @@ FEWEST = 5
 def why_not(table: ScoreTable, question: Question, found: ShareEstimates) -> str | None:
     """Say which cell has too few independent rows for an interval; None if all have enough."""
     for k, pair in enumerate(question.pairs):
+        if found.refused and found.refused[k] is not None:
+            return found.refused[k]
         for side, what in enumerate(("positives", "negatives")):
             units = float(found.units[side][k])
             # A hair of round-off: five weights of 0.1 are worth five rows.

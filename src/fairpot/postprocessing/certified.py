@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,16 +28,26 @@ _SEED = 0  # the same rows are dealt to the same folds in every run
 def certified_choice(model: Postprocessor, table: ScoreTable) -> tuple[Value, Certificate]:
     """Choose a value whose gap is within ``max_gap`` with ``confidence``, by cross-fitting the table.
 
-    Every fold is mapped by what the other folds teach; curve and standard errors are those of the folds' mean.
+    Every fold is mapped by what the other folds teach; curve and standard errors are those of the folds' mean. In a
+    top-alpha region whose threshold many rows share, the folds' maps are other repairs than the one that is delivered:
+    there that one is tested, on all rows, and what the folds say is asked for besides.
     """
     evidence = cross_fitted(model, table)
     values = dial_values(model, table)
+    confidence = float(model.confidence or 0.0)
+    delivered = model._evidence(table, model._ties)
+    dial = delivered.estimate(values) if evidence.top is not None else None
+    if dial is None or dial.regions is None:
+        dial, rows, unrepaired = evidence.estimate(values), evidence.rows, evidence.unrepaired()
+    else:
+        dial = replace(dial, least=_least_bounds(evidence, table, values, 1 - confidence))
+        rows, unrepaired = f"the fitted rows and {evidence.rows}", delivered.unrepaired()
     place, certificate = choose_certified(
-        evidence.estimate(values),
+        dial,
         float(model.max_gap or 0.0),
-        float(model.confidence or 0.0),
-        unrepaired=evidence.unrepaired(),
-        rows=evidence.rows,
+        confidence,
+        unrepaired=unrepaired,
+        rows=rows,
         name=model.dial.name,
         max_auc_loss=model.max_auc_loss,
     )
@@ -50,6 +61,17 @@ def cross_fitted(model: Postprocessor, table: ScoreTable) -> Evidence:
     for k, fold in enumerate(folds):
         parts.append(_part(_learnt(model, all_but(folds, k)), fold))
     return Evidence(tuple(parts), model._ties, top=model._top())
+
+
+def _least_bounds(evidence: Evidence, table: ScoreTable, values: NDArray[np.float64], delta: float) -> Floats:
+    """Give the smallest bound that the folds allow each value: the mean of the largest gap in any region left open.
+
+    The regions that a fold's map leaves open are those of all rows, the gaps those of the rows it was not fitted on.
+    """
+    ends = [evidence.ends(part, table, values, delta) for part in evidence.parts]
+    low, high = np.mean(ends, axis=0)
+    least = np.maximum(high, -low)
+    return np.where(np.isnan(least), np.inf, least)
 
 
 def _part(model: Postprocessor, fold: ScoreTable) -> Part:
