@@ -98,6 +98,12 @@ class DialEstimates:
         """The largest gap at each value."""
         return np.abs(self.gaps.value).reshape(len(self), -1).max(axis=1)
 
+    def largest(self, tail: float) -> Floats:
+        """Give the upper limit of the largest gap at each value, each wrong with probability ``tail``."""
+        if self.regions is not None:
+            return self.regions.limits(tail)[1].high
+        return fold(*self.gaps.limits(tail))[1].reshape(len(self), self.many).max(axis=1)
+
     def at(self, places: Sequence[int]) -> DialEstimates:
         """Keep some of the values."""
         wanted = np.asarray(places, dtype=np.intp)
