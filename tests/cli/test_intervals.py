@@ -74,9 +74,16 @@ def test_fit_certifies(run, visits, tmp_path):
     path, _ = visits
     target = tmp_path / "map.json"
     options = ["fit", path, *COLUMNS, "--max-gap", "0.3", "--confidence", "0.9"]
-    assert "Certified" in run(*options, "-o", target).out
-    assert json.loads(target.read_text())["certificate"]["bound"] == 0.3
-    assert "certified: a gap of at most 0.3 with confidence 0.9" in run("show", target).out
+    said = run(*options, "-o", target).out
+    saved = json.loads(target.read_text())["certificate"]
+    assert saved["bound"] == 0.3
+    assert saved["limit"] <= 0.3
+    assert "Certified\nwith confidence 0.9 the gap on new rows like these is at most 0.3\n" in said
+    assert f"one-sided upper limit of the gap: {saved['limit']:.4f}" in said
+    assert "two-sided 0.9 intervals" in said
+    shown = run("show", target).out
+    assert "certified: a gap of at most 0.3 with confidence 0.9" in shown
+    assert f"one-sided upper limit {saved['limit']:.4f})" in shown
     assert run("show", target, "--json").json["certificate"]["how"] in ("walk", "step-down")
     found = run(*options, "--json").json
     assert found["rule"] == {"max_gap": 0.3, "confidence": 0.9}

@@ -89,6 +89,16 @@ def print_verdict(out: Output, found: Verdict, required: str | None) -> bool:
     return False
 
 
+def certified_words(known: dict[str, Any]) -> str:
+    """Say what a certificate promised and what it was read from: its one-sided limit, else the two-sided interval."""
+    gap, limit = known["gap"], known.get("limit")
+    read = f"one-sided upper limit {number(limit)}"
+    if limit is None:  # files of older versions
+        read = f"two-sided interval {number(gap['low'])} to {number(gap['high'])}"
+    promise = f"a gap of at most {known['bound']:g} with confidence {known['confidence']:g}"
+    return shown(f"{promise} ({known['rows']}, {known['how']}; measured {number(gap['estimate'])}, {read})")
+
+
 _MOST_PAIRS = 15
 _WIDEST = 12
 

@@ -201,7 +201,9 @@ def _print_fit(
 def _print_certificate(out: Output, found: Certificate) -> None:
     out.heading("Certified")
     out.line(f"with confidence {found.confidence:g} the gap on new rows like these is at most {found.bound:g}", "green")
+    out.line(f"one-sided upper limit of the gap: {number(found.limit)}; that is what the promise looks at")
     out.line(f"({found.rows}, {found.how}; rows independent, and nothing else chosen on them)")
+    out.line(f"two-sided {found.confidence:.4g} intervals, which may end a little above it:")
     rows = [
         [name, *(number(value) for each in (before, after) for value in (each.value, each.low, each.high))]
         for name, before, after in (
