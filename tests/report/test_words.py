@@ -3,8 +3,11 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from display_cases import make_rows
 from fairpot import FairPOT, load
+from fairpot.inference import change_of_scores
 from fairpot.report import FairnessReport, text, words
 
 
@@ -46,6 +49,22 @@ def test_groups_that_are_alike():
     report = FairnessReport.from_predictions(y, scores, sensitive_features=group * 5)
     assert "ranked almost alike" in said(report)
     assert "No repair was asked for" in said(report)
+
+
+def test_the_change_is_said_with_its_sign(rows):
+    scores, y, group = rows
+    fp = FairPOT(1.0).fit(scores, y, sensitive_features=group)
+    report = FairnessReport.from_estimator(fp)
+    moved = fp.transform(scores, sensitive_features=group)
+    known = change_of_scores(y, scores, moved, sensitive_features=group).gap
+    assert report.summary["changes"]["gap"]["signed"]["low"] == pytest.approx(known.signed.low, abs=1e-9)
+    ahead, behind = known.groups
+    numbers = [f"{100 * getattr(known.signed, name):+.1f}" for name in ("before", "after", "change", "low", "high")]
+    told = "over “{1}”, the gap goes from {2} to {3} points: a change of {4} (95 % interval {5} to {6})."
+    told = ("Signed, seen from “{0}” " + told).format(ahead, behind, *numbers)
+    assert told in said(report)
+    assert told[:40] in report.to_markdown()
+    assert "Signed, seen" not in said(FairnessReport(fp.table_))
 
 
 def test_what_was_signed_for(tmp_path):

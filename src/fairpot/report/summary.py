@@ -13,7 +13,7 @@ from fairpot._defaults import LEVEL, Ties
 from fairpot._version import __version__
 from fairpot.auditing.measures import Measured as Audited
 from fairpot.counts import GroupCounts
-from fairpot.inference import Estimate
+from fairpot.inference import Changes, Estimate
 from fairpot.inference.dial import estimate_dial
 from fairpot.inference.limits import fold
 from fairpot.report.measure import MOST_ENTRIES, Measured, Setting, entries
@@ -53,9 +53,10 @@ def summarise(found: Measured, about: About) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``data``, ``method``, ``before`` and ``after`` (the scores as they came, and at the reported setting), ``dial``
-        with the numbers at every setting, ``curve``, ``who`` (who crosses which threshold), ``bands``, ``warnings``
-        and ``origin``. What has no pairs to count is None.
+        ``data``, ``method``, ``before`` and ``after`` (the scores as they came, and at the reported setting),
+        ``changes`` from the one to the other with their intervals, ``dial`` with the numbers at every setting,
+        ``curve``, ``who`` (who crosses which threshold), ``bands``, ``warnings`` and ``origin``. What has no pairs to
+        count is None.
     """
     settings = [_numbers(found, setting) for setting in found.settings]
     chosen = found.dial.chosen
@@ -73,6 +74,7 @@ def summarise(found: Measured, about: About) -> dict[str, Any]:
         "method": None if about.method is None else dict(about.method),
         "before": settings[0],
         "after": settings[chosen] if about.method is not None else None,
+        "changes": None if found.changes is None else _changes(found.changes),
         "dial": {"name": found.dial.name, "values": found.dial.values, "chosen": chosen, "settings": settings},
         "curve": _curve(found),
         "limit": _limit(found, ties),
@@ -235,6 +237,11 @@ def _intervals(found: Measured, place: int) -> dict[str, Any] | None:
         "gap": audit.whole.gap,
     }
     return {name: _limits(each) for name, each in numbers.items()}
+
+
+def _changes(found: Changes) -> dict[str, Any]:
+    """Give what changed on the same rows: AUC, and the largest gap with the change of its pair's signed one."""
+    return {"auc": found.auc.to_dict(), "gap": found.gap.to_dict()}
 
 
 def _folded(audit: Audited, ahead: Hashable, behind: Hashable) -> Estimate:

@@ -37,6 +37,10 @@ TEXT: dict[str, str] = {
     "repaired_top": "In the top {alpha} of the ranking, which it repairs, the gap goes from {gap_before} to "
     "{gap_after} percentage points and AUC from {auc_before} to {auc_after}.",
     "overshoots": "It goes past even: now “{ahead}” is the one behind.",
+    "changed": "Signed, seen from “{ahead}” over “{behind}”, the gap goes from {before} to {after} points: a change of "
+    "{change} ({level} interval {low} to {high}).",
+    "changed_unsure": "Signed, seen from “{ahead}” over “{behind}”, the gap goes from {before} to {after} points: a "
+    "change of {change}. There are too few people for an interval.",
     "certified": "Signed for: the true gap is at most {bound} percentage points with {confidence} confidence ({rows}).",
     "not_repaired": "The quality of the ranking as a whole (AUC) is {auc_before}. No repair was asked for.",
     # Key numbers

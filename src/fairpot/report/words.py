@@ -91,7 +91,21 @@ def answer(summary: Mapping[str, Any]) -> list[str]:
     said = [_who_is_behind(summary, before)]
     if after is None:
         return [*said, say("not_repaired", auc_before=number(before["auc"]))]
-    return [*said, *repaired(summary, after), *_certified(summary["method"]["certificate"])]
+    return [*said, *repaired(summary, after), *_changed(summary), *_certified(summary["method"]["certificate"])]
+
+
+def _changed(summary: Mapping[str, Any]) -> list[str]:
+    """Say how surely the gap changed, with its sign: its size alone cannot fall below 0."""
+    signed_gap = (summary["changes"] or {}).get("gap", {}).get("signed")
+    if signed_gap is None or signed_gap["change"] is None:
+        return []
+    ahead, behind = signed_gap["groups"]
+    names = ("before", "after", "change")
+    fields = {name: signed(100 * signed_gap[name], 1) for name in names} | {"ahead": ahead, "behind": behind}
+    if signed_gap["reason"] is not None:
+        return [say("changed_unsure", **fields)]
+    low, high = (signed(100 * signed_gap[name], 1) for name in ("low", "high"))
+    return [say("changed", **fields, low=low, high=high, level=percent(signed_gap["level"], 0))]
 
 
 def _certified(found: Mapping[str, Any] | None) -> list[str]:
