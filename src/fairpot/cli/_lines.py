@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from fairpot.auditing import Effect
+from fairpot.auditing.audit import strictest
 from fairpot.cli._printing import Output, count, number, percent, shown, signed
 from fairpot.inference import Verdict
 from fairpot.table import QuantisationBound
@@ -72,21 +73,30 @@ def _row(name: str, found: dict[str, Any]) -> list[str]:
     return [name, *(number(found[key]) for key in ("estimate", "se", "low", "high"))]
 
 
-def verdict_document(found: Verdict | None) -> dict[str, Any] | None:
-    """Return a verdict for JSON."""
-    if found is None:
+def verdict_document(found: list[Verdict]) -> dict[str, Any] | None:
+    """Return verdicts for JSON: the strictest, then each of them, all with the gap that they are of."""
+    if not found:
         return None
-    return {"answer": found.answer, "bound": found.bound, "level": found.level, "gap": found.interval.to_dict()}
+    return {**_verdict(strictest(found)), "all": [_verdict(each) for each in found]}
 
 
-def print_verdict(out: Output, found: Verdict, required: str | None) -> bool:
-    """Say the verdict in words; return whether what is required holds."""
-    style = {"within": "green", "exceeds": "bold red", "cannot tell": "bold"}[found.answer]
-    out.line(f"{found.answer}: {shown(str(found))}", style)
-    if required is None or found.answer == required:
-        return True
-    out.line(f"FAILED: the gap is not surely within {found.bound:g}", "bold red")
-    return False
+def _verdict(found: Verdict) -> dict[str, Any]:
+    metric = {"metric": "gap" if found.alpha is None else "partial_gap", "alpha": found.alpha}
+    known = {"answer": found.answer, **metric, "bound": found.bound, "level": found.level}
+    return {**known, "gap": found.interval.to_dict()}
+
+
+_STYLES = {"within": "green", "exceeds": "bold red", "cannot tell": "bold"}
+
+
+def print_verdicts(out: Output, found: list[Verdict], required: str | None) -> bool:
+    """Say every verdict in words; return whether what is required holds for all of them."""
+    for each in found:
+        out.line(f"{each.answer}: {shown(str(each))}", _STYLES[each.answer])
+    missed = [each for each in found if required not in (None, each.answer)]
+    for each in missed:
+        out.line(f"FAILED: the {each.metric} was not shown to be {required} {each.bound:g}", "bold red")
+    return not missed
 
 
 def certified_words(known: dict[str, Any]) -> str:

@@ -27,7 +27,7 @@ _HOW_FAR = [
         "--confidence",
         type=LEVEL,
         metavar="LEVEL",
-        help="With --max-gap: a gap that is surely within it, tried on --validate or on cross-fitted rows.",
+        help="With --max-gap: certify that the gap is within it, tried on --validate or on cross-fitted rows.",
     ),
     click.option("--smallest-gap", is_flag=True, help="Smallest gap, whatever it costs."),
     click.option("--t", type=SHARE, metavar="SHARE", help="Share of the way (wasserstein)."),
