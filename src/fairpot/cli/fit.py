@@ -6,6 +6,7 @@ import shlex
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +100,8 @@ def fit(
         model, other = _fitted(made, counted.table, other)
         content = model.private_content() if private else model.file_content()
         ranking["reference"] = options["reference"]
-        fitted = own_scale_effect(effect(model, counted.table, **ranking), rows.lower_is_riskier)
-        later = None if other is None else own_scale_effect(effect(model, other, **ranking), rows.lower_is_riskier)
+        fitted = _effect(model, counted.table, ranking, rows)
+        later = None if other is None else _effect(model, other, ranking, rows)
         if place is not None:
             _save(model, place, rows, private)
     out.document(
@@ -159,6 +160,12 @@ def _fitted(
     if confidence is not None:
         model = model.certify(known, confidence=confidence, **given)  # type: ignore[arg-type]
     return model, known
+
+
+def _effect(model: Postprocessor, table: ScoreTable, ranking: dict[str, Any], rows: RowOptions) -> Effect:
+    """Measure the repair; what was certified a moment ago is told by itself, and these rows cannot judge it."""
+    found = replace(effect(model, table, **ranking), certificate=None)
+    return own_scale_effect(found, rows.lower_is_riskier)
 
 
 def _save(model: Postprocessor, place: Path, rows: RowOptions, private: bool) -> None:

@@ -223,8 +223,9 @@ def command_line(context: click.Context) -> str:
 
 def _print(out: Output, made: FairnessReport, document: dict[str, Any]) -> None:
     summary = made.summary
-    numbers = {name: summary[name] for name in ("pair", "before", "after", "warnings")}
-    out.document({**document, "rows": summary["data"]["rows"], **numbers})
+    numbers = {name: summary[name] for name in ("pair", "before", "after", "changes", "warnings")}
+    certificate = None if summary["method"] is None else summary["method"]["certificate"]
+    out.document({**document, "rows": summary["data"]["rows"], **numbers, "certificate": certificate})
     out.line(f"{count(summary['data']['rows'])} rows", "bold")
     for sentence in words.answer(summary):
         out.line(shown(sentence))

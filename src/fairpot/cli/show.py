@@ -64,7 +64,8 @@ def _print_origin(out: Output, model: Any) -> None:
     )
     known = model.certified_
     if known is not None:
-        out.line(f"certified: {certified_words(known)}")
+        out.line(f"certified then: {certified_words(known)}")
+        out.line("whether it holds on other rows, `fairpot report ROWS --map MAP -o FILE` says")
     if model.private_ is not None:
         out.line(f"private: counts rounded, maps simplified; scores within {model.private_['largest_error']:.3g}")
     if origin["fingerprint"] is not None:

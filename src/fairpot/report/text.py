@@ -41,7 +41,20 @@ TEXT: dict[str, str] = {
     "{change} ({level} interval {low} to {high}).",
     "changed_unsure": "Signed, seen from “{ahead}” over “{behind}”, the gap goes from {before} to {after} points: a "
     "change of {change}. There are too few people for an interval.",
-    "certified": "Signed for: the true gap is at most {bound} percentage points with {confidence} confidence ({rows}).",
+    "gap_overall": "the overall gap",
+    "gap_top": "the gap in the top {alpha}",
+    "certificate_compatible": "These rows are compatible with the certificate: after the repair {where} is within "
+    "{bound} points with {confidence} confidence (measured {gap}, two-sided interval {low} to {high}).",
+    "certificate_contradicted": "These rows contradict the certificate: after the repair {where} exceeds {bound} "
+    "points with {confidence} confidence (measured {gap}, two-sided interval {low} to {high}).",
+    "certificate_cannot_tell": "These rows cannot tell whether the certificate holds: after the repair {where} is "
+    "{gap} points (two-sided {confidence} interval {low} to {high}), and the certificate says {bound} at most.",
+    "certificate_no_interval": "These rows cannot tell whether the certificate holds: there are too few people to say "
+    "whether {where} is within {bound} points.",
+    "certified": "Certified then: the gap is at most {bound} percentage points with {confidence} confidence, on rows "
+    "like those it was tested on ({rows}).",
+    "certified_limit": "One-sided upper limit then: {limit} points.",
+    "certified_same_rows": "These are the rows that the repair was fitted on, which cannot test it.",
     "not_repaired": "The quality of the ranking as a whole (AUC) is {auc_before}. No repair was asked for.",
     # Key numbers
     "card_gap": "Gap between the two groups",
