@@ -281,6 +281,7 @@ class Audit:
             f"AUC {auc}, xAUC gap {gap}, reference {self.reference}",
             *self._trusted(),
             self.sentence,
+            *self._pairs(),
             *([] if top is None or top["gap"] is None else [f"in the top {top['alpha']:g}: xAUC gap {top['gap']:.4f}"]),
             *rate_lines(summary["rates"]),
         ]
@@ -295,6 +296,14 @@ class Audit:
             return [f"no interval for the gap: {gap.reason}"]
         limits = [f"{name} {each.low:.4f} to {each.high:.4f}" for name, each in (("AUC", auc), ("gap", gap))]
         return [f"{self.intervals.level:.0%} intervals: {', '.join(limits)}"]
+
+    def _pairs(self, most: int = 10) -> list[str]:
+        """Say the signed gap of every pair of three groups and more, the widest first, each with its interval."""
+        pairs = [pair for pair in self.summary["gaps"] if pair["signed_gap"] is not None]
+        if len(self.summary["gaps"]) == 1:
+            return []
+        widest = sorted(pairs, key=lambda pair: -abs(pair["signed_gap"]))[:most]
+        return [f"gap of {pair['first']} over {pair['second']}: {pair['signed_gap']}" for pair in widest]
 
     def _repr_html_(self) -> str:
         return audit_html(self)

@@ -26,12 +26,15 @@ def own_scale(summary: dict[str, Any], lower_is_riskier: bool) -> dict[str, Any]
     return turned
 
 
+_SHIFTS = ("mean_shift", "mean_shift_of_all")
+
+
 def own_scale_effect(found: Effect, lower_is_riskier: bool) -> Effect:
     """Give the scores before and after a repair, and who moves up or down, as the user's file has them."""
     if not lower_is_riskier:
         return found
     moves = [
-        {**each, "up": each["down"], "down": each["up"], "mean_shift": _minus(each["mean_shift"])}
+        {**each, "up": each["down"], "down": each["up"], **{name: _minus(each[name]) for name in _SHIFTS}}
         for each in found.moves
     ]
     return replace(found, before=own_scale(found.before, True), after=own_scale(found.after, True), moves=moves)
@@ -129,14 +132,21 @@ def print_gap(out: Output, ranking: dict[str, Any], name: str = "xAUC gap") -> N
 
 
 def _print_pairs(out: Output, pairs: list[dict[str, Any]]) -> None:
-    """Show many pairs of groups as a table, the widest gap first."""
+    """Show many pairs of groups as a table, the widest gap first, each gap with its own interval."""
+    limited = any(pair["signed_low"] is not None for pair in pairs)
     rows = []
     for pair in pairs[:_MOST_PAIRS]:
         ahead, behind = _order(pair)
-        gap = None if pair["signed_gap"] is None else abs(pair["signed_gap"])
+        gap, *limits = (pair[name] for name in ("signed_gap", "signed_low", "signed_high"))
+        if ahead == "second":
+            gap, limits = -gap, [_minus(each) for each in limits[::-1]]
         names = [shown(pair[ahead]), shown(pair[behind])]
-        rows.append([*names, number(gap), number(pair[f"xauc_{ahead}"]), number(pair[f"xauc_{behind}"])])
-    out.table(["ahead", "behind", "gap", "xAUC", "the other way"], rows, texts=2)
+        ends = [signed(each) for each in limits] if limited else []
+        rows.append([*names, number(gap), *ends, number(pair[f"xauc_{ahead}"]), number(pair[f"xauc_{behind}"])])
+    ends = ["from", "to"] if limited else []
+    out.table(["ahead", "behind", "gap", *ends, "xAUC", "the other way"], rows, texts=2)
+    if limited:
+        out.line("from and to: limits of each signed gap by itself")
     if len(pairs) > _MOST_PAIRS:
         out.line(f"... and {len(pairs) - _MOST_PAIRS} more pairs with smaller gaps (--json has them all)")
 
@@ -203,7 +213,7 @@ def print_effect(out: Output, found: Effect, title: str, lower_is_riskier: bool 
         for name, change in (("AUC", found.changes.auc), ("xAUC gap", found.changes.gap)):
             out.line(f"{name}: {shown(str(change))}")
     out.line()
-    columns = ["group", "rows", "moved", "share", "up", "down", "mean shift", "largest shift"]
+    columns = ["group", "rows", "moved", "share", "up", "down", "mean shift of moved", "of all", "largest shift"]
     out.table(columns, [_moves(each) for each in found.moves])
     print_rates(out, before["rates"], after["rates"], lower_is_riskier=lower_is_riskier)
 
@@ -287,5 +297,5 @@ def _difference(before: float | None, after: float | None) -> float | None:
 def _moves(each: dict[str, Any]) -> list[str]:
     counts = [count(each[name]) for name in ("rows", "moved")]
     ways = [count(each[name]) for name in ("up", "down")]
-    shift = [signed(each["mean_shift"]), number(each["largest_shift"])]
+    shift = [*(signed(each[name]) for name in _SHIFTS), number(each["largest_shift"])]
     return [shown(each["group"]), *counts, percent(each["moved"], each["rows"]), *ways, *shift]

@@ -61,8 +61,9 @@ def summarise(found: Measured, about: About) -> dict[str, Any]:
     settings = [_numbers(found, setting) for setting in found.settings]
     chosen = found.dial.chosen
     ties: Ties = "half" if about.ties == "half" else "strict"
-    settings[0]["intervals"] = _intervals(found, 0)
-    settings[chosen]["intervals"] = _intervals(found, chosen)
+    for place in {0, chosen}:
+        settings[place]["intervals"] = _intervals(found, place)
+        settings[place]["pairs"] = _limited_pairs(settings[place]["pairs"], found.audits[place])
     first, second = (str(found.groups[g]) for g in found.pair)
     content = {
         "schema": SCHEMA,
@@ -186,11 +187,22 @@ def _pairs(found: Measured, setting: Setting) -> list[dict[str, Any]]:
                 "xauc_first": setting.xauc[a, b],
                 "xauc_second": setting.xauc[b, a],
                 "signed_gap": setting.xauc[a, b] - setting.xauc[b, a],
+                "limits": None,
                 "_width": -np.inf if np.isnan(gap) else abs(gap),
             }
         )
     listed.sort(key=lambda each: -each["_width"])
     return [{name: value for name, value in each.items() if name != "_width"} for each in listed[:_MOST_PAIRS]]
+
+
+def _limited_pairs(pairs: list[dict[str, Any]], audit: Audited) -> list[dict[str, Any]]:
+    """Put the limits of each pair's signed gap beside it, as its audit has them; None where none are honest."""
+    limits: dict[tuple[str, str], list[float] | None] = {}
+    for each in audit.numbers["gaps"]:
+        first, second, low, high = (each[name] for name in ("first", "second", "signed_low", "signed_high"))
+        limits[str(first), str(second)] = None if low is None else [low, high]
+        limits[str(second), str(first)] = None if low is None else [-high, -low]
+    return [{**pair, "limits": limits[pair["first"], pair["second"]]} for pair in pairs]
 
 
 def _largest_gap(setting: Setting) -> float:

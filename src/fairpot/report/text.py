@@ -164,6 +164,8 @@ TEXT: dict[str, str] = {
     "col_up": "Up",
     "col_down": "Down",
     "col_mean_shift": "Mean change",
+    "col_mean_shift_moved": "Mean change of the changed",
+    "col_mean_shift_all": "Mean change of all",
     "col_largest": "Largest change",
     "bands_caption": "How far scores move, by bands of people",
     "bands_note": "No band has fewer than {least} people.",
@@ -194,6 +196,9 @@ TEXT: dict[str, str] = {
     "rank_note": "Ranks in hundredths of the whole ranking: -2.0 means that people of that kind stand two "
     "hundredths lower on average. Also those whose own score stays move, where others pass them.",
     "pairs_caption": "Every pair of groups",
+    "col_limits": "95 % interval",
+    "limits": "{low} to {high}",
+    "pairs_note": "Each interval is of one pair by itself; it is known before the repair and at the reported setting.",
     "pairs_left_out": "{left} more pairs have smaller gaps.",
     "groups_left_out": "{left} more groups are in the JSON form of this report.",
     "col_first": "Group",
