@@ -331,6 +331,7 @@ def test_a_map_knows_which_way_scores_run(run, plain, tmp_path):
     shift = (expected - frame["points"])[expected != frame["points"]]
     [moved] = [each for each in moves if each["moved"]]
     assert moved["mean_shift"] == pytest.approx(shift.mean())
+    assert moved["mean_shift_of_all"] == pytest.approx(shift.sum() / moved["rows"])
     assert (moved["up"], moved["down"]) == ((shift > 0).sum(), (shift < 0).sum())
 
     record = ["--changes", tmp_path / "changes.csv", "--threshold", 38]

@@ -55,7 +55,7 @@ def as_option(name: str, value: Any = NOTHING) -> str:
     return f"{option} {value!r}" if isinstance(value, str) else f"{option} {value}"
 
 
-OK, ERROR, ABOVE_LIMIT, INTERRUPTED, CLOSED_PIPE = 0, 2, 3, 130, 141
+OK, ERROR, ABOVE_LIMIT, NOT_CERTIFIED, INTERRUPTED, CLOSED_PIPE = 0, 2, 3, 4, 130, 141
 _PACKAGE = str(Path(fairpot.__file__).parent)
 _LOOK = "Hint: this should not happen; run again with --debug to see where it did."
 
@@ -68,6 +68,14 @@ _AROUND = [
 
 class Failure(click.ClickException):
     """Something the user can put right."""
+
+    exit_code = ERROR
+
+
+class NotCertified(Failure):
+    """An answer, not a mistake: these rows certify no repair within the bound."""
+
+    exit_code = NOT_CERTIFIED
 
 
 def run(work: Callable[[], Any], *, debug: bool, quiet: bool) -> int:
@@ -88,7 +96,7 @@ def run(work: Callable[[], Any], *, debug: bool, quiet: bool) -> int:
         if debug:
             traceback.print_exc(file=sys.stderr)
         _say(*explain(error))
-        return ERROR
+        return error.exit_code if isinstance(error, Failure) else ERROR
 
 
 def _exit_code(work: Callable[[], Any]) -> int:

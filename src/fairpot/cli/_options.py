@@ -173,7 +173,7 @@ def interval_options(command: Command) -> Callable[..., Any]:
             click.option(
                 "--require",
                 type=click.Choice(["within"]),
-                help="With --bound: exit with 3 unless the gap is surely within it.",
+                help="With --bound: exit with 3 unless the gap is shown to be within it.",
             ),
         ],
     )

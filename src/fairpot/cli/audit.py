@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from fairpot.auditing import audit as audit_table
+from fairpot.auditing.audit import GUARDS, Guards
 from fairpot.auditing.words import gap_sentence, widest_pair
 from fairpot.cli._errors import ABOVE_LIMIT, Failure
 from fairpot.cli._lines import (
@@ -22,7 +23,7 @@ from fairpot.cli._lines import (
     print_matrix,
     print_quantisation,
     print_rates,
-    print_verdict,
+    print_verdicts,
     quantisation_document,
     verdict_document,
 )
@@ -39,11 +40,11 @@ from fairpot.files.output import complete_file
 @ranking_options("Also look at the top SHARE of the ranking.", "Group to compare with; default: the one ahead.")
 @group_options
 @click.option("--threshold", type=SCORE, metavar="SCORE", help="Also show who is flagged at this score or above.")
-@click.option("--fail-above", type=SHARE, metavar="GAP", help="Exit with 3 if the xAUC gap is above GAP.")
+@click.option("--fail-above", type=SHARE, metavar="GAP", help="Exit with 3 if the measured gap is above GAP.")
 @click.option(
     "--fail-metric",
-    type=click.Choice(["overall", "top", "both"]),
-    help="Which gap --fail-above guards; default: both, if --alpha is given.",
+    type=click.Choice(GUARDS),
+    help="Which gap --fail-above and --bound look at; default: both, if --alpha is given.",
 )
 @interval_options
 @click.option("--html", metavar="FILE", help="Also write a page that a committee can read.")
@@ -57,7 +58,7 @@ def audit(
     ties: str,
     reference: str | None,
     fail_above: float | None,
-    fail_metric: str | None,
+    fail_metric: Guards | None,
     threshold: float | None,
     min_group: int,
     only: str | None,
@@ -77,19 +78,21 @@ def audit(
       fairpot audit scores.parquet --score risk --label outcome --group sex
       fairpot audit 'scores/*.csv' --group sex --group age_band --alpha 0.1
       fairpot audit scores.csv --label churned --positive yes --fail-above 0.05   # for pipelines
-      fairpot audit visits.csv --cluster patient --bound 0.05 --require within    # and surely so
+      fairpot audit visits.csv --cluster patient --bound 0.05 --require within    # and shown to be so
       fairpot audit scores.csv --html audit.html                                  # for people
       cat scores.csv | fairpot audit - --json
       fairpot audit --sql "select * from visits" --database clinic.duckdb --score risk
 
     FILE is a file, a folder, a pattern or - for standard input: Parquet, CSV or TSV (also .gz), Arrow, JSON lines.
-    With --alpha, --fail-above looks at the gap in the top of the ranking as well (--fail-metric says which), and
-    --bound at that one.
+    With --alpha, --fail-above and --bound look at the gap over all rows and at the gap in the top of the ranking; the
+    stricter decides. --fail-metric names one of them.
     Intervals take rows as independent, unless --cluster says which belong together. With --lower-is-riskier,
     --threshold 3 flags who has 3 or less.
     """
     if require is not None and bound is None:
         raise click.UsageError("--require needs the bound to compare with: --bound 0.05, say.")
+    if fail_metric is not None and fail_above is None and bound is None:
+        raise click.UsageError("--fail-metric says which gap --fail-above or --bound looks at, and neither is given.")
     if fail_metric == "top" and alpha is None:
         raise click.UsageError("--fail-metric top needs the top to look at: --alpha 0.1, say.")
     with _page(html, force, rows) as place:
@@ -104,7 +107,7 @@ def audit(
         found = audit_table(counted.table, **ranking, **chosen, threshold=threshold, level=level)
     summary = own_scale(found.to_dict(), rows.lower_is_riskier)
     limit = _verdict(summary, fail_above, fail_metric)
-    judged = None if bound is None else found.verdict(bound, level=level)
+    judged = [] if bound is None else found.verdicts(bound, level=level, guards=fail_metric)
     out.document(
         {
             **rows.document(),
@@ -118,7 +121,7 @@ def audit(
     print_quantisation(out, counted.quantisation)
     if html is not None:
         out.line(f"Written: {shown(html)}")
-    failed = judged is not None and not print_verdict(out, judged, require)
+    failed = not print_verdicts(out, judged, require)
     if limit is not None:
         _print_verdict(out, limit)
     if bound is None and limit is None and (summary["auc"] or 0) >= 0.5:
@@ -231,8 +234,6 @@ def _print_partial(out: Output, partial: dict[str, Any], edge: str) -> None:
 def _verdict(summary: dict[str, Any], limit: float | None, which: str | None) -> dict[str, Any] | None:
     """Compare the gaps with the limit; a gap that cannot be measured is an error, not a pass."""
     if limit is None:
-        if which is not None:
-            raise click.UsageError("--fail-metric says which gap --fail-above guards, which is not given.")
         return None
     looked_at = {"gap": summary} if which != "top" else {}
     if summary["partial"] is not None and which != "overall":
@@ -248,6 +249,7 @@ def _verdict(summary: dict[str, Any], limit: float | None, which: str | None) ->
     pair = widest_pair(looked_at[worst])
     return {
         "limit": limit,
+        "alpha": summary["partial"]["alpha"] if "partial_gap" in gaps else None,
         **gaps,
         "exceeded": any(gap > limit for gap in gaps.values()),
         "worst": {"metric": worst, "value": gaps[worst], "pair": [pair["first"], pair["second"]] if pair else None},
@@ -256,7 +258,8 @@ def _verdict(summary: dict[str, Any], limit: float | None, which: str | None) ->
 
 def _print_verdict(out: Output, verdict: dict[str, Any]) -> None:
     worst = verdict["worst"]
-    name = "partial xAUC gap" if worst["metric"] == "partial_gap" else "xAUC gap"
+    top = verdict["alpha"]
+    name = f"gap in the top {100 * top:.4g}%" if worst["metric"] == "partial_gap" else "overall gap"
     between = "" if worst["pair"] is None else f" between {shown(worst['pair'][0])} and {shown(worst['pair'][1])}"
     said = f"the {name}{between} is {worst['value']:.4f}, "
     if verdict["exceeded"]:
