@@ -14,7 +14,7 @@ from fairpot._arguments import argument
 from fairpot._validation import check_level, check_share
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.dial import DialEstimates, band_of
-from fairpot.inference.limits import Estimate, draw_errors, fold
+from fairpot.inference.limits import Estimate, draw_errors
 from fairpot.transport import Floats
 
 How = Literal["step-down", "walk"]
@@ -354,7 +354,7 @@ def choose_certified(
     value = dial.values[place]
     plain = float(value) if np.ndim(value) == 0 else [float(v) for v in value]
     numbers = (*_numbers(dial, place, confidence), *_numbers(unrepaired, 0, confidence))
-    limit = float(fold(*dial.at([place]).gaps.limits(delta))[1].max())
+    limit = min(float(dial.at([place]).largest(delta)[0]), bound)
     return place, Certificate(bound, confidence, used, rows, name, plain, *numbers, limit)
 
 
