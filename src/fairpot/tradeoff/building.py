@@ -176,6 +176,20 @@ def trace_top(
     return TradeoffCurve(values, np.array(aucs), ab, ba, moved, reference, dial=dial, unrepaired_auc=unrepaired)
 
 
+def _lowest(plan: TransportPlan, scores: NDArray[np.float64], start: float) -> float:
+    """Find the lowest place that any lambda takes scores of a region to, or that its edge has.
+
+    A moved score comes between two projections. One between a score that stays and one that moves comes between
+    the two, and below the edge only if the one that stays lies there, as it may where the region is another than the
+    plan's: that is so at one cut.
+    """
+    lowest = min(float(plan.projected.min()), start)
+    cut = int(np.searchsorted(plan.scores, start))
+    if 0 < cut < len(plan.scores):
+        lowest = min(lowest, float(plan.map(cut)(scores).min()))
+    return lowest
+
+
 def keeps_region(
     table: ScoreTable,
     starts: Mapping[Hashable, float],
@@ -188,9 +202,9 @@ def keeps_region(
     That is so if nobody is moved below the region's edge, and if the region without any one of its entries would
     be too small: with more rows tied at the edge than are wanted, a repair that parts them changes the region.
     """
-    if any(plan.projected.min() < starts[g] for g, plan in plans.items()):
-        return False
     top = table.above(starts)
+    if any(_lowest(plan, top[g].score, starts[g]) < starts[g] for g, plan in plans.items()):
+        return False
     parts = [([c.weight for c in table.counts], [c.weight for c in top.counts])]
     if region == "group":
         parts = [([whole.weight], [cut.weight]) for whole, cut in zip(table.counts, top.counts)]
