@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -66,15 +67,8 @@ def exact_curve(
 def on_grid(curve: TradeoffCurve, plan: TransportPlan, lams: NDArray[np.float64]) -> TradeoffCurve:
     """Read an exact curve off at some lambdas."""
     places = np.array([len(plan.scores) - plan.cut(lam) for lam in lams])
-    return TradeoffCurve(
-        lams,
-        curve.auc[places],
-        curve.xauc_ab[places],
-        curve.xauc_ba[places],
-        curve.moved,
-        curve.reference,
-        unrepaired_auc=curve.unmoved_auc,
-    )
+    numbers = {name: getattr(curve, name)[places] for name in ("auc", "xauc_ab", "xauc_ba")}
+    return replace(curve, lam=lams, **numbers, exact=False, unrepaired_auc=curve.unmoved_auc)
 
 
 def trace(
@@ -90,20 +84,64 @@ def trace(
 ) -> TradeoffCurve:
     """Evaluate the maps of every step, one for each value of the dial, on a labelled table."""
     before = WinMatrix.of(table, ties)
-    before.widest(undefined)  # what is undefined is so at every step: its warning is given once, here
-    unrepaired = before.auc(partial=partial, undefined=undefined)
-    moved = tuple(g for g in table.groups if g != reference)
-    a, b = table.groups.index(reference), table.groups.index(moved[0])
-    aucs, pairs = [], []
+    seen = _Seen(before, reference, undefined, partial)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedMetricWarning)
         for maps in steps:
-            wins = _recount(before, table, maps, ties)
-            aucs.append(wins.auc(partial=partial, undefined=undefined))
-            cells = [wins.cell(a, b, undefined), wins.cell(b, a, undefined)]
-            pairs.append(cells if len(moved) == 1 else wins.widest(undefined))
-    ab, ba = np.array(pairs).T
-    return TradeoffCurve(values, np.array(aucs), ab, ba, moved, reference, dial=dial, unrepaired_auc=unrepaired)
+            seen.add(_recount(before, table, maps, ties))
+    return seen.curve(values, dial)
+
+
+class _Seen:
+    """AUC and the pair of groups with the largest gap, step by step.
+
+    The pair is seen from the reference; where it is not one of the two, from the group that is ranked higher.
+    """
+
+    def __init__(
+        self, before: WinMatrix, reference: Hashable, undefined: Undefined = "nan", partial: bool = False
+    ) -> None:
+        self.groups, self.undefined, self.partial = before.groups, undefined, partial
+        self.reference = before.groups.index(reference)
+        before.widest(undefined)  # what is undefined is so at every step: its warning is given once, here
+        self.unrepaired_auc = before.auc(partial=partial, undefined=undefined)
+        self.auc: list[float] = []
+        self.xauc: list[tuple[float, float]] = []
+        self.pairs: list[tuple[Hashable, Hashable]] = []
+
+    def add(self, wins: WinMatrix) -> None:
+        """Take in a step."""
+        g, h = self._pair(wins)
+        self.auc.append(wins.auc(partial=self.partial, undefined=self.undefined))
+        self.xauc.append((wins.cell(g, h, self.undefined), wins.cell(h, g, self.undefined)))
+        self.pairs.append((self.groups[g], self.groups[h]))
+
+    def _pair(self, wins: WinMatrix) -> tuple[int, int]:
+        a = self.reference
+        other = 0 if a else 1
+        g, h = (a, other) if len(self.groups) == 2 else wins.widest_pair(self.undefined) or (a, other)
+        if a in (g, h):
+            return a, g + h - a
+        ahead = wins.cell(g, h, self.undefined) >= wins.cell(h, g, self.undefined)
+        return (g, h) if ahead else (h, g)
+
+    def curve(self, values: NDArray[np.float64], dial: str, alpha: float | None = None) -> TradeoffCurve:
+        """Make the curve."""
+        reference = self.groups[self.reference]
+        moved = tuple(g for g in self.groups if g != reference)
+        ab, ba = np.array(self.xauc).T
+        return TradeoffCurve(
+            values,
+            np.array(self.auc),
+            ab,
+            ba,
+            moved,
+            reference,
+            dial=dial,
+            unrepaired_auc=self.unrepaired_auc,
+            pairs=tuple(self.pairs) if len(moved) > 1 else None,
+            alpha=alpha,
+        )
 
 
 def _recount(before: WinMatrix, table: ScoreTable, maps: Maps, ties: Ties) -> WinMatrix:
@@ -161,19 +199,12 @@ def trace_top(
 ) -> TradeoffCurve:
     """Evaluate the maps of every step in the top alpha of the rows as they then are."""
     before = WinMatrix.of(table.top(alpha, region), ties)
-    before.widest("nan")  # what is undefined is told once, here
-    moved = tuple(g for g in table.groups if g != reference)
-    a, b = table.groups.index(reference), table.groups.index(moved[0])
-    aucs, pairs = [], []
+    seen = _Seen(before, reference, partial=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedMetricWarning)
         for maps in steps:
-            wins = WinMatrix.of(table.rescored(maps).top(alpha, region), ties)
-            aucs.append(wins.auc(partial=True))
-            pairs.append((wins.cell(a, b), wins.cell(b, a)) if len(moved) == 1 else wins.widest())
-    ab, ba = np.array(pairs).T
-    unrepaired = before.auc(partial=True)
-    return TradeoffCurve(values, np.array(aucs), ab, ba, moved, reference, dial=dial, unrepaired_auc=unrepaired)
+            seen.add(WinMatrix.of(table.rescored(maps).top(alpha, region), ties))
+    return seen.curve(values, dial, alpha)
 
 
 def _lowest(plan: TransportPlan, scores: NDArray[np.float64], start: float) -> float:
