@@ -228,7 +228,7 @@ def _collect(
 ) -> Comparison:
     """Put the unrepaired scores and all points into one result."""
     tables = [part.held_out for part in parts]
-    auc, signed_gap = np.mean([measure(table, setting) for table in tables], axis=0)
+    auc, signed_gap = (np.mean(part, axis=0) for part in zip(*(measure(table, setting) for table in tables)))
     unmoved = Evidence(tuple(Unmoved(table, SameMaps({})) for table in tables), setting.ties)
     nothing = np.array([np.nan])
     before = Points("", nothing, np.array([auc]), np.array([signed_gap]), unmoved, nothing)
@@ -242,7 +242,7 @@ def _collect(
         np.repeat([p.dial for p in named.values()], [len(p.auc) for p in named.values()]),
         value,
         auc,
-        np.abs(signed_gap),
+        np.abs(signed_gap) if two else np.abs(signed_gap).max(axis=1),
         signed_gap if two else np.full(len(auc), np.nan),
         setting.reference,
         mean_limit([Limit.of(t, reference=setting.reference, ties=setting.ties) for t in tables]) if two else None,
