@@ -45,6 +45,7 @@ class Points(NamedTuple):
     signed_gap: Floats
     evidence: Evidence | None = None  # the rows and the maps at each value
     settings: Floats | None = None  # what the maps are asked for at each value, where it is not the value itself
+    orders: Any = True  # whether something of the order inside every group is left, at each value
 
 
 class Setting(NamedTuple):
@@ -154,11 +155,12 @@ def _points(fitted: Postprocessor, table: ScoreTable, setting: Setting, lams: An
     if len(table.groups) == 2:
         curve = fitted.tradeoff(table, ties=setting.ties, lams=lams)
         sign = 1.0 if curve.reference == setting.reference else -1.0
-        return Points(name, curve.lam, curve.auc, sign * curve.signed_gap, curve.evidence, curve.lam)
+        return Points(name, curve.lam, curve.auc, sign * curve.signed_gap, curve.evidence, curve.lam, curve.orders)
     values = fitted.dial.check_values(lams, fitted.moved_groups)
     evidence = Evidence((Rows(table, partial(fitted._steps, table)),), setting.ties)
     auc, gaps = zip(*(measure(table.rescored(maps), setting) for maps in fitted._steps(table, values)))
-    return Points(name, values, np.array(auc), np.array(gaps), evidence, values)
+    orders = fitted._orders(table, values)
+    return Points(name, values, np.array(auc), np.array(gaps), evidence, values, orders)
 
 
 def _single_point(prepared: Any, part: Part, setting: Setting) -> Points:

@@ -208,13 +208,16 @@ def _run(
 
 
 def _mean(each: list[Points]) -> Points:
-    """Average points that have the same values of the dial."""
+    """Average points that have the same values of the dial; values that leave a group in no order are left out."""
     auc, signed_gap = (np.mean([getattr(p, name) for p in each], axis=0) for name in ("auc", "signed_gap"))
     known = [p.evidence for p in each if p.evidence is not None]
     evidence = None
     if len(known) == len(each):
         evidence = Evidence(tuple(part for e in known for part in e.parts), known[0].ties)
-    return Points(each[0].dial, each[0].value, auc, signed_gap, evidence, each[0].settings)
+    kept = np.logical_and.reduce([np.broadcast_to(p.orders, len(auc)) for p in each])
+    settings = each[0].settings
+    kept_settings = None if settings is None else settings[kept]
+    return Points(each[0].dial, each[0].value[kept], auc[kept], signed_gap[kept], evidence, kept_settings)
 
 
 def _collect(

@@ -31,6 +31,9 @@ def certified_choice(model: Postprocessor, table: ScoreTable) -> tuple[Value, Ce
     """
     evidence = cross_fitted(model, table)
     values = dial_values(model, table)
+    values = values[model._orders(table, values)]
+    if len(values) == 0:
+        raise InfeasibleRuleError(f"no {model.dial.name} can be certified: each makes all scores of a group equal.")
     place, certificate = choose_certified(
         evidence.estimate(values),
         float(model.max_gap or 0.0),

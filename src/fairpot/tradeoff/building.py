@@ -26,7 +26,7 @@ from fairpot.metrics.wins import (
 )
 from fairpot.table import Maps, ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
-from fairpot.tradeoff.exact import exact_wins
+from fairpot.tradeoff.exact import exact_wins, flat_cuts
 from fairpot.transport import TransportPlan, weight_to_reach
 
 
@@ -61,13 +61,14 @@ def exact_curve(
     _share(wins.a_over_b[::-1], pairs.ab, values[2], value_without_pairs(undefined))
     _share(wins.b_over_a[::-1], pairs.ba, values[3], value_without_pairs(undefined))
     lam, auc, xauc_ab, xauc_ba = values
-    return TradeoffCurve(lam, auc, xauc_ab, xauc_ba, (moved,), reference, exact=True)
+    orders = ~flat_cuts(plan, b.score, monotone=monotone, start=start)[::-1]
+    return TradeoffCurve(lam, auc, xauc_ab, xauc_ba, (moved,), reference, exact=True, orders=orders)
 
 
 def on_grid(curve: TradeoffCurve, plan: TransportPlan, lams: NDArray[np.float64]) -> TradeoffCurve:
     """Read an exact curve off at some lambdas."""
     places = np.array([len(plan.scores) - plan.cut(lam) for lam in lams])
-    numbers = {name: getattr(curve, name)[places] for name in ("auc", "xauc_ab", "xauc_ba")}
+    numbers = {name: getattr(curve, name)[places] for name in ("auc", "xauc_ab", "xauc_ba", "orders")}
     return replace(curve, lam=lams, **numbers, exact=False, unrepaired_auc=curve.unmoved_auc)
 
 
@@ -88,7 +89,7 @@ def trace(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedMetricWarning)
         for maps in steps:
-            seen.add(_recount(before, table, maps, ties))
+            seen.add(_recount(before, table, maps, ties), keeps_order(table, maps))
     return seen.curve(values, dial)
 
 
@@ -108,9 +109,11 @@ class _Seen:
         self.auc: list[float] = []
         self.xauc: list[tuple[float, float]] = []
         self.pairs: list[tuple[Hashable, Hashable]] = []
+        self.orders: list[bool] = []
 
-    def add(self, wins: WinMatrix) -> None:
+    def add(self, wins: WinMatrix, orders: bool) -> None:
         """Take in a step."""
+        self.orders.append(orders)
         g, h = self._pair(wins)
         self.auc.append(wins.auc(partial=self.partial, undefined=self.undefined))
         self.xauc.append((wins.cell(g, h, self.undefined), wins.cell(h, g, self.undefined)))
@@ -141,7 +144,17 @@ class _Seen:
             unrepaired_auc=self.unrepaired_auc,
             pairs=tuple(self.pairs) if len(moved) > 1 else None,
             alpha=alpha,
+            orders=np.array(self.orders),
         )
+
+
+def keeps_order(table: ScoreTable, maps: Maps) -> bool:
+    """Whether maps leave something of the order inside every group: not all of several scores become one."""
+    for group, move in maps.items():
+        scores = table[group].score
+        if len(scores) > 1 and np.ptp(move(scores[[0, -1]])) == 0 and np.ptp(move(scores)) == 0:
+            return False
+    return True
 
 
 def _recount(before: WinMatrix, table: ScoreTable, maps: Maps, ties: Ties) -> WinMatrix:
@@ -203,7 +216,8 @@ def trace_top(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedMetricWarning)
         for maps in steps:
-            seen.add(WinMatrix.of(table.rescored(maps).top(alpha, region), ties))
+            wins = WinMatrix.of(table.rescored(maps).top(alpha, region), ties)
+            seen.add(wins, keeps_order(table.top(alpha, region), maps))
     return seen.curve(values, dial, alpha)
 
 

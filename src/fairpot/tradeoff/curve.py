@@ -92,6 +92,9 @@ class TradeoffCurve:
         the reference where it is one of the two, else the one that is ranked higher. None with two groups.
     alpha : float or None
         The share of the ranking that the numbers look at; None for all of it.
+    orders : boolean array of shape (k,) or None
+        Whether something of the order inside every group is left. Where it is not, all scores of a group are equal,
+        and no rule chooses such a point. None: it is so everywhere.
 
     Attributes
     ----------
@@ -114,6 +117,7 @@ class TradeoffCurve:
     evidence: Evidence | None = field(default=None, repr=False)
     pairs: tuple[tuple[Hashable, Hashable], ...] | None = field(default=None, repr=False)
     alpha: float | None = None
+    orders: NDArray[np.bool_] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.auc)
@@ -271,6 +275,8 @@ class TradeoffCurve:
         gap that costs at most that much AUC against lambda = 0. With both: the highest AUC that keeps both.
         Without a rule: the smallest gap. Of equals, the smallest lambda.
 
+        A point that makes all scores of a group equal (see ``orders``) is never chosen.
+
         With ``confidence`` and ``max_gap``, on a curve of rows that the map was not fitted on: a point whose true gap
         is within ``max_gap`` with that confidence, however many points it was chosen from; its ``certificate``
         says how that is known.
@@ -290,16 +296,28 @@ class TradeoffCurve:
                 f"no {self.dial} can be chosen: the xAUC gap or the AUC is undefined on these rows.\n"
                 "Hint: positives and negatives are needed in both groups (in the region, if alpha is set)."
             )
-        allowed = ~(np.isnan(self.gap) | np.isnan(self.auc))
+        usable = self._usable()
+        allowed = usable.copy()
         if max_auc_loss is not None:
             allowed &= self.unmoved_auc - self.auc <= max_auc_loss + _ROUND_OFF
         if max_gap is not None:
             allowed &= self.gap <= max_gap + _ROUND_OFF
         if not allowed.any():
-            raise InfeasibleRuleError(self._best_instead(max_gap, max_auc_loss))
+            raise InfeasibleRuleError(self._best_instead(max_gap, max_auc_loss, usable))
         places = np.flatnonzero(allowed)
         worth = self.auc[places] if max_gap is not None else -self.gap[places]
         return self.point(int(places[np.argmax(worth >= worth.max() - _ROUND_OFF)]))
+
+    def _usable(self) -> NDArray[np.bool_]:
+        """Mark the points that a rule may choose: those that are defined, and leave groups in some order."""
+        defined = ~(np.isnan(self.gap) | np.isnan(self.auc))
+        usable = defined if self.orders is None else defined & self.orders
+        if not usable.any():
+            raise InfeasibleRuleError(
+                f"no {self.dial} can be chosen: each makes all scores of a group equal.\n"
+                f"Hint: trace other values of {self.dial}, or try another method."
+            )
+        return usable
 
     def _known_rows(self) -> Evidence:
         if self.evidence is None:
@@ -326,6 +344,7 @@ class TradeoffCurve:
                 "Hint: trace the curve on other rows, or give confidence to the post-processor, which then cross-fits."
             )
         places = thin(len(self))
+        places = places[self._usable()[places]]
         dial = self._estimates(places)
         place, certificate = choose_certified(
             dial,
@@ -349,12 +368,12 @@ class TradeoffCurve:
             )
         return float(self.auc[0])
 
-    def _best_instead(self, max_gap: float | None, max_auc_loss: float | None) -> str:
+    def _best_instead(self, max_gap: float | None, max_auc_loss: float | None, usable: NDArray[np.bool_]) -> str:
         if max_gap is None:
-            best = self.point(int(np.nanargmax(self.auc)))
+            best = self.point(int(np.nanargmax(np.where(usable, self.auc, np.nan))))
             rule = f"no {self.dial} keeps {argument('max_auc_loss', max_auc_loss)}"
             return f"{rule}: the highest {self.auc_name} is {best.auc:.6g} at {self._named(best)}."
-        best = self.point(int(np.nanargmin(self.gap)))
+        best = self.point(int(np.nanargmin(np.where(usable, self.gap, np.nan))))
         message = f"no {self.dial} keeps {argument('max_gap', max_gap)}"
         if max_auc_loss is not None:
             message += f" and {argument('max_auc_loss', max_auc_loss)} together"
@@ -363,7 +382,7 @@ class TradeoffCurve:
         )
         if max_auc_loss is not None:
             message += f", a loss of {self.unmoved_auc - best.auc:.6g}"
-            within = np.flatnonzero(self.unmoved_auc - self.auc <= max_auc_loss)
+            within = np.flatnonzero(usable & (self.unmoved_auc - self.auc <= max_auc_loss))
             if len(within):
                 near = self.point(int(within[np.nanargmin(self.gap[within])]))
                 message += (
