@@ -531,3 +531,38 @@ def test_whole_clusters_are_dealt_to_folds():
     for part in evidence.parts:
         units = np.unique(np.concatenate([m.unit for c in part.table.counts for m in c.members]))
         assert len(units) * 4 == sum(c.weight.sum() for c in part.table.counts)
+
+
+def even_groups(n, seed, names="abcde"):
+    """Draw rows of groups that the score treats alike: every true gap is small."""
+    rng = np.random.default_rng(seed)
+    place = np.arange(n) % len(names)
+    risk = rng.normal(size=n) + 0.05 * place
+    y = (rng.random(n) < 1 / (1 + np.exp(-risk))).astype(int)
+    return y, risk + 0.8 * rng.normal(size=n), np.array(list(names))[place]
+
+
+def pair_gaps(y, scores, group):
+    """Count the signed gap of every two groups pair by pair."""
+    found = [signed_gap(y, scores, group, g, h) for g, h in itertools.combinations(sorted(set(group)), 2)]
+    return np.array(found)
+
+
+def test_chance_of_small_folds_cancels_in_each_pair_of_groups():
+    truth = np.abs(pair_gaps(*even_groups(40_000, 99))).max()
+    assert truth < 0.09
+    measured, widest = [], []
+    for seed in range(4):
+        y, scores, group = even_groups(400, seed)
+        Recorder.seen.clear()
+        result = compare(y, scores, sensitive_features=group, methods=[Recorder(), "FairPOT"], cv=5, random_state=seed)
+        place = {score: k for k, score in enumerate(scores)}
+        folds = [np.array([place[score] for score in fold]) for what, fold, _ in Recorder.seen if what == "transform"]
+        each = np.array([pair_gaps(y[fold], scores[fold], group[fold]) for fold in folds])
+        unmoved = np.abs(each.mean(axis=0)).max()
+        fairpot = row_of(result, "FairPOT", 0.0)
+        assert_allclose([result.gap[0], result.best(1.0, method="Recorder").gap, fairpot.gap], unmoved, atol=1e-12)
+        measured.append(unmoved)
+        widest.append(np.abs(each).max(axis=1).mean())
+    assert np.mean(widest) > 0.3  # what the mean of each fold's largest gap would say
+    assert np.mean(measured) < 0.17

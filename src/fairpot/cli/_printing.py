@@ -63,9 +63,9 @@ def curve_picture(curve: TradeoffCurve, chosen: tuple[float, float] | None, *, w
     if chosen is not None:
         layers.append(Marks(np.array([chosen[0]]), np.array([chosen[1]]), "X"))
     return [
-        "AUC",
+        curve.auc_name,
         *picture(layers, width=width),
-        " " * 11 + "xAUC gap".rjust(width),
+        " " * 11 + f"{'' if curve.alpha is None else 'partial '}xAUC gap".rjust(width),
         f"0 {curve.dial}=0   . other {curve.dial}   o nothing beats it in both   X chosen",
     ]
 

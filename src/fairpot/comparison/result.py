@@ -63,8 +63,8 @@ class Comparison:
 
     With folds, AUC and signed gap are means over the folds, each value of a dial for itself, and ``gap`` is the
     absolute value of the mean signed gap: chance that favours one group in one fold and the other in another
-    cancels. With more than two groups ``gap`` is the mean of the folds' largest gaps over pairs, and
-    ``signed_gap`` and ``distance_to_limit`` are NaN.
+    cancels. With more than two groups that is done for every two, ``gap`` is the largest of them, and ``signed_gap``
+    and ``distance_to_limit`` are NaN.
 
     Attributes
     ----------

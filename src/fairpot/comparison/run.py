@@ -208,13 +208,16 @@ def _run(
 
 
 def _mean(each: list[Points]) -> Points:
-    """Average points that have the same values of the dial."""
+    """Average points that have the same values of the dial; values that leave a group in no order are left out."""
     auc, signed_gap = (np.mean([getattr(p, name) for p in each], axis=0) for name in ("auc", "signed_gap"))
     known = [p.evidence for p in each if p.evidence is not None]
     evidence = None
     if len(known) == len(each):
         evidence = Evidence(tuple(part for e in known for part in e.parts), known[0].ties)
-    return Points(each[0].dial, each[0].value, auc, signed_gap, evidence, each[0].settings)
+    kept = np.logical_and.reduce([np.broadcast_to(p.orders, len(auc)) for p in each])
+    settings = each[0].settings
+    kept_settings = None if settings is None else settings[kept]
+    return Points(each[0].dial, each[0].value[kept], auc[kept], signed_gap[kept], evidence, kept_settings)
 
 
 def _collect(
@@ -228,7 +231,7 @@ def _collect(
 ) -> Comparison:
     """Put the unrepaired scores and all points into one result."""
     tables = [part.held_out for part in parts]
-    auc, signed_gap = np.mean([measure(table, setting) for table in tables], axis=0)
+    auc, signed_gap = (np.mean(part, axis=0) for part in zip(*(measure(table, setting) for table in tables)))
     unmoved = Evidence(tuple(Unmoved(table, SameMaps({})) for table in tables), setting.ties)
     nothing = np.array([np.nan])
     before = Points("", nothing, np.array([auc]), np.array([signed_gap]), unmoved, nothing)
@@ -242,7 +245,7 @@ def _collect(
         np.repeat([p.dial for p in named.values()], [len(p.auc) for p in named.values()]),
         value,
         auc,
-        np.abs(signed_gap),
+        np.abs(signed_gap) if two else np.abs(signed_gap).max(axis=1),
         signed_gap if two else np.full(len(auc), np.nan),
         setting.reference,
         mean_limit([Limit.of(t, reference=setting.reference, ties=setting.ties) for t in tables]) if two else None,

@@ -35,6 +35,9 @@ def certified_choice(model: Postprocessor, table: ScoreTable) -> tuple[Value, Ce
     """
     evidence = cross_fitted(model, table)
     values = dial_values(model, table)
+    values = values[model._orders(table, values)]
+    if len(values) == 0:
+        raise InfeasibleRuleError(f"no {model.dial.name} can be certified: each makes all scores of a group equal.")
     confidence = float(model.confidence or 0.0)
     delivered = model._evidence(table, model._ties)
     own = delivered.estimate(values)

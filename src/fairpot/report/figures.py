@@ -63,7 +63,7 @@ def _tradeoff(found: Measured, summary: Mapping[str, Any]) -> Figure | None:
         TEXT["fig_tradeoff"],
         _tradeoff_alt(summary, at),
         "tradeoff",
-        frame.axes(say("axis_gap", **summary["pair"]) if signed else TEXT["axis_gap_plain"], TEXT["axis_auc"]),
+        frame.axes(*(_axis(name, summary) for name in ("axis_gap" if signed else "axis_gap_plain", "axis_auc"))),
         inside(
             tag("path", d=line(frame.across([0, 0]), frame.up(frame.y)), class_="zero"),
             _band(frame, summary, ys),
@@ -84,6 +84,14 @@ def _tradeoff(found: Measured, summary: Mapping[str, Any]) -> Figure | None:
     note += " " + TEXT["fig_band_note"] if summary["band"] else ""
     note += "" if signed else " " + TEXT["fig_many_note"]
     return Figure("tradeoff", TEXT["fig_tradeoff"], note, svg, {"tradeoff": {"cx": cx.tolist(), "cy": cy.tolist()}})
+
+
+def _axis(name: str, summary: Mapping[str, Any]) -> str:
+    """Name an axis, with the part of the ranking that its numbers are those of."""
+    words = say(name, **summary["pair"])
+    if summary["before"]["top"] is None:
+        return words
+    return say("axis_top", name=words, alpha=top_share(summary["method"]["alpha"]))
 
 
 def _point(summary: Mapping[str, Any], place: int, signed: bool) -> tuple[float, float]:

@@ -227,6 +227,7 @@ def _curve(found: Measured) -> dict[str, Any] | None:
         "reference": str(curve.reference),
         "values": curve.lam[few],
         **{name: getattr(curve, name)[few] for name in ("auc", "gap", "signed_gap", "pareto")},
+        **{name: column[few].tolist() for name, column in curve.pair_columns().items()},
     }
 
 

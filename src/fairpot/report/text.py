@@ -127,6 +127,7 @@ TEXT: dict[str, str] = {
     "axis_gap": "gap, percentage points (above 0: {ahead} ahead)",
     "axis_gap_plain": "gap, percentage points",
     "axis_auc": "AUC",
+    "axis_top": "{name} (top {alpha})",
     "axis_score": "score",
     "axis_before": "score before",
     "axis_after": "score after",
