@@ -13,9 +13,10 @@ import click
 
 from fairpot import journeys
 from fairpot._optional import import_optional
+from fairpot._validation import wording
 from fairpot.cli._methods import WISHES, MethodName, how_far, make_method, one_wish, settings_for
 from fairpot.cli._options import SCORE, TOP_SHARE, MapFile, map_options, output_options, ranking_options
-from fairpot.cli._printing import Output, count, shown
+from fairpot.cli._printing import Output, shown
 from fairpot.cli._rows import RowOptions, named_group, row_options, with_groups_of
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.files import CountedRows
@@ -224,8 +225,11 @@ def command_line(context: click.Context) -> str:
 def _print(out: Output, made: FairnessReport, document: dict[str, Any]) -> None:
     summary = made.summary
     numbers = {name: summary[name] for name in ("pair", "before", "after", "warnings")}
-    out.document({**document, "rows": summary["data"]["rows"], **numbers})
-    out.line(f"{count(summary['data']['rows'])} rows", "bold")
+    rows, weights = summary["data"]["rows"], summary["data"]["weights"]
+    out.document({**document, "rows": rows, "weights": weights, **numbers})
+    out.line(wording.rows_by(rows, weights), "bold")
+    if weights is not None:
+        out.line(wording.weights_taken(weights, rows))
     for sentence in words.answer(summary):
         out.line(shown(sentence))
     for found in summary["warnings"]:

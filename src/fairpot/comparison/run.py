@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._defaults import Ties
-from fairpot._validation import Rows, check_rows, check_seen, check_share, is_number
+from fairpot._validation import Rows, check_rows, check_seen, check_share, is_number, wording
 from fairpot.comparison.methods import Part, Points, Setting, find_methods, measure, obstacle, prepare, sweep
 from fairpot.comparison.result import UNREPAIRED, Comparison, mean_limit
 from fairpot.counting import as_table
+from fairpot.counting import count as count_rows
 from fairpot.inference.dial import Evidence, SameMaps
 from fairpot.inference.dial import Part as Unmoved
 from fairpot.metrics.rank import check_ties
@@ -102,7 +103,8 @@ def compare(
     clusters : column of shape (n,), default None
         What rows have in common that are not independent; whole clusters are dealt to folds.
     weights : {"frequency", "importance"} or None, default None
-        What ``sample_weight`` means: how many rows a row is (the default), or how much it counts.
+        What ``sample_weight`` means: how many rows a row is, or how much it counts. None takes whole numbers for
+        the first and others for the second.
     reference : name of a group, default None
         The group that stays as it is, in all methods that leave one so. None takes the advantaged group, found
         once on all rows given to fit.
@@ -151,24 +153,24 @@ def compare(
     bounds = _check_bounds(max_gaps)
     estimators = find_methods(methods)
     columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
-    known = {"clusters": clusters, "weights": weights}
     rows: Rows | ScoreTable
-    if isinstance(y_true, ScoreTable) or any(each is not None for each in known.values()):
-        rows = as_table(y_true, y_score, **columns, **known, pos_label=pos_label)
+    if isinstance(y_true, ScoreTable) or clusters is not None:
+        meant = {"clusters": clusters, "weights": weights, "pos_label": pos_label}
+        rows = as_table(y_true, y_score, **columns, **meant)
     else:
         rows = _check(y_true, y_score, sensitive_features, sample_weight, pos_label)
-    everything = rows if isinstance(rows, ScoreTable) else ScoreTable.from_rows(*rows)
+    everything = rows if isinstance(rows, ScoreTable) else count_rows(rows, weights=weights)
     everything.require("a comparison", groups=2)
     table = kept_groups(everything, min_group, groups)
     left_out = tuple(g for g in everything.groups if g not in table.groups)
     warn_of_table(table, left_out, everything, min_group)
     if held_out is None:
         parts = _folds(rows if not left_out else table, table, cv, random_state)
-        where = f"{len(parts)} folds of {_shown(table)} rows"
+        where = f"{len(parts)} folds of {wording.rows_by(table.rows, table.weights)}"
     else:
-        other = _check_held_out(held_out, pos_label, everything).only(table.groups)
+        other = _check_held_out(held_out, pos_label, weights, everything).only(table.groups)
         _require_cells(other, 1, "held_out needs at least 1 positive and 1 negative of every group")
-        parts, where = [Part(table, other)], f"{_shown(other)} held-out rows"
+        parts, where = [Part(table, other)], wording.rows_by(other.rows, other.weights, "held-out rows")
     setting = Setting(table, find_reference(table, reference, checked), checked)
     skipped = {}
     if methods is None:
@@ -272,11 +274,7 @@ def _check(y_true: Any, y_score: Any, groups: Any, weight: Any, pos_label: Any, 
     return rows if rows.weight is None else _take(rows, np.flatnonzero(rows.weight > 0))
 
 
-def _shown(table: ScoreTable) -> str:
-    return f"{(table.positives.sum() + table.negatives.sum()).item():.10g}"
-
-
-def _check_held_out(held_out: Any, pos_label: Any, fitted: ScoreTable) -> ScoreTable:
+def _check_held_out(held_out: Any, pos_label: Any, weights: str | None, fitted: ScoreTable) -> ScoreTable:
     """Check and count the rows to evaluate on."""
     if isinstance(held_out, ScoreTable):
         held_out.require("a comparison")
@@ -290,7 +288,7 @@ def _check_held_out(held_out: Any, pos_label: Any, fitted: ScoreTable) -> ScoreT
             )
         y_true, y_score, groups, *weight = held_out
         rows = _check(y_true, y_score, groups, weight[0] if weight else None, pos_label, " of held_out")
-        table = ScoreTable.from_rows(*rows)
+        table = count_rows(rows, weights=weights)
         check_seen(table.groups, fitted.groups, table.rows_of)
     absent = [g for g in fitted.groups if g not in table.groups]
     if absent:
@@ -346,11 +344,11 @@ def _folds(rows: Rows | ScoreTable, table: ScoreTable, cv: Any, random_state: An
     assert rows.codes is not None
     assert rows.labels is not None
     fold = deal_folds(rows.labels.astype(np.intp) * len(rows.groups) + rows.codes, int(cv), random_state)
-    return [Part(_count(rows, fold != k), _count(rows, fold == k)) for k in range(cv)]
 
+    def part(chosen: NDArray[np.bool_]) -> ScoreTable:
+        return count_rows(_take(rows, np.flatnonzero(chosen)), weights=table.weights)  # decided once, for all folds
 
-def _count(rows: Rows, chosen: NDArray[np.bool_]) -> ScoreTable:
-    return ScoreTable.from_rows(*_take(rows, np.flatnonzero(chosen)))
+    return [Part(part(fold != k), part(fold == k)) for k in range(cv)]
 
 
 def _take(rows: Rows, places: NDArray[np.intp]) -> Rows:
