@@ -97,7 +97,7 @@ def compare(
     cv : int, default 5
         Number of folds, stratified by group and outcome.
     held_out : tuple (y_true, y_score, sensitive_features) or (..., sample_weight), or ScoreTable, default None
-        Rows to evaluate on, in place of folds.
+        Rows to evaluate on, in place of folds; with clusters, a table.
     sample_weight : column of shape (n,), default None
         Weights; a whole weight counts exactly like that many rows.
     clusters : column of shape (n,), default None
@@ -286,6 +286,11 @@ def _check_held_out(held_out: Any, pos_label: Any, weights: str | None, fitted: 
                 "held_out must be a tuple (y_true, y_score, sensitive_features) or (y_true, y_score, "
                 f"sensitive_features, sample_weight), or a ScoreTable, got {_described(held_out)}."
             )
+        if fitted.units is not None:
+            raise TypeError(
+                "held_out are columns, which do not say which rows belong together, while clusters say it of the "
+                "rows to fit on.\nHint: held_out=score_table(y_true, y_score, sensitive_features=..., clusters=...)."
+            )
         y_true, y_score, groups, *weight = held_out
         rows = _check(y_true, y_score, groups, weight[0] if weight else None, pos_label, " of held_out")
         table = count_rows(rows, weights=weights)
@@ -306,15 +311,19 @@ def _described(value: Any) -> str:
 
 def _require_cells(table: ScoreTable, least: int, rule: str, hint: str = "", *, by_rows: Rows | None = None) -> None:
     """Insist on so many rows of either outcome in every group."""
+    of = "clusters with " if table.units is not None else ""
     for group, positives, negatives in _cells(table, by_rows):
         for what, count in (("positives", positives), ("negatives", negatives)):
             if count < least:
                 way_out = hint or "join small groups, or collect more rows."
-                raise ValueError(f"{rule}, but {group!r} has {count:g} {what}.\nHint: {way_out}")
+                raise ValueError(f"{rule}, but {group!r} has {count:g} {of}{what}.\nHint: {way_out}")
 
 
 def _cells(table: ScoreTable, rows: Rows | None) -> Iterator[tuple[Hashable, float, float]]:
     """Count the rows of each group and outcome; of rows with weights, the rows themselves."""
+    if table.units is not None:
+        yield from zip(table.groups, *(units.tolist() for units in table.independent))
+        return
     if rows is None:
         for group, counts in zip(table.groups, table.counts):
             fractional = counts.positive.dtype.kind != "i"
@@ -339,6 +348,9 @@ def _folds(rows: Rows | ScoreTable, table: ScoreTable, cv: Any, random_state: An
     if isinstance(rows, ScoreTable):
         _require_cells(table, int(cv), rule, hint)
         folds = split_table(table, int(cv), random_state)
+        for each in folds if table.units is not None else []:  # whole clusters may leave a fold without
+            needed = "every fold needs a cluster with positives and one with negatives of every group"
+            _require_cells(each, 1, needed, hint)
         return [Part(all_but(folds, k), fold) for k, fold in enumerate(folds)]
     _require_cells(table, int(cv), rule, hint, by_rows=rows)
     assert rows.codes is not None
