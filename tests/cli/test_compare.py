@@ -1,9 +1,13 @@
 """fairpot compare: the numbers of compare() in Python."""
 
+import numpy as np
 import pytest
 
 from cli.conftest import COLUMNS
+from fairpot import score_table
 from fairpot.comparison import compare
+from files_cases import write
+from rows_cases import STAYS, stays
 
 
 def columns(frame):
@@ -50,3 +54,27 @@ def test_what_is_printed(run, csv):
     ):
         assert part in answer.out
     assert answer.err == ""
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_the_command_line_compares_patients(run, tmp_path, kind):
+    path, other = (write(stays(seed=k), tmp_path / f"{k}.{kind}") for k in (0, 1))
+    columns = ["--score", "s", "--label", "y", "--group", "g", "--cluster", "patient"]
+    wanted = [*columns, "--method", "fairpot", "--method", "wasserstein", "--max-gap", 0.1, "--json"]
+    table, held_out = score_table(path, **STAYS), score_table(other, **STAYS)
+    for more, options in ((["--folds", 3], {"cv": 3}), (["--validate", other], {"held_out": held_out})):
+        found = run("compare", path, *wanted, *more).json["versus"][0]["rivals"]
+        expected = compare(table, methods=["fairpot", "wasserstein"], random_state=0, max_gaps=[0.1], **options).versus(
+            0.1
+        )
+        assert [each["se"] for each in found] == [rival.se for rival in expected]
+        alone = run("compare", path, *(w for w in wanted if w not in ("--cluster", "patient")), *more).json
+        assert [each["se"] for each in found] != [each["se"] for each in alone["versus"][0]["rivals"]]
+
+
+def test_too_few_clusters_for_the_folds(run, tmp_path):
+    frame = stays()
+    few = frame.assign(patient=np.where(frame["g"] == "b", frame["patient"] % 2, frame["patient"]))
+    columns = ["--score", "s", "--label", "y", "--group", "g", "--cluster", "patient"]
+    told = run("compare", write(few, tmp_path / "few.csv"), *columns, expect=2).err
+    assert "--folds 5 needs at least 5 positives and 5 negatives of every group, but 'b' has 2 clusters with" in told

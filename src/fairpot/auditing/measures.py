@@ -262,6 +262,7 @@ def summarise(
     matrix = WinMatrix.of(table, checked)
     summary = {
         **_size(pooled),
+        "weights": table.weights,
         "ties": checked,
         "reference": ahead,
         **_ranking(matrix, ahead),

@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from fairpot._validation import wording
 from fairpot._version import __version__
 
 if TYPE_CHECKING:
@@ -216,7 +217,7 @@ def count(value: float | None) -> str:
     """Show a number of rows, which weights may have made a fraction."""
     if value is None:
         return "-"
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
+    return wording.shown_rows(value)
 
 
 def percent(part: float, whole: float) -> str:

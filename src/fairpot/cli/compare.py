@@ -10,12 +10,11 @@ import numpy as np
 from fairpot.cli._lines import print_quantisation, quantisation_document
 from fairpot.cli._methods import METHODS, MethodName
 from fairpot.cli._options import SHARE, group_options, output_options
-from fairpot.cli._printing import Output, count, number, shown
+from fairpot.cli._printing import Output, number, shown
 from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
 from fairpot.comparison import Comparison, ComparisonRow
 from fairpot.comparison import compare as compare_methods
 from fairpot.exceptions import InfeasibleRuleError
-from fairpot.table import ScoreTable
 
 
 @click.command(short_help="Compare all methods on one file.")
@@ -74,21 +73,16 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
             max_gaps=options["max_gaps"],
             progress=False if bar is None else lambda done, total: bar(done / total),
         )
-    document = {"evaluated_on": _where(table if other is None else other, other is not None, options["folds"])}
-    document |= _document(result)
+    document = {"evaluated_on": result.rows, **_document(result)}
     out.document({**rows.document(), **document, "quantisation": quantisation_document(counted.quantisation)})
     _print(out, result, document)
     print_quantisation(out, counted.quantisation)
 
 
-def _where(table: ScoreTable, held_out: bool, folds: int) -> str:
-    total = count((table.positives.sum() + table.negatives.sum()).item())
-    return f"{total} held-out rows" if held_out else f"{folds} folds of {total} rows"
-
-
 def _document(result: Comparison) -> dict[str, Any]:
     limit = result.limit
     return {
+        "weights": result.table.weights,
         "reference": result.reference,
         "methods": [_method(result, name) for name in ("unrepaired", *result.methods)],
         "limit": None
@@ -130,6 +124,8 @@ def _point(row: ComparisonRow) -> dict[str, Any]:
 
 def _print(out: Output, result: Comparison, document: dict[str, Any]) -> None:
     out.line(f"{document['evaluated_on']}; group {shown(result.reference)} is the reference", "bold")
+    if result.weighed:
+        out.line(result.weighed)
     out.heading("Highest AUC at a gap of at most")
     rows = [
         [each["method"], *map(_cell, each["best"]), number(each["smallest_gap"]["gap"])] for each in document["methods"]

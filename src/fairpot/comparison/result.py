@@ -15,7 +15,7 @@ from sklearn.base import clone
 from fairpot._defaults import LEVEL
 from fairpot._html import html_table, notes
 from fairpot._optional import import_optional, make_frame
-from fairpot._validation import check_level, check_share
+from fairpot._validation import check_level, check_share, wording
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.change import auc_difference
 from fairpot.inference.dial import Evidence
@@ -124,7 +124,13 @@ class Comparison:
             lines.append(["limit", *(f"{self.limit.best(bound).auc:.4f}" for bound in self.max_gaps), ""])
         left_out = [f"left out: {name}: {reason}" for name, reason in self.skipped.items()]
         verdicts = [self.verdict(bound) for bound in self.max_gaps]
-        return "\n".join([f"{self.rows}, reference {self.reference}", *_aligned(lines), "", *verdicts, *left_out])
+        head = [f"{self.rows}, reference {self.reference}", *filter(None, [self.weighed])]
+        return "\n".join([*head, *_aligned(lines), "", *verdicts, *left_out])
+
+    @property
+    def weighed(self) -> str:
+        """What weights were taken for, in words; empty without any."""
+        return "" if self.table is None else wording.weights_taken(self.table.weights, self.table.rows)
 
     @cached_property
     def methods(self) -> tuple[str, ...]:
@@ -264,7 +270,7 @@ class Comparison:
             }
             for name in (UNREPAIRED, *self.methods)
         ]
-        said = [*(self.verdict(bound) for bound in self.max_gaps)]
+        said = [*filter(None, [self.weighed]), *(self.verdict(bound) for bound in self.max_gaps)]
         said += [f"left out: {name}: {reason}" for name, reason in self.skipped.items()]
         return f"<div><p>{escape(self.rows)}</p>{html_table(rows)}{notes(said)}</div>"
 

@@ -223,7 +223,7 @@ def change_of_scores(
     sensitive_features: Any,
     sample_weight: Any = None,
     clusters: Any = None,
-    weights: str = "frequency",
+    weights: str | None = None,
     ties: str = "half",
     level: float = LEVEL,
     pos_label: Any = None,
@@ -265,7 +265,7 @@ def change_of_scores(
     return compare_views(table, views[0], views[1], ties=ties, level=level)
 
 
-def _row_by_row(rows: Rows, weights: str, clusters: Any) -> tuple[ScoreTable, list[NDArray[np.intp]]]:
+def _row_by_row(rows: Rows, weights: str | None, clusters: Any) -> tuple[ScoreTable, list[NDArray[np.intp]]]:
     """Count with one entry a row, so that two columns can stand side by side: rows are known by their number."""
     numbers = np.arange(len(rows.scores), dtype=np.float64)
     table = count(rows._replace(scores=numbers), weights=weights, clusters=clusters)

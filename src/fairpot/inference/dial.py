@@ -298,7 +298,8 @@ class Evidence:
         """Say which rows they are."""
         if self.fitted:
             return "the fitted rows"
-        return "held-out rows" if len(self.parts) == 1 else f"{len(self.parts)} cross-fitted folds"
+        said = "held-out rows" if len(self.parts) == 1 else f"{len(self.parts)} cross-fitted folds"
+        return f"{said}, weights as importance" if self.parts[0].table.importance else said
 
     @property
     def first_group(self) -> Hashable:

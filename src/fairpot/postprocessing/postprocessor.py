@@ -118,7 +118,8 @@ class Postprocessor(ScoreMapper):
             What rows have in common that are not independent, such as the patient of each visit; a certificate
             counts them as one.
         weights : {"frequency", "importance"} or None, default None
-            What ``sample_weight`` means to a certificate: how many rows a row is (the default), or how much it counts.
+            What ``sample_weight`` means to a certificate: how many rows a row is, or how much it counts. None
+            takes whole numbers for the first and others for the second.
 
         Returns
         -------

@@ -122,6 +122,7 @@ def _data(found: Measured, about: About) -> dict[str, Any]:
         "distinct_scores": sum(len(s) for s in scores) if found.coarse else len(table.pooled().score),
         "score_range": [min(float(s[0]) for s in scores), max(float(s[-1]) for s in scores)],
         "groups": [{"group": str(g), **_size(c)} for g, c in zip(table.groups, table.counts)],
+        "weights": table.weights,
         "coarse_bins": len(found.people.pooled().score) if found.coarse else None,
     }
 

@@ -236,6 +236,7 @@ TEXT: dict[str, str] = {
     "origin_reference": "Group that stays as it is",
     "origin_parameters": "Parameters",
     "origin_columns": "Columns",
+    "origin_weights": "Weights",
     "origin_ties": "Ties",
     "ties_half": "equal scores count as half a win",
     "ties_strict": "equal scores count as no win",
