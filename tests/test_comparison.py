@@ -204,6 +204,19 @@ def test_limit_of_held_out_rows_is_that_of_the_rows(held_out):
     assert_allclose(held_out.distance_to_limit, limit.reachable_at(held_out.signed_gap) - held_out.auc, rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("known", [{"clusters": "patient"}, {"weights": "importance", "sample_weight": "weight"}])
+def test_what_is_within_reach_knows_what_the_rows_are(known):
+    y, scores, group = draw(600, 3)
+    columns = {"patient": np.arange(600) // 4, "weight": np.random.default_rng(0).gamma(1.0, size=600)}
+    options = {name: columns.get(each, each) for name, each in known.items()}
+    table = fairpot.score_table(y, scores, sensitive_features=group, **options)
+    result = compare(table, held_out=table, methods=["WassersteinRepair"], reference="a")
+    assert_array_equal(result.limit.optimism, auc_limit(table, reference="a").optimism)
+    plain = auc_limit(y, scores, sensitive_features=group, reference="a")
+    assert not np.array_equal(result.limit.reachable_at(0.0), plain.reachable_at(0.0))
+    assert result.distance_to_limit[0] == result.limit.reachable_at(result.signed_gap[0]) - result.auc[0]
+
+
 def test_mean_limit_is_the_best_choice_on_each():
     limits = []
     for seed in range(3):
