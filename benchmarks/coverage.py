@@ -14,9 +14,10 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import expit, logit, ndtr, ndtri
 
 from fairpot import FairPOT, InfeasibleRuleError, score_table
+from fairpot.counts import GroupCounts
 from fairpot.inference.certify import certify
 from fairpot.inference.dial import band_of, estimate_dial
 from fairpot.inference.interval import confidence_interval, verdict
@@ -26,6 +27,7 @@ from fairpot.metrics import partial_xauc_gap, xauc_gap
 from fairpot.metrics.wins import WinMatrix
 from fairpot.postprocessing import OptimalMerge, PostLogit, WassersteinRepair
 from fairpot.table import ScoreTable
+from fairpot.tradeoff import Limit
 
 ROOT2 = np.sqrt(2)
 LABELS = (1, 1, 0, 0)
@@ -477,6 +479,73 @@ def _weighed(rng: np.random.Generator, n: int, grain: float | None, groups: int)
     return (*(column[kept] for column in rows), 0.1 / chance[kept])
 
 
+# Each group: its share, where its scores stand, and level and slope of the log-odds along them.
+LAWS = {
+    "AUC .90, 10 % positive": ((0.7, 0.0, -3.0, 2.4), (0.3, 0.5, -3.3, 2.0)),
+    "AUC .77, 31 % positive": ((0.6, 0.3, -0.9, 1.2), (0.4, -0.3, -1.2, 1.0)),
+    "AUC .64, 24 % positive": ((0.5, 0.0, -1.4, 0.4), (0.5, 0.5, -1.0, 0.5)),
+    "one step, AUC .70": ((0.6, 0.0, -1.0, 0.8), (0.4, 0.5, -0.8, 0.8)),
+}
+
+
+def limit(scale: float) -> None:
+    """The limit and what is within reach against the best rule for the law that rows were drawn from, times 10,000."""
+    header(
+        "law", "scores", "rows", "bound", "true", "limit: bias", "sd", "reach: bias", "sd", "perfect rule", "to reach"
+    )
+    rng = np.random.default_rng(10)
+    for name in LAWS:
+        for decimals in (12, 1):
+            for n, draws in ((1000, 100), (2000, 100), (8000, 60), (30_000, 30)):
+                bounds = (
+                    (0.0, 0.02, 0.05, 0.1) if (n, decimals, name) == (2000, 12, "AUC .77, 31 % positive") else (0.05,)
+                )
+                _limit_rows(rng, name, decimals, n, bounds, int(draws * scale))
+
+
+def _law_of(name: str, decimals: int) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Give scores of each group, how many rows of a thousand have them, and the chance of the outcome there."""
+    z, found = ndtri((np.arange(4000) + 0.5) / 4000), []
+    for share, centre, level, slope in LAWS[name]:
+        risk = expit(level + slope * (np.sign(z - 0.3) if "step" in name else z))
+        score, place = np.unique(np.round(z + centre, decimals), return_inverse=True)
+        rows = np.bincount(place).astype(float)
+        found.append((score, share * rows / 4, np.bincount(place, weights=risk) / rows))
+    return found
+
+
+def _limit_rows(rng: np.random.Generator, name: str, decimals: int, n: int, bounds: tuple, draws: int) -> None:
+    law = _law_of(name, decimals)
+    coarse = [np.append(0, np.flatnonzero(np.diff(np.arange(len(s)) * 500 // len(s))) + 1) for s, _, _ in law]
+    counts = [GroupCounts(s, w * p, w * (1 - p)).merged(c, s[c]) for (s, w, p), c in zip(law, coarse)]
+    truth = Limit.of(ScoreTable(("a", "b"), tuple(counts)), reference="a")
+    found = []
+    for _ in range(draws):
+        sample = []
+        for score, rows, risk in law:
+            weight = rng.multinomial(round(n * rows.sum() / 1000), rows / rows.sum())
+            positive = rng.binomial(weight, risk)
+            sample.append(GroupCounts(score, positive, weight - positive).without_empty())
+        table = ScoreTable(("a", "b"), tuple(sample))
+        line = Limit.of(table, reference="a")
+        found.append([_limit_errors(line, truth, table, law, bound) for bound in bounds])
+    for bound, each in zip(bounds, 1e4 * np.swapaxes(found, 0, 1)):
+        (above, over, raw, left), (sd, spread, _, _) = each.mean(axis=0), each.std(axis=0)
+        shown = (f"{value:.0f}" for value in (above, sd, over, spread, raw, left))
+        kind = "exact" if decimals == 12 else "rounded"
+        row(name, kind, f"{n:,}", bound, f"{truth.best(bound).auc:.3f}", *shown)
+
+
+def _limit_errors(line: Limit, truth: Limit, table: ScoreTable, law: list, bound: float) -> tuple[float, ...]:
+    """Give the errors of limit and reach, and the distance to both of the merge that is best for the law."""
+    best, true = line.best(bound), truth.best(bound)
+    odds = [logit(risk[np.searchsorted(score, c.score)]) for (score, _, risk), c in zip(law, table.counts)]
+    merged = WinMatrix.of(table.viewed([odds[0], odds[1] + np.log(true.theta)]))
+    gap = merged.xauc()[0, 1] - merged.xauc()[1, 0]
+    distances = (float(at(gap)) - merged.auc() for at in (line.auc_at, line.reachable_at))
+    return best.auc - true.auc, best.reachable - true.auc, *distances
+
+
 PARTS = {
     part.__name__: part
     for part in (
@@ -491,6 +560,7 @@ PARTS = {
         certified_clusters,
         coarse,
         signed,
+        limit,
     )
 }
 

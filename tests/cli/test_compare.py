@@ -6,6 +6,7 @@ import pytest
 from cli.conftest import COLUMNS
 from fairpot import score_table
 from fairpot.comparison import compare
+from fairpot.tradeoff import auc_limit
 from files_cases import write
 from rows_cases import STAYS, stays
 
@@ -49,10 +50,13 @@ def test_what_is_printed(run, csv):
         "group F is the reference",
         "FairPOT",
         "OptimalMerge",
+        "within reach",
         "limit",
         "at gap <= 0.05",
+        "limit: the highest AUC that a repair which keeps the order inside each group could have",
+        "without what chance adds",
     ):
-        assert part in answer.out
+        assert part in " ".join(answer.out.split())
     assert answer.err == ""
 
 
@@ -78,3 +82,14 @@ def test_too_few_clusters_for_the_folds(run, tmp_path):
     columns = ["--score", "s", "--label", "y", "--group", "g", "--cluster", "patient"]
     told = run("compare", write(few, tmp_path / "few.csv"), *columns, expect=2).err
     assert "--folds 5 needs at least 5 positives and 5 negatives of every group, but 'b' has 2 clusters with" in told
+
+
+def test_what_is_within_reach(run, csv, people):
+    chosen = ["--method", "fairpot", "--max-gap", "0.03", "--json"]
+    found = run("compare", csv, *COLUMNS, "--validate", csv, *chosen).json
+    limit = auc_limit(*columns(people)[:2], sensitive_features=people["sex"]).best(0.03)
+    assert found["limit"] == [{"max_gap": 0.03, "auc": limit.auc, "reachable": limit.reachable, "reason": None}]
+    few = run("compare", csv, *COLUMNS, *chosen, "--folds", "40").json
+    assert few["limit"][0]["reachable"] is None
+    assert few["limit"][0]["reason"].startswith("in a fold, what chance adds to the limit needs 5")
+    assert few["limit_notes"][1].startswith("within reach of a repair fixed beforehand: not known; in a fold, ")

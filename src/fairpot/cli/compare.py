@@ -15,6 +15,7 @@ from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_option
 from fairpot.comparison import Comparison, ComparisonRow
 from fairpot.comparison import compare as compare_methods
 from fairpot.exceptions import InfeasibleRuleError
+from fairpot.tradeoff import Limit
 
 
 @click.command(short_help="Compare all methods on one file.")
@@ -51,7 +52,8 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
     Maps are fitted on other rows, but each method's dial is the best one for the rows it is judged on: that
     compares the methods. What a dial chosen beforehand does on new rows, `fit --validate` shows.
 
-    The line `limit` is what no repair that keeps the order inside each group could exceed on these rows.
+    The line `limit` is what no repair that keeps the order inside each group could exceed on these rows. It knows
+    their outcomes; `within reach` is what a repair fixed beforehand can be expected to have, without what chance adds.
     """
     counted = rows.counted(out)
     table = counted.table
@@ -85,13 +87,19 @@ def _document(result: Comparison) -> dict[str, Any]:
         "weights": result.table.weights,
         "reference": result.reference,
         "methods": [_method(result, name) for name in ("unrepaired", *result.methods)],
-        "limit": None
-        if limit is None
-        else [{"max_gap": bound, "auc": float(limit.best(bound).auc)} for bound in result.max_gaps],
+        "limit": None if limit is None else [_possible(limit, bound) for bound in result.max_gaps],
+        "limit_notes": result.limit_notes,
         "verdicts": [result.verdict(bound) for bound in result.max_gaps],
         "versus": [{"max_gap": bound, "rivals": _rivals(result, bound)} for bound in result.max_gaps],
         "left_out": [{"method": name, "reason": reason} for name, reason in result.skipped.items()],
     }
+
+
+def _possible(limit: Limit, bound: float) -> dict[str, Any]:
+    """Give what could be had at most, what of it is within reach, or why that is not known."""
+    point = limit.best(bound)
+    reachable = None if limit.optimism is None else point.reachable
+    return {"max_gap": bound, "auc": point.auc, "reachable": reachable, "reason": limit.reason}
 
 
 def _rivals(result: Comparison, bound: float) -> list[dict[str, Any]]:
@@ -130,11 +138,10 @@ def _print(out: Output, result: Comparison, document: dict[str, Any]) -> None:
     rows = [
         [each["method"], *map(_cell, each["best"]), number(each["smallest_gap"]["gap"])] for each in document["methods"]
     ]
-    if document["limit"] is not None:
-        rows.append(["limit", *(number(each["auc"]) for each in document["limit"]), ""])
+    rows += [[name, *map(number, aucs), ""] for name, aucs in result.limit_lines.items()]
     out.table(["method", *(f"{bound:g}" for bound in result.max_gaps), "smallest gap"], rows)
     out.line()
-    for text in document["verdicts"]:
+    for text in (*document["verdicts"], *document["limit_notes"]):
         out.line(text)
     for each in document["left_out"]:
         out.warning(f"{each['method']} is left out: {each['reason']}")

@@ -145,7 +145,7 @@ def compare(
     >>> result = compare(data.target, scores, sensitive_features=data.group, random_state=0)
     >>> print(result.verdict(max_gap=0.05))
     at gap <= 0.05 the highest AUC has FairPOT (lam = 0.47): AUC 0.5919, 0.0487 below the unrepaired 0.6405;
-    chance could explain its lead over OptimalMerge; limit on this sample 0.6785
+    chance could explain its lead over OptimalMerge; about 0.6075 is within reach (limit on this sample 0.6785)
     >>> list(result.skipped)  # these scores are no probabilities
     ['PostLogit']
     """

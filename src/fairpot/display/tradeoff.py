@@ -22,8 +22,9 @@ class TradeoffDisplay(Display):
     """AUC against the xAUC gap over the dial: the points nothing beats, a band, the limit and the chosen point.
 
     The columns are the dial (named as the method calls it), ``auc``, ``gap``, ``signed_gap``, ``pareto``, and where
-    they are known ``limit_auc`` (the most that is possible at that gap), ``gap_low`` and ``gap_high``. With more than
-    two groups the gap is drawn without its sign, and ``first`` and ``second`` name the pair that it is the gap of.
+    they are known ``limit_auc`` (the most that is possible at that gap on these rows), ``reachable_auc`` (without what
+    chance adds to it), ``gap_low`` and ``gap_high``. With more than two groups the gap is drawn without its sign, and
+    ``first`` and ``second`` name the pair that it is the gap of.
 
     Attributes
     ----------
@@ -78,8 +79,7 @@ class TradeoffDisplay(Display):
         columns |= {name: getattr(curve, name) for name in ("auc", "gap", "signed_gap", "pareto")}
         columns |= curve.pair_columns()
         if limit is not None:
-            sign = 1.0 if curve.reference == limit.reference else -1.0
-            columns["limit_auc"] = limit.auc_at(sign * curve.signed_gap)
+            columns |= limit.along(curve, signed=not isinstance(band, Band))
         if band is not None:
             columns |= dict(zip(("gap_low", "gap_high"), _limits(curve, band)))
         # On an exact curve a value lies inside an interval on which nothing changes: it keeps its own name.
@@ -173,8 +173,9 @@ class TradeoffDisplay(Display):
         if "limit_auc" in self.columns:
             order = np.argsort(gap)
             order = order[_few(len(order))]
-            line = self.columns["limit_auc"][order]
-            axes.plot(gap[order], line, color="black", lw=1.0, ls="--", label="limit on these rows")
+            for name, ls, label in (("limit_auc", ":", "limit on these rows"), ("reachable_auc", "--", "within reach")):
+                if np.isfinite(self.columns[name]).any():
+                    axes.plot(gap[order], self.columns[name][order], color="black", lw=1.0, ls=ls, label=label)
 
     def _draw_pareto(self, axes: Any, gap: NDArray[np.float64], auc: NDArray[np.float64]) -> None:
         best = np.flatnonzero(self.columns["pareto"])
@@ -253,7 +254,9 @@ class ComparisonDisplay(Display):
         seen = (gap >= left) & (gap <= right)
         if self.result.limit is not None:
             line = np.linspace(left, right, 200)
-            axes.plot(line, self.result.limit.auc_at(line), color="black", lw=1, label="limit on these rows")
+            axes.plot(line, self.result.limit.auc_at(line), color="black", lw=1, ls=":", label="limit on these rows")
+            if self.result.limit.optimism is not None:
+                axes.plot(line, self.result.limit.reachable_at(line), color="black", lw=1, label="within reach")
         for place, method in enumerate(self.result.methods):
             rows = np.flatnonzero((self.columns["method"] == method) & seen)
             single = {"marker": "o"} if len(rows) < 3 else {}

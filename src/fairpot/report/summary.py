@@ -289,7 +289,7 @@ def gap_band(found: Measured, ties: Ties) -> dict[str, list[float]] | None:
 
 
 def _limit(found: Measured, ties: Ties) -> dict[str, Any] | None:
-    """Give the line that no repair which keeps the order inside each group can cross; None where it is not known."""
+    """Give the line that no repair which keeps the order inside each group can cross, and what is within reach."""
     if found.dial.curve is None or len(found.groups) != 2 or found.settings[0].top is not None:
         return None
     if entries(found.table) > MOST_ENTRIES:
@@ -298,7 +298,9 @@ def _limit(found: Measured, ties: Ties) -> dict[str, Any] | None:
     limit = Limit.of(found.table, reference=ahead, ties=ties)
     gaps = [each.xauc[found.pair] - each.xauc[found.pair[::-1]] for each in found.settings]
     shown = np.linspace(min(*gaps, 0.0), max(*gaps, 0.0), 60)
-    return {"signed_gap": shown, "auc": limit.auc_at(np.clip(shown, -1, 1))}
+    shown = np.clip(shown, -1, 1)
+    reachable = None if limit.optimism is None else limit.reachable_at(shown)
+    return {"signed_gap": shown, "auc": limit.auc_at(shown), "reachable": reachable, "reason": limit.reason}
 
 
 def _who(found: Measured) -> dict[str, Any]:
