@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._arguments import argument
 from fairpot._defaults import LEVEL, TIES, Region, Ties
 from fairpot._validation import check_choice, check_group_name, check_share, is_number
 from fairpot.auditing.calibration import BINS, calibration
@@ -93,7 +94,7 @@ def measure(table: ScoreTable, level: float | None = LEVEL, **options: Any) -> M
         reason = "none were asked for" if level is None else f"more than {MOST_GROUPS} groups"
         if level is not None:
             said = f"no intervals: {len(table.groups)} groups are more than the {MOST_GROUPS} that are taken together."
-            hint = " Hint: groups=... or min_group=... compare fewer."
+            hint = f" Hint: {argument('groups', ...)} or {argument('min_group', ...)} compares fewer."
             numbers["warnings"] = [*numbers["warnings"], said + hint]
         return Measured(_without_limits(numbers, reason), None, None)
     whole = overview(table, level=level, ties=ties)

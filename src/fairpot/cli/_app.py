@@ -159,7 +159,7 @@ def app(ctx: click.Context) -> None:
 
     \b
     A table with a score, an outcome and a group is all it takes:
-      fairpot datasets write synthetic scores.csv      something real to try
+      fairpot datasets write synthetic scores.csv      generated people to try it on
       fairpot audit scores.csv                         who is ranked above whom
       fairpot fit scores.csv --max-gap 0.02 -o map.json
       fairpot apply map.json scores.csv -o fair.csv

@@ -35,8 +35,15 @@ _OPTIONS = {
     "scores": "--score",
     "y_score": "--score",
 }
-_FLAGS = ("--force", "--replace")
-_ASKED = {"--reference": "NAME", "--validate": "FILE", "--positive": "VALUE", "--sql": "'select ... from ...'"}
+_FLAGS = ("--force", "--replace", "--lower-is-riskier", "--private")
+_ASKED = {
+    "--reference": "NAME",
+    "--validate": "FILE",
+    "--positive": "VALUE",
+    "--sql": "'select ... from ...'",
+    "--groups": "A,B",
+    "--min-group": "ROWS",
+}
 
 
 def as_option(name: str, value: Any = NOTHING) -> str:
@@ -64,6 +71,10 @@ _AROUND = [
     re.compile(r"reading the stream registered as '\w+' failed: "),
     re.compile(r"\.? Detail: Python exception.*"),
 ]
+
+
+# The folder in which standard input and pipes are kept; only what they are called means something to people.
+_SCRATCH = re.compile(r"\S*\.scratch\.fairpot-\w+\.tmp[/\\]")
 
 
 class Failure(click.ClickException):
@@ -141,7 +152,7 @@ def _lines(message: str) -> list[str]:
 
 
 def _one_line(text: str) -> str:
-    joined = " ".join(line.strip() for line in text.splitlines() if line.strip())
+    joined = _SCRATCH.sub("", " ".join(line.strip() for line in text.splitlines() if line.strip()))
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in joined)
 
 
@@ -152,7 +163,7 @@ def _is_ours(error: Exception) -> bool:
 
 
 def _about_files(error: OSError) -> list[str]:
-    where = f"{error.filename}: " if error.filename else ""
+    where = f"{_one_line(str(error.filename))}: " if error.filename else ""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return [f"{where}the disk is full.", "Hint: free some space, or write to another disk."]
     if error.strerror is None:

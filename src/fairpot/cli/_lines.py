@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -38,6 +39,41 @@ def own_scale_effect(found: Effect, lower_is_riskier: bool) -> Effect:
         for each in found.moves
     ]
     return replace(found, before=own_scale(found.before, True), after=own_scale(found.after, True), moves=moves)
+
+
+_NAMED = ("group", "reference", "first", "second", "positive", "negative")
+
+
+def name_of(group: Any, columns: Sequence[str]) -> Any:
+    """Call a group that is a number or a boolean by its column as well.
+
+    Examples
+    --------
+    >>> name_of(0, ["black"]), name_of("true", ["black"]), name_of("F", ["sex"])
+    ('black=0', 'black=true', 'F')
+    """
+    bare = re.fullmatch(r"[-+]?[0-9.]+|true|false", str(group), re.IGNORECASE)
+    return f"{columns[0]}={group}" if len(columns) == 1 and group is not None and bare else group
+
+
+def by_column(tree: Any, columns: Sequence[str]) -> Any:
+    """Call the groups of an audit's numbers by :func:`name_of`, for people; JSON has them as they are."""
+    if isinstance(tree, dict):
+        return {
+            key: name_of(each, columns) if key in _NAMED else by_column(each, columns) for key, each in tree.items()
+        }
+    return [by_column(each, columns) for each in tree] if isinstance(tree, list) else tree
+
+
+def effect_by_column(found: Effect, columns: Sequence[str]) -> Effect:
+    """Do the same for a repair."""
+    changes = found.changes
+    if changes is not None and changes.gap.groups is not None:
+        ahead, behind = (name_of(each, columns) for each in changes.gap.groups)
+        changes = replace(changes, gap=replace(changes.gap, groups=(ahead, behind)))
+    named = {name: by_column(getattr(found, name), columns) for name in ("before", "after", "moves")}
+    left_out = tuple(name_of(each, columns) for each in found.left_out)
+    return replace(found, **named, reference=name_of(found.reference, columns), left_out=left_out, changes=changes)
 
 
 def turned_range(found: Sequence[float]) -> tuple[float, float]:

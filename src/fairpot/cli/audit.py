@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ from fairpot.auditing.audit import GUARDS, Guards
 from fairpot.auditing.words import gap_sentence, widest_pair
 from fairpot.cli._errors import ABOVE_LIMIT, Failure
 from fairpot.cli._lines import (
+    by_column,
+    name_of,
     own_scale,
     print_calibration,
     print_gap,
@@ -28,7 +30,15 @@ from fairpot.cli._lines import (
     quantisation_document,
     verdict_document,
 )
-from fairpot.cli._options import SCORE, SHARE, group_options, interval_options, output_options, ranking_options
+from fairpot.cli._options import (
+    SCORE,
+    SHARE,
+    group_options,
+    interval_options,
+    output_options,
+    ranking_options,
+    said_again,
+)
 from fairpot.cli._printing import Output, count, number, percent, shown
 from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options
 from fairpot.exceptions import FairpotWarning
@@ -118,13 +128,13 @@ def audit(
             "verdict": verdict_document(judged),
         }
     )
-    print_audit(out, summary, rows)
+    print_audit(out, by_column(summary, rows.groups), rows)
     print_quantisation(out, counted.quantisation)
     if html is not None:
         out.line(f"Written: {shown(html)}")
     failed = not print_verdicts(out, judged, require)
     if limit is not None:
-        _print_verdict(out, limit)
+        _print_verdict(out, limit, rows.groups)
     if bound is None and limit is None and (summary["auc"] or 0) >= 0.5:
         _print_next(out, summary, rows)
     if failed or (limit is not None and limit["exceeded"]):
@@ -201,14 +211,19 @@ def _print_groups(out: Output, summary: dict[str, Any]) -> None:
     out.line("BNSP: this group's positives against the negatives of all others.")
 
 
+# What `fit` is told again, and how `apply` calls a score that is repaired already.
+_AGAIN = ("alpha", "ties", "reference", "min_group", "only", "threshold")
+_ADJUSTED = "_fair"
+
+
 def _print_next(out: Output, summary: dict[str, Any], rows: RowOptions) -> None:
     """Name the command that comes next, for people with a file."""
-    if "-" in rows.inputs or not summary["gap"]:
+    if "-" in rows.inputs or not summary["gap"] or rows.score.endswith(_ADJUSTED):
         return
-    halved = f"{summary['gap'] / 2:.2g}"
-    command = shlex.join(["fairpot", "fit", *rows.inputs, *rows.as_options(), "--max-gap", halved, "-o", "map.json"])
+    again = said_again(*_AGAIN, *(["region"] if summary["partial"] is not None else []))
+    command = ["fairpot", "fit", *rows.inputs, *rows.as_options(), *again, "--max-gap", "GAP", "-o", "map.json"]
     out.line()
-    out.line(shown(f"Next: {command}"))
+    out.line(shown(f"Next: {shlex.join(command)}"))
 
 
 def _print_partial(out: Output, partial: dict[str, Any], edge: str) -> None:
@@ -260,11 +275,12 @@ def _verdict(summary: dict[str, Any], limit: float | None, which: str | None) ->
     }
 
 
-def _print_verdict(out: Output, verdict: dict[str, Any]) -> None:
+def _print_verdict(out: Output, verdict: dict[str, Any], columns: Sequence[str]) -> None:
     worst = verdict["worst"]
     top = verdict["alpha"]
     name = f"gap in the top {100 * top:.4g}%" if worst["metric"] == "partial_gap" else "overall gap"
-    between = "" if worst["pair"] is None else f" between {shown(worst['pair'][0])} and {shown(worst['pair'][1])}"
+    pair = [shown(name_of(each, columns)) for each in worst["pair"] or ()]
+    between = f" between {' and '.join(pair)}" if pair else ""
     said = f"the {name}{between} is {worst['value']:.4f}, "
     if verdict["exceeded"]:
         out.line(f"FAILED: {said}above {verdict['limit']:g}", "bold red")

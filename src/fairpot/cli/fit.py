@@ -14,7 +14,13 @@ import click
 
 from fairpot._validation import wording
 from fairpot.auditing import Effect, effect
-from fairpot.cli._lines import own_scale_effect, print_effect, print_quantisation, quantisation_document
+from fairpot.cli._lines import (
+    effect_by_column,
+    own_scale_effect,
+    print_effect,
+    print_quantisation,
+    quantisation_document,
+)
 from fairpot.cli._methods import WISHES, MethodName, Wish, certifying, how_far, make_method, one_wish, settings_for
 from fairpot.cli._options import SCORE, group_options, output_options, ranking_options, was_given
 from fairpot.cli._printing import Output, curve_picture, number, shown
@@ -120,7 +126,9 @@ def fit(
             "output": output,
         }
     )
-    _print_fit(out, content, wish, fitted, later, rows.lower_is_riskier)
+    shown_fit, shown_later = (each and effect_by_column(each, rows.groups) for each in (fitted, later))
+    assert shown_fit is not None
+    _print_fit(out, content, wish, shown_fit, shown_later, rows.lower_is_riskier)
     if model.certificate_ is not None:
         _print_certificate(out, model.certificate_)
     _print_curve(out, method, model, fitted.after)
@@ -203,7 +211,7 @@ def _print_fit(
     if _repair_needed(wish, fitted) is False:
         out.line(_not_needed(wish, fitted), "green")
     if content.reference is not None:
-        out.line(f"group {shown(content.reference)} stays as it is")
+        out.line(f"group {shown(fitted.reference)} stays as it is")
     for each in fitted.left_out:
         out.line(f"group {shown(each)} is left out of the comparison: its scores stay as they are")
     print_effect(out, fitted, "On the fitted rows", lower_is_riskier)
