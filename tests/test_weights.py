@@ -7,6 +7,7 @@ import pytest
 
 from fairpot import FairPOT, ScoreTable, audit, compare, effect, score_table
 from fairpot._validation import check_rows
+from fairpot.exceptions import SmallGroupWarning
 from fairpot.files import RowSource, count_rows
 from fairpot.inference import change_of_scores, confidence_interval, plan_sample_size
 from fairpot.report import FairnessReport
@@ -207,3 +208,17 @@ def test_words_that_are_no_meaning(rows, tmp_path):
         RowSource(tmp_path / "x.csv", score="s", weights="sampling")
     with pytest.raises(ValueError, match="weights must be one of"):
         compare(rows["y"], rows["s"], **columns(rows, weights="sampling"))
+
+
+def test_few_rows_are_few_however_much_they_weigh(rows):
+    """Twenty positives that stand for 30,000 people are twenty; nine hundred rows that weigh 1 in all are not few."""
+    few = pd.concat([rows[(rows["g"] == "a") | (rows["y"] == 0)], rows[(rows["g"] == "b") & (rows["y"] == 1)][:20]])
+    few = few.assign(w=1500.5)
+    with pytest.warns(SmallGroupWarning, match="group 'b' has only 20 positives"):
+        found = audit(few["y"], few["s"], **columns(few))
+    assert any("group 'b' has only 20 positives (under 30)" in text for text in found.warnings)
+    report = FairnessReport.from_predictions(few["y"], few["s"], **columns(few)).summary["warnings"]
+    assert [w["rows"] for w in report if w["kind"] == "small_cell"] == [pytest.approx(20)]
+    light = audit(rows["y"], rows["s"], **columns(rows.assign(w=rows["w"] / rows["w"].sum())))
+    assert not any("has only" in text for text in light.warnings)
+    np.testing.assert_allclose(light.intervals.gap.se, audit(table_of(rows)).intervals.gap.se)

@@ -341,10 +341,12 @@ def _warnings(found: Measured, about: About) -> list[dict[str, Any]]:
     """List what may mislead, by kind; :mod:`fairpot.report.words` puts it into words."""
     listed: list[dict[str, Any]] = [{"kind": "same_rows"}] if about.same_rows else []
     listed += [{"kind": "left_out", "group": group, "rows": rows} for group, rows in about.left_out.items()]
-    for group, counts in zip(found.groups, found.table.counts):
-        for what, weight in (("positives", counts.positive.sum()), ("negatives", counts.negative.sum())):
-            if weight < SMALL:
-                listed.append({"kind": "small_cell", "group": str(group), "what": what, "rows": weight.item()})
+    table = found.table
+    counted = table.independent if table.units is None else (table.positives, table.negatives)
+    for place, group in enumerate(found.groups):
+        for what, rows in zip(("positives", "negatives"), counted):
+            if rows[place] < SMALL:
+                listed.append({"kind": "small_cell", "group": str(group), "what": what, "rows": rows[place].item()})
     if found.settings[0].auc < 0.5:
         listed.append({"kind": "reversed"})
     listed += _ties(found)
