@@ -327,8 +327,12 @@ def choose_certified(
     rows: str,
     name: str = "lam",
     max_auc_loss: float | None = None,
+    unmoved: int | None = None,
 ) -> tuple[int, Certificate]:
     """Choose the highest AUC among the values that are certified; return its place and the certificate.
+
+    ``unmoved`` is the place of the value that leaves the scores as they came, if there is one: it is chosen if it is
+    certified, and otherwise an AUC above that of the original scores counts as equal to it, as in a plain rule.
 
     Raises
     ------
@@ -349,8 +353,10 @@ def choose_certified(
         )
     if max_auc_loss is not None:
         mask = _within_loss(dial, mask, bound, float(unrepaired.auc.value[0]), max_auc_loss, name)
-    places = np.flatnonzero(mask)
-    place = int(places[np.argmax(dial.auc.value[places])])
+    worth = np.where(mask, dial.auc.value, -np.inf)
+    if unmoved is not None:
+        worth = np.minimum(worth, unrepaired.auc.value[0])
+    place = unmoved if unmoved is not None and mask[unmoved] else int(np.argmax(worth >= worth.max() - 1e-12))
     value = dial.values[place]
     plain = float(value) if np.ndim(value) == 0 else [float(v) for v in value]
     numbers = (*_numbers(dial, place, confidence), *_numbers(unrepaired, 0, confidence))
