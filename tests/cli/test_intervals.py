@@ -1,6 +1,7 @@
 """Intervals, verdicts, certificates and plans from the command line."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -95,6 +96,8 @@ def test_fit_certifies_on_held_out_rows(run, csv, people, tmp_path):
 def test_fit_says_what_is_missing(run, csv):
     said = run("fit", csv, *COLUMNS, "--max-gap", "0.001", "--confidence", "0.95", expect=2)
     assert "smallest bound that can be certified" in said.err
+    bound = re.search(r"on these rows is ([0-9.]+)", " ".join(said.err.split())).group(1)
+    run("fit", csv, *COLUMNS, "--max-gap", bound, "--confidence", "0.95")
     run("fit", csv, *COLUMNS, "--lam", "0.5", "--confidence", "0.9", expect=2)
 
 

@@ -16,7 +16,6 @@ from fairpot.inference.certify import (
 )
 from fairpot.inference.dial import average_dials, band_of, estimate_dial
 from fairpot.inference.shares import merge_entries
-from fairpot.inference.shortfall import shortfall, smallest_bound
 
 DIAL = np.linspace(0, 1, 9)
 
@@ -145,36 +144,6 @@ def test_tails_of_the_walk():
     wrong = stats.norm.cdf(-critical) + stats.norm.cdf(-np.maximum(critical, 0.05 / se))
     np.testing.assert_allclose(wrong, 0.05, atol=1e-9)
     np.testing.assert_allclose(critical[[0, 2]], stats.norm.ppf([0.95, 0.975]), atol=1e-4)
-
-
-def certifier(dial, delta=0.05):
-    return lambda bound: certify(dial.gaps, bound, delta, dial.many)[0].any()
-
-
-def test_smallest_bound_is_certified_and_a_little_less_is_not():
-    dial = estimate_dial(table(n=2000), moved, DIAL)
-    least = smallest_bound(dial, certifier(dial))
-    assert certify(dial.gaps, least, 0.05)[0].any()
-    assert not certify(dial.gaps, least - 1e-4, 0.05)[0].any()
-    missing = shortfall(dial, 0.02, 0.05, certifier(dial))
-    assert missing.smallest_bound == least
-    assert f"{least:.3g}" in str(missing)
-
-
-def test_what_is_missing_names_the_small_group():
-    rng = np.random.default_rng(1)
-    g = rng.random(6000) < 0.05
-    y = (rng.random(6000) < 0.2).astype(int)
-    rows = score_table(y, rng.normal(y + 0.6 * ~g), sensitive_features=np.where(g, "b", "a"))
-    dial = estimate_dial(rows, moved, np.linspace(0, 1, 101))
-    missing = shortfall(dial, 0.07, 0.05, certifier(dial))
-    assert missing.group == "b"
-    assert missing.positives == int(y[g].sum())
-    assert "more positives of 'b'" in str(missing)
-    far = estimate_dial(rows, moved, [0.0])
-    far = shortfall(far, 0.02, 0.05, certifier(far))
-    assert far.times is None
-    assert "more rows alone would not help" in str(far)
 
 
 @pytest.mark.parametrize(("bound", "said"), [(0.9, "within"), (0.02, "exceeds"), (0.25, "cannot tell")])

@@ -236,8 +236,8 @@ def choose_certified(
         missing = shortfall(dial, bound, delta, certifies)
         raise InfeasibleRuleError(
             f"no {name} can be certified to have a gap within {bound:g} with confidence {confidence:g} "
-            f"({rows}): {missing}.\n"
-            "Hint: a larger bound, more rows, or no confidence for a choice by the measured gap alone."
+            f"({rows}): {missing}.\nHint: {missing.hint}.",
+            shortfall=missing,
         )
     if max_auc_loss is not None:
         mask = _within_loss(dial, mask, bound, float(unrepaired.auc.value[0]), max_auc_loss, name)
