@@ -165,7 +165,7 @@ def test_covariance_of_two_placements(rho):
         ({"gap": 0.05, "auc": (0.8, 0.7, 0.9)}, "one for each group"),
         ({"gap": 0.05, "auc": (0.8, 0.7), "true_gap": 0.1}, "leave true_gap out"),
         ({"gap": 0.05, "visits": 0.5}, "visits must be 1 or more"),
-        ({"gap": 0.05, "icc": 0.5}, "visits=8"),
+        ({"gap": 0.05, "icc": 0.5}, "give visits as well"),
     ],
 )
 def test_plans_are_checked(kwargs, said):

@@ -469,7 +469,9 @@ def _check_visits(visits: Any, icc: Any, outcome_icc: Any) -> _Visits:
         float(visits), check_share(icc, "icc", zero=True), check_share(outcome_icc, "outcome_icc", zero=True)
     )
     if visits == 1 and (icc or outcome_icc):
-        raise ValueError("icc says what visits of a patient have in common.\nHint: visits=8, say, or no icc.")
+        raise ValueError(
+            "icc says what visits of a patient have in common.\nHint: give visits as well, or leave icc out."
+        )
     return found
 
 
