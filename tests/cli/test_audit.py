@@ -109,7 +109,7 @@ def test_limit(run, csv, people):
     assert "passed" in run("audit", csv, *COLUMNS, "--fail-above", gap).out
     found = run("audit", csv, *COLUMNS, "--fail-above", gap / 2, "--json", expect=3).json
     worst = {"metric": "gap", "value": gap, "pair": ["M", "F"]}
-    assert found["fail_above"] == {"limit": gap / 2, "gap": gap, "exceeded": True, "worst": worst}
+    assert found["fail_above"] == {"limit": gap / 2, "alpha": None, "gap": gap, "exceeded": True, "worst": worst}
     assert run("audit", csv, *COLUMNS, "--fail-above", gap / 2, "--quiet", expect=3).out == ""
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cli.conftest import COLUMNS
 from fairpot import audit, compare, effect, score_table
 from fairpot.cli._app import COMMANDS, app
 from fairpot.cli._rows import ROW_OPTIONS
@@ -141,7 +142,7 @@ def test_the_next_command_says_it_again(run, stays):
     """Each step prints the next one, which runs as it is printed."""
     out = run("audit", stays, *spoken(), "--group", "sex").out.splitlines()[-1]
     assert out.startswith("Next: fairpot fit ")
-    name, *words = shlex.split(out.removeprefix("Next: fairpot "))
+    name, *words = shlex.split(out.removeprefix("Next: fairpot ").replace("GAP", "0.2"))
     assert {*spoken(), "sex"} <= set(words)
     assert run(name, *words, "--json", "--force").json["columns"]["weights"] == "importance"
     said = run(name, *words, "--force").out.splitlines()[-1]
@@ -150,12 +151,30 @@ def test_the_next_command_says_it_again(run, stays):
     run(name, *(str(stays) if w == "NEW_FILE" else "adjusted.csv" if w == "ADJUSTED_FILE" else w for w in words))
 
 
+def test_the_next_command_keeps_what_was_asked_and_no_bound(run, csv):
+    options = ["--alpha", "0.5", "--region", "group", "--min-group", "30", "--ties", "strict", "--reference", "F"]
+    *_, last = run("audit", csv, *COLUMNS, "--cluster", "id", *options).out.splitlines()
+    words = shlex.split(last)
+    assert words[-4:] == ["--max-gap", "GAP", "-o", "map.json"]
+    assert {*options, "--cluster"} <= set(words)
+    *_, last = run("audit", csv, *COLUMNS).out.splitlines()
+    assert not {"--alpha", "--region", "--min-group", "--ties", "--groups"} & set(shlex.split(last))
+
+
+def test_no_next_command_where_there_is_none(run, csv, people, tmp_path):
+    """Standard input is gone, and an adjusted score is repaired."""
+    text = (tmp_path / "all.csv", people.to_csv(index=False))
+    assert "Next:" not in run("audit", "-", *COLUMNS, stdin=text[1]).out
+    people.rename(columns={"risk": "risk_fair"}).to_csv(text[0], index=False)
+    assert "Next:" not in run("audit", text[0], "--score", "risk_fair", *COLUMNS[2:]).out
+
+
 def test_the_next_command_of_a_query(run, people, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     people.to_csv("people.csv", index=False)
     query = "select risk as score, outcome as label, sex as \"group\" from 'people.csv'"
     *_, last = run("audit", "--sql", query).out.splitlines()
-    name, *words = shlex.split(last.removeprefix("Next: fairpot "))
+    name, *words = shlex.split(last.removeprefix("Next: fairpot ").replace("GAP", "0.1"))
     assert query in words
     assert run(name, *words, "--json").json["fitted"]["before"]["rows"] == len(people)
 
@@ -331,6 +350,7 @@ def test_a_map_knows_which_way_scores_run(run, plain, tmp_path):
     shift = (expected - frame["points"])[expected != frame["points"]]
     [moved] = [each for each in moves if each["moved"]]
     assert moved["mean_shift"] == pytest.approx(shift.mean())
+    assert moved["mean_shift_of_all"] == pytest.approx(shift.sum() / moved["rows"])
     assert (moved["up"], moved["down"]) == ((shift > 0).sum(), (shift < 0).sum())
 
     record = ["--changes", tmp_path / "changes.csv", "--threshold", 38]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from display_cases import make_rows
-from fairpot import FairPOT, ScoreTable
+from fairpot import FairPOT, ScoreTable, audit
 from fairpot.display.roc import roc_curve
 from fairpot.inference import confidence_interval
 from fairpot.metrics import auc, partial_auc, xauc, xauc_gap
@@ -226,3 +226,21 @@ def test_the_band_holds_the_curve(report):
 
 def limits(interval):
     return [interval.low, interval.high]
+
+
+def test_pairs_have_intervals_before_and_at_the_reported_setting():
+    scores, y, group = make_rows(900, groups=("x", "y", "z"))
+    fp = FairPOT(0.5).fit(scores, y, sensitive_features=group)
+    report = FairnessReport.from_estimator(fp)
+    moved = fp.transform(scores, sensitive_features=group)
+    for name, column in (("before", scores), ("after", moved)):
+        for pair in report.summary[name]["pairs"]:
+            found = audit(y, column, sensitive_features=group, reference=pair["first"]).summary["gaps"]
+            same = next(p for p in found if {p["first"], p["second"]} == {pair["first"], pair["second"]})
+            sign = 1 if same["first"] == pair["first"] else -1
+            limits = sorted([sign * same["signed_low"], sign * same["signed_high"]])
+            assert pair["limits"] == pytest.approx(limits, abs=1e-9)
+            shown = f"{limits[0]:+.4f} to {limits[1]:+.4f}"
+            assert (shown in report.to_markdown()) == (name == "after")
+            assert shown in report.to_html()
+    assert {pair["limits"] for pair in report.summary["dial"]["settings"][3]["pairs"]} == {None}

@@ -216,7 +216,7 @@ class RowSource:
         return path
 
     def _spooled(self, name: str, stream: BinaryIO) -> Path:
-        place = scratch_folder(self) / "input"
+        place = scratch_folder(self) / Path(name).name  # by which errors call it
         try:
             with place.open("wb") as out:
                 shutil.copyfileobj(stream, out, 1 << 20)

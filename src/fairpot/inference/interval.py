@@ -357,6 +357,6 @@ def verdict(
     question = ask("xauc_gap", table, alpha=alpha, region=region, ties=ties)
     gap = answer(table, question, level=level, method="analytic", replicates=0, random_state=0)
     if gap.reason is not None:
-        return Verdict("cannot tell", bound, level, gap)
+        return Verdict("cannot tell", bound, level, gap, alpha)
     gaps = GapEstimates.side_by_side(estimate(table, question))
-    return Verdict(judge(gaps, bound, delta), bound, level, gap)
+    return Verdict(judge(gaps, bound, delta), bound, level, gap, alpha)

@@ -6,6 +6,8 @@ import itertools
 
 import numpy as np
 
+from fairpot._arguments import argument
+from fairpot._validation import wording
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 
@@ -21,7 +23,7 @@ def small_cells(table: ScoreTable, where: str = "") -> list[str]:
     >>> import numpy as np
     >>> table = ScoreTable.from_rows(np.array([0.4, 0.1]), np.array([1, 0], dtype=np.int8))
     >>> small_cells(table)[0]
-    "group 'all' has only 1 positives (under 30): what rests on them is uncertain."
+    "group 'all' has only 1 positive (under 30): what rests on them is uncertain."
     """
     found = []
     named = (("positives", table.positives), ("negatives", table.negatives))
@@ -30,9 +32,8 @@ def small_cells(table: ScoreTable, where: str = "") -> list[str]:
         if count == 0:
             found.append(f"group {group!r} has no {what}{where}: what rests on them cannot be measured.")
         elif count < SMALL:
-            found.append(
-                f"group {group!r} has only {count:g} {what}{where} (under {SMALL}): what rests on them is uncertain."
-            )
+            few = wording.counted(count, what.removesuffix("s"), "g")
+            found.append(f"group {group!r} has only {few}{where} (under {SMALL}): what rests on them is uncertain.")
     return found
 
 
@@ -50,10 +51,16 @@ def reversed_score(table: ScoreTable) -> str | None:
     auc = WinMatrix.of(table, "half").auc()
     if auc >= 0.5:
         return None
+    said = argument("lower_is_riskier", True)
+    swapped = f"if 0 and 1 are swapped, name the positive outcome ({argument('pos_label', ...)})."
+    if table.lower_is_riskier:
+        return (
+            f"AUC is {auc:.4f}, below 0.5: with {said}, positives have higher scores than negatives.\n"
+            f"Hint: if a high score means high risk, leave {said} out; {swapped}"
+        )
     return (
         f"AUC is {auc:.4f}, below 0.5: positives have lower scores than negatives.\n"
-        "Hint: if a low score means high risk, turn the scores round (pass -scores; --lower-is-riskier on the "
-        "command line); if 0 and 1 are swapped, name the positive outcome."
+        f"Hint: if a low score means high risk, say so ({said} where rows are counted); {swapped}"
     )
 
 

@@ -13,7 +13,7 @@ from fairpot._defaults import LEVEL, Ties
 from fairpot._version import __version__
 from fairpot.auditing.measures import Measured as Audited
 from fairpot.counts import GroupCounts
-from fairpot.inference import Estimate
+from fairpot.inference import Changes, Estimate
 from fairpot.inference.dial import estimate_dial
 from fairpot.inference.limits import fold
 from fairpot.report.measure import MOST_ENTRIES, Measured, Setting, entries
@@ -53,15 +53,17 @@ def summarise(found: Measured, about: About) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``data``, ``method``, ``before`` and ``after`` (the scores as they came, and at the reported setting), ``dial``
-        with the numbers at every setting, ``curve``, ``who`` (who crosses which threshold), ``bands``, ``warnings``
-        and ``origin``. What has no pairs to count is None.
+        ``data``, ``method``, ``before`` and ``after`` (the scores as they came, and at the reported setting),
+        ``changes`` from the one to the other with their intervals, ``dial`` with the numbers at every setting,
+        ``curve``, ``who`` (who crosses which threshold), ``bands``, ``warnings`` and ``origin``. What has no pairs to
+        count is None.
     """
     settings = [_numbers(found, setting) for setting in found.settings]
     chosen = found.dial.chosen
     ties: Ties = "half" if about.ties == "half" else "strict"
-    settings[0]["intervals"] = _intervals(found, 0)
-    settings[chosen]["intervals"] = _intervals(found, chosen)
+    for place in {0, chosen}:
+        settings[place]["intervals"] = _intervals(found, place)
+        settings[place]["pairs"] = _limited_pairs(settings[place]["pairs"], found.audits[place])
     first, second = (str(found.groups[g]) for g in found.pair)
     content = {
         "schema": SCHEMA,
@@ -73,6 +75,7 @@ def summarise(found: Measured, about: About) -> dict[str, Any]:
         "method": None if about.method is None else dict(about.method),
         "before": settings[0],
         "after": settings[chosen] if about.method is not None else None,
+        "changes": None if found.changes is None else _changes(found.changes),
         "dial": {"name": found.dial.name, "values": found.dial.values, "chosen": chosen, "settings": settings},
         "curve": _curve(found),
         "limit": _limit(found, ties),
@@ -184,11 +187,22 @@ def _pairs(found: Measured, setting: Setting) -> list[dict[str, Any]]:
                 "xauc_first": setting.xauc[a, b],
                 "xauc_second": setting.xauc[b, a],
                 "signed_gap": setting.xauc[a, b] - setting.xauc[b, a],
+                "limits": None,
                 "_width": -np.inf if np.isnan(gap) else abs(gap),
             }
         )
     listed.sort(key=lambda each: -each["_width"])
     return [{name: value for name, value in each.items() if name != "_width"} for each in listed[:_MOST_PAIRS]]
+
+
+def _limited_pairs(pairs: list[dict[str, Any]], audit: Audited) -> list[dict[str, Any]]:
+    """Put the limits of each pair's signed gap beside it, as its audit has them; None where none are honest."""
+    limits: dict[tuple[str, str], list[float] | None] = {}
+    for each in audit.numbers["gaps"]:
+        first, second, low, high = (each[name] for name in ("first", "second", "signed_low", "signed_high"))
+        limits[str(first), str(second)] = None if low is None else [low, high]
+        limits[str(second), str(first)] = None if low is None else [-high, -low]
+    return [{**pair, "limits": limits[pair["first"], pair["second"]]} for pair in pairs]
 
 
 def _largest_gap(setting: Setting) -> float:
@@ -235,6 +249,11 @@ def _intervals(found: Measured, place: int) -> dict[str, Any] | None:
         "gap": audit.whole.gap,
     }
     return {name: _limits(each) for name, each in numbers.items()}
+
+
+def _changes(found: Changes) -> dict[str, Any]:
+    """Give what changed on the same rows: AUC, and the largest gap with the change of its pair's signed one."""
+    return {"auc": found.auc.to_dict(), "gap": found.gap.to_dict()}
 
 
 def _folded(audit: Audited, ahead: Hashable, behind: Hashable) -> Estimate:

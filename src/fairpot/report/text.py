@@ -37,7 +37,24 @@ TEXT: dict[str, str] = {
     "repaired_top": "In the top {alpha} of the ranking, which it repairs, the gap goes from {gap_before} to "
     "{gap_after} percentage points and AUC from {auc_before} to {auc_after}.",
     "overshoots": "It goes past even: now “{ahead}” is the one behind.",
-    "certified": "Signed for: the true gap is at most {bound} percentage points with {confidence} confidence ({rows}).",
+    "changed": "Signed, seen from “{ahead}” over “{behind}”, the gap goes from {before} to {after} points: a change of "
+    "{change} ({level} interval {low} to {high}).",
+    "changed_unsure": "Signed, seen from “{ahead}” over “{behind}”, the gap goes from {before} to {after} points: a "
+    "change of {change}. There are too few people for an interval.",
+    "gap_overall": "the overall gap",
+    "gap_top": "the gap in the top {alpha}",
+    "certificate_compatible": "These rows are compatible with the certificate: after the repair {where} is within "
+    "{bound} points with {confidence} confidence (measured {gap}, two-sided interval {low} to {high}).",
+    "certificate_contradicted": "These rows contradict the certificate: after the repair {where} exceeds {bound} "
+    "points with {confidence} confidence (measured {gap}, two-sided interval {low} to {high}).",
+    "certificate_cannot_tell": "These rows cannot tell whether the certificate holds: after the repair {where} is "
+    "{gap} points (two-sided {confidence} interval {low} to {high}), and the certificate says {bound} at most.",
+    "certificate_no_interval": "These rows cannot tell whether the certificate holds: there are too few people to say "
+    "whether {where} is within {bound} points.",
+    "certified": "Certified then: the gap is at most {bound} percentage points with {confidence} confidence, on rows "
+    "like those it was tested on ({rows}).",
+    "certified_limit": "One-sided upper limit then: {limit} points.",
+    "certified_same_rows": "These are the rows that the repair was fitted on, which cannot test it.",
     "not_repaired": "The quality of the ranking as a whole (AUC) is {auc_before}. No repair was asked for.",
     # Key numbers
     "card_gap": "Gap between the two groups",
@@ -147,6 +164,8 @@ TEXT: dict[str, str] = {
     "col_up": "Up",
     "col_down": "Down",
     "col_mean_shift": "Mean change",
+    "col_mean_shift_moved": "Mean change of the changed",
+    "col_mean_shift_all": "Mean change of all",
     "col_largest": "Largest change",
     "bands_caption": "How far scores move, by bands of people",
     "bands_note": "No band has fewer than {least} people.",
@@ -177,6 +196,9 @@ TEXT: dict[str, str] = {
     "rank_note": "Ranks in hundredths of the whole ranking: -2.0 means that people of that kind stand two "
     "hundredths lower on average. Also those whose own score stays move, where others pass them.",
     "pairs_caption": "Every pair of groups",
+    "col_limits": "95 % interval",
+    "limits": "{low} to {high}",
+    "pairs_note": "Each interval is of one pair by itself; it is known before the repair and at the reported setting.",
     "pairs_left_out": "{left} more pairs have smaller gaps.",
     "groups_left_out": "{left} more groups are in the JSON form of this report.",
     "col_first": "Group",

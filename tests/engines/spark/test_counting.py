@@ -202,7 +202,7 @@ def test_text_files(spark, tmp_path):
     def rows():
         return SparkRows.read(spark, str(tmp_path / "x.csv"), score="s", label="y", groups="g", pos_label="yes")
 
-    with pytest.raises(ValueError, match="'s' has 1 infinite rows"):
+    with pytest.raises(ValueError, match="'s' has 1 infinite row"):
         ENGINE.count(rows())
     (tmp_path / "x.csv").write_text('s,y,g\n0.5,yes,"a,""b"""\n 1e-3 ,no,1\n0x1p3,no,1\n1_0,no,1\nNA,no,1\n')
     with pytest.raises(TypeError, match="'s' must be numbers, got 2 rows that are not"):
