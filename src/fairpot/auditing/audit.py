@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from fairpot._html import cell, html_table, notes
 from fairpot._optional import make_frame
 from fairpot._validation import check_choice
 from fairpot.auditing.calibration import BINS
-from fairpot.auditing.measures import Measured, intervals_to_dict, measure, plain
+from fairpot.auditing.measures import Measured, intervals_to_dict, measure, plain, tops
 from fairpot.auditing.words import gap_sentence, rate_lines, widest_pair
 from fairpot.counting import as_table
 from fairpot.inference import Estimate, Overview, Verdict, verdict
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 def audit_html(audit: Audit) -> str:
     """Show an audit."""
     head = f"<p><b>xAUC gap {cell(audit.gap)}, AUC {cell(audit.auc)}.</b> {escape(audit.sentence)}</p>"
-    tables = html_table(audit.rows("groups"), "Groups") + html_table(audit.rows("pairs"), "Pairs of groups")
+    parts: dict[Part, str] = {"groups": "Groups", "pairs": "Pairs of groups", "top": "Top of the ranking"}
+    tables = "".join(html_table(audit.rows(part), title) for part, title in parts.items())
     return f"<div>{head}{tables}{html_table(audit.rows('rates'), 'Flagged')}{notes(audit.warnings)}</div>"
 
 
@@ -41,7 +42,7 @@ def effect_html(effect: Effect) -> str:
     return f"<div>{head}{tables}{notes(effect.warnings)}</div>"
 
 
-Part = Literal["groups", "pairs", "calibration", "rates"]
+Part = Literal["groups", "pairs", "calibration", "rates", "top"]
 # Which gaps a gate guards.
 Guards = Literal["overall", "top", "both"]
 GUARDS = ("overall", "top", "both")
@@ -60,11 +61,11 @@ def audit(
     sensitive_features: Any = None,
     sample_weight: Any = None,
     pos_label: Any = None,
-    alpha: float | None = None,
+    alpha: float | Iterable[float] | None = None,
     region: Region = "pooled",
     ties: Ties = "half",
     reference: Hashable | None = None,
-    threshold: float | None = None,
+    threshold: float | Iterable[float] | None = None,
     min_group: int = 0,
     groups: Any = None,
     bins: int = BINS,
@@ -86,16 +87,16 @@ def audit(
     sample_weight : column of shape (n,), default None
     pos_label : default None
         The positive label where ``y_true`` is not 0/1.
-    alpha : float in (0, 1] or None, default None
-        Also rank among the top alpha alone.
+    alpha : float in (0, 1], list of them, or None, default None
+        Also rank among the top alpha alone. With a list, ``summary["partial"]`` is a list, one entry for each.
     region : {"pooled", "group"}, default "pooled"
         Whether that is the top alpha of all rows or of each group.
     ties : {"half", "strict"}, default "half"
         Whether a tie is half a win or none.
     reference : name of a group or None, default None
         The group that signed gaps are seen from; None takes the one ahead.
-    threshold : float or None, default None
-        Also count who is flagged at this score or above, with TPR, FPR and PPV by group.
+    threshold : float, list of floats, or None, default None
+        Also count who is flagged at this score or above, with TPR, FPR and PPV by group: ``frame("rates")``.
     min_group : int, default 0
         Leave groups with fewer rows out of the comparison; ``left_out`` names them.
     groups : list of group names or None, default None
@@ -189,16 +190,15 @@ class Audit:
         return strictest(self.verdicts(bound, level=level, guards=guards))
 
     def verdicts(self, bound: float, *, level: float = LEVEL, guards: Guards | None = None) -> list[Verdict]:
-        """Judge every gap that is guarded, as in :meth:`verdict`: over all rows, then in the top alpha."""
-        top = self.summary["partial"]
+        """Judge every gap that is guarded, as in :meth:`verdict`: over all rows, then in the top alpha, or in each."""
+        found_in = tops(self.summary)
         given = {"bound": bound, "ties": self.summary["ties"], "level": level}
         wanted = check_choice("both" if guards is None else guards, "guards", GUARDS)
-        if wanted == "top" and top is None:
+        if wanted == "top" and not found_in:
             raise ValueError(f"guards='top' needs the top to look at.\nHint: {argument('alpha', 0.1)} in the audit.")
         found = [] if wanted == "top" else [verdict(self.table, **given)]
-        if top is not None and wanted != "overall":
-            found.append(verdict(self.table, alpha=top["alpha"], region=top["region"], **given))
-        return found
+        inside = [] if wanted == "overall" else found_in
+        return found + [verdict(self.table, alpha=top["alpha"], region=top["region"], **given) for top in inside]
 
     @property
     def auc(self) -> Estimate | None:
@@ -242,9 +242,9 @@ class Audit:
 
         Parameters
         ----------
-        part : {"pairs", "groups", "calibration", "rates"}, default "pairs"
+        part : {"pairs", "groups", "calibration", "rates", "top"}, default "pairs"
             Pairs of groups with both xAUC and the gap; groups with their sizes and AUC; calibration by group; rates
-            at the threshold and in the top alpha.
+            at each threshold and in each top; AUC, gap, recall and precision in each top.
         """
         rows = plain(self.rows(part))
         return make_frame({name: [row[name] for row in rows] for name in rows[0]} if rows else {})
@@ -266,15 +266,18 @@ class Audit:
             ]
         if part == "rates":
             return [
-                {"at": found["at"], "threshold": found["threshold"], **each}
+                {"at": found["at"], "alpha": found.get("alpha"), "threshold": found["threshold"], **each}
                 for found in summary["rates"]
                 for each in (*found["groups"], {"group": "all", **found["all"]})
             ]
-        raise ValueError(f"part must be one of 'pairs', 'groups', 'calibration', 'rates', got {part!r}.")
+        if part == "top":
+            inside = ("alpha", "region", "rows", "auc", "gap", "recall", "precision")
+            return [{name: top[name] for name in inside} for top in tops(summary)]
+        raise ValueError(f"part must be one of {', '.join(map(repr, get_args(Part)))}, got {part!r}.")
 
     def __str__(self) -> str:
         summary = self.summary
-        top = summary["partial"]
+        known = [top for top in tops(summary) if top["gap"] is not None]
         auc, gap = (("-" if value is None else f"{value:.4f}") for value in (self.auc, self.gap))
         lines = [
             f"{summary['rows']:,.10g} rows, {summary['positives']:,.10g} positive, {len(summary['groups'])} groups",
@@ -282,7 +285,7 @@ class Audit:
             *self._trusted(),
             self.sentence,
             *self._pairs(),
-            *([] if top is None or top["gap"] is None else [f"in the top {top['alpha']:g}: xAUC gap {top['gap']:.4f}"]),
+            *(f"in the top {top['alpha']:g}: xAUC gap {top['gap']:.4f}" for top in known),
             *rate_lines(summary["rates"]),
         ]
         return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
