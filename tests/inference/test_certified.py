@@ -103,6 +103,7 @@ def test_the_certified_limit_is_one_sided_and_keeps_the_bound(groups):
         beyond += found.gap.high > bound
         assert found.to_dict()["limit"] == found.limit
         assert f"one-sided upper limit {found.limit:.4f}" in str(found)
+        assert f"{found.gap.value:.4f} (90% interval {found.gap.low:.4f} to {found.gap.high:.4f}), AUC" in str(found)
     assert beyond or groups == 3  # the two-sided interval alone would contradict the promise
 
 

@@ -303,7 +303,7 @@ class Certificate:
         return (
             f"the gap is at most {self.bound:g} with confidence {self.confidence:.0%} ({self.rows}, {self.how}): "
             f"one-sided upper limit {self.limit:.4f}; two-sided: "
-            f"gap {self.gap_before} -> {self.gap}, AUC {self.auc_before} -> {self.auc}"
+            f"gap {self.gap_before!s} -> {self.gap!s}, AUC {self.auc_before!s} -> {self.auc!s}"
         )
 
     def to_dict(self) -> dict[str, Any]:
