@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args, overload
 
 import numpy as np
 
@@ -15,10 +15,11 @@ from fairpot._html import cell, html_table, notes
 from fairpot._optional import make_frame
 from fairpot._validation import check_choice
 from fairpot.auditing.calibration import BINS
-from fairpot.auditing.measures import Measured, intervals_to_dict, measure, plain, tops
+from fairpot.auditing.measures import MOST_GROUPS, Measured, intervals_to_dict, measure, plain, tops
 from fairpot.auditing.words import gap_sentence, rate_lines, widest_pair
 from fairpot.counting import as_table
-from fairpot.inference import Estimate, Overview, Verdict, verdict
+from fairpot.inference import Change, Changes, Estimate, Overview, Verdict, verdict
+from fairpot.inference.change import change_of_columns
 from fairpot.postprocessing.dial import kept_groups
 from fairpot.postprocessing.notices import warn_of_table
 from fairpot.table import ScoreTable
@@ -54,6 +55,29 @@ def strictest(found: list[Verdict]) -> Verdict:
     return max(found, key=lambda each: (order.index(each.answer), np.nan_to_num(each.interval.value)))
 
 
+class _Asked(TypedDict, total=False):
+    """The options of an audit, as its two overloads share them."""
+
+    sensitive_features: Any
+    sample_weight: Any
+    pos_label: Any
+    alpha: float | Iterable[float] | None
+    region: Region
+    ties: Ties
+    reference: Hashable | None
+    threshold: float | Iterable[float] | None
+    min_group: int
+    groups: Any
+    bins: int
+    level: float | None
+    clusters: Any
+    weights: Weights | None
+
+
+@overload
+def audit(y_true: Any, y_score: Mapping[str, Any], **options: Unpack[_Asked]) -> Audits: ...
+@overload
+def audit(y_true: Any, y_score: Any = None, **options: Unpack[_Asked]) -> Audit: ...
 def audit(
     y_true: Any,
     y_score: Any = None,
@@ -72,7 +96,7 @@ def audit(
     level: float | None = LEVEL,
     clusters: Any = None,
     weights: Weights | None = None,
-) -> Audit:
+) -> Audit | Audits:
     """Measure how fairly scores rank: AUC in each group, xAUC between groups, their gap, calibration.
 
     Parameters
@@ -80,8 +104,9 @@ def audit(
     y_true : column of shape (n,), or ScoreTable
         Outcomes, 0/1. A :class:`ScoreTable` (of :func:`fairpot.score_table`, from rows, frames or files) stands for
         all rows.
-    y_score : column of shape (n,)
-        Scores of any model, on any scale; higher means more likely.
+    y_score : column of shape (n,), or dict of names to such columns
+        Scores of any model, on any scale; higher means more likely. A dict holds the scores of several models for the
+        same rows: each is audited and compared with the first.
     sensitive_features : column of shape (n,), or frame with several columns
         Group of each row; several columns form intersections.
     sample_weight : column of shape (n,), default None
@@ -114,7 +139,7 @@ def audit(
     -------
     Audit
         Numbers as attributes; ``print`` it, ``.frame()`` it, or let a notebook show it. What is odd about the data
-        (small groups, reversed scores, ties that matter) is in ``warnings``.
+        (small groups, reversed scores, ties that matter) is in ``warnings``. Of a dict, an :class:`Audits`.
 
     Examples
     --------
@@ -124,6 +149,11 @@ def audit(
     >>> found.auc, found.gap, found.reference
     (0.9375, 0.25, 'M')
     """
+    if isinstance(y_score, Mapping):
+        rows = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
+        meant: dict[str, Any] = {"weights": weights, "pos_label": pos_label, "ties": ties, "level": level}
+        looked_at = {"alpha": alpha, "region": region, "reference": reference, "threshold": threshold, "bins": bins}
+        return _audit_models(y_true, y_score, rows | meant, {**looked_at, "min_group": min_group, "groups": groups})
     everything = as_table(
         y_true,
         y_score,
@@ -139,6 +169,101 @@ def audit(
     warn_of_table(table, tuple(g for g in everything.groups if g not in table.groups), everything, min_group)
     left_out = {g: everything[g].weight.sum().item() for g in everything.groups if g not in table.groups}
     return Audit(found, table, left_out)
+
+
+def _audit_models(y_true: Any, models: Mapping[str, Any], rows: dict[str, Any], looked_at: dict[str, Any]) -> Audits:
+    """Audit several models' scores of the same rows, and compare each with the first."""
+    if not models:
+        raise ValueError("y_score is an empty dict.\nHint: audit(y_true, {'old': scores, 'new': other_scores}, ...).")
+    found: dict[str, Audit] = {}
+    for name, scores in models.items():
+        try:
+            found[str(name)] = audit(y_true, scores, **rows, **looked_at)
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"the scores of {name!r}: {error}") from error
+        looked_at["reference"] = found[str(name)].reference  # signed gaps of all are seen from the same group
+    kept = next(iter(found.values())).table.groups
+    if rows["level"] is None or len(kept) > MOST_GROUPS or len(found) < 2:
+        return Audits(found, {})
+    return Audits(found, change_of_columns(y_true, dict(zip(found, models.values())), groups=kept, **rows))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Audits:
+    """Several models' scores of the same rows, audited side by side; what :func:`audit` gives for a dict.
+
+    Attributes
+    ----------
+    audits : dict of name to Audit
+    changes : dict of name to Changes
+        Of every model but the first: AUC, gaps and xAUCs against those of the first. They are of the same rows, so that
+        the limits of a difference are often much narrower than those of the two numbers would let one think.
+
+    Examples
+    --------
+    >>> import fairpot
+    >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
+    >>> old, new = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10, [0.6, 0.3, 0.5, 0.2, 0.6, 0.3, 0.5, 0.2] * 10
+    >>> found = fairpot.audit(y, {"old": old, "new": new}, sensitive_features=sex)
+    >>> found["new"].gap, found.changes["new"].gap.change
+    (0.0, -0.25)
+    """
+
+    audits: dict[str, Audit]
+    changes: dict[str, Changes]
+
+    def __repr__(self) -> str:
+        return f"Audits({', '.join(self.audits)})"
+
+    def __getitem__(self, name: str) -> Audit:
+        return self.audits[name]
+
+    def __len__(self) -> int:
+        return len(self.audits)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each model: AUC and gap with their limits, and how they differ from the first model's."""
+        found = []
+        for name, each in self.audits.items():
+            row: dict[str, Any] = {"model": name}
+            for metric, value in (("auc", each.auc), ("gap", each.gap)):
+                row |= {metric: value, **_ends(metric, value)}
+            for metric in ("auc", "gap"):
+                change = getattr(self.changes.get(name), metric, None)
+                row |= {f"{metric}_change": getattr(change, "change", None), **_ends(f"{metric}_change", change)}
+            found.append(row)
+        return found
+
+    def frame(self) -> Any:
+        """Return the same as a frame (pandas, Polars or PyArrow, whichever is in use)."""
+        rows = plain(self.rows())
+        return make_frame({name: [row[name] for row in rows] for name in rows[0]})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all numbers as plain values, ready for JSON."""
+        changes = {name: change.to_dict() for name, change in self.changes.items()}
+        return {"models": {name: {**a.to_dict(), "change": changes.get(name)} for name, a in self.audits.items()}}
+
+    def __str__(self) -> str:
+        lines = [f"{name}: AUC {each.auc!s}, xAUC gap {each.gap!s}" for name, each in self.audits.items()]
+        first = next(iter(self.audits))
+        for name, change in self.changes.items():
+            lines += [f"{first} -> {name}: AUC {change.auc}", f"{first} -> {name}: xAUC gap {change.gap}"]
+        warned = [f"warning: {name}: {text}" for name, each in self.audits.items() for text in each.warnings]
+        return "\n".join([*lines, *warned])
+
+    def _repr_html_(self) -> str:
+        warned = [f"{name}: {text}" for name, each in self.audits.items() for text in each.warnings]
+        return f"<div>{html_table(self.rows(), 'Models on the same rows')}{notes(warned)}</div>"
+
+
+def _ends(name: str, value: Estimate | Change | None) -> dict[str, float | None]:
+    known = value is not None and value.reason is None
+    return {
+        f"{name}_low": value.low if known and value else None,
+        f"{name}_high": value.high if known and value else None,
+    }
 
 
 @dataclass(frozen=True, eq=False)
