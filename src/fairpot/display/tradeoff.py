@@ -140,7 +140,7 @@ class TradeoffDisplay(Display):
             axes.axvline(0, color="0.5", lw=0.8)
         axes.set(xlabel=self._gap_label(), ylabel="AUC")
         axes.margins(x=0.08, y=0.1)
-        add_legend(axes)
+        add_legend(axes, grow=ax is None)
         return axes
 
     def _gap_label(self) -> str:
@@ -256,5 +256,5 @@ class ComparisonDisplay(Display):
             axes.axvline(0, color="0.5", lw=0.8)
         ahead = f" (above 0: {named(self.result.reference)} is ahead)" if signed else ""
         axes.set(xlim=(left, right), xlabel=f"xAUC gap{ahead}", ylabel="AUC")
-        add_legend(axes)
+        add_legend(axes, grow=ax is None)
         return axes
