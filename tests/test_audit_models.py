@@ -21,11 +21,11 @@ def wards(n=900, seed=11):
     return y, ward, rng.integers(1, 4, n), np.arange(n) // 3, {"old": old, "new": new, "coarse": np.round(old)}
 
 
-@pytest.mark.parametrize("kind", ["rows", "weights", "clusters"])
+@pytest.mark.parametrize("kind", ["rows", "weights", "fractions", "clusters"])
 def test_each_is_the_audit_of_its_own_and_differences_are_paired(kind):
     y, ward, weight, patient, models = wards()
-    given = {"rows": {}, "weights": {"sample_weight": weight}, "clusters": {"clusters": patient}}[kind]
-    given["sensitive_features"] = ward
+    weighed = {"weights": {"sample_weight": weight}, "fractions": {"sample_weight": weight / 4}}
+    given = {"rows": {}, "clusters": {"clusters": patient}, **weighed}[kind] | {"sensitive_features": ward}
     found = audit(y, models, alpha=0.3, threshold=[0.5, 1.0], **given)
     reference = found["old"].reference
     for name, scores in models.items():

@@ -86,7 +86,11 @@ def of_columns(frame, names, **meaning):
     [
         ({}, {}),
         ({"weight": "times"}, {}),
+        ({"weight": "share"}, {}),
         ({"weight": "share"}, {"weights": "importance"}),
+        ({"weight": "share"}, {"weights": "frequency"}),
+        ({"weight": "times"}, {"weights": "importance"}),
+        ({"cluster": "patient", "weight": "share"}, {}),
         ({"cluster": "patient"}, {}),
         ({"cluster": "patient", "weight": "share"}, {"weights": "importance", "lower_is_riskier": True}),
         ({"cluster": "patient", "weight": "times"}, {"weights": "frequency"}),

@@ -262,6 +262,26 @@ def test_numbers_are_those_of_python_in_every_command(run, plain, tmp_path, opti
     assert planned["rows"] == plan_sample_size(0.05, table=table).rows
 
 
+def test_every_command_says_what_weights_were_taken_for(run, plain, tmp_path):
+    path, _ = plain
+    weighted = [*LOW, "--weight", "share"]
+    commands = {
+        "audit": [],
+        "fit": ["--lam", 0.5],
+        "compare": ["--method", "fairpot"],
+        "plan": ["--gap", 0.05],
+        "report": ["-o", tmp_path / "page.html", "--force"],
+    }
+    for name, more in commands.items():
+        found = run(name, path, *weighted, *more).out
+        assert "Weights count as importance, not as so many rows (they are not whole numbers)." in found, name
+        said = run(name, path, *weighted, "--weights", "frequency", *more).out
+        assert "Weights count as frequency, each as so many rows (as said)." in said, name
+        assert "Weights" not in run(name, path, *LOW, *more).out, name
+    run("report", path, *weighted, *commands["report"])
+    assert "Weights count as importance" in (tmp_path / "page.html").read_text()
+
+
 def test_a_page_of_importance_weights_is_not_that_of_repeated_rows(run, plain, tmp_path):
     path, _ = plain
     found = {}

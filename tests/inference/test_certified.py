@@ -264,7 +264,8 @@ def test_curves_of_the_top_have_bands_and_certificates(fitted, held_out, region)
         np.testing.assert_allclose([band.gap.low[k], band.gap.high[k]], [gap.low, gap.high], atol=3e-3)
     sure = FairPOT(alpha=0.4, region=region, max_gap=0.3, confidence=0.9)
     sure.fit(fitted[0], fitted[1], sensitive_features=fitted[2])
-    assert sure.certificate_.gap.high < 0.3
+    found = sure.certificate_.gap
+    assert found + 1.2816 * found.se < 0.3  # the promise looks at one side, the interval at both
 
 
 def test_an_effect_carries_paired_changes(fitted, held_out):

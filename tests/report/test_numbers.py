@@ -14,6 +14,7 @@ from fairpot.postprocessing import WassersteinRepair
 from fairpot.postprocessing.registry import METHODS
 from fairpot.report import FairnessReport
 from fairpot.report import measure as measuring
+from fairpot.tradeoff import auc_limit
 
 
 def scores_at(fitted, rows, value):
@@ -222,6 +223,28 @@ def test_the_band_holds_the_curve(report):
     assert (gaps < high).all()
     one = confidence_interval("xauc_gap", report.table)
     assert [low[0], high[0]] == pytest.approx([one.low, one.high], abs=2e-3)
+
+
+def test_the_limit_and_what_is_within_reach(report, rows):
+    scores, y, group = rows
+    limit = auc_limit(y, scores, sensitive_features=group, reference="M")
+    found = report.summary["limit"]
+    assert found["auc"] == pytest.approx(limit.auc_at(found["signed_gap"]).tolist(), abs=1e-12)
+    assert found["reachable"] == pytest.approx(limit.reachable_at(found["signed_gap"]).tolist(), abs=1e-12)
+    page = report.to_html()
+    assert page.count('class="limit"') == 2
+    assert "can be expected to reach" in page
+
+
+def test_a_limit_of_few_rows_says_what_is_not_known(rows):
+    scores, y, group = rows
+    kept = (group == "M") | (y == 0) | (np.cumsum((group == "F") & (y == 1)) <= 4)
+    fp = FairPOT(0.5).fit(scores[kept], y[kept], sensitive_features=group[kept])
+    report = FairnessReport.from_estimator(fp)
+    assert report.summary["limit"]["reachable"] is None
+    page = report.to_html()
+    assert page.count('class="limit"') == 1
+    assert "How much less is not known: what chance adds to the limit needs 5 positives" in page
 
 
 def limits(interval):

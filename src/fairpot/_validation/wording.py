@@ -237,3 +237,44 @@ def in_order(values: set[Any]) -> list[Any]:
         return sorted(values)
     except TypeError:
         return sorted(values, key=lambda v: (type(v).__name__, str(v)))
+
+
+def shown_rows(value: float) -> str:
+    """Write a number of rows, which weights may have made a fraction: to the row, or to three digits of a few.
+
+    Examples
+    --------
+    >>> shown_rows(5220), shown_rows(5220.380695), shown_rows(2.5)
+    ('5,220', '5,220', '2.5')
+    """
+    return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
+
+
+def rows_by(value: float, weights: str | None, what: str = "rows") -> str:
+    """Say how many rows there are; where weights say how much a row counts, that they were weighed.
+
+    Examples
+    --------
+    >>> rows_by(5220, None), rows_by(5220.380695, "importance")
+    ('5,220 rows', '5,220 rows by weight')
+    """
+    weighed = weights == "importance" or value != int(value)
+    return f"{shown_rows(value)} {what}{' by weight' if weighed else ''}"
+
+
+_WEIGHTS = {"frequency": "each as so many rows", "importance": "not as so many rows"}
+
+
+def weights_taken(weights: str | None, rows: float) -> str:
+    """Say what weights were taken for, and why; nothing where there were none. Whole weights make ``rows`` an int.
+
+    Examples
+    --------
+    >>> weights_taken("importance", 5220.380695)
+    'Weights count as importance, not as so many rows (they are not whole numbers).'
+    """
+    if weights is None:
+        return ""
+    whole = isinstance(rows, int)
+    why = "as said" if whole == (weights == "importance") else f"they are {'' if whole else 'not '}whole numbers"
+    return f"Weights count as {weights}, {_WEIGHTS[weights]} ({why})."

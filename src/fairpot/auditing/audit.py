@@ -13,7 +13,7 @@ from fairpot._arguments import argument
 from fairpot._defaults import LEVEL, Region, Ties, Weights
 from fairpot._html import cell, html_table, notes
 from fairpot._optional import make_frame
-from fairpot._validation import check_choice
+from fairpot._validation import check_choice, wording
 from fairpot.auditing.calibration import BINS
 from fairpot.auditing.measures import MOST_GROUPS, Measured, intervals_to_dict, measure, plain, tops
 from fairpot.auditing.words import gap_sentence, rate_lines, widest_pair
@@ -33,7 +33,8 @@ def audit_html(audit: Audit) -> str:
     head = f"<p><b>xAUC gap {cell(audit.gap)}, AUC {cell(audit.auc)}.</b> {escape(audit.sentence)}</p>"
     parts: dict[Part, str] = {"groups": "Groups", "pairs": "Pairs of groups", "top": "Top of the ranking"}
     tables = "".join(html_table(audit.rows(part), title) for part, title in parts.items())
-    return f"<div>{head}{tables}{html_table(audit.rows('rates'), 'Flagged')}{notes(audit.warnings)}</div>"
+    said = filter(None, [audit._weighed()])
+    return f"<div>{head}{tables}{html_table(audit.rows('rates'), 'Flagged')}{notes([*said, *audit.warnings])}</div>"
 
 
 def effect_html(effect: Effect) -> str:
@@ -132,8 +133,9 @@ def audit(
         Level of the confidence intervals, in ``intervals``; None computes none.
     clusters : column of shape (n,), default None
         What rows have in common that are not independent of each other, such as the patient of each visit.
-    weights : {"frequency", "importance"}, default "frequency"
-        What ``sample_weight`` means for the intervals: how many rows a row is, or how much it counts.
+    weights : {"frequency", "importance"} or None, default None
+        What ``sample_weight`` means for the intervals: how many rows a row is, or how much it counts. None takes whole
+        numbers for the first and others for the second.
 
     Returns
     -------
@@ -348,7 +350,10 @@ class Audit:
     @property
     def warnings(self) -> list[str]:
         """What to beware of."""
-        said = [f"group {g!r} is left out of the comparison ({rows:g} rows)." for g, rows in self.left_out.items()]
+        said = [
+            f"group {g!r} is left out of the comparison ({wording.shown_rows(rows)} rows)."
+            for g, rows in self.left_out.items()
+        ]
         return [*said, *self.summary["warnings"]]
 
     @property
@@ -405,7 +410,9 @@ class Audit:
         known = [top for top in tops(summary) if top["gap"] is not None]
         auc, gap = (("-" if value is None else f"{value:.4f}") for value in (self.auc, self.gap))
         lines = [
-            f"{summary['rows']:,.10g} rows, {summary['positives']:,.10g} positive, {len(summary['groups'])} groups",
+            f"{wording.rows_by(summary['rows'], summary['weights'])}, {wording.shown_rows(summary['positives'])} "
+            f"positive, {len(summary['groups'])} groups",
+            *filter(None, [self._weighed()]),
             f"AUC {auc}, xAUC gap {gap}, reference {self.reference}",
             *self._trusted(),
             self.sentence,
@@ -414,6 +421,10 @@ class Audit:
             *rate_lines(summary["rates"]),
         ]
         return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
+
+    def _weighed(self) -> str:
+        """Say what weights were taken for."""
+        return wording.weights_taken(self.summary["weights"], self.summary["rows"])
 
     def _trusted(self) -> list[str]:
         """Say how far AUC and gap can be trusted."""

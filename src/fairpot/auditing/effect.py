@@ -9,7 +9,7 @@ from typing import Any, Literal
 from fairpot._arguments import argument
 from fairpot._defaults import LEVEL, Region, Ties, Weights
 from fairpot._optional import make_frame
-from fairpot._validation import check_seen, check_share
+from fairpot._validation import check_seen, check_share, wording
 from fairpot.auditing.audit import effect_html
 from fairpot.auditing.calibration import BINS
 from fairpot.auditing.measures import MOST_GROUPS, measure, moves, plain
@@ -252,10 +252,14 @@ class Effect:
         shown = [f"{row['metric']}: {_number(row['before'])} -> {_number(row['after'])}" for row in self.rows()]
         for which, found in (("before", self.before), ("after", self.after)):
             shown += [f"{line} ({which})" for line in rate_lines(found["rates"])]
-        moved = [f"{each['group']}: {each['moved']:,.10g} of {each['rows']:,.10g} scores move" for each in self.moves]
+        moved = [
+            f"{each['group']}: {wording.shown_rows(each['moved'])} of {wording.shown_rows(each['rows'])} scores move"
+            for each in self.moves
+        ]
         sure = [] if self.changes is None else [f"AUC {self.changes.auc}", f"gap {self.changes.gap}"]
+        weighed = wording.weights_taken(self.before["weights"], self.before["rows"])
         warned = [f"warning: {text}" for text in self.warnings]
-        return "\n".join([*self.sentences, *shown, *sure, *moved, *warned])
+        return "\n".join([*self.sentences, *shown, *sure, *moved, *filter(None, [weighed]), *warned])
 
     def _repr_html_(self) -> str:
         return effect_html(self)
@@ -264,7 +268,8 @@ class Effect:
         sizes = {each["group"]: each["rows"] for each in self.before["groups"]}
         fixed = sizes.get(self.reference)
         return [
-            f"the reference {self.reference!r} ({fixed:,.10g} rows) is small beside {group!r} ({rows:,.10g}): most "
+            f"the reference {self.reference!r} ({wording.shown_rows(fixed)} rows) is small beside {group!r} "
+            f"({wording.shown_rows(rows)}): most "
             f"people are moved to where a few stand. Hint: {argument('reference', ...)} names another group."
             for group, rows in sizes.items()
             if fixed is not None and fixed < _SMALL_REFERENCE * rows

@@ -292,6 +292,7 @@ def summarise(
     matrix = WinMatrix.of(table, checked)
     summary = {
         **_size(pooled),
+        "weights": table.weights,
         "ties": checked,
         "reference": ahead,
         **_ranking(matrix, ahead),

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from fairpot._validation import wording
 from fairpot.auditing import audit as audit_table
 from fairpot.auditing.audit import GUARDS, Guards
 from fairpot.auditing.measures import tops
@@ -176,7 +177,10 @@ def _write_page(place: Path, rows: RowOptions, counted: CountedRows, options: di
 def print_audit(out: Output, summary: dict[str, Any], rows: RowOptions) -> None:
     """Show an audit."""
     low, high = summary["score_range"]
-    out.line(f"{count(summary['rows'])} rows, {summary['rate']:.1%} positive: {rows.describe()}")
+    sized = wording.rows_by(summary["rows"], summary["weights"])
+    out.line(f"{sized}, {summary['rate']:.1%} positive: {rows.describe()}")
+    if summary["weights"] is not None:
+        out.line(wording.weights_taken(summary["weights"], summary["rows"]))
     direction = "; low score = high risk" if rows.lower_is_riskier else ""
     out.line(f"{count(summary['distinct_scores'])} distinct scores from {low:g} to {high:g}{direction}")
     out.heading("Groups")

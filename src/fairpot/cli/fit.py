@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from fairpot._validation import wording
 from fairpot.auditing import Effect, effect
 from fairpot.cli._lines import (
     effect_by_column,
@@ -22,7 +23,7 @@ from fairpot.cli._lines import (
 )
 from fairpot.cli._methods import WISHES, MethodName, Wish, certifying, how_far, make_method, one_wish, settings_for
 from fairpot.cli._options import SCORE, group_options, output_options, ranking_options, was_given
-from fairpot.cli._printing import Output, count, curve_picture, number, shown
+from fairpot.cli._printing import Output, curve_picture, number, shown
 from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.files.output import complete_file
@@ -204,7 +205,10 @@ def _head(content: ModelFile, method: str, wish: Wish) -> dict[str, Any]:
 def _print_fit(
     out: Output, content: ModelFile, wish: Wish, fitted: Effect, held_out: Effect | None, lower_is_riskier: bool
 ) -> None:
-    out.line(f"{content.method} fitted on {count(fitted.before['rows'])} rows", "bold")
+    rows, weights = fitted.before["rows"], fitted.before["weights"]
+    out.line(f"{content.method} fitted on {wording.rows_by(rows, weights)}", "bold")
+    if weights is not None:
+        out.line(wording.weights_taken(weights, rows))
     name, value = content.dial
     out.line(
         f"{name} = {_shown_dial(value)}"
@@ -218,7 +222,12 @@ def _print_fit(
         out.line(f"group {shown(each)} is left out of the comparison: its scores stay as they are")
     print_effect(out, fitted, "On the fitted rows", lower_is_riskier)
     if held_out is not None:
-        print_effect(out, held_out, f"On {count(held_out.before['rows'])} held-out rows", lower_is_riskier)
+        print_effect(
+            out,
+            held_out,
+            f"On {wording.rows_by(held_out.before['rows'], held_out.before['weights'], 'held-out rows')}",
+            lower_is_riskier,
+        )
     later = [] if held_out is None else [f"held out: {text}" for text in held_out.warnings]
     for text in dict.fromkeys([*fitted.warnings, *later]):
         out.warning(text)

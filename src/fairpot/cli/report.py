@@ -13,9 +13,10 @@ import click
 
 from fairpot import journeys
 from fairpot._optional import import_optional
+from fairpot._validation import wording
 from fairpot.cli._methods import WISHES, MethodName, Wish, certifying, how_far, make_method, one_wish, settings_for
 from fairpot.cli._options import SCORE, TOP_SHARE, MapFile, map_options, output_options, ranking_options
-from fairpot.cli._printing import Output, count, shown
+from fairpot.cli._printing import Output, shown
 from fairpot.cli._rows import RowOptions, named_group, row_options, with_groups_of
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.files import CountedRows
@@ -233,8 +234,11 @@ def _print(out: Output, made: FairnessReport, document: dict[str, Any]) -> None:
     summary = made.summary
     numbers = {name: summary[name] for name in ("pair", "before", "after", "changes", "warnings")}
     certificate = None if summary["method"] is None else summary["method"]["certificate"]
-    out.document({**document, "rows": summary["data"]["rows"], **numbers, "certificate": certificate})
-    out.line(f"{count(summary['data']['rows'])} rows", "bold")
+    rows, weights = summary["data"]["rows"], summary["data"]["weights"]
+    out.document({**document, "rows": rows, "weights": weights, **numbers, "certificate": certificate})
+    out.line(wording.rows_by(rows, weights), "bold")
+    if weights is not None:
+        out.line(wording.weights_taken(weights, rows))
     for sentence in words.answer(summary):
         out.line(shown(sentence))
     for found in summary["warnings"]:

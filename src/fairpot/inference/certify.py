@@ -14,7 +14,7 @@ from fairpot._arguments import argument
 from fairpot._validation import check_level, check_share
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.dial import DialEstimates, band_of
-from fairpot.inference.limits import Estimate, draw_errors, fold
+from fairpot.inference.limits import Estimate, draw_errors
 from fairpot.transport import Floats
 
 How = Literal["step-down", "walk"]
@@ -327,8 +327,12 @@ def choose_certified(
     rows: str,
     name: str = "lam",
     max_auc_loss: float | None = None,
+    unmoved: int | None = None,
 ) -> tuple[int, Certificate]:
     """Choose the highest AUC among the values that are certified; return its place and the certificate.
+
+    ``unmoved`` is the place of the value that leaves the scores as they came, if there is one: it is chosen if it is
+    certified, and otherwise an AUC above that of the original scores counts as equal to it, as in a plain rule.
 
     Raises
     ------
@@ -349,12 +353,14 @@ def choose_certified(
         )
     if max_auc_loss is not None:
         mask = _within_loss(dial, mask, bound, float(unrepaired.auc.value[0]), max_auc_loss, name)
-    places = np.flatnonzero(mask)
-    place = int(places[np.argmax(dial.auc.value[places])])
+    worth = np.where(mask, dial.auc.value, -np.inf)
+    if unmoved is not None:
+        worth = np.minimum(worth, unrepaired.auc.value[0])
+    place = unmoved if unmoved is not None and mask[unmoved] else int(np.argmax(worth >= worth.max() - 1e-12))
     value = dial.values[place]
     plain = float(value) if np.ndim(value) == 0 else [float(v) for v in value]
     numbers = (*_numbers(dial, place, confidence), *_numbers(unrepaired, 0, confidence))
-    limit = float(fold(*dial.at([place]).gaps.limits(delta))[1].max())
+    limit = min(float(dial.at([place]).largest(delta)[0]), bound)
     return place, Certificate(bound, confidence, used, rows, name, plain, *numbers, limit)
 
 

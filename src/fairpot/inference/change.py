@@ -223,7 +223,7 @@ def change_of_scores(
     sensitive_features: Any,
     sample_weight: Any = None,
     clusters: Any = None,
-    weights: str = "frequency",
+    weights: str | None = None,
     ties: str = "half",
     level: float = LEVEL,
     pos_label: Any = None,

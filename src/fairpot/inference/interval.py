@@ -155,7 +155,8 @@ def confidence_interval(
     method : {"analytic", "bootstrap"}, default "analytic"
         The closed form, or drawing the table's counts again ``replicates`` times.
     weights : {"frequency", "importance"} or None, default None
-        What ``sample_weight`` means: how many rows a row is (the default), or how much a row counts.
+        What ``sample_weight`` means: how many rows a row is, or how much it counts. None takes whole numbers for
+        the first and others for the second.
     replicates, random_state : int
         Of the bootstrap.
 

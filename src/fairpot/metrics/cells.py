@@ -16,7 +16,7 @@ SMALL = 30
 
 
 def small_cells(table: ScoreTable, where: str = "") -> list[str]:
-    """Name the groups with few or no positives or negatives.
+    """Name the groups with few or no positives or negatives; weights count for the rows they are worth.
 
     Examples
     --------
@@ -26,13 +26,14 @@ def small_cells(table: ScoreTable, where: str = "") -> list[str]:
     "group 'all' has only 1 positive (under 30): what rests on them is uncertain."
     """
     found = []
-    named = (("positives", table.positives), ("negatives", table.negatives))
+    counted = table.independent if table.units is None else (table.positives, table.negatives)
+    named = zip(("positives", "negatives"), counted)
     for place, (what, counts) in itertools.product(range(len(table.groups)), named):
         group, count = table.groups[place], counts[place]
         if count == 0:
             found.append(f"group {group!r} has no {what}{where}: what rests on them cannot be measured.")
         elif count < SMALL:
-            few = wording.counted(count, what.removesuffix("s"), "g")
+            few = wording.counted(count, what.removesuffix("s"), ".3g")
             found.append(f"group {group!r} has only {few}{where} (under {SMALL}): what rests on them is uncertain.")
     return found
 

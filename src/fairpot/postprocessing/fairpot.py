@@ -55,8 +55,9 @@ class FairPOT(Postprocessor):
         The group that stays as it is. None takes the advantaged group: the one whose positives are
         ranked above the others' negatives more often than the other way round.
     max_gap, max_auc_loss : float or None, default None
-        The rule for ``lam=None``. ``max_gap``: the highest AUC with at most that xAUC gap. ``max_auc_loss``
-        alone: the smallest gap that costs at most that much AUC. Neither: the smallest gap.
+        The rule for ``lam=None``. ``max_gap``: the highest AUC with at most that xAUC gap; if the scores keep it as
+        they are, ``lam_`` is 0 and nobody is moved. ``max_auc_loss`` alone: the smallest gap that costs at most
+        that much AUC. Neither: the smallest gap.
     monotone : bool, default False
         Keep moved scores from falling below the highest score that stays, so that nobody is overtaken
         inside a group. It matters where the group is moved downwards.
@@ -203,6 +204,7 @@ class FairPOT(Postprocessor):
         monotone, partial = bool(self.monotone), self.alpha is not None
         start = starts[moved] if partial else None
         curve = exact_curve(plan, table, moved, reference, ties=ties, monotone=monotone, start=start, partial=partial)
+        curve = replace(curve, alpha=self.alpha)
         return curve if values is None else on_grid(curve, plan, values)
 
     def _trace_top(

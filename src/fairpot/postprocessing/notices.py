@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._arguments import argument
 from fairpot._defaults import Ties
 from fairpot._warn import warn_user
 from fairpot.exceptions import (
+    FairpotWarning,
     InfeasibleRuleError,
     PredictionsWarning,
     ReversedScoreWarning,
@@ -18,6 +20,7 @@ from fairpot.exceptions import (
     TiesWarning,
 )
 from fairpot.metrics.cells import hard_predictions, reversed_score, small_cells, tied_pairs
+from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
@@ -126,9 +129,44 @@ def warn_of_choice(model: Postprocessor, table: ScoreTable, chosen: Value) -> No
         )
 
 
+def warn_of_flat(model: Postprocessor, table: ScoreTable, value: Value) -> None:
+    """Say that a value which was not chosen by a rule makes all scores of a group equal."""
+    if not model._orders(table, np.array([_row(model, value)]))[0]:
+        warn_user(
+            f"{model.dial.name} = {_shown(value)} makes all scores of a group equal: nothing is left of the order "
+            "inside it.\nHint: another value; a rule, such as max_gap, never chooses this one.",
+            FairpotWarning,
+        )
+
+
+def warn_of_needless(model: Postprocessor, table: ScoreTable) -> None:
+    """Say that the scores keep the rule as they came, where the method has no value that leaves them so."""
+    if model.dial.identity is not None or model.max_gap is None:
+        return
+    gap = _gap_before(model, table) if model.certificate_ is None else model.certificate_.gap_before.high
+    if gap <= model.max_gap:
+        said = "is" if model.certificate_ is None else "is at most"
+        warn_user(
+            f"no repair needed: the gap of the original scores {said} {gap:.3g}, within "
+            f"{argument('max_gap', model.max_gap)}; {type(model).__name__} has no {model.dial.name} that changes "
+            "nothing and moves scores all the same.\n"
+            "Hint: keep the original scores, or use FairPOT or WassersteinRepair, which then leave them as they are.",
+            FairpotWarning,
+        )
+
+
+def _gap_before(model: Postprocessor, table: ScoreTable) -> float:
+    """Measure the gap of the scores as they came."""
+    first, second = WinMatrix.of(table, model._ties).widest()
+    return abs(first - second)
+
+
+def _row(model: Postprocessor, value: Value) -> Any:
+    return [value[g] for g in model.moved_groups] if isinstance(value, dict) else value
+
+
 def _cost(model: Postprocessor, table: ScoreTable, value: Value, ties: Ties) -> float:
-    row = [value[g] for g in model.moved_groups] if isinstance(value, dict) else value
-    curve = model._curve(table, np.array([row]), ties)
+    curve = model._curve(table, np.array([_row(model, value)]), ties)
     return curve.unmoved_auc - float(curve.auc[0])
 
 

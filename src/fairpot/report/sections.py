@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from fairpot._validation import wording
 from fairpot.report import words
 from fairpot.report.figures import Figure
 from fairpot.report.people import SMALLEST_BAND
@@ -499,6 +500,7 @@ def origin_facts(summary: Numbers) -> list[tuple[str, str]]:
     return [
         *facts,
         (TEXT["origin_columns"], ", ".join(f"{part}: {name}" for part, name in columns.items() if name)),
+        (TEXT["origin_weights"], wording.weights_taken(summary["data"]["weights"], summary["data"]["rows"])),
         (TEXT["origin_ties"], TEXT[f"ties_{summary['ties']}"]),
         (TEXT["origin_version"], made["library_version"]),
         (TEXT["origin_created"], made["created"]),

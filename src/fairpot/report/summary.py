@@ -122,6 +122,7 @@ def _data(found: Measured, about: About) -> dict[str, Any]:
         "distinct_scores": sum(len(s) for s in scores) if found.coarse else len(table.pooled().score),
         "score_range": [min(float(s[0]) for s in scores), max(float(s[-1]) for s in scores)],
         "groups": [{"group": str(g), **_size(c)} for g, c in zip(table.groups, table.counts)],
+        "weights": table.weights,
         "coarse_bins": len(found.people.pooled().score) if found.coarse else None,
     }
 
@@ -227,6 +228,7 @@ def _curve(found: Measured) -> dict[str, Any] | None:
         "reference": str(curve.reference),
         "values": curve.lam[few],
         **{name: getattr(curve, name)[few] for name in ("auc", "gap", "signed_gap", "pareto")},
+        **{name: column[few].tolist() for name, column in curve.pair_columns().items()},
     }
 
 
@@ -287,7 +289,7 @@ def gap_band(found: Measured, ties: Ties) -> dict[str, list[float]] | None:
 
 
 def _limit(found: Measured, ties: Ties) -> dict[str, Any] | None:
-    """Give the line that no repair which keeps the order inside each group can cross; None where it is not known."""
+    """Give the line that no repair which keeps the order inside each group can cross, and what is within reach."""
     if found.dial.curve is None or len(found.groups) != 2 or found.settings[0].top is not None:
         return None
     if entries(found.table) > MOST_ENTRIES:
@@ -296,7 +298,9 @@ def _limit(found: Measured, ties: Ties) -> dict[str, Any] | None:
     limit = Limit.of(found.table, reference=ahead, ties=ties)
     gaps = [each.xauc[found.pair] - each.xauc[found.pair[::-1]] for each in found.settings]
     shown = np.linspace(min(*gaps, 0.0), max(*gaps, 0.0), 60)
-    return {"signed_gap": shown, "auc": limit.auc_at(np.clip(shown, -1, 1))}
+    shown = np.clip(shown, -1, 1)
+    reachable = None if limit.optimism is None else limit.reachable_at(shown)
+    return {"signed_gap": shown, "auc": limit.auc_at(shown), "reachable": reachable, "reason": limit.reason}
 
 
 def _who(found: Measured) -> dict[str, Any]:
@@ -337,10 +341,12 @@ def _warnings(found: Measured, about: About) -> list[dict[str, Any]]:
     """List what may mislead, by kind; :mod:`fairpot.report.words` puts it into words."""
     listed: list[dict[str, Any]] = [{"kind": "same_rows"}] if about.same_rows else []
     listed += [{"kind": "left_out", "group": group, "rows": rows} for group, rows in about.left_out.items()]
-    for group, counts in zip(found.groups, found.table.counts):
-        for what, weight in (("positives", counts.positive.sum()), ("negatives", counts.negative.sum())):
-            if weight < SMALL:
-                listed.append({"kind": "small_cell", "group": str(group), "what": what, "rows": weight.item()})
+    table = found.table
+    counted = table.independent if table.units is None else (table.positives, table.negatives)
+    for place, group in enumerate(found.groups):
+        for what, rows in zip(("positives", "negatives"), counted):
+            if rows[place] < SMALL:
+                listed.append({"kind": "small_cell", "group": str(group), "what": what, "rows": rows[place].item()})
     if found.settings[0].auc < 0.5:
         listed.append({"kind": "reversed"})
     listed += _ties(found)

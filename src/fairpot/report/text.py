@@ -99,7 +99,11 @@ TEXT: dict[str, str] = {
     "fig_tradeoff_note": "Each point is a setting of the dial: to the right the gap, upwards the quality of the "
     "ranking. Hollow circles: nothing beats it in both. Square: as they came. Star: reported. Disc: where the "
     "slider is.",
-    "fig_limit_note": "Dashed: no repair that keeps the order inside each group can be above it on these rows.",
+    "fig_limit_note": "Dashed: what a repair that keeps the order inside each group can be expected to reach. Faint: "
+    "what it could reach on these rows knowing their outcomes, {chance} more at most; nothing that keeps the order is "
+    "above that. A curve that was fitted to these rows may lie between the two.",
+    "fig_limit_note_only": "Dashed: no repair that keeps the order inside each group can be above it on these rows. It "
+    "knows their outcomes; a repair fixed beforehand reaches less. How much less is not known: {reason}.",
     "fig_tradeoff_alt": "Curve of AUC against the gap. As they came: gap {gap_before} points, AUC {auc_before}. "
     "Reported: gap {gap_after} points, AUC {auc_after}.",
     "fig_top_note": "Both are those of the top {alpha} of the ranking.",
@@ -127,6 +131,7 @@ TEXT: dict[str, str] = {
     "axis_gap": "gap, percentage points (above 0: {ahead} ahead)",
     "axis_gap_plain": "gap, percentage points",
     "axis_auc": "AUC",
+    "axis_top": "{name} (top {alpha})",
     "axis_score": "score",
     "axis_before": "score before",
     "axis_after": "score after",
@@ -235,6 +240,7 @@ TEXT: dict[str, str] = {
     "origin_reference": "Group that stays as it is",
     "origin_parameters": "Parameters",
     "origin_columns": "Columns",
+    "origin_weights": "Weights",
     "origin_ties": "Ties",
     "ties_half": "equal scores count as half a win",
     "ties_strict": "equal scores count as no win",

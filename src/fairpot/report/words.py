@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from fairpot._validation import wording
 from fairpot.report.text import TEXT
 
 # A gap under half a point is called even.
@@ -82,7 +83,7 @@ def count(value: float | None) -> str:
     """
     if value is None:
         return _DASH
-    return f"{round(value):,}" if abs(value - round(value)) < 5e-7 * max(1.0, abs(value)) else f"{value:,.1f}"
+    return wording.shown_rows(value)
 
 
 def answer(summary: Mapping[str, Any]) -> list[str]:
