@@ -88,11 +88,11 @@ def add_legend(ax: Any, *, outside: bool = False, grow: bool = False, **options:
     options.setdefault("handles", list(drawn.values()))
     style, entries = {"frameon": False, "fontsize": "small", "handlelength": 3.2}, len(options["handles"])
     if entries <= _MOST_INSIDE and not outside:
-        ax.legend(**style, **options)
+        ax.legend(**style | options)
         return
     rows = max(int(ax.get_window_extent().height / ax.figure.dpi / _ENTRY_INCHES), 1)
     options |= {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0), "borderaxespad": 0.0, "ncols": -(-entries // rows)}
-    _make_room(ax, ax.legend(**style, **options), grow)
+    _make_room(ax, ax.legend(**style | options), grow)
 
 
 def _make_room(ax: Any, legend: Any, grow: bool) -> None:
