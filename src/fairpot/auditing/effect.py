@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from fairpot._arguments import argument
 from fairpot._defaults import LEVEL, Region, Ties, Weights
 from fairpot._optional import make_frame
-from fairpot._validation import check_seen, wording
+from fairpot._validation import check_seen, check_share, wording
 from fairpot.auditing.audit import effect_html
 from fairpot.auditing.calibration import BINS
 from fairpot.auditing.measures import MOST_GROUPS, measure, moves, plain
@@ -40,7 +40,7 @@ def effect(
     region: Region = "pooled",
     ties: Ties = "half",
     reference: Hashable | None = None,
-    threshold: float | None = None,
+    threshold: float | Iterable[float] | None = None,
     bins: int = BINS,
     level: float | None = LEVEL,
 ) -> Effect:
@@ -57,7 +57,7 @@ def effect(
     sensitive_features, sample_weight, clusters, weights, pos_label
         As in :func:`fairpot.audit`.
     alpha, region, ties, threshold, bins
-        As in :func:`fairpot.audit`. The top alpha is that of the scores before, and of the scores after.
+        As in :func:`fairpot.audit`, but one alpha. The top is that of the scores before, and of the scores after.
     reference : name of a group or None, default None
         The group that signed gaps are seen from; None takes the model's own.
     level : float or None, default 0.95
@@ -86,7 +86,8 @@ def effect(
         seen_from = getattr(model, "reference_", None)
     left_out = tuple(getattr(model, "left_out_", ()))
     kept = table.only([g for g in table.groups if g not in left_out])
-    options: dict[str, Any] = {"alpha": alpha, "region": region, "ties": ties, "threshold": threshold, "bins": bins}
+    share = None if alpha is None else check_share(alpha, "alpha", zero=False)
+    options: dict[str, Any] = {"alpha": share, "region": region, "ties": ties, "threshold": threshold, "bins": bins}
     before = measure(kept, level, reference=seen_from, **options)
     moved = kept.rescored({g: m for g, m in moving(maps).items() if g in kept.groups})
     after = measure(moved, level, reference=before.numbers["reference"], **options)
