@@ -41,7 +41,8 @@ _DRAWABLE = 4_000_000
 @click.option("--method", type=MethodName(), default="fairpot", show_default=True, help="How scores are repaired.")
 @how_far
 @ranking_options(
-    "Repair only the top SHARE of the ranking (fairpot).", "Group that stays as it is; default: the one ahead."
+    "Repair only the top SHARE of the ranking (fairpot): the same people stay in it, in another order.",
+    "Group that stays as it is; default: the one ahead."
 )
 @click.option(
     "--region-from",
@@ -218,6 +219,8 @@ def _print_fit(
         out.line(_not_needed(wish, fitted), "green")
     if content.reference is not None:
         out.line(f"group {shown(fitted.reference)} stays as it is")
+    if content.parameters.get("alpha") is not None and content.parameters["region"] == "pooled":
+        out.line("the same people are in the top before and after; what changes is their order")
     for each in fitted.left_out:
         out.line(f"group {shown(each)} is left out of the comparison: its scores stay as they are")
     print_effect(out, fitted, "On the fitted rows", lower_is_riskier)

@@ -309,6 +309,7 @@ def _describe(method: Any, table: ScoreTable) -> dict[str, Any]:
         "reference": None if reference is None else str(reference),
         "moved": [str(g) for g in moved_groups(method, table.groups)],
         "alpha": parameters.get("alpha") if name == "FairPOT" else None,
+        "region": parameters.get("region") if name == "FairPOT" and parameters.get("alpha") is not None else None,
         "certificate": None,  # judged once the rows are measured
     }
 
