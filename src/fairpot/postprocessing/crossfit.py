@@ -283,6 +283,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         y : column of shape (n,)
         sensitive_features, sample_weight : as in ``fit``
         """
+        check_alignment(X=X, y=y, sensitive_features=sensitive_features, sample_weight=sample_weight)
         predicted = self.predict(X, sensitive_features=sensitive_features)
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 

@@ -111,7 +111,7 @@ class Postprocessor(ScoreMapper):
             Outcomes, 0/1; needed where the method, the choice of its dial or of the reference looks at them.
         sensitive_features : column of shape (n,), or frame with several columns
             Group of each row; several columns form intersections. Rows are matched by position; columns whose
-            indices hold the same labels in another order are refused.
+            indices hold other labels, or the same in another order, are refused.
         sample_weight : column of shape (n,), default None
             Weights; a whole weight counts exactly like that many rows.
         clusters : column of shape (n,), default None
