@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fairpot._arguments import argument
 from fairpot._defaults import Ties
 from fairpot._validation import as_double, check_group_name, is_number
+from fairpot.metrics.cells import carrying_groups
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 
@@ -19,8 +20,10 @@ from fairpot.table import ScoreTable
 def advantaged_group(table: ScoreTable, ties: Ties) -> Hashable:
     """Name the group whose positives are ranked above the others' negatives most often, net of the reverse.
 
-    Of two groups that is the one with the higher xAUC; of equals the first in the table's order.
+    Of two groups that is the one with the higher xAUC; of equals the first in the table's order. Groups with few
+    positives or negatives, whose lead may be chance, are neither chosen nor compared unless all groups are small.
     """
+    table = table.only(list(carrying_groups(table)))
     for what, totals in (("positives", table.positives), ("negatives", table.negatives)):
         empty = [group for group, count in zip(table.groups, totals) if count == 0]
         if empty:

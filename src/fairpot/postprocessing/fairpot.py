@@ -53,7 +53,8 @@ class FairPOT(Postprocessor):
         ``transform``: if the map was fitted with them, "fitted" is the region they gave.
     reference : name of a group or None, default None
         The group that stays as it is. None takes the advantaged group: the one whose positives are
-        ranked above the others' negatives more often than the other way round.
+        ranked above the others' negatives more often than the other way round. Groups with fewer than 30 positives or
+        30 negatives are passed over, unless all groups are so small.
     max_gap, max_auc_loss : float or None, default None
         The rule for ``lam=None``. ``max_gap``: the highest AUC with at most that xAUC gap. ``max_auc_loss``
         alone: the smallest gap that costs at most that much AUC. Neither: the smallest gap.

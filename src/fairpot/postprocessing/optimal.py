@@ -254,7 +254,8 @@ class OptimalMerge(Postprocessor):
         The rule for ``theta=None``. ``max_gap``: the highest AUC with at most that xAUC gap. ``max_auc_loss``
         alone: the smallest gap that costs at most that much AUC. Neither: the smallest gap.
     reference : name of a group or None, default None
-        The group that stays as it is. None takes the advantaged group.
+        The group that stays as it is. None takes the advantaged group among those with at least 30 positives and
+        30 negatives.
     smoothing : {"logistic", "isotonic", "none"}, default "logistic"
         How the odds are learnt. "logistic": a straight line in the log-odds of the score (in the score, if
         scores are no probabilities) for each group. "isotonic": pooled blocks, with straight lines between their
