@@ -101,7 +101,7 @@ def unseen_groups(name: str, rows: int, unseen: Sequence[Hashable], known: Seque
     """Say that there are groups without a map."""
     hint = "refit with those rows, or drop them; fairpot never passes unknown groups through unchanged."
     if any(", " in str(group) for group in known):
-        hint = "several columns form intersections: pass the same columns in the same order as in fit. Else " + hint
+        hint = "several columns form intersections: pass all columns of fit, by name or in the same order. Else " + hint
     which = f"a group not seen in fit: {_names(unseen)} (seen: {_names(known)})"
     if name == "the input":  # of a file, where they may be kept on request
         hint = f"refit with those rows, drop them, or {argument('unknown_group', 'null')} (or keep) lets them through."

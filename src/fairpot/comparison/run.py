@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._defaults import Ties
-from fairpot._validation import Rows, check_rows, check_seen, check_share, is_number
+from fairpot._validation import Rows, check_rows, check_share, is_number
 from fairpot.comparison.methods import Part, Points, Setting, find_methods, measure, obstacle, prepare, sweep
 from fairpot.comparison.result import UNREPAIRED, Comparison, mean_limit
 from fairpot.counting import as_table
@@ -20,6 +20,7 @@ from fairpot.inference.dial import Part as Unmoved
 from fairpot.metrics.rank import check_ties
 from fairpot.postprocessing.dial import find_reference, kept_groups
 from fairpot.postprocessing.folds import deal_folds
+from fairpot.postprocessing.mapper import seen_table
 from fairpot.postprocessing.notices import warn_of_table
 from fairpot.splitting import all_but, split_table
 from fairpot.table import ScoreTable
@@ -280,8 +281,7 @@ def _check_held_out(held_out: Any, pos_label: Any, fitted: ScoreTable) -> ScoreT
     """Check and count the rows to evaluate on."""
     if isinstance(held_out, ScoreTable):
         held_out.require("a comparison")
-        check_seen(held_out.groups, fitted.groups, held_out.rows_of)
-        table = held_out
+        table = seen_table(held_out, fitted.groups)
     else:
         if not isinstance(held_out, tuple | list) or len(held_out) not in (3, 4):
             raise TypeError(
@@ -290,8 +290,7 @@ def _check_held_out(held_out: Any, pos_label: Any, fitted: ScoreTable) -> ScoreT
             )
         y_true, y_score, groups, *weight = held_out
         rows = _check(y_true, y_score, groups, weight[0] if weight else None, pos_label, " of held_out")
-        table = ScoreTable.from_rows(*rows)
-        check_seen(table.groups, fitted.groups, table.rows_of)
+        table = seen_table(ScoreTable.from_rows(*rows), fitted.groups)
     absent = [g for g in fitted.groups if g not in table.groups]
     if absent:
         raise ValueError(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
-from fairpot._validation import wording
+from fairpot._validation import GroupFinder, wording
 from fairpot._validation.checked_rows import bad_scores
 from fairpot.engines.naming import (
     Key,
@@ -82,7 +82,7 @@ class Mapper:
         self.unknown, self.drop_missing = unknown, drop_missing
         self.dropped = self.strangers = 0
         self.lowest, self.highest = np.inf, -np.inf
-        self.known = list(maps)
+        self.known, self.find = list(maps), GroupFinder(list(maps))
         self.moving = [i for i, group in enumerate(self.known) if not maps[group].is_identity]
         self.score = find_column(score, schema.names, "the input")
         self.groups = [find_column(g, schema.names, "the input") for g in groups]
@@ -200,7 +200,7 @@ class Mapper:
 
     def _place(self, ways: Sequence[list[Any]]) -> int:
         """Find the map of a combination, of which each value may be read in some ways."""
-        return _place_among(self.known, self.group_columns, ways)
+        return _place_among(self.known, self.find, self.group_columns, ways)
 
     def _readings(self, value: Any) -> list[Any]:
         if self.exact_types or value is None:
@@ -241,21 +241,24 @@ class Mapper:
 
 def group_namer(known: Sequence[Hashable], columns: Sequence[str], kind: Kind) -> Callable[[Key], Hashable]:
     """Make what says how a combination of values of the group columns is called among ``known``, or ``UNKNOWN``."""
+    find = GroupFinder(known)
 
     def called(key: Key) -> Hashable:
-        place = _place_among(known, columns, [readings(value, kind) for value in key])
+        place = _place_among(known, find, columns, [readings(value, kind) for value in key])
         return UNKNOWN if place < 0 else known[place]
 
     return called
 
 
-def _place_among(known: Sequence[Hashable], columns: Sequence[str], ways: Sequence[list[Any]]) -> int:
+def _place_among(
+    known: Sequence[Hashable], find: GroupFinder, columns: Sequence[str], ways: Sequence[list[Any]]
+) -> int:
     """Find a combination, of which each value may be read in some ways: -1 if it is not there, -2 if one is missing."""
     if any(way[0] is None or way[0] != way[0] for way in ways):
         return -2
     for choice in product(*ways):
-        name = _name_of(columns, choice)
-        if isinstance(name, Hashable) and name in known:
+        name = find(_name_of(columns, choice))
+        if name is not None:
             return known.index(name)
     return -1
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
+from copy import copy
 from types import MethodType
 from typing import Any, ClassVar, Self
 
@@ -230,6 +231,31 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         groups = self._find_groups(X, sensitive_features)
         scores = score_rows(self.estimator_, self._model_rows(X), self.response_method_)
         return np.asarray(self.postprocessor_.transform(scores, sensitive_features=groups), dtype=np.float64)
+
+    def at(self, value: float | Mapping[Hashable, float]) -> Self:
+        """Return a fitted copy with the dial of the map at another value, without fitting again.
+
+        Parameters
+        ----------
+        value : float, or dict of moved group to float where the method takes one
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from fairpot import FairScoreClassifier
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(random_state=0)
+        >>> clf = FairScoreClassifier(LogisticRegression()).fit(data.data, data.target, sensitive_features=data.group)
+        >>> clf.at(0.3).postprocessor_.lam_
+        0.3
+        """
+        check_is_fitted(self, "postprocessor_")
+        if not hasattr(self.postprocessor_, "at"):
+            raise TypeError(f"{type(self.postprocessor_).__name__} has no dial to turn: it has no method 'at'.")
+        other = copy(self)
+        other.postprocessor_ = self.postprocessor_.at(value)
+        other.postprocessor = clone(other.postprocessor_)
+        return other
 
     @_Gives
     def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> NDArray[np.float64]:

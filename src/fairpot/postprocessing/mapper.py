@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple
@@ -14,7 +14,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from fairpot._optional import import_optional
-from fairpot._validation import check_alignment, check_groups, check_scores, match_groups, restore
+from fairpot._validation import check_alignment, check_groups, check_scores, check_seen, match_groups, restore
 from fairpot._warn import warn_user
 from fairpot.exceptions import ScaleWarning, SmallGroupWarning
 from fairpot.modelfile import MAX_BYTES, ModelFile, write
@@ -114,6 +114,11 @@ def maps_on(table: ScoreTable, maps: Maps, rule: Mapping[str, Any]) -> dict[Hash
         full = barycentre_maps(all_of(table, kept))
         return {g: part_of_the_way(full[g], rule["t"]) if g in full else maps[g] for g in table.groups}
     return {g: maps[g] for g in table.groups}
+
+
+def seen_table(table: ScoreTable, known: Sequence[Hashable]) -> ScoreTable:
+    """Insist that all groups of a table were there in fit, and call them what they were called there."""
+    return table.renamed(check_seen(table.groups, known, table.rows_of))
 
 
 def all_of(table: ScoreTable, groups: list[Hashable]) -> ScoreTable:

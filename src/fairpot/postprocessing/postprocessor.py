@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairpot._arguments import argument
 from fairpot._defaults import LEVEL, TIES, Ties
-from fairpot._validation import check_choice, check_level, check_seen, check_share
+from fairpot._validation import check_choice, check_level, check_share
 from fairpot._warn import warn_user
 from fairpot.counting import as_table
 from fairpot.exceptions import ModelFileError, ScaleWarning
@@ -25,7 +25,7 @@ from fairpot.modelfile import ModelFile, describe_table
 from fairpot.postprocessing.adopting import adopt, unfitted
 from fairpot.postprocessing.certified import certified_choice
 from fairpot.postprocessing.dial import Dial, Value, kept_groups
-from fairpot.postprocessing.mapper import ROW_BY_ROW, ScoreMapper, ScoreScale, maps_on
+from fairpot.postprocessing.mapper import ROW_BY_ROW, ScoreMapper, ScoreScale, maps_on, seen_table
 from fairpot.postprocessing.notices import warn_of_choice, warn_of_table
 from fairpot.postprocessing.saving import maps_content
 from fairpot.table import ScoreTable
@@ -458,7 +458,7 @@ class Postprocessor(ScoreMapper):
             if y is None and not isinstance(scores, ScoreTable):
                 raise TypeError("y is missing: a trade-off curve counts outcomes.")
             table = self._counted(scores, y, *columns).require("a trade-off curve")
-            check_seen(table.groups, self.groups_, table.rows_of)
+            table = seen_table(table, self.groups_)
         if table is not self.table_:
             edges = [(float(c.score[0]), float(c.score[-1])) for c in table.counts if len(c.score)]
             low, high = min(low for low, _ in edges), max(high for _, high in edges)
