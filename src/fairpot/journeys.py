@@ -252,6 +252,7 @@ def apply(
         overwrite=overwrite,
         inputs=[model] if _is_path(model) else [],
         judge=_judge(fitted, other_scale),
+        words=fitted.group_words(),
         **how,
         **limits,
         **options,

@@ -95,6 +95,7 @@ class FairPOT(Postprocessor):
     0.5
     """
 
+    moves_by: ClassVar[str] = "moved by transport towards {reference}"
     dial: ClassVar[Dial] = Dial("lam", identity=0.0, by_group=True, meaning="share of the group that is moved")
     plans_: dict[Hashable, TransportPlan]
     reference_: Hashable

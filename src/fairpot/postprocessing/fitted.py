@@ -168,6 +168,15 @@ class FittedMaps(ScoreMapper):
             private=self.private_,
         )
 
+    def _moves_by(self) -> str:
+        return _CLASSES[self.method_].moves_by
+
+    def _left_out(self) -> tuple[Hashable, ...]:
+        """Name the groups that the parameters leave out; counts of fewer than ten people are not in the file."""
+        few, named = self.params_.get("min_group") or 0, self.params_.get("groups")
+        rows = {each["group"]: each["counts"]["rows"] for each in self.fitted_on_["groups"]}
+        return tuple(g for g in self.groups_ if (rows[g] or 0) < few or (named is not None and g not in named))
+
     def _applied_by(self) -> Mapping[str, Any]:
         return self.apply_
 

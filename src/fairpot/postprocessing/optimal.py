@@ -291,6 +291,7 @@ class OptimalMerge(Postprocessor):
     array([0.45, 0.56, 0.66])
     """
 
+    moves_by: ClassVar[str] = "moved to the score of {reference} with the same odds, times theta"
     dial: ClassVar[Dial] = Dial(
         "theta", high=np.inf, above=True, ratio=True, by_group=True, meaning="factor on the odds of the group"
     )

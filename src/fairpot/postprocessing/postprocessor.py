@@ -67,6 +67,7 @@ class Postprocessor(ScoreMapper):
 
     dial: ClassVar[Dial]
     needs_outcomes: ClassVar[bool] = False
+    moves_by: ClassVar[str] = "moved towards {reference}"
     groups_: tuple[Hashable, ...]
     left_out_: tuple[Hashable, ...]
     maps_: dict[Hashable, ScoreMap]
@@ -466,6 +467,9 @@ class Postprocessor(ScoreMapper):
             if told is not None:
                 warn_user(told, ScaleWarning)
         return table.only([g for g in table.groups if g not in self.left_out_]) if self.left_out_ else table
+
+    def _moves_by(self) -> str:
+        return self.moves_by
 
     def _applied_by(self) -> Mapping[str, Any]:
         return ROW_BY_ROW
