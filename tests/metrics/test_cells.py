@@ -141,3 +141,15 @@ def test_a_small_reference_may_be_named_and_is_taken_where_all_are_small():
     with pytest.warns(SmallGroupWarning) as told:
         assert FairPOT(1.0).fit(score[few], y[few], sensitive_features=group[few]).reference_ == "f"
     assert not any("min_group" in str(each.message) for each in told)
+
+
+def test_few_negatives_at_the_top_make_no_group_small():
+    """The group that is ahead has many positives and few negatives at the top: it is the reference all the same."""
+    rng = np.random.default_rng(4)
+    group = rng.choice(["a", "b"], 1500, p=[0.2, 0.8])
+    y = (rng.random(1500) < np.where(group == "a", 0.8, 0.4)).astype(int)
+    score = rng.normal(y + 0.7 * (group == "a"))
+    fitted = FairPOT(0.5, alpha=0.3).fit(score, y, sensitive_features=group)
+    top = score_table(y, score, sensitive_features=group).top(0.3, "pooled")
+    assert carrying_groups(top) == ("b",)
+    assert fitted.reference_ == "a"

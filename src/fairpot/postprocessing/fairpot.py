@@ -153,7 +153,7 @@ class FairPOT(Postprocessor):
             require_outcomes(region)
         elif self.reference is None:
             _require_both_classes(region)
-        self.reference_ = find_reference(region, self.reference, self._ties)
+        self.reference_ = find_reference(region, self.reference, self._ties, table)
         target = region[self.reference_]
         self.plans_ = {
             g: TransportPlan.between(c.score, c.weight, target.score, target.weight)
