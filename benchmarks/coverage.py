@@ -11,18 +11,23 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import expit, logit, ndtr, ndtri
 
 from fairpot import FairPOT, InfeasibleRuleError, score_table
+from fairpot.counts import GroupCounts
 from fairpot.inference.certify import certify
 from fairpot.inference.dial import band_of, estimate_dial
-from fairpot.inference.interval import confidence_interval
+from fairpot.inference.interval import confidence_interval, verdict
 from fairpot.inference.limits import gap_limits, judge
 from fairpot.inference.shares import GapEstimates, Pairs, all_pairs, cross_pairs, estimate_shares
+from fairpot.metrics import partial_xauc_gap, xauc_gap
 from fairpot.metrics.wins import WinMatrix
+from fairpot.postprocessing import OptimalMerge, PostLogit, WassersteinRepair
 from fairpot.table import ScoreTable
+from fairpot.tradeoff import Limit
 
 ROOT2 = np.sqrt(2)
 LABELS = (1, 1, 0, 0)
@@ -370,9 +375,193 @@ def refusals(scale: float) -> None:
             row(m, 100, auc, percent(given, draws), percent(hits, given) if given else "")
 
 
+def coarse(scale: float) -> None:
+    """Top-alpha regions of rounded scores: intervals at 95 %, and verdicts at bounds that make them false."""
+    header("n", "region", "alpha", "grain", "true gap", "interval", "false within", "false exceeds", "refused")
+    rng = np.random.default_rng(10)
+    draws = int(400 * scale)
+    for region, alpha, grain, n in (
+        ("group", 0.25, 1.0, 600),
+        ("group", 0.25, 1.0, 2000),
+        ("group", 0.5, 0.5, 2000),
+        ("pooled", 0.3, 1.0, 600),
+        ("pooled", 0.3, 0.5, 2000),
+        ("pooled", 0.1, 0.2, 2000),
+        ("group", 0.3, 0.1, 2000),
+    ):
+        y, score, group = _rounded(np.random.default_rng(11), 4_000_000, grain)
+        truth = partial_xauc_gap(y, score, sensitive_features=group, alpha=alpha, region=region)
+        hits = within = exceeds = refused = 0
+        for _ in range(draws):
+            y, score, group = _rounded(rng, n, grain)
+            given = {"sensitive_features": group, "alpha": alpha, "region": region}
+            found = confidence_interval("xauc_gap", y, score, **given)
+            refused += found.reason is not None
+            hits += found.reason is not None or found.low <= truth <= found.high
+            within += verdict(y, score, bound=0.999 * truth, **given).answer == "within"
+            exceeds += verdict(y, score, bound=min(1.001 * truth, 1), **given).answer == "exceeds"
+        shown = (percent(v, draws) for v in (hits, within, exceeds, refused))
+        row(n, region, alpha, grain, f"{truth:.3f}", *shown)
+
+
+def _rounded(
+    rng: np.random.Generator, n: int, grain: float | None, lead: float = 0.8, groups: int = 2
+) -> tuple[np.ndarray, ...]:
+    """Scores of two or more groups, the later ones ahead, on a grid."""
+    place = rng.choice(groups, n, p=np.array([0.6, 0.4] if groups == 2 else [0.4, 0.3, 0.3]))
+    y = (rng.random(n) < 0.3 + 0.1 * place).astype(int)
+    score = rng.normal(1.1 * y + lead * place / (groups - 1))
+    return y, np.round(score / grain) * grain if grain else score, np.array(["a", "b", "c"])[place]
+
+
+def signed(scale: float) -> None:
+    """Certificates at 90 %: how often a value is certified, and how often the true gap is then above the bound."""
+    header("method", "rows", "n", "groups", "top", "grain", "weights", "bound", "certified", "broken, % of draws")
+    draws = int(100 * scale)
+    top = {"alpha": 0.25, "region": "group"}
+    for method, n, grain, bound, more in (
+        (FairPOT, 2000, 1.0, 0.3, {"top": top}),
+        (FairPOT, 2000, 1.0, 0.3, {"top": top, "held_out": True}),
+        (FairPOT, 2000, 1.0, 0.1, {"top": top | {"alpha": 0.5}}),
+        (FairPOT, 2000, 0.5, 0.15, {"top": {"alpha": 0.3, "region": "pooled"}}),
+        (FairPOT, 2000, None, 0.15, {"top": {"alpha": 0.3, "region": "pooled"}}),
+        (FairPOT, 2000, 0.2, 0.12, {}),
+        (FairPOT, 2000, None, 0.12, {"weighted": True}),
+        (FairPOT, 3000, None, 0.15, {"groups": 3}),
+        (WassersteinRepair, 2000, 0.2, 0.12, {}),
+        (OptimalMerge, 2000, 0.2, 0.12, {}),
+        (PostLogit, 2000, None, 0.12, {}),
+    ):
+        _signed_row(method, n, grain, bound, draws, **more)
+
+
+def _signed_row(
+    method: type,
+    n: int,
+    grain: float | None,
+    bound: float,
+    draws: int,
+    *,
+    top: dict | None = None,
+    held_out: bool = False,
+    weighted: bool = False,
+    groups: int = 2,
+) -> None:
+    rng = np.random.default_rng(12)
+    y, score, group = _rounded(np.random.default_rng(13), 300_000, grain, groups=groups)
+    true_gap = xauc_gap if top is None else partial(partial_xauc_gap, **top)
+    certified = broken = 0
+    for _ in range(draws):
+        rows = _weighed(rng, n, grain, groups) if weighted else _rounded(rng, n, grain, groups=groups)
+        try:
+            if held_out:
+                model = method(lam=0.5, **top or {}).fit(rows[1], rows[0], sensitive_features=rows[2])
+                rows = _rounded(rng, n, grain, groups=groups)
+                model = model.certify(rows[1], rows[0], sensitive_features=rows[2], max_gap=bound, confidence=0.9)
+            else:
+                model = method(max_gap=bound, confidence=0.9, **top or {})
+                model.fit(rows[1], rows[0], sensitive_features=rows[2], sample_weight=rows[3] if weighted else None)
+        except InfeasibleRuleError:
+            continue
+        certified += 1
+        moved = model.transform(score, sensitive_features=group)
+        broken += true_gap(y, moved, sensitive_features=group) > bound
+    where = "" if top is None else f"{top['region']} {top['alpha']}"
+    said = (method.__name__, "held out" if held_out else "fitted", n, groups, where, grain or "", weighted or "")
+    row(*said, bound, percent(certified, draws), percent(broken, draws))
+
+
+def _weighed(rng: np.random.Generator, n: int, grain: float | None, groups: int) -> tuple[np.ndarray, ...]:
+    """Draw rows of low scores twice as often as they are in the population; weights set that right."""
+    rows = _rounded(rng, 3 * n, grain, groups=groups)
+    chance = np.where(rows[1] < np.median(rows[1]), 0.44, 0.22)
+    kept = rng.random(3 * n) < chance
+    return (*(column[kept] for column in rows), 0.1 / chance[kept])
+
+
+# Each group: its share, where its scores stand, and level and slope of the log-odds along them.
+LAWS = {
+    "AUC .90, 10 % positive": ((0.7, 0.0, -3.0, 2.4), (0.3, 0.5, -3.3, 2.0)),
+    "AUC .77, 31 % positive": ((0.6, 0.3, -0.9, 1.2), (0.4, -0.3, -1.2, 1.0)),
+    "AUC .64, 24 % positive": ((0.5, 0.0, -1.4, 0.4), (0.5, 0.5, -1.0, 0.5)),
+    "one step, AUC .70": ((0.6, 0.0, -1.0, 0.8), (0.4, 0.5, -0.8, 0.8)),
+}
+
+
+def limit(scale: float) -> None:
+    """The limit and what is within reach against the best rule for the law that rows were drawn from, times 10,000."""
+    header(
+        "law", "scores", "rows", "bound", "true", "limit: bias", "sd", "reach: bias", "sd", "perfect rule", "to reach"
+    )
+    rng = np.random.default_rng(10)
+    for name in LAWS:
+        for decimals in (12, 1):
+            for n, draws in ((1000, 100), (2000, 100), (8000, 60), (30_000, 30)):
+                bounds = (
+                    (0.0, 0.02, 0.05, 0.1) if (n, decimals, name) == (2000, 12, "AUC .77, 31 % positive") else (0.05,)
+                )
+                _limit_rows(rng, name, decimals, n, bounds, int(draws * scale))
+
+
+def _law_of(name: str, decimals: int) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Give scores of each group, how many rows of a thousand have them, and the chance of the outcome there."""
+    z, found = ndtri((np.arange(4000) + 0.5) / 4000), []
+    for share, centre, level, slope in LAWS[name]:
+        risk = expit(level + slope * (np.sign(z - 0.3) if "step" in name else z))
+        score, place = np.unique(np.round(z + centre, decimals), return_inverse=True)
+        rows = np.bincount(place).astype(float)
+        found.append((score, share * rows / 4, np.bincount(place, weights=risk) / rows))
+    return found
+
+
+def _limit_rows(rng: np.random.Generator, name: str, decimals: int, n: int, bounds: tuple, draws: int) -> None:
+    law = _law_of(name, decimals)
+    coarse = [np.append(0, np.flatnonzero(np.diff(np.arange(len(s)) * 500 // len(s))) + 1) for s, _, _ in law]
+    counts = [GroupCounts(s, w * p, w * (1 - p)).merged(c, s[c]) for (s, w, p), c in zip(law, coarse)]
+    truth = Limit.of(ScoreTable(("a", "b"), tuple(counts)), reference="a")
+    found = []
+    for _ in range(draws):
+        sample = []
+        for score, rows, risk in law:
+            weight = rng.multinomial(round(n * rows.sum() / 1000), rows / rows.sum())
+            positive = rng.binomial(weight, risk)
+            sample.append(GroupCounts(score, positive, weight - positive).without_empty())
+        table = ScoreTable(("a", "b"), tuple(sample))
+        line = Limit.of(table, reference="a")
+        found.append([_limit_errors(line, truth, table, law, bound) for bound in bounds])
+    for bound, each in zip(bounds, 1e4 * np.swapaxes(found, 0, 1)):
+        (above, over, raw, left), (sd, spread, _, _) = each.mean(axis=0), each.std(axis=0)
+        shown = (f"{value:.0f}" for value in (above, sd, over, spread, raw, left))
+        kind = "exact" if decimals == 12 else "rounded"
+        row(name, kind, f"{n:,}", bound, f"{truth.best(bound).auc:.3f}", *shown)
+
+
+def _limit_errors(line: Limit, truth: Limit, table: ScoreTable, law: list, bound: float) -> tuple[float, ...]:
+    """Give the errors of limit and reach, and the distance to both of the merge that is best for the law."""
+    best, true = line.best(bound), truth.best(bound)
+    odds = [logit(risk[np.searchsorted(score, c.score)]) for (score, _, risk), c in zip(law, table.counts)]
+    merged = WinMatrix.of(table.viewed([odds[0], odds[1] + np.log(true.theta)]))
+    gap = merged.xauc()[0, 1] - merged.xauc()[1, 0]
+    distances = (float(at(gap)) - merged.auc() for at in (line.auc_at, line.reachable_at))
+    return best.auc - true.auc, best.reachable - true.auc, *distances
+
+
 PARTS = {
     part.__name__: part
-    for part in (intervals, shapes, refusals, regions, clusters, gaps, bands, certified, certified_clusters)
+    for part in (
+        intervals,
+        shapes,
+        refusals,
+        regions,
+        clusters,
+        gaps,
+        bands,
+        certified,
+        certified_clusters,
+        coarse,
+        signed,
+        limit,
+    )
 }
 
 

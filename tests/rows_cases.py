@@ -1,6 +1,7 @@
 """Two groups with risk scores."""
 
 import numpy as np
+import pandas as pd
 
 
 def draw(n=400, seed=0, digits=3):
@@ -10,11 +11,26 @@ def draw(n=400, seed=0, digits=3):
     return score, (rng.random(n) < score + 0.1 * (sex == "F")).astype(int), sex
 
 
+STAYS = {"score": "s", "label": "y", "group": "g", "cluster": "patient"}
+
+
+def stays(people=240, seed=0, most=4):
+    """Stays of patients: score and outcome are alike within one; all of a patient are in one group."""
+    rng = np.random.default_rng(seed)
+    patient = np.repeat(np.arange(people), rng.integers(1, most + 1, people))
+    g, level = rng.choice(["a", "b"], people), rng.normal(size=people)
+    ill = level + 0.6 * (g == "a") + rng.normal(size=people) > 0.3
+    y = np.where(rng.random(len(patient)) < 0.8, ill[patient], rng.random(len(patient)) < 0.5).astype(int)
+    s = np.round(level[patient] + 0.5 * (g[patient] == "a") * y + 0.4 * rng.normal(size=len(patient)), 3)
+    return pd.DataFrame({"s": s, "y": y, "g": g[patient], "patient": patient})
+
+
 def assert_same_tables(one, other):
     """Insist that two tables are the same to the last bit, with all that they know of their rows."""
     assert one.groups == other.groups
     assert [type(g) for g in one.groups] == [type(g) for g in other.groups]
     assert (one.labelled, one.lower_is_riskier) == (other.labelled, other.lower_is_riskier)
+    assert one.weights == other.weights
     assert (one.units is None) == (other.units is None)
     if one.units is not None:
         assert one.units.size == other.units.size

@@ -36,7 +36,7 @@ def test_batch_models_let_strangers_through(frame, tmp_path, kind, unknown):
     strange = pd.DataFrame({"risk": [0.2, 0.99, 0.5], "died": 0, "sex": ["X", "X", None]})
     path = write(pd.concat([frame, strange], ignore_index=True), tmp_path / f"rows.{kind}")
     for model in batch_models(frame):
-        with pytest.raises(ValueError, match=r"rows (without a group|with a group not seen in fit)"):
+        with pytest.raises(ValueError, match=r"rows? (without a group|with a group not seen in fit)"):
             fairpot.apply(model, path, tmp_path / "fair.parquet", **COLUMNS, overwrite=True)
         done = fairpot.apply(model, path, tmp_path / "fair.parquet", **COLUMNS, unknown_group=unknown, overwrite=True)
         assert (done.rows, done.unknown) == (603, 3)
@@ -86,7 +86,9 @@ def test_unseen_groups_are_told_alike(frame, tmp_path):
     rows = int((frame["sex"] == "F").sum())
     row_by_row = FairPOT(0.5).fit(frame["risk"], frame["died"], sensitive_features=frame["sex"])
     for model in (row_by_row, *batch_models(frame)):
-        with pytest.raises(UnseenGroupError, match=rf"the input has {rows} rows with a group not seen in fit: \['X'\]"):
+        with pytest.raises(
+            UnseenGroupError, match=rf"the input has {rows} rows? with a group not seen in fit: \['X'\]"
+        ):
             fairpot.apply(model, path, tmp_path / "fair.csv", **COLUMNS)
 
 

@@ -205,3 +205,4 @@ def test_moves():
         assert each["largest_shift"] == np.abs(shift).max()
         if each["moved"]:
             assert each["mean_shift"] == pytest.approx(shift[shift != 0].mean())
+        assert each["mean_shift_of_all"] == pytest.approx(shift.mean())

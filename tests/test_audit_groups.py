@@ -32,3 +32,30 @@ def test_more_have_none_and_say_so():
     assert "min_group=..." in said
     fewer = audit(y, scores, sensitive_features=group, groups=[f"g{k:02}" for k in range(20)])
     assert fewer.intervals is not None
+
+
+@pytest.mark.parametrize(("clustered", "alpha"), [(False, None), (True, None), (False, 0.6)])
+def test_every_pair_has_the_interval_of_its_two_groups(clustered, alpha):
+    """Of the rows of two groups alone, an audit says the same of their gap; the top alpha is that of each group."""
+    rng = np.random.default_rng(7)
+    y, group, unit = rng.integers(0, 2, 900), rng.choice(["n", "e", "s", "w"], 900), rng.integers(0, 300, 900)
+    score = rng.normal(y + 0.3 * (group == "e") - 0.2 * (group == "s"))
+    given = {"alpha": alpha, "region": "group"}
+    clusters = {"clusters": unit} if clustered else {}
+    found = audit(y, score, sensitive_features=group, **clusters, **given)
+    ranking = found.summary["partial"] or found.summary
+    assert len(ranking["gaps"]) == 6
+    for pair in ranking["gaps"]:
+        own = np.isin(group, [pair["first"], pair["second"]])
+        few = {name: column[own] for name, column in clusters.items()}
+        alone = audit(y[own], score[own], sensitive_features=group[own], reference=pair["first"], **few, **given)
+        [same] = (alone.summary["partial"] or alone.summary)["gaps"]
+        limits = [pair[name] for name in ("signed_low", "signed_high")]
+        assert limits == pytest.approx([same["signed_low"], same["signed_high"]], abs=2e-3 if clustered else 1e-9)
+        assert limits == [pair["signed_gap"].low, pair["signed_gap"].high]
+    if alpha is None:
+        assert {"signed_low", "signed_high"} <= set(found.rows("pairs")[0])
+        widest = found.worst_pair
+        assert f"gap of {widest['first']} over {widest['second']}: {widest['signed_gap']}" in str(found).splitlines()
+    bare = audit(y, score, sensitive_features=group, level=None)
+    assert {pair["signed_low"] for pair in bare.to_dict()["gaps"]} == {None}

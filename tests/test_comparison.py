@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -194,13 +195,26 @@ def test_nothing_is_above_the_limit(ties, where):
         "exact": OptimalMerge(smoothing="none"),
     }
     result = compared(FITTED, methods={k: v or k for k, v in methods.items()}, ties=ties, **where)
-    assert result.distance_to_limit.min() > -1e-12
+    assert (result.limit.auc_at(result.signed_gap) - result.auc).min() > -1e-12
 
 
 def test_limit_of_held_out_rows_is_that_of_the_rows(held_out):
     limit = auc_limit(NEW[0], NEW[1], sensitive_features=NEW[2])
     assert_array_equal(held_out.limit.auc, limit.auc)
-    assert_allclose(held_out.distance_to_limit, limit.auc_at(held_out.signed_gap) - held_out.auc, rtol=0, atol=0)
+    assert_allclose(held_out.distance_to_limit, limit.reachable_at(held_out.signed_gap) - held_out.auc, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("known", [{"clusters": "patient"}, {"weights": "importance", "sample_weight": "weight"}])
+def test_what_is_within_reach_knows_what_the_rows_are(known):
+    y, scores, group = draw(600, 3)
+    columns = {"patient": np.arange(600) // 4, "weight": np.random.default_rng(0).gamma(1.0, size=600)}
+    options = {name: columns.get(each, each) for name, each in known.items()}
+    table = fairpot.score_table(y, scores, sensitive_features=group, **options)
+    result = compare(table, held_out=table, methods=["WassersteinRepair"], reference="a")
+    assert_array_equal(result.limit.optimism, auc_limit(table, reference="a").optimism)
+    plain = auc_limit(y, scores, sensitive_features=group, reference="a")
+    assert not np.array_equal(result.limit.reachable_at(0.0), plain.reachable_at(0.0))
+    assert result.distance_to_limit[0] == result.limit.reachable_at(result.signed_gap[0]) - result.auc[0]
 
 
 def test_mean_limit_is_the_best_choice_on_each():
@@ -221,6 +235,23 @@ def test_mean_limit_is_the_best_choice_on_each():
     assert (np.diff(np.diff(line.auc) / np.diff(line.signed_gap)) <= 1e-9).all()
     assert (line.theta[1:] <= line.theta[:-1]).all()
     assert mean_limit(limits[:1]) is limits[0]
+    assert line.optimism is None
+    assert line.reason == f"in a fold, {limits[0].reason}"
+
+
+def test_mean_limit_takes_off_the_mean_of_what_chance_adds():
+    y, score, group = draw(900, 2)
+    limits = [auc_limit(y[k::3], score[k::3], sensitive_features=group[k::3], reference="a") for k in range(3)]
+    line = mean_limit(limits)
+    tops = [one.best() for one in limits]
+    place = int(np.argmax(line.auc))  # where every fold is at its top
+    assert line.auc[place] == pytest.approx(np.mean([top.auc for top in tops]))
+    assert line.auc[place] - line.optimism[place] == pytest.approx(np.mean([top.reachable for top in tops]), abs=1e-9)
+    # The same at a slope that is not 0: at each fold's own point of that slope.
+    chosen = [int(np.argmax(one.auc + 0.1 * one.signed_gap)) for one in limits]
+    place = int(np.argmax(line.auc + 0.1 * line.signed_gap))
+    wanted = np.mean([one.optimism[k] for one, k in zip(limits, chosen)])
+    assert line.optimism[place] == pytest.approx(wanted, abs=1e-9)
 
 
 def test_frame_is_tidy(held_out):
@@ -268,6 +299,14 @@ def test_verdict():
         "limit on this sample 0.7360"
     )
     assert result.verdict() == result.verdict(0.05)
+    result = made([0.7333, 0.72, 0.7312], [0.2, 0.01, -0.04], replace(limit, optimism=np.full(3, 0.0102)))
+    assert result.verdict(0.05).endswith("; no more is within reach (limit on this sample 0.7360)")
+    assert_allclose(result.distance_to_limit, [0.6888 - 0.0102 - 0.7333, 0.00344, -0.01484], rtol=0, atol=1e-12)
+    assert "above what is within reach: OptimalMerge. That is chance" in str(result)
+    result = made([0.7333, 0.72, 0.7312], [0.2, 0.01, -0.04], replace(limit, optimism=np.full(3, 0.002)))
+    assert result.verdict(0.05).endswith("; about 0.7340 is within reach (limit on this sample 0.7360)")
+    assert "above what is within reach" not in str(result)
+    assert "without what chance adds to it (0.0020 here)" in str(result)
     assert made([0.73, 0.72, 0.74], [0.2, 0.01, 0.04]).verdict() == (
         "at gap <= 0.05 the best is OptimalMerge (theta = 0.8): AUC 0.7400, 0.0100 above the unrepaired 0.7300"
     )
@@ -531,3 +570,38 @@ def test_whole_clusters_are_dealt_to_folds():
     for part in evidence.parts:
         units = np.unique(np.concatenate([m.unit for c in part.table.counts for m in c.members]))
         assert len(units) * 4 == sum(c.weight.sum() for c in part.table.counts)
+
+
+def even_groups(n, seed, names="abcde"):
+    """Draw rows of groups that the score treats alike: every true gap is small."""
+    rng = np.random.default_rng(seed)
+    place = np.arange(n) % len(names)
+    risk = rng.normal(size=n) + 0.05 * place
+    y = (rng.random(n) < 1 / (1 + np.exp(-risk))).astype(int)
+    return y, risk + 0.8 * rng.normal(size=n), np.array(list(names))[place]
+
+
+def pair_gaps(y, scores, group):
+    """Count the signed gap of every two groups pair by pair."""
+    found = [signed_gap(y, scores, group, g, h) for g, h in itertools.combinations(sorted(set(group)), 2)]
+    return np.array(found)
+
+
+def test_chance_of_small_folds_cancels_in_each_pair_of_groups():
+    truth = np.abs(pair_gaps(*even_groups(40_000, 99))).max()
+    assert truth < 0.09
+    measured, widest = [], []
+    for seed in range(4):
+        y, scores, group = even_groups(400, seed)
+        Recorder.seen.clear()
+        result = compare(y, scores, sensitive_features=group, methods=[Recorder(), "FairPOT"], cv=5, random_state=seed)
+        place = {score: k for k, score in enumerate(scores)}
+        folds = [np.array([place[score] for score in fold]) for what, fold, _ in Recorder.seen if what == "transform"]
+        each = np.array([pair_gaps(y[fold], scores[fold], group[fold]) for fold in folds])
+        unmoved = np.abs(each.mean(axis=0)).max()
+        fairpot = row_of(result, "FairPOT", 0.0)
+        assert_allclose([result.gap[0], result.best(1.0, method="Recorder").gap, fairpot.gap], unmoved, atol=1e-12)
+        measured.append(unmoved)
+        widest.append(np.abs(each).max(axis=1).mean())
+    assert np.mean(widest) > 0.3  # what the mean of each fold's largest gap would say
+    assert np.mean(measured) < 0.17

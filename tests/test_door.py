@@ -86,7 +86,11 @@ def of_columns(frame, names, **meaning):
     [
         ({}, {}),
         ({"weight": "times"}, {}),
+        ({"weight": "share"}, {}),
         ({"weight": "share"}, {"weights": "importance"}),
+        ({"weight": "share"}, {"weights": "frequency"}),
+        ({"weight": "times"}, {"weights": "importance"}),
+        ({"cluster": "patient", "weight": "share"}, {}),
         ({"cluster": "patient"}, {}),
         ({"cluster": "patient", "weight": "share"}, {"weights": "importance", "lower_is_riskier": True}),
         ({"cluster": "patient", "weight": "times"}, {"weights": "frequency"}),
@@ -173,7 +177,7 @@ def test_missing_values_of_arrays_lists_and_several_groups():
         found, score_table([0, 1, 0], s[[0, 3, 4]], sensitive_features=pd.DataFrame(groups).loc[[0, 3, 4]])
     )
     matrix = np.array([["F", "a"], ["M", "a"], ["F", None], ["M", "b"]], dtype=object)
-    with pytest.warns(UserWarning, match="1 rows were left out, 3 are left: 'sensitive_features' is missing in 1"):
+    with pytest.warns(UserWarning, match="1 row was left out, 3 are left: 'sensitive_features' is missing in 1"):
         found = score_table([0, 1, 1, 0], [1, 2, 3, 4], sensitive_features=matrix, drop_missing=True)
     assert found.groups == ("F, a", "M, a", "M, b")
 

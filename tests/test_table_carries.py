@@ -85,9 +85,14 @@ def test_merged_parts_are_the_whole(rows):
     assert known(counted(rows, first).merge(counted(rows, ~first))) == known(counted(rows))
     with pytest.raises(ValueError, match="cannot be merged"):
         counted(rows).merge(counted(rows, clusters=False))
-    plain = score_table(rows["y"], rows["s"], sensitive_features=rows["g"], clusters=rows["c"])
-    with pytest.raises(ValueError, match="cannot be merged"):
-        counted(rows).merge(plain)
+    kinds = {"sensitive_features": rows["g"], "clusters": rows["c"]}
+    times = score_table(rows["y"], rows["s"], **kinds, sample_weight=np.full(500, 2))
+    with pytest.raises(ValueError, match=r"cannot be merged.\nHint: count the rows of both with weights="):
+        counted(rows).merge(times)
+    plain = score_table(rows["y"], rows["s"], **kinds)
+    assert plain.merge(times).weights == "frequency"
+    ones = score_table(rows["y"], rows["s"], **kinds, sample_weight=np.ones(500), weights="importance")
+    assert known(counted(rows).merge(plain)) == known(plain.merge(counted(rows))) == known(counted(rows).merge(ones))
 
 
 @pytest.mark.parametrize("seed", [None, 0])

@@ -13,6 +13,6 @@ TIES = ("strict", "half")
 Region = Literal["pooled", "group"]
 REGIONS = ("pooled", "group")
 
-# Whether a weight is so many rows, or how much one row counts.
+# Whether a weight is so many rows, or how much one row counts. Unless it is said, whole numbers are the first.
 Weights = Literal["frequency", "importance"]
 WEIGHTS = ("frequency", "importance")

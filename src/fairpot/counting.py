@@ -6,12 +6,12 @@ import decimal
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._defaults import WEIGHTS
+from fairpot._defaults import WEIGHTS, Weights
 from fairpot._validation import (
     Rows,
     check_alignment,
@@ -61,9 +61,9 @@ def as_table(
 
     Examples
     --------
-    >>> table = as_table([0, 1, 1], [0.3, 0.9, 0.3], sample_weight=[1.5, 1, 2], weights="importance", grouped=False)
-    >>> table.counts[0].positive, table.counts[0].squared(True)
-    (array([2., 1.]), array([4., 1.]))
+    >>> table = as_table([0, 1, 1], [0.3, 0.9, 0.3], sample_weight=[1.5, 1, 2], grouped=False)
+    >>> table.weights, table.counts[0].positive, table.counts[0].squared(True)
+    ('importance', array([2., 1.]), array([4., 1.]))
     """
     names = (*names, *("sensitive_features", "sample_weight", "clusters")[len(names) - 2 :])
     columns = dict(zip(names, (y_true, y_score, sensitive_features, sample_weight, clusters)))
@@ -96,9 +96,22 @@ def as_table(
     return count(rows, clusters=clusters, weights=weights, lower_is_riskier=lower_is_riskier, name=names[4])
 
 
-def check_weights_word(weights: str | None) -> str:
-    """Check what weights are said to mean; nothing said is "frequency"."""
-    return check_choice("frequency" if weights is None else weights, "weights", WEIGHTS)
+def check_weights_word(weights: str | None) -> Weights | None:
+    """Check what weights are said to mean; None where nothing is said."""
+    return None if weights is None else cast(Weights, check_choice(weights, "weights", WEIGHTS))
+
+
+def weights_mean(weights: str | None, whole: bool) -> Weights:
+    """Tell what weights mean: what is said; else whole numbers are so many rows, others how much a row counts.
+
+    ``whole`` is whether all weights are whole numbers, of all rows that are counted together.
+    """
+    return check_weights_word(weights) or ("frequency" if whole else "importance")
+
+
+def are_whole(weight: NDArray[Any]) -> bool:
+    """Whether all weights are whole numbers."""
+    return weight.dtype.kind in "iu" or bool((weight == np.floor(weight)).all())
 
 
 def count(
@@ -114,7 +127,7 @@ def count(
         rows = rows._replace(scores=0.0 - rows.scores)
     unit, units = (None, None) if clusters is None else _units(clusters, len(rows.scores), name)
     square = None
-    if check_weights_word(weights) == "importance" and rows.weight is not None:
+    if rows.weight is not None and weights_mean(weights, are_whole(rows.weight)) == "importance":
         square = rows.weight.astype(np.float64) ** 2
     return ScoreTable.from_rows(*rows, square=square, unit=unit, units=units, lower_is_riskier=lower_is_riskier)
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fairpot.counts import Clusters, Counts, GroupCounts, Members
 from fairpot.table import ScoreTable
+from fairpot.transport import Floats
 
 
 class WeightedRows(NamedTuple):
@@ -113,17 +114,25 @@ def _kept(counts: GroupCounts, positive: Counts, negative: Counts) -> GroupCount
 def _deal_clusters(
     table: ScoreTable, clusters: Clusters, n_splits: int, generator: np.random.Generator | None
 ) -> NDArray[np.intp]:
-    """Deal whole clusters: those of a group with and without positives in turn, largest first, evenly to each fold."""
+    """Deal whole clusters; the hashes of their names are in no order that means anything."""
     weight = np.zeros((clusters.size, 2 * len(table.groups)))
     np.add.at(weight, (clusters.unit, 2 * clusters.group + clusters.positive), clusters.weight)
+    shuffled = np.arange(clusters.size) if generator is None else generator.permutation(clusters.size)
+    return deal_units(weight, n_splits, shuffled)
+
+
+def deal_units(weight: Floats, n_splits: int, order: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Deal whole clusters: those of a group with and without positives in turn, largest first, evenly to each fold.
+
+    ``weight[unit, 2 * group + positive]`` is what each has of every group and outcome; of equals the first in ``order``
+    is dealt first.
+    """
     has_positive = weight[:, 1::2].sum(axis=1) > 0
     group = np.argmax(weight[:, ::2] + weight[:, 1::2], axis=1)
-    shuffled = np.arange(clusters.size) if generator is None else generator.permutation(clusters.size)
     size = weight.sum(axis=1)
-    # The hashes of names are in no order that means anything, so that ties go either way.
-    order = shuffled[np.lexsort((-size[shuffled], has_positive[shuffled], group[shuffled]))]
-    fold = np.empty(clusters.size, dtype=np.intp)
-    fold[order] = np.arange(clusters.size) % n_splits
+    dealt = order[np.lexsort((-size[order], has_positive[order], group[order]))]
+    fold = np.empty(len(weight), dtype=np.intp)
+    fold[dealt] = np.arange(len(weight)) % n_splits
     return fold
 
 

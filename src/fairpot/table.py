@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._defaults import REGIONS, Region
+from fairpot._defaults import REGIONS, Region, Weights
 from fairpot._html import html_table
 from fairpot._validation import check_choice, check_share
 from fairpot.counts import (
@@ -70,6 +70,8 @@ class ScoreTable:
         The clusters that rows belong to; None where every row is independent of the others.
     lower_is_riskier : bool, default False
         Whether a low score meant high risk: the scores of the table are then those of the rows with a minus.
+    weighted : bool, default False
+        Whether rows had weights; ``weights`` says what they mean.
 
     Examples
     --------
@@ -84,6 +86,7 @@ class ScoreTable:
     labelled: bool = True
     units: Units | None = None
     lower_is_riskier: bool = False
+    weighted: bool = False
 
     @classmethod
     def from_rows(
@@ -118,7 +121,7 @@ class ScoreTable:
             counts = [
                 _count_group(rows, scores, labels, weight, square, unit) for rows in _rows_of_groups(codes, len(groups))
             ]
-        return cls(tuple(groups), tuple(counts), labels is not None, units, lower_is_riskier)
+        return cls(tuple(groups), tuple(counts), labels is not None, units, lower_is_riskier, weight is not None)
 
     def _repr_html_(self) -> str:
         rows = [
@@ -131,12 +134,18 @@ class ScoreTable:
             }
             for g, c in zip(self.groups, self.counts)
         ]
-        return html_table(rows, "ScoreTable")
+        return html_table(rows, "ScoreTable" + (f", weights as {self.weights}" if self.weighted else ""))
 
     def __getitem__(self, group: Hashable) -> GroupCounts:
         if group not in self.groups:
             raise KeyError(f"the table has no group {group!r}, only {list(self.groups)}")
         return self.counts[self.groups.index(group)]
+
+    @property
+    def rows(self) -> float:
+        """Weight of all groups: an int where all weights are whole numbers."""
+        total: float = sum(c.weight.sum() for c in self.counts).item()
+        return total
 
     def rows_of(self, places: Sequence[int]) -> float:
         """Give the weight of some groups."""
@@ -146,6 +155,13 @@ class ScoreTable:
     def importance(self) -> bool:
         """Whether weights say how much a row counts; if not, a weight is so many rows."""
         return any(c.squares is not None for c in self.counts)
+
+    @property
+    def weights(self) -> Weights | None:
+        """What weights mean: "frequency", so many rows, or "importance", how much a row counts; None without any."""
+        if self.importance:
+            return "importance"
+        return "frequency" if self.weighted else None
 
     def squared(self, group: int, positive: bool) -> Counts:
         """Give the sums of squared weights of one group's positives or negatives."""
@@ -293,17 +309,16 @@ class ScoreTable:
             raise ValueError(
                 "a table with labels and one without cannot be merged: the sum would have half its labels."
             )
-        if self.importance != other.importance:
-            raise ValueError("a table that knows its squared weights and one that does not cannot be merged.")
         if self.lower_is_riskier != other.lower_is_riskier:
             raise ValueError(
                 "a table in which a low score meant high risk and one in which a high one did cannot be merged."
             )
-        units, here, there = _united(self, other)
+        units, here, there = _united(*_alike_weighted(self, other))
         merged = dict(zip(here.groups, here.counts))
         for group, counts in zip(there.groups, there.counts):
             merged[group] = merged[group].plus(counts) if group in merged else counts
-        return replace(self, groups=tuple(merged), counts=tuple(merged.values()), units=units)
+        weighted = self.weighted or other.weighted
+        return replace(self, groups=tuple(merged), counts=tuple(merged.values()), units=units, weighted=weighted)
 
     def quantise(self, bins: int) -> tuple[ScoreTable, QuantisationBound]:
         """Reduce to at most ``bins`` distinct scores, the same for all groups, of about equal weight.
@@ -331,6 +346,26 @@ class ScoreTable:
         small = self.rescored(dict.fromkeys(self.groups, lambda s: mean[np.searchsorted(low, s, side="right") - 1]))
         shift = float(np.maximum(mean - low, high - mean).max())
         return small, _bound(self, low, shift)
+
+
+def _alike_weighted(one: ScoreTable, other: ScoreTable) -> tuple[ScoreTable, ScoreTable]:
+    """Let weights mean the same in two tables: a row without one has weight 1, and 1 is its square."""
+    meanings = {one.weights, other.weights}
+    if meanings == {"frequency", "importance"}:
+        raise ValueError(
+            "a table whose weights are so many rows and one whose weights are how much a row counts cannot be merged.\n"
+            'Hint: count the rows of both with weights="importance" (or both with weights="frequency").'
+        )
+    if meanings == {None, "importance"}:
+        return _with_squares(one), _with_squares(other)
+    return one, other
+
+
+def _with_squares(table: ScoreTable) -> ScoreTable:
+    """Note the squared weights of rows that have none: one each."""
+    if table.importance:
+        return table
+    return table._with(replace(c, squares=(c.positive * 1.0, c.negative * 1.0)) for c in table.counts)
 
 
 def _united(one: ScoreTable, other: ScoreTable) -> tuple[Units | None, ScoreTable, ScoreTable]:

@@ -207,8 +207,8 @@ def test_unknown_groups_and_missing_values(run, fitted, tmp_path):
             tmp_path / "y.csv",
             "--force",
         )
-        assert "1 rows of groups that the map does not know" in answer.err
-        assert "2 rows without a score or a group were left out" in answer.err
+        assert "1 row with a group that the map does not know" in answer.err
+        assert "2 rows without a score or a group: left out" in answer.err
         after = read_csv(tmp_path / "y.csv", sep=";", decimal=",")
         assert after["sex"].tolist() == ["F", "D", "M"]
         assert after["risk_fair"][1] == value if value is not None else np.isnan(after["risk_fair"][1])

@@ -6,16 +6,14 @@ import duckdb
 import pytest
 
 from cli.conftest import COLUMNS, WRITERS
-from fairpot import audit
-from fairpot._validation import check_rows
+from fairpot import audit, score_table
 from fairpot.metrics import auc, partial_xauc_gap, xauc, xauc_gap
-from fairpot.table import ScoreTable
 
 
 def from_python(people, groups="sex", weight=None, **options):
-    features = people[groups]
-    rows = check_rows(people["risk"], people["outcome"], features, None if weight is None else people[weight])
-    return json.loads(json.dumps(audit(ScoreTable.from_rows(*rows), **options).to_dict()))
+    weighted = {} if weight is None else {"sample_weight": people[weight]}
+    table = score_table(people["outcome"], people["risk"], sensitive_features=people[groups], **weighted)
+    return json.loads(json.dumps(audit(table, **options).to_dict()))
 
 
 def without(document, *names):
@@ -109,7 +107,7 @@ def test_limit(run, csv, people):
     assert "passed" in run("audit", csv, *COLUMNS, "--fail-above", gap).out
     found = run("audit", csv, *COLUMNS, "--fail-above", gap / 2, "--json", expect=3).json
     worst = {"metric": "gap", "value": gap, "pair": ["M", "F"]}
-    assert found["fail_above"] == {"limit": gap / 2, "gap": gap, "exceeded": True, "worst": worst}
+    assert found["fail_above"] == {"limit": gap / 2, "alpha": None, "gap": gap, "exceeded": True, "worst": worst}
     assert run("audit", csv, *COLUMNS, "--fail-above", gap / 2, "--quiet", expect=3).out == ""
 
 
@@ -149,7 +147,7 @@ def test_json_is_alone_and_stable(run, csv):
         "positive": None,
         "group": ["sex"],
         "weight": None,
-        "weights": "frequency",
+        "weights": None,
         "cluster": None,
         "lower_is_riskier": False,
     }

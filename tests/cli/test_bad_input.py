@@ -26,12 +26,12 @@ FILES = {
     "missing score": ("x.csv", (HEAD + GOOD + ",1,a\n").encode(), "1 missing"),
     "score nan": ("x.csv", (HEAD + GOOD + "nan,1,a\n").encode(), "1 missing"),
     "score inf": ("x.csv", (HEAD + GOOD + "inf,1,a\n").encode(), "1 infinite"),
-    "score text": ("x.csv", (HEAD + GOOD + "high,1,a\n").encode(), "1 rows that are not"),
-    "score with comma": ("x.csv", (HEAD + GOOD + '"0,5",1,a\n').encode(), "1 rows that are not"),
+    "score text": ("x.csv", (HEAD + GOOD + "high,1,a\n").encode(), "1 row that is not"),
+    "score with comma": ("x.csv", (HEAD + GOOD + '"0,5",1,a\n').encode(), "1 row that is not"),
     "score huge": ("x.csv", (HEAD + GOOD + "1e305,1,a\n").encode(), "overflow"),
     "missing label": ("x.csv", (HEAD + GOOD + "0.5,,a\n").encode(), "outcome is not known"),
     "label of three values": ("x.csv", (HEAD + GOOD + "0.5,2,a\n").encode(), "0/1"),
-    "label in words": ("x.csv", (HEAD + "0.1,no,a\n0.2,yes,b\n").encode(), "'no' (1 rows) and 'yes' (1 rows)"),
+    "label in words": ("x.csv", (HEAD + "0.1,no,a\n0.2,yes,b\n").encode(), "'no' (1 row) and 'yes' (1 row)"),
     "missing group": ("x.csv", (HEAD + GOOD + "0.5,1,\n").encode(), "without a group"),
     "one group": ("x.csv", (HEAD + "0.1,0,a\n0.6,1,a\n").encode(), "nothing to compare"),
     "row too long": ("x.csv", (HEAD + GOOD + "0.5,1,a,b,c\n").encode(), "x.csv"),
@@ -409,3 +409,18 @@ def test_swapped_columns_with_more_values_than_are_kept(run, tmp_path):
     check(answer, "or more, and column 'outcome' has 2.\nHint: ")
     assert "--score 'risk' and --label 'outcome'" in answer.err
     check(audit(score="flag", label="outcome", group="id"), "was a column of identifiers")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("score,label\n0.1,1\n", "standard input has no column 'group'"),
+        ("score,label,group\n0.1,1,a\n0.2,0,b,7\n", "standard input cannot be read as csv"),
+        ('score,label,group\n"0.1,1,a\n', "standard input: a quote"),
+        ('{"score": 1\n{', "standard input"),
+    ],
+)
+def test_standard_input_is_called_by_its_name(run, text, said):
+    told = run("audit", "-", expect=2, stdin=text).err
+    assert told.startswith(f"error: {said}")
+    assert "scratch" not in told

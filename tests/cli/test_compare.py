@@ -1,9 +1,14 @@
 """fairpot compare: the numbers of compare() in Python."""
 
+import numpy as np
 import pytest
 
 from cli.conftest import COLUMNS
+from fairpot import score_table
 from fairpot.comparison import compare
+from fairpot.tradeoff import auc_limit
+from files_cases import write
+from rows_cases import STAYS, stays
 
 
 def columns(frame):
@@ -45,8 +50,46 @@ def test_what_is_printed(run, csv):
         "group F is the reference",
         "FairPOT",
         "OptimalMerge",
+        "within reach",
         "limit",
         "at gap <= 0.05",
+        "limit: the highest AUC that a repair which keeps the order inside each group could have",
+        "without what chance adds",
     ):
-        assert part in answer.out
+        assert part in " ".join(answer.out.split())
     assert answer.err == ""
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_the_command_line_compares_patients(run, tmp_path, kind):
+    path, other = (write(stays(seed=k), tmp_path / f"{k}.{kind}") for k in (0, 1))
+    columns = ["--score", "s", "--label", "y", "--group", "g", "--cluster", "patient"]
+    wanted = [*columns, "--method", "fairpot", "--method", "wasserstein", "--max-gap", 0.1, "--json"]
+    table, held_out = score_table(path, **STAYS), score_table(other, **STAYS)
+    for more, options in ((["--folds", 3], {"cv": 3}), (["--validate", other], {"held_out": held_out})):
+        found = run("compare", path, *wanted, *more).json["versus"][0]["rivals"]
+        expected = compare(table, methods=["fairpot", "wasserstein"], random_state=0, max_gaps=[0.1], **options).versus(
+            0.1
+        )
+        assert [each["se"] for each in found] == [rival.se for rival in expected]
+        alone = run("compare", path, *(w for w in wanted if w not in ("--cluster", "patient")), *more).json
+        assert [each["se"] for each in found] != [each["se"] for each in alone["versus"][0]["rivals"]]
+
+
+def test_too_few_clusters_for_the_folds(run, tmp_path):
+    frame = stays()
+    few = frame.assign(patient=np.where(frame["g"] == "b", frame["patient"] % 2, frame["patient"]))
+    columns = ["--score", "s", "--label", "y", "--group", "g", "--cluster", "patient"]
+    told = run("compare", write(few, tmp_path / "few.csv"), *columns, expect=2).err
+    assert "--folds 5 needs at least 5 positives and 5 negatives of every group, but 'b' has 2 clusters with" in told
+
+
+def test_what_is_within_reach(run, csv, people):
+    chosen = ["--method", "fairpot", "--max-gap", "0.03", "--json"]
+    found = run("compare", csv, *COLUMNS, "--validate", csv, *chosen).json
+    limit = auc_limit(*columns(people)[:2], sensitive_features=people["sex"]).best(0.03)
+    assert found["limit"] == [{"max_gap": 0.03, "auc": limit.auc, "reachable": limit.reachable, "reason": None}]
+    few = run("compare", csv, *COLUMNS, *chosen, "--folds", "40").json
+    assert few["limit"][0]["reachable"] is None
+    assert few["limit"][0]["reason"].startswith("in a fold, what chance adds to the limit needs 5")
+    assert few["limit_notes"][1].startswith("within reach of a repair fixed beforehand: not known; in a fold, ")

@@ -1,5 +1,6 @@
 """Which groups are compared."""
 
+import numpy as np
 import pandas as pd
 
 from cli.conftest import COLUMNS
@@ -20,3 +21,39 @@ def test_small_groups_are_left_out_by_name(run, many, tmp_path):
     picked = run("audit", many, *COLUMNS, "--groups", "M,X", "--json").json
     assert [each["group"] for each in picked["groups"]] == ["M", "X"]
     assert "no group 'Z'" in run("audit", many, *COLUMNS, "--groups", "M,Z", expect=2).err
+
+
+def test_pairs_of_three_groups_have_intervals(run, tmp_path):
+    rng = np.random.default_rng(9)
+    region, outcome = rng.choice(["low", "mid", "top"], 1200), rng.integers(0, 2, 1200)
+    risk = rng.normal(outcome + 0.4 * (region == "mid"))
+    path = tmp_path / "rows.csv"
+    pd.DataFrame({"risk": risk, "outcome": outcome, "sex": region}).to_csv(path, index=False)
+    found = run("audit", path, *COLUMNS, "--json").json
+    pair = max(found["gaps"], key=lambda pair: abs(pair["signed_gap"]))
+    assert (pair["first"], pair["signed_gap"] > 0) == ("mid", True)
+    assert pair["signed_low"] < pair["signed_gap"] < pair["signed_high"]
+    row = [f"{pair['signed_gap']:.4f}", f"{pair['signed_low']:+.4f}", f"{pair['signed_high']:+.4f}"]
+    lines = [line.split() for line in run("audit", path, *COLUMNS).out.splitlines()]
+    assert ["mid", pair["second"], *row] in [line[:5] for line in lines]
+    turned = next(pair for pair in found["gaps"] if pair["signed_gap"] < 0)
+    ends = [f"{-turned['signed_gap']:.4f}", f"{-turned['signed_high']:+.4f}", f"{-turned['signed_low']:+.4f}"]
+    assert [turned["second"], turned["first"], *ends] in [line[:5] for line in lines]
+
+
+def test_groups_that_are_numbers_are_called_by_their_column(run, people, tmp_path):
+    """In words; JSON has them as they are, and names of other groups stay."""
+    path = tmp_path / "rows.csv"
+    people.assign(black=(people["sex"] == "M").astype(int)).to_csv(path, index=False)
+    columns = ["--score", "risk", "--label", "outcome", "--group"]
+    said = run("audit", path, *columns, "black", "--fail-above", 0.9).out
+    assert "black=1 is ahead of black=0 by" in said
+    assert "a positive of black=1 is ranked above a negative of black=0" in said
+    assert "between black=1 and black=0" in said
+    assert {str(each["group"]) for each in run("audit", path, *columns, "black", "--json").json["groups"]} == {"0", "1"}
+    fitted = run("fit", path, *columns, "black", "--lam", 0.5).out
+    assert "group black=1 stays as it is" in fitted
+    assert "signed, black=1 over black=0:" in fitted
+    assert "black=1 is ahead of black=0 by" in fitted
+    assert "smoker=True is ahead" in (said := run("audit", path, *columns, "smoker").out) or "smoker=False is" in said
+    assert "sex=" not in run("audit", path, *columns, "sex").out

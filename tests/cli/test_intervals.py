@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 
 from cli.conftest import COLUMNS
-from fairpot import audit
+from fairpot import FairPOT, audit
+from fairpot.cli._printing import plain
+from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference import confidence_interval, plan_sample_size
 
 
@@ -74,9 +76,16 @@ def test_fit_certifies(run, visits, tmp_path):
     path, _ = visits
     target = tmp_path / "map.json"
     options = ["fit", path, *COLUMNS, "--max-gap", "0.3", "--confidence", "0.9"]
-    assert "Certified" in run(*options, "-o", target).out
-    assert json.loads(target.read_text())["certificate"]["bound"] == 0.3
-    assert "certified: a gap of at most 0.3 with confidence 0.9" in run("show", target).out
+    said = run(*options, "-o", target).out
+    saved = json.loads(target.read_text())["certificate"]
+    assert saved["bound"] == 0.3
+    assert saved["limit"] <= 0.3
+    assert "Certified\nwith confidence 0.9 the gap on new rows like these is at most 0.3\n" in said
+    assert f"one-sided upper limit of the gap: {saved['limit']:.4f}" in said
+    assert "two-sided 0.9 intervals" in said
+    shown = run("show", target).out
+    assert "certified then: a gap of at most 0.3 with confidence 0.9" in shown
+    assert f"one-sided upper limit {saved['limit']:.4f})" in shown
     assert run("show", target, "--json").json["certificate"]["how"] in ("walk", "step-down")
     found = run(*options, "--json").json
     assert found["rule"] == {"max_gap": 0.3, "confidence": 0.9}
@@ -92,9 +101,63 @@ def test_fit_certifies_on_held_out_rows(run, csv, people, tmp_path):
     assert found["certificate"]["rows"] == "held-out rows"
 
 
+@pytest.mark.parametrize("command", ["fit", "report"])
+def test_what_cannot_be_certified_is_an_answer_for_programs(run, csv, people, tmp_path, command):
+    given = {"max_gap": 0.002, "confidence": 0.9}
+    with pytest.raises(InfeasibleRuleError, match="no lam can be certified") as error:
+        FairPOT(**given).fit(people["risk"], people["outcome"], sensitive_features=people["sex"])
+    options = [
+        "--max-gap",
+        "0.002",
+        "--confidence",
+        "0.9",
+        "-o",
+        tmp_path / ("m.json" if command == "fit" else "r.html"),
+    ]
+    found = run(command, csv, *COLUMNS, *options, "--json", expect=4).json
+    assert found["fairpot"]["command"] == command
+    assert (found["rule"], found["certificate"]) == (given, None)
+    assert found["message"] == str(error.value).partition("\nHint:")[0]
+    missing = getattr(error.value, "shortfall", None)
+    assert found["shortfall"] == (None if missing is None else plain(missing.to_dict()))
+    assert not list(tmp_path.iterdir())
+
+
+def test_too_few_rows_to_certify_anything_have_the_same_code(run, people, tmp_path):
+    people[:40].to_csv(tmp_path / "few.csv", index=False)
+    run("fit", tmp_path / "few.csv", *COLUMNS, "--max-gap", "0.5", "--confidence", "0.9", expect=4)
+    run("fit", tmp_path / "few.csv", *COLUMNS, "--max-gap", "0", "--max-auc-loss", "0", expect=2)  # a rule alone
+
+
+def test_fit_says_that_no_repair_is_needed(run, tmp_path):
+    """The shift of one group costs AUC to undo, so that the original scores are chosen."""
+    rng = np.random.default_rng(3)
+    race = rng.choice(["x", "y"], 3000)
+    outcome = rng.binomial(1, np.where(race == "x", 0.3, 0.5))
+    frame = pd.DataFrame({"risk": rng.normal(2 * outcome + 0.3 * (race == "y")), "outcome": outcome, "sex": race})
+    path = tmp_path / "rows.csv"
+    frame.to_csv(path, index=False)
+    gap = run("audit", path, *COLUMNS, "--json").json["gap"]
+    for more, sure in (([], ""), (["--confidence", "0.9"], ", certified with confidence 0.9")):
+        enough = ["fit", path, *COLUMNS, "--max-gap", round(gap + 0.05, 3), *more]
+        found = run(*enough, "--json").json
+        assert found["repair_needed"] is False
+        assert sum(each["moved"] for each in found["fitted"]["moves"]) == 0
+        told = (
+            f"no repair needed: the overall gap of the original scores is {gap:.4f}, at most {gap + 0.05:.3g}{sure}\n"
+        )
+        assert told in run(*enough).out
+    less = ["fit", path, *COLUMNS, "--max-gap", round(gap / 2, 3)]
+    assert run(*less, "--json").json["repair_needed"] is True
+    assert "no repair needed" not in run(*less).out
+    assert run("fit", path, *COLUMNS, "--lam", 0, "--json").json["repair_needed"] is None
+
+
 def test_fit_says_what_is_missing(run, csv):
-    said = run("fit", csv, *COLUMNS, "--max-gap", "0.001", "--confidence", "0.95", expect=2)
+    given = ["--max-gap", "0.001", "--confidence", "0.95"]
+    said = run("fit", csv, *COLUMNS, *given, expect=4)
     assert "smallest bound that can be certified" in said.err
+    assert said.out == ""
     run("fit", csv, *COLUMNS, "--lam", "0.5", "--confidence", "0.9", expect=2)
 
 

@@ -17,6 +17,19 @@ def test_reversed_scores(run, people, tmp_path):
     assert turned["gap"] == pytest.approx(straight["gap"])
 
 
+def test_the_hint_for_reversed_scores_does_not_repeat_what_was_said(run, people, tmp_path):
+    people.to_csv(tmp_path / "high.csv", index=False)
+    answer = run("audit", tmp_path / "high.csv", *COLUMNS, "--lower-is-riskier").out
+    assert "below 0.5" in answer
+    assert "leave --lower-is-riskier out" in answer
+    assert "say so (--lower-is-riskier" not in answer
+    people.assign(risk=1 - people["risk"]).to_csv(tmp_path / "low.csv", index=False)
+    straight = run("audit", tmp_path / "low.csv", *COLUMNS).out
+    assert "say so (--lower-is-riskier where rows are counted)" in straight
+    assert "--positive VALUE" in straight
+    assert "-scores" not in straight
+
+
 def test_predictions_given_as_scores(run, people, tmp_path):
     people.assign(risk=(people["risk"] > 0.4).astype(int)).to_csv(tmp_path / "hard.csv", index=False)
     assert "look like predictions" in run("audit", tmp_path / "hard.csv", *COLUMNS).out

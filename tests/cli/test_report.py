@@ -143,3 +143,23 @@ def test_names_only_where_an_id_column_is_named(run, folder, people, tmp_path):
     assert "no way" not in run("report", folder / "people.csv", *COLUMNS, "-o", tmp_path / "r.html").err
     said = run("report", folder / "people.csv", *COLUMNS, "--id", "id", "-o", tmp_path / "x.html", expect=2).err
     assert "say how far a repair goes" in said
+
+
+def test_a_certificate_is_judged_on_these_rows(run, csv, held_out, tmp_path):
+    target, drifted = tmp_path / "map.json", tmp_path / "drifted.csv"
+    run("fit", csv, *COLUMNS, "--max-gap", 0.3, "--confidence", 0.9, "-o", target)
+    risk = held_out["risk"] * (1 - 0.9 * held_out["outcome"] * (held_out["sex"] == "F"))
+    held_out.assign(risk=risk).to_csv(drifted, index=False)
+    written = ["--map", target, "-o", tmp_path / "report.html", "--force"]
+    answer = run("report", drifted, *COLUMNS, *written)
+    told = [line for line in answer.out.splitlines() if "ertif" in line]
+    assert told[0] == answer.out.splitlines()[1]
+    assert told[0].startswith(
+        "These rows contradict the certificate: after the repair the overall gap exceeds 30.0 points"
+    )
+    assert told[1].startswith("Certified then: the gap is at most 30.0 percentage points with 90 % confidence")
+    found = run("report", drifted, *COLUMNS, *written, "--json").json
+    assert (found["certificate"]["answer"], found["certificate"]["bound"]) == ("contradicted", 0.3)
+    assert found["changes"]["gap"]["signed"]["groups"] == ["M", "F"]
+    same = run("report", csv, *COLUMNS, *written, "--json").json["certificate"]
+    assert (same["answer"], same["on_these_rows"]) == (None, None)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cli.conftest import COLUMNS
 from fairpot import audit, compare, effect, score_table
 from fairpot.cli._app import COMMANDS, app
 from fairpot.cli._rows import ROW_OPTIONS
@@ -141,7 +142,7 @@ def test_the_next_command_says_it_again(run, stays):
     """Each step prints the next one, which runs as it is printed."""
     out = run("audit", stays, *spoken(), "--group", "sex").out.splitlines()[-1]
     assert out.startswith("Next: fairpot fit ")
-    name, *words = shlex.split(out.removeprefix("Next: fairpot "))
+    name, *words = shlex.split(out.removeprefix("Next: fairpot ").replace("GAP", "0.2"))
     assert {*spoken(), "sex"} <= set(words)
     assert run(name, *words, "--json", "--force").json["columns"]["weights"] == "importance"
     said = run(name, *words, "--force").out.splitlines()[-1]
@@ -150,12 +151,30 @@ def test_the_next_command_says_it_again(run, stays):
     run(name, *(str(stays) if w == "NEW_FILE" else "adjusted.csv" if w == "ADJUSTED_FILE" else w for w in words))
 
 
+def test_the_next_command_keeps_what_was_asked_and_no_bound(run, csv):
+    options = ["--alpha", "0.5", "--region", "group", "--min-group", "30", "--ties", "strict", "--reference", "F"]
+    *_, last = run("audit", csv, *COLUMNS, "--cluster", "id", *options).out.splitlines()
+    words = shlex.split(last)
+    assert words[-4:] == ["--max-gap", "GAP", "-o", "map.json"]
+    assert {*options, "--cluster"} <= set(words)
+    *_, last = run("audit", csv, *COLUMNS).out.splitlines()
+    assert not {"--alpha", "--region", "--min-group", "--ties", "--groups"} & set(shlex.split(last))
+
+
+def test_no_next_command_where_there_is_none(run, csv, people, tmp_path):
+    """Standard input is gone, and an adjusted score is repaired."""
+    text = (tmp_path / "all.csv", people.to_csv(index=False))
+    assert "Next:" not in run("audit", "-", *COLUMNS, stdin=text[1]).out
+    people.rename(columns={"risk": "risk_fair"}).to_csv(text[0], index=False)
+    assert "Next:" not in run("audit", text[0], "--score", "risk_fair", *COLUMNS[2:]).out
+
+
 def test_the_next_command_of_a_query(run, people, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     people.to_csv("people.csv", index=False)
     query = "select risk as score, outcome as label, sex as \"group\" from 'people.csv'"
     *_, last = run("audit", "--sql", query).out.splitlines()
-    name, *words = shlex.split(last.removeprefix("Next: fairpot "))
+    name, *words = shlex.split(last.removeprefix("Next: fairpot ").replace("GAP", "0.1"))
     assert query in words
     assert run(name, *words, "--json").json["fitted"]["before"]["rows"] == len(people)
 
@@ -241,6 +260,26 @@ def test_numbers_are_those_of_python_in_every_command(run, plain, tmp_path, opti
 
     planned = run("plan", path, *LOW, *options, "--gap", 0.05, "--json").json
     assert planned["rows"] == plan_sample_size(0.05, table=table).rows
+
+
+def test_every_command_says_what_weights_were_taken_for(run, plain, tmp_path):
+    path, _ = plain
+    weighted = [*LOW, "--weight", "share"]
+    commands = {
+        "audit": [],
+        "fit": ["--lam", 0.5],
+        "compare": ["--method", "fairpot"],
+        "plan": ["--gap", 0.05],
+        "report": ["-o", tmp_path / "page.html", "--force"],
+    }
+    for name, more in commands.items():
+        found = run(name, path, *weighted, *more).out
+        assert "Weights count as importance, not as so many rows (they are not whole numbers)." in found, name
+        said = run(name, path, *weighted, "--weights", "frequency", *more).out
+        assert "Weights count as frequency, each as so many rows (as said)." in said, name
+        assert "Weights" not in run(name, path, *LOW, *more).out, name
+    run("report", path, *weighted, *commands["report"])
+    assert "Weights count as importance" in (tmp_path / "page.html").read_text()
 
 
 def test_a_page_of_importance_weights_is_not_that_of_repeated_rows(run, plain, tmp_path):
@@ -331,6 +370,7 @@ def test_a_map_knows_which_way_scores_run(run, plain, tmp_path):
     shift = (expected - frame["points"])[expected != frame["points"]]
     [moved] = [each for each in moves if each["moved"]]
     assert moved["mean_shift"] == pytest.approx(shift.mean())
+    assert moved["mean_shift_of_all"] == pytest.approx(shift.sum() / moved["rows"])
     assert (moved["up"], moved["down"]) == ((shift > 0).sum(), (shift < 0).sum())
 
     record = ["--changes", tmp_path / "changes.csv", "--threshold", 38]

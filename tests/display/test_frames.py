@@ -21,7 +21,8 @@ from fairpot.display import (
     TradeoffDisplay,
 )
 from fairpot.metrics import partial_auc, partial_xauc_gap, xauc
-from fairpot.tradeoff import auc_limit
+from fairpot.postprocessing import OptimalMerge
+from fairpot.tradeoff import auc_limit, distance_to_limit
 
 
 def after(fitted, rows):
@@ -156,7 +157,13 @@ def test_the_curve_its_limit_and_its_point(rows, fitted):
         np.testing.assert_array_equal(shown.columns[name], getattr(curve, name))
     assert (shown.columns["limit_auc"] >= shown.columns["auc"] - 1e-12).all()
     assert shown.chosen == replace(curve.at(0.5), lam=0.5)
-    shown.plot().figure.canvas.draw()
+    np.testing.assert_allclose(
+        shown.columns["reachable_auc"] - shown.columns["auc"], distance_to_limit(curve, limit), atol=1e-12
+    )
+    axes = shown.plot()
+    axes.figure.canvas.draw()
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert {"limit on these rows", "within reach"} <= set(labels)
     band = curve.signed_gap - 0.01, curve.signed_gap + 0.01
     banded = TradeoffDisplay.from_curve(curve, chosen=0.25, band=band)
     np.testing.assert_array_equal(banded.columns["gap_low"], band[0])
@@ -178,6 +185,24 @@ def test_the_band_of_inference(fitted):
     assert "interval of the gap" in [text.get_text() for text in axes.get_legend().get_texts()]
 
 
+def test_without_a_sign_the_limit_does_not_go_back_and_forth(rows):
+    """Where the repair overshoots, the same gap is reached on both sides, and the limit is higher on one."""
+    scores, y, group = rows
+    curve = OptimalMerge(theta=1.0).fit(scores, y, sensitive_features=group).tradeoff()
+    assert curve.signed_gap.min() < -0.1 < 0.1 < curve.signed_gap.max()
+    limit = auc_limit(y, scores, sensitive_features=group)
+    shown = TradeoffDisplay.from_curve(curve, band=curve.band(), limit=limit)
+    drawn = {line.get_label(): line.get_xydata() for line in shown.plot().get_lines()}
+    for label in ("limit on these rows", "within reach"):
+        gap, auc = drawn[label].T
+        assert (np.diff(gap) >= 0).all()
+        # The better of two concave lines turns at a top of each and between them; a zigzag does so at every point.
+        steps = np.sign(np.diff(auc))[np.abs(np.diff(auc)) > 1e-4]
+        assert np.count_nonzero(np.diff(steps)) <= 3
+    both = np.maximum(limit.auc_at(curve.gap), limit.auc_at(-curve.gap))
+    np.testing.assert_allclose(shown.columns["limit_auc"], both, atol=1e-12)
+
+
 def test_a_curve_with_a_dial_for_each_group():
     scores, y, group = make_rows(900, ("a", "b", "c"))
     fp = FairPOT(0.5, reference="c").fit(scores, y, sensitive_features=group)
@@ -195,4 +220,4 @@ def test_a_comparison(rows):
     axes = shown.plot()
     axes.figure.canvas.draw()
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert {"FairPOT", "WassersteinRepair", "unrepaired", "limit on these rows"} <= set(labels)
+    assert {"FairPOT", "WassersteinRepair", "unrepaired", "limit on these rows", "within reach"} <= set(labels)

@@ -64,7 +64,7 @@ def test_latin(tmp_path):
 
 def test_a_thousands_mark_is_no_decimal_mark(tmp_path):
     (tmp_path / "x.csv").write_text("s;g\n1.234;a\n0,5;b\n")
-    with pytest.raises(TypeError, match="1 rows that are not"):
+    with pytest.raises(TypeError, match="1 row that is not"):
         scores(tmp_path / "x.csv", decimal=",")
 
 
@@ -197,7 +197,7 @@ class TestUnknownGroups:
         assert record["new_rank"].isna().tolist() == [False, unknown == "null", False]
 
     def test_an_error_unless_asked(self, path, tmp_path):
-        with pytest.raises(UnseenGroupError, match=r"1 rows with a group not seen in fit: \['X'\]"):
+        with pytest.raises(UnseenGroupError, match=r"1 row with a group not seen in fit: \['X'\]"):
             apply(path, MAPS, output=tmp_path / "y.csv", **COLUMNS)
         with pytest.raises(ValueError, match="unknown_group must be one of"):
             apply(path, MAPS, output=tmp_path / "y.csv", unknown_group="drop", **COLUMNS)

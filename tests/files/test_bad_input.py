@@ -98,9 +98,9 @@ def test_words_in_a_column_of_numbers(tmp_path, word):
 def test_numbers_as_text_in_json(tmp_path):
     (tmp_path / "x.jsonl").write_text('{"s": "0.5", "g": 1}\n{"s": 1, "g": 2}\n')
     source = RowSource(tmp_path / "x.jsonl", score="s", groups="g")
-    with pytest.raises(TypeError, match="1 rows that are not"):
+    with pytest.raises(TypeError, match="1 row that is not"):
         count_rows(source)
-    with pytest.raises(TypeError, match="1 rows that are not"):
+    with pytest.raises(TypeError, match="1 row that is not"):
         apply(source, IDENTITIES, output=tmp_path / "y.jsonl")
 
 

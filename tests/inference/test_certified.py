@@ -83,6 +83,29 @@ def test_a_choice_on_held_out_rows(fitted, held_out):
     assert sure.at(0.1).certificate_ is None
 
 
+@pytest.mark.parametrize("groups", [2, 3])
+def test_the_certified_limit_is_one_sided_and_keeps_the_bound(groups):
+    """By the interval whose two tails are each the promise's one; at bounds that a value just reaches."""
+    rng = np.random.default_rng(41)
+    g = rng.integers(0, groups, 4000)
+    y = rng.binomial(1, 0.2 + 0.25 * g)  # the group tells of the outcome, so that every repair costs AUC
+    score, names = rng.normal(y + 0.5 * g), np.array(["x", "y", "z"])[g]
+    fp = FairPOT(0.0).fit(score[:2000], y[:2000], sensitive_features=names[:2000])
+    held_out = score_table(y[2000:], score[2000:], sensitive_features=names[2000:])
+    beyond = 0
+    for bound in np.linspace(0.14, 0.3, 8):
+        sure = fp.certify(held_out, max_gap=bound, confidence=0.9)
+        found = sure.certificate_
+        one_sided = confidence_interval("xauc_gap", held_out.rescored(sure.maps_for(held_out)), level=0.8).high
+        np.testing.assert_allclose(found.limit, one_sided, rtol=2e-3)
+        assert found.gap.value < found.limit < found.gap.high
+        assert found.limit <= bound
+        beyond += found.gap.high > bound
+        assert found.to_dict()["limit"] == found.limit
+        assert f"one-sided upper limit {found.limit:.4f}" in str(found)
+    assert beyond or groups == 3  # the two-sided interval alone would contradict the promise
+
+
 def test_what_cannot_be_certified_is_an_error_that_says_what_is_missing(fitted):
     with pytest.raises(InfeasibleRuleError, match="smallest bound that can be certified on these rows") as error:
         PostLogit(max_gap=0.005, confidence=0.95).fit(fitted[0], fitted[1], sensitive_features=fitted[2])

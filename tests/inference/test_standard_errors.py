@@ -210,3 +210,30 @@ def test_every_metric_of_the_registry_has_its_own_value(metric):
     named = {key: value for key, value in names.items() if key != "sensitive_features"}
     table = score_table(y, s, sensitive_features=g if "sensitive_features" in needs else None)
     assert confidence_interval(metric, table, **named).se == analytic.se
+
+
+@pytest.mark.parametrize("groups", [2, 3])
+def test_the_change_of_a_gap_is_said_with_its_sign(groups):
+    """A repair that goes past even: the size alone could have grown, the signed gap surely fell."""
+    rng = np.random.default_rng(12)
+    y, g = rng.integers(0, 2, 1500), rng.integers(0, groups, 1500)
+    before = rng.normal(y - 0.2 * g)
+    after = before + 0.4 * g
+    names = np.array(["north", "south", "west"])[g]
+    found = change_of_scores(y, before, after, sensitive_features=names)
+    gap, pair = found.gap, max(found.signed_gap, key=lambda pair: abs(found.signed_gap[pair].before))
+    one = found.signed_gap[pair]
+    assert gap.groups == pair == ("north", "west" if groups == 3 else "south")
+    assert (gap.signed.before, gap.signed.low, gap.signed.high) == (one.before, one.low, one.high)
+    assert gap.signed.high < 0 < gap.high
+    assert gap.signed.after < 0
+    both = f"{one.before:+.4f} -> {one.after:+.4f}"
+    limits = f"95% interval {one.low:+.4f} to {one.high:+.4f}"
+    assert str(gap) == (
+        f"{gap.before:.4f} -> {gap.after:.4f}; signed, north over {pair[1]}: {both}, a change of {one.change:+.4f} "
+        f"({limits})"
+    )
+    assert gap.to_dict()["signed"] == {"groups": list(pair), **one.to_dict()}
+    back = change_of_scores(y, after, before, sensitive_features=names).gap
+    assert back.groups == pair[::-1]
+    np.testing.assert_allclose([back.signed.before, back.signed.low], [-one.after, one.low], atol=1e-12)

@@ -29,7 +29,8 @@ def cells(positives, negatives):
 @pytest.mark.parametrize("what", ["positives", "negatives"])
 def test_thirty_rows_of_an_outcome_are_enough(what, count, small):
     rows = cells(*((count, 100) if what == "positives" else (100, count)))
-    message = f"group 'small' has only {count} {what} (under 30): what rests on them is uncertain."
+    few = what if count > 1 else what.removesuffix("s")
+    message = f"group 'small' has only {count} {few} (under 30): what rests on them is uncertain."
     table = ScoreTable.from_rows(*check_rows(*rows))
     assert small_cells(table) == ([message] if small else [])
     assert (message in summarise(table)["warnings"]) == small

@@ -57,6 +57,7 @@ def documents():
     certificate = {"bound": 0.1, "confidence": 0.9, "how": "walk", "rows": "held out", **intervals}
     extras = [
         {"certificate": certificate},
+        {"certificate": certificate | {"limit": 0.05}},
         {"private": {"largest_error": 0.0, "step": 1e-3}, "columns": {"score": "risk", "group": ["sex", "age"]}},
         {"apply": {"kind": "barycentre_of_batch", "t": 1, "left_out": ["few", 2]}},
     ]

@@ -22,6 +22,7 @@ from sklearn.model_selection import (
     PredefinedSplit,
     RepeatedStratifiedKFold,
     ShuffleSplit,
+    StratifiedGroupKFold,
     StratifiedKFold,
     cross_val_predict,
     cross_validate,
@@ -29,18 +30,18 @@ from sklearn.model_selection import (
 )
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
 import fairpot.postprocessing as postprocessing
-from fairpot import FairPOT, UnseenGroupError
+from fairpot import FairPOT, UnseenGroupError, audit
 from fairpot.datasets import fetch_compas, make_synthetic
-from fairpot.metrics import auc, auc_scorer, xauc_gap, xauc_gap_scorer
+from fairpot.metrics import auc, auc_scorer, partial_auc_scorer, xauc_gap, xauc_gap_scorer
 from fairpot.models import make_model
 from fairpot.postprocessing import FairScoreClassifier
-from fairpot.postprocessing.folds import deal_folds
+from fairpot.postprocessing.folds import deal_clusters, deal_folds
 from fairpot.postprocessing.mapper import ScoreMapper
 
 MAPPERS = [
@@ -178,12 +179,57 @@ def test_more_than_two_groups_and_folds_at_the_same_time():
 @pytest.mark.parametrize("library", ["numpy", "pandas", "polars"])
 def test_any_two_labels(labels, library):
     y = {"numpy": np.asarray, "pandas": pd.Series, "polars": pl.Series}[library](labels[Y])
-    clf = FairScoreClassifier(LogisticRegression()).fit(X, y, sensitive_features=GROUP)
+    named = None if labels.dtype == bool else labels[1]
+    clf = FairScoreClassifier(LogisticRegression(), pos_label=named).fit(X, y, sensitive_features=GROUP)
     as_numbers = FairScoreClassifier(LogisticRegression()).fit(X, Y, sensitive_features=GROUP)
     assert_array_equal(clf.classes_, labels)
     predicted = clf.predict(X, sensitive_features=GROUP)
     assert_array_equal(predicted, labels[as_numbers.predict(X, sensitive_features=GROUP)])
     assert clf.score(X, y, sensitive_features=GROUP) == np.mean(predicted == labels[Y])
+
+
+@pytest.mark.parametrize("model", [LogisticRegression(), RidgeClassifier()])
+def test_the_first_label_can_be_the_positive_one(model):
+    """ "bad" comes before "good": as the outcome it has the scores, the reference and the map of 1."""
+    y = np.where(Y == 1, "bad", "good")
+    clf = FairScoreClassifier(model, FairPOT(lam=0.6), pos_label="bad").fit(X, y, sensitive_features=GROUP)
+    plain = FairScoreClassifier(model, FairPOT(lam=0.6)).fit(X, Y, sensitive_features=GROUP)
+    assert (clf.classes_.tolist(), clf.pos_label_, plain.pos_label_) == (["bad", "good"], "bad", 1)
+    assert clf.postprocessor_.reference_ == plain.postprocessor_.reference_
+    assert_allclose(clf.scores_, plain.scores_, atol=1e-3)  # the solver comes from the other side
+    assert_allclose(*(m.adjusted_scores(X, sensitive_features=GROUP) for m in (clf, plain)), atol=1e-3)
+    agree = (clf.predict(X, sensitive_features=GROUP) == "bad") == plain.predict(X, sensitive_features=GROUP)
+    assert agree.mean() > 0.99
+    flagged = clf.predict(X, sensitive_features=GROUP) == "bad"
+    if hasattr(clf, "predict_proba"):
+        own = clf.predict_proba(X, sensitive_features=GROUP)
+        assert_array_equal(own[:, 0] >= 0.5, flagged)
+        assert_allclose(own.sum(axis=1), 1)
+    else:
+        assert_array_equal(clf.decision_function(X, sensitive_features=GROUP) <= 0, flagged)
+    for scorer in (auc_scorer, xauc_gap_scorer, partial_auc_scorer.with_options(alpha=0.3)):
+        own, other = (scorer(m, X, t, sensitive_features=GROUP) for m, t in ((clf, y), (plain, Y)))
+        assert own == pytest.approx(other, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    "labels", [np.array(["good", "bad"]), np.array([1, 2]), np.array([-1, 1]), np.array(["0", "1"])]
+)
+def test_which_label_is_positive_is_not_guessed(labels):
+    """The refusal is that of audit, for the very labels that it refuses."""
+    y = labels[Y]
+    with pytest.raises(ValueError, match="pos_label") as told:
+        FairScoreClassifier(LogisticRegression()).fit(X, y, sensitive_features=GROUP)
+    with pytest.raises(ValueError, match="pos_label") as expected:
+        audit(y, X[:, 0], sensitive_features=GROUP)
+    assert str(told.value) == str(expected.value).replace("y_true", "y")
+    with pytest.raises(ValueError, match="'maybe'"):
+        FairScoreClassifier(LogisticRegression(), pos_label="maybe").fit(X, y, sensitive_features=GROUP)
+    fitted = LogisticRegression().fit(X, y)
+    with pytest.raises(ValueError, match="pos_label"):
+        FairScoreClassifier(fitted, cv="prefit").fit(X, y, sensitive_features=GROUP)
+    first = FairScoreClassifier(fitted, cv="prefit", pos_label=labels[0]).fit(X, y, sensitive_features=GROUP)
+    assert_array_equal(first.scores_, fitted.predict_proba(X)[:, fitted.classes_.tolist().index(labels[0])])
 
 
 def test_threshold_is_inclusive():
@@ -513,10 +559,13 @@ def test_not_fitted():
 
 
 class GroupsFromFeatures(FairScoreClassifier):
-    """Take the groups from the features, since the checks pass none."""
+    """Take the groups from the features, and the second label for the positive one, since the checks name none."""
 
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Any:  # type: ignore[override]
         return super().fit(X, y, sensitive_features=derived(X), sample_weight=sample_weight)
+
+    def _find_positive(self, labels: Any) -> Any:
+        return self.classes_[1]
 
     def adjusted_scores(self, X: Any, *, sensitive_features: Any = None) -> Any:
         return super().adjusted_scores(X, sensitive_features=derived(X))
@@ -566,3 +615,108 @@ def test_folds_that_test_what_they_train_on_are_refused():
     leaking = [(rows, rows[k::4]) for k in range(4)]
     with pytest.raises(ValueError, match=r"fold 0 of cv tests \d+ of the rows it trains on"):
         FairScoreClassifier(LogisticRegression(), cv=leaking).fit(X, Y, sensitive_features=GROUP)
+
+
+# Rows that belong together
+
+
+def visits(people: int = 150, seed: int = 2) -> dict[str, Any]:
+    """Visits of patients: the outcome is the patient's, and so is a number that gives it away."""
+    rng = np.random.default_rng(seed)
+    times = rng.integers(1, 6, people)
+    patient = np.repeat(np.arange(people), times)
+    sex, risk = np.array(["F", "M"])[rng.integers(0, 2, people)], rng.normal(size=people)
+    ill = (risk + 0.5 * (sex == "M") + rng.normal(size=people) > 0.4).astype(int)
+    seen = risk[patient] + 0.3 * rng.normal(size=len(patient))
+    return {
+        "X": np.column_stack([seen, rng.permutation(people)[patient]]),
+        "y": ill[patient],
+        "sensitive_features": sex[patient],
+        "clusters": np.char.add("p", patient.astype(str)),
+    }
+
+
+def test_the_out_of_fold_score_of_a_patient_knows_nothing_of_the_patient():
+    """A model that knows patients by heart ranks rows perfectly, unless no patient is on both sides of a fold."""
+    rows = visits()
+    by_heart = make_pipeline(FunctionTransformer(lambda X: X[:, 1:]), KNeighborsClassifier(1))
+    apart, mixed = (
+        FairScoreClassifier(by_heart, FairPOT(0.5), random_state=0).fit(**{**rows, "clusters": known})
+        for known in (rows["clusters"], None)
+    )
+    assert auc(rows["y"], mixed.scores_) > 0.85
+    assert abs(auc(rows["y"], apart.scores_) - 0.5) < 0.1
+
+
+@pytest.mark.parametrize("random_state", [None, 0, 5])
+def test_clusters_are_dealt_whole_and_evenly(random_state):
+    rows = visits(173)
+    unit = np.unique(rows["clusters"], return_inverse=True)[1]
+    codes = (rows["sensitive_features"] == "M").astype(int)
+    fold = deal_clusters(unit, rows["y"], codes, 4, random_state)
+    assert len(np.unique(np.column_stack([unit, fold]), axis=0)) == 173
+    for stratum in range(4):
+        own = np.unique(unit[2 * codes + rows["y"] == stratum])
+        shares = np.bincount(fold[[np.flatnonzero(unit == u)[0] for u in own]], minlength=4)
+        assert shares.max() - shares.min() <= 1
+    sizes = np.bincount(fold, minlength=4)
+    assert sizes.max() - sizes.min() < 0.1 * len(unit)
+    assert (fold != deal_clusters(unit, rows["y"], codes, 4, 77)).any()
+
+
+@pytest.mark.parametrize("weights", [None, "frequency", "importance"])
+def test_the_certificate_is_that_of_the_map_given_the_same_scores_and_clusters(weights):
+    rows = visits(900)
+    told = {"sample_weight": 1 + np.arange(len(rows["y"])) % 3 / 2, "weights": weights}
+    rule = FairPOT(max_gap=0.3, confidence=0.9)
+    clf = FairScoreClassifier(LogisticRegression(), rule, random_state=1).fit(**rows, **told)
+    known = {name: rows[name] for name in ("sensitive_features", "clusters")} | told
+    alone = clone(rule).fit(clf.scores_, rows["y"], **known)
+    assert clf.postprocessor_.certificate_.to_dict() == alone.certificate_.to_dict()
+    assert clf.postprocessor_.lam_ == alone.lam_
+    without = clone(rule).fit(clf.scores_, rows["y"], **{**known, "clusters": None})
+    assert without.certificate_.gap.high < alone.certificate_.gap.high
+
+
+def test_clusters_are_routed(routing):
+    rows = visits()
+    clf = FairScoreClassifier(LogisticRegression(), FairPOT(0.5), random_state=0)
+    split = StratifiedGroupKFold(3)
+    params = {"sensitive_features": rows["sensitive_features"], "clusters": rows["clusters"]}
+    found = cross_validate(
+        clf, rows["X"], rows["y"], cv=split, params={**params, "groups": rows["clusters"]}, return_estimator=True
+    )
+    for fitted, (train, _) in zip(found["estimator"], split.split(rows["X"], rows["y"], rows["clusters"])):
+        part = {name: column[train] for name, column in rows.items()}
+        assert_array_equal(fitted.scores_, clone(clf).fit(**part).scores_)
+        assert (clone(clf).fit(**{**part, "clusters": None}).scores_ != fitted.scores_).any()
+    assert set(clf.get_metadata_routing()._self_request.fit.requests) >= {"sensitive_features", "clusters"}
+
+
+def test_a_splitter_that_parts_clusters_is_refused(routing):
+    rows = visits()
+    with pytest.raises(ValueError, match=r"fold 0 of cv trains on rows of \d+ of the clusters it tests"):
+        FairScoreClassifier(LogisticRegression(), cv=StratifiedKFold(3)).fit(**rows)
+    whole = FairScoreClassifier(LogisticRegression(), cv=StratifiedGroupKFold(3))
+    assert np.isfinite(whole.fit(**rows, groups=rows["clusters"]).scores_).all()
+
+
+def test_clusters_that_cannot_be_dealt():
+    rows = visits()
+    few = np.where(rows["y"] == 1, "one", rows["clusters"])
+    with pytest.raises(ValueError, match="cv=5 needs at least 5 clusters of each class of y, but one class has 1"):
+        FairScoreClassifier(LogisticRegression()).fit(**{**rows, "clusters": few})
+    with pytest.raises(ValueError, match="clusters"):
+        FairScoreClassifier(LogisticRegression()).fit(**{**rows, "clusters": rows["clusters"][:-1]})
+    with pytest.raises(ValueError, match="without a cluster"):
+        FairScoreClassifier(LogisticRegression()).fit(**{**rows, "clusters": [None, *rows["clusters"][1:]]})
+
+
+@pytest.mark.parametrize("cv", [None, "prefit"])
+def test_clusters_without_folds_go_to_the_certificate(cv):
+    rows = visits(700)
+    model = LogisticRegression().fit(rows["X"], rows["y"])
+    clf = FairScoreClassifier(model, FairPOT(max_gap=0.3, confidence=0.9), cv=cv).fit(**rows)
+    known = {name: rows[name] for name in ("sensitive_features", "clusters")}
+    alone = FairPOT(max_gap=0.3, confidence=0.9).fit(clf.scores_, rows["y"], **known)
+    assert clf.postprocessor_.certificate_.to_dict() == alone.certificate_.to_dict()

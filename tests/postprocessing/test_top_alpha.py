@@ -183,3 +183,59 @@ def test_a_curve_whose_region_changes_has_every_lambda():
     assert not grid.exact
     with pytest.raises(ValueError, match="not on this grid"):
         grid.at(0.123)
+
+
+def tiny(rng, a=(0.0, 1.0), b=(0.0, 1.0)):
+    """Draw a few rows of two groups between two ends each, on a grid on which some scores tie."""
+    group = np.array(list("aabb") + rng.choice(["a", "b"], rng.integers(2, 9)).tolist())
+    y = np.r_[0, 1, 0, 1, rng.integers(0, 2, len(group) - 4)]
+    steps, ends = rng.choice([5, 12, 40]), np.array([a, b])[(group == "b").astype(int)]
+    return (ends[:, 0] + np.diff(ends)[:, 0] * rng.integers(0, steps + 1, len(y)) / steps).round(6), y, group
+
+
+def tiny_pair(rng):
+    """Draw rows to fit on and others; of some, those to fit on are far apart where the others are close together."""
+    if rng.random() < 0.25:
+        return tiny(rng, b=(-0.4, 0.6)), tiny(rng, b=(-0.2, 0.8))
+    return tiny(rng, a=(0.5, 0.6)), tiny(rng, b=(0.2, 0.6))
+
+
+def counted(rows, ties):
+    """Count AUC and both xAUCs pair by pair; NaN where there are none."""
+    y, _, group = rows
+    cells = {(g, k): int(((group == g) & (y == k)).sum()) for g in "ab" for k in (0, 1)}
+    pairs = (sum(y) * (len(y) - sum(y)), cells["a", 1] * cells["b", 0], cells["b", 1] * cells["a", 0])
+    half = ties == "half"
+    found = (oracles.auc(*rows[:2], half=half), *(oracles.xauc(*rows, *names, half=half) for names in ("ab", "ba")))
+    return [value if many else np.nan for value, many in zip(found, pairs)]
+
+
+@pytest.mark.filterwarnings("ignore::fairpot.exceptions.FairpotWarning", "ignore::fairpot.UndefinedMetricWarning")
+@pytest.mark.parametrize("monotone", [False, True])
+@sources
+@regions
+def test_every_lambda_of_tiny_tables(region, region_from, monotone):
+    """Rows between the last score that stays and the first that moves can leave the top: then it is found again."""
+    rng = np.random.default_rng([7, region == "group", region_from == "batch", monotone])
+    compared = tables = 0
+    for _ in range(200):
+        (fitted, new), ties = tiny_pair(rng), str(rng.choice(["half", "strict"]))
+        options = {"alpha": float(rng.choice([0.3, 0.5, 0.75])), "region": region, "region_from": region_from}
+        repair = FairPOT(0.0, **options, monotone=monotone, reference="a", ties=ties)
+        for where in (fitted, new):
+            try:
+                repair.fit(*fitted[:2], sensitive_features=fitted[2])
+                curve = repair.tradeoff(*where[:2], sensitive_features=where[2])
+            except ValueError:  # a group without rows in the top
+                continue
+            assert curve.exact
+            tables += 1
+            for lam in (*curve.lam.tolist(), 0.45):
+                moved = repair.at(lam).transform(where[0], sensitive_features=where[2])
+                top = oracles.top_rows(moved, repair.alpha, where[2] if region == "group" else None)
+                point = curve.at(lam)
+                found = [point.auc, point.xauc_ab, point.xauc_ba]
+                np.testing.assert_array_equal(found, counted((where[1][top], moved[top], where[2][top]), ties))
+                compared += 1
+    assert tables > 300
+    assert compared > 1000

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from display_cases import make_rows
-from fairpot import FairPOT, ScoreTable
+from fairpot import FairPOT, ScoreTable, audit
 from fairpot.display.roc import roc_curve
 from fairpot.inference import confidence_interval
 from fairpot.metrics import auc, partial_auc, xauc, xauc_gap
@@ -14,6 +14,7 @@ from fairpot.postprocessing import WassersteinRepair
 from fairpot.postprocessing.registry import METHODS
 from fairpot.report import FairnessReport
 from fairpot.report import measure as measuring
+from fairpot.tradeoff import auc_limit
 
 
 def scores_at(fitted, rows, value):
@@ -224,5 +225,45 @@ def test_the_band_holds_the_curve(report):
     assert [low[0], high[0]] == pytest.approx([one.low, one.high], abs=2e-3)
 
 
+def test_the_limit_and_what_is_within_reach(report, rows):
+    scores, y, group = rows
+    limit = auc_limit(y, scores, sensitive_features=group, reference="M")
+    found = report.summary["limit"]
+    assert found["auc"] == pytest.approx(limit.auc_at(found["signed_gap"]).tolist(), abs=1e-12)
+    assert found["reachable"] == pytest.approx(limit.reachable_at(found["signed_gap"]).tolist(), abs=1e-12)
+    page = report.to_html()
+    assert page.count('class="limit"') == 2
+    assert "can be expected to reach" in page
+
+
+def test_a_limit_of_few_rows_says_what_is_not_known(rows):
+    scores, y, group = rows
+    kept = (group == "M") | (y == 0) | (np.cumsum((group == "F") & (y == 1)) <= 4)
+    fp = FairPOT(0.5).fit(scores[kept], y[kept], sensitive_features=group[kept])
+    report = FairnessReport.from_estimator(fp)
+    assert report.summary["limit"]["reachable"] is None
+    page = report.to_html()
+    assert page.count('class="limit"') == 1
+    assert "How much less is not known: what chance adds to the limit needs 5 positives" in page
+
+
 def limits(interval):
     return [interval.low, interval.high]
+
+
+def test_pairs_have_intervals_before_and_at_the_reported_setting():
+    scores, y, group = make_rows(900, groups=("x", "y", "z"))
+    fp = FairPOT(0.5).fit(scores, y, sensitive_features=group)
+    report = FairnessReport.from_estimator(fp)
+    moved = fp.transform(scores, sensitive_features=group)
+    for name, column in (("before", scores), ("after", moved)):
+        for pair in report.summary[name]["pairs"]:
+            found = audit(y, column, sensitive_features=group, reference=pair["first"]).summary["gaps"]
+            same = next(p for p in found if {p["first"], p["second"]} == {pair["first"], pair["second"]})
+            sign = 1 if same["first"] == pair["first"] else -1
+            limits = sorted([sign * same["signed_low"], sign * same["signed_high"]])
+            assert pair["limits"] == pytest.approx(limits, abs=1e-9)
+            shown = f"{limits[0]:+.4f} to {limits[1]:+.4f}"
+            assert (shown in report.to_markdown()) == (name == "after")
+            assert shown in report.to_html()
+    assert {pair["limits"] for pair in report.summary["dial"]["settings"][3]["pairs"]} == {None}

@@ -3,8 +3,12 @@
 import re
 from pathlib import Path
 
+import numpy as np
+import pytest
+
 from display_cases import make_rows
-from fairpot import FairPOT, load
+from fairpot import FairPOT, load, score_table
+from fairpot.inference import change_of_scores, verdict
 from fairpot.report import FairnessReport, text, words
 
 
@@ -48,16 +52,49 @@ def test_groups_that_are_alike():
     assert "No repair was asked for" in said(report)
 
 
-def test_what_was_signed_for(tmp_path):
+def test_the_change_is_said_with_its_sign(rows):
+    scores, y, group = rows
+    fp = FairPOT(1.0).fit(scores, y, sensitive_features=group)
+    report = FairnessReport.from_estimator(fp)
+    moved = fp.transform(scores, sensitive_features=group)
+    known = change_of_scores(y, scores, moved, sensitive_features=group).gap
+    assert report.summary["changes"]["gap"]["signed"]["low"] == pytest.approx(known.signed.low, abs=1e-9)
+    ahead, behind = known.groups
+    numbers = [f"{100 * getattr(known.signed, name):+.1f}" for name in ("before", "after", "change", "low", "high")]
+    told = "over “{1}”, the gap goes from {2} to {3} points: a change of {4} (95 % interval {5} to {6})."
+    told = ("Signed, seen from “{0}” " + told).format(ahead, behind, *numbers)
+    assert told in said(report)
+    assert told[:40] in report.to_markdown()
+    assert "Signed, seen" not in said(FairnessReport(fp.table_))
+
+
+def test_a_certificate_is_history(tmp_path):
+    """On the fitted rows it is told as what it was; on others, what they say of it comes first."""
     scores, y, group = make_rows(3000)
     fp = FairPOT(max_gap=0.2, confidence=0.9).fit(scores, y, sensitive_features=group)
-    assert "the true gap is at most 20.0 percentage points with 90 % confidence" in said(
-        FairnessReport.from_estimator(fp)
-    )
-    fp.save(tmp_path / "map.json")
+    sentences = words.answer(FairnessReport.from_estimator(fp).summary)
+    assert sentences[-1].startswith("Certified then: the gap is at most 20.0 percentage points with 90 % confidence")
+    assert f"One-sided upper limit then: {100 * fp.certificate_.limit:.2f} points." in sentences[-1]
+    assert "cannot test it" in sentences[-1]
+    assert "certificate" not in sentences[0]
+    fp.save(tmp_path / "map.json", timestamp=True)
     loaded = load(tmp_path / "map.json")
-    assert "Signed for" in said(FairnessReport(fp.table_, loaded))
-    assert "Signed for" not in said(FairnessReport(fp.table_, fp.at(0.3)))
+    assert "Certified then" in said(FairnessReport(fp.table_, loaded))
+    assert "Certified then" not in said(FairnessReport(fp.table_, fp.at(0.3)))
+    new, outcomes, whose = make_rows(3000, seed=5)
+    worse = np.where(whose == "F", new - 2 * outcomes, new)
+    for moved, answer in ((new, "compatible"), (worse, "contradicted")):
+        rows = score_table(outcomes, moved, sensitive_features=whose)
+        found = verdict(rows.rescored(fp.maps_for(rows)), bound=0.2, level=0.9)
+        assert found.answer == {"compatible": "within", "contradicted": "exceeds"}[answer]
+        told = words.answer(FairnessReport(rows, loaded).summary)
+        assert told[0].startswith(f"These rows {'are compatible with' if answer == 'compatible' else 'contradict'} the")
+        assert (
+            f"(measured {100 * found.interval.value:.1f}, two-sided interval {100 * found.interval.low:.1f}" in told[0]
+        )
+        assert loaded.fitted_on_["time"] in told[-1]
+        certificate = FairnessReport(rows, loaded).summary["method"]["certificate"]
+        assert (certificate["answer"], certificate["bound"]) == (answer, 0.2)
 
 
 def test_what_cannot_be_told():
@@ -101,6 +138,7 @@ def test_every_sentence_is_used():
         "with",
         "repaired_",
         "widened_",
+        "certificate_",
     )
     unused = [name for name in text.TEXT if not re.search(rf"[\"']{name}[\"']", code) and not name.startswith(stems)]
     assert unused == []

@@ -136,6 +136,6 @@ def test_score_table_says_what_is_missing():
 
 
 def test_the_hint_for_labels_suggests_neither():
-    with pytest.raises(ValueError, match=r"'died' \(1 rows\) and 'survived' \(2 rows\)") as told:
+    with pytest.raises(ValueError, match=r"'died' \(1 row\) and 'survived' \(2 rows\)") as told:
         auc(["died", "survived", "survived"], [0.1, 0.2, 0.3])
     assert "pos_label=..." in str(told.value)

@@ -33,6 +33,17 @@ def values_are_shown() -> bool:
     return _shown.get()
 
 
+def counted(number: float, noun: str, form: str = "") -> str:
+    """Say how many of something there are.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2, "missing row"), counted(1234, "row", ",")
+    ('1 row', '2 missing rows', '1,234 rows')
+    """
+    return f"{number:{form}} {noun}{'' if number == 1 else 's'}"
+
+
 def empty(name: str) -> str:
     """Say that there are no rows."""
     return f"{name} is empty: there are no rows to work on."
@@ -40,13 +51,14 @@ def empty(name: str) -> str:
 
 def missing_numbers(name: str, rows: int, noun: str = "score") -> str:
     """Say that scores or weights are missing."""
-    return f"{name} has {rows} missing (NaN) rows; every row needs a {noun}.\nHint: drop those rows or fill them first."
+    said = f"{name} has {counted(rows, 'missing (NaN) row')}; every row needs a {noun}."
+    return f"{said}\nHint: drop those rows or fill them first."
 
 
 def infinite_scores(name: str, rows: int) -> str:
     """Say that scores are infinite."""
     return (
-        f"{name} has {rows} infinite rows; scores must be finite.\n"
+        f"{name} has {counted(rows, 'infinite row')}; scores must be finite.\n"
         "Hint: clip them (log-odds of a probability of 0 or 1 are infinite)."
     )
 
@@ -66,7 +78,7 @@ def no_numbers(name: str, rows: int, example: Any = None, first: int | None = No
     such = f", such as {quoted(example)}" if example is not None and values_are_shown() else ""
     where = "" if first is None else f" (the first is row {first})"
     return (
-        f"{name} must be numbers, got {rows} rows that are not{such}{where}.\n"
+        f"{name} must be numbers, got {counted(rows, 'row')} that {'is' if rows == 1 else 'are'} not{such}{where}.\n"
         "Hint: convert the column to numbers first; fairpot does not guess what a text means. If a comma is the file's "
         f"decimal mark, say so ({argument('decimal', ',')})."
     )
@@ -80,7 +92,7 @@ def wrong_kind(name: str, what: str, hint: str) -> str:
 def missing_groups(name: str, rows: int, noun: str = "group") -> str:
     """Say that groups or clusters are missing."""
     own = "a group of their own such as 'unknown'" if noun == "group" else f"each a {noun} of its own"
-    return f"{name} has {rows} rows without a {noun}.\nHint: drop those rows, or give them {own}."
+    return f"{name} has {counted(rows, 'row')} without a {noun}.\nHint: drop those rows, or give them {own}."
 
 
 def too_many_clustered(limit: int) -> str:
@@ -94,7 +106,7 @@ def too_many_clustered(limit: int) -> str:
 
 def single_group(where: str, group: Hashable, rows: int) -> str:
     """Say that there is nothing to compare; ``where`` ends in "has" or "have"."""
-    return f"{where} a single group, {group!r}, in all {rows} rows: there is nothing to compare it with."
+    return f"{where} a single group, {group!r}, in all {counted(rows, 'row')}: there is nothing to compare it with."
 
 
 def unseen_groups(name: str, rows: int, unseen: Sequence[Hashable], known: Sequence[Hashable]) -> str:
@@ -105,7 +117,7 @@ def unseen_groups(name: str, rows: int, unseen: Sequence[Hashable], known: Seque
     which = f"a group not seen in fit: {_names(unseen)} (seen: {_names(known)})"
     if name == "the input":  # of a file, where they may be kept on request
         hint = f"refit with those rows, drop them, or {argument('unknown_group', 'null')} (or keep) lets them through."
-    return f"{name} has {rows} rows with {which}.\nHint: {hint}"
+    return f"{name} has {counted(rows, 'row')} with {which}.\nHint: {hint}"
 
 
 def _names(groups: Sequence[Hashable]) -> str:
@@ -117,7 +129,7 @@ def _names(groups: Sequence[Hashable]) -> str:
 
 def missing_labels(name: str, rows: int) -> str:
     """Say that outcomes are missing."""
-    return f"{name} has {rows} missing rows.\nHint: drop the rows whose outcome is not known."
+    return f"{name} has {counted(rows, 'missing row')}.\nHint: drop the rows whose outcome is not known."
 
 
 def not_binary(name: str, rows: Mapping[Any, int], positive: str) -> str:
@@ -127,12 +139,12 @@ def not_binary(name: str, rows: Mapping[Any, int], positive: str) -> str:
     """
     values = in_order(set(rows))
     if len(values) == 2:
-        counted = " and ".join(f"{value!r} ({rows[value]} rows)" for value in values)
+        both = " and ".join(f"{value!r} ({counted(rows[value], 'row')})" for value in values)
         hint = f"Hint: say which one means that the outcome happened, {argument(positive, ...)}"
-        return f"{name} must be 0/1 or booleans, got {counted}.\n{hint}"
+        return f"{name} must be 0/1 or booleans, got {both}.\n{hint}"
     odd = sum(count for value, count in rows.items() if value not in (0, 1))
     return (
-        f"{name} must be 0/1 or booleans, got {len(values)} values in all, {odd} rows other than 0/1: "
+        f"{name} must be 0/1 or booleans, got {len(values)} values in all, {counted(odd, 'row')} other than 0/1: "
         f"{listed(values)}.\nHint: a label says whether the outcome happened; compare or cut the column first."
     )
 
@@ -166,12 +178,14 @@ def label_not_there(name: str, values: list[Any], positive: str, given: Any) -> 
 
 def broken_weights(name: str, rows: int) -> str:
     """Say that weights are missing or infinite."""
-    return f"{name} has {rows} missing or infinite rows."
+    return f"{name} has {counted(rows, 'missing or infinite row')}."
 
 
 def negative_weights(name: str, rows: int, least: float) -> str:
     """Say that weights are negative."""
-    return f"{name} has {rows} negative rows, the least is {least:g}; weights count rows and cannot be below 0."
+    return (
+        f"{name} has {counted(rows, 'negative row')}, the least is {least:g}; weights count rows and cannot be below 0."
+    )
 
 
 def no_weight(name: str) -> str:
@@ -195,7 +209,8 @@ def no_weight_in_group(name: str, group: Hashable) -> str:
 def dropped_rows(dropped: Mapping[str, int], left: int) -> str:
     """Say how many rows were left out, and which columns lacked a value."""
     each = ", ".join(f"{name!r} is missing in {rows}" for name, rows in dropped.items() if name != "rows" and rows)
-    return f"{dropped['rows']} rows were left out, {left} are left: {each}."
+    said = f"{counted(dropped['rows'], 'row')} {'was' if dropped['rows'] == 1 else 'were'} left out"
+    return f"{said}, {left} are left: {each}."
 
 
 def not_plain(name: str, reason: str = "") -> str:
@@ -222,3 +237,44 @@ def in_order(values: set[Any]) -> list[Any]:
         return sorted(values)
     except TypeError:
         return sorted(values, key=lambda v: (type(v).__name__, str(v)))
+
+
+def shown_rows(value: float) -> str:
+    """Write a number of rows, which weights may have made a fraction: to the row, or to three digits of a few.
+
+    Examples
+    --------
+    >>> shown_rows(5220), shown_rows(5220.380695), shown_rows(2.5)
+    ('5,220', '5,220', '2.5')
+    """
+    return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
+
+
+def rows_by(value: float, weights: str | None, what: str = "rows") -> str:
+    """Say how many rows there are; where weights say how much a row counts, that they were weighed.
+
+    Examples
+    --------
+    >>> rows_by(5220, None), rows_by(5220.380695, "importance")
+    ('5,220 rows', '5,220 rows by weight')
+    """
+    weighed = weights == "importance" or value != int(value)
+    return f"{shown_rows(value)} {what}{' by weight' if weighed else ''}"
+
+
+_WEIGHTS = {"frequency": "each as so many rows", "importance": "not as so many rows"}
+
+
+def weights_taken(weights: str | None, rows: float) -> str:
+    """Say what weights were taken for, and why; nothing where there were none. Whole weights make ``rows`` an int.
+
+    Examples
+    --------
+    >>> weights_taken("importance", 5220.380695)
+    'Weights count as importance, not as so many rows (they are not whole numbers).'
+    """
+    if weights is None:
+        return ""
+    whole = isinstance(rows, int)
+    why = "as said" if whole == (weights == "importance") else f"they are {'' if whole else 'not '}whole numbers"
+    return f"Weights count as {weights}, {_WEIGHTS[weights]} ({why})."

@@ -7,9 +7,13 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
+from fairpot._arguments import argument
 from fairpot._defaults import LEVEL, Region, Ties, Weights
 from fairpot._html import cell, html_table, notes
 from fairpot._optional import make_frame
+from fairpot._validation import check_choice, wording
 from fairpot.auditing.calibration import BINS
 from fairpot.auditing.measures import Measured, intervals_to_dict, measure, plain
 from fairpot.auditing.words import gap_sentence, rate_lines, widest_pair
@@ -27,7 +31,8 @@ def audit_html(audit: Audit) -> str:
     """Show an audit."""
     head = f"<p><b>xAUC gap {cell(audit.gap)}, AUC {cell(audit.auc)}.</b> {escape(audit.sentence)}</p>"
     tables = html_table(audit.rows("groups"), "Groups") + html_table(audit.rows("pairs"), "Pairs of groups")
-    return f"<div>{head}{tables}{html_table(audit.rows('rates'), 'Flagged')}{notes(audit.warnings)}</div>"
+    said = filter(None, [audit._weighed()])
+    return f"<div>{head}{tables}{html_table(audit.rows('rates'), 'Flagged')}{notes([*said, *audit.warnings])}</div>"
 
 
 def effect_html(effect: Effect) -> str:
@@ -38,6 +43,15 @@ def effect_html(effect: Effect) -> str:
 
 
 Part = Literal["groups", "pairs", "calibration", "rates"]
+# Which gaps a gate guards.
+Guards = Literal["overall", "top", "both"]
+GUARDS = ("overall", "top", "both")
+
+
+def strictest(found: list[Verdict]) -> Verdict:
+    """Choose the verdict that a gate goes by: one that exceeds, else one that cannot be told, else the largest gap."""
+    order = ("within", "cannot tell", "exceeds")
+    return max(found, key=lambda each: (order.index(each.answer), np.nan_to_num(each.interval.value)))
 
 
 def audit(
@@ -93,8 +107,9 @@ def audit(
         Level of the confidence intervals, in ``intervals``; None computes none.
     clusters : column of shape (n,), default None
         What rows have in common that are not independent of each other, such as the patient of each visit.
-    weights : {"frequency", "importance"}, default "frequency"
-        What ``sample_weight`` means for the intervals: how many rows a row is, or how much it counts.
+    weights : {"frequency", "importance"} or None, default None
+        What ``sample_weight`` means for the intervals: how many rows a row is, or how much it counts. None takes whole
+        numbers for the first and others for the second.
 
     Returns
     -------
@@ -157,7 +172,7 @@ class Audit:
         """The intervals over all rows; None where none were computed."""
         return self.measured.whole
 
-    def verdict(self, bound: float, *, level: float = LEVEL) -> Verdict:
+    def verdict(self, bound: float, *, level: float = LEVEL, guards: Guards | None = None) -> Verdict:
         """Say whether the gap is within a bound, exceeds it, or whether the rows cannot tell.
 
         Parameters
@@ -165,15 +180,27 @@ class Audit:
         bound : float in [0, 1]
         level : float, default 0.95
             "within" and "exceeds" are each wrong at most ``1 - level`` of the time.
+        guards : {"overall", "top", "both"} or None, default None
+            Which gap is judged: over all rows, in the top alpha, or both. None takes both, where there is an ``alpha``.
 
         Returns
         -------
         Verdict
-            Of the gap over all rows; with ``alpha``, of the gap in the top of the ranking.
+            The strictest of :meth:`verdicts`; its ``metric`` names the gap that it is of.
         """
-        partial = self.summary["partial"]
-        region = {} if partial is None else {"alpha": partial["alpha"], "region": partial["region"]}
-        return verdict(self.table, bound=bound, ties=self.summary["ties"], level=level, **region)
+        return strictest(self.verdicts(bound, level=level, guards=guards))
+
+    def verdicts(self, bound: float, *, level: float = LEVEL, guards: Guards | None = None) -> list[Verdict]:
+        """Judge every gap that is guarded, as in :meth:`verdict`: over all rows, then in the top alpha."""
+        top = self.summary["partial"]
+        given = {"bound": bound, "ties": self.summary["ties"], "level": level}
+        wanted = check_choice("both" if guards is None else guards, "guards", GUARDS)
+        if wanted == "top" and top is None:
+            raise ValueError(f"guards='top' needs the top to look at.\nHint: {argument('alpha', 0.1)} in the audit.")
+        found = [] if wanted == "top" else [verdict(self.table, **given)]
+        if top is not None and wanted != "overall":
+            found.append(verdict(self.table, alpha=top["alpha"], region=top["region"], **given))
+        return found
 
     @property
     def auc(self) -> Estimate | None:
@@ -198,7 +225,10 @@ class Audit:
     @property
     def warnings(self) -> list[str]:
         """What to beware of."""
-        said = [f"group {g!r} is left out of the comparison ({rows:g} rows)." for g, rows in self.left_out.items()]
+        said = [
+            f"group {g!r} is left out of the comparison ({wording.shown_rows(rows)} rows)."
+            for g, rows in self.left_out.items()
+        ]
         return [*said, *self.summary["warnings"]]
 
     @property
@@ -252,14 +282,21 @@ class Audit:
         top = summary["partial"]
         auc, gap = (("-" if value is None else f"{value:.4f}") for value in (self.auc, self.gap))
         lines = [
-            f"{summary['rows']:,.10g} rows, {summary['positives']:,.10g} positive, {len(summary['groups'])} groups",
+            f"{wording.rows_by(summary['rows'], summary['weights'])}, {wording.shown_rows(summary['positives'])} "
+            f"positive, {len(summary['groups'])} groups",
+            *filter(None, [self._weighed()]),
             f"AUC {auc}, xAUC gap {gap}, reference {self.reference}",
             *self._trusted(),
             self.sentence,
+            *self._pairs(),
             *([] if top is None or top["gap"] is None else [f"in the top {top['alpha']:g}: xAUC gap {top['gap']:.4f}"]),
             *rate_lines(summary["rates"]),
         ]
         return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
+
+    def _weighed(self) -> str:
+        """Say what weights were taken for."""
+        return wording.weights_taken(self.summary["weights"], self.summary["rows"])
 
     def _trusted(self) -> list[str]:
         """Say how far AUC and gap can be trusted."""
@@ -270,6 +307,14 @@ class Audit:
             return [f"no interval for the gap: {gap.reason}"]
         limits = [f"{name} {each.low:.4f} to {each.high:.4f}" for name, each in (("AUC", auc), ("gap", gap))]
         return [f"{self.intervals.level:.0%} intervals: {', '.join(limits)}"]
+
+    def _pairs(self, most: int = 10) -> list[str]:
+        """Say the signed gap of every pair of three groups and more, the widest first, each with its interval."""
+        pairs = [pair for pair in self.summary["gaps"] if pair["signed_gap"] is not None]
+        if len(self.summary["gaps"]) == 1:
+            return []
+        widest = sorted(pairs, key=lambda pair: -abs(pair["signed_gap"]))[:most]
+        return [f"gap of {pair['first']} over {pair['second']}: {pair['signed_gap']}" for pair in widest]
 
     def _repr_html_(self) -> str:
         return audit_html(self)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from fairpot._arguments import argument
 from fairpot._defaults import LEVEL, Region, Ties, Weights
 from fairpot._optional import make_frame
-from fairpot._validation import check_seen
+from fairpot._validation import check_seen, wording
 from fairpot.auditing.audit import effect_html
 from fairpot.auditing.calibration import BINS
 from fairpot.auditing.measures import MOST_GROUPS, measure, moves, plain
 from fairpot.auditing.words import change_sentences, rate_lines
 from fairpot.counting import as_table
-from fairpot.inference import Changes, change_by_maps
+from fairpot.inference import Changes, Verdict, change_by_maps, verdict
+from fairpot.modelfile.origin import describes, table_sha256
 from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap, moving
 
@@ -96,8 +97,90 @@ def effect(
     told = model._fitted_scale().mismatch_of_range(low, high) if hasattr(model, "_fitted_scale") else None
     if told is not None:
         before.numbers["warnings"].insert(0, told)
-    moved_rows = moves(table, maps)
-    return Effect(before.numbers, after.numbers, moved_rows, getattr(model, "reference_", None), left_out, changes)
+    found = (before.numbers, after.numbers, moves(table, maps), getattr(model, "reference_", None), left_out, changes)
+    return Effect(*found, standing(model, table))
+
+
+Stands = Literal["compatible", "contradicted", "cannot tell"]
+_STANDS: dict[str, Stands] = {"within": "compatible", "exceeds": "contradicted", "cannot tell": "cannot tell"}
+_TOLD = {
+    "compatible": "these rows are compatible with the certificate",
+    "contradicted": "these rows contradict the certificate",
+    "cannot tell": "these rows cannot tell whether the certificate holds",
+}
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A certificate as what it was, and what the rows of an effect say of it.
+
+    Attributes
+    ----------
+    certificate : dict
+        As :meth:`fairpot.inference.Certificate.to_dict` has it.
+    time : str or None
+        When the map was saved, if its file says so.
+    verdict : Verdict or None
+        Whether the gap after the repair is within the certificate's bound on these rows, at its confidence. None on
+        the rows that the maps were fitted on, which cannot test them, and for more than 20 groups.
+    """
+
+    certificate: dict[str, Any]
+    time: str | None
+    verdict: Verdict | None
+
+    @property
+    def answer(self) -> Stands | None:
+        """What these rows say of it."""
+        return None if self.verdict is None else _STANDS[self.verdict.answer]
+
+    @property
+    def sentences(self) -> list[str]:
+        """What these rows say, then what was certified, on which rows and when."""
+        found, when = self.certificate, f", {self.time}" if self.time else ""
+        sure = f"with {100 * found['confidence']:.4g}% confidence"
+        history = f"certified then: a gap of at most {found['bound']:g} {sure} ({found['rows']}{when})"
+        if self.verdict is None:
+            return [f"{history}; these are the rows that the maps were fitted on, which cannot test it"]
+        return [f"{_TOLD[_STANDS[self.verdict.answer]]}: {self.verdict}", history]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        judged = self.verdict
+        now = None if judged is None else {"alpha": judged.alpha, "gap": judged.interval.to_dict()}
+        return {**self.certificate, "time": self.time, "answer": self.answer, "on_these_rows": now}
+
+
+def standing(model: Any, table: ScoreTable) -> Standing | None:
+    """Judge the certificate of a model on rows before its repair; None if it has none."""
+    given = getattr(model, "certificate_", None)
+    known: dict[str, Any] | None = getattr(model, "certified_", None) if given is None else given.to_dict()
+    if known is None:
+        return None
+    time = (getattr(model, "fitted_on_", None) or {}).get("time")
+    if fitted_on(model, table) or len(table.groups) > MOST_GROUPS:
+        return Standing(known, time, None)
+    parameters = parameters_of(model)
+    left_out = getattr(model, "left_out_", ())
+    after = table.only([g for g in table.groups if g not in left_out]).rescored(moving(_maps(model, table)))
+    top = {name: parameters[name] for name in ("alpha", "region") if parameters.get("alpha") is not None}
+    given = {"bound": known["bound"], "level": known["confidence"], "ties": parameters.get("ties", "half")}
+    return Standing(known, time, verdict(after, **given, **top))
+
+
+def parameters_of(model: Any) -> dict[str, Any]:
+    """Return what a fitted or loaded method was given."""
+    given: dict[str, Any] | None = getattr(model, "params_", None)
+    return given if given is not None else model.get_params(deep=False)
+
+
+def fitted_on(model: Any, table: ScoreTable) -> bool:
+    """Whether a method was fitted on the very rows of a table; of one from a file, as far as its counts tell."""
+    own = getattr(model, "table_", None)
+    if own is not None:
+        return table_sha256(own) == table_sha256(table)
+    origin = getattr(model, "fitted_on_", None)
+    return bool(origin and describes(origin, table))
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +198,8 @@ class Effect:
     changes : Changes or None
         AUC, gap, signed gaps and xAUCs over all rows before and after, and the change with its interval: the same rows
         twice, so that what both have in common cancels. None for more than 20 groups.
+    certificate : Standing or None
+        What was certified of the repair, and what these rows say of it.
     """
 
     before: dict[str, Any]
@@ -123,11 +208,13 @@ class Effect:
     reference: Hashable | None = None
     left_out: tuple[Hashable, ...] = ()
     changes: Changes | None = None
+    certificate: Standing | None = None
 
     @property
     def sentences(self) -> list[str]:
-        """Who was and who is ahead."""
-        return change_sentences(self.before, self.after)
+        """What these rows say of a certificate, if there is one; who was and who is ahead."""
+        known = [] if self.certificate is None else [_sentence(text) for text in self.certificate.sentences]
+        return [*known, *change_sentences(self.before, self.after)]
 
     @property
     def warnings(self) -> list[str]:
@@ -139,7 +226,8 @@ class Effect:
         """Return all numbers as plain values, ready for JSON."""
         changes = None if self.changes is None else self.changes.to_dict()
         numbers = {"before": plain(self.before), "after": plain(self.after), "moves": self.moves, "changes": changes}
-        return {**numbers, "warnings": self.warnings}
+        certificate = None if self.certificate is None else self.certificate.to_dict()
+        return {**numbers, "certificate": certificate, "warnings": self.warnings}
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the main numbers before and after as a list of rows."""
@@ -163,9 +251,14 @@ class Effect:
         shown = [f"{row['metric']}: {_number(row['before'])} -> {_number(row['after'])}" for row in self.rows()]
         for which, found in (("before", self.before), ("after", self.after)):
             shown += [f"{line} ({which})" for line in rate_lines(found["rates"])]
-        moved = [f"{each['group']}: {each['moved']:,.10g} of {each['rows']:,.10g} scores move" for each in self.moves]
+        moved = [
+            f"{each['group']}: {wording.shown_rows(each['moved'])} of {wording.shown_rows(each['rows'])} scores move"
+            for each in self.moves
+        ]
         sure = [] if self.changes is None else [f"AUC {self.changes.auc}", f"gap {self.changes.gap}"]
-        return "\n".join([*shown, *sure, *self.sentences, *moved, *(f"warning: {text}" for text in self.warnings)])
+        weighed = wording.weights_taken(self.before["weights"], self.before["rows"])
+        warned = [f"warning: {text}" for text in self.warnings]
+        return "\n".join([*self.sentences, *shown, *sure, *moved, *filter(None, [weighed]), *warned])
 
     def _repr_html_(self) -> str:
         return effect_html(self)
@@ -174,7 +267,8 @@ class Effect:
         sizes = {each["group"]: each["rows"] for each in self.before["groups"]}
         fixed = sizes.get(self.reference)
         return [
-            f"the reference {self.reference!r} ({fixed:,.10g} rows) is small beside {group!r} ({rows:,.10g}): most "
+            f"the reference {self.reference!r} ({wording.shown_rows(fixed)} rows) is small beside {group!r} "
+            f"({wording.shown_rows(rows)}): most "
             f"people are moved to where a few stand. Hint: {argument('reference', ...)} names another group."
             for group, rows in sizes.items()
             if fixed is not None and fixed < _SMALL_REFERENCE * rows
@@ -229,6 +323,10 @@ def _calibration_lost(before: dict[str, Any], after: dict[str, Any]) -> list[str
 def _row(name: str, before: float | None, after: float | None) -> dict[str, Any]:
     change = None if before is None or after is None else after - before
     return {"metric": name, "before": before, "after": after, "change": change}
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _number(value: float | None) -> str:

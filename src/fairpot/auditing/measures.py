@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._arguments import argument
 from fairpot._defaults import LEVEL, TIES, Region, Ties
 from fairpot._validation import check_choice, check_group_name, check_share, is_number
 from fairpot.auditing.calibration import BINS, calibration
@@ -93,7 +94,7 @@ def measure(table: ScoreTable, level: float | None = LEVEL, **options: Any) -> M
         reason = "none were asked for" if level is None else f"more than {MOST_GROUPS} groups"
         if level is not None:
             said = f"no intervals: {len(table.groups)} groups are more than the {MOST_GROUPS} that are taken together."
-            hint = " Hint: groups=... or min_group=... compare fewer."
+            hint = f" Hint: {argument('groups', ...)} or {argument('min_group', ...)} compares fewer."
             numbers["warnings"] = [*numbers["warnings"], said + hint]
         return Measured(_without_limits(numbers, reason), None, None)
     whole = overview(table, level=level, ties=ties)
@@ -108,18 +109,24 @@ def measure(table: ScoreTable, level: float | None = LEVEL, **options: Any) -> M
 
 def _ranked(numbers: dict[str, Any], found: Overview) -> dict[str, Any]:
     """Give AUC, gap, every xAUC and every signed gap with its limits."""
-    pairs = [
-        {
-            **pair,
-            "xauc_first": _known(pair["xauc_first"], found.xauc[pair["first"], pair["second"]]),
-            "xauc_second": _known(pair["xauc_second"], found.xauc[pair["second"], pair["first"]]),
-            "signed_gap": _known(pair["signed_gap"], _seen_from(found, pair["first"], pair["second"])),
-        }
-        for pair in numbers["gaps"]
-    ]
+    pairs = [_pair(pair, found) for pair in numbers["gaps"]]
     cells = [{**c, "xauc": _known(c["xauc"], found.xauc[c["positive"], c["negative"]])} for c in numbers["xauc"]]
     auc, gap = _known(numbers["auc"], found.auc), _known(numbers["gap"], found.gap)
     return {"auc": auc, "gap": gap, "gaps": pairs, "xauc": cells}
+
+
+def _pair(numbers: dict[str, Any], found: Overview) -> dict[str, Any]:
+    """Give both xAUCs and the signed gap of a pair with their limits, those of the gap as numbers of their own too."""
+    first, second = numbers["first"], numbers["second"]
+    gap = _known(numbers["signed_gap"], _seen_from(found, first, second))
+    limits = (None, None) if gap is None or gap.reason is not None else (gap.low, gap.high)
+    return {
+        **numbers,
+        "xauc_first": _known(numbers["xauc_first"], found.xauc[first, second]),
+        "xauc_second": _known(numbers["xauc_second"], found.xauc[second, first]),
+        "signed_gap": gap,
+        **dict(zip(("signed_low", "signed_high"), limits)),
+    }
 
 
 def _seen_from(found: Overview, first: Hashable, second: Hashable) -> Estimate:
@@ -165,8 +172,9 @@ def _without_limits(tree: Any, reason: str, name: str = "") -> Any:
 
 # What is counted or given rather than estimated, and names of groups.
 _COUNTED = {"threshold", "alpha", "pairs", "rows", "positives", "negatives", "flagged", "found", "score_range"}
+_LIMITS = {"signed_low", "signed_high"}
 _NAMES = {"group", "reference", "first", "second", "positive", "negative"}
-_GIVEN = _COUNTED | _NAMES
+_GIVEN = _COUNTED | _LIMITS | _NAMES
 
 
 def intervals_to_dict(found: Measured) -> dict[str, Any] | None:
@@ -255,6 +263,7 @@ def summarise(
     matrix = WinMatrix.of(table, checked)
     summary = {
         **_size(pooled),
+        "weights": table.weights,
         "ties": checked,
         "reference": ahead,
         **_ranking(matrix, ahead),
@@ -270,6 +279,8 @@ def summarise(
 
 def moves(table: ScoreTable, maps: Maps) -> list[dict[str, Any]]:
     """Count, for each group, whose score a map changes, which way and how far.
+
+    ``mean_shift`` is over the rows that move, ``mean_shift_of_all`` over all rows of the group.
 
     Examples
     --------
@@ -366,6 +377,8 @@ def _gaps(
                 "xauc_first": shares[first][second],
                 "xauc_second": shares[second][first],
                 "signed_gap": differences[first][second],
+                "signed_low": None,
+                "signed_high": None,
             }
         )
     return found
@@ -466,5 +479,6 @@ def _moved(group: Hashable, counts: GroupCounts, shift: NDArray[np.float64]) -> 
         "up": weight[shift > 0].sum().item(),
         "down": weight[shift < 0].sum().item(),
         "mean_shift": float(np.dot(weight, shift) / moved) if moved else 0.0,
+        "mean_shift_of_all": float(np.dot(weight, shift) / rows) if rows else 0.0,
         "largest_shift": float(np.abs(shift).max(initial=0.0)),
     }

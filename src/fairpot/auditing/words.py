@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairpot._validation import wording
+
 EVEN = 0.00005  # what rounds to 0 in four digits is even
 
 
@@ -54,7 +56,7 @@ def rate_lines(found: list[dict[str, Any]]) -> list[str]:
                 f"{name.upper()} {'-' if group[name] is None else format(group[name], '.4f')}"
                 for name in ("tpr", "fpr", "ppv")
             )
-            lines.append(f"flagged {where}, {group['group']}: {group['flagged']:,.10g}, {shares}")
+            lines.append(f"flagged {where}, {group['group']}: {wording.shown_rows(group['flagged'])}, {shares}")
     return lines
 
 

@@ -159,7 +159,7 @@ def app(ctx: click.Context) -> None:
 
     \b
     A table with a score, an outcome and a group is all it takes:
-      fairpot datasets write synthetic scores.csv      something real to try
+      fairpot datasets write synthetic scores.csv      generated people to try it on
       fairpot audit scores.csv                         who is ranked above whom
       fairpot fit scores.csv --max-gap 0.02 -o map.json
       fairpot apply map.json scores.csv -o fair.csv
@@ -169,7 +169,8 @@ def app(ctx: click.Context) -> None:
     an example of each command; --json makes any of them answer a program. Tab completion for bash:
     eval "$(_FAIRPOT_COMPLETE=bash_source fairpot)" (zsh_source and fish_source for the others).
 
-    Exit codes: 0 fine, 2 an error, 3 above the limit of --fail-above or not what --require asks for, 130 interrupted.
+    Exit codes: 0 fine, 2 an error, 3 above the limit of --fail-above or not what --require asks for, 4 no repair
+    could be certified with --confidence, 130 interrupted.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

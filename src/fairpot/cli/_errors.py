@@ -35,8 +35,15 @@ _OPTIONS = {
     "scores": "--score",
     "y_score": "--score",
 }
-_FLAGS = ("--force", "--replace")
-_ASKED = {"--reference": "NAME", "--validate": "FILE", "--positive": "VALUE", "--sql": "'select ... from ...'"}
+_FLAGS = ("--force", "--replace", "--lower-is-riskier", "--private")
+_ASKED = {
+    "--reference": "NAME",
+    "--validate": "FILE",
+    "--positive": "VALUE",
+    "--sql": "'select ... from ...'",
+    "--groups": "A,B",
+    "--min-group": "ROWS",
+}
 
 
 def as_option(name: str, value: Any = NOTHING) -> str:
@@ -55,7 +62,7 @@ def as_option(name: str, value: Any = NOTHING) -> str:
     return f"{option} {value!r}" if isinstance(value, str) else f"{option} {value}"
 
 
-OK, ERROR, ABOVE_LIMIT, INTERRUPTED, CLOSED_PIPE = 0, 2, 3, 130, 141
+OK, ERROR, ABOVE_LIMIT, NOT_CERTIFIED, INTERRUPTED, CLOSED_PIPE = 0, 2, 3, 4, 130, 141
 _PACKAGE = str(Path(fairpot.__file__).parent)
 _LOOK = "Hint: this should not happen; run again with --debug to see where it did."
 
@@ -66,8 +73,20 @@ _AROUND = [
 ]
 
 
+# The folder in which standard input and pipes are kept; only what they are called means something to people.
+_SCRATCH = re.compile(r"\S*\.scratch\.fairpot-\w+\.tmp[/\\]")
+
+
 class Failure(click.ClickException):
     """Something the user can put right."""
+
+    exit_code = ERROR
+
+
+class NotCertified(Failure):
+    """An answer, not a mistake: these rows certify no repair within the bound."""
+
+    exit_code = NOT_CERTIFIED
 
 
 def run(work: Callable[[], Any], *, debug: bool, quiet: bool) -> int:
@@ -88,7 +107,7 @@ def run(work: Callable[[], Any], *, debug: bool, quiet: bool) -> int:
         if debug:
             traceback.print_exc(file=sys.stderr)
         _say(*explain(error))
-        return ERROR
+        return error.exit_code if isinstance(error, Failure) else ERROR
 
 
 def _exit_code(work: Callable[[], Any]) -> int:
@@ -133,7 +152,7 @@ def _lines(message: str) -> list[str]:
 
 
 def _one_line(text: str) -> str:
-    joined = " ".join(line.strip() for line in text.splitlines() if line.strip())
+    joined = _SCRATCH.sub("", " ".join(line.strip() for line in text.splitlines() if line.strip()))
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in joined)
 
 
@@ -144,7 +163,7 @@ def _is_ours(error: Exception) -> bool:
 
 
 def _about_files(error: OSError) -> list[str]:
-    where = f"{error.filename}: " if error.filename else ""
+    where = f"{_one_line(str(error.filename))}: " if error.filename else ""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return [f"{where}the disk is full.", "Hint: free some space, or write to another disk."]
     if error.strerror is None:

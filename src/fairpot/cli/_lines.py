@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from fairpot.auditing import Effect
+from fairpot.auditing.audit import strictest
 from fairpot.cli._printing import Output, count, number, percent, shown, signed
 from fairpot.inference import Verdict
 from fairpot.table import QuantisationBound
@@ -25,15 +27,53 @@ def own_scale(summary: dict[str, Any], lower_is_riskier: bool) -> dict[str, Any]
     return turned
 
 
+_SHIFTS = ("mean_shift", "mean_shift_of_all")
+
+
 def own_scale_effect(found: Effect, lower_is_riskier: bool) -> Effect:
     """Give the scores before and after a repair, and who moves up or down, as the user's file has them."""
     if not lower_is_riskier:
         return found
     moves = [
-        {**each, "up": each["down"], "down": each["up"], "mean_shift": _minus(each["mean_shift"])}
+        {**each, "up": each["down"], "down": each["up"], **{name: _minus(each[name]) for name in _SHIFTS}}
         for each in found.moves
     ]
     return replace(found, before=own_scale(found.before, True), after=own_scale(found.after, True), moves=moves)
+
+
+_NAMED = ("group", "reference", "first", "second", "positive", "negative")
+
+
+def name_of(group: Any, columns: Sequence[str]) -> Any:
+    """Call a group that is a number or a boolean by its column as well.
+
+    Examples
+    --------
+    >>> name_of(0, ["black"]), name_of("true", ["black"]), name_of("F", ["sex"])
+    ('black=0', 'black=true', 'F')
+    """
+    bare = re.fullmatch(r"[-+]?[0-9.]+|true|false", str(group), re.IGNORECASE)
+    return f"{columns[0]}={group}" if len(columns) == 1 and group is not None and bare else group
+
+
+def by_column(tree: Any, columns: Sequence[str]) -> Any:
+    """Call the groups of an audit's numbers by :func:`name_of`, for people; JSON has them as they are."""
+    if isinstance(tree, dict):
+        return {
+            key: name_of(each, columns) if key in _NAMED else by_column(each, columns) for key, each in tree.items()
+        }
+    return [by_column(each, columns) for each in tree] if isinstance(tree, list) else tree
+
+
+def effect_by_column(found: Effect, columns: Sequence[str]) -> Effect:
+    """Do the same for a repair."""
+    changes = found.changes
+    if changes is not None and changes.gap.groups is not None:
+        ahead, behind = (name_of(each, columns) for each in changes.gap.groups)
+        changes = replace(changes, gap=replace(changes.gap, groups=(ahead, behind)))
+    named = {name: by_column(getattr(found, name), columns) for name in ("before", "after", "moves")}
+    left_out = tuple(name_of(each, columns) for each in found.left_out)
+    return replace(found, **named, reference=name_of(found.reference, columns), left_out=left_out, changes=changes)
 
 
 def turned_range(found: Sequence[float]) -> tuple[float, float]:
@@ -72,21 +112,40 @@ def _row(name: str, found: dict[str, Any]) -> list[str]:
     return [name, *(number(found[key]) for key in ("estimate", "se", "low", "high"))]
 
 
-def verdict_document(found: Verdict | None) -> dict[str, Any] | None:
-    """Return a verdict for JSON."""
-    if found is None:
+def verdict_document(found: list[Verdict]) -> dict[str, Any] | None:
+    """Return verdicts for JSON: the strictest, then each of them, all with the gap that they are of."""
+    if not found:
         return None
-    return {"answer": found.answer, "bound": found.bound, "level": found.level, "gap": found.interval.to_dict()}
+    return {**_verdict(strictest(found)), "all": [_verdict(each) for each in found]}
 
 
-def print_verdict(out: Output, found: Verdict, required: str | None) -> bool:
-    """Say the verdict in words; return whether what is required holds."""
-    style = {"within": "green", "exceeds": "bold red", "cannot tell": "bold"}[found.answer]
-    out.line(f"{found.answer}: {shown(str(found))}", style)
-    if required is None or found.answer == required:
-        return True
-    out.line(f"FAILED: the gap is not surely within {found.bound:g}", "bold red")
-    return False
+def _verdict(found: Verdict) -> dict[str, Any]:
+    metric = {"metric": "gap" if found.alpha is None else "partial_gap", "alpha": found.alpha}
+    known = {"answer": found.answer, **metric, "bound": found.bound, "level": found.level}
+    return {**known, "gap": found.interval.to_dict()}
+
+
+_STYLES = {"within": "green", "exceeds": "bold red", "cannot tell": "bold"}
+
+
+def print_verdicts(out: Output, found: list[Verdict], required: str | None) -> bool:
+    """Say every verdict in words; return whether what is required holds for all of them."""
+    for each in found:
+        out.line(f"{each.answer}: {shown(str(each))}", _STYLES[each.answer])
+    missed = [each for each in found if required not in (None, each.answer)]
+    for each in missed:
+        out.line(f"FAILED: the {each.metric} was not shown to be {required} {each.bound:g}", "bold red")
+    return not missed
+
+
+def certified_words(known: dict[str, Any]) -> str:
+    """Say what a certificate promised and what it was read from: its one-sided limit, else the two-sided interval."""
+    gap, limit = known["gap"], known.get("limit")
+    read = f"one-sided upper limit {number(limit)}"
+    if limit is None:  # files of older versions
+        read = f"two-sided interval {number(gap['low'])} to {number(gap['high'])}"
+    promise = f"a gap of at most {known['bound']:g} with confidence {known['confidence']:g}"
+    return shown(f"{promise} ({known['rows']}, {known['how']}; measured {number(gap['estimate'])}, {read})")
 
 
 _MOST_PAIRS = 15
@@ -109,14 +168,21 @@ def print_gap(out: Output, ranking: dict[str, Any], name: str = "xAUC gap") -> N
 
 
 def _print_pairs(out: Output, pairs: list[dict[str, Any]]) -> None:
-    """Show many pairs of groups as a table, the widest gap first."""
+    """Show many pairs of groups as a table, the widest gap first, each gap with its own interval."""
+    limited = any(pair["signed_low"] is not None for pair in pairs)
     rows = []
     for pair in pairs[:_MOST_PAIRS]:
         ahead, behind = _order(pair)
-        gap = None if pair["signed_gap"] is None else abs(pair["signed_gap"])
+        gap, *limits = (pair[name] for name in ("signed_gap", "signed_low", "signed_high"))
+        if ahead == "second":
+            gap, limits = -gap, [_minus(each) for each in limits[::-1]]
         names = [shown(pair[ahead]), shown(pair[behind])]
-        rows.append([*names, number(gap), number(pair[f"xauc_{ahead}"]), number(pair[f"xauc_{behind}"])])
-    out.table(["ahead", "behind", "gap", "xAUC", "the other way"], rows, texts=2)
+        ends = [signed(each) for each in limits] if limited else []
+        rows.append([*names, number(gap), *ends, number(pair[f"xauc_{ahead}"]), number(pair[f"xauc_{behind}"])])
+    ends = ["from", "to"] if limited else []
+    out.table(["ahead", "behind", "gap", *ends, "xAUC", "the other way"], rows, texts=2)
+    if limited:
+        out.line("from and to: limits of each signed gap by itself")
     if len(pairs) > _MOST_PAIRS:
         out.line(f"... and {len(pairs) - _MOST_PAIRS} more pairs with smaller gaps (--json has them all)")
 
@@ -183,7 +249,7 @@ def print_effect(out: Output, found: Effect, title: str, lower_is_riskier: bool 
         for name, change in (("AUC", found.changes.auc), ("xAUC gap", found.changes.gap)):
             out.line(f"{name}: {shown(str(change))}")
     out.line()
-    columns = ["group", "rows", "moved", "share", "up", "down", "mean shift", "largest shift"]
+    columns = ["group", "rows", "moved", "share", "up", "down", "mean shift of moved", "of all", "largest shift"]
     out.table(columns, [_moves(each) for each in found.moves])
     print_rates(out, before["rates"], after["rates"], lower_is_riskier=lower_is_riskier)
 
@@ -267,5 +333,5 @@ def _difference(before: float | None, after: float | None) -> float | None:
 def _moves(each: dict[str, Any]) -> list[str]:
     counts = [count(each[name]) for name in ("rows", "moved")]
     ways = [count(each[name]) for name in ("up", "down")]
-    shift = [signed(each["mean_shift"]), number(each["largest_shift"])]
+    shift = [*(signed(each[name]) for name in _SHIFTS), number(each["largest_shift"])]
     return [shown(each["group"]), *counts, percent(each["moved"], each["rows"]), *ways, *shift]

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import click
 import click.shell_completion
 
+from fairpot.cli._errors import NotCertified
 from fairpot.cli._options import FACTOR, LEVEL, LIMIT, SHARE, was_given, with_options
+from fairpot.cli._printing import Output
+from fairpot.exceptions import InfeasibleRuleError
 from fairpot.postprocessing.postprocessor import RULES, Postprocessor
 from fairpot.postprocessing.registry import METHODS as METHODS
 from fairpot.postprocessing.registry import find_method, method_name
@@ -27,7 +31,7 @@ _HOW_FAR = [
         "--confidence",
         type=LEVEL,
         metavar="LEVEL",
-        help="With --max-gap: a gap that is surely within it, tried on --validate or on cross-fitted rows.",
+        help="With --max-gap: certify that the gap is within it, tried on --validate or on cross-fitted rows.",
     ),
     click.option("--smallest-gap", is_flag=True, help="Smallest gap, whatever it costs."),
     click.option("--t", type=SHARE, metavar="SHARE", help="Share of the way (wasserstein)."),
@@ -142,3 +146,18 @@ def make_method(method: str, wish: Wish, settings: Mapping[str, Any]) -> Postpro
     if wish.is_rule and not rules and made()._default() is not None:
         rules = {"max_auc_loss": 1.0}  # the smallest gap, whatever it costs, where none is asked for by default
     return made(**{made.dial.name: wish.value}, **rules, confidence=wish.confidence, **settings)
+
+
+@contextmanager
+def certifying(out: Output, wish: Wish, document: Mapping[str, Any]) -> Iterator[None]:
+    """Answer with an exit code and a document of its own where a gap is to be certified and none can be."""
+    try:
+        yield
+    except InfeasibleRuleError as error:
+        if wish.confidence is None:
+            raise
+        missing = getattr(error, "shortfall", None)
+        figures = None if missing is None else missing.to_dict()
+        what = str(error).partition("\nHint:")[0]
+        out.document({**document, "rule": wish.document(), "certificate": None, "shortfall": figures, "message": what})
+        raise NotCertified(str(error)) from error

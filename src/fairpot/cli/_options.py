@@ -75,6 +75,17 @@ def was_given(name: str) -> bool:
     return source is click.core.ParameterSource.COMMANDLINE
 
 
+def said_again(*names: str) -> list[str]:
+    """Say options of this command again, for one that comes next: those that are not as they are by default."""
+    context = click.get_current_context()
+    words = []
+    for parameter in context.command.params:
+        value = context.params.get(str(parameter.name))
+        if parameter.name in names and value is not None and value != parameter.default:
+            words += [max(parameter.opts, key=len), str(value)]
+    return words
+
+
 def output_options(command: Command) -> Callable[..., Any]:
     """Add --json, --quiet and --debug to a command, which then takes an ``out``."""
 
@@ -173,7 +184,7 @@ def interval_options(command: Command) -> Callable[..., Any]:
             click.option(
                 "--require",
                 type=click.Choice(["within"]),
-                help="With --bound: exit with 3 unless the gap is surely within it.",
+                help="With --bound: exit with 3 unless the gap is shown to be within it.",
             ),
         ],
     )

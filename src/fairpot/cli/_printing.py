@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from fairpot._validation import wording
 from fairpot._version import __version__
 
 if TYPE_CHECKING:
@@ -63,9 +64,9 @@ def curve_picture(curve: TradeoffCurve, chosen: tuple[float, float] | None, *, w
     if chosen is not None:
         layers.append(Marks(np.array([chosen[0]]), np.array([chosen[1]]), "X"))
     return [
-        "AUC",
+        curve.auc_name,
         *picture(layers, width=width),
-        " " * 11 + "xAUC gap".rjust(width),
+        " " * 11 + f"{'' if curve.alpha is None else 'partial '}xAUC gap".rjust(width),
         f"0 {curve.dial}=0   . other {curve.dial}   o nothing beats it in both   X chosen",
     ]
 
@@ -216,7 +217,7 @@ def count(value: float | None) -> str:
     """Show a number of rows, which weights may have made a fraction."""
     if value is None:
         return "-"
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
+    return wording.shown_rows(value)
 
 
 def percent(part: float, whole: float) -> str:

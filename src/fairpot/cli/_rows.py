@@ -107,9 +107,8 @@ class RowOptions:
         multiple=True,
     )
     weight: str | None = _column("Column with the weight of each row.")
-    weights: str = _said(
-        "What weights mean for intervals: how many rows a row is, or how much it counts.",
-        "frequency",
+    weights: str | None = _said(
+        "What weights mean: how many rows a row is, or how much it counts; default: whole numbers are rows.",
         type=click.Choice(["frequency", "importance"]),
     )
     cluster: str | None = _column("Column with what rows have in common: the patient of a visit.")
@@ -223,7 +222,7 @@ class RowOptions:
             raise click.UsageError("--database needs a query, --sql 'select ...'.")
         if "-" in self.inputs and len(self.inputs) > 1:
             raise click.UsageError("standard input (-) cannot be mixed with files.")
-        if self.weight is None and self.weights != "frequency":
+        if self.weight is None and self.weights is not None:
             raise click.UsageError(f"--weights {self.weights} says what weights mean: it needs --weight.")
         if self.master is not None and self.engine != "spark":
             raise click.UsageError("--master says where Spark runs: it needs --engine spark.")

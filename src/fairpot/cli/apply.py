@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from fairpot._validation import wording
 from fairpot.cli._errors import Failure
 from fairpot.cli._options import SCORE, MapFile, map_options, output_options, was_given
 from fairpot.cli._printing import Output, count, percent, shown
@@ -93,11 +94,12 @@ def apply(
 def _print_done(out: Output, done: dict[str, Any], changes: str | None, unknown_group: str) -> None:
     out.line(f"{count(done['moved'])} scores changed ({percent(done['moved'], done['rows'])})")
     if done["unknown"]:
-        became = {"null": "have no adjusted score", "keep": "keep their score"}[unknown_group]
-        told = f"{done['unknown']} rows of groups that the map does not know {became}."
+        became = {"null": "no adjusted score", "keep": "score kept as it is"}[unknown_group]
+        told = f"{wording.counted(done['unknown'], 'row')} with a group that the map does not know: {became}."
         warnings.warn(told, UserWarning, stacklevel=1)
     if done["dropped"]:
-        warnings.warn(f"{done['dropped']} rows without a score or a group were left out.", UserWarning, stacklevel=1)
+        left = f"{wording.counted(done['dropped'], 'row')} without a score or a group: left out."
+        warnings.warn(left, UserWarning, stacklevel=1)
     if changes is not None:
         out.line(f"Written: {shown(changes)}, what changed for whom")
         if not done["ranks_exact"]:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import shlex
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
+from fairpot._validation import wording
 from fairpot.auditing import audit as audit_table
+from fairpot.auditing.audit import GUARDS, Guards
 from fairpot.auditing.words import gap_sentence, widest_pair
 from fairpot.cli._errors import ABOVE_LIMIT, Failure
 from fairpot.cli._lines import (
+    by_column,
+    name_of,
     own_scale,
     print_calibration,
     print_gap,
@@ -22,11 +26,19 @@ from fairpot.cli._lines import (
     print_matrix,
     print_quantisation,
     print_rates,
-    print_verdict,
+    print_verdicts,
     quantisation_document,
     verdict_document,
 )
-from fairpot.cli._options import SCORE, SHARE, group_options, interval_options, output_options, ranking_options
+from fairpot.cli._options import (
+    SCORE,
+    SHARE,
+    group_options,
+    interval_options,
+    output_options,
+    ranking_options,
+    said_again,
+)
 from fairpot.cli._printing import Output, count, number, percent, shown
 from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options
 from fairpot.exceptions import FairpotWarning
@@ -39,11 +51,11 @@ from fairpot.files.output import complete_file
 @ranking_options("Also look at the top SHARE of the ranking.", "Group to compare with; default: the one ahead.")
 @group_options
 @click.option("--threshold", type=SCORE, metavar="SCORE", help="Also show who is flagged at this score or above.")
-@click.option("--fail-above", type=SHARE, metavar="GAP", help="Exit with 3 if the xAUC gap is above GAP.")
+@click.option("--fail-above", type=SHARE, metavar="GAP", help="Exit with 3 if the measured gap is above GAP.")
 @click.option(
     "--fail-metric",
-    type=click.Choice(["overall", "top", "both"]),
-    help="Which gap --fail-above guards; default: both, if --alpha is given.",
+    type=click.Choice(GUARDS),
+    help="Which gap --fail-above and --bound look at; default: both, if --alpha is given.",
 )
 @interval_options
 @click.option("--html", metavar="FILE", help="Also write a page that a committee can read.")
@@ -57,7 +69,7 @@ def audit(
     ties: str,
     reference: str | None,
     fail_above: float | None,
-    fail_metric: str | None,
+    fail_metric: Guards | None,
     threshold: float | None,
     min_group: int,
     only: str | None,
@@ -77,19 +89,21 @@ def audit(
       fairpot audit scores.parquet --score risk --label outcome --group sex
       fairpot audit 'scores/*.csv' --group sex --group age_band --alpha 0.1
       fairpot audit scores.csv --label churned --positive yes --fail-above 0.05   # for pipelines
-      fairpot audit visits.csv --cluster patient --bound 0.05 --require within    # and surely so
+      fairpot audit visits.csv --cluster patient --bound 0.05 --require within    # and shown to be so
       fairpot audit scores.csv --html audit.html                                  # for people
       cat scores.csv | fairpot audit - --json
       fairpot audit --sql "select * from visits" --database clinic.duckdb --score risk
 
     FILE is a file, a folder, a pattern or - for standard input: Parquet, CSV or TSV (also .gz), Arrow, JSON lines.
-    With --alpha, --fail-above looks at the gap in the top of the ranking as well (--fail-metric says which), and
-    --bound at that one.
+    With --alpha, --fail-above and --bound look at the gap over all rows and at the gap in the top of the ranking; the
+    stricter decides. --fail-metric names one of them.
     Intervals take rows as independent, unless --cluster says which belong together. With --lower-is-riskier,
     --threshold 3 flags who has 3 or less.
     """
     if require is not None and bound is None:
         raise click.UsageError("--require needs the bound to compare with: --bound 0.05, say.")
+    if fail_metric is not None and fail_above is None and bound is None:
+        raise click.UsageError("--fail-metric says which gap --fail-above or --bound looks at, and neither is given.")
     if fail_metric == "top" and alpha is None:
         raise click.UsageError("--fail-metric top needs the top to look at: --alpha 0.1, say.")
     with _page(html, force, rows) as place:
@@ -104,7 +118,7 @@ def audit(
         found = audit_table(counted.table, **ranking, **chosen, threshold=threshold, level=level)
     summary = own_scale(found.to_dict(), rows.lower_is_riskier)
     limit = _verdict(summary, fail_above, fail_metric)
-    judged = None if bound is None else found.verdict(bound, level=level)
+    judged = [] if bound is None else found.verdicts(bound, level=level, guards=fail_metric)
     out.document(
         {
             **rows.document(),
@@ -114,13 +128,13 @@ def audit(
             "verdict": verdict_document(judged),
         }
     )
-    print_audit(out, summary, rows)
+    print_audit(out, by_column(summary, rows.groups), rows)
     print_quantisation(out, counted.quantisation)
     if html is not None:
         out.line(f"Written: {shown(html)}")
-    failed = judged is not None and not print_verdict(out, judged, require)
+    failed = not print_verdicts(out, judged, require)
     if limit is not None:
-        _print_verdict(out, limit)
+        _print_verdict(out, limit, rows.groups)
     if bound is None and limit is None and (summary["auc"] or 0) >= 0.5:
         _print_next(out, summary, rows)
     if failed or (limit is not None and limit["exceeded"]):
@@ -149,7 +163,10 @@ def _write_page(place: Path, rows: RowOptions, counted: CountedRows, options: di
 def print_audit(out: Output, summary: dict[str, Any], rows: RowOptions) -> None:
     """Show an audit."""
     low, high = summary["score_range"]
-    out.line(f"{count(summary['rows'])} rows, {summary['rate']:.1%} positive: {rows.describe()}")
+    sized = wording.rows_by(summary["rows"], summary["weights"])
+    out.line(f"{sized}, {summary['rate']:.1%} positive: {rows.describe()}")
+    if summary["weights"] is not None:
+        out.line(wording.weights_taken(summary["weights"], summary["rows"]))
     direction = "; low score = high risk" if rows.lower_is_riskier else ""
     out.line(f"{count(summary['distinct_scores'])} distinct scores from {low:g} to {high:g}{direction}")
     out.heading("Groups")
@@ -194,14 +211,19 @@ def _print_groups(out: Output, summary: dict[str, Any]) -> None:
     out.line("BNSP: this group's positives against the negatives of all others.")
 
 
+# What `fit` is told again, and how `apply` calls a score that is repaired already.
+_AGAIN = ("alpha", "ties", "reference", "min_group", "only", "threshold")
+_ADJUSTED = "_fair"
+
+
 def _print_next(out: Output, summary: dict[str, Any], rows: RowOptions) -> None:
     """Name the command that comes next, for people with a file."""
-    if "-" in rows.inputs or not summary["gap"]:
+    if "-" in rows.inputs or not summary["gap"] or rows.score.endswith(_ADJUSTED):
         return
-    halved = f"{summary['gap'] / 2:.2g}"
-    command = shlex.join(["fairpot", "fit", *rows.inputs, *rows.as_options(), "--max-gap", halved, "-o", "map.json"])
+    again = said_again(*_AGAIN, *(["region"] if summary["partial"] is not None else []))
+    command = ["fairpot", "fit", *rows.inputs, *rows.as_options(), *again, "--max-gap", "GAP", "-o", "map.json"]
     out.line()
-    out.line(shown(f"Next: {command}"))
+    out.line(shown(f"Next: {shlex.join(command)}"))
 
 
 def _print_partial(out: Output, partial: dict[str, Any], edge: str) -> None:
@@ -231,8 +253,6 @@ def _print_partial(out: Output, partial: dict[str, Any], edge: str) -> None:
 def _verdict(summary: dict[str, Any], limit: float | None, which: str | None) -> dict[str, Any] | None:
     """Compare the gaps with the limit; a gap that cannot be measured is an error, not a pass."""
     if limit is None:
-        if which is not None:
-            raise click.UsageError("--fail-metric says which gap --fail-above guards, which is not given.")
         return None
     looked_at = {"gap": summary} if which != "top" else {}
     if summary["partial"] is not None and which != "overall":
@@ -248,16 +268,19 @@ def _verdict(summary: dict[str, Any], limit: float | None, which: str | None) ->
     pair = widest_pair(looked_at[worst])
     return {
         "limit": limit,
+        "alpha": summary["partial"]["alpha"] if "partial_gap" in gaps else None,
         **gaps,
         "exceeded": any(gap > limit for gap in gaps.values()),
         "worst": {"metric": worst, "value": gaps[worst], "pair": [pair["first"], pair["second"]] if pair else None},
     }
 
 
-def _print_verdict(out: Output, verdict: dict[str, Any]) -> None:
+def _print_verdict(out: Output, verdict: dict[str, Any], columns: Sequence[str]) -> None:
     worst = verdict["worst"]
-    name = "partial xAUC gap" if worst["metric"] == "partial_gap" else "xAUC gap"
-    between = "" if worst["pair"] is None else f" between {shown(worst['pair'][0])} and {shown(worst['pair'][1])}"
+    top = verdict["alpha"]
+    name = f"gap in the top {100 * top:.4g}%" if worst["metric"] == "partial_gap" else "overall gap"
+    pair = [shown(name_of(each, columns)) for each in worst["pair"] or ()]
+    between = f" between {' and '.join(pair)}" if pair else ""
     said = f"the {name}{between} is {worst['value']:.4f}, "
     if verdict["exceeded"]:
         out.line(f"FAILED: {said}above {verdict['limit']:g}", "bold red")

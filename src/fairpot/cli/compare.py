@@ -10,12 +10,12 @@ import numpy as np
 from fairpot.cli._lines import print_quantisation, quantisation_document
 from fairpot.cli._methods import METHODS, MethodName
 from fairpot.cli._options import SHARE, group_options, output_options
-from fairpot.cli._printing import Output, count, number, shown
+from fairpot.cli._printing import Output, number, shown
 from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
 from fairpot.comparison import Comparison, ComparisonRow
 from fairpot.comparison import compare as compare_methods
 from fairpot.exceptions import InfeasibleRuleError
-from fairpot.table import ScoreTable
+from fairpot.tradeoff import Limit
 
 
 @click.command(short_help="Compare all methods on one file.")
@@ -52,7 +52,8 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
     Maps are fitted on other rows, but each method's dial is the best one for the rows it is judged on: that
     compares the methods. What a dial chosen beforehand does on new rows, `fit --validate` shows.
 
-    The line `limit` is what no repair that keeps the order inside each group could exceed on these rows.
+    The line `limit` is what no repair that keeps the order inside each group could exceed on these rows. It knows
+    their outcomes; `within reach` is what a repair fixed beforehand can be expected to have, without what chance adds.
     """
     counted = rows.counted(out)
     table = counted.table
@@ -74,30 +75,31 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
             max_gaps=options["max_gaps"],
             progress=False if bar is None else lambda done, total: bar(done / total),
         )
-    document = {"evaluated_on": _where(table if other is None else other, other is not None, options["folds"])}
-    document |= _document(result)
+    document = {"evaluated_on": result.rows, **_document(result)}
     out.document({**rows.document(), **document, "quantisation": quantisation_document(counted.quantisation)})
     _print(out, result, document)
     print_quantisation(out, counted.quantisation)
 
 
-def _where(table: ScoreTable, held_out: bool, folds: int) -> str:
-    total = count((table.positives.sum() + table.negatives.sum()).item())
-    return f"{total} held-out rows" if held_out else f"{folds} folds of {total} rows"
-
-
 def _document(result: Comparison) -> dict[str, Any]:
     limit = result.limit
     return {
+        "weights": result.table.weights,
         "reference": result.reference,
         "methods": [_method(result, name) for name in ("unrepaired", *result.methods)],
-        "limit": None
-        if limit is None
-        else [{"max_gap": bound, "auc": float(limit.best(bound).auc)} for bound in result.max_gaps],
+        "limit": None if limit is None else [_possible(limit, bound) for bound in result.max_gaps],
+        "limit_notes": result.limit_notes,
         "verdicts": [result.verdict(bound) for bound in result.max_gaps],
         "versus": [{"max_gap": bound, "rivals": _rivals(result, bound)} for bound in result.max_gaps],
         "left_out": [{"method": name, "reason": reason} for name, reason in result.skipped.items()],
     }
+
+
+def _possible(limit: Limit, bound: float) -> dict[str, Any]:
+    """Give what could be had at most, what of it is within reach, or why that is not known."""
+    point = limit.best(bound)
+    reachable = None if limit.optimism is None else point.reachable
+    return {"max_gap": bound, "auc": point.auc, "reachable": reachable, "reason": limit.reason}
 
 
 def _rivals(result: Comparison, bound: float) -> list[dict[str, Any]]:
@@ -130,15 +132,16 @@ def _point(row: ComparisonRow) -> dict[str, Any]:
 
 def _print(out: Output, result: Comparison, document: dict[str, Any]) -> None:
     out.line(f"{document['evaluated_on']}; group {shown(result.reference)} is the reference", "bold")
+    if result.weighed:
+        out.line(result.weighed)
     out.heading("Highest AUC at a gap of at most")
     rows = [
         [each["method"], *map(_cell, each["best"]), number(each["smallest_gap"]["gap"])] for each in document["methods"]
     ]
-    if document["limit"] is not None:
-        rows.append(["limit", *(number(each["auc"]) for each in document["limit"]), ""])
+    rows += [[name, *map(number, aucs), ""] for name, aucs in result.limit_lines.items()]
     out.table(["method", *(f"{bound:g}" for bound in result.max_gaps), "smallest gap"], rows)
     out.line()
-    for text in document["verdicts"]:
+    for text in (*document["verdicts"], *document["limit_notes"]):
         out.line(text)
     for each in document["left_out"]:
         out.warning(f"{each['method']} is left out: {each['reason']}")

@@ -6,16 +6,24 @@ import shlex
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from fairpot._validation import wording
 from fairpot.auditing import Effect, effect
-from fairpot.cli._lines import own_scale_effect, print_effect, print_quantisation, quantisation_document
-from fairpot.cli._methods import WISHES, MethodName, Wish, how_far, make_method, one_wish, settings_for
+from fairpot.cli._lines import (
+    effect_by_column,
+    own_scale_effect,
+    print_effect,
+    print_quantisation,
+    quantisation_document,
+)
+from fairpot.cli._methods import WISHES, MethodName, Wish, certifying, how_far, make_method, one_wish, settings_for
 from fairpot.cli._options import SCORE, group_options, output_options, ranking_options, was_given
-from fairpot.cli._printing import Output, count, curve_picture, number, shown
+from fairpot.cli._printing import Output, curve_picture, number, shown
 from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.files.output import complete_file
@@ -81,7 +89,8 @@ def fit(
       fairpot fit train.csv --lam 0.4 --alpha 0.1 -o map.json       # repair the top tenth only
       fairpot fit train.csv --method wasserstein --t 1 -o map.json
 
-    Without -o nothing is written: look first, then save. `fairpot apply` uses the map.
+    Without -o nothing is written: look first, then save. `fairpot apply` uses the map. Exits with 4 if --confidence is
+    given and no repair can be certified; --json then has what is missing.
     """
     wish = one_wish(method, {name: options.pop(name) for name in WISHES})
     ranking = {name: options[name] for name in ("alpha", "region", "ties")} | {"threshold": threshold}
@@ -96,11 +105,12 @@ def fit(
         options["groups"] = listed_groups(only, counted.table.groups)
         made = make_method(method, wish, settings_for(method, options))
         other = None if validated is None else validated.counted(out, "counting held-out rows").table
-        model, other = _fitted(made, counted.table, other)
+        with certifying(out, wish, {**rows.document(), "method": method}):
+            model, other = _fitted(made, counted.table, other)
         content = model.private_content() if private else model.file_content()
         ranking["reference"] = options["reference"]
-        fitted = own_scale_effect(effect(model, counted.table, **ranking), rows.lower_is_riskier)
-        later = None if other is None else own_scale_effect(effect(model, other, **ranking), rows.lower_is_riskier)
+        fitted = _effect(model, counted.table, ranking, rows)
+        later = None if other is None else _effect(model, other, ranking, rows)
         if place is not None:
             _save(model, place, rows, private)
     out.document(
@@ -109,13 +119,16 @@ def fit(
             **_head(content, method, wish),
             "fitted": fitted.to_dict(),
             "held_out": None if later is None else later.to_dict(),
+            "repair_needed": _repair_needed(wish, fitted),
             "certificate": content.certificate,
             "private": content.private,
             "quantisation": quantisation_document(counted.quantisation),
             "output": output,
         }
     )
-    _print_fit(out, content, wish, fitted, later, rows.lower_is_riskier)
+    shown_fit, shown_later = (each and effect_by_column(each, rows.groups) for each in (fitted, later))
+    assert shown_fit is not None
+    _print_fit(out, content, wish, shown_fit, shown_later, rows.lower_is_riskier)
     if model.certificate_ is not None:
         _print_certificate(out, model.certificate_)
     _print_curve(out, method, model, fitted.after)
@@ -161,6 +174,12 @@ def _fitted(
     return model, known
 
 
+def _effect(model: Postprocessor, table: ScoreTable, ranking: dict[str, Any], rows: RowOptions) -> Effect:
+    """Measure the repair; what was certified a moment ago is told by itself, and these rows cannot judge it."""
+    found = replace(effect(model, table, **ranking), certificate=None)
+    return own_scale_effect(found, rows.lower_is_riskier)
+
+
 def _save(model: Postprocessor, place: Path, rows: RowOptions, private: bool) -> None:
     """Save the map with what it is to know of the rows it will meet."""
     model.save(place, columns={"score": rows.score, "group": rows.groups}, private=private)
@@ -180,28 +199,63 @@ def _head(content: ModelFile, method: str, wish: Wish) -> dict[str, Any]:
 def _print_fit(
     out: Output, content: ModelFile, wish: Wish, fitted: Effect, held_out: Effect | None, lower_is_riskier: bool
 ) -> None:
-    out.line(f"{content.method} fitted on {count(fitted.before['rows'])} rows", "bold")
+    rows, weights = fitted.before["rows"], fitted.before["weights"]
+    out.line(f"{content.method} fitted on {wording.rows_by(rows, weights)}", "bold")
+    if weights is not None:
+        out.line(wording.weights_taken(weights, rows))
     name, value = content.dial
     out.line(
         f"{name} = {_shown_dial(value)}"
         + (f", chosen: {wish.in_words(fitted.before['partial'] is not None)}" if wish.is_rule else "")
     )
+    if _repair_needed(wish, fitted) is False:
+        out.line(_not_needed(wish, fitted), "green")
     if content.reference is not None:
-        out.line(f"group {shown(content.reference)} stays as it is")
+        out.line(f"group {shown(fitted.reference)} stays as it is")
     for each in fitted.left_out:
         out.line(f"group {shown(each)} is left out of the comparison: its scores stay as they are")
     print_effect(out, fitted, "On the fitted rows", lower_is_riskier)
     if held_out is not None:
-        print_effect(out, held_out, f"On {count(held_out.before['rows'])} held-out rows", lower_is_riskier)
+        print_effect(
+            out,
+            held_out,
+            f"On {wording.rows_by(held_out.before['rows'], held_out.before['weights'], 'held-out rows')}",
+            lower_is_riskier,
+        )
     later = [] if held_out is None else [f"held out: {text}" for text in held_out.warnings]
     for text in dict.fromkeys([*fitted.warnings, *later]):
         out.warning(text)
 
 
+def _repair_needed(wish: Wish, fitted: Effect) -> bool | None:
+    """Whether the target gap took a repair; None where no gap was asked for or it cannot be measured."""
+    bound, gap = (wish.rules or {}).get("max_gap"), _gap_before(fitted)
+    if bound is None or gap is None:
+        return None
+    return gap > bound or any(each["moved"] for each in fitted.moves)
+
+
+def _gap_before(fitted: Effect) -> float | None:
+    """Give the gap that a rule is about: in the top, if that is what is repaired."""
+    return (fitted.before["partial"] or fitted.before)["gap"]
+
+
+def _not_needed(wish: Wish, fitted: Effect) -> str:
+    top = fitted.before["partial"]
+    name = "overall gap" if top is None else f"gap in the top {100 * top['alpha']:.4g}%"
+    sure = "" if wish.confidence is None else f", certified with confidence {wish.confidence:g}"
+    bound = (wish.rules or {})["max_gap"]
+    return (
+        f"no repair needed: the {name} of the original scores is {number(_gap_before(fitted))}, at most {bound:g}{sure}"
+    )
+
+
 def _print_certificate(out: Output, found: Certificate) -> None:
     out.heading("Certified")
     out.line(f"with confidence {found.confidence:g} the gap on new rows like these is at most {found.bound:g}", "green")
+    out.line(f"one-sided upper limit of the gap: {number(found.limit)}; that is what the promise looks at")
     out.line(f"({found.rows}, {found.how}; rows independent, and nothing else chosen on them)")
+    out.line(f"two-sided {found.confidence:.4g} intervals, which may end a little above it:")
     rows = [
         [name, *(number(value) for each in (before, after) for value in (each.value, each.low, each.high))]
         for name, before, after in (

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from fairpot._validation import wording
 from fairpot.cli._options import LEVEL, TOP_SHARE, Number, output_options, was_given
 from fairpot.cli._printing import Output, count, shown
 from fairpot.cli._rows import RowOptions, row_options
@@ -43,14 +44,19 @@ def plan(rows: RowOptions, out: Output, **options: Any) -> None:
 
     Without a file, scores are taken as normal in each class; with one, spread, shares and rates are the file's.
     """
-    counted = rows.inputs or rows.sql is not None
-    found = plan_sample_size(options.pop("gap"), **_arguments(rows, out, options))
-    out.document({**(rows.document() if counted else {}), **_document(found)})
+    given = _arguments(rows, out, options)
+    found = plan_sample_size(options["gap"], **given)
+    table = given.get("table")
+    known = {} if table is None else {**rows.document(), "weights": table.weights}
+    out.document({**known, **_document(found)})
     _print_plan(out, found)
+    if table is not None and table.weights is not None:
+        out.line(wording.weights_taken(table.weights, table.rows))
 
 
 def _arguments(rows: RowOptions, out: Output, options: dict[str, Any]) -> dict[str, Any]:
     """Take shares, rates and spread from the file if one is named, else from the options."""
+    options = {name: value for name, value in options.items() if name != "gap"}
     share, rate, auc = (options.pop(name) for name in ("share", "rate", "auc"))
     if rows.inputs or rows.sql is not None:
         for name in ("share", "rate", "auc"):

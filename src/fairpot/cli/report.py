@@ -13,9 +13,10 @@ import click
 
 from fairpot import journeys
 from fairpot._optional import import_optional
-from fairpot.cli._methods import WISHES, MethodName, how_far, make_method, one_wish, settings_for
+from fairpot._validation import wording
+from fairpot.cli._methods import WISHES, MethodName, Wish, certifying, how_far, make_method, one_wish, settings_for
 from fairpot.cli._options import SCORE, TOP_SHARE, MapFile, map_options, output_options, ranking_options
-from fairpot.cli._printing import Output, count, shown
+from fairpot.cli._printing import Output, shown
 from fairpot.cli._rows import RowOptions, named_group, row_options, with_groups_of
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.files import CountedRows
@@ -83,7 +84,9 @@ def report(
         counted = rows.counted(out)
         fitted_on = read[1].counted(out, "counting the rows to fit on") if fit_on else counted
         if fitted is None and _asked(wishes):
-            fitted = _fitted(method, wishes, options, fitted_on)
+            wish = one_wish(method, wishes)
+            with certifying(out, wish, {**rows.document(), "method": method}):
+                fitted = _fitted(method, wish, options, fitted_on)
         table = counted.table
         if fitted is not None:
             table = with_groups_of(table, fitted.groups_, "the file")
@@ -142,10 +145,10 @@ def _asked(wishes: dict[str, Any]) -> bool:
     return any(value is not None and value is not False for value in wishes.values())
 
 
-def _fitted(method: str, wishes: dict[str, Any], options: dict[str, Any], counted: CountedRows) -> Any:
+def _fitted(method: str, wish: Wish, options: dict[str, Any], counted: CountedRows) -> Any:
     """Fit the repair."""
     options = options | {"reference": named_group(options["reference"], counted.table.groups)}
-    estimator = make_method(method, one_wish(method, wishes), settings_for(method, options))
+    estimator = make_method(method, wish, settings_for(method, options))
     with warnings.catch_warnings():  # what they say stands on the page
         warnings.simplefilter("ignore", SmallGroupWarning)
         warnings.simplefilter("ignore", ReversedScoreWarning)
@@ -223,9 +226,13 @@ def command_line(context: click.Context) -> str:
 
 def _print(out: Output, made: FairnessReport, document: dict[str, Any]) -> None:
     summary = made.summary
-    numbers = {name: summary[name] for name in ("pair", "before", "after", "warnings")}
-    out.document({**document, "rows": summary["data"]["rows"], **numbers})
-    out.line(f"{count(summary['data']['rows'])} rows", "bold")
+    numbers = {name: summary[name] for name in ("pair", "before", "after", "changes", "warnings")}
+    certificate = None if summary["method"] is None else summary["method"]["certificate"]
+    rows, weights = summary["data"]["rows"], summary["data"]["weights"]
+    out.document({**document, "rows": rows, "weights": weights, **numbers, "certificate": certificate})
+    out.line(wording.rows_by(rows, weights), "bold")
+    if weights is not None:
+        out.line(wording.weights_taken(weights, rows))
     for sentence in words.answer(summary):
         out.line(shown(sentence))
     for found in summary["warnings"]:

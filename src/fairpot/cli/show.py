@@ -7,7 +7,7 @@ from typing import Any
 import click
 import numpy as np
 
-from fairpot.cli._lines import turned_range
+from fairpot.cli._lines import certified_words, turned_range
 from fairpot.cli._options import MapFile, map_options, output_options
 from fairpot.cli._printing import Marks, Output, count, number, picture, shown
 from fairpot.postprocessing.fitted import FittedMaps
@@ -64,11 +64,8 @@ def _print_origin(out: Output, model: Any) -> None:
     )
     known = model.certified_
     if known is not None:
-        gap = known["gap"]
-        out.line(
-            f"certified: a gap of at most {known['bound']:g} with confidence {known['confidence']:g} "
-            f"({known['rows']}, {known['how']}; measured {gap['estimate']:.4f}, {gap['low']:.4f} to {gap['high']:.4f})"
-        )
+        out.line(f"certified then: {certified_words(known)}")
+        out.line("whether it holds on other rows, `fairpot report ROWS --map MAP -o FILE` says")
     if model.private_ is not None:
         out.line(f"private: counts rounded, maps simplified; scores within {model.private_['largest_error']:.3g}")
     if origin["fingerprint"] is not None:

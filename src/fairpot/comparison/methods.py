@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +35,8 @@ class Part(NamedTuple):
 class Points(NamedTuple):
     """A method's points, one for each value of its dial.
 
-    ``signed_gap`` is positive where the reference is ahead; of more than two groups it is the largest gap.
+    ``signed_gap`` is positive where the reference is ahead; of more than two groups it has a column for every two,
+    positive where the first of them is ahead.
     """
 
     dial: str
@@ -43,6 +45,7 @@ class Points(NamedTuple):
     signed_gap: Floats
     evidence: Evidence | None = None  # the rows and the maps at each value
     settings: Floats | None = None  # what the maps are asked for at each value, where it is not the value itself
+    orders: Any = True  # whether something of the order inside every group is left, at each value
 
 
 class Setting(NamedTuple):
@@ -116,18 +119,17 @@ def sweep(estimator: Any, part: Part, setting: Setting) -> Points:
         neutral = fitted.dial.identity
         start = float(values[len(values) // 2]) if neutral is None else neutral
         fitted.set_params(**{fitted.dial.name: start}).fit_table(part.fitted)
-        curve = fitted.tradeoff(part.held_out, ties=setting.ties, lams=values)
-    return _points(fitted.dial.name, curve.lam, curve, setting)
+        return _points(fitted, part.held_out, setting, values)
 
 
-def measure(table: ScoreTable, setting: Setting) -> tuple[float, float]:
-    """Return AUC and signed gap of a table."""
+def measure(table: ScoreTable, setting: Setting) -> tuple[float, Floats]:
+    """Return AUC and signed gap of a table; with more than two groups, the signed gaps of every two."""
     wins = WinMatrix.of(table, setting.ties)
+    won = wins.xauc()
     if len(table.groups) > 2:
-        g, h = wins.widest()
-        return wins.auc(), abs(g - h)
+        return wins.auc(), (won - won.T)[np.triu_indices(len(won), 1)]
     a = table.groups.index(setting.reference)
-    return wins.auc(), wins.cell(a, 1 - a) - wins.cell(1 - a, a)
+    return wins.auc(), won[a, 1 - a] - won[1 - a, a]
 
 
 def prepare(estimator: Any, setting: Setting) -> Any:
@@ -143,16 +145,22 @@ def _sweep_the_way(fitted: Postprocessor, part: Part, setting: Setting) -> Point
     """Let the dials of several groups go from 1 to where the fitted gap is smallest, and a quarter beyond."""
     value = fitted._value
     assert isinstance(value, dict)
-    lams = {g: theta**_WAY for g, theta in value.items()}
-    curve = fitted.tradeoff(part.held_out, ties=setting.ties, lams=lams)
-    return _points("share", _WAY, curve, setting)
+    points = _points(fitted, part.held_out, setting, {g: theta**_WAY for g, theta in value.items()})
+    return points._replace(dial="share", value=_WAY)
 
 
-def _points(dial: str, values: Floats, curve: Any, setting: Setting) -> Points:
-    if len(curve.moved) > 1:
-        return Points(dial, values, curve.auc, curve.gap, curve.evidence, curve.lam)
-    sign = 1.0 if curve.reference == setting.reference else -1.0
-    return Points(dial, values, curve.auc, sign * curve.signed_gap, curve.evidence, curve.lam)
+def _points(fitted: Postprocessor, table: ScoreTable, setting: Setting, lams: Any) -> Points:
+    """Measure a fitted method at every value; of two groups its own curve does so at once."""
+    name = fitted.dial.name
+    if len(table.groups) == 2:
+        curve = fitted.tradeoff(table, ties=setting.ties, lams=lams)
+        sign = 1.0 if curve.reference == setting.reference else -1.0
+        return Points(name, curve.lam, curve.auc, sign * curve.signed_gap, curve.evidence, curve.lam, curve.orders)
+    values = fitted.dial.check_values(lams, fitted.moved_groups)
+    evidence = Evidence((Rows(table, partial(fitted._steps, table)),), setting.ties)
+    auc, gaps = zip(*(measure(table.rescored(maps), setting) for maps in fitted._steps(table, values)))
+    orders = fitted._orders(table, values)
+    return Points(name, values, np.array(auc), np.array(gaps), evidence, values, orders)
 
 
 def _single_point(prepared: Any, part: Part, setting: Setting) -> Points:

@@ -15,12 +15,12 @@ from sklearn.base import clone
 from fairpot._defaults import LEVEL
 from fairpot._html import html_table, notes
 from fairpot._optional import import_optional, make_frame
-from fairpot._validation import check_level, check_share
+from fairpot._validation import check_level, check_share, wording
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.change import auc_difference
 from fairpot.inference.dial import Evidence
 from fairpot.tradeoff.curve import pareto_mask
-from fairpot.tradeoff.limit import Limit
+from fairpot.tradeoff.limit import Limit, LimitPoint
 from fairpot.transport import Floats
 
 UNREPAIRED = "unrepaired"
@@ -63,8 +63,8 @@ class Comparison:
 
     With folds, AUC and signed gap are means over the folds, each value of a dial for itself, and ``gap`` is the
     absolute value of the mean signed gap: chance that favours one group in one fold and the other in another
-    cancels. With more than two groups ``gap`` is the mean of the folds' largest gaps over pairs, and
-    ``signed_gap`` and ``distance_to_limit`` are NaN.
+    cancels. With more than two groups that is done for every two, ``gap`` is the largest of them, and ``signed_gap``
+    and ``distance_to_limit`` are NaN.
 
     Attributes
     ----------
@@ -75,13 +75,15 @@ class Comparison:
     auc, gap, signed_gap : arrays of shape (k,)
         ``signed_gap`` is positive where the reference group is ahead.
     distance_to_limit : array of shape (k,)
-        The AUC left on the table at the point's signed gap.
+        The AUC left on the table at the point's signed gap: what is within reach there, minus the point's AUC. Below 0
+        nothing is left that these rows could show. NaN where what is within reach is not known (``limit.reason``).
     pareto : boolean array of shape (k,)
         The points that no other point of any method beats in both gap and AUC.
     limit : Limit or None
         The line that no repair which keeps the order inside each group can cross on these rows. With folds: the
         highest mean AUC for each mean signed gap, whatever is done in each fold. It is fitted to the labels
-        of the held-out rows, and the more so the smaller the folds are. None with more than two groups.
+        of the held-out rows, and the more so the smaller the folds are; ``limit.optimism`` is how much, and
+        ``limit.reachable_at`` what is left without it. None with more than two groups.
     skipped : dict of method to reason
         Methods that cannot run on these rows.
     reference : name of the group that is ahead or was named
@@ -120,11 +122,16 @@ class Comparison:
         bounds = [f"gap <= {bound:g}" for bound in self.max_gaps]
         lines = [["highest AUC at", *bounds, "smallest gap"]]
         lines += [self._line(name) for name in (UNREPAIRED, *self.methods)]
-        if self.limit is not None:
-            lines.append(["limit", *(f"{self.limit.best(bound).auc:.4f}" for bound in self.max_gaps), ""])
+        lines += [[name, *(f"{auc:.4f}" for auc in aucs), ""] for name, aucs in self.limit_lines.items()]
         left_out = [f"left out: {name}: {reason}" for name, reason in self.skipped.items()]
         verdicts = [self.verdict(bound) for bound in self.max_gaps]
-        return "\n".join([f"{self.rows}, reference {self.reference}", *_aligned(lines), "", *verdicts, *left_out])
+        head = [f"{self.rows}, reference {self.reference}", *filter(None, [self.weighed])]
+        return "\n".join([*head, *_aligned(lines), "", *verdicts, *self.limit_notes, *left_out])
+
+    @property
+    def weighed(self) -> str:
+        """What weights were taken for, in words; empty without any."""
+        return "" if self.table is None else wording.weights_taken(self.table.weights, self.table.rows)
 
     @cached_property
     def methods(self) -> tuple[str, ...]:
@@ -138,10 +145,56 @@ class Comparison:
 
     @cached_property
     def distance_to_limit(self) -> Floats:
-        """The AUC left on the table at each point's signed gap; below 0 only if the order in a group is broken."""
+        """What is within reach at each point's signed gap, minus the point's AUC."""
         if self.limit is None:
             return np.full(len(self), np.nan)
-        return self.limit.auc_at(self.signed_gap) - self.auc
+        return self.limit.reachable_at(self.signed_gap) - self.auc
+
+    @property
+    def limit_lines(self) -> dict[str, list[float]]:
+        """What is within reach, where that is known, and the limit, at each of the bounds."""
+        points = [] if self.limit is None else [self.limit.best(bound) for bound in self.max_gaps]
+        lines = {"within reach": [p.reachable for p in points], "limit": [p.auc for p in points]}
+        return {name: aucs for name, aucs in lines.items() if aucs and np.isfinite(aucs).all()}
+
+    @property
+    def limit_notes(self) -> list[str]:
+        """What the limit is, in words; and which methods are measured above what is within reach."""
+        if self.limit is None:
+            return []
+        said = [
+            "limit: the highest AUC that a repair which keeps the order inside each group could have on these rows, if "
+            "it knew their outcomes. It can be above the unrepaired AUC: where a score stands for another risk in the "
+            "other group, merging the groups by risk ranks better."
+        ]
+        if self.limit.optimism is None:
+            return [
+                *said,
+                f"within reach of a repair fixed beforehand: not known; {self.limit.reason or 'not estimated'}.",
+            ]
+        lines = self.limit_lines
+        chance = max(high - low for low, high in zip(*lines.values()))
+        said.append(
+            "within reach: what a repair fixed beforehand can be expected to have, the limit without what chance adds "
+            f"to it ({chance:.4f} here)."
+        )
+        above = self._above(lines["within reach"])
+        if above:
+            said.append(
+                f"above what is within reach: {_listed(above)}. That is chance, a dial chosen on these rows or an "
+                "order that is not kept; nothing is left to gain that these rows could show."
+            )
+        return said
+
+    def _above(self, reachable: list[float]) -> list[str]:
+        """Name the methods that are measured above what is within reach, at any of the bounds."""
+        found = []
+        for name in (UNREPAIRED, *self.methods):
+            places = self._places(name)
+            inside = [places[self.gap[places] <= bound + _ROUND_OFF] for bound in self.max_gaps]
+            if any((self.auc[kept] > most + _ROUND_OFF).any() for kept, most in zip(inside, reachable)):
+                found.append(name)
+        return found
 
     def frame(self) -> Any:
         """Return the points as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
@@ -264,7 +317,10 @@ class Comparison:
             }
             for name in (UNREPAIRED, *self.methods)
         ]
-        said = [*(self.verdict(bound) for bound in self.max_gaps)]
+        for name, aucs in self.limit_lines.items():
+            rows.append({"method": name, **{f"AUC at gap <= {b:g}": f"{v:.4f}" for b, v in zip(self.max_gaps, aucs)}})
+            rows[-1]["smallest gap"] = ""
+        said = [*filter(None, [self.weighed]), *(self.verdict(bound) for bound in self.max_gaps), *self.limit_notes]
         said += [f"left out: {name}: {reason}" for name, reason in self.skipped.items()]
         return f"<div><p>{escape(self.rows)}</p>{html_table(rows)}{notes(said)}</div>"
 
@@ -287,7 +343,7 @@ class Comparison:
             line += f", {_difference(best.auc, float(self.auc[0]))}"
         if close:
             line += f"; chance could explain its lead over {_listed(close)}"
-        return line if self.limit is None else f"{line}; limit on this sample {self.limit.best(max_gap).auc:.4f}"
+        return line if self.limit is None else f"{line}; {_possible(self.limit.best(max_gap), best.auc)}"
 
     def _places(self, method: str | None) -> NDArray[np.intp]:
         if method is None:
@@ -332,7 +388,23 @@ def mean_limit(limits: Sequence[Limit]) -> Limit:
     # The same slope is another theta in a fold with other rates; what is told stays in order.
     falling = np.append(np.minimum.accumulate(theta[order]), 0.0)
     error = float(np.mean([line.error for line in limits]))
-    return Limit(np.clip(gap, -1.0, 1.0), auc, falling, limits[0].moved, limits[0].reference, error)
+    reason = next((f"in a fold, {line.reason}" for line in limits if line.reason is not None), None)
+    known = [line.optimism for line in limits if line.optimism is not None]
+    optimism = None
+    if len(known) == len(limits):  # at the same slope on each
+        steps = np.concatenate([np.diff(each) for each in known])[order]
+        optimism = np.mean([each[0] for each in known]) + np.append(0.0, np.cumsum(steps)) / len(limits)
+    two = limits[0].moved, limits[0].reference
+    return Limit(np.clip(gap, -1.0, 1.0), auc, falling, *two, error, optimism, reason)
+
+
+def _possible(point: LimitPoint, auc: float) -> str:
+    """Say what could be had at best, beside the best that a method has."""
+    limit = f"limit on this sample {point.auc:.4f}"
+    if np.isnan(point.reachable):
+        return limit
+    more = "no more" if auc > point.reachable else f"about {point.reachable:.4f}"
+    return f"{more} is within reach ({limit})"
 
 
 def _listed(names: list[str]) -> str:

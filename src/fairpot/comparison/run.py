@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._defaults import Ties
-from fairpot._validation import Rows, check_rows, check_share, is_number
+from fairpot._validation import Rows, check_rows, check_share, is_number, wording
 from fairpot.comparison.methods import Part, Points, Setting, find_methods, measure, obstacle, prepare, sweep
 from fairpot.comparison.result import UNREPAIRED, Comparison, mean_limit
 from fairpot.counting import as_table
+from fairpot.counting import count as count_rows
 from fairpot.inference.dial import Evidence, SameMaps
 from fairpot.inference.dial import Part as Unmoved
 from fairpot.metrics.rank import check_ties
@@ -97,13 +98,14 @@ def compare(
     cv : int, default 5
         Number of folds, stratified by group and outcome.
     held_out : tuple (y_true, y_score, sensitive_features) or (..., sample_weight), or ScoreTable, default None
-        Rows to evaluate on, in place of folds.
+        Rows to evaluate on, in place of folds; with clusters, a table.
     sample_weight : column of shape (n,), default None
         Weights; a whole weight counts exactly like that many rows.
     clusters : column of shape (n,), default None
         What rows have in common that are not independent; whole clusters are dealt to folds.
     weights : {"frequency", "importance"} or None, default None
-        What ``sample_weight`` means: how many rows a row is (the default), or how much it counts.
+        What ``sample_weight`` means: how many rows a row is, or how much it counts. None takes whole numbers for
+        the first and others for the second.
     reference : name of a group, default None
         The group that stays as it is, in all methods that leave one so. None takes the advantaged group, found
         once on all rows given to fit.
@@ -144,7 +146,7 @@ def compare(
     >>> result = compare(data.target, scores, sensitive_features=data.group, random_state=0)
     >>> print(result.verdict(max_gap=0.05))
     at gap <= 0.05 the highest AUC has FairPOT (lam = 0.47): AUC 0.5919, 0.0487 below the unrepaired 0.6405;
-    chance could explain its lead over OptimalMerge; limit on this sample 0.6785
+    chance could explain its lead over OptimalMerge; about 0.6075 is within reach (limit on this sample 0.6785)
     >>> list(result.skipped)  # these scores are no probabilities
     ['PostLogit']
     """
@@ -152,24 +154,24 @@ def compare(
     bounds = _check_bounds(max_gaps)
     estimators = find_methods(methods)
     columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
-    known = {"clusters": clusters, "weights": weights}
     rows: Rows | ScoreTable
-    if isinstance(y_true, ScoreTable) or any(each is not None for each in known.values()):
-        rows = as_table(y_true, y_score, **columns, **known, pos_label=pos_label)
+    if isinstance(y_true, ScoreTable) or clusters is not None:
+        meant = {"clusters": clusters, "weights": weights, "pos_label": pos_label}
+        rows = as_table(y_true, y_score, **columns, **meant)
     else:
         rows = _check(y_true, y_score, sensitive_features, sample_weight, pos_label)
-    everything = rows if isinstance(rows, ScoreTable) else ScoreTable.from_rows(*rows)
+    everything = rows if isinstance(rows, ScoreTable) else count_rows(rows, weights=weights)
     everything.require("a comparison", groups=2)
     table = kept_groups(everything, min_group, groups)
     left_out = tuple(g for g in everything.groups if g not in table.groups)
     warn_of_table(table, left_out, everything, min_group)
     if held_out is None:
         parts = _folds(rows if not left_out else table, table, cv, random_state)
-        where = f"{len(parts)} folds of {_shown(table)} rows"
+        where = f"{len(parts)} folds of {wording.rows_by(table.rows, table.weights)}"
     else:
-        other = _check_held_out(held_out, pos_label, everything).only(table.groups)
+        other = _check_held_out(held_out, pos_label, weights, everything).only(table.groups)
         _require_cells(other, 1, "held_out needs at least 1 positive and 1 negative of every group")
-        parts, where = [Part(table, other)], f"{_shown(other)} held-out rows"
+        parts, where = [Part(table, other)], wording.rows_by(other.rows, other.weights, "held-out rows")
     setting = Setting(table, find_reference(table, reference, checked), checked)
     skipped = {}
     if methods is None:
@@ -209,13 +211,16 @@ def _run(
 
 
 def _mean(each: list[Points]) -> Points:
-    """Average points that have the same values of the dial."""
+    """Average points that have the same values of the dial; values that leave a group in no order are left out."""
     auc, signed_gap = (np.mean([getattr(p, name) for p in each], axis=0) for name in ("auc", "signed_gap"))
     known = [p.evidence for p in each if p.evidence is not None]
     evidence = None
     if len(known) == len(each):
         evidence = Evidence(tuple(part for e in known for part in e.parts), known[0].ties)
-    return Points(each[0].dial, each[0].value, auc, signed_gap, evidence, each[0].settings)
+    kept = np.logical_and.reduce([np.broadcast_to(p.orders, len(auc)) for p in each])
+    settings = each[0].settings
+    kept_settings = None if settings is None else settings[kept]
+    return Points(each[0].dial, each[0].value[kept], auc[kept], signed_gap[kept], evidence, kept_settings)
 
 
 def _collect(
@@ -229,7 +234,7 @@ def _collect(
 ) -> Comparison:
     """Put the unrepaired scores and all points into one result."""
     tables = [part.held_out for part in parts]
-    auc, signed_gap = np.mean([measure(table, setting) for table in tables], axis=0)
+    auc, signed_gap = (np.mean(part, axis=0) for part in zip(*(measure(table, setting) for table in tables)))
     unmoved = Evidence(tuple(Unmoved(table, SameMaps({})) for table in tables), setting.ties)
     nothing = np.array([np.nan])
     before = Points("", nothing, np.array([auc]), np.array([signed_gap]), unmoved, nothing)
@@ -243,7 +248,7 @@ def _collect(
         np.repeat([p.dial for p in named.values()], [len(p.auc) for p in named.values()]),
         value,
         auc,
-        np.abs(signed_gap),
+        np.abs(signed_gap) if two else np.abs(signed_gap).max(axis=1),
         signed_gap if two else np.full(len(auc), np.nan),
         setting.reference,
         mean_limit([Limit.of(t, reference=setting.reference, ties=setting.ties) for t in tables]) if two else None,
@@ -273,11 +278,7 @@ def _check(y_true: Any, y_score: Any, groups: Any, weight: Any, pos_label: Any, 
     return rows if rows.weight is None else _take(rows, np.flatnonzero(rows.weight > 0))
 
 
-def _shown(table: ScoreTable) -> str:
-    return f"{(table.positives.sum() + table.negatives.sum()).item():.10g}"
-
-
-def _check_held_out(held_out: Any, pos_label: Any, fitted: ScoreTable) -> ScoreTable:
+def _check_held_out(held_out: Any, pos_label: Any, weights: str | None, fitted: ScoreTable) -> ScoreTable:
     """Check and count the rows to evaluate on."""
     if isinstance(held_out, ScoreTable):
         held_out.require("a comparison")
@@ -288,9 +289,14 @@ def _check_held_out(held_out: Any, pos_label: Any, fitted: ScoreTable) -> ScoreT
                 "held_out must be a tuple (y_true, y_score, sensitive_features) or (y_true, y_score, "
                 f"sensitive_features, sample_weight), or a ScoreTable, got {_described(held_out)}."
             )
+        if fitted.units is not None:
+            raise TypeError(
+                "held_out are columns, which do not say which rows belong together, while clusters say it of the "
+                "rows to fit on.\nHint: held_out=score_table(y_true, y_score, sensitive_features=..., clusters=...)."
+            )
         y_true, y_score, groups, *weight = held_out
         rows = _check(y_true, y_score, groups, weight[0] if weight else None, pos_label, " of held_out")
-        table = seen_table(ScoreTable.from_rows(*rows), fitted.groups)
+        table = seen_table(count_rows(rows, weights=weights), fitted.groups)
     absent = [g for g in fitted.groups if g not in table.groups]
     if absent:
         raise ValueError(
@@ -307,15 +313,19 @@ def _described(value: Any) -> str:
 
 def _require_cells(table: ScoreTable, least: int, rule: str, hint: str = "", *, by_rows: Rows | None = None) -> None:
     """Insist on so many rows of either outcome in every group."""
+    of = "clusters with " if table.units is not None else ""
     for group, positives, negatives in _cells(table, by_rows):
         for what, count in (("positives", positives), ("negatives", negatives)):
             if count < least:
                 way_out = hint or "join small groups, or collect more rows."
-                raise ValueError(f"{rule}, but {group!r} has {count:g} {what}.\nHint: {way_out}")
+                raise ValueError(f"{rule}, but {group!r} has {count:g} {of}{what}.\nHint: {way_out}")
 
 
 def _cells(table: ScoreTable, rows: Rows | None) -> Iterator[tuple[Hashable, float, float]]:
     """Count the rows of each group and outcome; of rows with weights, the rows themselves."""
+    if table.units is not None:
+        yield from zip(table.groups, *(units.tolist() for units in table.independent))
+        return
     if rows is None:
         for group, counts in zip(table.groups, table.counts):
             fractional = counts.positive.dtype.kind != "i"
@@ -340,16 +350,19 @@ def _folds(rows: Rows | ScoreTable, table: ScoreTable, cv: Any, random_state: An
     if isinstance(rows, ScoreTable):
         _require_cells(table, int(cv), rule, hint)
         folds = split_table(table, int(cv), random_state)
+        for each in folds if table.units is not None else []:  # whole clusters may leave a fold without
+            needed = "every fold needs a cluster with positives and one with negatives of every group"
+            _require_cells(each, 1, needed, hint)
         return [Part(all_but(folds, k), fold) for k, fold in enumerate(folds)]
     _require_cells(table, int(cv), rule, hint, by_rows=rows)
     assert rows.codes is not None
     assert rows.labels is not None
     fold = deal_folds(rows.labels.astype(np.intp) * len(rows.groups) + rows.codes, int(cv), random_state)
-    return [Part(_count(rows, fold != k), _count(rows, fold == k)) for k in range(cv)]
 
+    def part(chosen: NDArray[np.bool_]) -> ScoreTable:
+        return count_rows(_take(rows, np.flatnonzero(chosen)), weights=table.weights)  # decided once, for all folds
 
-def _count(rows: Rows, chosen: NDArray[np.bool_]) -> ScoreTable:
-    return ScoreTable.from_rows(*_take(rows, np.flatnonzero(chosen)))
+    return [Part(part(fold != k), part(fold == k)) for k in range(cv)]
 
 
 def _take(rows: Rows, places: NDArray[np.intp]) -> Rows:

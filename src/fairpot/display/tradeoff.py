@@ -22,7 +22,9 @@ class TradeoffDisplay(Display):
     """AUC against the xAUC gap over the dial: the points nothing beats, a band, the limit and the chosen point.
 
     The columns are the dial (named as the method calls it), ``auc``, ``gap``, ``signed_gap``, ``pareto``, and where
-    they are known ``limit_auc`` (the most that is possible at that gap), ``gap_low`` and ``gap_high``.
+    they are known ``limit_auc`` (the most that is possible at that gap on these rows), ``reachable_auc`` (without what
+    chance adds to it), ``gap_low`` and ``gap_high``. With more than two groups the gap is drawn without its sign, and
+    ``first`` and ``second`` name the pair that it is the gap of.
 
     Attributes
     ----------
@@ -73,13 +75,11 @@ class TradeoffDisplay(Display):
         max_gap : float, default None
             The gap that is allowed.
         """
-        dials = curve.lam.T if curve.lam.ndim == 2 else curve.lam[None]
-        names = [f"{curve.dial}[{g}]" for g in curve.moved] if curve.lam.ndim == 2 else [curve.dial]
-        columns: dict[str, NDArray[Any]] = dict(zip(names, dials))
+        columns: dict[str, NDArray[Any]] = dict(curve.settings())
         columns |= {name: getattr(curve, name) for name in ("auc", "gap", "signed_gap", "pareto")}
+        columns |= curve.pair_columns()
         if limit is not None:
-            sign = 1.0 if curve.reference == limit.reference else -1.0
-            columns["limit_auc"] = limit.auc_at(sign * curve.signed_gap)
+            columns |= limit.along(curve, signed=not isinstance(band, Band))
         if band is not None:
             columns |= dict(zip(("gap_low", "gap_high"), _limits(curve, band)))
         # On an exact curve a value lies inside an interval on which nothing changes: it keeps its own name.
@@ -116,8 +116,7 @@ class TradeoffDisplay(Display):
     @property
     def signed(self) -> bool:
         """Whether the gap is drawn with its sign: it has one where two groups are compared."""
-        two = len(self.curve.moved) < 2 or bool((self.curve.signed_gap < 0).any())
-        return two and not self.signless
+        return len(self.curve.moved) < 2 and not self.signless
 
     def plot(self, ax: Any = None) -> Any:
         """Draw."""
@@ -130,18 +129,29 @@ class TradeoffDisplay(Display):
         self._draw_limit(axes, gap)
         if "gap_low" in self.columns:
             self._draw_band(axes, auc)
-        axes.plot(gap[few], auc[few], color=COLOURS[0], lw=1.6, label=f"every {self.curve.dial}")
+        axes.plot(gap[few], auc[few], color=COLOURS[0], lw=1.6, label=self._values_label())
         self._draw_pareto(axes, gap, auc)
         self._draw_points(axes, gap, auc)
         if self.signed:
             axes.axvline(0, color="0.5", lw=0.8)
-        axes.set(xlabel=self._gap_label(), ylabel="AUC")
+        axes.set(xlabel=self._gap_label(), ylabel=self._in_the_top("AUC"))
         axes.margins(x=0.08, y=0.1)
         add_legend(axes)
         return axes
 
     def _gap_label(self) -> str:
-        return f"xAUC gap (above 0: {named(self.curve.reference)} is ahead)" if self.signed else "xAUC gap"
+        gap = self._in_the_top("xAUC gap")
+        if self.signed:
+            return f"{gap} (above 0: {named(self.curve.reference)} is ahead)"
+        return gap if self.curve.pairs is None else f"{gap}, the largest of any two groups"
+
+    def _in_the_top(self, name: str) -> str:
+        alpha = self.curve.alpha
+        return name if alpha is None else f"partial {name} (top {100 * alpha:g}%)"
+
+    def _values_label(self) -> str:
+        dial = self.curve.dial
+        return f"every {dial}" if self.curve.exact else f"{len(self.curve)} values of {dial}"
 
     def _draw_band(self, axes: Any, auc: NDArray[np.float64]) -> None:
         """Shade between the limits, piece by piece: AUC may go back and forth along the dial."""
@@ -163,8 +173,9 @@ class TradeoffDisplay(Display):
         if "limit_auc" in self.columns:
             order = np.argsort(gap)
             order = order[_few(len(order))]
-            line = self.columns["limit_auc"][order]
-            axes.plot(gap[order], line, color="black", lw=1.0, ls="--", label="limit on these rows")
+            for name, ls, label in (("limit_auc", ":", "limit on these rows"), ("reachable_auc", "--", "within reach")):
+                if np.isfinite(self.columns[name]).any():
+                    axes.plot(gap[order], self.columns[name][order], color="black", lw=1.0, ls=ls, label=label)
 
     def _draw_pareto(self, axes: Any, gap: NDArray[np.float64], auc: NDArray[np.float64]) -> None:
         best = np.flatnonzero(self.columns["pareto"])
@@ -243,7 +254,9 @@ class ComparisonDisplay(Display):
         seen = (gap >= left) & (gap <= right)
         if self.result.limit is not None:
             line = np.linspace(left, right, 200)
-            axes.plot(line, self.result.limit.auc_at(line), color="black", lw=1, label="limit on these rows")
+            axes.plot(line, self.result.limit.auc_at(line), color="black", lw=1, ls=":", label="limit on these rows")
+            if self.result.limit.optimism is not None:
+                axes.plot(line, self.result.limit.reachable_at(line), color="black", lw=1, label="within reach")
         for place, method in enumerate(self.result.methods):
             rows = np.flatnonzero((self.columns["method"] == method) & seen)
             single = {"marker": "o"} if len(rows) < 3 else {}

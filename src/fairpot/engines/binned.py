@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fairpot._validation.checked_rows import check_weight_of_groups, check_weights
 from fairpot._validation.wording import LARGEST
+from fairpot.counting import weights_mean
 from fairpot.counts import GroupCounts, Indices
 from fairpot.engines.naming import Key, KeyCoder, Kind, doubles, name_keys
 from fairpot.engines.protocol import Roles, Rules
@@ -33,10 +34,6 @@ def choose_edges(sample: Floats, limit: int) -> Floats:
     return np.unique(np.concatenate(([-np.inf], edges, atoms, np.nextafter(atoms, np.inf))))
 
 
-def _keeps_squares(source: Roles) -> bool:
-    return source.weight is not None and source.weights == "importance"
-
-
 class BinnedRows:
     """Counts of rows in bins, one array for each combination of group and label.
 
@@ -54,7 +51,9 @@ class BinnedRows:
         names = [*source.group_columns, *([] if source.label is None else [source.label])]
         self.coder = KeyCoder(names)
         self.weights: dict[int, Floats] = {}
-        self.squares: dict[int, Floats] | None = {} if _keeps_squares(source) else None
+        # Whether weights are whole is known at the end, and with it what they mean.
+        kept = source.weight is not None and source.weights != "frequency"
+        self.squares: dict[int, Floats] | None = {} if kept else None
         self.rows: dict[int, int] = {}
         size = len(edges)
         self.low, self.high = np.full(size, np.inf), np.full(size, -np.inf)
@@ -146,7 +145,7 @@ class BinnedRows:
             check_weights(extremes, np.ones(len(extremes), dtype=np.int64), self._weight_name)
             check_weight_of_groups(total, groups, self._weight_name)
         squares = None
-        if self.squares is not None:
+        if self.squares is not None and weights_mean(self.source.weights, self.whole) == "importance":
             squares = self._by_label(self.squares, codes, labels, len(groups), used)
         table = self._table(groups, positives, negatives, squares, used, labels is not None)
         return table, int(rows.sum()), self._bound(positives, negatives, used)
@@ -181,7 +180,8 @@ class BinnedRows:
             squared = None if squares is None else (squares[0, group, there], squares[1, group, there])
             sides = positive[there].astype(kind), negative[there].astype(kind)
             counts.append(GroupCounts(centres[there], *sides, squared))
-        return ScoreTable(groups, tuple(counts), labelled, lower_is_riskier=self.source.lower_is_riskier)
+        lower, weighted = self.source.lower_is_riskier, self.source.weight is not None
+        return ScoreTable(groups, tuple(counts), labelled, lower_is_riskier=lower, weighted=weighted)
 
     def _bound(self, positives: Floats, negatives: Floats, used: Indices) -> QuantisationBound:
         """Measure the loss: only pairs of different scores that share a bin can change."""

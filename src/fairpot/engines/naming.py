@@ -9,17 +9,19 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
+from fairpot._defaults import Weights
 from fairpot._optional import import_optional
 from fairpot._validation import check_groups, swapped_values, wording
 from fairpot._validation.checked_rows import check_weight_of_groups
 from fairpot._validation.values import named_label
-from fairpot.counting import hash_names, number_units
+from fairpot.counting import are_whole, hash_names, number_units, weights_mean
 from fairpot.counts import Indices, Units
 from fairpot.engines.protocol import CountedRows, Roles, Rules
 from fairpot.exceptions import InputFileError
@@ -533,17 +535,18 @@ class GroupedRows:
         self._check_weights(found, n)
         if n is not None and n.max() == 1:
             n = None
-        if n is not None and (unit is not None or (not self._adds_up(found, n) and int(n.sum()) <= _ONE_BY_ONE)):
+        means = self._weights_mean(found)
+        if n is not None and (unit is not None or (not _adds_up(found, n, means) and int(n.sum()) <= _ONE_BY_ONE)):
             again = np.repeat(np.arange(len(n)), n)
             found, unit, n = found.taken(again), None if unit is None else unit[again], None
         weight: NDArray[Any] | None = n
         square = None
         if found.weight is not None:
             times = 1 if n is None else n
-            square = found.weight**2 * times if self.source.weights == "importance" else None
-            whole = _are_whole(found.weight, times)
-            weight = (found.weight.astype(np.int64) if whole else found.weight) * times
-        return ScoreTable.from_rows(
+            square = found.weight**2 * times if means == "importance" else None
+            exact = _are_exact(found.weight, times)
+            weight = (found.weight.astype(np.int64) if exact else found.weight) * times
+        table = ScoreTable.from_rows(
             found.scores,
             found.labels,
             found.place,
@@ -554,6 +557,11 @@ class GroupedRows:
             units=units,
             lower_is_riskier=self.source.lower_is_riskier,
         )
+        return replace(table, weighted=means is not None)
+
+    def _weights_mean(self, found: _Found) -> Weights | None:
+        """Tell what weights mean, from all of them; None where there are none."""
+        return None if found.weight is None else weights_mean(self.source.weights, are_whole(found.weight))
 
     def _check_weights(self, found: _Found, n: Counts | None) -> None:
         weight, place = found.weight, found.place
@@ -563,13 +571,6 @@ class GroupedRows:
         self.checks.explain_weights(weight, ones, self.words["weight"])
         total = np.bincount(np.zeros(len(weight), dtype=np.intp) if place is None else place, weight, len(found.groups))
         check_weight_of_groups(total, found.groups, f"column {self.source.weight!r}")
-
-    def _adds_up(self, found: _Found, n: Counts) -> bool:
-        """Whether equal rows can be added up at once: all sums are whole numbers that doubles hold."""
-        if found.weight is None:
-            return True
-        squares = float((found.weight**2 * n).sum()) if self.source.weights == "importance" else 0.0
-        return _are_whole(found.weight, n) and squares < EXACT
 
     def _whole(self, name: str) -> NDArray[Any]:
         """Join the pieces of a column, letting go of them."""
@@ -597,6 +598,14 @@ class _Found(NamedTuple):
         )
 
 
-def _are_whole(weight: NDArray[np.float64], times: Counts | int) -> bool:
+def _adds_up(found: _Found, n: Counts, means: Weights | None) -> bool:
+    """Whether equal rows can be added up at once: all sums are whole numbers that doubles hold."""
+    if found.weight is None:
+        return True
+    squares = float((found.weight**2 * n).sum()) if means == "importance" else 0.0
+    return _are_exact(found.weight, n) and squares < EXACT
+
+
+def _are_exact(weight: NDArray[np.float64], times: Counts | int) -> bool:
     """Whether weights are whole numbers whose sum doubles hold."""
-    return bool((weight == np.floor(weight)).all()) and float((weight * times).sum()) < EXACT
+    return are_whole(weight) and float((weight * times).sum()) < EXACT

@@ -65,8 +65,8 @@ class Roles(Protocol):
         """The column with the weight."""
 
     @property
-    def weights(self) -> str:
-        """What a weight means: "frequency" or "importance"."""
+    def weights(self) -> str | None:
+        """What a weight means: "frequency" or "importance"; None leaves it to whether all are whole numbers."""
 
     @property
     def cluster(self) -> str | None:

@@ -60,8 +60,9 @@ class RowSource:
         The columns with the group; several form intersections.
     weight : str or None, default None
         The column with the weight of a row.
-    weights : {"frequency", "importance"}, default "frequency"
-        What a weight means: how many rows a row is, or how much it counts.
+    weights : {"frequency", "importance"} or None, default None
+        What a weight means: how many rows a row is, or how much it counts. None takes whole numbers for the first and
+        others for the second.
     cluster : str or None, default None
         The column with what rows have in common that are not independent: the patient of each visit.
     lower_is_riskier : bool, default False
@@ -97,7 +98,7 @@ class RowSource:
     label: str | None = None
     groups: str | Sequence[str] = ()
     weight: str | None = None
-    weights: str = "frequency"
+    weights: str | None = None
     cluster: str | None = None
     lower_is_riskier: bool = False
     pos_label: Any = None
@@ -216,7 +217,7 @@ class RowSource:
         return path
 
     def _spooled(self, name: str, stream: BinaryIO) -> Path:
-        place = scratch_folder(self) / "input"
+        place = scratch_folder(self) / Path(name).name  # by which errors call it
         try:
             with place.open("wb") as out:
                 shutil.copyfileobj(stream, out, 1 << 20)

@@ -279,9 +279,12 @@ class Certificate:
     value : float or dict
         The value that was chosen.
     gap, auc : Estimate
-        At that value on those rows, limits at ``confidence`` for this value alone.
+        At that value on those rows, two-sided limits at ``confidence`` for this value alone.
     gap_before, auc_before : Estimate
         The same of the scores as they came.
+    limit : float
+        One-sided upper limit of the gap at ``confidence``, for this value alone: at most ``bound``. The two-sided
+        interval may end a little above it.
     """
 
     bound: float
@@ -294,10 +297,12 @@ class Certificate:
     auc: Estimate
     gap_before: Estimate
     auc_before: Estimate
+    limit: float
 
     def __str__(self) -> str:
         return (
             f"the gap is at most {self.bound:g} with confidence {self.confidence:.0%} ({self.rows}, {self.how}): "
+            f"one-sided upper limit {self.limit:.4f}; two-sided: "
             f"gap {self.gap_before} -> {self.gap}, AUC {self.auc_before} -> {self.auc}"
         )
 
@@ -308,6 +313,7 @@ class Certificate:
             "confidence": self.confidence,
             "how": self.how,
             "rows": self.rows,
+            "limit": self.limit,
             **{name: getattr(self, name).to_dict() for name in ("gap", "auc", "gap_before", "auc_before")},
         }
 
@@ -348,7 +354,8 @@ def choose_certified(
     value = dial.values[place]
     plain = float(value) if np.ndim(value) == 0 else [float(v) for v in value]
     numbers = (*_numbers(dial, place, confidence), *_numbers(unrepaired, 0, confidence))
-    return place, Certificate(bound, confidence, used, rows, name, plain, *numbers)
+    limit = min(float(dial.at([place]).largest(delta)[0]), bound)
+    return place, Certificate(bound, confidence, used, rows, name, plain, *numbers, limit)
 
 
 def _ends_unrepaired(dial: DialEstimates, unrepaired: DialEstimates) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -99,7 +99,18 @@ _CLEAR = 3.0
 class Change:
     """A number before and after, and the change with its limits; ``se`` is that of the change.
 
-    Of a gap it is the standard error of the change of the signed gap.
+    Attributes
+    ----------
+    before, after, change, low, high, level : float
+    se : float
+        Of the change; of a gap, of the change of the signed gap.
+    reason : str or None
+        Why there are no limits.
+    groups : tuple or None
+        Of a gap, the pair of groups (ahead, behind) that had the largest before.
+    signed : Change or None
+        Of a gap, that of this pair's signed gap, seen from the group that was ahead: the number that words speak of. A
+        size cannot fall below 0, so that the limits of its own change may say less than is known.
     """
 
     before: float
@@ -110,18 +121,39 @@ class Change:
     high: float
     level: float
     reason: str | None = None
+    groups: tuple[Hashable, Hashable] | None = None
+    signed: Change | None = None
 
     def __str__(self) -> str:
-        moved = f"{self.before:.4f} -> {self.after:.4f}, a change of {self.change:+.4f}"
+        if self.signed is not None:
+            return f"{self.before:.4f} -> {self.after:.4f}; {self._signed_words(self.signed)}"
+        return f"{self.before:.4f} -> {self.after:.4f}, {self._limited()}"
+
+    def _limited(self) -> str:
+        said = f"a change of {self.change:+.4f}"
         if self.reason is not None:
-            return f"{moved} (no interval: {self.reason})"
-        return f"{moved} ({self.level:.0%} interval {self.low:+.4f} to {self.high:+.4f})"
+            return f"{said} (no interval: {self.reason})"
+        return f"{said} ({self.level:.0%} interval {self.low:+.4f} to {self.high:+.4f})"
+
+    def _signed_words(self, pair: Change) -> str:
+        """Say the change of the signed gap; both ends, where the sizes do not tell them."""
+        ends = "" if pair.after == self.after else f"{pair.before:+.4f} -> {pair.after:+.4f}, "
+        ahead, behind = self.groups or ("", "")
+        return f"signed, {ahead} over {behind}: {ends}{pair._limited()}"
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values for JSON: None in the place of NaN."""
         numbers = ("before", "after", "change", "se", "low", "high")
-        plain = {name: getattr(self, name) for name in numbers}
-        return {k: None if v != v else v for k, v in plain.items()} | {"level": self.level, "reason": self.reason}
+        plain: dict[str, Any] = {name: getattr(self, name) for name in numbers}
+        plain = {k: None if v != v else v for k, v in plain.items()} | {"level": self.level, "reason": self.reason}
+        if self.signed is None:
+            return plain
+        return plain | {"signed": {"groups": list(self.groups or ()), **self.signed.to_dict()}}
+
+    def reversed(self) -> Change:
+        """Give the same seen from the other group."""
+        ends = (-self.before, -self.after, -self.change, self.se, -self.high, -self.low)
+        return Change(*ends, self.level, self.reason)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +163,8 @@ class Changes:
     Attributes
     ----------
     auc, gap : Change
-        ``gap`` is the xAUC gap, the largest over pairs.
+        ``gap`` is the xAUC gap, the largest over pairs; its ``signed`` is the change of the signed gap of the pair
+        that had the largest before.
     signed_gap : dict of (group, group) to Change
         xAUC(first over second) - xAUC(second over first).
     xauc : dict of (positive, negative) to Change
@@ -175,7 +208,7 @@ def change_by_maps(table: ScoreTable, maps: Maps, *, ties: str = "half", level: 
     >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
     >>> table = score_table(y, rng.normal(y + (sex == "M")), sensitive_features=sex)
     >>> print(change_by_maps(table, {"F": lambda s: s + 1}).gap)
-    0.4376 -> 0.0362, a change of -0.4014 (95% interval -0.4533 to -0.2947)
+    0.4376 -> 0.0362; signed, M over F: a change of -0.4014 (95% interval -0.4468 to -0.3560)
     """
     before = own_scores(table)
     after = table.view(maps)
@@ -190,7 +223,7 @@ def change_of_scores(
     sensitive_features: Any,
     sample_weight: Any = None,
     clusters: Any = None,
-    weights: str = "frequency",
+    weights: str | None = None,
     ties: str = "half",
     level: float = LEVEL,
     pos_label: Any = None,
@@ -232,7 +265,7 @@ def change_of_scores(
     return compare_views(table, views[0], views[1], ties=ties, level=level)
 
 
-def _row_by_row(rows: Rows, weights: str, clusters: Any) -> tuple[ScoreTable, list[NDArray[np.intp]]]:
+def _row_by_row(rows: Rows, weights: str | None, clusters: Any) -> tuple[ScoreTable, list[NDArray[np.intp]]]:
     """Count with one entry a row, so that two columns can stand side by side: rows are known by their number."""
     numbers = np.arange(len(rows.scores), dtype=np.float64)
     table = count(rows._replace(scores=numbers), weights=weights, clusters=clusters)
@@ -258,12 +291,21 @@ def compare_views(table: ScoreTable, before: View, after: View, *, ties: str = "
 
     value = shares.value.reshape(2, many)
     signed = value[:, 1::2] - value[:, 2::2]
+    by_pair = {names[2 * k]: change(many + k, *map(float, signed[:, k])) for k in range(signed.shape[1])}
+    gap = _gap_change(shares, many, signed, table, (before, after), kernel, tail, level, reason)
     return Changes(
         change(0, *map(float, value[:, 0])),
-        _gap_change(shares, many, signed, table, (before, after), kernel, tail, level, reason),
-        {names[2 * k]: change(many + k, *map(float, signed[:, k])) for k in range(signed.shape[1])},
+        _with_pair(gap, *max(by_pair.items(), key=lambda pair: np.nan_to_num(abs(pair[1].before)))),
+        by_pair,
         {name: change(1 + k, *map(float, value[:, 1 + k])) for k, name in enumerate(names)},
     )
+
+
+def _with_pair(gap: Change, pair: tuple[Hashable, Hashable], signed: Change) -> Change:
+    """Keep with the change of the largest gap that of its pair, seen from the group that was ahead."""
+    if signed.before < 0:
+        pair, signed = (pair[1], pair[0]), signed.reversed()
+    return replace(gap, groups=pair, signed=signed)
 
 
 def _gap_change(

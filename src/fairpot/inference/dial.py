@@ -98,6 +98,12 @@ class DialEstimates:
         """The largest gap at each value."""
         return np.abs(self.gaps.value).reshape(len(self), -1).max(axis=1)
 
+    def largest(self, tail: float) -> Floats:
+        """Give the upper limit of the largest gap at each value, each wrong with probability ``tail``."""
+        if self.regions is not None:
+            return self.regions.limits(tail)[1].high
+        return fold(*self.gaps.limits(tail))[1].reshape(len(self), self.many).max(axis=1)
+
     def at(self, places: Sequence[int]) -> DialEstimates:
         """Keep some of the values."""
         wanted = np.asarray(places, dtype=np.intp)
@@ -292,7 +298,8 @@ class Evidence:
         """Say which rows they are."""
         if self.fitted:
             return "the fitted rows"
-        return "held-out rows" if len(self.parts) == 1 else f"{len(self.parts)} cross-fitted folds"
+        said = "held-out rows" if len(self.parts) == 1 else f"{len(self.parts)} cross-fitted folds"
+        return f"{said}, weights as importance" if self.parts[0].table.importance else said
 
     @property
     def first_group(self) -> Hashable:

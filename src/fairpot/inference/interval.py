@@ -155,7 +155,8 @@ def confidence_interval(
     method : {"analytic", "bootstrap"}, default "analytic"
         The closed form, or drawing the table's counts again ``replicates`` times.
     weights : {"frequency", "importance"} or None, default None
-        What ``sample_weight`` means: how many rows a row is (the default), or how much a row counts.
+        What ``sample_weight`` means: how many rows a row is, or how much it counts. None takes whole numbers for
+        the first and others for the second.
     replicates, random_state : int
         Of the bootstrap.
 
@@ -357,6 +358,6 @@ def verdict(
     question = ask("xauc_gap", table, alpha=alpha, region=region, ties=ties)
     gap = answer(table, question, level=level, method="analytic", replicates=0, random_state=0)
     if gap.reason is not None:
-        return Verdict("cannot tell", bound, level, gap)
+        return Verdict("cannot tell", bound, level, gap, alpha)
     gaps = GapEstimates.side_by_side(estimate(table, question))
-    return Verdict(judge(gaps, bound, delta), bound, level, gap)
+    return Verdict(judge(gaps, bound, delta), bound, level, gap, alpha)

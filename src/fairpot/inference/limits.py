@@ -320,7 +320,10 @@ class Verdict:
         "within" and "exceeds" are each wrong at most ``1 - level`` of the time.
     bound, level : float
     interval : Estimate
-        The gap with its limits.
+        The gap with its two-sided limits. The answer looks at one side, so that they may reach a little beyond the
+        bound where it is "within".
+    alpha : float or None
+        The top of the ranking whose gap this is; None for the gap over all rows.
     reason : str or None
         Why it cannot be told, where there are too few rows for any interval.
     """
@@ -329,6 +332,12 @@ class Verdict:
     bound: float
     level: float
     interval: Estimate
+    alpha: float | None = None
+
+    @property
+    def metric(self) -> str:
+        """Name the gap: "overall gap", or "gap in the top 10%"."""
+        return "overall gap" if self.alpha is None else f"gap in the top {100 * self.alpha:.4g}%"
 
     @property
     def reason(self) -> str | None:
@@ -336,15 +345,12 @@ class Verdict:
         return self.interval.reason
 
     def __str__(self) -> str:
-        gap = self.interval
+        gap, name = self.interval, self.metric
         if gap.reason is not None:
-            return f"cannot tell whether the gap is within {self.bound:g}: {gap.reason}"
-        said = {
-            "within": f"the gap is within {self.bound:g}",
-            "exceeds": f"the gap exceeds {self.bound:g}",
-            "cannot tell": f"the rows cannot tell whether the gap is within {self.bound:g}",
-        }[self.answer]
-        return (
-            f"{said} (measured {gap.value:.4f}, {gap.level:.0%} interval {gap.low:.4f} to {gap.high:.4f}; "
-            f"wrong at most {1 - self.level:.0%} of the time)"
-        )
+            return f"cannot tell whether the {name} is within {self.bound:g}: {gap.reason}"
+        sure = f"{100 * self.level:.4g}%"
+        measured = f"measured {gap.value:.4f}, two-sided {sure} interval {gap.low:.4f} to {gap.high:.4f}"
+        if self.answer == "cannot tell":
+            return f"the rows cannot tell whether the {name} is within {self.bound:g} ({measured})"
+        said = {"within": "is within", "exceeds": "exceeds"}[self.answer]
+        return f"the {name} {said} {self.bound:g} with {sure} confidence, one-sided ({measured})"

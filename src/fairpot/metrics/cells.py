@@ -7,6 +7,8 @@ from collections.abc import Hashable
 
 import numpy as np
 
+from fairpot._arguments import argument
+from fairpot._validation import wording
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 
@@ -15,25 +17,25 @@ SMALL = 30
 
 
 def small_cells(table: ScoreTable, where: str = "") -> list[str]:
-    """Name the groups with few or no positives or negatives.
+    """Name the groups with few or no positives or negatives; weights count for the rows they are worth.
 
     Examples
     --------
     >>> import numpy as np
     >>> table = ScoreTable.from_rows(np.array([0.4, 0.1]), np.array([1, 0], dtype=np.int8))
     >>> small_cells(table)[0]
-    "group 'all' has only 1 positives (under 30): what rests on them is uncertain."
+    "group 'all' has only 1 positive (under 30): what rests on them is uncertain."
     """
     found = []
-    named = (("positives", table.positives), ("negatives", table.negatives))
+    counted = table.independent if table.units is None else (table.positives, table.negatives)
+    named = zip(("positives", "negatives"), counted)
     for place, (what, counts) in itertools.product(range(len(table.groups)), named):
         group, count = table.groups[place], counts[place]
         if count == 0:
             found.append(f"group {group!r} has no {what}{where}: what rests on them cannot be measured.")
         elif count < SMALL:
-            found.append(
-                f"group {group!r} has only {count:g} {what}{where} (under {SMALL}): what rests on them is uncertain."
-            )
+            few = wording.counted(count, what.removesuffix("s"), ".3g")
+            found.append(f"group {group!r} has only {few}{where} (under {SMALL}): what rests on them is uncertain.")
     return found
 
 
@@ -70,10 +72,16 @@ def reversed_score(table: ScoreTable) -> str | None:
     auc = WinMatrix.of(table, "half").auc()
     if auc >= 0.5:
         return None
+    said = argument("lower_is_riskier", True)
+    swapped = f"if 0 and 1 are swapped, name the positive outcome ({argument('pos_label', ...)})."
+    if table.lower_is_riskier:
+        return (
+            f"AUC is {auc:.4f}, below 0.5: with {said}, positives have higher scores than negatives.\n"
+            f"Hint: if a high score means high risk, leave {said} out; {swapped}"
+        )
     return (
         f"AUC is {auc:.4f}, below 0.5: positives have lower scores than negatives.\n"
-        "Hint: if a low score means high risk, turn the scores round (pass -scores; --lower-is-riskier on the "
-        "command line); if 0 and 1 are swapped, name the positive outcome."
+        f"Hint: if a low score means high risk, say so ({said} where rows are counted); {swapped}"
     )
 
 

@@ -182,18 +182,27 @@ def _chosen_model(estimator: Any) -> Any:
 
 
 def _scores(model: Any, X: Any, groups: Any) -> NDArray[np.float64]:
-    """Return the scores for the second class; groups go to a model that requests them."""
+    """Return the scores for the positive class; groups go to a model that requests them."""
     name = next((r for r in _RESPONSES if hasattr(model, r)), None)
     if name is None:
         raise TypeError(f"{type(model).__name__} has no {' or '.join(_RESPONSES)}: there are no scores to rank by.")
     wanted = get_routing_for_object(model).consumes(method=name, params={"sensitive_features"})
     passed = {"sensitive_features": groups} if wanted and groups is not None else {}
     values = np.asarray(getattr(model, name)(X, **passed), dtype=np.float64)
-    return values[:, 1] if values.ndim == 2 and values.shape[1] == 2 else values
+    second = _positive(model) is None or _positive(model) == model.classes_[1]
+    if values.ndim == 2 and values.shape[1] == 2:
+        return values[:, 1 if second else 0]
+    return values if second else 0.0 - values
+
+
+def _positive(model: Any) -> Any:
+    """Return the label that a model's scores are of: the one it names, else the second of its classes."""
+    classes = getattr(model, "classes_", None)
+    return getattr(model, "pos_label_", None if classes is None else classes[-1])
 
 
 def _as_outcomes(model: Any, y: Any) -> Any:
-    """Return labels as 0/1 in the order of the model's classes."""
+    """Return labels as 0/1: 1 is what the model's scores are of."""
     classes = getattr(model, "classes_", None)
     if classes is None:
         return y
@@ -203,7 +212,7 @@ def _as_outcomes(model: Any, y: Any) -> Any:
     unknown = set(labels.tolist()) - set(np.asarray(classes).tolist())
     if unknown:
         raise ValueError(f"y has labels that the model does not know: {sorted(unknown, key=str)} ({list(classes)}).")
-    return (labels == classes[1]).astype(np.int8)
+    return (labels == _positive(model)).astype(np.int8)
 
 
 def _name(metric: Callable[..., float]) -> str:

@@ -224,18 +224,24 @@ class WinMatrix:
 
         Pairs for which it is undefined are left out, with a warning that names them; NaN if there is no other.
         """
-        xauc = self._shares(value_without_pairs(undefined))
         self._warn_of_gap(undefined)
+        pair = self.widest_pair(undefined)
+        if pair is None:
+            return float("nan"), float("nan")
+        xauc = self._shares(value_without_pairs(undefined))
+        return float(xauc[pair]), float(xauc[pair[::-1]])
+
+    def widest_pair(self, undefined: Undefined = "nan") -> tuple[int, int] | None:
+        """Find the places of the two groups with the largest gap, of equals the first; None if there is no gap."""
+        xauc = self._shares(value_without_pairs(undefined))
         gap = np.abs(np.triu(xauc - xauc.T, 1))
         if np.isnan(gap).any():
             above = np.triu(np.ones(gap.shape, dtype=bool), 1)
             if np.isnan(gap[above]).all():
-                return float("nan"), float("nan")
+                return None
             gap = np.where(above & ~np.isnan(gap), gap, -1.0)
         g, h = divmod(int(np.argmax(gap)), len(gap))
-        if g == h:  # every gap is zero
-            g, h = 0, 1
-        return float(xauc[g, h]), float(xauc[h, g])
+        return (0, 1) if g == h else (g, h)  # equal: every gap is zero
 
     def _shares(self, value: float) -> NDArray[np.float64]:
         pairs = self.pairs

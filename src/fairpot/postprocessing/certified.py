@@ -28,19 +28,24 @@ _SEED = 0  # the same rows are dealt to the same folds in every run
 def certified_choice(model: Postprocessor, table: ScoreTable) -> tuple[Value, Certificate]:
     """Choose a value whose gap is within ``max_gap`` with ``confidence``, by cross-fitting the table.
 
-    Every fold is mapped by what the other folds teach; curve and standard errors are those of the folds' mean. In a
-    top-alpha region whose threshold many rows share, the folds' maps are other repairs than the one that is delivered:
-    there that one is tested, on all rows, and what the folds say is asked for besides.
+    Every fold is mapped by what the other folds teach; curve and standard errors are those of the folds' mean. The
+    maps that are delivered are others, taught by all rows: on these the value must pass by itself as well. In a
+    top-alpha region whose threshold many rows share the two may be different repairs altogether: there the delivered
+    one is tested, on all rows, and what the folds say is asked for besides.
     """
     evidence = cross_fitted(model, table)
     values = dial_values(model, table)
+    values = values[model._orders(table, values)]
+    if len(values) == 0:
+        raise InfeasibleRuleError(f"no {model.dial.name} can be certified: each makes all scores of a group equal.")
     confidence = float(model.confidence or 0.0)
     delivered = model._evidence(table, model._ties)
-    dial = delivered.estimate(values) if evidence.top is not None else None
-    if dial is None or dial.regions is None:
-        dial, rows, unrepaired = evidence.estimate(values), evidence.rows, evidence.unrepaired()
+    own = delivered.estimate(values)
+    if own.regions is None:
+        dial = replace(evidence.estimate(values), least=own.largest(1 - confidence))
+        rows, unrepaired = evidence.rows, evidence.unrepaired()
     else:
-        dial = replace(dial, least=_least_bounds(evidence, table, values, 1 - confidence))
+        dial = replace(own, least=_least_bounds(evidence, table, values, 1 - confidence))
         rows, unrepaired = f"the fitted rows and {evidence.rows}", delivered.unrepaired()
     place, certificate = choose_certified(
         dial,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
 from types import MethodType
 from typing import Any, ClassVar, Self
@@ -18,16 +18,17 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d, get_tags, indexable
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from fairpot._validation import check_alignment, check_choice, check_groups, is_number
+from fairpot._validation import check_alignment, check_choice, check_clusters, check_groups, is_number
 from fairpot._validation.columns import check_column_names, drop_columns, select_columns
+from fairpot._validation.values import check_labels
 from fairpot.postprocessing.adopting import adopt, unfitted
 from fairpot.postprocessing.fairpot import FairPOT
-from fairpot.postprocessing.folds import Fold, Indices, check_folds, deal_folds, score_fold, score_rows
+from fairpot.postprocessing.folds import Fold, Indices, check_folds, deal_clusters, deal_folds, score_fold, score_rows
 
 _RESPONSES = ("predict_proba", "decision_function")
 _WITH_GROUPS = ("fit", "predict", "predict_proba", "decision_function", "score")
@@ -85,8 +86,10 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     response_method : {"auto", "predict_proba", "decision_function"}, default "auto"
         The model's scores; "auto" takes probabilities where the model has them.
     threshold : float or "auto", default "auto"
-        Adjusted score from which ``predict`` gives the second class; "auto" is 0.5 for probabilities, 0 for
+        Adjusted score from which ``predict`` gives the positive class; "auto" is 0.5 for probabilities, 0 for
         decision values.
+    pos_label : default None
+        The positive label, where labels are not 0/1 or booleans: what the score is a score of.
     n_jobs : int or None, default None
         Folds to fit at the same time.
     random_state : int, RandomState or None, default None
@@ -100,7 +103,8 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     scores_ : array of shape (n,)
         Scores the map was fitted on; NaN in rows that no fold tested.
     classes_ : array of shape (2,)
-        The labels; the second is the positive one.
+        The labels, in the order of the model.
+    pos_label_ : the positive one of them
     response_method_ : str
     n_features_in_, feature_names_in_
         As in scikit-learn.
@@ -122,7 +126,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     (3000, 2)
     """
 
-    __metadata_request__fit: ClassVar = {"sensitive_features": True}
+    __metadata_request__fit: ClassVar = {"sensitive_features": True, "clusters": True, "weights": UNUSED}
     __metadata_request__predict: ClassVar = {"sensitive_features": True}
     __metadata_request__predict_proba: ClassVar = {"sensitive_features": True}
     __metadata_request__decision_function: ClassVar = {"sensitive_features": True}
@@ -132,6 +136,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     postprocessor_: Any
     scores_: NDArray[np.float64]
     classes_: NDArray[Any]
+    pos_label_: Any
     response_method_: str
 
     def __init__(
@@ -144,6 +149,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         drop_sensitive: bool = False,
         response_method: str = "auto",
         threshold: float | str = "auto",
+        pos_label: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -154,11 +160,20 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         self.drop_sensitive = drop_sensitive
         self.response_method = response_method
         self.threshold = threshold
+        self.pos_label = pos_label
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     def fit(
-        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None, **fit_params: Any
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        clusters: Any = None,
+        weights: str | None = None,
+        **fit_params: Any,
     ) -> Self:
         """Fit the model on all rows and the map on scores of the rows.
 
@@ -167,11 +182,17 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         X : frame or array of shape (n, d)
             Features, as the model takes them.
         y : column of shape (n,)
-            Any two labels; the second in sorted order is the positive one.
+            Outcomes, 0/1 or booleans; any two labels with ``pos_label``.
         sensitive_features : column of shape (n,), or frame with several columns, default None
             Group of each row, unless the constructor names columns of ``X``.
         sample_weight : column of shape (n,), default None
             Weights for the map, and for the model if it takes weights.
+        clusters : column of shape (n,), default None
+            What rows have in common that are not independent, such as the patient of each visit. Whole clusters are
+            dealt to the folds, and a certificate counts them.
+        weights : {"frequency", "importance"} or None, default None
+            What ``sample_weight`` means to a certificate: how many rows a row is, or how much it counts. None
+            takes whole numbers for the first and others for the second.
         **fit_params
             Passed on to the model's ``fit``; with metadata routing, to the model and the splitter as they request.
 
@@ -180,37 +201,51 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         self
         """
         fresh = unfitted(self)
-        fresh._fit(X, y, sensitive_features, sample_weight, fit_params)
+        fresh._fit(X, y, sensitive_features, sample_weight, clusters, weights, fit_params)
         return adopt(self, fresh)
 
-    def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, fit_params: dict[str, Any]) -> None:
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sensitive_features: Any,
+        sample_weight: Any,
+        clusters: Any,
+        weights: str | None,
+        fit_params: dict[str, Any],
+    ) -> None:
         self._check_parameters()
         self.response_method_ = self._response(required=True)
-        check_alignment(X=X, y=y, sensitive_features=sensitive_features, sample_weight=sample_weight)
+        check_alignment(X=X, y=y, sensitive_features=sensitive_features, sample_weight=sample_weight, clusters=clusters)
         X, y = indexable(X, y)
         sample_weight = None if sample_weight is None else column_or_1d(sample_weight)
         check_consistent_length(X, y, sample_weight)
         labels = _check_target(y)
         self.classes_ = self._find_classes(labels)
-        positive = (labels == self.classes_[1]).astype(np.intp)
+        self.pos_label_ = self._find_positive(labels)
+        positive = (labels == self.pos_label_).astype(np.intp)
         if sample_weight is not None:
             _check_weighted(positive, sample_weight)
         codes, groups = check_groups(self._find_groups(X, sensitive_features), len(labels))
+        unit, units = (None, ()) if clusters is None else check_clusters(clusters, len(labels))
         validate_data(self, X, reset=True, skip_check_array=True)
         rows = self._model_rows(X)
         if self._is_prefit():
             self.estimator_ = self.estimator
-            self.scores_, tested = score_rows(self.estimator_, rows, self.response_method_), np.arange(len(labels))
+            self.scores_, tested = self._model_scores(rows), np.arange(len(labels))
         else:
             params, split_params = self._route(sample_weight, fit_params)
-            folds = None if self.cv is None else self._folds(X, positive, codes, groups, split_params)
+            folds = None if self.cv is None else self._folds(X, positive, codes, groups, unit, split_params)
             self.estimator_ = clone(self.estimator).fit(rows, labels, **params)
             self.scores_, tested = self._training_scores(rows, labels, folds, params)
+        known: dict[str, Any] = {} if unit is None else {"clusters": _named(units, unit[tested])}
         self.postprocessor_ = clone(self._mapper()).fit(
             self.scores_[tested],
             positive[tested],
-            sensitive_features=np.array([*groups, None], dtype=object)[codes[tested]],
+            sensitive_features=_named(groups, codes[tested]),
             sample_weight=None if sample_weight is None else sample_weight[tested],
+            **known,
+            **({} if weights is None else {"weights": weights}),
         )
 
     def adjusted_scores(self, X: Any, *, sensitive_features: Any = None) -> NDArray[np.float64]:
@@ -229,7 +264,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         check_alignment(X=X, sensitive_features=sensitive_features)
         [X] = indexable(X)
         groups = self._find_groups(X, sensitive_features)
-        scores = score_rows(self.estimator_, self._model_rows(X), self.response_method_)
+        scores = self._model_scores(self._model_rows(X))
         return np.asarray(self.postprocessor_.transform(scores, sensitive_features=groups), dtype=np.float64)
 
     def at(self, value: float | Mapping[Hashable, float]) -> Self:
@@ -275,15 +310,19 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
             Columns in the order of ``classes_``, clipped to [0, 1] where a post-processor goes beyond.
         """
         positive = np.clip(self.adjusted_scores(X, sensitive_features=sensitive_features), 0.0, 1.0)
-        return np.column_stack([1.0 - positive, positive])
+        return np.column_stack([1.0 - positive, positive][:: 1 if self._place == 1 else -1])
 
     @_Gives
     def decision_function(self, X: Any, *, sensitive_features: Any = None) -> NDArray[np.float64]:
-        """Return :meth:`adjusted_scores`; only where the model's scores are decision values."""
-        return self.adjusted_scores(X, sensitive_features=sensitive_features)
+        """Return :meth:`adjusted_scores`; only where the model's scores are decision values.
+
+        As in scikit-learn they are those of the second class: where the first one is positive, with a minus.
+        """
+        scores = self.adjusted_scores(X, sensitive_features=sensitive_features)
+        return scores if self._place == 1 else 0.0 - scores
 
     def predict(self, X: Any, *, sensitive_features: Any = None) -> NDArray[Any]:
-        """Predict a label: the second class where the adjusted score is at or above ``threshold``.
+        """Predict a label: the positive one where the adjusted score is at or above ``threshold``.
 
         Parameters
         ----------
@@ -298,7 +337,8 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         threshold = self.threshold
         if isinstance(threshold, str):
             threshold = 0.5 if self.response_method_ == "predict_proba" else 0.0
-        return self.classes_[(scores >= threshold).astype(np.intp)]
+        flagged = (scores >= threshold).astype(np.intp)
+        return self.classes_[flagged if self._place == 1 else 1 - flagged]
 
     def score(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy of ``predict``.
@@ -390,6 +430,21 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
             )
         return known
 
+    def _find_positive(self, labels: NDArray[Any]) -> Any:
+        """Return the positive one of the classes: 1, True, or the one that is named."""
+        if self.pos_label is None:
+            check_labels(labels, len(labels))
+        return self.classes_[int(np.argmax(check_labels(self.classes_, 2, pos_label=self.pos_label)))]
+
+    @property
+    def _place(self) -> int:
+        """The place of the positive label among the classes."""
+        return int(np.argmax(self.classes_ == self.pos_label_))
+
+    def _model_scores(self, rows: Any) -> NDArray[np.float64]:
+        """Return the model's scores for the positive class."""
+        return score_rows(self.estimator_, rows, self.response_method_, self._place)
+
     def _require_fitted(self) -> None:
         try:
             check_is_fitted(self.estimator)
@@ -452,22 +507,30 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         positive: Indices,
         codes: Indices,
         groups: tuple[Hashable, ...],
+        unit: Indices | None,
         split_params: dict[str, Any],
     ) -> list[Fold]:
         """Return (train, test) rows, each row tested at most once and both classes in every training part."""
         rows = np.arange(len(positive))
         if is_number(self.cv):
-            smallest = int(np.bincount(positive, minlength=2).min())
-            if smallest < self.cv:
+            many, what = int(self.cv), "rows" if unit is None else "clusters"
+            each = rows if unit is None else unit
+            smallest = min(len(np.unique(each[positive == label])) for label in (0, 1))
+            if smallest < many:
                 raise ValueError(
-                    f"cv={self.cv} needs at least {self.cv} rows of each class of y, but one class has {smallest}.\n"
+                    f"cv={many} needs at least {many} {what} of each class of y, but one class has {smallest}.\n"
                     "Hint: fewer folds, or cv=None for in-sample scores."
                 )
-            fold = deal_folds(positive * len(groups) + codes, int(self.cv), self.random_state)
-            return [(rows[fold != k], rows[fold == k]) for k in range(int(self.cv))]
+            if unit is None:
+                fold = deal_folds(positive * len(groups) + codes, many, self.random_state)
+            else:
+                fold = deal_clusters(unit, positive, codes, many, self.random_state)
+            folds = [(rows[fold != k], rows[fold == k]) for k in range(many)]
+            check_folds(folds, positive, unit)
+            return folds
         splits = check_cv(self.cv, positive, classifier=True).split(X, positive, **split_params)
         folds = [(rows[train], rows[test]) for train, test in splits]
-        check_folds(folds, positive)
+        check_folds(folds, positive, unit)
         return folds
 
     def _training_scores(
@@ -475,14 +538,20 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     ) -> tuple[NDArray[np.float64], Indices]:
         """Return the scores for the map, and the rows that have one."""
         if folds is None:
-            return score_rows(self.estimator_, X, self.response_method_), np.arange(len(labels))
+            return self._model_scores(X), np.arange(len(labels))
         parts = Parallel(n_jobs=self.n_jobs)(
-            delayed(score_fold)(clone(self.estimator), X, labels, fold, params, self.response_method_) for fold in folds
+            delayed(score_fold)(clone(self.estimator), X, labels, fold, params, self.response_method_, self._place)
+            for fold in folds
         )
         scores = np.full(len(labels), np.nan)
         for (_, test), part in zip(folds, parts):
             scores[test] = part
         return scores, np.sort(np.concatenate([test for _, test in folds]))
+
+
+def _named(names: Sequence[Hashable], codes: Indices) -> NDArray[np.object_]:
+    """Return the name of each row."""
+    return np.array([*names, None], dtype=object)[codes]
 
 
 def _check_target(y: Any) -> NDArray[Any]:

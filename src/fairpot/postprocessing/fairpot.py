@@ -205,6 +205,7 @@ class FairPOT(Postprocessor):
         monotone, partial = bool(self.monotone), self.alpha is not None
         start = starts[moved] if partial else None
         curve = exact_curve(plan, table, moved, reference, ties=ties, monotone=monotone, start=start, partial=partial)
+        curve = replace(curve, alpha=self.alpha)
         return curve if values is None else on_grid(curve, plan, values)
 
     def _trace_top(

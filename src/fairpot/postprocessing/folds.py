@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing, check_random_state
 
+from fairpot.splitting import deal_units
+
 Indices = NDArray[np.intp]
 Fold = tuple[Indices, Indices]
 
@@ -28,8 +30,23 @@ def deal_folds(strata: NDArray[np.intp], n_splits: int, random_state: Any = None
     return fold
 
 
-def check_folds(folds: list[Fold], positive: Indices) -> None:
-    """Insist that both classes train every fold, on other rows than it tests, and that no row is tested twice."""
+def deal_clusters(unit: Indices, positive: Indices, codes: Indices, n_splits: int, random_state: Any = None) -> Indices:
+    """Deal whole clusters to folds, as those of a table are dealt; return the fold of each row.
+
+    Without a ``random_state`` clusters of one size are dealt in the order of their numbers, with one they are shuffled.
+    """
+    size = int(unit.max()) + 1
+    rows = np.zeros((size, 2 * (int(codes.max()) + 1)))
+    np.add.at(rows, (unit, 2 * codes + positive), 1)
+    order = np.arange(size) if random_state is None else check_random_state(random_state).permutation(size)
+    return deal_units(rows, n_splits, order)[unit]
+
+
+def check_folds(folds: list[Fold], positive: Indices, unit: Indices | None = None) -> None:
+    """Insist that both classes train every fold, on other rows than it tests, and that no row is tested twice.
+
+    Where rows belong together, ``unit`` numbers the cluster of each, and none may be on both sides of a fold.
+    """
     tested = np.zeros(len(positive), dtype=np.intp)
     for k, (train, test) in enumerate(folds):
         if len(np.unique(positive[train])) < 2:
@@ -43,6 +60,12 @@ def check_folds(folds: list[Fold], positive: Indices) -> None:
                 f"fold {k} of cv tests {both} of the rows it trains on: their scores would not be out of fold.\n"
                 "Hint: a splitter whose train and test parts do not overlap, such as StratifiedKFold."
             )
+        shared = 0 if unit is None else len(np.intersect1d(unit[train], unit[test]))
+        if shared:
+            raise ValueError(
+                f"fold {k} of cv trains on rows of {shared} of the clusters it tests: their scores would not be out of "
+                "fold.\nHint: an int for folds of whole clusters, or a splitter such as StratifiedGroupKFold."
+            )
         tested[test] += 1
     if (tested > 1).any():
         raise ValueError(
@@ -54,13 +77,13 @@ def check_folds(folds: list[Fold], positive: Indices) -> None:
 
 
 def score_fold(
-    model: Any, X: Any, labels: NDArray[Any], fold: Fold, params: dict[str, Any], response: str
+    model: Any, X: Any, labels: NDArray[Any], fold: Fold, params: dict[str, Any], response: str, place: int = 1
 ) -> NDArray[np.float64]:
     """Train on one part and score the other."""
     train, test = fold
     chosen = {name: _of_rows(value, train, len(labels)) for name, value in params.items()}
     model.fit(_take(X, train), labels[train], **chosen)
-    return score_rows(model, _take(X, test), response)
+    return score_rows(model, _take(X, test), response, place)
 
 
 def _of_rows(value: Any, rows: Indices, total: int) -> Any:
@@ -76,11 +99,12 @@ def _take(values: Any, rows: Indices) -> Any:
     return _safe_indexing(values, rows)
 
 
-def score_rows(model: Any, X: Any, response: str) -> NDArray[np.float64]:
-    """Return a fitted binary classifier's scores for its second class."""
+def score_rows(model: Any, X: Any, response: str, place: int = 1) -> NDArray[np.float64]:
+    """Return a fitted binary classifier's scores for the first (0) or the second (1) of its classes."""
     values = np.asarray(getattr(model, response)(X), dtype=np.float64)
     if response == "decision_function":
-        return values.reshape(-1) if values.ndim == 2 and values.shape[1] == 1 else values
+        values = values.reshape(-1) if values.ndim == 2 and values.shape[1] == 1 else values
+        return values if place == 1 else 0.0 - values
     if values.ndim != 2 or values.shape[1] != 2:
         raise ValueError(f"predict_proba of {type(model).__name__} must give two columns, got shape {values.shape}.")
-    return values[:, 1]
+    return values[:, place]

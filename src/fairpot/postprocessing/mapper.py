@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
+from fairpot._arguments import argument
 from fairpot._optional import import_optional, make_frame
 from fairpot._validation import check_alignment, check_groups, check_scores, check_seen, match_groups, restore
 from fairpot._validation.columns import as_column
@@ -392,7 +393,8 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         few = small_groups(content, table) if content.private is None else []
         if few:
             warn_user(
-                f"{told(few)}.\nHint: private=True, min_group=10, or keep the file as you keep the data.",
+                f"{told(few)}.\nHint: {argument('private', True)}, {argument('min_group', 10)}, "
+                "or keep the file as you keep the data.",
                 SmallGroupWarning,
             )
         if fingerprint_key is not None:

@@ -12,6 +12,7 @@ from fairpot._arguments import argument
 from fairpot._defaults import Ties
 from fairpot._warn import warn_user
 from fairpot.exceptions import (
+    FairpotWarning,
     InfeasibleRuleError,
     PredictionsWarning,
     ReversedScoreWarning,
@@ -137,9 +138,22 @@ def warn_of_choice(model: Postprocessor, table: ScoreTable, chosen: Value) -> No
         )
 
 
+def warn_of_flat(model: Postprocessor, table: ScoreTable, value: Value) -> None:
+    """Say that a value which was not chosen by a rule makes all scores of a group equal."""
+    if not model._orders(table, np.array([_row(model, value)]))[0]:
+        warn_user(
+            f"{model.dial.name} = {_shown(value)} makes all scores of a group equal: nothing is left of the order "
+            "inside it.\nHint: another value; a rule, such as max_gap, never chooses this one.",
+            FairpotWarning,
+        )
+
+
+def _row(model: Postprocessor, value: Value) -> Any:
+    return [value[g] for g in model.moved_groups] if isinstance(value, dict) else value
+
+
 def _cost(model: Postprocessor, table: ScoreTable, value: Value, ties: Ties) -> float:
-    row = [value[g] for g in model.moved_groups] if isinstance(value, dict) else value
-    curve = model._curve(table, np.array([row]), ties)
+    curve = model._curve(table, np.array([_row(model, value)]), ties)
     return curve.unmoved_auc - float(curve.auc[0])
 
 

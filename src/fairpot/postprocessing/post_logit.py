@@ -12,6 +12,7 @@ from scipy.special import expit
 from fairpot._defaults import Ties
 from fairpot._validation import is_number
 from fairpot.counts import GroupCounts
+from fairpot.exceptions import InfeasibleRuleError
 from fairpot.metrics.wins import cross_half_wins
 from fairpot.postprocessing.dial import Dial, Value, check_list, find_reference, require_outcomes
 from fairpot.postprocessing.postprocessor import Postprocessor
@@ -58,7 +59,7 @@ class PostLogit(Postprocessor):
     probabilities: the sigmoid answers with numbers between 0 and 1, whatever the reference's scale.
     New scores go through the same function, no interpolation.
 
-    No ``slope`` is the identity, and ``slope=0`` makes all scores of a group equal.
+    No ``slope`` is the identity. ``slope=0`` makes all scores of a group equal, and no rule chooses it.
 
     Parameters
     ----------
@@ -170,15 +171,23 @@ def search_slope(
 ) -> float:
     """Return the first slope of the grid with the smallest xAUC gap to the reference.
 
-    The sigmoid keeps the order of the scores, so each slope costs one merge of sorted scores.
+    The sigmoid keeps the order of the scores, so each slope costs one merge of sorted scores. A slope that makes all of
+    them equal is not a choice.
     """
     ab = float(reference.positive.sum()) * float(moved.negative.sum())
     ba = float(moved.positive.sum()) * float(reference.negative.sum())
     gaps = []
     for slope in grid.tolist():
         after = moved.rescored(sigmoid(moved.score, slope, beta))
+        if len(after.score) == 1 < len(moved.score):
+            gaps.append(np.inf)
+            continue
         won, lost = cross_half_wins(reference, after, ties)
         gaps.append(abs(won / ab - lost / ba))
+    if np.isinf(gaps).all():
+        raise InfeasibleRuleError(
+            "no slope can be chosen: each makes all scores of a group equal.\nHint: a grid with slopes above 0."
+        )
     return float(grid[int(np.argmin(gaps))])
 
 

@@ -26,10 +26,10 @@ from fairpot.postprocessing.adopting import adopt, unfitted
 from fairpot.postprocessing.certified import certified_choice
 from fairpot.postprocessing.dial import Dial, Value, kept_groups
 from fairpot.postprocessing.mapper import ROW_BY_ROW, ScoreMapper, ScoreScale, maps_on, seen_table
-from fairpot.postprocessing.notices import warn_of_choice, warn_of_table
+from fairpot.postprocessing.notices import warn_of_choice, warn_of_flat, warn_of_table
 from fairpot.postprocessing.saving import maps_content
 from fairpot.table import ScoreTable
-from fairpot.tradeoff.building import trace
+from fairpot.tradeoff.building import keeps_order, trace
 from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.transport import ScoreMap, moving
 
@@ -119,7 +119,8 @@ class Postprocessor(ScoreMapper):
             What rows have in common that are not independent, such as the patient of each visit; a certificate
             counts them as one.
         weights : {"frequency", "importance"} or None, default None
-            What ``sample_weight`` means to a certificate: how many rows a row is (the default), or how much it counts.
+            What ``sample_weight`` means to a certificate: how many rows a row is, or how much it counts. None
+            takes whole numbers for the first and others for the second.
 
         Returns
         -------
@@ -392,9 +393,12 @@ class Postprocessor(ScoreMapper):
             chosen, self.certificate_ = certified_choice(self, table)
             return chosen
         if given is not None:
-            return self.dial.check_given(given, self.moved_groups)
+            chosen = self.dial.check_given(given, self.moved_groups)
+            warn_of_flat(self, table, chosen)
+            return chosen
         default = self._default()
         if default is not None and not self._has_rule:
+            warn_of_flat(self, table, default)
             return default
         chosen = self._choose(table, self._ties)
         warn_of_choice(self, table, chosen)
@@ -428,6 +432,12 @@ class Postprocessor(ScoreMapper):
             each = dict(zip(moved, np.broadcast_to(row, len(moved)).tolist()))
             maps = {g: self._map(g, each[g]) if g in each else ScoreMap.identity() for g in table.groups}
             yield moving(maps_on(table, maps, self._applied_by()))
+
+    def _orders(self, table: ScoreTable, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Mark the values at which something is left of the order inside every group, in the region if there is one."""
+        top = self._top()
+        seen = table if top is None else table.top(top.alpha, top.region)
+        return np.array([keeps_order(seen, maps) for maps in self._steps(table, values)], dtype=bool)
 
     def _evidence(self, table: ScoreTable, ties: Ties) -> Evidence:
         """Keep the rows of a curve, for its band."""

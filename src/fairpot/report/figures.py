@@ -63,7 +63,7 @@ def _tradeoff(found: Measured, summary: Mapping[str, Any]) -> Figure | None:
         TEXT["fig_tradeoff"],
         _tradeoff_alt(summary, at),
         "tradeoff",
-        frame.axes(say("axis_gap", **summary["pair"]) if signed else TEXT["axis_gap_plain"], TEXT["axis_auc"]),
+        frame.axes(*(_axis(name, summary) for name in ("axis_gap" if signed else "axis_gap_plain", "axis_auc"))),
         inside(
             tag("path", d=line(frame.across([0, 0]), frame.up(frame.y)), class_="zero"),
             _band(frame, summary, ys),
@@ -78,12 +78,20 @@ def _tradeoff(found: Measured, summary: Mapping[str, Any]) -> Figure | None:
             tag("circle", cx=cx[chosen], cy=cy[chosen], r=11, class_="here", data_mark="tradeoff"),
         ),
     )
-    note = TEXT["fig_tradeoff_note"] + (" " + TEXT["fig_limit_note"] if summary["limit"] else "")
+    note = TEXT["fig_tradeoff_note"] + _limit_note(summary["limit"])
     if summary["before"]["top"] is not None:
         note += " " + say("fig_top_note", alpha=top_share(summary["method"]["alpha"]))
     note += " " + TEXT["fig_band_note"] if summary["band"] else ""
     note += "" if signed else " " + TEXT["fig_many_note"]
     return Figure("tradeoff", TEXT["fig_tradeoff"], note, svg, {"tradeoff": {"cx": cx.tolist(), "cy": cy.tolist()}})
+
+
+def _axis(name: str, summary: Mapping[str, Any]) -> str:
+    """Name an axis, with the part of the ranking that its numbers are those of."""
+    words = say(name, **summary["pair"])
+    if summary["before"]["top"] is None:
+        return words
+    return say("axis_top", name=words, alpha=top_share(summary["method"]["alpha"]))
 
 
 def _point(summary: Mapping[str, Any], place: int, signed: bool) -> tuple[float, float]:
@@ -101,13 +109,30 @@ def _tradeoff_alt(summary: Mapping[str, Any], at: list[tuple[float, float]]) -> 
     return say("fig_tradeoff_alt", **names, auc_after=number(after))
 
 
-def _limit(frame: Frame, summary: Mapping[str, Any], signed: bool) -> Markup | None:
+def _limit(frame: Frame, summary: Mapping[str, Any], signed: bool) -> list[Markup] | None:
+    """Draw what is within reach, and fainter the limit; the limit alone where the other is not known."""
     limit = summary["limit"]
     if limit is None or not signed:
         return None
-    gap, auc = 100 * np.array(limit["signed_gap"]), np.array(limit["auc"])
+    known = limit["reachable"] is not None
+    lines = [(limit["auc"], 0.4 if known else 1.0)] + ([(limit["reachable"], 1.0)] if known else [])
+    return [_dashed(frame, limit["signed_gap"], aucs, opacity) for aucs, opacity in lines]
+
+
+def _dashed(frame: Frame, gaps: list[float], aucs: list[float], opacity: float) -> Markup:
+    gap, auc = 100 * np.array(gaps), np.array(aucs)
     seen = (gap >= frame.x[0]) & (gap <= frame.x[1]) & (auc >= frame.y[0]) & (auc <= frame.y[1])
-    return tag("path", d=line(frame.across(gap[seen]), frame.up(auc[seen])), class_="limit")
+    faint = {} if opacity == 1 else {"opacity": opacity}
+    return tag("path", d=line(frame.across(gap[seen]), frame.up(auc[seen])), class_="limit", **faint)
+
+
+def _limit_note(limit: Mapping[str, Any] | None) -> str:
+    if limit is None:
+        return ""
+    if limit["reachable"] is None:
+        return " " + say("fig_limit_note_only", reason=limit["reason"])
+    chance = max(high - low for high, low in zip(limit["auc"], limit["reachable"]))
+    return " " + say("fig_limit_note", chance=f"{chance:.4f}")
 
 
 def _band(frame: Frame, summary: Mapping[str, Any], aucs: Floats) -> Markup | None:
@@ -127,7 +152,8 @@ def _near_limit(summary: Mapping[str, Any], aucs: Floats) -> list[float]:
     if summary["limit"] is None or not np.isfinite(aucs).any():
         return []
     low, high = float(np.nanmin(aucs)), float(np.nanmax(aucs))
-    return [a for a in summary["limit"]["auc"] if a <= high + 1.0 * (high - low)]
+    lines = [*summary["limit"]["auc"], *(summary["limit"]["reachable"] or [])]
+    return [a for a in lines if low - (high - low) <= a <= high + (high - low)]
 
 
 def _star(x: int, y: int, size: float = 17.0) -> str:

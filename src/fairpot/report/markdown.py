@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairpot.report import words
-from fairpot.report.sections import choice_label, cost_rows, listed, origin_facts
+from fairpot.report.sections import MOVES, SHIFTS, choice_label, cost_rows, listed, origin_facts, pair_rows, pairs_note
 from fairpot.report.text import HOW_TO_READ, NOT_SHOWN, TEXT
 from fairpot.report.words import change, count, number, percent, points, say, score
 
@@ -30,6 +30,7 @@ def make_markdown(summary: Mapping[str, Any]) -> str:
         *(plain_line(sentence) for sentence in words.answer(summary)),
         *_warnings(summary),
         *_numbers(summary),
+        *_pairs(summary),
         *_settings(summary),
         *_moves(summary),
         *_who(summary),
@@ -87,6 +88,18 @@ def _numbers(summary: Mapping[str, Any]) -> list[str]:
     return [f"## {TEXT['cost' if after is not None else 'cost_audit']}", table(head, rows)]
 
 
+def _pairs(summary: Mapping[str, Any]) -> list[str]:
+    """Show every pair of three groups and more, at the reported setting."""
+    if not words.many(summary):
+        return []
+    now, (head, cells) = summary["after"] or summary["before"], pair_rows(summary)
+    rows = [
+        [pair["first"], pair["second"], *(write(read(now)) for write, read in each)]
+        for pair, each in zip(now["pairs"], cells)
+    ]
+    return [f"### {TEXT['pairs_caption']}", table(head, rows, texts=2), plain_line(pairs_note(summary))]
+
+
 def _settings(summary: Mapping[str, Any]) -> list[str]:
     settings, chosen = summary["dial"]["settings"], summary["dial"]["chosen"]
     if len(settings) < 3:
@@ -108,12 +121,12 @@ def _settings(summary: Mapping[str, Any]) -> list[str]:
 def _moves(summary: Mapping[str, Any]) -> list[str]:
     if summary["after"] is None:
         return []
-    head = [TEXT[f"col_{n}"] for n in ("group", "people", "moved", "up", "down", "mean_shift", "largest")]
+    head = [TEXT[f"col_{n}"] for n in MOVES]
     rows = []
     for g, size in listed(summary):
         each = summary["after"]["groups"][g]
         counted = [count(each[name]) for name in ("rows", "moved", "up", "down")]
-        rows.append([size["group"], *counted, change(each["mean_shift"]), score(each["largest_shift"])])
+        rows.append([size["group"], *counted, *(change(each[name]) for name in SHIFTS), score(each["largest_shift"])])
     return [f"## {TEXT['who']}", table(head, rows)]
 
 

@@ -15,6 +15,7 @@ from fairpot.auditing.calibration import calibration_errors
 from fairpot.counts import GroupCounts
 from fairpot.display.calibration import reliability
 from fairpot.display.distributions import histogram, score_edges
+from fairpot.inference import Changes, change_by_maps
 from fairpot.metrics.wins import WinMatrix, inner_half_wins
 from fairpot.report.people import (
     LABELS,
@@ -82,6 +83,7 @@ class Measured:
     start: dict[str, int]  # the threshold and the top share that are shown first
     settings: list[Setting]
     audits: dict[int, auditing.Measured]  # of the scores as they came, and at the reported setting
+    changes: Changes | None  # from the one to the other
 
     @property
     def groups(self) -> tuple[Hashable, ...]:
@@ -131,9 +133,17 @@ def measure(table: ScoreTable, dial: Dial, ties: Ties, lines: Lines, *, top: boo
         _start(lines, counted),
         [],
         audits,
+        _changes(people, dial, ties),
     )
     whole.settings.extend(_setting(whole, place, ties, top) for place in range(len(dial)))
     return whole
+
+
+def _changes(people: ScoreTable, dial: Dial, ties: Ties) -> Changes | None:
+    """Compare the scores as they came with those of the reported setting, on the same rows."""
+    if not dial.chosen or len(people.groups) > auditing.MOST_GROUPS:
+        return None
+    return change_by_maps(people, dial.maps(dial.chosen), ties=ties)
 
 
 def _start(lines: Lines, counted: Floats) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -12,9 +13,9 @@ import numpy as np
 
 from fairpot._defaults import TIES, Ties
 from fairpot._validation import check_choice, check_share, is_number
+from fairpot.auditing.effect import fitted_on, parameters_of, standing
 from fairpot.counting import as_table
 from fairpot.display.display import table_of
-from fairpot.modelfile.origin import describes, table_sha256
 from fairpot.report.figures import Figure, make_figures
 from fairpot.report.markdown import make_markdown
 from fairpot.report.measure import ALPHAS, Lines, Measured, measure
@@ -87,6 +88,7 @@ class FairnessReport:
     ) -> None:
         _check_table(table)
         left_out = tuple(getattr(method, "left_out_", ()))
+        self._all_groups = table
         self.table = table.only([g for g in table.groups if g not in left_out]) if left_out else table
         self.method = method
         self.ties = cast(Ties, check_choice(ties, "ties", TIES))
@@ -101,7 +103,7 @@ class FairnessReport:
             created=created,
             ties=ties,
             method=None if method is None else _describe(method, self.table),
-            same_rows=method is not None and _fitted_on(method, table),
+            same_rows=method is not None and fitted_on(method, table),
             left_out={str(g): table[g].weight.sum().item() for g in left_out if g in table.groups},
             warnings=tuple(warnings),
             largest_changes=largest_changes,
@@ -201,7 +203,14 @@ class FairnessReport:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """The report as plain numbers, lists, dicts and texts."""
-        return summarise(self.measured, self._about)
+        return summarise(self.measured, replace(self._about, method=self._judged_method()))
+
+    def _judged_method(self) -> dict[str, Any] | None:
+        """Say which method it is, with its certificate as these rows leave it."""
+        if self._about.method is None:
+            return None
+        found = standing(self.method, self._all_groups)
+        return {**self._about.method, "certificate": None if found is None else found.to_dict()}
 
     @cached_property
     def figures(self) -> dict[str, Figure]:
@@ -291,8 +300,7 @@ def _thresholds(table: ScoreTable, given: Floats, most: int) -> Floats:
 def _describe(method: Any, table: ScoreTable) -> dict[str, Any]:
     """Say which method it is, what it was given and whom it moves."""
     name = getattr(method, "method_", None) or type(method).__name__
-    given = getattr(method, "params_", None)
-    parameters = given if given is not None else method.get_params(deep=False)
+    parameters = parameters_of(method)
     reference = getattr(method, "reference_", None)
     return {
         "name": name,
@@ -300,24 +308,8 @@ def _describe(method: Any, table: ScoreTable) -> dict[str, Any]:
         "reference": None if reference is None else str(reference),
         "moved": [str(g) for g in moved_groups(method, table.groups)],
         "alpha": parameters.get("alpha") if name == "FairPOT" else None,
-        "certificate": _certificate(method),
+        "certificate": None,  # judged once the rows are measured
     }
-
-
-def _certificate(method: Any) -> dict[str, Any] | None:
-    """Say which gap was signed for, if one was."""
-    found = getattr(method, "certificate_", None)
-    given: Any = getattr(method, "certified_", None) if found is None else found.to_dict()
-    return None if given is None else {name: given[name] for name in ("bound", "confidence", "rows")}
-
-
-def _fitted_on(method: Any, table: ScoreTable) -> bool:
-    """Whether a method was fitted on the very rows of a table; of one from a file, as far as its counts tell."""
-    own = getattr(method, "table_", None)
-    if own is not None:
-        return table_sha256(own) == table_sha256(table)
-    origin = getattr(method, "fitted_on_", None)
-    return bool(origin and describes(origin, table))
 
 
 def _largest(method: Any, scores: Any, groups: Any, ids: Any, most: int) -> list[dict[str, Any]]:

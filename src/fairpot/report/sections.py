@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from fairpot._validation import wording
 from fairpot.report import words
 from fairpot.report.figures import Figure
 from fairpot.report.people import SMALLEST_BAND
@@ -18,6 +19,9 @@ Numbers = Mapping[str, Any]
 Write = Callable[[Any], str]
 Read = Callable[[Mapping[str, Any]], Any]
 _MOST_PAIRS = 24
+# The table of moves: its columns, and the means among them.
+MOVES = ("group", "people", "moved", "up", "down", "mean_shift_moved", "mean_shift_all", "largest")
+SHIFTS = ("mean_shift", "mean_shift_of_all")
 
 
 @dataclass
@@ -296,8 +300,14 @@ def _who_table(summary: Numbers, at: int, repaired: bool) -> Markup:
 
 
 def _moves_table(summary: Numbers, live: Live) -> Markup:
-    head = [TEXT[f"col_{n}"] for n in ("group", "people", "moved", "up", "down", "mean_shift", "largest")]
-    writes = [("moved", count), ("up", count), ("down", count), ("mean_shift", change), ("largest_shift", score)]
+    head = [TEXT[f"col_{n}"] for n in MOVES]
+    writes = [
+        ("moved", count),
+        ("up", count),
+        ("down", count),
+        *((n, change) for n in SHIFTS),
+        ("largest_shift", score),
+    ]
     rows = []
     for g, size in listed(summary):
         cells = [live(_written(write, _of(g, name))) for name, write in writes]
@@ -414,19 +424,33 @@ def _of(place: int, *keys: str) -> Read:
     return read
 
 
+def pair_rows(summary: Numbers) -> tuple[list[str], list[list[tuple[Write, Read]]]]:
+    """Give the head of the table of pairs, and how the cells of each pair are written and where they stand."""
+    head = [TEXT[f"col_{name}"] for name in ("first", "second", "over", "under", "gap", "limits")]
+    cells: list[tuple[str, Write]] = [("xauc_first", number), ("xauc_second", number), ("signed_gap", signed)]
+    cells.append(("limits", _limits))
+    shown = range(len(summary["before"]["pairs"][:_MOST_PAIRS]))
+    return head, [[(write, _of_pair(i, name)) for name, write in cells] for i in shown]
+
+
+def _limits(found: Sequence[float] | None) -> str:
+    return number(None) if found is None else say("limits", low=signed(found[0]), high=signed(found[1]))
+
+
 def _pairs_table(summary: Numbers, live: Live) -> Markup:
-    repaired = summary["method"] is not None
-    head = [TEXT["col_first"], TEXT["col_second"]]
-    head += [TEXT["col_over"], TEXT["col_under"], TEXT["col_gap"]]
-    shown = summary["before"]["pairs"][:_MOST_PAIRS]
-    rows = []
-    for i, pair in enumerate(shown):
-        cells = [("xauc_first", number), ("xauc_second", number), ("signed_gap", signed)]
-        made = [live(_written(write, _of_pair(i, name))) for name, write in cells]
-        rows.append([pair["first"], pair["second"], *made])
-    left = math.comb(len(summary["data"]["groups"]), 2) - len(shown)
-    caption = TEXT["pairs_caption"] + (f" ({TEXT['now']})" if repaired else "")
-    return table(caption, head, rows, texts=2, note=say("pairs_left_out", left=left) if left else "")
+    head, cells = pair_rows(summary)
+    rows = [
+        [pair["first"], pair["second"], *(live(_written(write, read)) for write, read in each)]
+        for pair, each in zip(summary["before"]["pairs"], cells)
+    ]
+    caption = TEXT["pairs_caption"] + (f" ({TEXT['now']})" if summary["method"] is not None else "")
+    return table(caption, head, rows, texts=2, note=pairs_note(summary))
+
+
+def pairs_note(summary: Numbers) -> str:
+    """Say what the intervals are of, and how many pairs are left out."""
+    left = math.comb(len(summary["data"]["groups"]), 2) - min(len(summary["before"]["pairs"]), _MOST_PAIRS)
+    return " ".join([TEXT["pairs_note"], *([say("pairs_left_out", left=left)] if left else [])])
 
 
 def reading() -> Markup:
@@ -476,6 +500,7 @@ def origin_facts(summary: Numbers) -> list[tuple[str, str]]:
     return [
         *facts,
         (TEXT["origin_columns"], ", ".join(f"{part}: {name}" for part, name in columns.items() if name)),
+        (TEXT["origin_weights"], wording.weights_taken(summary["data"]["weights"], summary["data"]["rows"])),
         (TEXT["origin_ties"], TEXT[f"ties_{summary['ties']}"]),
         (TEXT["origin_version"], made["library_version"]),
         (TEXT["origin_created"], made["created"]),

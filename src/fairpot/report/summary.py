@@ -13,7 +13,7 @@ from fairpot._defaults import LEVEL, Ties
 from fairpot._version import __version__
 from fairpot.auditing.measures import Measured as Audited
 from fairpot.counts import GroupCounts
-from fairpot.inference import Estimate
+from fairpot.inference import Changes, Estimate
 from fairpot.inference.dial import estimate_dial
 from fairpot.inference.limits import fold
 from fairpot.report.measure import MOST_ENTRIES, Measured, Setting, entries
@@ -53,15 +53,17 @@ def summarise(found: Measured, about: About) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``data``, ``method``, ``before`` and ``after`` (the scores as they came, and at the reported setting), ``dial``
-        with the numbers at every setting, ``curve``, ``who`` (who crosses which threshold), ``bands``, ``warnings``
-        and ``origin``. What has no pairs to count is None.
+        ``data``, ``method``, ``before`` and ``after`` (the scores as they came, and at the reported setting),
+        ``changes`` from the one to the other with their intervals, ``dial`` with the numbers at every setting,
+        ``curve``, ``who`` (who crosses which threshold), ``bands``, ``warnings`` and ``origin``. What has no pairs to
+        count is None.
     """
     settings = [_numbers(found, setting) for setting in found.settings]
     chosen = found.dial.chosen
     ties: Ties = "half" if about.ties == "half" else "strict"
-    settings[0]["intervals"] = _intervals(found, 0)
-    settings[chosen]["intervals"] = _intervals(found, chosen)
+    for place in {0, chosen}:
+        settings[place]["intervals"] = _intervals(found, place)
+        settings[place]["pairs"] = _limited_pairs(settings[place]["pairs"], found.audits[place])
     first, second = (str(found.groups[g]) for g in found.pair)
     content = {
         "schema": SCHEMA,
@@ -73,6 +75,7 @@ def summarise(found: Measured, about: About) -> dict[str, Any]:
         "method": None if about.method is None else dict(about.method),
         "before": settings[0],
         "after": settings[chosen] if about.method is not None else None,
+        "changes": None if found.changes is None else _changes(found.changes),
         "dial": {"name": found.dial.name, "values": found.dial.values, "chosen": chosen, "settings": settings},
         "curve": _curve(found),
         "limit": _limit(found, ties),
@@ -119,6 +122,7 @@ def _data(found: Measured, about: About) -> dict[str, Any]:
         "distinct_scores": sum(len(s) for s in scores) if found.coarse else len(table.pooled().score),
         "score_range": [min(float(s[0]) for s in scores), max(float(s[-1]) for s in scores)],
         "groups": [{"group": str(g), **_size(c)} for g, c in zip(table.groups, table.counts)],
+        "weights": table.weights,
         "coarse_bins": len(found.people.pooled().score) if found.coarse else None,
     }
 
@@ -184,11 +188,22 @@ def _pairs(found: Measured, setting: Setting) -> list[dict[str, Any]]:
                 "xauc_first": setting.xauc[a, b],
                 "xauc_second": setting.xauc[b, a],
                 "signed_gap": setting.xauc[a, b] - setting.xauc[b, a],
+                "limits": None,
                 "_width": -np.inf if np.isnan(gap) else abs(gap),
             }
         )
     listed.sort(key=lambda each: -each["_width"])
     return [{name: value for name, value in each.items() if name != "_width"} for each in listed[:_MOST_PAIRS]]
+
+
+def _limited_pairs(pairs: list[dict[str, Any]], audit: Audited) -> list[dict[str, Any]]:
+    """Put the limits of each pair's signed gap beside it, as its audit has them; None where none are honest."""
+    limits: dict[tuple[str, str], list[float] | None] = {}
+    for each in audit.numbers["gaps"]:
+        first, second, low, high = (each[name] for name in ("first", "second", "signed_low", "signed_high"))
+        limits[str(first), str(second)] = None if low is None else [low, high]
+        limits[str(second), str(first)] = None if low is None else [-high, -low]
+    return [{**pair, "limits": limits[pair["first"], pair["second"]]} for pair in pairs]
 
 
 def _largest_gap(setting: Setting) -> float:
@@ -213,6 +228,7 @@ def _curve(found: Measured) -> dict[str, Any] | None:
         "reference": str(curve.reference),
         "values": curve.lam[few],
         **{name: getattr(curve, name)[few] for name in ("auc", "gap", "signed_gap", "pareto")},
+        **{name: column[few].tolist() for name, column in curve.pair_columns().items()},
     }
 
 
@@ -235,6 +251,11 @@ def _intervals(found: Measured, place: int) -> dict[str, Any] | None:
         "gap": audit.whole.gap,
     }
     return {name: _limits(each) for name, each in numbers.items()}
+
+
+def _changes(found: Changes) -> dict[str, Any]:
+    """Give what changed on the same rows: AUC, and the largest gap with the change of its pair's signed one."""
+    return {"auc": found.auc.to_dict(), "gap": found.gap.to_dict()}
 
 
 def _folded(audit: Audited, ahead: Hashable, behind: Hashable) -> Estimate:
@@ -268,7 +289,7 @@ def gap_band(found: Measured, ties: Ties) -> dict[str, list[float]] | None:
 
 
 def _limit(found: Measured, ties: Ties) -> dict[str, Any] | None:
-    """Give the line that no repair which keeps the order inside each group can cross; None where it is not known."""
+    """Give the line that no repair which keeps the order inside each group can cross, and what is within reach."""
     if found.dial.curve is None or len(found.groups) != 2 or found.settings[0].top is not None:
         return None
     if entries(found.table) > MOST_ENTRIES:
@@ -277,7 +298,9 @@ def _limit(found: Measured, ties: Ties) -> dict[str, Any] | None:
     limit = Limit.of(found.table, reference=ahead, ties=ties)
     gaps = [each.xauc[found.pair] - each.xauc[found.pair[::-1]] for each in found.settings]
     shown = np.linspace(min(*gaps, 0.0), max(*gaps, 0.0), 60)
-    return {"signed_gap": shown, "auc": limit.auc_at(np.clip(shown, -1, 1))}
+    shown = np.clip(shown, -1, 1)
+    reachable = None if limit.optimism is None else limit.reachable_at(shown)
+    return {"signed_gap": shown, "auc": limit.auc_at(shown), "reachable": reachable, "reason": limit.reason}
 
 
 def _who(found: Measured) -> dict[str, Any]:
@@ -318,10 +341,12 @@ def _warnings(found: Measured, about: About) -> list[dict[str, Any]]:
     """List what may mislead, by kind; :mod:`fairpot.report.words` puts it into words."""
     listed: list[dict[str, Any]] = [{"kind": "same_rows"}] if about.same_rows else []
     listed += [{"kind": "left_out", "group": group, "rows": rows} for group, rows in about.left_out.items()]
-    for group, counts in zip(found.groups, found.table.counts):
-        for what, weight in (("positives", counts.positive.sum()), ("negatives", counts.negative.sum())):
-            if weight < SMALL:
-                listed.append({"kind": "small_cell", "group": str(group), "what": what, "rows": weight.item()})
+    table = found.table
+    counted = table.independent if table.units is None else (table.positives, table.negatives)
+    for place, group in enumerate(found.groups):
+        for what, rows in zip(("positives", "negatives"), counted):
+            if rows[place] < SMALL:
+                listed.append({"kind": "small_cell", "group": str(group), "what": what, "rows": rows[place].item()})
     if found.settings[0].auc < 0.5:
         listed.append({"kind": "reversed"})
     listed += _ties(found)

@@ -37,7 +37,24 @@ TEXT: dict[str, str] = {
     "repaired_top": "In the top {alpha} of the ranking, which it repairs, the gap goes from {gap_before} to "
     "{gap_after} percentage points and AUC from {auc_before} to {auc_after}.",
     "overshoots": "It goes past even: now “{ahead}” is the one behind.",
-    "certified": "Signed for: the true gap is at most {bound} percentage points with {confidence} confidence ({rows}).",
+    "changed": "Signed, seen from “{ahead}” over “{behind}”, the gap goes from {before} to {after} points: a change of "
+    "{change} ({level} interval {low} to {high}).",
+    "changed_unsure": "Signed, seen from “{ahead}” over “{behind}”, the gap goes from {before} to {after} points: a "
+    "change of {change}. There are too few people for an interval.",
+    "gap_overall": "the overall gap",
+    "gap_top": "the gap in the top {alpha}",
+    "certificate_compatible": "These rows are compatible with the certificate: after the repair {where} is within "
+    "{bound} points with {confidence} confidence (measured {gap}, two-sided interval {low} to {high}).",
+    "certificate_contradicted": "These rows contradict the certificate: after the repair {where} exceeds {bound} "
+    "points with {confidence} confidence (measured {gap}, two-sided interval {low} to {high}).",
+    "certificate_cannot_tell": "These rows cannot tell whether the certificate holds: after the repair {where} is "
+    "{gap} points (two-sided {confidence} interval {low} to {high}), and the certificate says {bound} at most.",
+    "certificate_no_interval": "These rows cannot tell whether the certificate holds: there are too few people to say "
+    "whether {where} is within {bound} points.",
+    "certified": "Certified then: the gap is at most {bound} percentage points with {confidence} confidence, on rows "
+    "like those it was tested on ({rows}).",
+    "certified_limit": "One-sided upper limit then: {limit} points.",
+    "certified_same_rows": "These are the rows that the repair was fitted on, which cannot test it.",
     "not_repaired": "The quality of the ranking as a whole (AUC) is {auc_before}. No repair was asked for.",
     # Key numbers
     "card_gap": "Gap between the two groups",
@@ -82,7 +99,11 @@ TEXT: dict[str, str] = {
     "fig_tradeoff_note": "Each point is a setting of the dial: to the right the gap, upwards the quality of the "
     "ranking. Hollow circles: nothing beats it in both. Square: as they came. Star: reported. Disc: where the "
     "slider is.",
-    "fig_limit_note": "Dashed: no repair that keeps the order inside each group can be above it on these rows.",
+    "fig_limit_note": "Dashed: what a repair that keeps the order inside each group can be expected to reach. Faint: "
+    "what it could reach on these rows knowing their outcomes, {chance} more at most; nothing that keeps the order is "
+    "above that. A curve that was fitted to these rows may lie between the two.",
+    "fig_limit_note_only": "Dashed: no repair that keeps the order inside each group can be above it on these rows. It "
+    "knows their outcomes; a repair fixed beforehand reaches less. How much less is not known: {reason}.",
     "fig_tradeoff_alt": "Curve of AUC against the gap. As they came: gap {gap_before} points, AUC {auc_before}. "
     "Reported: gap {gap_after} points, AUC {auc_after}.",
     "fig_top_note": "Both are those of the top {alpha} of the ranking.",
@@ -110,6 +131,7 @@ TEXT: dict[str, str] = {
     "axis_gap": "gap, percentage points (above 0: {ahead} ahead)",
     "axis_gap_plain": "gap, percentage points",
     "axis_auc": "AUC",
+    "axis_top": "{name} (top {alpha})",
     "axis_score": "score",
     "axis_before": "score before",
     "axis_after": "score after",
@@ -147,6 +169,8 @@ TEXT: dict[str, str] = {
     "col_up": "Up",
     "col_down": "Down",
     "col_mean_shift": "Mean change",
+    "col_mean_shift_moved": "Mean change of the changed",
+    "col_mean_shift_all": "Mean change of all",
     "col_largest": "Largest change",
     "bands_caption": "How far scores move, by bands of people",
     "bands_note": "No band has fewer than {least} people.",
@@ -177,6 +201,9 @@ TEXT: dict[str, str] = {
     "rank_note": "Ranks in hundredths of the whole ranking: -2.0 means that people of that kind stand two "
     "hundredths lower on average. Also those whose own score stays move, where others pass them.",
     "pairs_caption": "Every pair of groups",
+    "col_limits": "95 % interval",
+    "limits": "{low} to {high}",
+    "pairs_note": "Each interval is of one pair by itself; it is known before the repair and at the reported setting.",
     "pairs_left_out": "{left} more pairs have smaller gaps.",
     "groups_left_out": "{left} more groups are in the JSON form of this report.",
     "col_first": "Group",
@@ -213,6 +240,7 @@ TEXT: dict[str, str] = {
     "origin_reference": "Group that stays as it is",
     "origin_parameters": "Parameters",
     "origin_columns": "Columns",
+    "origin_weights": "Weights",
     "origin_ties": "Ties",
     "ties_half": "equal scores count as half a win",
     "ties_strict": "equal scores count as no win",

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from fairpot._validation import wording
 from fairpot.report.text import TEXT
 
 # A gap under half a point is called even.
@@ -82,7 +83,7 @@ def count(value: float | None) -> str:
     """
     if value is None:
         return _DASH
-    return f"{round(value):,}" if abs(value - round(value)) < 5e-7 * max(1.0, abs(value)) else f"{value:,.1f}"
+    return wording.shown_rows(value)
 
 
 def answer(summary: Mapping[str, Any]) -> list[str]:
@@ -91,14 +92,47 @@ def answer(summary: Mapping[str, Any]) -> list[str]:
     said = [_who_is_behind(summary, before)]
     if after is None:
         return [*said, say("not_repaired", auc_before=number(before["auc"]))]
-    return [*said, *repaired(summary, after), *_certified(summary["method"]["certificate"])]
+    known = summary["method"]["certificate"]
+    return [*_stands(known), *said, *repaired(summary, after), *_changed(summary), *_certified(known)]
+
+
+def _changed(summary: Mapping[str, Any]) -> list[str]:
+    """Say how surely the gap changed, with its sign: its size alone cannot fall below 0."""
+    signed_gap = (summary["changes"] or {}).get("gap", {}).get("signed")
+    if signed_gap is None or signed_gap["change"] is None:
+        return []
+    ahead, behind = signed_gap["groups"]
+    names = ("before", "after", "change")
+    fields = {name: signed(100 * signed_gap[name], 1) for name in names} | {"ahead": ahead, "behind": behind}
+    if signed_gap["reason"] is not None:
+        return [say("changed_unsure", **fields)]
+    low, high = (signed(100 * signed_gap[name], 1) for name in ("low", "high"))
+    return [say("changed", **fields, low=low, high=high, level=percent(signed_gap["level"], 0))]
+
+
+def _stands(found: Mapping[str, Any] | None) -> list[str]:
+    """Say what these rows say of a certificate; nothing of the rows that the maps were fitted on."""
+    if found is None or found["answer"] is None:
+        return []
+    now, alpha = found["on_these_rows"]["gap"], found["on_these_rows"]["alpha"]
+    where = TEXT["gap_overall"] if alpha is None else say("gap_top", alpha=top_share(alpha))
+    fields = {"bound": points(found["bound"]), "gap": points(now["estimate"]), "where": where}
+    if now["reason"] is not None:
+        return [say("certificate_no_interval", **fields)]
+    limits = {"low": points(now["low"]), "high": points(now["high"]), "confidence": percent(found["confidence"], 0)}
+    return [say("certificate_" + found["answer"].replace(" ", "_"), **fields, **limits)]
 
 
 def _certified(found: Mapping[str, Any] | None) -> list[str]:
+    """Say what was certified, on which rows and when."""
     if found is None:
         return []
     bound, sure = points(found["bound"]), percent(found["confidence"], 0)
-    return [say("certified", bound=bound, confidence=sure, rows=found["rows"])]
+    rows = ", ".join(filter(None, (found["rows"], found["time"])))
+    said = say("certified", bound=bound, confidence=sure, rows=rows)
+    if found.get("limit") is not None:
+        said += " " + say("certified_limit", limit=points(found["limit"], 2))
+    return [said + (" " + say("certified_same_rows") if found["answer"] is None else "")]
 
 
 def _who_is_behind(summary: Mapping[str, Any], numbers: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from fairpot.metrics.wins import (
 )
 from fairpot.table import Maps, ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
-from fairpot.tradeoff.exact import exact_wins
+from fairpot.tradeoff.exact import exact_wins, flat_cuts
 from fairpot.transport import TransportPlan, weight_to_reach
 
 
@@ -60,21 +61,15 @@ def exact_curve(
     _share(wins.a_over_b[::-1], pairs.ab, values[2], value_without_pairs(undefined))
     _share(wins.b_over_a[::-1], pairs.ba, values[3], value_without_pairs(undefined))
     lam, auc, xauc_ab, xauc_ba = values
-    return TradeoffCurve(lam, auc, xauc_ab, xauc_ba, (moved,), reference, exact=True)
+    orders = ~flat_cuts(plan, b.score, monotone=monotone, start=start)[::-1]
+    return TradeoffCurve(lam, auc, xauc_ab, xauc_ba, (moved,), reference, exact=True, orders=orders)
 
 
 def on_grid(curve: TradeoffCurve, plan: TransportPlan, lams: NDArray[np.float64]) -> TradeoffCurve:
     """Read an exact curve off at some lambdas."""
     places = np.array([len(plan.scores) - plan.cut(lam) for lam in lams])
-    return TradeoffCurve(
-        lams,
-        curve.auc[places],
-        curve.xauc_ab[places],
-        curve.xauc_ba[places],
-        curve.moved,
-        curve.reference,
-        unrepaired_auc=curve.unmoved_auc,
-    )
+    numbers = {name: getattr(curve, name)[places] for name in ("auc", "xauc_ab", "xauc_ba", "orders")}
+    return replace(curve, lam=lams, **numbers, exact=False, unrepaired_auc=curve.unmoved_auc)
 
 
 def trace(
@@ -90,20 +85,76 @@ def trace(
 ) -> TradeoffCurve:
     """Evaluate the maps of every step, one for each value of the dial, on a labelled table."""
     before = WinMatrix.of(table, ties)
-    before.widest(undefined)  # what is undefined is so at every step: its warning is given once, here
-    unrepaired = before.auc(partial=partial, undefined=undefined)
-    moved = tuple(g for g in table.groups if g != reference)
-    a, b = table.groups.index(reference), table.groups.index(moved[0])
-    aucs, pairs = [], []
+    seen = _Seen(before, reference, undefined, partial)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedMetricWarning)
         for maps in steps:
-            wins = _recount(before, table, maps, ties)
-            aucs.append(wins.auc(partial=partial, undefined=undefined))
-            cells = [wins.cell(a, b, undefined), wins.cell(b, a, undefined)]
-            pairs.append(cells if len(moved) == 1 else wins.widest(undefined))
-    ab, ba = np.array(pairs).T
-    return TradeoffCurve(values, np.array(aucs), ab, ba, moved, reference, dial=dial, unrepaired_auc=unrepaired)
+            seen.add(_recount(before, table, maps, ties), keeps_order(table, maps))
+    return seen.curve(values, dial)
+
+
+class _Seen:
+    """AUC and the pair of groups with the largest gap, step by step.
+
+    The pair is seen from the reference; where it is not one of the two, from the group that is ranked higher.
+    """
+
+    def __init__(
+        self, before: WinMatrix, reference: Hashable, undefined: Undefined = "nan", partial: bool = False
+    ) -> None:
+        self.groups, self.undefined, self.partial = before.groups, undefined, partial
+        self.reference = before.groups.index(reference)
+        before.widest(undefined)  # what is undefined is so at every step: its warning is given once, here
+        self.unrepaired_auc = before.auc(partial=partial, undefined=undefined)
+        self.auc: list[float] = []
+        self.xauc: list[tuple[float, float]] = []
+        self.pairs: list[tuple[Hashable, Hashable]] = []
+        self.orders: list[bool] = []
+
+    def add(self, wins: WinMatrix, orders: bool) -> None:
+        """Take in a step."""
+        self.orders.append(orders)
+        g, h = self._pair(wins)
+        self.auc.append(wins.auc(partial=self.partial, undefined=self.undefined))
+        self.xauc.append((wins.cell(g, h, self.undefined), wins.cell(h, g, self.undefined)))
+        self.pairs.append((self.groups[g], self.groups[h]))
+
+    def _pair(self, wins: WinMatrix) -> tuple[int, int]:
+        a = self.reference
+        other = 0 if a else 1
+        g, h = (a, other) if len(self.groups) == 2 else wins.widest_pair(self.undefined) or (a, other)
+        if a in (g, h):
+            return a, g + h - a
+        ahead = wins.cell(g, h, self.undefined) >= wins.cell(h, g, self.undefined)
+        return (g, h) if ahead else (h, g)
+
+    def curve(self, values: NDArray[np.float64], dial: str, alpha: float | None = None) -> TradeoffCurve:
+        """Make the curve."""
+        reference = self.groups[self.reference]
+        moved = tuple(g for g in self.groups if g != reference)
+        ab, ba = np.array(self.xauc).T
+        return TradeoffCurve(
+            values,
+            np.array(self.auc),
+            ab,
+            ba,
+            moved,
+            reference,
+            dial=dial,
+            unrepaired_auc=self.unrepaired_auc,
+            pairs=tuple(self.pairs) if len(moved) > 1 else None,
+            alpha=alpha,
+            orders=np.array(self.orders),
+        )
+
+
+def keeps_order(table: ScoreTable, maps: Maps) -> bool:
+    """Whether maps leave something of the order inside every group: not all of several scores become one."""
+    for group, move in maps.items():
+        scores = table[group].score
+        if len(scores) > 1 and np.ptp(move(scores[[0, -1]])) == 0 and np.ptp(move(scores)) == 0:
+            return False
+    return True
 
 
 def _recount(before: WinMatrix, table: ScoreTable, maps: Maps, ties: Ties) -> WinMatrix:
@@ -161,19 +212,27 @@ def trace_top(
 ) -> TradeoffCurve:
     """Evaluate the maps of every step in the top alpha of the rows as they then are."""
     before = WinMatrix.of(table.top(alpha, region), ties)
-    before.widest("nan")  # what is undefined is told once, here
-    moved = tuple(g for g in table.groups if g != reference)
-    a, b = table.groups.index(reference), table.groups.index(moved[0])
-    aucs, pairs = [], []
+    seen = _Seen(before, reference, partial=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedMetricWarning)
         for maps in steps:
             wins = WinMatrix.of(table.rescored(maps).top(alpha, region), ties)
-            aucs.append(wins.auc(partial=True))
-            pairs.append((wins.cell(a, b), wins.cell(b, a)) if len(moved) == 1 else wins.widest())
-    ab, ba = np.array(pairs).T
-    unrepaired = before.auc(partial=True)
-    return TradeoffCurve(values, np.array(aucs), ab, ba, moved, reference, dial=dial, unrepaired_auc=unrepaired)
+            seen.add(wins, keeps_order(table.top(alpha, region), maps))
+    return seen.curve(values, dial, alpha)
+
+
+def _lowest(plan: TransportPlan, scores: NDArray[np.float64], start: float) -> float:
+    """Find the lowest place that any lambda takes scores of a region to, or that its edge has.
+
+    A moved score comes between two projections. One between a score that stays and one that moves comes between
+    the two, and below the edge only if the one that stays lies there, as it may where the region is another than the
+    plan's: that is so at one cut.
+    """
+    lowest = min(float(plan.projected.min()), start)
+    cut = int(np.searchsorted(plan.scores, start))
+    if 0 < cut < len(plan.scores):
+        lowest = min(lowest, float(plan.map(cut)(scores).min()))
+    return lowest
 
 
 def keeps_region(
@@ -188,9 +247,9 @@ def keeps_region(
     That is so if nobody is moved below the region's edge, and if the region without any one of its entries would
     be too small: with more rows tied at the edge than are wanted, a repair that parts them changes the region.
     """
-    if any(plan.projected.min() < starts[g] for g, plan in plans.items()):
-        return False
     top = table.above(starts)
+    if any(_lowest(plan, top[g].score, starts[g]) < starts[g] for g, plan in plans.items()):
+        return False
     parts = [([c.weight for c in table.counts], [c.weight for c in top.counts])]
     if region == "group":
         parts = [([whole.weight], [cut.weight]) for whole, cut in zip(table.counts, top.counts)]

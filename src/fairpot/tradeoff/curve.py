@@ -49,7 +49,8 @@ _ROUND_OFF = 1e-12
 class TradeoffPoint:
     """One point of a trade-off curve.
 
-    ``lam`` is a number, or a number for each moved group where the groups have their own.
+    ``lam`` is a number, or a number for each moved group where the groups have their own. ``pair`` names the two
+    groups that the gap is between: ``signed_gap`` is above 0 where the first is ranked higher.
     """
 
     lam: float | dict[Hashable, float]
@@ -58,6 +59,7 @@ class TradeoffPoint:
     signed_gap: float
     xauc_ab: float
     xauc_ba: float
+    pair: tuple[Hashable, Hashable] | None = None
     certificate: Certificate | None = field(default=None, compare=False, repr=False)
 
 
@@ -71,10 +73,10 @@ class TradeoffCurve:
         At ``lam[i]`` the top ``lam[i]`` of the moved group is transported. On an exact curve these are the
         upper ends of the intervals on which nothing changes.
     auc : array of shape (k,)
-        AUC of all rows (the partial AUC where the curve is that of a top-alpha region).
+        AUC of all rows (the partial AUC where ``alpha`` is set).
     xauc_ab, xauc_ba : arrays of shape (k,)
         How often a positive of the reference group is above a negative of the moved group, and the other
-        way round; with more than two groups, those of the pair with the largest gap.
+        way round; with more than two groups, those of the pair with the largest gap, see ``pairs``.
     moved, reference : the moved groups and the reference group
     exact : bool
         Whether every distinct lambda is on the curve.
@@ -85,11 +87,20 @@ class TradeoffCurve:
         curve and leaves them so.
     evidence : Evidence or None
         The rows behind the curve, which its band and certificates are computed from.
+    pairs : tuple of pairs of groups, one for each point, or None
+        With more than two groups, the pair with the largest gap at each point. Numbers are seen from its first group:
+        the reference where it is one of the two, else the one that is ranked higher. None with two groups.
+    alpha : float or None
+        The share of the ranking that the numbers look at; None for all of it.
+    orders : boolean array of shape (k,) or None
+        Whether something of the order inside every group is left. Where it is not, all scores of a group are equal,
+        and no rule chooses such a point. None: it is so everywhere.
 
     Attributes
     ----------
     gap, signed_gap : arrays of shape (k,)
-        ``signed_gap = xauc_ab - xauc_ba``; it changes its sign where the repair overshoots.
+        ``signed_gap = xauc_ab - xauc_ba``: above 0 where the reference (with more than two groups, the first of the
+        pair) is ranked higher. With two groups it changes its sign where the repair overshoots.
     pareto : boolean array of shape (k,)
         The points that no other point beats in both gap and AUC.
     """
@@ -104,6 +115,9 @@ class TradeoffCurve:
     dial: str = "lam"
     unrepaired_auc: float | None = None
     evidence: Evidence | None = field(default=None, repr=False)
+    pairs: tuple[tuple[Hashable, Hashable], ...] | None = field(default=None, repr=False)
+    alpha: float | None = None
+    orders: NDArray[np.bool_] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.auc)
@@ -112,8 +126,9 @@ class TradeoffCurve:
         kind = "every lambda" if self.exact else f"a grid of {self.dial}"
         names = ", ".join(str(g) for g in self.moved)
         return (
-            f"<TradeoffCurve of {names} towards {self.reference}: {len(self)} points ({kind}), "
-            f"AUC {self.auc.min():.4f} to {self.auc.max():.4f}, gap {self.gap.min():.4f} to {self.gap.max():.4f}>"
+            f"<TradeoffCurve of {names} towards {self.reference}: {len(self)} points ({kind}), {self.auc_name} "
+            f"{self.auc.min():.4f} to {self.auc.max():.4f}, {self.gap_name} {self.gap.min():.4f} to "
+            f"{self.gap.max():.4f}>"
         )
 
     def _repr_html_(self) -> str:
@@ -123,17 +138,27 @@ class TradeoffCurve:
             {
                 "point": name,
                 self.dial: str(p.lam) if isinstance(p.lam, dict) else p.lam,
-                "AUC": p.auc,
-                "gap": p.gap,
-                "signed gap": p.signed_gap,
+                self.auc_name: p.auc,
+                self.gap_name: p.gap,
+                "ranked higher": _ranked_higher(p),
             }
             for name, p in points.items()
         ]
         return html_table(rows, f"{len(self)} points, {'every' if self.exact else 'a grid of'} {self.dial}")
 
+    @property
+    def auc_name(self) -> str:
+        """Say which AUC it is."""
+        return "AUC" if self.alpha is None else "partial AUC"
+
+    @property
+    def gap_name(self) -> str:
+        """Say which gap it is."""
+        return "gap" if self.alpha is None else "partial gap"
+
     @cached_property
     def signed_gap(self) -> NDArray[np.float64]:
-        """xauc_ab - xauc_ba: positive while the reference group is ahead."""
+        """xauc_ab - xauc_ba: above 0 where the reference, or the first of the pair, is ranked higher."""
         return self.xauc_ab - self.xauc_ba
 
     @cached_property
@@ -147,13 +172,24 @@ class TradeoffCurve:
         return pareto_mask(self.gap, self.auc)
 
     def frame(self) -> Any:
-        """Return the curve as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
-        if self.lam.ndim == 2:
-            dial = {f"{self.dial}[{g}]": self.lam[:, j] for j, g in enumerate(self.moved)}
-        else:
-            dial = {self.dial: self.lam}
+        """Return the curve as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
+
+        With more than two groups the columns ``first`` and ``second`` name the pair with the largest gap.
+        """
         columns = {name: getattr(self, name) for name in ("auc", "gap", "signed_gap", "xauc_ab", "xauc_ba", "pareto")}
-        return make_frame(dial | columns)
+        return make_frame(self.settings() | columns | self.pair_columns())
+
+    def settings(self) -> dict[str, NDArray[np.float64]]:
+        """Give the values of the dial by name, a column for each moved group where the groups have their own."""
+        if self.lam.ndim == 1:
+            return {self.dial: self.lam}
+        return {f"{self.dial}[{g}]": self.lam[:, j] for j, g in enumerate(self.moved)}
+
+    def pair_columns(self) -> dict[str, NDArray[Any]]:
+        """Name the pair with the largest gap at each point; nothing where there are two groups only."""
+        if self.pairs is None:
+            return {}
+        return {name: np.array([str(pair[k]) for pair in self.pairs]) for k, name in enumerate(("first", "second"))}
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the curve; the options are those of :meth:`fairpot.display.TradeoffDisplay.from_curve`.
@@ -201,6 +237,7 @@ class TradeoffCurve:
             float(self.signed_gap[place]),
             float(self.xauc_ab[place]),
             float(self.xauc_ba[place]),
+            (self.reference, self.moved[0]) if self.pairs is None else self.pairs[place],
         )
 
     def band(self, level: float = LEVEL) -> Band:
@@ -238,6 +275,8 @@ class TradeoffCurve:
         gap that costs at most that much AUC against lambda = 0. With both: the highest AUC that keeps both.
         Without a rule: the smallest gap. Of equals, the smallest lambda.
 
+        A point that makes all scores of a group equal (see ``orders``) is never chosen.
+
         With ``confidence`` and ``max_gap``, on a curve of rows that the map was not fitted on: a point whose true gap
         is within ``max_gap`` with that confidence, however many points it was chosen from; its ``certificate``
         says how that is known.
@@ -257,16 +296,28 @@ class TradeoffCurve:
                 f"no {self.dial} can be chosen: the xAUC gap or the AUC is undefined on these rows.\n"
                 "Hint: positives and negatives are needed in both groups (in the region, if alpha is set)."
             )
-        allowed = ~(np.isnan(self.gap) | np.isnan(self.auc))
+        usable = self._usable()
+        allowed = usable.copy()
         if max_auc_loss is not None:
             allowed &= self.unmoved_auc - self.auc <= max_auc_loss + _ROUND_OFF
         if max_gap is not None:
             allowed &= self.gap <= max_gap + _ROUND_OFF
         if not allowed.any():
-            raise InfeasibleRuleError(self._best_instead(max_gap, max_auc_loss))
+            raise InfeasibleRuleError(self._best_instead(max_gap, max_auc_loss, usable))
         places = np.flatnonzero(allowed)
         worth = self.auc[places] if max_gap is not None else -self.gap[places]
         return self.point(int(places[np.argmax(worth >= worth.max() - _ROUND_OFF)]))
+
+    def _usable(self) -> NDArray[np.bool_]:
+        """Mark the points that a rule may choose: those that are defined, and leave groups in some order."""
+        defined = ~(np.isnan(self.gap) | np.isnan(self.auc))
+        usable = defined if self.orders is None else defined & self.orders
+        if not usable.any():
+            raise InfeasibleRuleError(
+                f"no {self.dial} can be chosen: each makes all scores of a group equal.\n"
+                f"Hint: trace other values of {self.dial}, or try another method."
+            )
+        return usable
 
     def _known_rows(self) -> Evidence:
         if self.evidence is None:
@@ -293,6 +344,7 @@ class TradeoffCurve:
                 "Hint: trace the curve on other rows, or give confidence to the post-processor, which then cross-fits."
             )
         places = thin(len(self))
+        places = places[self._usable()[places]]
         dial = self._estimates(places)
         place, certificate = choose_certified(
             dial,
@@ -316,23 +368,36 @@ class TradeoffCurve:
             )
         return float(self.auc[0])
 
-    def _best_instead(self, max_gap: float | None, max_auc_loss: float | None) -> str:
+    def _best_instead(self, max_gap: float | None, max_auc_loss: float | None, usable: NDArray[np.bool_]) -> str:
         if max_gap is None:
-            best = self.point(int(np.nanargmax(self.auc)))
+            best = self.point(int(np.nanargmax(np.where(usable, self.auc, np.nan))))
             rule = f"no {self.dial} keeps {argument('max_auc_loss', max_auc_loss)}"
-            return f"{rule}: the highest AUC is {best.auc:.6g} at {self._named(best)}."
-        best = self.point(int(np.nanargmin(self.gap)))
+            return f"{rule}: the highest {self.auc_name} is {best.auc:.6g} at {self._named(best)}."
+        best = self.point(int(np.nanargmin(np.where(usable, self.gap, np.nan))))
         message = f"no {self.dial} keeps {argument('max_gap', max_gap)}"
         if max_auc_loss is not None:
             message += f" and {argument('max_auc_loss', max_auc_loss)} together"
-        message += f": the smallest gap is {best.gap:.6g} at {self._named(best)} (AUC {best.auc:.6g}"
+        message += (
+            f": the smallest {self.gap_name} is {best.gap:.6g} at {self._named(best)} ({self.auc_name} {best.auc:.6g}"
+        )
         if max_auc_loss is not None:
             message += f", a loss of {self.unmoved_auc - best.auc:.6g}"
-            within = np.flatnonzero(self.unmoved_auc - self.auc <= max_auc_loss)
+            within = np.flatnonzero(usable & (self.unmoved_auc - self.auc <= max_auc_loss))
             if len(within):
                 near = self.point(int(within[np.nanargmin(self.gap[within])]))
-                message += f"); within that loss it is {near.gap:.6g} at {self._named(near)} (AUC {near.auc:.6g}"
+                message += (
+                    f"); within that loss it is {near.gap:.6g} at {self._named(near)} ({self.auc_name} {near.auc:.6g}"
+                )
         return message + ").\nHint: allow a larger gap or loss, or try another method; the curve shows what can be had."
 
     def _named(self, point: TradeoffPoint) -> str:
         return f"{self.dial}=" + (f"{point.lam:.6g}" if isinstance(point.lam, float) else str(point.lam))
+
+
+def _ranked_higher(point: TradeoffPoint) -> str:
+    """Say which group of the pair is ranked higher than the other."""
+    assert point.pair is not None
+    if not point.gap > 0:
+        return "neither" if point.gap == 0 else "unknown"
+    higher, lower = point.pair if point.signed_gap > 0 else point.pair[::-1]
+    return f"{higher} than {lower}"

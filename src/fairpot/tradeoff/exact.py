@@ -87,6 +87,31 @@ def exact_wins(
     return wins
 
 
+def flat_cuts(
+    plan: TransportPlan, scores: Array, *, monotone: bool = False, start: float | None = None
+) -> NDArray[np.bool_]:
+    """Mark the cuts at which all of several ascending scores become one, so that nothing of their order is left.
+
+    Where two scores stay they differ. Before, all but the lowest are moved, and moved scores keep their order: they
+    are one if their ends are. Where some straddle, which is so at two of these cuts at most, the map is asked.
+    """
+    flat = np.zeros(len(plan.scores) + 1, dtype=bool)
+    if len(scores) < 2:
+        return flat
+    last = int(np.searchsorted(plan.scores, scores[1]))  # the last cut at which fewer than two stay
+    floor = np.full(last + 1, -np.inf)
+    if monotone:
+        floor[1:] = plan.scores[:last]
+        floor = floor if start is None else np.maximum(floor, start)
+    lowest, low, high = (np.maximum(value, floor) for value in plan.map(0)(scores[[0, 1, -1]]))
+    stays = int(np.searchsorted(plan.scores, scores[0]))  # the last cut at which the lowest does not stay
+    lowest[stays + 1 :] = scores[0]
+    flat[: last + 1] = (lowest == low) & (low == high)
+    for cut in {stays, last}:
+        flat[cut] = np.ptp(plan.map(cut, monotone=monotone, start=start)(scores)) == 0
+    return flat
+
+
 @dataclass(frozen=True)
 class _Points:
     """Points of the moved group, their values in each state, and the bounds of R, S and A at each cut."""

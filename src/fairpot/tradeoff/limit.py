@@ -7,40 +7,59 @@ and b is put above a where ``theta * odds_b > odds_a``, ``theta = c_ba / c_ab``.
 its order at one theta, ``pa * nb / (pb * na)``, so running sums over the sorted thetas give every vertex.
 AUC plus mu times the signed gap never makes both weights negative; where one of them is, the best merge puts
 one group entirely above the other. These two merges are the ends of the line, at signed gaps of -1 and 1.
+
+The line is fitted to the labels it is judged by, so that chance lifts it above what a rule fixed beforehand can reach.
+How far, is found by drawing labels anew: from a logistic line of each group along its ranks, for which the best rule
+is known. What the limit of the drawn labels has over that rule, at the rule's own gap, is taken off.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import isotonic_regression
+from scipy.special import expit, logit, ndtri
 
 from fairpot._defaults import Ties
 from fairpot._optional import make_frame
 from fairpot._validation import check_share
 from fairpot.counting import as_table
-from fairpot.counts import Counts, GroupCounts
+from fairpot.counts import NOBODY, Counts, GroupCounts, Members
+from fairpot.inference.shares import FEWEST
 from fairpot.metrics.rank import check_ties, place_of
 from fairpot.metrics.wins import WinMatrix, half_wins
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
+from fairpot.transport import Floats
 
 # With more pairs of blocks than this, only so many thetas are kept, and the loss is bounded.
 _MOST_PAIRS = 2_000_000
 _KEPT_THETAS = 20_000
+_DRAWS = 10
+_SEED = 20250101  # the optimism is the same in every run
+# Labels are drawn at so many scores of a group at most, and judged by so many merges.
+_MOST_SCORES = 5_000
+_MERGES = 25
+_NEWTON_STEPS = 25
+_LEAST_SLOPE = 0.01
 
 
 class LimitPoint(NamedTuple):
-    """One point on the limit; ``theta`` is the factor on b's odds whose merges reach it."""
+    """One point on the limit; ``theta`` is the factor on b's odds whose merges reach it.
+
+    ``reachable`` is ``auc`` without what chance adds to it: what a rule fixed beforehand can be expected to reach. NaN
+    where that cannot be estimated.
+    """
 
     theta: float
     auc: float
     gap: float
     signed_gap: float
+    reachable: float = np.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +68,7 @@ class Limit:
 
     The line is the upper concave envelope of all such repairs: its vertices are merges of the two groups,
     and between two vertices it is reached by choosing between them at random. It is fitted to the labels of
-    the sample, so it tells what was possible there, not what a method can promise for new data.
+    the sample: nothing lies above it there, and a rule fixed beforehand lies below it by ``optimism``, on average.
 
     Attributes
     ----------
@@ -60,6 +79,11 @@ class Limit:
     moved, reference : names of group b and group a
     error : float
         By how much the line may lie too low at most: 0 unless there were too many vertices to keep.
+    optimism : array of shape (k,) or None
+        How much of ``auc`` chance is expected to add, because the line knows the labels; ``auc - optimism`` is what a
+        rule fixed beforehand can reach. None where it cannot be estimated.
+    reason : str or None
+        Why ``optimism`` is None.
     """
 
     signed_gap: NDArray[np.float64]
@@ -68,6 +92,8 @@ class Limit:
     moved: Hashable
     reference: Hashable
     error: float = 0.0
+    optimism: NDArray[np.float64] | None = None
+    reason: str | None = None
 
     @classmethod
     def of(cls, table: ScoreTable, *, reference: Hashable | None = None, ties: Ties = "half") -> Limit:
@@ -75,26 +101,25 @@ class Limit:
         _check_table(table)
         table = table.for_pairs()
         a, b = _reference_first(table, reference, ties)
-        blocks = [pool(table[g]) for g in (a, b)]
-        # A tie inside a group is worth a half, so with ties="half" pooling helps there; with "strict" it costs.
-        inside = blocks if ties == "half" else [table[a], table[b]]
-        fixed = sum(float(half_wins(g, g, ties)) for g in inside) / 2
-        pairs = _Pairs.of(table[a], table[b])
-        line = _every_vertex if len(blocks[0].score) * len(blocks[1].score) <= _MOST_PAIRS else _some_vertices
-        ab, ba, theta = line(*blocks)
-        # Sums of broken weights may exceed their product by a last bit.
-        gap = np.clip(np.asarray(ab / pairs.ab - ba / pairs.ba, dtype=np.float64), -1.0, 1.0)
-        auc = np.minimum(np.asarray((fixed + (ab + ba)) / pairs.total, dtype=np.float64), 1.0)
-        error = 0.0 if line is _every_vertex else _largest_sag(gap, auc, pairs.slope(theta))
-        return cls(gap, auc, theta, b, a, error)
+        line = _Line.of(table[a], table[b], ties)
+        reason = _too_few(table)
+        found = None if reason else _optimism(table, ties)
+        optimism = None
+        if found is not None:
+            optimism = np.interp(line.gap if a == table.groups[0] else -line.gap, *found)
+        if reason is None and optimism is None:
+            reason = "labels drawn like these do not have both outcomes in every group"
+        return cls(line.gap, line.auc, line.theta, b, a, line.error, optimism, reason)
 
     def __len__(self) -> int:
         return len(self.auc)
 
     def __repr__(self) -> str:
+        even = self.best(0.0)
+        reach = "" if self.optimism is None else f", of which {even.reachable:.4f} is within reach"
         return (
             f"<Limit of merging {self.moved} into {self.reference}: {len(self)} vertices, AUC at most "
-            f"{self.auc.max():.4f}, {self.best(0.0).auc:.4f} without a gap>"
+            f"{self.auc.max():.4f}, {even.auc:.4f} without a gap{reach}>"
         )
 
     def auc_at(self, signed_gap: ArrayLike) -> NDArray[np.float64]:
@@ -104,35 +129,61 @@ class Limit:
             raise ValueError("a signed gap is a difference of two xAUCs and must lie in [-1, 1].")
         return np.asarray(np.interp(wanted, self.signed_gap, self.auc))
 
+    def reachable_at(self, signed_gap: ArrayLike) -> NDArray[np.float64]:
+        """Return the AUC that a rule fixed beforehand can be expected to reach at each signed gap; NaN if not known."""
+        highest = self.auc_at(signed_gap)
+        if self.optimism is None:
+            return np.full(highest.shape, np.nan)
+        wanted = np.asarray(signed_gap, dtype=np.float64)
+        return np.asarray(highest - np.interp(wanted, self.signed_gap, self.optimism))
+
+    def along(self, curve: TradeoffCurve, *, signed: bool = True) -> dict[str, NDArray[np.float64]]:
+        """Give both lines at the gap of each point of a curve; without its sign, whichever group is ranked higher."""
+        if {*curve.moved, curve.reference} != {self.moved, self.reference}:
+            raise ValueError(
+                f"the curve moves {list(curve.moved)} towards {curve.reference!r}, the limit is that of "
+                f"{self.moved!r} and {self.reference!r}.\nHint: both must come from the same rows of two groups."
+            )
+        own = (1.0 if curve.reference == self.reference else -1.0) * curve.signed_gap
+        sides = (own,) if signed else (own, -own)
+        lines = {"limit_auc": self.auc_at, "reachable_auc": self.reachable_at}
+        return {name: np.max([line(gap) for gap in sides], axis=0) for name, line in lines.items()}
+
     def best(self, max_gap: float = 1.0) -> LimitPoint:
         """Return the point of highest AUC whose gap is at most ``max_gap``."""
         share = check_share(max_gap, "max_gap", zero=True)
         gap = float(np.clip(self.signed_gap[np.argmax(self.auc)], -share, share)) + 0.0  # no minus zero
         # Inside an edge the theta at which its two ends are equally good.
         place = max(int(np.searchsorted(self.signed_gap, gap)) - 1, 0)
-        return LimitPoint(float(self.theta[place]), float(self.auc_at(gap)), abs(gap), gap)
+        auc, reachable = float(self.auc_at(gap)), float(self.reachable_at(gap))
+        return LimitPoint(float(self.theta[place]), auc, abs(gap), gap, reachable)
 
     def frame(self) -> Any:
         """Return the vertices as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
-        return make_frame({"signed_gap": self.signed_gap, "auc": self.auc, "theta": self.theta})
+        columns = {"signed_gap": self.signed_gap, "auc": self.auc, "theta": self.theta}
+        return make_frame({**columns, "reachable": self.reachable_at(self.signed_gap)})
 
 
 def auc_limit(
     y_true: Any,
-    y_score: Any,
+    y_score: Any = None,
     *,
-    sensitive_features: Any,
+    sensitive_features: Any = None,
     reference: Hashable | None = None,
     sample_weight: Any = None,
+    clusters: Any = None,
+    weights: str | None = None,
     ties: str = "half",
     pos_label: Any = None,
 ) -> Limit:
     """Compute the line that no repair which keeps the order inside each group can cross.
 
+    It knows the outcomes. ``reachable`` beside it is what a rule fixed beforehand can be expected to reach.
+
     Parameters
     ----------
-    y_true : column of shape (n,)
-        Outcomes, 0/1 or booleans; other two-valued labels with ``pos_label``.
+    y_true : column of shape (n,), or ScoreTable
+        Outcomes, 0/1 or booleans; other two-valued labels with ``pos_label``. A table alone is everything.
     y_score : column of shape (n,)
         Scores on any scale; rows of a group with equal scores stay together.
     sensitive_features : column of shape (n,)
@@ -141,6 +192,10 @@ def auc_limit(
         Group a of the signed gap; None takes the group that is ahead.
     sample_weight : column of shape (n,), default None
         Weights; a whole weight counts exactly like that many rows.
+    clusters : column of shape (n,), default None
+        What rows have in common that are not independent: their outcomes are drawn alike.
+    weights : {"frequency", "importance"} or None, default None
+        What ``sample_weight`` means: how many rows a row is (the default), or how much it counts.
     ties : {"half", "strict"}, default "half"
         Whether a tie is no win or half a win. Repairs may make ties: with "half" that can help.
     pos_label : default None
@@ -157,15 +212,16 @@ def auc_limit(
     >>> score = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
     >>> line = auc_limit(y, score, sensitive_features=sex)
     >>> line.best(max_gap=0.0)
-    LimitPoint(theta=1.0, auc=0.875, gap=0.0, signed_gap=0.0)
+    LimitPoint(theta=1.0, auc=0.875, gap=0.0, signed_gap=0.0, reachable=nan)
+    >>> line.reason
+    "what chance adds to the limit needs 5 positives in every group, and group 'F' has 2"
     """
-    table = as_table(
-        y_true, y_score, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
-    )
+    columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
+    table = as_table(y_true, y_score, **columns, weights=weights, pos_label=pos_label)
     return Limit.of(table, reference=reference, ties=check_ties(ties))
 
 
-def distance_to_limit(curve: TradeoffCurve, limit: Limit) -> NDArray[np.float64]:
+def distance_to_limit(curve: TradeoffCurve, limit: Limit, *, corrected: bool = True) -> NDArray[np.float64]:
     """Compute, for each point of a curve, the AUC left on the table at its signed gap.
 
     Parameters
@@ -174,12 +230,18 @@ def distance_to_limit(curve: TradeoffCurve, limit: Limit) -> NDArray[np.float64]
         Of any method, evaluated on the very rows the limit was computed from.
     limit : Limit
         With the same convention for ties.
+    corrected : bool, default True
+        Whether what chance adds to the limit is taken off (:meth:`Limit.reachable_at`). Without that, the distance is
+        the one to the best repair of these rows that knows their outcomes.
 
     Returns
     -------
     array of shape (len(curve),)
-        Not below 0 but for round-off, if the method keeps the order inside each group. FairPOT without
-        ``monotone=True`` may not where it moves a group downwards.
+        Below 0, the point has more AUC than a rule fixed beforehand is expected to have at its gap: by chance, or
+        because it was fitted to these rows, or chosen on them. Nothing is left on the table that these rows could
+        show. NaN where what chance adds cannot be estimated (``limit.reason``).
+        With ``corrected=False`` not below 0 but for round-off, if the method keeps the order inside each group.
+        FairPOT without ``monotone=True`` may not where it moves a group downwards.
 
     Examples
     --------
@@ -188,16 +250,11 @@ def distance_to_limit(curve: TradeoffCurve, limit: Limit) -> NDArray[np.float64]
     >>> y, sex = [0, 1, 0, 1, 0, 1, 0, 1], ["F"] * 4 + ["M"] * 4
     >>> score = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
     >>> curve = FairPOT(0.5, ties="strict").fit(score, y, sensitive_features=sex).tradeoff()
-    >>> distance_to_limit(curve, auc_limit(y, score, sensitive_features=sex, ties="strict"))
+    >>> limit = auc_limit(y, score, sensitive_features=sex, ties="strict")
+    >>> distance_to_limit(curve, limit, corrected=False)
     array([0.    , 0.    , 0.125 , 0.0625, 0.0625])
     """
-    if {*curve.moved, curve.reference} != {limit.moved, limit.reference}:
-        raise ValueError(
-            f"the curve moves {list(curve.moved)} towards {curve.reference!r}, the limit is that of "
-            f"{limit.moved!r} and {limit.reference!r}.\nHint: both must come from the same rows of two groups."
-        )
-    sign = 1.0 if curve.reference == limit.reference else -1.0
-    return limit.auc_at(sign * curve.signed_gap) - curve.auc
+    return limit.along(curve)["reachable_auc" if corrected else "limit_auc"] - curve.auc
 
 
 def pool(counts: GroupCounts) -> GroupCounts:
@@ -223,6 +280,32 @@ def block_starts(counts: GroupCounts) -> NDArray[np.intp]:
     return np.asarray(fitted.blocks[:-1], dtype=np.intp)
 
 
+class _Line(NamedTuple):
+    """The vertices of the best merges of two groups, and by how much the line may lie too low."""
+
+    gap: NDArray[np.float64]
+    auc: NDArray[np.float64]
+    theta: NDArray[np.float64]
+    error: float
+
+    @classmethod
+    def of(cls, a: GroupCounts, b: GroupCounts, ties: Ties) -> _Line:
+        blocks = [pool(a), pool(b)]
+        # A tie inside a group is worth a half, so with ties="half" pooling helps there; with "strict" it costs.
+        fixed = _inside(blocks if ties == "half" else [a, b], ties)
+        pairs = _Pairs.of(a, b)
+        line = _every_vertex if len(blocks[0].score) * len(blocks[1].score) <= _MOST_PAIRS else _some_vertices
+        ab, ba, theta = line(*blocks)
+        gap, auc = pairs.measure(ab, ba, fixed)
+        error = 0.0 if line is _every_vertex else _largest_sag(gap, auc, pairs.slope(theta))
+        return cls(gap, auc, theta, error)
+
+
+def _inside(groups: list[GroupCounts], ties: Ties) -> float:
+    """Count the pairs that are won inside the groups, which no merge changes."""
+    return sum(float(half_wins(g, g, ties)) for g in groups) / 2
+
+
 class _Pairs(NamedTuple):
     """How many pairs there are to win: a over b, b over a, all."""
 
@@ -234,6 +317,12 @@ class _Pairs(NamedTuple):
     def of(cls, a: GroupCounts, b: GroupCounts) -> _Pairs:
         p_a, n_a, p_b, n_b = (float(c.sum()) for c in (a.positive, a.negative, b.positive, b.negative))
         return cls(p_a * n_b, p_b * n_a, (p_a + p_b) * (n_a + n_b))
+
+    def measure(self, ab: Counts, ba: Counts, fixed: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Give signed gap and AUC of merges that win so many pairs."""
+        # Sums of broken weights may exceed their product by a last bit.
+        gap = np.clip(np.asarray(ab / self.ab - ba / self.ba, dtype=np.float64), -1.0, 1.0)
+        return gap, np.minimum(np.asarray((fixed + (ab + ba)) / self.total, dtype=np.float64), 1.0)
 
     def slope(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Give the slope of the line where b's odds are multiplied by theta: minus the multiplier mu."""
@@ -320,3 +409,166 @@ def _largest_sag(gap: NDArray[np.float64], auc: NDArray[np.float64], slope: NDAr
     rise = np.clip(left - chord, 0, None) * np.clip(chord - right, 0, None) * width
     height = np.divide(rise, left - right, out=np.zeros(len(width)), where=left > right)
     return float(height.max(initial=0.0))
+
+
+def _too_few(table: ScoreTable) -> str | None:
+    """Say which group has too few independent rows of an outcome to draw labels for; None if all have enough."""
+    for what, units in zip(("positives", "negatives"), table.independent):
+        for group, found in zip(table.groups, units):
+            if found < FEWEST - 1e-9:
+                counted = what if table.units is None else f"clusters with {what}"
+                needs = f"what chance adds to the limit needs {FEWEST} {counted} in every group"
+                return f"{needs}, and group {group!r} has {found:.3g}"
+    return None
+
+
+def _optimism(table: ScoreTable, ties: Ties) -> tuple[Floats, Floats] | None:
+    """Give signed gaps, ascending, and how far the limit of labels like these lies above the best fixed rule there.
+
+    Signs are those of the table's first group as the reference, whichever is: the same rows have the same optimism.
+    """
+    table = table._with(_thinned(c) for c in table.counts)
+    lots = [_Lot.of(c) for c in table.counts]
+    merges = _Merges.of(*(lot.log_odds for lot in lots))
+    found = []
+    for a, b in _drawings(table, lots):
+        gap, auc = merges.measure(a, b, ties)
+        line = _Line.of(a, b, ties)
+        found.append((gap, np.interp(gap, line.gap, line.auc) - auc))
+    if not found:
+        return None
+    gap, above = np.mean(found, axis=0)
+    return gap, above
+
+
+def _thinned(counts: GroupCounts) -> GroupCounts:
+    """Join neighbours where there are too many scores."""
+    if len(counts.score) <= _MOST_SCORES:
+        return counts
+    part = np.minimum((_ranks(counts) * _MOST_SCORES).astype(np.intp), _MOST_SCORES - 1)
+    first = np.append(0, np.flatnonzero(np.diff(part)) + 1)
+    return counts.merged(first, counts.score[first])
+
+
+def _ranks(counts: GroupCounts) -> Floats:
+    """Give the share of the group below each score, half of its own included."""
+    weight = counts.weight.astype(np.float64)
+    return np.asarray((np.cumsum(weight) - weight / 2) / weight.sum())
+
+
+def _log_odds(counts: GroupCounts, rows: int) -> Floats:
+    """Fit log-odds that rise in a straight line with the normal quantile of the rank, whatever the scale of scores."""
+    z, scale = ndtri(_ranks(counts)), rows / counts.weight.sum()
+    weight, positive = counts.weight * scale, counts.positive * scale
+    sides = np.stack((np.ones(len(z)), z))
+    # A tenth of a row holds the slope to 0, so that outcomes which the scores part have an end.
+    hold = np.array([0.0, 0.1])
+    found = np.array([logit(positive.sum() / weight.sum()), 0.0])
+    for _ in range(_NEWTON_STEPS):
+        chance = expit(found @ sides)
+        bend = (sides * (weight * chance * (1 - chance))) @ sides.T + np.diag(hold + 1e-9)
+        step = np.linalg.solve(bend, sides @ (positive - weight * chance) - hold * found)
+        size = float(np.abs(step).max())
+        found = found + step * min(1.0, 2.0 / max(size, 1e-300))
+        if size < 1e-6:
+            break
+    # A line that falls is no order to keep: the best rule ties the group, as a line that hardly rises all but does.
+    return np.asarray(found[0] + max(found[1], _LEAST_SLOPE) * z)
+
+
+class _Merges(NamedTuple):
+    """Rules fixed beforehand: how many scores of a each score of b is put above, one row a merge."""
+
+    under: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, log_odds_a: Floats, log_odds_b: Floats) -> _Merges:
+        """Spread the thetas evenly over those at which the order changes, from all of b above a to all below."""
+        few = [o[np.linspace(0, len(o) - 1, min(len(o), 60)).astype(np.intp)] for o in (log_odds_a, log_odds_b)]
+        ratios = np.quantile(np.subtract.outer(*few), np.linspace(1, 0, _MERGES))
+        log_theta = np.concatenate(([np.inf], ratios, [-np.inf]))
+        return cls(np.stack([np.searchsorted(log_odds_a, log_odds_b + t) for t in log_theta]))
+
+    def measure(self, a: GroupCounts, b: GroupCounts, ties: Ties) -> tuple[Floats, Floats]:
+        """Give signed gap and AUC of each merge."""
+        positive, negative = (np.concatenate(([0], np.cumsum(c))) for c in (a.positive, a.negative))
+        ab = np.array([np.dot(b.negative, positive[-1] - positive[under]) for under in self.under])
+        ba = np.array([np.dot(b.positive, negative[under]) for under in self.under])
+        return _Pairs.of(a, b).measure(ab, ba, _inside([a, b], ties))
+
+
+class _Lot(NamedTuple):
+    """What outcomes of one group are drawn from: its rows at each score, and what a row counts with either outcome."""
+
+    score: Floats
+    log_odds: Floats
+    rows: NDArray[np.int64]
+    weights: tuple[Floats, Floats]  # of a row at each score if it is a positive, or a negative
+    typical: tuple[float, float]
+
+    @classmethod
+    def of(cls, counts: GroupCounts) -> _Lot:
+        """Take as many rows as the weights are worth; weights may depend on the outcome, as in case-control studies."""
+        sides = counts.positive, counts.negative
+        rows = [_rows_behind(w, counts.squared(k == 0)) for k, w in enumerate(sides)]
+        one, other = (float(w.sum() / m.sum()) for w, m in zip(sides, rows))
+        heavy = counts.weight / (rows[0] * one + rows[1] * other)
+        log_odds = _log_odds(counts, int(rows[0].sum() + rows[1].sum()))
+        return cls(counts.score, log_odds, rows[0] + rows[1], (heavy * one, heavy * other), (one, other))
+
+    @property
+    def chance(self) -> Floats:
+        """The chance that a row is a positive; the odds of weights are not those of rows."""
+        return np.asarray(expit(self.log_odds - np.log(self.typical[0] / self.typical[1])))
+
+    def draw(self, generator: np.random.Generator) -> GroupCounts:
+        """Draw the outcomes of rows that are independent."""
+        positive = generator.binomial(self.rows, self.chance)
+        return GroupCounts(self.score, positive * self.weights[0], (self.rows - positive) * self.weights[1])
+
+    def draw_alike(
+        self, members: tuple[Members, Members], common: Floats, alike: float, generator: np.random.Generator
+    ) -> GroupCounts:
+        """Draw the outcomes of rows that belong together: a share of them by what their cluster has in common."""
+        unit, entry = (np.concatenate((getattr(members[0], k), getattr(members[1], k))) for k in ("unit", "entry"))
+        size = np.concatenate([m.weight / typical for m, typical in zip(members, self.typical)])
+        decided = np.where(generator.random(len(unit)) < alike, common[unit], generator.random(len(unit)))
+        positive = decided < self.chance[entry]
+        drawn = [
+            np.bincount(entry, weights=typical * size * kept, minlength=len(self.score))
+            for typical, kept in zip(self.typical, (positive, ~positive))
+        ]
+        return GroupCounts(self.score, drawn[0], drawn[1])
+
+
+def _rows_behind(weight: Counts, square: Counts) -> NDArray[np.int64]:
+    """Give how many equal rows the weight at each score is worth: at least one where there is any."""
+    worth = np.divide(weight.astype(np.float64) ** 2, square, out=np.zeros(len(weight)), where=square > 0)
+    return np.where(weight > 0, np.maximum(np.rint(worth), 1), 0).astype(np.int64)
+
+
+def _drawings(table: ScoreTable, lots: list[_Lot]) -> Iterator[list[GroupCounts]]:
+    """Draw outcomes of the same rows, some times over; draws without both outcomes in a group are left out."""
+    generator, alike = np.random.default_rng(_SEED), _alike(table, [lot.chance for lot in lots])
+    for _ in range(_DRAWS):
+        if table.units is None:
+            drawn = [lot.draw(generator) for lot in lots]
+        else:
+            common = generator.random(table.units.size)
+            members = [c.members or (NOBODY, NOBODY) for c in table.counts]
+            drawn = [lot.draw_alike(m, common, alike, generator) for lot, m in zip(lots, members)]
+        if all(c.positive.sum() > 0 and c.negative.sum() > 0 for c in drawn):
+            yield drawn
+
+
+def _alike(table: ScoreTable, chances: list[Floats]) -> float:
+    """Find the share of rows that take what their cluster has in common: the root of the correlation inside them."""
+    rows = table.clusters
+    if rows is None:
+        return 0.0
+    chance = np.concatenate(chances)[np.append(0, np.cumsum([len(p) for p in chances]))[rows.group] + rows.entry]
+    parts = rows.weight * (rows.positive - chance), rows.weight * np.sqrt(chance * (1 - chance))
+    together, apart = (
+        np.sum(np.bincount(rows.unit, weights=part, minlength=rows.size) ** 2) - np.sum(part**2) for part in parts
+    )
+    return float(np.sqrt(np.clip(together / apart, 0.0, 1.0))) if apart > 0 else 0.0

@@ -111,7 +111,7 @@ def test_rows_without_a_map(spark, tmp_path):
     with pytest.raises(UnseenGroupError, match="2 rows with a group not seen in fit"):
         ENGINE.apply(SparkRows(strange, score="score", groups="g"), maps)
     gone = spark.createDataFrame([(0.5, "F"), (0.5, None)], "score double, g string")
-    with pytest.raises(ValueError, match="1 rows without a group"):
+    with pytest.raises(ValueError, match="1 row without a group"):
         ENGINE.apply(SparkRows(gone, score="score", groups="g"), maps)
     bad = spark.createDataFrame([(0.5, "F"), (math.nan, "F"), (None, "F")], "score double, g string")
     with pytest.raises(ValueError, match=r"2 missing \(NaN\) rows"):

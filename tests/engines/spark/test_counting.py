@@ -202,7 +202,7 @@ def test_text_files(spark, tmp_path):
     def rows():
         return SparkRows.read(spark, str(tmp_path / "x.csv"), score="s", label="y", groups="g", pos_label="yes")
 
-    with pytest.raises(ValueError, match="'s' has 1 infinite rows"):
+    with pytest.raises(ValueError, match="'s' has 1 infinite row"):
         ENGINE.count(rows())
     (tmp_path / "x.csv").write_text('s,y,g\n0.5,yes,"a,""b"""\n 1e-3 ,no,1\n0x1p3,no,1\n1_0,no,1\nNA,no,1\n')
     with pytest.raises(TypeError, match="'s' must be numbers, got 2 rows that are not"):
@@ -290,8 +290,12 @@ def test_squares_in_bins(spark):
     rng = np.random.default_rng(2)
     frame = clustered(2000).assign(s=rng.random(2000))
     roles = {"score": "s", "label": "y", "groups": "g", "weight": "w", "weights": "importance"}
-    found = ENGINE.count(SparkRows(to_spark(spark, frame), **roles), max_distinct=100)
+    said, rows = ENGINE.count(SparkRows(to_spark(spark, frame), **roles), max_distinct=100), to_spark(spark, frame)
+    found = ENGINE.count(SparkRows(rows, **{**roles, "weights": None}), max_distinct=100)
     assert found.quantisation is not None
+    assert said.table.weights == found.table.weights == "importance"
+    whole_numbers = ENGINE.count(SparkRows(rows, **{**roles, "weight": "k", "weights": None}), max_distinct=100)
+    assert whole_numbers.table.weights == "frequency"
     whole = counted_in_memory(frame, "w")
     for small, exact in zip(found.table.counts, whole.counts):
         assert len(small.score) < len(exact.score)
@@ -302,8 +306,9 @@ def test_squares_in_bins(spark):
 def test_the_door_counts_a_frame_of_spark_on_its_cluster(spark):
     frame = clustered().assign(s=lambda f: f["s"] * 2 - 0.0)
     names = {"score": "s", "label": "y", "group": "g", "weight": "w", "cluster": "c"}
-    for meaning in ({"weights": "importance"}, {"lower_is_riskier": True, "pos_label": 0}):
+    for meaning in ({"weights": "importance"}, {"weights": "frequency"}, {"lower_is_riskier": True, "pos_label": 0}):
         expected = score_table(frame, **names, **meaning)
+        assert expected.weights == meaning.get("weights", "importance")
         assert_same_tables(score_table(to_spark(spark, frame), **names, **meaning), expected)
     rows = SparkRows(to_spark(spark, frame), score="s", label="y", groups="g", lower_is_riskier=True)
     expected = score_table(frame, score="s", label="y", group="g", lower_is_riskier=True)

@@ -117,8 +117,9 @@ class SparkRows:
         The columns with the group; several form intersections.
     weight : str or None, default None
         The column with the weight of a row.
-    weights : {"frequency", "importance"}, default "frequency"
-        What a weight means: how many rows a row is, or how much it counts.
+    weights : {"frequency", "importance"} or None, default None
+        What a weight means: how many rows a row is, or how much it counts. None takes whole numbers for the first and
+        others for the second.
     cluster : str or None, default None
         The column with what rows have in common that are not independent.
     lower_is_riskier : bool, default False
@@ -135,7 +136,7 @@ class SparkRows:
     label: str | None = None
     groups: str | Sequence[str] = ()
     weight: str | None = None
-    weights: str = "frequency"
+    weights: str | None = None
     cluster: str | None = None
     lower_is_riskier: bool = False
     pos_label: Any = None

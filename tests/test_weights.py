@@ -1,0 +1,224 @@
+"""What weights mean: what is said, else whole numbers are rows and others are how much a row counts."""
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairpot import FairPOT, ScoreTable, audit, compare, effect, score_table
+from fairpot._validation import check_rows
+from fairpot.exceptions import SmallGroupWarning
+from fairpot.files import RowSource, count_rows
+from fairpot.inference import change_of_scores, confidence_interval, plan_sample_size
+from fairpot.report import FairnessReport
+from files_cases import write
+from inference_oracles import share, weighted
+from rows_cases import assert_same_tables
+
+NAMES = {"score": "s", "label": "y", "group": "g", "weight": "w"}
+SAID = "Weights count as importance, not as so many rows (they are not whole numbers)."
+
+
+def survey(n=900, seed=4):
+    """Rows of a survey: weights between 0.2 and 4 that have nothing to do with the score."""
+    rng = np.random.default_rng(seed)
+    g, y = rng.choice(["a", "b"], n), rng.integers(0, 2, n)
+    s = np.round(rng.normal(0.8 * y + 0.4 * (g == "a") * y, 1), 2)
+    return pd.DataFrame({"s": s, "y": y, "g": g, "w": (rng.gamma(1.2, 1.0, n) + 0.2).round(3)})
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return survey()
+
+
+def columns(frame, **more):
+    return {"sensitive_features": frame["g"], "sample_weight": frame["w"], **more}
+
+
+def table_of(frame, **more):
+    return score_table(frame["y"], frame["s"], **columns(frame, **more))
+
+
+@pytest.mark.parametrize("ties", ["half", "strict"])
+def test_fractional_weights_have_the_error_of_a_sandwich_written_out(rows, ties):
+    found = audit(rows["y"], rows["s"], ties=ties, **columns(rows)).intervals
+    y, s, g, w = (rows[name].to_numpy() for name in "ysgw")
+    variance = 0.0
+    for first, second in ("ab", "ba"):
+        p, q = (y == 1) & (g == first), (y == 0) & (g == second)
+        own = weighted(s[p], s[q], w[p], w[q], ties)
+        assert float(found.xauc[first, second].se) ** 2 == pytest.approx(own, rel=1e-9)
+        assert found.xauc[first, second].value == pytest.approx(share(s[p], s[q], w[p], w[q], ties))
+        variance += own
+    assert found.gap.se**2 == pytest.approx(variance, rel=1e-9)
+
+
+def test_over_many_surveys_the_error_is_the_spread_and_that_of_rows_is_not():
+    gaps, own, as_rows = [], [], []
+    for seed in range(400):
+        frame = survey(400, seed)
+        found = confidence_interval("xauc_gap", frame["y"], frame["s"], **columns(frame))
+        gaps.append(found.signed)
+        own.append(found.se)
+        said = confidence_interval("xauc_gap", frame["y"], frame["s"], **columns(frame, weights="frequency"))
+        as_rows.append(said.se)
+    spread = np.std(gaps)
+    assert np.mean(own) == pytest.approx(spread, rel=0.08)  # the spread of 400 is known to 3.5 %
+    assert np.mean(as_rows) < 0.8 * spread
+
+
+def test_frequency_is_what_it_was(rows):
+    """Said, a weight of 0.4 is two fifths of a row: the counts are the sums of squares."""
+    plain = check_rows(rows["s"], rows["y"], rows["g"], rows["w"])
+    assert_same_tables(table_of(rows, weights="frequency"), ScoreTable.from_rows(*plain))
+    found, before = table_of(rows, weights="frequency"), ScoreTable.from_rows(*plain)
+    assert audit(found).to_dict() == audit(before).to_dict()
+    one, two = (FairPOT(max_gap=0.2, confidence=0.9).fit_table(t) for t in (found, before))
+    assert (one.lam_, one.certificate_.to_dict()) == (two.lam_, two.certificate_.to_dict())
+
+
+def test_whole_weights_stay_rows(rows):
+    times = rows.assign(w=np.arange(len(rows)) % 3)
+    again = times.loc[times.index.repeat(times["w"])]
+    for weight in (times["w"], times["w"].astype(float)):
+        found = score_table(times["y"], times["s"], sensitive_features=times["g"], sample_weight=weight)
+        assert (found.weights, found.importance) == ("frequency", False)
+        expected = audit(again["y"], again["s"], sensitive_features=again["g"])
+        assert audit(found).intervals.gap.to_dict() == expected.intervals.gap.to_dict()
+    assert table_of(times, weights="importance").importance
+    assert score_table(again["y"], again["s"], sensitive_features=again["g"]).weights is None
+
+
+def test_whole_weights_beyond_doubles_are_rows_all_the_same(rows):
+    assert table_of(rows.assign(w=2.0**60)).weights == "frequency"
+
+
+def test_every_way_to_count_decides_alike(rows, tmp_path):
+    expected = table_of(rows)
+    assert expected.weights == "importance"
+    connection = duckdb.connect()
+    connection.register("survey", rows)
+    for kind in ("csv", "parquet", "jsonl", "arrow"):
+        assert_same_tables(score_table(write(rows, tmp_path / f"rows.{kind}"), **NAMES), expected)
+    assert_same_tables(score_table(rows, **NAMES), expected)
+    assert_same_tables(score_table(connection.sql("select * from survey"), **NAMES), expected)
+    query = f"select s, y, g, w from '{tmp_path / 'rows.parquet'}'"
+    assert_same_tables(score_table(None, sql=query, **NAMES), expected)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("max_distinct", [10_000, 40])
+def test_parts_of_which_some_are_whole_are_decided_once(rows, tmp_path, kind, max_distinct):
+    """The first file alone would be frequency, the second importance: together they are importance."""
+    mixed = rows.assign(w=np.where(rows.index < 600, 1 + rows.index % 3, rows["w"]))
+    parts = [
+        write(mixed[:600], tmp_path / f"whole.{kind}"),
+        write(mixed[600:], tmp_path / f"fractions.{kind}"),
+    ]
+    roles = {"score": "s", "label": "y", "groups": "g", "weight": "w"}
+    found = count_rows(RowSource(parts, **roles), max_distinct=max_distinct)
+    assert (found.quantisation is None) == (max_distinct == 10_000)
+    assert count_rows(RowSource(parts[0], **roles), max_distinct=max_distinct).table.weights == "frequency"
+    expected = table_of(mixed)
+    assert found.table.weights == expected.weights == "importance"
+    for one, other in zip(found.table.counts, expected.counts):
+        for side in (True, False):
+            assert one.squared(side).sum() == pytest.approx(other.squared(side).sum())
+
+
+def test_merged_parts(rows):
+    first, second = table_of(rows[:300]), table_of(rows[300:])
+    for one, other in zip(first.merge(second).counts, table_of(rows).counts):
+        np.testing.assert_allclose(one.positive, other.positive)
+        np.testing.assert_allclose(one.squares[0], other.squares[0])
+        np.testing.assert_allclose(one.squares[1], other.squares[1])
+    unweighted = score_table(rows["y"], rows["s"], sensitive_features=rows["g"])
+    ones = table_of(pd.concat([rows, rows.assign(w=1.0)]))
+    both = first.merge(second).merge(unweighted)
+    assert both.weights == "importance"
+    assert audit(both).intervals.gap.se == pytest.approx(audit(ones).intervals.gap.se, rel=1e-9)
+    with pytest.raises(ValueError, match="so many rows and one whose weights are how much a row counts"):
+        first.merge(table_of(rows.assign(w=2)))
+    assert unweighted.merge(table_of(rows.assign(w=2))).weights == "frequency"
+    assert unweighted.merge(unweighted).weights is None
+
+
+def test_all_that_measures_obeys(rows):
+    y, s, default = rows["y"], rows["s"], columns(rows)
+    said, other = (columns(rows, weights=word) for word in ("importance", "frequency"))
+    after = np.round(s, 1)
+
+    def errors(kwargs):
+        table = score_table(y, s, **kwargs)
+        fitted = FairPOT(max_gap=0.25, confidence=0.9).fit(s, y, **kwargs)
+        return [
+            audit(y, s, **kwargs).intervals.gap.se,
+            confidence_interval("auc", y, s, **kwargs).se,
+            change_of_scores(y, s, after, **kwargs).auc.se,
+            effect(FairPOT(0.5).fit_table(table), s, y, **kwargs).changes.gap.se,
+            compare(y, s, methods=["fairpot"], cv=2, **kwargs).versus(0.9)[0].se,
+            compare(table, methods=["fairpot"], cv=2).versus(0.9)[0].se,
+            compare(y, s, methods=["fairpot"], held_out=(y, s, rows["g"], rows["w"]), **kwargs).versus(0.9)[0].se,
+            plan_sample_size(0.05, table=table).rows,
+            fitted.certificate_.gap.high,
+            fitted.tradeoff(s, y, **kwargs).band().gap.high[0],
+        ]
+
+    assert errors(default) == pytest.approx(errors(said), rel=1e-12)
+    assert all(a != pytest.approx(b, rel=0.01) for a, b in zip(errors(default)[:7], errors(other)))
+
+
+def test_the_answer_says_what_was_used(rows):
+    found = audit(rows["y"], rows["s"], **columns(rows))
+    assert str(found).startswith(f"{rows['w'].sum():,.0f} rows by weight, ")
+    assert SAID in str(found)
+    assert SAID in found._repr_html_()
+    assert found.to_dict()["weights"] == "importance"
+    assert "weights as importance" in table_of(rows)._repr_html_()
+    whole, fractional = rows.assign(w=2), rows
+    assert "Weights count as frequency, each as so many rows (they are whole numbers)." in str(audit(table_of(whole)))
+    assert "Weights count as importance, not as so many rows (as said)." in str(
+        audit(table_of(whole, weights="importance"))
+    )
+    assert "Weights count as frequency, each as so many rows (as said)." in str(
+        audit(table_of(fractional, weights="frequency"))
+    )
+    assert "Weights" not in str(audit(rows["y"], rows["s"], sensitive_features=rows["g"]))
+    fitted = FairPOT(max_gap=0.25, confidence=0.9).fit(rows["s"], rows["y"], **columns(rows))
+    assert fitted.certificate_.rows.endswith("cross-fitted folds, weights as importance")
+    assert SAID in str(effect(fitted, rows["s"], rows["y"], **columns(rows)))
+    compared = compare(rows["y"], rows["s"], methods=["fairpot"], cv=3, **columns(rows))
+    assert compared.rows == f"3 folds of {rows['w'].sum():,.0f} rows by weight"
+    assert SAID in str(compared)
+    page = FairnessReport.from_predictions(rows["y"], rows["s"], **columns(rows))
+    assert SAID in plain_text(page.to_markdown())
+    assert f"{rows['w'].sum():,.0f} people" in page.to_markdown()
+    assert page.summary["data"]["weights"] == "importance"
+
+
+def plain_text(markdown):
+    return markdown.replace("\\", "")
+
+
+def test_words_that_are_no_meaning(rows, tmp_path):
+    with pytest.raises(ValueError, match="weights must be one of 'frequency', 'importance', got 'sampling'"):
+        table_of(rows, weights="sampling")
+    with pytest.raises(ValueError, match="weights must be one of"):
+        RowSource(tmp_path / "x.csv", score="s", weights="sampling")
+    with pytest.raises(ValueError, match="weights must be one of"):
+        compare(rows["y"], rows["s"], **columns(rows, weights="sampling"))
+
+
+def test_few_rows_are_few_however_much_they_weigh(rows):
+    """Twenty positives that stand for 30,000 people are twenty; nine hundred rows that weigh 1 in all are not few."""
+    few = pd.concat([rows[(rows["g"] == "a") | (rows["y"] == 0)], rows[(rows["g"] == "b") & (rows["y"] == 1)][:20]])
+    few = few.assign(w=1500.5)
+    with pytest.warns(SmallGroupWarning, match="group 'b' has only 20 positives"):
+        found = audit(few["y"], few["s"], **columns(few))
+    assert any("group 'b' has only 20 positives (under 30)" in text for text in found.warnings)
+    report = FairnessReport.from_predictions(few["y"], few["s"], **columns(few)).summary["warnings"]
+    assert [w["rows"] for w in report if w["kind"] == "small_cell"] == [pytest.approx(20)]
+    light = audit(rows["y"], rows["s"], **columns(rows.assign(w=rows["w"] / rows["w"].sum())))
+    assert not any("has only" in text for text in light.warnings)
+    np.testing.assert_allclose(light.intervals.gap.se, audit(table_of(rows)).intervals.gap.se)
