@@ -27,6 +27,12 @@ def as_native_columns(values: Any) -> nw.DataFrame[Any] | nw.Series[Any] | None:
     return wrapped if isinstance(wrapped, nw.DataFrame | nw.Series) else None
 
 
+def is_frame(values: Any) -> bool:
+    """Whether these are several columns in a frame."""
+    wrapped = as_native_columns(values)
+    return isinstance(wrapped, nw.DataFrame) and wrapped.shape[1] > 1
+
+
 def _as_chunked(values: Any) -> Any:
     """Turn a PyArrow array, dictionary-encoded or not, into the chunked array that Narwhals reads."""
     import pyarrow as pa  # the caller's own: a PyArrow array was handed in
@@ -44,7 +50,11 @@ def as_column(values: Any, name: str) -> NDArray[Any]:
     if hasattr(values, "toarray"):
         raise TypeError(f"{name} is a sparse matrix: sparse data is not supported.\nHint: pass one dense column.")
     if isinstance(values, str | bytes | dict):
-        raise TypeError(f"{name} must be a column with one value a row, got {type(values).__name__}.")
+        hint = "\nHint: pass the column itself, frame[...]; score_table(frame, score=..., label=..., ...) takes names."
+        raise TypeError(
+            f"{name} must be a column with one value a row, got {type(values).__name__}."
+            + (hint if isinstance(values, str) else "")
+        )
     wrapped = as_native_columns(values)
     if isinstance(wrapped, nw.DataFrame):
         if wrapped.shape[1] != 1:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from fairpot._arguments import argument
+from fairpot._arguments import argument, by_name
 from fairpot._defaults import LEVEL, Region, Ties, Weights
 from fairpot._html import cell, html_table, notes
 from fairpot._optional import make_frame
@@ -54,6 +54,7 @@ def strictest(found: list[Verdict]) -> Verdict:
     return max(found, key=lambda each: (order.index(each.answer), np.nan_to_num(each.interval.value)))
 
 
+@by_name
 def audit(
     y_true: Any,
     y_score: Any = None,

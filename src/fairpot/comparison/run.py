@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._arguments import argument
+from fairpot._arguments import argument, by_name
 from fairpot._defaults import Ties
 from fairpot._validation import Rows, check_rows, check_share, is_number, wording
 from fairpot.comparison.methods import Part, Points, Setting, find_methods, measure, obstacle, prepare, sweep
@@ -55,6 +55,7 @@ def draw_bar(done: int, total: int) -> None:
     sys.stderr.flush()
 
 
+@by_name
 def compare(
     y_true: Any,
     y_score: Any = None,

@@ -84,8 +84,8 @@ class Mapper:
         self.lowest, self.highest = np.inf, -np.inf
         self.known, self.find = list(maps), GroupFinder(list(maps))
         self.moving = [i for i, group in enumerate(self.known) if not maps[group].is_identity]
-        self.score = find_column(score, schema.names, "the input")
-        self.groups = [find_column(g, schema.names, "the input") for g in groups]
+        self.score = find_column(score, schema.names, "the input", "score")
+        self.groups = [find_column(g, schema.names, "the input", "group") for g in groups]
         self.coder = KeyCoder(groups)
         self.places = np.empty(0, dtype=np.int64)
         self.met = np.empty(0, dtype=np.int64)
@@ -216,7 +216,7 @@ class Mapper:
         if rows == 0:
             raise ValueError(wording.empty(name))
         if self.words:
-            raise TypeError(wording.no_numbers(name, self.words))
+            raise TypeError(wording.no_numbers(name, self.words, in_text=self.kind == "text"))
         if self.bad:
             raise ValueError(bad_scores(np.concatenate(self.bad), None, name, whole=self.whole))
         if self.dropped == rows:

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from fairpot._arguments import argument
+from fairpot._arguments import argument, by_name
 from fairpot._optional import import_optional, make_frame
 from fairpot._validation import check_alignment, check_groups, check_scores, check_seen, match_groups, restore
 from fairpot._validation.columns import as_column
@@ -196,6 +196,7 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
     # To scikit-learn's routing the first argument is data, whatever its name.
     __metadata_request__transform: ClassVar = {"scores": UNUSED}
 
+    @by_name
     def transform(self, scores: Any, *, sensitive_features: Any) -> Any:
         """Apply the fitted maps.
 
@@ -217,6 +218,7 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         check_alignment(scores=scores, sensitive_features=sensitive_features)
         return restore(self._turned(self._adjust(scores, sensitive_features).new), scores)
 
+    @by_name
     def explain(self, scores: Any, *, sensitive_features: Any, ids: Any = None) -> Any:
         """Say for each row what becomes of its score and its rank, and why: a record for the person it is about.
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from fairpot._arguments import argument
+from fairpot._arguments import argument, by_name
 from fairpot._defaults import LEVEL, TIES, Ties
 from fairpot._validation import check_choice, check_level, check_share
 from fairpot._warn import warn_user
@@ -91,6 +91,7 @@ class Postprocessor(ScoreMapper):
         if cls.__doc__ is not None:
             cls.__doc__ = cls.__doc__.replace(_NAMED, _SHARED)
 
+    @by_name
     def fit(
         self,
         scores: Any,
@@ -145,6 +146,7 @@ class Postprocessor(ScoreMapper):
         self._check(labelled=table.labelled)
         return self._fit_counted(table)
 
+    @by_name
     def fit_transform(self, scores: Any, y: Any = None, *, sensitive_features: Any, **columns: Any) -> Any:
         """Fit, then transform the same rows; ``columns`` are those of ``fit``."""
         self.fit(scores, y, sensitive_features=sensitive_features, **columns)
@@ -179,6 +181,7 @@ class Postprocessor(ScoreMapper):
         other.certificate_ = None
         return other
 
+    @by_name
     def certify(
         self,
         scores: Any,
@@ -222,6 +225,7 @@ class Postprocessor(ScoreMapper):
         other.certificate_ = point.certificate
         return other
 
+    @by_name
     def tradeoff(
         self,
         scores: Any = None,
