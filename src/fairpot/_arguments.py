@@ -103,4 +103,4 @@ def leading_to(module: str, way: str) -> None:
     """Let a module that is called like a function say what to call instead."""
     part = sys.modules[module]
     part.__class__ = _Part
-    part.way = way
+    vars(part)["way"] = way

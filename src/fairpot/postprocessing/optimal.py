@@ -48,10 +48,16 @@ def make_plans(table: ScoreTable, reference: Hashable, smoothing: str) -> dict[H
     reference : name of the group that stays
     smoothing : {"logistic", "isotonic", "none"}
     """
-    scale = Scale.of(table.pooled().score)
+    scores = table.pooled().score
+    scale = Scale.of(scores)
     moved = {g: c for g, c in zip(table.groups, table.counts) if g != reference}
     if smoothing == "none":
         return {g: ExactPlan.of(c, table[reference], scale) for g, c in moved.items()}
+    if not np.isfinite(scale.high):
+        raise ValueError(
+            f"scores from {scores[0]:g} to {scores[-1]:g} lie too far apart for odds smoothed along the score.\n"
+            "Hint: rank them or take their logarithms first; smoothing='none' looks at their order alone."
+        )
     learn = _line if smoothing == "logistic" else _blocks
     slope = _line(table.pooled(), scale, 1.0).slope
     target = learn(table[reference], scale, slope)
@@ -70,7 +76,8 @@ class Scale:
     def of(cls, scores: Floats) -> Scale:
         """Find the scale of ascending scores."""
         if scores[0] < 0 or scores[-1] > 1:
-            return cls(False, float(scores.mean()), float(scores.std()) or 1.0)
+            with np.errstate(over="ignore", invalid="ignore"):
+                return cls(False, float(scores.mean()), float(scores.std()) or 1.0)
         inside = scores[(scores > 0) & (scores < 1)]
         # 0 and 1 go half a step beyond the outermost others, so that certainty has no infinite weight.
         low, high = (inside[0], 1 - inside[-1]) if len(inside) else (0.5, 0.5)
