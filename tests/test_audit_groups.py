@@ -56,6 +56,8 @@ def test_every_pair_has_the_interval_of_its_two_groups(clustered, alpha):
     if alpha is None:
         assert {"signed_low", "signed_high"} <= set(found.rows("pairs")[0])
         widest = found.worst_pair
-        assert f"gap of {widest['first']} over {widest['second']}: {widest['signed_gap']}" in str(found).splitlines()
+        low, high = widest["signed_low"], widest["signed_high"]
+        told = f"{widest['signed_gap']:.4f} (95% interval {low:.4f} to {high:.4f})"
+        assert f"gap of {widest['first']} over {widest['second']}: {told}" in str(found).splitlines()
     bare = audit(y, score, sensitive_features=group, level=None)
     assert {pair["signed_low"] for pair in bare.to_dict()["gaps"]} == {None}

@@ -315,7 +315,7 @@ class Audit:
         if len(self.summary["gaps"]) == 1:
             return []
         widest = sorted(pairs, key=lambda pair: -abs(pair["signed_gap"]))[:most]
-        return [f"gap of {pair['first']} over {pair['second']}: {pair['signed_gap']}" for pair in widest]
+        return [f"gap of {pair['first']} over {pair['second']}: {pair['signed_gap']!s}" for pair in widest]
 
     def _repr_html_(self) -> str:
         return audit_html(self)

@@ -183,7 +183,7 @@ class TradeoffDisplay(Display):
         axes.plot(gap[best], auc[best], "o", color=COLOURS[0], ms=4, mfc="white", label="nothing beats it in both")
 
     def _draw_points(self, axes: Any, gap: NDArray[np.float64], auc: NDArray[np.float64]) -> None:
-        if self.curve.lam[0].max() == 0:
+        if self.curve.identity is not None and (self.curve.lam[0] == self.curve.identity).all():
             axes.plot(gap[0], auc[0], "s", color="black", ms=7, label="as they came", zorder=4)
         if self.chosen is not None:
             x = self.chosen.signed_gap if self.signed else self.chosen.gap

@@ -55,6 +55,7 @@ def certified_choice(model: Postprocessor, table: ScoreTable) -> tuple[Value, Ce
         rows=rows,
         name=model.dial.name,
         max_auc_loss=model.max_auc_loss,
+        unmoved=next((k for k, value in enumerate(values) if np.all(value == model.dial.identity)), None),
     )
     return value_at(model, values[place]), certificate
 

@@ -56,8 +56,9 @@ class FairPOT(Postprocessor):
         ranked above the others' negatives more often than the other way round. Groups with fewer than 30 positives or
         30 negatives are passed over, unless all groups are so small.
     max_gap, max_auc_loss : float or None, default None
-        The rule for ``lam=None``. ``max_gap``: the highest AUC with at most that xAUC gap. ``max_auc_loss``
-        alone: the smallest gap that costs at most that much AUC. Neither: the smallest gap.
+        The rule for ``lam=None``. ``max_gap``: the highest AUC with at most that xAUC gap; if the scores keep it as
+        they are, ``lam_`` is 0 and nobody is moved. ``max_auc_loss`` alone: the smallest gap that costs at most
+        that much AUC. Neither: the smallest gap.
     monotone : bool, default False
         Keep moved scores from falling below the highest score that stays, so that nobody is overtaken
         inside a group. It matters where the group is moved downwards.

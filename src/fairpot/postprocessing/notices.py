@@ -20,6 +20,7 @@ from fairpot.exceptions import (
     TiesWarning,
 )
 from fairpot.metrics.cells import carrying_groups, hard_predictions, reversed_score, small_cells, tied_pairs
+from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
@@ -146,6 +147,28 @@ def warn_of_flat(model: Postprocessor, table: ScoreTable, value: Value) -> None:
             "inside it.\nHint: another value; a rule, such as max_gap, never chooses this one.",
             FairpotWarning,
         )
+
+
+def warn_of_needless(model: Postprocessor, table: ScoreTable) -> None:
+    """Say that the scores keep the rule as they came, where the method has no value that leaves them so."""
+    if model.dial.identity is not None or model.max_gap is None:
+        return
+    gap = _gap_before(model, table) if model.certificate_ is None else model.certificate_.gap_before.high
+    if gap <= model.max_gap:
+        said = "is" if model.certificate_ is None else "is at most"
+        warn_user(
+            f"no repair needed: the gap of the original scores {said} {gap:.3g}, within "
+            f"{argument('max_gap', model.max_gap)}; {type(model).__name__} has no {model.dial.name} that changes "
+            "nothing and moves scores all the same.\n"
+            "Hint: keep the original scores, or use FairPOT or WassersteinRepair, which then leave them as they are.",
+            FairpotWarning,
+        )
+
+
+def _gap_before(model: Postprocessor, table: ScoreTable) -> float:
+    """Measure the gap of the scores as they came."""
+    first, second = WinMatrix.of(table, model._ties).widest()
+    return abs(first - second)
 
 
 def _row(model: Postprocessor, value: Value) -> Any:

@@ -26,7 +26,7 @@ from fairpot.postprocessing.adopting import adopt, unfitted
 from fairpot.postprocessing.certified import certified_choice
 from fairpot.postprocessing.dial import Dial, Value, kept_groups
 from fairpot.postprocessing.mapper import ROW_BY_ROW, ScoreMapper, ScoreScale, maps_on, seen_table
-from fairpot.postprocessing.notices import warn_of_choice, warn_of_flat, warn_of_table
+from fairpot.postprocessing.notices import warn_of_choice, warn_of_flat, warn_of_needless, warn_of_table
 from fairpot.postprocessing.saving import maps_content
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.building import keeps_order, trace
@@ -395,6 +395,7 @@ class Postprocessor(ScoreMapper):
         self.certificate_ = None
         if self.confidence is not None:
             chosen, self.certificate_ = certified_choice(self, table)
+            warn_of_needless(self, table)
             return chosen
         if given is not None:
             chosen = self.dial.check_given(given, self.moved_groups)
@@ -406,6 +407,7 @@ class Postprocessor(ScoreMapper):
             return default
         chosen = self._choose(table, self._ties)
         warn_of_choice(self, table, chosen)
+        warn_of_needless(self, table)
         return chosen
 
     def _choose(self, table: ScoreTable, ties: Ties) -> Value:
@@ -427,7 +429,8 @@ class Postprocessor(ScoreMapper):
         reference = self._seen_from(table, ties)
         values = self._default_values(table, ties) if values is None else values
         steps = self._steps(table, values)
-        return trace(table, values, steps, dial=self.dial.name, reference=reference, ties=ties)
+        dial, identity = self.dial.name, self.dial.identity
+        return trace(table, values, steps, dial=dial, identity=identity, reference=reference, ties=ties)
 
     def _steps(self, table: ScoreTable, values: NDArray[np.float64]) -> Iterable[Mapping[Hashable, ScoreMap]]:
         """Give the maps that move anybody in the table at each of the values."""
