@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def audit_html(audit: Audit) -> str:
     """Show an audit."""
-    head = f"<p><b>xAUC gap {cell(audit.gap)}, AUC {cell(audit.auc)}.</b> {escape(audit.sentence)}</p>"
+    head = f"<p><b>xAUC gap {cell(audit.headline)}, AUC {cell(audit.auc)}.</b> {escape(audit.sentence)}</p>"
     tables = html_table(audit.rows("groups"), "Groups") + html_table(audit.rows("pairs"), "Pairs of groups")
     said = filter(None, [audit._weighed()])
     return f"<div>{head}{tables}{html_table(audit.rows('rates'), 'Flagged')}{notes([*said, *audit.warnings])}</div>"
@@ -214,6 +214,11 @@ class Audit:
         return self.summary["gap"]
 
     @property
+    def headline(self) -> Estimate | None:
+        """The largest xAUC gap between groups that can carry it: with 30 positives and 30 negatives, where two have."""
+        return self.summary["headline"]["gap"]
+
+    @property
     def reference(self) -> Hashable:
         """The group that signed gaps are seen from."""
         return self.summary["reference"]
@@ -281,7 +286,7 @@ class Audit:
     def __str__(self) -> str:
         summary = self.summary
         top = summary["partial"]
-        auc, gap = (("-" if value is None else f"{value:.4f}") for value in (self.auc, self.gap))
+        auc, gap = (("-" if value is None else f"{value:.4f}") for value in (self.auc, self.headline))
         lines = [
             f"{wording.rows_by(summary['rows'], summary['weights'])}, {wording.shown_rows(summary['positives'])} "
             f"positive, {len(summary['groups'])} groups",
@@ -303,7 +308,7 @@ class Audit:
         """Say how far AUC and gap can be trusted."""
         if self.intervals is None:
             return []
-        auc, gap = self.intervals.auc, self.intervals.gap
+        auc, gap = self.intervals.auc, self.headline or self.intervals.gap
         if gap.reason is not None:
             return [f"no interval for the gap: {gap.reason}"]
         limits = [f"{name} {each.low:.4f} to {each.high:.4f}" for name, each in (("AUC", auc), ("gap", gap))]

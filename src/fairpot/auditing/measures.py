@@ -15,7 +15,7 @@ from fairpot._validation import check_choice, check_group_name, check_share, is_
 from fairpot.auditing.calibration import BINS, calibration
 from fairpot.counts import GroupCounts
 from fairpot.inference import Estimate, Overview, Rates, overview, rates_at
-from fairpot.metrics.cells import hard_predictions, reversed_score, small_cells, tied_pairs
+from fairpot.metrics.cells import carrying_groups, hard_predictions, reversed_score, small_cells, tied_pairs
 from fairpot.metrics.wins import WinMatrix
 from fairpot.postprocessing.dial import advantaged_group
 from fairpot.table import Maps, ScoreTable
@@ -65,6 +65,7 @@ def _ratio(part: float, whole: float) -> float | None:
 
 # Beyond this many groups an audit has no intervals.
 MOST_GROUPS = 20
+_LISTED = 6  # more pairs than these are counted, not listed
 _RATES = ("share", "tpr", "fpr", "ppv")
 _OWN = {"auc": "group_auc", "bpsn_auc": "bpsn_auc", "bnsp_auc": "bnsp_auc"}
 
@@ -101,10 +102,24 @@ def measure(table: ScoreTable, level: float | None = LEVEL, **options: Any) -> M
     top = None
     if partial is not None:
         top = overview(table, level=level, ties=ties, alpha=partial["alpha"], region=partial["region"])
-    known = {**_ranked(numbers, whole), "groups": [_own(each, whole) for each in numbers["groups"]]}
+    headline = _headline_known(table, numbers, whole)
+    known = {
+        **_ranked(numbers, whole),
+        "headline": headline,
+        "groups": [_own(each, whole) for each in numbers["groups"]],
+    }
     known["partial"] = None if partial is None or top is None else {**partial, **_ranked(partial, top)}
     known["rates"] = [_rated(table, each, level) for each in numbers["rates"]]
     return Measured(_without_limits({**numbers, **known}, "it has no closed form here"), whole, top)
+
+
+def _headline_known(table: ScoreTable, numbers: dict[str, Any], whole: Overview) -> dict[str, Any]:
+    """Give the gap of the headline its limits: those of the groups that carry it, compared without the others."""
+    told, small = numbers["headline"], numbers["headline"]["small_groups"]
+    if small and told["gap"] is not None:
+        large = table.only([g for g in table.groups if g not in small])
+        whole = overview(large, level=whole.level, ties=numbers["ties"])
+    return {**told, "gap": _known(told["gap"], whole.gap)}
 
 
 def _ranked(numbers: dict[str, Any], found: Overview) -> dict[str, Any]:
@@ -173,7 +188,7 @@ def _without_limits(tree: Any, reason: str, name: str = "") -> Any:
 # What is counted or given rather than estimated, and names of groups.
 _COUNTED = {"threshold", "alpha", "pairs", "rows", "positives", "negatives", "flagged", "found", "score_range"}
 _LIMITS = {"signed_low", "signed_high"}
-_NAMES = {"group", "reference", "first", "second", "positive", "negative"}
+_NAMES = {"small_groups", "group", "reference", "first", "second", "positive", "negative"}
 _GIVEN = _COUNTED | _LIMITS | _NAMES
 
 
@@ -267,6 +282,7 @@ def summarise(
         "ties": checked,
         "reference": ahead,
         **_ranking(matrix, ahead),
+        "headline": _headline(table, matrix),
         "groups": [_describe(table, matrix, place, bins) for place in range(len(table.groups))],
         "partial": None if alpha is None else _partial(table, alpha, region, checked, ahead),
         "rates": _numbers_rates(table, threshold, alpha),
@@ -348,6 +364,19 @@ def _ranking(matrix: WinMatrix, ahead: Hashable) -> dict[str, Any]:
         "gaps": _gaps(matrix.groups, xauc, shares, ahead),
         "xauc": cells,
     }
+
+
+def _headline(table: ScoreTable, matrix: WinMatrix) -> dict[str, Any]:
+    """Give the largest gap between groups that can carry it, and name those that cannot; all can where none is large.
+
+    A gap between groups of a handful may be chance, and is listed with the others.
+    """
+    large = carrying_groups(table)
+    if len(large) < 2:
+        large = table.groups
+    places = [place for place, group in enumerate(table.groups) if group in large]
+    gap = _largest_gap(_xauc(matrix)[np.ix_(places, places)])
+    return {"gap": gap, "small_groups": [g for g in table.groups if g not in large]}
 
 
 def _xauc(matrix: WinMatrix) -> NDArray[np.float64]:
@@ -451,6 +480,7 @@ def _numbers_rates(table: ScoreTable, threshold: float | None, alpha: float | No
 def _warnings(table: ScoreTable, summary: dict[str, Any]) -> list[str]:
     found = [text for text in (reversed_score(table), hard_predictions(table)) if text is not None]
     found += small_cells(table)
+    found += _missing_pairs(summary)
     partial = summary["partial"]
     if partial is not None:
         top = table.top(partial["alpha"], partial["region"])
@@ -467,6 +497,16 @@ def _warnings(table: ScoreTable, summary: dict[str, Any]) -> list[str]:
                 f"ties matter: the {shown} is {strict:.4f} if a tie is no win, {half:.4f} if it is half of one."
             )
     return found
+
+
+def _missing_pairs(summary: dict[str, Any]) -> list[str]:
+    """Name the pairs of groups that the largest gap leaves out because a cell of theirs is empty."""
+    gaps = summary["gaps"]
+    lost = [f"{pair['first']!r} and {pair['second']!r}" for pair in gaps if pair["signed_gap"] is None]
+    if not lost or len(lost) == len(gaps):
+        return []
+    named = "; ".join(lost[:_LISTED]) + (f"; and {len(lost) - _LISTED} more" if len(lost) > _LISTED else "")
+    return [f"the gap leaves out {len(lost)} of {len(gaps)} pairs of groups, which cannot be measured: {named}."]
 
 
 def _moved(group: Hashable, counts: GroupCounts, shift: NDArray[np.float64]) -> dict[str, Any]:
