@@ -129,7 +129,7 @@ def _refuse_groups_for_scores(scores: Any, groups: Any, names: tuple[str, str]) 
         to_floats(numbers, names[1])
     except (TypeError, ValueError):
         return
-    if len(texts) == len(numbers) and all(isinstance(value, str) for value in texts.tolist()):
+    if len(texts) == len(numbers) > 0 and all(isinstance(value, str) for value in texts.tolist()):
         raise TypeError(
             wording.groups_for_scores(*names, len(set(texts.tolist())), len(set(numbers.tolist())))
         ) from None

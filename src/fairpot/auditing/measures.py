@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._defaults import LEVEL, TIES, Region, Ties
-from fairpot._validation import check_choice, check_group_name, check_share, is_number
+from fairpot._validation import Rows, check_choice, check_group_name, check_share, is_number
 from fairpot.auditing.calibration import BINS, calibration
 from fairpot.counts import GroupCounts
 from fairpot.inference import Estimate, Overview, Rates, overview, rates_at
@@ -306,8 +306,17 @@ def moves(table: ScoreTable, maps: Maps) -> list[dict[str, Any]]:
     (1, 1, 0.1)
     """
     return [
-        _moved(g, c, (maps[g](c.score) if g in maps else c.score) - c.score) for g, c in zip(table.groups, table.counts)
+        _moved(g, c.weight, (maps[g](c.score) if g in maps else c.score) - c.score)
+        for g, c in zip(table.groups, table.counts)
     ]
+
+
+def moves_of_rows(rows: Rows, after: NDArray[np.float64]) -> list[dict[str, Any]]:
+    """Count the same of rows with a second score beside the first."""
+    codes = np.zeros(len(after), dtype=np.intp) if rows.codes is None else rows.codes
+    weight = np.ones(len(after), dtype=np.int64) if rows.weight is None else rows.weight
+    shift = after - rows.scores
+    return [_moved(g, weight[codes == place], shift[codes == place]) for place, g in enumerate(rows.groups)]
 
 
 def _ahead(table: ScoreTable, ties: Ties) -> Hashable:
@@ -509,8 +518,7 @@ def _missing_pairs(summary: dict[str, Any]) -> list[str]:
     return [f"the gap leaves out {len(lost)} of {len(gaps)} pairs of groups, which cannot be measured: {named}."]
 
 
-def _moved(group: Hashable, counts: GroupCounts, shift: NDArray[np.float64]) -> dict[str, Any]:
-    weight = counts.weight
+def _moved(group: Hashable, weight: NDArray[Any], shift: NDArray[np.float64]) -> dict[str, Any]:
     rows, moved = weight.sum().item(), weight[shift != 0].sum().item()
     return {
         "group": group,

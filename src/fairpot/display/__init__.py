@@ -6,6 +6,7 @@ picture (``frame()``) and draws it with matplotlib (``plot(ax=)``), which is imp
 
 from fairpot.display.calibration import GroupCalibrationDisplay
 from fairpot.display.distributions import ScoreDistributionDisplay
+from fairpot.display.gaps import GapChangeDisplay
 from fairpot.display.maps import ScoreMapDisplay
 from fairpot.display.partial import PartialAucDisplay
 from fairpot.display.ranks import RankChangeDisplay
@@ -15,6 +16,7 @@ from fairpot.display.tradeoff import ComparisonDisplay, TradeoffDisplay
 __all__ = [
     "ComparisonDisplay",
     "CrossRocDisplay",
+    "GapChangeDisplay",
     "GroupCalibrationDisplay",
     "PartialAucDisplay",
     "RankChangeDisplay",
