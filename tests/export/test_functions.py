@@ -32,7 +32,7 @@ def run_python(maps, rows, folder):
 def run_node(maps, rows, folder):
     node = shutil.which("node")
     if node is None:
-        pytest.skip("node is not installed")
+        pytest.skip("node is not installed: apt-get install nodejs")
     text = to_javascript(maps) + (
         'const rows = JSON.parse(require("fs").readFileSync(0, "utf8"));\n'
         "console.log(JSON.stringify(rows.map(([s, g]) => fairScore(s, g))));\n"

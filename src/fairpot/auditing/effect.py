@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import LEVEL, Region, Ties, Weights
 from fairpot._optional import import_optional, make_frame
-from fairpot._validation import check_rows, check_scores, check_seen, wording
+from fairpot._validation import check_rows, check_scores, check_seen, check_share, wording
 from fairpot.auditing.audit import effect_html
 from fairpot.auditing.calibration import BINS
 from fairpot.auditing.measures import MOST_GROUPS, measure, moves, moves_of_rows, plain
@@ -44,7 +44,7 @@ def effect(
     region: Region = "pooled",
     ties: Ties = "half",
     reference: Hashable | None = None,
-    threshold: float | None = None,
+    threshold: float | Iterable[float] | None = None,
     bins: int = BINS,
     level: float | None = LEVEL,
 ) -> Effect:
@@ -67,7 +67,7 @@ def effect(
     sensitive_features, sample_weight, clusters, weights, pos_label
         As in :func:`fairpot.audit`.
     alpha, region, ties, threshold, bins
-        As in :func:`fairpot.audit`. The top alpha is that of the scores before, and of the scores after.
+        As in :func:`fairpot.audit`, but one alpha. The top is that of the scores before, and of the scores after.
     reference : name of a group or None, default None
         The group that signed gaps are seen from; None takes the model's own.
     level : float or None, default 0.95
@@ -92,7 +92,8 @@ def effect(
     """
     columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
     meant: dict[str, Any] = {"weights": weights, "pos_label": pos_label}
-    options: dict[str, Any] = {"alpha": alpha, "region": region, "ties": ties, "threshold": threshold, "bins": bins}
+    share = None if alpha is None else check_share(alpha, "alpha", zero=False)
+    options: dict[str, Any] = {"alpha": share, "region": region, "ties": ties, "threshold": threshold, "bins": bins}
     if before is not None or after is not None:
         _check_two_scores(model, scores, y, before, after)
         return _effect_of_scores(model, before, after, columns | meant, {**options, "reference": reference}, level)

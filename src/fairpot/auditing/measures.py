@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -71,11 +71,40 @@ _OWN = {"auc": "group_auc", "bpsn_auc": "bpsn_auc", "bnsp_auc": "bnsp_auc"}
 
 
 class Measured(NamedTuple):
-    """A table's numbers, each an Estimate, and the intervals they were read from: of all rows, and of the top."""
+    """A table's numbers, each an Estimate, and the intervals they were read from: of all rows, and of each top."""
 
     numbers: dict[str, Any]
     whole: Overview | None
-    top: Overview | None
+    tops: tuple[Overview, ...] = ()
+
+
+def listed(given: Any) -> list[Any]:
+    """Give no value, one or several as a list, each once, in their order.
+
+    Examples
+    --------
+    >>> listed(None), listed(0.3), listed([0.3, 0.2, 0.3])
+    ([], [0.3], [0.3, 0.2])
+    """
+    if given is None:
+        return []
+    found = list(given) if _several(given) else [given]
+    return [each for place, each in enumerate(found) if each not in found[:place]]
+
+
+def tops(numbers: dict[str, Any]) -> list[dict[str, Any]]:
+    """List what is known of the top of the ranking: nothing, one top, or several."""
+    found = numbers["partial"]
+    return [] if found is None else found if isinstance(found, list) else [found]
+
+
+def _several(given: Any) -> bool:
+    return isinstance(given, Iterable) and not isinstance(given, str | bytes | dict)
+
+
+def _as_given(found: list[Any], given: Any) -> Any:
+    """Give a list where a list was given; else the one there is, or None."""
+    return found if _several(given) else found[0] if found else None
 
 
 def measure(table: ScoreTable, level: float | None = LEVEL, **options: Any) -> Measured:
@@ -90,27 +119,25 @@ def measure(table: ScoreTable, level: float | None = LEVEL, **options: Any) -> M
         Those of :func:`summarise`.
     """
     numbers = summarise(table, **options)
-    partial, ties = numbers["partial"], numbers["ties"]
+    partial, ties = tops(numbers), numbers["ties"]
     if level is None or len(table.groups) > MOST_GROUPS:  # one covariance of all pairs would not fit into memory
         reason = "none were asked for" if level is None else f"more than {MOST_GROUPS} groups"
         if level is not None:
             said = f"no intervals: {len(table.groups)} groups are more than the {MOST_GROUPS} that are taken together."
             hint = f" Hint: {argument('groups', ...)} or {argument('min_group', ...)} compares fewer."
             numbers["warnings"] = [*numbers["warnings"], said + hint]
-        return Measured(_without_limits(numbers, reason), None, None)
+        return Measured(_without_limits(numbers, reason), None)
     whole = overview(table, level=level, ties=ties)
-    top = None
-    if partial is not None:
-        top = overview(table, level=level, ties=ties, alpha=partial["alpha"], region=partial["region"])
+    inside = [overview(table, level=level, ties=ties, alpha=p["alpha"], region=p["region"]) for p in partial]
     headline = _headline_known(table, numbers, whole)
     known = {
         **_ranked(numbers, whole),
         "headline": headline,
         "groups": [_own(each, whole) for each in numbers["groups"]],
     }
-    known["partial"] = None if partial is None or top is None else {**partial, **_ranked(partial, top)}
+    known["partial"] = _as_given([{**p, **_ranked(p, found)} for p, found in zip(partial, inside)], numbers["partial"])
     known["rates"] = [_rated(table, each, level) for each in numbers["rates"]]
-    return Measured(_without_limits({**numbers, **known}, "it has no closed form here"), whole, top)
+    return Measured(_without_limits({**numbers, **known}, "it has no closed form here"), whole, tuple(inside))
 
 
 def _headline_known(table: ScoreTable, numbers: dict[str, Any], whole: Overview) -> dict[str, Any]:
@@ -207,7 +234,9 @@ def intervals_to_dict(found: Measured) -> dict[str, Any] | None:
         }
         for each in found.numbers["rates"]
     ]
-    return {**found.whole.to_dict(), "partial": None if found.top is None else found.top.to_dict(), "rates": rates}
+    numbers = found.numbers
+    inside = [{"alpha": p["alpha"], **each.to_dict()} for p, each in zip(tops(numbers), found.tops)]
+    return {**found.whole.to_dict(), "partial": _as_given(inside, numbers["partial"]), "rates": rates}
 
 
 def _limits(found: Estimate | None) -> dict[str, Any] | None:
@@ -230,11 +259,11 @@ _VISIBLE = 0.0005
 def summarise(
     table: ScoreTable,
     *,
-    alpha: float | None = None,
+    alpha: float | Iterable[float] | None = None,
     region: str = "pooled",
     ties: str = "half",
     reference: Hashable | None = None,
-    threshold: float | None = None,
+    threshold: float | Iterable[float] | None = None,
     bins: int = BINS,
 ) -> dict[str, Any]:
     """Describe a labelled score table: plain numbers, lists and dicts, ready for JSON.
@@ -243,15 +272,15 @@ def summarise(
     ----------
     table : ScoreTable
         With labels and at least two groups.
-    alpha : float in (0, 1] or None, default None
-        Also rank among the top alpha alone.
+    alpha : float in (0, 1], list of them, or None, default None
+        Also rank among the top alpha alone. A list makes ``partial`` a list.
     region : {"pooled", "group"}, default "pooled"
         Whether that is the top alpha of all rows or of each group.
     ties : {"half", "strict"}, default "half"
         Whether a tie is half a win or none.
     reference : name of a group or None, default None
         The group that signed gaps are seen from; None takes the advantaged one.
-    threshold : float or None, default None
+    threshold : float, list of floats, or None, default None
         Also count who is flagged at this score or above (or below, where a low score means high risk), given as the
         scores are; with ``alpha``, the top alpha is counted in any case.
     bins : int, default 10
@@ -284,8 +313,8 @@ def summarise(
         **_ranking(matrix, ahead),
         "headline": _headline(table, matrix),
         "groups": [_describe(table, matrix, place, bins) for place in range(len(table.groups))],
-        "partial": None if alpha is None else _partial(table, alpha, region, checked, ahead),
-        "rates": _numbers_rates(table, threshold, alpha),
+        "partial": _as_given([_partial(table, each, region, checked, ahead) for each in listed(alpha)], alpha),
+        "rates": _numbers_rates(table, listed(threshold), listed(alpha)),
         "tied": _tied(table, matrix, checked),
         "calibration": calibration(pooled, bins),
         "calibration_bins": bins,
@@ -476,12 +505,11 @@ def _tied(table: ScoreTable, matrix: WinMatrix, ties: Ties) -> dict[str, Any]:
     return found
 
 
-def _numbers_rates(table: ScoreTable, threshold: float | None, alpha: float | None) -> list[dict[str, Any]]:
-    """Count who is flagged at a score, and in the top alpha of all rows."""
-    turned = -threshold if threshold is not None and is_number(threshold) and table.lower_is_riskier else threshold
-    found = [] if turned is None else [{"at": "score", **rates(table, turned)}]
-    if alpha is not None:
-        share = check_share(alpha, "alpha", zero=False)
+def _numbers_rates(table: ScoreTable, thresholds: list[Any], alphas: list[Any]) -> list[dict[str, Any]]:
+    """Count who is flagged at each score, and in each top of all rows."""
+    turned = [-each if is_number(each) and table.lower_is_riskier else each for each in thresholds]
+    found = [{"at": "score", **rates(table, each)} for each in turned]
+    for share in [check_share(each, "alpha", zero=False) for each in alphas]:
         found.append({"at": "top", "alpha": share, **rates(table, next(iter(table.thresholds(share).values())))})
     return found
 
@@ -490,8 +518,7 @@ def _warnings(table: ScoreTable, summary: dict[str, Any]) -> list[str]:
     found = [text for text in (reversed_score(table), hard_predictions(table)) if text is not None]
     found += small_cells(table)
     found += _missing_pairs(summary)
-    partial = summary["partial"]
-    if partial is not None:
+    for partial in tops(summary):
         top = table.top(partial["alpha"], partial["region"])
         found += small_cells(top, f" in the top {partial['alpha']:g}")
     if summary["calibration"] is None:

@@ -51,7 +51,13 @@ _DRAWABLE = 4_000_000
     help="With --alpha: whether `apply` uses the fitted threshold or finds the top in its own rows.",
 )
 @group_options
-@click.option("--threshold", type=SCORE, metavar="SCORE", help="Also show who is flagged at this score or above.")
+@click.option(
+    "--threshold",
+    type=SCORE,
+    multiple=True,
+    metavar="SCORE",
+    help="Also show who is flagged at this score or above; repeatable.",
+)
 @click.option("--monotone", is_flag=True, help="Let nobody be overtaken inside a group (fairpot).")
 @click.option(
     "--validate",
@@ -72,7 +78,7 @@ def fit(
     output: str | None,
     private: bool,
     force: bool,
-    threshold: float | None,
+    threshold: tuple[float, ...],
     only: str | None,
     **options: Any,
 ) -> None:
@@ -93,7 +99,7 @@ def fit(
     given and no repair can be certified; --json then has what is missing.
     """
     wish = one_wish(method, {name: options.pop(name) for name in WISHES})
-    ranking = {name: options[name] for name in ("alpha", "region", "ties")} | {"threshold": threshold}
+    ranking = {name: options[name] for name in ("alpha", "region", "ties")} | {"threshold": list(threshold)}
     settings_for(method, options)
     for name in ("region", "region_from"):
         if options["alpha"] is None and was_given(name):

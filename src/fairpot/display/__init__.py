@@ -1,7 +1,8 @@
 """Pictures of scores, repairs and what they cost, in scikit-learn's manner.
 
-Each Display is made from a score table, from rows or from a fitted post-processor, keeps the tidy table behind the
-picture (``frame()``) and draws it with matplotlib (``plot(ax=)``), which is imported only then.
+``from_predictions``, ``from_table`` and ``from_estimator`` draw at once, into ``ax=`` or a new figure, and return the
+Display: it keeps the axes (``ax_``) and the tidy table behind the picture (``frame()``), and ``plot(ax=)`` draws again.
+matplotlib is imported only to draw.
 """
 
 from fairpot.display.calibration import GroupCalibrationDisplay

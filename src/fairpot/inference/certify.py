@@ -273,12 +273,21 @@ def choose_certified(
     worth = np.where(mask, dial.auc.value, -np.inf)
     if unmoved is not None:
         worth = np.minimum(worth, unrepaired.auc.value[0])
-    place = unmoved if unmoved is not None and mask[unmoved] else int(np.argmax(worth >= worth.max() - 1e-12))
+    place = _nearest(dial.values, np.flatnonzero(worth >= worth.max() - 1e-12), unmoved)
+    place = unmoved if unmoved is not None and mask[unmoved] else place
     value = dial.values[place]
     plain = float(value) if np.ndim(value) == 0 else [float(v) for v in value]
     numbers = (*_numbers(dial, place, confidence), *_numbers(unrepaired, 0, confidence))
     limit = min(float(dial.at([place]).largest(delta)[0]), bound)
     return place, Certificate(bound, confidence, used, rows, name, plain, *numbers, limit)
+
+
+def _nearest(values: Floats, places: NDArray[np.intp], unmoved: int | None) -> int:
+    """Choose, of equally good values, the one nearest to that which changes nothing; the first, if none does."""
+    if unmoved is None:
+        return int(places[0])
+    apart = np.abs(values[places] - values[unmoved])
+    return int(places[np.argmin(apart if apart.ndim == 1 else apart.sum(axis=1))])
 
 
 def _ends_unrepaired(dial: DialEstimates, unrepaired: DialEstimates) -> bool:

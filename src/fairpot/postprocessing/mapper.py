@@ -335,7 +335,7 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         check_is_fitted(self, "maps_")
         table: ScoreTable | None = getattr(self, "table_", None)
         display = import_optional("fairpot.display", "plot").ScoreMapDisplay
-        return display.from_maps(self.maps_, table).plot(ax)
+        return display.from_maps(self.maps_, table, ax=ax).ax_
 
     @property
     def row_by_row(self) -> bool:

@@ -211,7 +211,7 @@ class TradeoffCurve:
         -------
         The axes.
         """
-        return import_optional("fairpot.display", "plot").TradeoffDisplay.from_curve(self, **options).plot(ax)
+        return import_optional("fairpot.display", "plot").TradeoffDisplay.from_curve(self, ax=ax, **options).ax_
 
     def at(self, lam: float) -> TradeoffPoint:
         """Return the point that holds at ``lam``.
