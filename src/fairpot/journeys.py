@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import narwhals as nw
 
-from fairpot._arguments import argument
+from fairpot._arguments import argument, by_name
 from fairpot._validation import check_choice, wording
 from fairpot._validation.columns import check_column_names, complete_rows
 from fairpot._warn import warn_user
@@ -35,6 +35,7 @@ _COUNTING = ("memory_limit", "threads", "max_distinct", "progress")
 _ON_A_CLUSTER = ("max_distinct", "progress")
 
 
+@by_name
 def score_table(
     rows: Any,
     y_score: Any = None,
@@ -162,10 +163,11 @@ def score_table(
     )
 
 
+@by_name
 def apply(
     model: Any,
     rows: Any,
-    output: str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
     *,
     score: str | None = None,
     group: str | Sequence[str] | None = None,
@@ -241,6 +243,8 @@ def apply(
         )
     reading = {name: options.pop(name) for name in _READING if name in options}
     source = _source_to_adjust(rows, fitted, score, group, reading)
+    if output is None:
+        raise TypeError("output is missing: name the file that the adjusted rows go to, apply(model, rows, output).")
     how: dict[str, Any] = {"unknown_group": unknown_group, "drop_missing": drop_missing}
     limits: dict[str, Any] = {"memory_limit": memory_limit, "threads": threads}
     if _is_spark_source(source):
@@ -253,6 +257,7 @@ def apply(
         overwrite=overwrite,
         inputs=[model] if _is_path(model) else [],
         judge=_judge(fitted, other_scale),
+        words=fitted.group_words(),
         **how,
         **limits,
         **options,
@@ -400,9 +405,14 @@ def _source_to_adjust(
     if frame is not None and _is_spark(frame):
         _refuse(reading, "a frame of Spark", "leave it out")
         return _spark_rows(rows, names, {})
+    called = ("scores", "...")
+    if frame is not None:
+        groups = names["group"][0] if len(names["group"]) == 1 else names["group"]
+        called = (f"frame[{names['score']!r}]", f"frame[{groups!r}]")
     raise TypeError(
         f"apply takes files, a RowSource or a frame of Spark, got {type(rows).__name__}.\n"
-        "Hint: rows in memory go through the model itself, model.transform(scores, sensitive_features=...)."
+        f"Hint: rows in memory go through the model itself, model.transform({called[0]}, "
+        f"sensitive_features={called[1]})."
     )
 
 

@@ -68,18 +68,75 @@ def check_clusters(clusters: Any, rows: int, name: str = "clusters") -> tuple[Co
 
 def match_groups(codes: Codes, names: Sequence[Hashable], known: Sequence[Hashable]) -> Codes:
     """Translate codes to places in ``known``; a group that is not there is an error."""
-    check_seen(names, known, lambda places: int(np.isin(codes, places).sum()))
-    if tuple(names) == tuple(known):
+    found = check_seen(names, known, lambda places: int(np.isin(codes, places).sum()))
+    if found == tuple(known):
         return codes
-    return np.array([known.index(group) for group in names], dtype=np.intp)[codes]
+    return np.array([known.index(group) for group in found], dtype=np.intp)[codes]
 
 
-def check_seen(names: Sequence[Hashable], known: Sequence[Hashable], rows_at: Callable[[Sequence[int]], float]) -> None:
-    """Insist that every group was there in fit; ``rows_at`` counts the rows of groups, given their places."""
-    unseen = [place for place, group in enumerate(names) if group not in known]
+def check_seen(
+    names: Sequence[Hashable], known: Sequence[Hashable], rows_at: Callable[[Sequence[int]], float]
+) -> tuple[Hashable, ...]:
+    """Insist that every group was there in fit, and return what it was called there.
+
+    ``rows_at`` counts the rows of groups, given their places.
+    """
+    find = GroupFinder(known)
+    found = [find(group) for group in names]
+    unseen = [place for place, group in enumerate(found) if group is None]
     if unseen:
         rows, groups = int(rows_at(unseen)), [names[place] for place in unseen]
         raise UnseenGroupError(wording.unseen_groups("sensitive_features", rows, groups, known))
+    return tuple(found)
+
+
+class GroupFinder:
+    """Find groups by what they may be called: an intersection by its columns in any order, or by its values alone.
+
+    Examples
+    --------
+    >>> find = GroupFinder(["sex=F, age=old", "sex=M, age=old"])
+    >>> find("age=old, sex=M"), find({"age": "old", "sex": "M"}), find(("M", "old")), find("M")
+    ('sex=M, age=old', 'sex=M, age=old', 'sex=M, age=old', None)
+    """
+
+    __slots__ = ("_known", "_named", "_valued")
+
+    def __init__(self, known: Sequence[Hashable]) -> None:
+        self._known = {group: group for group in known}
+        self._named: dict[Any, Any] = {}
+        self._valued: dict[Any, Any] = {}
+        for group in known:
+            parts = _parts(group)
+            for names, name in ((self._named, tuple(sorted(parts))), (self._valued, _values(parts))):
+                names[name] = None if not parts or name in names else group  # None: several read so
+
+    def __call__(self, group: Any) -> Any:
+        """Return a group as it was called in fit; None if it was not there."""
+        if isinstance(group, dict):
+            group = ", ".join(f"{column}={value}" for column, value in group.items())
+        elif isinstance(group, tuple):
+            group = ", ".join(map(str, group))
+        try:
+            found = self._known.get(group)
+        except TypeError:  # what is not hashable is no name
+            return None
+        if found is not None or not isinstance(group, str):
+            return found
+        parts = _parts(group)
+        if parts:  # columns by name; where fit had none, by position
+            return self._named.get(tuple(sorted(parts))) or self._known.get(_values(parts))
+        return self._valued.get(group)
+
+
+def _parts(group: Hashable) -> list[str]:
+    """Split the name of an intersection of named columns; empty if it is none."""
+    parts = group.split(", ") if isinstance(group, str) else []
+    return parts if len(parts) > 1 and all("=" in part for part in parts) else []
+
+
+def _values(parts: Sequence[str]) -> str:
+    return ", ".join(part.partition("=")[2] for part in parts)
 
 
 def _columns(values: Any, name: str) -> list[tuple[str, Column]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args, ove
 
 import numpy as np
 
-from fairpot._arguments import argument
+from fairpot._arguments import argument, by_name
 from fairpot._defaults import LEVEL, Region, Ties, Weights
 from fairpot._html import cell, html_table, notes
 from fairpot._optional import make_frame
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def audit_html(audit: Audit) -> str:
     """Show an audit."""
-    head = f"<p><b>xAUC gap {cell(audit.gap)}, AUC {cell(audit.auc)}.</b> {escape(audit.sentence)}</p>"
+    head = f"<p><b>xAUC gap {cell(audit.headline)}, AUC {cell(audit.auc)}.</b> {escape(audit.sentence)}</p>"
     parts: dict[Part, str] = {"groups": "Groups", "pairs": "Pairs of groups", "top": "Top of the ranking"}
     tables = "".join(html_table(audit.rows(part), title) for part, title in parts.items())
     said = filter(None, [audit._weighed()])
@@ -79,6 +79,7 @@ class _Asked(TypedDict, total=False):
 def audit(y_true: Any, y_score: Mapping[str, Any], **options: Unpack[_Asked]) -> Audits: ...
 @overload
 def audit(y_true: Any, y_score: Any = None, **options: Unpack[_Asked]) -> Audit: ...
+@by_name
 def audit(
     y_true: Any,
     y_score: Any = None,
@@ -338,6 +339,11 @@ class Audit:
         return self.summary["gap"]
 
     @property
+    def headline(self) -> Estimate | None:
+        """The largest xAUC gap between groups that can carry it: with 30 positives and 30 negatives, where two have."""
+        return self.summary["headline"]["gap"]
+
+    @property
     def reference(self) -> Hashable:
         """The group that signed gaps are seen from."""
         return self.summary["reference"]
@@ -408,7 +414,7 @@ class Audit:
     def __str__(self) -> str:
         summary = self.summary
         known = [top for top in tops(summary) if top["gap"] is not None]
-        auc, gap = (("-" if value is None else f"{value:.4f}") for value in (self.auc, self.gap))
+        auc, gap = (("-" if value is None else f"{value:.4f}") for value in (self.auc, self.headline))
         lines = [
             f"{wording.rows_by(summary['rows'], summary['weights'])}, {wording.shown_rows(summary['positives'])} "
             f"positive, {len(summary['groups'])} groups",
@@ -430,7 +436,7 @@ class Audit:
         """Say how far AUC and gap can be trusted."""
         if self.intervals is None:
             return []
-        auc, gap = self.intervals.auc, self.intervals.gap
+        auc, gap = self.intervals.auc, self.headline or self.intervals.gap
         if gap.reason is not None:
             return [f"no interval for the gap: {gap.reason}"]
         limits = [f"{name} {each.low:.4f} to {each.high:.4f}" for name, each in (("AUC", auc), ("gap", gap))]

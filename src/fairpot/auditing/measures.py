@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._defaults import LEVEL, TIES, Region, Ties
-from fairpot._validation import check_choice, check_group_name, check_share, is_number
+from fairpot._validation import Rows, check_choice, check_group_name, check_share, is_number
 from fairpot.auditing.calibration import BINS, calibration
 from fairpot.counts import GroupCounts
 from fairpot.inference import Estimate, Overview, Rates, overview, rates_at
-from fairpot.metrics.cells import hard_predictions, reversed_score, small_cells, tied_pairs
+from fairpot.metrics.cells import carrying_groups, hard_predictions, reversed_score, small_cells, tied_pairs
 from fairpot.metrics.wins import WinMatrix
 from fairpot.postprocessing.dial import advantaged_group
 from fairpot.table import Maps, ScoreTable
@@ -65,6 +65,7 @@ def _ratio(part: float, whole: float) -> float | None:
 
 # Beyond this many groups an audit has no intervals.
 MOST_GROUPS = 20
+_LISTED = 6  # more pairs than these are counted, not listed
 _RATES = ("share", "tpr", "fpr", "ppv")
 _OWN = {"auc": "group_auc", "bpsn_auc": "bpsn_auc", "bnsp_auc": "bnsp_auc"}
 
@@ -128,10 +129,24 @@ def measure(table: ScoreTable, level: float | None = LEVEL, **options: Any) -> M
         return Measured(_without_limits(numbers, reason), None)
     whole = overview(table, level=level, ties=ties)
     inside = [overview(table, level=level, ties=ties, alpha=p["alpha"], region=p["region"]) for p in partial]
-    known = {**_ranked(numbers, whole), "groups": [_own(each, whole) for each in numbers["groups"]]}
+    headline = _headline_known(table, numbers, whole)
+    known = {
+        **_ranked(numbers, whole),
+        "headline": headline,
+        "groups": [_own(each, whole) for each in numbers["groups"]],
+    }
     known["partial"] = _as_given([{**p, **_ranked(p, found)} for p, found in zip(partial, inside)], numbers["partial"])
     known["rates"] = [_rated(table, each, level) for each in numbers["rates"]]
     return Measured(_without_limits({**numbers, **known}, "it has no closed form here"), whole, tuple(inside))
+
+
+def _headline_known(table: ScoreTable, numbers: dict[str, Any], whole: Overview) -> dict[str, Any]:
+    """Give the gap of the headline its limits: those of the groups that carry it, compared without the others."""
+    told, small = numbers["headline"], numbers["headline"]["small_groups"]
+    if small and told["gap"] is not None:
+        large = table.only([g for g in table.groups if g not in small])
+        whole = overview(large, level=whole.level, ties=numbers["ties"])
+    return {**told, "gap": _known(told["gap"], whole.gap)}
 
 
 def _ranked(numbers: dict[str, Any], found: Overview) -> dict[str, Any]:
@@ -200,7 +215,7 @@ def _without_limits(tree: Any, reason: str, name: str = "") -> Any:
 # What is counted or given rather than estimated, and names of groups.
 _COUNTED = {"threshold", "alpha", "pairs", "rows", "positives", "negatives", "flagged", "found", "score_range"}
 _LIMITS = {"signed_low", "signed_high"}
-_NAMES = {"group", "reference", "first", "second", "positive", "negative"}
+_NAMES = {"small_groups", "group", "reference", "first", "second", "positive", "negative"}
 _GIVEN = _COUNTED | _LIMITS | _NAMES
 
 
@@ -296,6 +311,7 @@ def summarise(
         "ties": checked,
         "reference": ahead,
         **_ranking(matrix, ahead),
+        "headline": _headline(table, matrix),
         "groups": [_describe(table, matrix, place, bins) for place in range(len(table.groups))],
         "partial": _as_given([_partial(table, each, region, checked, ahead) for each in listed(alpha)], alpha),
         "rates": _numbers_rates(table, listed(threshold), listed(alpha)),
@@ -319,8 +335,17 @@ def moves(table: ScoreTable, maps: Maps) -> list[dict[str, Any]]:
     (1, 1, 0.1)
     """
     return [
-        _moved(g, c, (maps[g](c.score) if g in maps else c.score) - c.score) for g, c in zip(table.groups, table.counts)
+        _moved(g, c.weight, (maps[g](c.score) if g in maps else c.score) - c.score)
+        for g, c in zip(table.groups, table.counts)
     ]
+
+
+def moves_of_rows(rows: Rows, after: NDArray[np.float64]) -> list[dict[str, Any]]:
+    """Count the same of rows with a second score beside the first."""
+    codes = np.zeros(len(after), dtype=np.intp) if rows.codes is None else rows.codes
+    weight = np.ones(len(after), dtype=np.int64) if rows.weight is None else rows.weight
+    shift = after - rows.scores
+    return [_moved(g, weight[codes == place], shift[codes == place]) for place, g in enumerate(rows.groups)]
 
 
 def _ahead(table: ScoreTable, ties: Ties) -> Hashable:
@@ -377,6 +402,19 @@ def _ranking(matrix: WinMatrix, ahead: Hashable) -> dict[str, Any]:
         "gaps": _gaps(matrix.groups, xauc, shares, ahead),
         "xauc": cells,
     }
+
+
+def _headline(table: ScoreTable, matrix: WinMatrix) -> dict[str, Any]:
+    """Give the largest gap between groups that can carry it, and name those that cannot; all can where none is large.
+
+    A gap between groups of a handful may be chance, and is listed with the others.
+    """
+    large = carrying_groups(table)
+    if len(large) < 2:
+        large = table.groups
+    places = [place for place, group in enumerate(table.groups) if group in large]
+    gap = _largest_gap(_xauc(matrix)[np.ix_(places, places)])
+    return {"gap": gap, "small_groups": [g for g in table.groups if g not in large]}
 
 
 def _xauc(matrix: WinMatrix) -> NDArray[np.float64]:
@@ -479,6 +517,7 @@ def _numbers_rates(table: ScoreTable, thresholds: list[Any], alphas: list[Any]) 
 def _warnings(table: ScoreTable, summary: dict[str, Any]) -> list[str]:
     found = [text for text in (reversed_score(table), hard_predictions(table)) if text is not None]
     found += small_cells(table)
+    found += _missing_pairs(summary)
     for partial in tops(summary):
         top = table.top(partial["alpha"], partial["region"])
         found += small_cells(top, f" in the top {partial['alpha']:g}")
@@ -496,8 +535,17 @@ def _warnings(table: ScoreTable, summary: dict[str, Any]) -> list[str]:
     return found
 
 
-def _moved(group: Hashable, counts: GroupCounts, shift: NDArray[np.float64]) -> dict[str, Any]:
-    weight = counts.weight
+def _missing_pairs(summary: dict[str, Any]) -> list[str]:
+    """Name the pairs of groups that the largest gap leaves out because a cell of theirs is empty."""
+    gaps = summary["gaps"]
+    lost = [f"{pair['first']!r} and {pair['second']!r}" for pair in gaps if pair["signed_gap"] is None]
+    if not lost or len(lost) == len(gaps):
+        return []
+    named = "; ".join(lost[:_LISTED]) + (f"; and {len(lost) - _LISTED} more" if len(lost) > _LISTED else "")
+    return [f"the gap leaves out {len(lost)} of {len(gaps)} pairs of groups, which cannot be measured: {named}."]
+
+
+def _moved(group: Hashable, weight: NDArray[Any], shift: NDArray[np.float64]) -> dict[str, Any]:
     rows, moved = weight.sum().item(), weight[shift != 0].sum().item()
     return {
         "group": group,

@@ -157,7 +157,13 @@ _WIDEST = 12
 
 def print_gap(out: Output, ranking: dict[str, Any], name: str = "xAUC gap") -> None:
     """Say how large the gap is, and who is ahead of whom."""
-    out.line(f"{name}: {number(ranking['gap'])}")
+    told = ranking.get("headline")
+    if told is not None and told["small_groups"]:
+        out.line(
+            f"{name}: {number(told['gap'])} between the larger groups, {number(ranking['gap'])} with the small ones"
+        )
+    else:
+        out.line(f"{name}: {number(ranking['gap'])}")
     pairs = sorted(ranking["gaps"], key=lambda pair: -abs(pair["signed_gap"] or 0.0))
     if len(pairs) > 1:
         _print_pairs(out, pairs)

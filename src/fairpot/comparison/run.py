@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from fairpot._arguments import argument
+from fairpot._arguments import argument, by_name
 from fairpot._defaults import Ties
-from fairpot._validation import check_seen, check_share, is_number, wording
+from fairpot._validation import check_share, is_number, wording
 from fairpot.comparison.methods import Part, Points, Setting, find_methods, measure, obstacle, prepare, sweep
 from fairpot.comparison.result import UNREPAIRED, Comparison, mean_limit
 from fairpot.counting import as_table
@@ -18,6 +18,7 @@ from fairpot.inference.dial import Evidence, SameMaps
 from fairpot.inference.dial import Part as Unmoved
 from fairpot.metrics.rank import check_ties
 from fairpot.postprocessing.dial import find_reference, kept_groups
+from fairpot.postprocessing.mapper import seen_table
 from fairpot.postprocessing.notices import warn_of_table
 from fairpot.splitting import all_but, split_table
 from fairpot.table import ScoreTable
@@ -51,6 +52,7 @@ def draw_bar(done: int, total: int) -> None:
     sys.stderr.flush()
 
 
+@by_name
 def compare(
     y_true: Any,
     y_score: Any = None,
@@ -265,8 +267,7 @@ def _check_held_out(held_out: Any, pos_label: Any, weights: str | None, fitted: 
     """Check and count the rows to evaluate on."""
     if isinstance(held_out, ScoreTable):
         held_out.require("a comparison")
-        check_seen(held_out.groups, fitted.groups, held_out.rows_of)
-        table = held_out
+        table = seen_table(held_out, fitted.groups)
     else:
         if not isinstance(held_out, tuple | list) or len(held_out) not in (3, 4):
             raise TypeError(
@@ -283,7 +284,7 @@ def _check_held_out(held_out: Any, pos_label: Any, weights: str | None, fitted: 
         given = {"sensitive_features": groups, "sample_weight": weight[0] if weight else None, "names": names}
         order = "the order is held_out=(y_true, y_score, ...), the outcomes first."
         table = as_table(y_true, y_score, **given, weights=weights, pos_label=pos_label, order=order)
-        check_seen(table.groups, fitted.groups, table.rows_of)
+        table = seen_table(table, fitted.groups)
     absent = [g for g in fitted.groups if g not in table.groups]
     if absent:
         raise ValueError(

@@ -7,6 +7,7 @@ matplotlib is imported only to draw.
 
 from fairpot.display.calibration import GroupCalibrationDisplay
 from fairpot.display.distributions import ScoreDistributionDisplay
+from fairpot.display.gaps import GapChangeDisplay
 from fairpot.display.maps import ScoreMapDisplay
 from fairpot.display.partial import PartialAucDisplay
 from fairpot.display.ranks import RankChangeDisplay
@@ -16,6 +17,7 @@ from fairpot.display.tradeoff import ComparisonDisplay, TradeoffDisplay
 __all__ = [
     "ComparisonDisplay",
     "CrossRocDisplay",
+    "GapChangeDisplay",
     "GroupCalibrationDisplay",
     "PartialAucDisplay",
     "RankChangeDisplay",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
-from fairpot._validation import wording
+from fairpot._validation import GroupFinder, wording
 from fairpot._validation.checked_rows import bad_scores
 from fairpot.engines.naming import (
     Key,
@@ -82,10 +82,10 @@ class Mapper:
         self.unknown, self.drop_missing = unknown, drop_missing
         self.dropped = self.strangers = 0
         self.lowest, self.highest = np.inf, -np.inf
-        self.known = list(maps)
+        self.known, self.find = list(maps), GroupFinder(list(maps))
         self.moving = [i for i, group in enumerate(self.known) if not maps[group].is_identity]
-        self.score = find_column(score, schema.names, "the input")
-        self.groups = [find_column(g, schema.names, "the input") for g in groups]
+        self.score = find_column(score, schema.names, "the input", "score")
+        self.groups = [find_column(g, schema.names, "the input", "group") for g in groups]
         self.coder = KeyCoder(groups)
         self.places = np.empty(0, dtype=np.int64)
         self.met = np.empty(0, dtype=np.int64)
@@ -200,7 +200,7 @@ class Mapper:
 
     def _place(self, ways: Sequence[list[Any]]) -> int:
         """Find the map of a combination, of which each value may be read in some ways."""
-        return _place_among(self.known, self.group_columns, ways)
+        return _place_among(self.known, self.find, self.group_columns, ways)
 
     def _readings(self, value: Any) -> list[Any]:
         if self.exact_types or value is None:
@@ -216,7 +216,7 @@ class Mapper:
         if rows == 0:
             raise ValueError(wording.empty(name))
         if self.words:
-            raise TypeError(wording.no_numbers(name, self.words))
+            raise TypeError(wording.no_numbers(name, self.words, in_text=self.kind == "text"))
         if self.bad:
             raise ValueError(bad_scores(np.concatenate(self.bad), None, name, whole=self.whole))
         if self.dropped == rows:
@@ -241,21 +241,24 @@ class Mapper:
 
 def group_namer(known: Sequence[Hashable], columns: Sequence[str], kind: Kind) -> Callable[[Key], Hashable]:
     """Make what says how a combination of values of the group columns is called among ``known``, or ``UNKNOWN``."""
+    find = GroupFinder(known)
 
     def called(key: Key) -> Hashable:
-        place = _place_among(known, columns, [readings(value, kind) for value in key])
+        place = _place_among(known, find, columns, [readings(value, kind) for value in key])
         return UNKNOWN if place < 0 else known[place]
 
     return called
 
 
-def _place_among(known: Sequence[Hashable], columns: Sequence[str], ways: Sequence[list[Any]]) -> int:
+def _place_among(
+    known: Sequence[Hashable], find: GroupFinder, columns: Sequence[str], ways: Sequence[list[Any]]
+) -> int:
     """Find a combination, of which each value may be read in some ways: -1 if it is not there, -2 if one is missing."""
     if any(way[0] is None or way[0] != way[0] for way in ways):
         return -2
     for choice in product(*ways):
-        name = _name_of(columns, choice)
-        if isinstance(name, Hashable) and name in known:
+        name = find(_name_of(columns, choice))
+        if name is not None:
             return known.index(name)
     return -1
 

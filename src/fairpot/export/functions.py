@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from fairpot._validation.groups import GroupFinder
 from fairpot._validation.wording import quoted
 from fairpot._version import __version__
 from fairpot.exceptions import UnseenGroupError
@@ -227,10 +228,11 @@ class RowScorer:
     0.55
     """
 
-    __slots__ = ("_formulas",)
+    __slots__ = ("_find", "_formulas")
 
     def __init__(self, maps: Exportable) -> None:
         self._formulas = {group: _frozen(found) for group, found in formulas_of(maps).items()}
+        self._find = GroupFinder(list(self._formulas))
 
     @property
     def groups(self) -> tuple[Name, ...]:
@@ -244,6 +246,7 @@ class RowScorer:
         ----------
         score : float
         group : name of a group
+            Of an intersection also its values as a tuple, in the order of ``fit``, or a dict of column to value.
 
         Raises
         ------
@@ -255,10 +258,7 @@ class RowScorer:
         try:
             found = self._formulas[group]
         except (KeyError, TypeError):
-            raise UnseenGroupError(
-                f"the group {quoted(group)} was not seen in fit (seen: {list(self._formulas)}).\n"
-                "Hint: fit with rows of that group; fairpot never passes unknown groups through unchanged."
-            ) from None
+            found = self._formulas[self._seen(group)]
         s = float(score)
         if not -math.inf < s < math.inf:
             raise ValueError(f"the score is {s}: it must be a finite number.\nHint: drop or fill the row first.")
@@ -268,6 +268,16 @@ class RowScorer:
         x0, w, v0, d, vmin, vmax = rows[bisect_right(lo, s) - 1]
         y = v0 + ((s - x0) / w) * d
         return vmin if y < vmin else vmax if y > vmax else y
+
+    def _seen(self, group: Any) -> Any:
+        """Return what fit called an intersection that is given by its values or columns."""
+        seen = self._find(group)
+        if seen is None:
+            raise UnseenGroupError(
+                f"the group {quoted(group)} was not seen in fit (seen: {list(self._formulas)}).\n"
+                "Hint: fit with rows of that group; fairpot never passes unknown groups through unchanged."
+            )
+        return seen
 
 
 def _frozen(found: Pieces | Sigmoid) -> Sigmoid | tuple[tuple[float, ...], tuple[tuple[float, ...], ...]]:

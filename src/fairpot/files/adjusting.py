@@ -78,6 +78,7 @@ def apply(
     changes: str | Path | None = None,
     threshold: float | None = None,
     keep: Sequence[str] = (),
+    words: Mapping[Hashable, tuple[str, str]] | None = None,
     judge: Callable[[float, float], object] | None = None,
     inputs: Sequence[str | Path] = (),
     memory_limit: str = "2GB",
@@ -127,11 +128,14 @@ def apply(
         Whether text that a spreadsheet would run as a formula (``=1+1``) is written to CSV with an apostrophe before
         it.
     changes : path or None, default None
-        A second file with the record of each row: old and new score and rank, and the threshold crossed.
+        A second file with the record of each row: old and new score and rank, why, and the threshold crossed.
     threshold : float or None, default None
         The decision threshold for that record.
     keep : sequence of str, default ()
         Columns that are copied to that record, such as an identifier.
+    words : mapping of group to (str, str) or None, default None
+        What that record says of those of a group who are moved, and of those of a group in which nobody is;
+        ``group_words()`` of a fitted model has them.
     judge : callable or None, default None
         Called with the lowest and the highest score before the output is put into place; what it raises leaves none.
     inputs : sequence of paths, default ()
@@ -203,7 +207,7 @@ def apply(
             counted = engine.count(
                 source.bare(), several=False, drop_missing=drop_missing, called=mapper.naming(source.kind)
             )
-            record = Changes(counted, mapper.maps, batches, keep, threshold)
+            record = Changes(counted, mapper.maps, batches, keep, threshold, words)
             stack.enter_context(_finished(record.open(beside, Path(changes), neutralise_formulas)))
         sink = open_sink(place, target, wanted, batches, column, neutralise=neutralise_formulas)
         with _finished(sink):

@@ -304,7 +304,7 @@ def _check_alike(layouts: dict[Path, Layout], roles: dict[str, str]) -> None:
     """Insist that every file has the columns that are used, and of one type."""
     first: tuple[Path, list[str]] | None = None
     for path, layout in layouts.items():
-        places = [find_column(name, layout.all_columns, str(path)) for name in roles.values()]
+        places = [find_column(name, layout.all_columns, str(path), role) for role, name in roles.items()]
         types = [layout.types[i] for i in places if i < len(layout.types)]
         if first is None:
             first = path, types
@@ -335,7 +335,7 @@ def relations(files: Mapping[Path, Layout], roles: Mapping[str, str]) -> list[Re
 
 def places_of(layout: Layout, roles: Mapping[str, str]) -> dict[str, int]:
     """Find the column of each part."""
-    return {role: find_column(name, layout.all_columns, "the input") for role, name in roles.items()}
+    return {role: find_column(name, layout.all_columns, "the input", role) for role, name in roles.items()}
 
 
 def _streamed(paths: list[Path], layout: Layout, roles: Mapping[str, str], name: str) -> Relation:

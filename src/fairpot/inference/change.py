@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from fairpot._arguments import by_name
 from fairpot._defaults import LEVEL
 from fairpot._validation import Rows, check_level, check_rows, check_scores
 from fairpot.counting import count
@@ -215,6 +216,7 @@ def change_by_maps(table: ScoreTable, maps: Maps, *, ties: str = "half", level: 
     return compare_views(table, before, after, ties=ties, level=level)
 
 
+@by_name
 def change_of_scores(
     y_true: Any,
     before: Any,

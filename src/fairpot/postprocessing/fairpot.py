@@ -54,7 +54,8 @@ class FairPOT(Postprocessor):
         ``transform``: if the map was fitted with them, "fitted" is the region they gave.
     reference : name of a group or None, default None
         The group that stays as it is. None takes the advantaged group: the one whose positives are
-        ranked above the others' negatives more often than the other way round.
+        ranked above the others' negatives more often than the other way round. Groups with fewer than 30 positives or
+        30 negatives are passed over, unless all groups are so small.
     max_gap, max_auc_loss : float or None, default None
         The rule for ``lam=None``. ``max_gap``: the highest AUC with at most that xAUC gap; if the scores keep it as
         they are, ``lam_`` is 0 and nobody is moved. ``max_auc_loss`` alone: the smallest gap that costs at most
@@ -96,6 +97,7 @@ class FairPOT(Postprocessor):
     0.5
     """
 
+    moves_by: ClassVar[str] = "moved by transport towards {reference}"
     dial: ClassVar[Dial] = Dial("lam", identity=0.0, by_group=True, meaning="share of the group that is moved")
     plans_: dict[Hashable, TransportPlan]
     reference_: Hashable
@@ -153,7 +155,7 @@ class FairPOT(Postprocessor):
             require_outcomes(region)
         elif self.reference is None:
             _require_both_classes(region)
-        self.reference_ = find_reference(region, self.reference, self._ties)
+        self.reference_ = find_reference(region, self.reference, self._ties, table)
         target = region[self.reference_]
         self.plans_ = {
             g: TransportPlan.between(c.score, c.weight, target.score, target.weight)

@@ -19,7 +19,7 @@ from fairpot.exceptions import (
     SmallGroupWarning,
     TiesWarning,
 )
-from fairpot.metrics.cells import hard_predictions, reversed_score, small_cells, tied_pairs
+from fairpot.metrics.cells import carrying_groups, hard_predictions, reversed_score, small_cells, tied_pairs
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
@@ -95,10 +95,20 @@ def warn_of_table(kept: ScoreTable, left_out: tuple[Hashable, ...], table: Score
         return
     found = small_cells(kept)
     if found:
-        warn_user(" ".join(found), SmallGroupWarning)
+        warn_user(" ".join(found) + _way_out(kept), SmallGroupWarning)
     told = reversed_score(kept)
     if told is not None:
         warn_user(told, ReversedScoreWarning)
+
+
+def _way_out(kept: ScoreTable) -> str:
+    """Say what becomes of small groups beside others that can be compared without them."""
+    if not 2 <= len(carrying_groups(kept)) < len(kept.groups):
+        return ""
+    return (
+        f"\nHint: {argument('min_group', ...)} leaves small groups out. None of them becomes the reference unless you "
+        f"name it, {argument('reference', ...)}"
+    )
 
 
 def warn_of_choice(model: Postprocessor, table: ScoreTable, chosen: Value) -> None:

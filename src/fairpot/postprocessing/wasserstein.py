@@ -70,6 +70,7 @@ class WassersteinRepair(Postprocessor):
     array([0.8, 0.6, 0.6, 0.4])
     """
 
+    moves_by: ClassVar[str] = "moved towards what the groups have in common (their barycentre)"
     dial: ClassVar[Dial] = Dial("t", identity=0.0, meaning="share of the way to the barycentre")
     full_maps_: dict[Hashable, ScoreMap]
     t_: float
