@@ -30,7 +30,7 @@ def test_sql(run, fitted, people, expected):
     text = run("export", fitted, "--to", "sql", "--dialect", "sqlite", "--table", "people").out
     connection = sqlite3.connect(":memory:")
     people.to_sql("people", connection, index=False)
-    got = pd.read_sql_query(text, connection).sort_values("id")["risk_fair"].to_numpy()
+    got = pd.read_sql_query(text, connection).sort_values("id")["risk_adjusted"].to_numpy()
     connection.close()
     np.testing.assert_array_equal(got, expected)
 
@@ -40,11 +40,11 @@ def test_python_in_a_file(run, fitted, people, expected, tmp_path):
     assert "2 groups" in answer.out
     names = {}
     exec((tmp_path / "made.py").read_text(), names)
-    got = [names["fair_score"](s, g) for s, g in zip(people["risk"], people["sex"])]
+    got = [names["adjusted_score"](s, g) for s, g in zip(people["risk"], people["sex"])]
     np.testing.assert_array_equal(got, expected)
     run("export", fitted, "--to", "javascript", "-o", tmp_path / "made.py", expect=2)
     run("export", fitted, "--to", "javascript", "-o", tmp_path / "made.py", "--force")
-    assert "function fairScore" in (tmp_path / "made.py").read_text()
+    assert "function adjustedScore" in (tmp_path / "made.py").read_text()
 
 
 def test_onnx(run, fitted, people, expected, tmp_path):
@@ -53,7 +53,7 @@ def test_onnx(run, fitted, people, expected, tmp_path):
     run("export", fitted, "--to", "onnx", "-o", tmp_path / "made.onnx")
     session = runtime.InferenceSession(tmp_path / "made.onnx", providers=["CPUExecutionProvider"])
     rows = {"risk": people["risk"].to_numpy(), "sex": people["sex"].to_numpy(dtype=object)}
-    np.testing.assert_array_equal(session.run(["risk_fair"], rows)[0], expected)
+    np.testing.assert_array_equal(session.run(["risk_adjusted"], rows)[0], expected)
 
 
 def test_simplified(run, fitted, tmp_path):

@@ -23,7 +23,8 @@ SIGMOIDS = {"F": LogitMap([0.5], 7.3, -2.0), "G": LogitMap([0.5], -1e3, 0.25), "
 def run_python(maps, rows, folder):
     """Answer rows by the text alone: -I keeps everything else away."""
     text = (
-        to_python(maps) + "\nimport json, sys\nprint(json.dumps([fair_score(s, g) for s, g in json.load(sys.stdin)]))\n"
+        to_python(maps)
+        + "\nimport json, sys\nprint(json.dumps([adjusted_score(s, g) for s, g in json.load(sys.stdin)]))\n"
     )
     (folder / "made.py").write_text(text, encoding="utf-8")
     return _answer([sys.executable, "-I", "-S", str(folder / "made.py")], rows)
@@ -35,7 +36,7 @@ def run_node(maps, rows, folder):
         pytest.skip("node is not installed")
     text = to_javascript(maps) + (
         'const rows = JSON.parse(require("fs").readFileSync(0, "utf8"));\n'
-        "console.log(JSON.stringify(rows.map(([s, g]) => fairScore(s, g))));\n"
+        "console.log(JSON.stringify(rows.map(([s, g]) => adjustedScore(s, g))));\n"
     )
     (folder / "made.js").write_text(text, encoding="utf-8")
     return _answer([node, str(folder / "made.js")], rows)
@@ -91,10 +92,10 @@ def test_rows_without_a_map(score, group, tmp_path):
     maps = {"F": ScoreMap([0.0], [3.0])}
     names = {}
     exec(to_python(maps), names)
-    for function in (names["fair_score"], RowScorer(maps)):
+    for function in (names["adjusted_score"], RowScorer(maps)):
         with pytest.raises((ValueError, TypeError)):
             function(score, group)
-    text = f"{to_javascript(maps)}\nfairScore({json.dumps(score)}, {json.dumps(group)});"
+    text = f"{to_javascript(maps)}\nadjustedScore({json.dumps(score)}, {json.dumps(group)});"
     if shutil.which("node"):
         (tmp_path / "made.js").write_text(text)
         done = subprocess.run(["node", str(tmp_path / "made.js")], capture_output=True, text=True, check=False)

@@ -22,14 +22,14 @@ def run_runtime(model, **inputs):
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4
     session = runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return session.run(["score_fair"], inputs)[0]
+    return session.run(["score_adjusted"], inputs)[0]
 
 
 def run_reference(model, **inputs):
     from onnx.reference import ReferenceEvaluator
 
     with np.errstate(all="ignore"):
-        return ReferenceEvaluator(model).run(["score_fair"], inputs)[0]
+        return ReferenceEvaluator(model).run(["score_adjusted"], inputs)[0]
 
 
 WAYS = pytest.mark.parametrize("way", [run_runtime, run_reference])
@@ -110,10 +110,10 @@ def test_behind_a_pipeline():
     maps = {"F": ScoreMap(knots, np.sort(rng.random(50))), "M": ScoreMap.identity()}
     made = to_onnx(maps, model=base, model_output="probabilities")
     assert [each.name for each in made.graph.input] == ["x", "group"]
-    assert [each.name for each in made.graph.output] == ["label", "probabilities", "score_fair"]
+    assert [each.name for each in made.graph.output] == ["label", "probabilities", "score_adjusted"]
     groups = rng.choice(np.array(["F", "M"], dtype=object), 300)
     session = runtime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
-    probabilities, got = session.run(["probabilities", "score_fair"], {"x": x, "group": groups})
+    probabilities, got = session.run(["probabilities", "score_adjusted"], {"x": x, "group": groups})
     raw = probabilities[:, 1].astype(np.float64)
     np.testing.assert_allclose(raw, pipeline.predict_proba(x)[:, 1], atol=1e-6)
     same_numbers(got, np.where(groups == "F", maps["F"](raw), raw))

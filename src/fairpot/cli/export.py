@@ -28,7 +28,7 @@ _FORMS = ("sql", "onnx", "python", "javascript")
 @click.option("-o", "--output", metavar="FILE", help="Where to; without it text goes to standard output.")
 @row_options("names")
 @click.option("--table", metavar="NAME", help="For SQL: the table to read; without it only the expression is written.")
-@click.option("--column", metavar="NAME", help="Name of the new column or output; default: the score's and _fair.")
+@click.option("--column", metavar="NAME", help="Name of the new column or output; default: the score's and _adjusted.")
 @click.option(
     "--unknown",
     type=click.Choice(["null", "error"]),
@@ -63,7 +63,7 @@ def export(
     model = map_file.load()
     rows = rows.of_map(model)
     maps = _maps(model, options)
-    made = _WRITERS[form](maps, rows, {**options, "column": options["column"] or f"{rows.score}_fair"})
+    made = _WRITERS[form](maps, rows, {**options, "column": options["column"] or f"{rows.score}_adjusted"})
     if output is not None:
         with complete_file(output, overwrite=force, inputs=[Path(map_file.path)]) as place:
             place.write_bytes(made if isinstance(made, bytes) else made.encode())

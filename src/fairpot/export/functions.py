@@ -123,13 +123,13 @@ if (typeof module !== "undefined") module.exports = {{ {name} }};
 """
 
 
-def to_python(maps: Exportable, *, name: str = "fair_score") -> str:
+def to_python(maps: Exportable, *, name: str = "adjusted_score") -> str:
     """Write maps as a Python module with one function and no imports (a sigmoid needs ``math.exp``).
 
     Parameters
     ----------
     maps : dict of group to ScoreMap
-    name : str, default "fair_score"
+    name : str, default "adjusted_score"
         Name of the function, which takes a score and a group.
 
     Returns
@@ -142,7 +142,7 @@ def to_python(maps: Exportable, *, name: str = "fair_score") -> str:
     >>> from fairpot.transport import ScoreMap
     >>> names = {}
     >>> exec(to_python({"F": ScoreMap([0.2, 0.6], [0.2, 0.9])}), names)
-    >>> names["fair_score"](0.4, "F")
+    >>> names["adjusted_score"](0.4, "F")
     0.55
     """
     formulas = formulas_of(maps)
@@ -153,13 +153,13 @@ def to_python(maps: Exportable, *, name: str = "fair_score") -> str:
     return f"{head}_MAPS = {{\n{entries}}}\n{body}"
 
 
-def to_javascript(maps: Exportable, *, name: str = "fairScore") -> str:
+def to_javascript(maps: Exportable, *, name: str = "adjustedScore") -> str:
     """Write maps as a JavaScript file with one function, for browsers and Node.
 
     Parameters
     ----------
     maps : dict of group to ScoreMap
-    name : str, default "fairScore"
+    name : str, default "adjustedScore"
         Name of the function, which takes a score and a group; it throws where Python raises.
 
     Returns

@@ -23,7 +23,7 @@ def to_onnx(
     model_output: str | None = None,
     score: str = "score",
     group: str = "group",
-    output: str = "score_fair",
+    output: str = "score_adjusted",
     unknown: Literal["nan", "error"] = "nan",
 ) -> Any:
     """Write maps as an ONNX model, by themselves or behind a model that makes the scores.
@@ -55,7 +55,7 @@ def to_onnx(
     >>> from fairpot.transport import ScoreMap
     >>> made = to_onnx({"F": ScoreMap([0.2, 0.6], [0.2, 0.9]), "M": ScoreMap.identity()})
     >>> [each.name for each in made.graph.input], [each.name for each in made.graph.output]
-    (['score', 'group'], ['score_fair'])
+    (['score', 'group'], ['score_adjusted'])
     """
     check_choice(unknown, "unknown", ("nan", "error"))
     onnx = import_optional("onnx", "onnx")

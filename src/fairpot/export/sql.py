@@ -147,7 +147,7 @@ def to_sql(
         The table to read: the result is a SELECT of its columns and the new one. None gives the expression
         alone. A dot separates schema and table; a list names the parts one by one.
     column : str or None, default None
-        Name of the new column; None takes that of the score and ``_fair``.
+        Name of the new column; None takes that of the score and ``_adjusted``.
     unknown : {"null", "error"}, default "null"
         What a row gets whose group has no map, or whose score is missing or not finite: NULL, or it stops the
         query. Never the score as it was.
@@ -178,7 +178,7 @@ def to_sql(
     )
     writer.note = note_of(maps)
     small = form == "case" or (form == "auto" and count_pieces(writer.formulas) <= writer.dialect.most_pieces)
-    named = writer.name(f"{score}_fair" if column is None else column)
+    named = writer.name(f"{score}_adjusted" if column is None else column)
     if small or writer.dialect.join == "":
         expression = writer.expression(arrays=not small)
         if table is None:

@@ -81,7 +81,7 @@ def test_sigmoid(spark):
     maps = {"F": LogitMap([0.5], 7.3, -2.0), "M": ScoreMap.identity()}
     frame, expected = people(spark, maps)
     after = ENGINE.apply(SparkRows(frame, score="score", groups="group"), maps)
-    np.testing.assert_allclose(in_order(after, "score_fair"), expected, rtol=4e-16, atol=1e-307)
+    np.testing.assert_allclose(in_order(after, "score_adjusted"), expected, rtol=4e-16, atol=1e-307)
 
 
 def test_transform_of_a_fitted_method(spark):
@@ -131,7 +131,7 @@ def test_written_files(spark, tmp_path, ending):
     rows = SparkRows.read(spark, source, score="score", groups="group")
     ENGINE.write(rows, maps, output)
     again = SparkRows.read(spark, output, score="score").frame.selectExpr(
-        "CAST(id AS INT) AS id", "double(score_fair) AS new"
+        "CAST(id AS INT) AS id", "double(score_adjusted) AS new"
     )
     same_numbers(in_order(again, "new"), expected)
     with pytest.raises(OutputFileError, match="is there already"):
