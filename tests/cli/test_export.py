@@ -56,6 +56,28 @@ def test_onnx(run, fitted, people, expected, tmp_path):
     np.testing.assert_array_equal(session.run(["risk_adjusted"], rows)[0], expected)
 
 
+def test_ways_of_rows_without_a_map(run, fitted, tmp_path):
+    run("export", fitted, "--to", "python", "--missing-group", "keep", "-o", tmp_path / "made.py")
+    names = {}
+    exec((tmp_path / "made.py").read_text(), names)
+    assert names["adjusted_score"](0.5, None) == 0.5
+    with pytest.raises(ValueError, match="no map for the group 'X'"):
+        names["adjusted_score"](0.5, "X")
+    text = run("export", fitted, "--to", "javascript", "--module", "esm", "--unknown-group", "null").out
+    assert "export function" in text
+    assert "return NaN" in text
+    text = run("export", fitted, "--to", "sql", "--dialect", "duckdb", "--missing-group", "null").out
+    assert '"sex" IS NULL THEN NULL' in text
+    run("export", fitted, "--to", "onnx", "--missing-group", "null", "-o", tmp_path / "made.onnx")
+
+
+def test_an_output_that_is_there_is_told_before_the_map_is_read(run, tmp_path):
+    (tmp_path / "there.py").write_text("mine")
+    (tmp_path / "map.json").write_text("no map")
+    answer = run("export", tmp_path / "map.json", "--to", "python", "-o", tmp_path / "there.py", expect=2)
+    assert "is there already" in answer.err
+
+
 def test_simplified(run, fitted, tmp_path):
     plain = run("export", fitted, "--to", "javascript", "--json").json
     small = run("export", fitted, "--to", "javascript", "--max-error", 0.01, "--json").json
@@ -72,6 +94,7 @@ def test_simplified(run, fitted, tmp_path):
         (["--to", "sql"], "--dialect goes with --to sql"),
         (["--to", "python", "--dialect", "duckdb"], "--dialect goes with --to sql"),
         (["--to", "onnx"], "name a file with -o"),
+        (["--to", "python", "--module", "esm"], "--module goes with --to javascript"),
         (["--to", "python", "--table", "x"], "--table goes with --to sql"),
         (["--to", "python", "--max-error", "0.1", "--max-knots", "5"], "cannot keep to"),
     ],

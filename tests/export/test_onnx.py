@@ -72,14 +72,39 @@ BAD = [(math.nan, "F"), (math.inf, "F"), (-math.inf, "M"), (0.5, "f"), (0.5, "")
 def test_rows_without_a_map_are_nan(way):
     maps = {"F": hostile_maps()["monotone"], "M": ScoreMap.identity()}
     scores, groups = np.array([s for s, _ in BAD]), np.array([g for _, g in BAD], dtype=object)
-    assert np.isnan(way(to_onnx(maps), score=scores, group=groups)).all()
+    model = to_onnx(maps, unknown_group="null", missing_group="null")
+    assert np.isnan(way(model, score=scores, group=groups)).all()
+
+
+@WAYS
+@pytest.mark.parametrize("unknown", ["error", "keep", "null"])
+@pytest.mark.parametrize("missing", ["error", "keep", "null"])
+def test_unknown_and_missing_groups_each_have_their_way(way, unknown, missing):
+    maps = {"F": hostile_maps()["monotone"], "S": LogitMap([0.5], 3.0, -2.0)}
+    model = to_onnx(maps, unknown_group=unknown, missing_group=missing)
+    for group, chosen in (("X", unknown), ("", missing)):
+        rows = {"score": np.array([0.625, 0.25]), "group": np.array([group, "F"], dtype=object)}
+        if chosen == "error":
+            with pytest.raises(Exception, match=r"(?i)indices|out of bounds|out of data bounds"):
+                way(model, **rows)
+        else:
+            expected = 0.625 if chosen == "keep" else np.nan
+            np.testing.assert_array_equal(way(model, **rows), [expected, mapped(maps["F"], np.array([0.25]))[0]])
+
+
+def test_a_choice_about_missing_groups_that_onnx_cannot_make():
+    for maps in ({1: ScoreMap.identity()}, {True: ScoreMap.identity()}):
+        with pytest.raises(ValueError, match="cannot be missing"):
+            to_onnx(maps, missing_group="keep")
+    with pytest.raises(ValueError, match="is a group of its own"):
+        to_onnx({"": ScoreMap.identity()}, missing_group="null")
 
 
 @WAYS
 @pytest.mark.parametrize("row", BAD)
 def test_rows_without_a_map_can_stop_the_run(way, row):
     maps = {"F": hostile_maps()["monotone"], "M": ScoreMap.identity()}
-    model = to_onnx(maps, unknown="error")
+    model = to_onnx(maps)
     good = {"score": np.array([0.25, 0.5]), "group": np.array(["F", "M"], dtype=object)}
     same_numbers(way(model, **good), [mapped(maps["F"], np.array([0.25]))[0], 0.5])
     with pytest.raises(Exception, match=r"(?i)indices|out of bounds|out of data bounds"):
@@ -143,7 +168,7 @@ def test_shapes_of_scores(way, shape):
         ({"F": ScoreMap.identity(), 1: ScoreMap.identity()}, {}, "these are int, str"),
         ({0.5: ScoreMap.identity()}, {}, "these are float"),
         ({2**70: ScoreMap.identity()}, {}, "more than 64 bits"),
-        ({"F": ScoreMap.identity()}, {"unknown": "raw"}, "unknown must be one of 'nan', 'error'"),
+        ({"F": ScoreMap.identity()}, {"unknown_group": "raw"}, "unknown_group must be one of 'error', 'keep', 'null'"),
         ({"F": ScoreMap.identity()}, {"model_output": "q"}, r"no output 'q': it has \['p'\]"),
         ({"F": ScoreMap.identity()}, {"group": "x"}, "already uses the name 'x'"),
         ({"F": ScoreMap.identity()}, {"model": one_output([None], onnx.TensorProto.INT64)}, "no tensor of floats"),

@@ -65,9 +65,10 @@ def test_spark_sql_export_of_rows_without_a_map(spark):
     maps = {"F": SMALL["F"], "S": LogitMap([0.5], 3.0, -2.0)}
     rows = [(0.5, "f"), (0.5, None), (None, "F"), (math.nan, "F"), (math.inf, "S"), (math.nan, "S")]
     spark.createDataFrame(rows, "score double, `group` string").createOrReplaceTempView("strangers")
-    got = spark.sql(to_sql(maps, dialect="spark", table="strangers")).collect()
-    assert [row[-1] for row in got] == [None] * len(rows)
-    stops = to_sql(maps, dialect="spark", table="strangers", unknown="error")
+    through = {"unknown_group": "null", "missing_group": "keep"}
+    got = spark.sql(to_sql(maps, dialect="spark", table="strangers", **through)).collect()
+    assert [row[-1] for row in got] == [None, 0.5, None, None, None, None]
+    stops = to_sql(maps, dialect="spark", table="strangers")
     with pytest.raises(Exception, match="no map for this group"):
         spark.sql(stops).collect()
     good = "SELECT 0.5D AS score, 'S' AS `group`"
