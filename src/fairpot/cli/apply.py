@@ -8,11 +8,12 @@ from typing import Any
 
 import click
 
+from fairpot._defaults import UNMAPPED
 from fairpot.cli._errors import Failure
 from fairpot.cli._options import SCORE, MapFile, map_options, output_options, was_given
 from fairpot.cli._printing import Output, count, percent, shown
 from fairpot.cli._rows import RowOptions, row_options
-from fairpot.files.adjusting import TYPES, UNKNOWN_GROUPS
+from fairpot.files.adjusting import TYPES, check_outputs
 from fairpot.files.layout import FORMATS
 
 
@@ -27,10 +28,17 @@ from fairpot.files.layout import FORMATS
 @click.option("--keep", multiple=True, metavar="COLUMN", help="In --changes: also this column, such as an identifier.")
 @click.option(
     "--unknown-group",
-    type=click.Choice(UNKNOWN_GROUPS),
+    type=click.Choice(UNMAPPED),
     default="error",
     show_default=True,
-    help="Rows whose group the map does not know: an error, no adjusted score, or the score as it is.",
+    help="Rows whose group the map does not know: an error, the score as it is, or no adjusted score.",
+)
+@click.option(
+    "--missing-group",
+    type=click.Choice(UNMAPPED),
+    default="error",
+    show_default=True,
+    help="Rows without a group: likewise.",
 )
 @click.option("--output-format", type=click.Choice(FORMATS), help="Format of the output; default: by its name.")
 @click.option(
@@ -44,9 +52,7 @@ from fairpot.files.layout import FORMATS
 @click.option(
     "--other-scale",
     type=click.Choice(["warn", "error"]),
-    default="warn",
-    show_default=True,
-    help="What to do if scores seem to be on another scale than in `fit`.",
+    help="Scores seem to be on another scale than in `fit`; default: an error if more than 1 % are far outside.",
 )
 @click.option("--force", is_flag=True, help="Replace outputs that are there.")
 @output_options
@@ -67,7 +73,8 @@ def apply(
     With -o - the rows go to standard output, once they are complete, and the summary is left out.
 
     Columns are looked for under the names they had in `fit`; --score and --group name others, several groups in the
-    same order. A group that the map does not know is an error.
+    same order. A group that the map does not know, or a missing one, is an error that counts the rows:
+    --unknown-group and --missing-group let them through.
     """
     if changes is None:
         if was_given("threshold") or was_given("keep"):
@@ -77,25 +84,37 @@ def apply(
         if out.as_json:
             raise click.UsageError("standard output takes the rows or the JSON document, not both.")
         out = Output(quiet=True)
-    model = map_file.load()
-    rows = rows.of_map(model)
     for target in filter(None, (output, changes)):
         _refuse_map(target, map_file.path)
+    if rows.engine == "duckdb":
+        check_outputs(rows.source, output, changes, overwrite=force)
+    model = map_file.load()
+    rows = rows.of_map(model)
     done = rows.reader.apply(model, output, out, changes=changes, overwrite=force, **options)
     out.document({**rows.document("scores"), "map": map_file.path, "output": output, "changes": changes, **done})
     out.line(f"Written: {shown(output)}, {count(done['rows'])} rows with the column {done['column']!r}")
     if not model.row_by_row:
         out.warning("this map looks at all rows it is given together: other files give the same person other scores.")
+    if model.lower_is_riskier_:
+        out.line("The map takes a low score for high risk, as in `fit`")
+    _print_unmapped(done, options)
     if done["moved"] is not None:  # a cluster does not compare scores
-        _print_done(out, done, changes, options["unknown_group"])
+        _print_done(out, done, changes)
 
 
-def _print_done(out: Output, done: dict[str, Any], changes: str | None, unknown_group: str) -> None:
+def _print_unmapped(done: dict[str, Any], options: dict[str, Any]) -> None:
+    """Say what became of rows that no map belongs to."""
+    became = {"null": "have no adjusted score", "keep": "keep their score"}
+    for part, which in (("unknown", "of groups that the map does not know"), ("missing", "without a group")):
+        if done[part]:
+            told = f"{done[part]} rows {which} {became[options[f'{part}_group']]}."
+            warnings.warn(told, UserWarning, stacklevel=1)
+
+
+def _print_done(out: Output, done: dict[str, Any], changes: str | None) -> None:
     out.line(f"{count(done['moved'])} scores changed ({percent(done['moved'], done['rows'])})")
-    if done["unknown"]:
-        became = {"null": "have no adjusted score", "keep": "keep their score"}[unknown_group]
-        told = f"{done['unknown']} rows of groups that the map does not know {became}."
-        warnings.warn(told, UserWarning, stacklevel=1)
+    for note in done["notes"]:
+        out.warning(note)
     if done["dropped"]:
         warnings.warn(f"{done['dropped']} rows without a score or a group were left out.", UserWarning, stacklevel=1)
     if changes is not None:
