@@ -382,6 +382,7 @@ def _apply_on_spark(
     options: dict[str, Any],
 ) -> AppliedRows:
     from fairpot.engines.spark import SparkEngine
+    from fairpot.engines.spark.engine import check_folder
     from fairpot.files import AppliedRows
 
     ways = {name: how[name] for name in ("unknown_group", "missing_group")}
@@ -395,6 +396,7 @@ def _apply_on_spark(
             "Hint: leave it out, or write files and adjust those."
         )
     column = options.get("column") or f"{source.score}_adjusted"
+    check_folder(output, source.frame.inputFiles(), overwrite)
     maps = maps_for_files(model, source)
     judge = _ScaleJudge(model, other_scale)
     written = SparkEngine().write(source, maps, output, column=column, overwrite=overwrite, judge=judge, **ways)
@@ -421,13 +423,10 @@ class _ScaleJudge:
             told = f"{outside} of {rows} {told}"
         if self.scale.mismatch_of_range(-high, -low) is None:
             told += " With a minus they have that scale: are they turned round?"
-        if self.other_scale == "error" or (self.other_scale is None and outside > _MANY * rows):
+        if self.other_scale == "error" or (self.other_scale is None and self.scale.is_left(outside, rows)):
             way = argument("other_scale", "warn")
             raise ValueError(f"{told}\nHint: bring the scores to the scale of fit, or {way} lets them through.")
         warn_user(told, ScaleWarning)
-
-
-_MANY = 0.01  # of all rows far outside are a column of another scale, not a few odd people
 
 
 def _source_to_adjust(

@@ -249,14 +249,6 @@ def test_what_is_odd_is_said(run, csv, tmp_path):
     assert "nobody's score changed: the map leaves every group as it is" in answer.out
 
 
-def test_another_scale_is_an_error(run, csv, fitted, people, tmp_path):
-    people.assign(risk=people["risk"] * 100).to_csv(tmp_path / "percent.csv", index=False)
-    command = ["apply", fitted, tmp_path / "percent.csv", *ROWS, "-o", tmp_path / "new.csv"]
-    assert "--other-scale 'warn'" in run(*command, expect=2).err
-    assert not (tmp_path / "new.csv").exists()
-    assert "far outside" in run(*command, "--other-scale", "warn").err
-
-
 def test_an_output_that_is_there_is_told_before_the_map_is_read(run, csv, tmp_path):
     (tmp_path / "map.json").write_text("no map")
     (tmp_path / "there.csv").write_text("mine")

@@ -15,6 +15,7 @@ from fairpot.cli._printing import Output, count, percent, shown
 from fairpot.cli._rows import RowOptions, row_options
 from fairpot.files.adjusting import TYPES, check_outputs
 from fairpot.files.layout import FORMATS
+from fairpot.files.source import RowSource
 
 
 @click.command(short_help="Adjust the scores of files with a map.")
@@ -86,8 +87,7 @@ def apply(
         out = Output(quiet=True)
     for target in filter(None, (output, changes)):
         _refuse_map(target, map_file.path)
-    if rows.engine == "duckdb":
-        check_outputs(rows.source, output, changes, overwrite=force)
+    _check_outputs(rows, output, changes, force)
     model = map_file.load()
     rows = rows.of_map(model)
     done = rows.reader.apply(model, output, out, changes=changes, overwrite=force, **options)
@@ -121,6 +121,20 @@ def _print_done(out: Output, done: dict[str, Any], changes: str | None) -> None:
         out.line(f"Written: {shown(changes)}, what changed for whom")
         if not done["ranks_exact"]:
             out.warning("too many distinct scores: ranks are close, not exact.")
+
+
+def _check_outputs(rows: RowOptions, output: str, changes: str | None, force: bool) -> None:
+    """Refuse outputs that are there, or that lie among the input, before anything is read or a cluster is asked."""
+    if rows.engine == "duckdb":
+        check_outputs(rows.source, output, changes, overwrite=force)
+        return
+    if RowSource(list(rows.inputs), score="").would_read(output):
+        raise Failure(
+            f"{shown(output)} lies among the input, which would be read with everyone in it twice.\n"
+            "Hint: name an output in another folder, outside the input."
+        )
+    if os.path.exists(output) and not force:
+        raise Failure(f"{shown(output)} is there already.\nHint: name another, or --force to replace it.")
 
 
 def _refuse_map(target: str, path: str) -> None:

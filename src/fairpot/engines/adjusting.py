@@ -137,14 +137,13 @@ class Mapper:
                 rows = np.flatnonzero(~gone)
                 self.dropped += int(gone.sum())
                 batch, scores, codes, adjusted = batch.take(rows), scores[rows], codes[rows], adjusted[rows]
-        for place, way in ((-1, self.unknown_group), (-2, self.missing_group)):
-            rows = np.flatnonzero(codes == place)
-            if place == -1:
-                self.unknown += len(rows)
-            else:
-                self.missing += len(rows)
-            if way == "null":
-                adjusted[rows] = np.nan
+        if len(codes) and codes.min() < 0:
+            unknown, missing = codes == -1, codes == -2
+            self.unknown += int(unknown.sum())
+            self.missing += int(missing.sum())
+            for rows, way in ((unknown, self.unknown_group), (missing, self.missing_group)):
+                if way == "null":
+                    adjusted[rows] = np.nan
         self._look_for_fractions(scores, adjusted)
         return batch, scores, codes, adjusted
 

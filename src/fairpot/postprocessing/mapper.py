@@ -66,6 +66,10 @@ class ScoreScale:
         width = self.high - self.low
         return (self.low - _FAR * width, self.high + _FAR * width) if width > 0 else (-np.inf, np.inf)
 
+    def is_left(self, outside: int, rows: int) -> bool:
+        """Whether so many rows far outside are another scale, not a few odd people."""
+        return outside > _MANY * rows
+
     def mismatch_of_range(self, low: float, high: float) -> str | None:
         """Say what is odd about a batch of which only the range is known; None if nothing is.
 
@@ -94,7 +98,7 @@ class ScoreScale:
             f"the map was fitted on scores from {self.low:g} to {self.high:g}, and these run from {low:g} to {high:g}"
         )
         hint = "\nHint: bring the scores to the scale of fit (0-1 or 0-100, probabilities or log-odds), or fit anew."
-        if beyond > _MANY * len(scores):
+        if self.is_left(beyond, len(scores)):
             outside = f"{beyond} of {len(scores)} scores lie far outside the fitted range: {seen}"
             return Mismatch(f"{outside} (far: by more than half its width).{hint}", ScaleWarning, beyond)
         if high - low < _NARROW * width and len(np.unique(scores)) >= _ENOUGH:

@@ -127,7 +127,7 @@ class SparkEngine:
             Looks at the scale of the scores before anything is written.
         """
         found = format_of([output], format)
-        _check_folder(output, rows.frame.inputFiles(), overwrite)
+        check_folder(output, rows.frame.inputFiles(), overwrite)
         ways = {"unknown_group": unknown_group, "missing_group": missing_group}
         made = self._adjusted(rows, maps, column, ways, judge)
         writer = made.frame.write.mode("overwrite" if overwrite else "errorifexists")
@@ -151,7 +151,7 @@ def _as_they_are(rows: SparkRows) -> Parts:
     return Parts(replace(rows.bare(), lower_is_riskier=False))
 
 
-def _check_folder(output: str, inputs: Sequence[str], overwrite: bool) -> None:
+def check_folder(output: str, inputs: Sequence[str], overwrite: bool) -> None:
     """Refuse, before any work, a folder that is there already, that holds the input, or that lies in it."""
     place, files = os.path.realpath(_plain(output)), [os.path.realpath(_plain(path)) for path in inputs]
     if any(path == place or path.startswith(f"{place}/") for path in files):
