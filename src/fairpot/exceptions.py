@@ -28,6 +28,10 @@ class UnseenGroupError(ValueError):
     """Rows carry a group that was not there when the map was fitted."""
 
 
+class MissingGroupError(ValueError):
+    """Rows have no group."""
+
+
 class InfeasibleRuleError(ValueError):
     """No lambda keeps the rule that was asked for; the message names the best that can be had.
 

@@ -8,7 +8,7 @@ from fairpot._validation.groups import (
     check_group_name,
     check_groups,
     check_seen,
-    match_groups,
+    place_groups,
 )
 from fairpot._validation.values import (
     as_double,
@@ -38,7 +38,7 @@ __all__ = [
     "check_seen",
     "check_share",
     "is_number",
-    "match_groups",
+    "place_groups",
     "restore",
     "swapped_values",
     "without_missing",

@@ -118,13 +118,13 @@ def without_missing(columns: dict[str, Any]) -> tuple[dict[str, Any], dict[str, 
     Returns the columns, and how many rows were left out: in all ("rows") and for each column. Columns of different
     lengths come back as they are, for the checks to complain about.
     """
-    lacks = {name: _lacking(values) for name, values in columns.items() if values is not None}
+    lacks = {name: lacking(values) for name, values in columns.items() if values is not None}
     if len({len(rows) for rows in lacks.values()}) != 1:
         return columns, {"rows": 0}
     there, found = _complete(lacks)
     if not found["rows"]:
         return columns, found
-    return {name: None if values is None else _kept(values, there) for name, values in columns.items()}, found
+    return {name: None if values is None else kept_rows(values, there) for name, values in columns.items()}, found
 
 
 def complete_rows(frame: nw.DataFrame[Any]) -> tuple[nw.DataFrame[Any], dict[str, int]]:
@@ -138,10 +138,10 @@ def _complete(lacks: dict[str, NDArray[np.bool_]]) -> tuple[NDArray[np.bool_], d
     return ~gone, {"rows": int(gone.sum()), **{name: int(rows.sum()) for name, rows in lacks.items()}}
 
 
-def _lacking(values: Any) -> NDArray[np.bool_]:
+def lacking(values: Any) -> NDArray[np.bool_]:
     """Mark the rows of one or several columns that hold no value."""
     if isinstance(values, dict):
-        return np.logical_or.reduce([_lacking(each) for each in values.values()])
+        return np.logical_or.reduce([lacking(each) for each in values.values()])
     wrapped = as_native_columns(values)
     if isinstance(wrapped, nw.DataFrame):
         return np.logical_or.reduce([_lacking_in_series(wrapped[name]) for name in wrapped.columns])
@@ -156,10 +156,10 @@ def _lacking_in_series(series: nw.Series[Any]) -> NDArray[np.bool_]:
     return null | np.isnan(series.to_numpy().astype(np.float64)) if series.dtype.is_float() else null
 
 
-def _kept(values: Any, rows: NDArray[np.bool_]) -> Any:
+def kept_rows(values: Any, rows: NDArray[np.bool_]) -> Any:
     """Take some rows of one or several columns, in the type they came in."""
     if isinstance(values, dict):
-        return {name: _kept(each, rows) for name, each in values.items()}
+        return {name: kept_rows(each, rows) for name, each in values.items()}
     wrapped = as_native_columns(values)
     if wrapped is not None:
         return wrapped.filter(rows.tolist()).to_native()

@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from fairpot._arguments import argument
+from fairpot.exceptions import MissingGroupError
 
 LARGEST = 1e300  # larger magnitudes overflow when scores are subtracted or averaged
 _MOST_LISTED = 5  # with more values than this, a column is no label or group and what it holds is nobody's business
@@ -112,15 +113,37 @@ def single_group(where: str, group: Hashable, rows: int) -> str:
     return f"{where} a single group, {group!r}, in all {counted(rows, 'row')}: there is nothing to compare it with."
 
 
-def unseen_groups(name: str, rows: int, unseen: Sequence[Hashable], known: Sequence[Hashable]) -> str:
-    """Say that there are groups without a map."""
+def ungrouped(name: str, rows: int) -> str:
+    """Say that rows which are to be adjusted have no group."""
+    kept = f"{argument('missing_group', 'keep')} leaves the score of rows without a group as it is"
+    none = f"{argument('missing_group', 'null')} gives them none"
+    return f"{name} has {counted(rows, 'row')} without a group.\nHint: {kept}, {none}."
+
+
+def unseen_groups(
+    name: str, rows: int, unseen: Sequence[Hashable], known: Sequence[Hashable], *, optional: bool = False
+) -> str:
+    """Say that there are groups without a map; ``optional`` where rows of them can be let through."""
     hint = "refit with those rows, or drop them; fairpot never passes unknown groups through unchanged."
     if any(", " in str(group) for group in known):
         hint = "several columns form intersections: pass all columns of fit, by name or in the same order. Else " + hint
     which = f"a group not seen in fit: {_names(unseen)} (seen: {_names(known)})"
-    if name == "the input":  # of a file, where they may be kept on request
-        hint = f"refit with those rows, drop them, or {argument('unknown_group', 'null')} (or keep) lets them through."
+    if optional:
+        hint = hint.partition("refit")[0] + f"{argument('unknown_group', 'keep')} leaves the score of groups not seen "
+        hint += f"in fit as it is, {argument('unknown_group', 'null')} gives them none; or refit with those rows."
     return f"{name} has {counted(rows, 'row')} with {which}.\nHint: {hint}"
+
+
+def together(problems: Sequence[Exception]) -> Exception:
+    """Make one report of all that is wrong: of the kind of the first, or, if all are about groups, of the last."""
+    if len(problems) == 1:
+        return problems[0]
+    parts = [str(each).partition("\nHint: ") for each in problems]
+    hints = " ".join(way_out for _, _, way_out in parts if way_out)
+    kind = type(problems[0])
+    if kind is MissingGroupError:
+        kind = type(problems[-1])
+    return kind("\nAlso: ".join(what for what, _, _ in parts) + (f"\nHint: {hints}" if hints else ""))
 
 
 def _names(groups: Sequence[Hashable]) -> str:

@@ -42,7 +42,7 @@ _DRAWABLE = 4_000_000
 @how_far
 @ranking_options(
     "Repair only the top SHARE of the ranking (fairpot): the same people stay in it, in another order.",
-    "Group that stays as it is; default: the one ahead."
+    "Group that stays as it is; default: the one ahead.",
 )
 @click.option(
     "--region-from",

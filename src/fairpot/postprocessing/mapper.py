@@ -14,10 +14,12 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from fairpot._arguments import argument, by_name
+from fairpot._defaults import UNMAPPED, Unmapped
 from fairpot._optional import import_optional, make_frame
-from fairpot._validation import check_alignment, check_groups, check_scores, check_seen, match_groups, restore
+from fairpot._validation import check_alignment, check_choice, check_scores, check_seen, place_groups, restore
 from fairpot._validation.columns import as_column
 from fairpot._warn import warn_user
+from fairpot.engines.adjusting import UNKNOWN
 from fairpot.exceptions import ScaleWarning, SmallGroupWarning
 from fairpot.modelfile import MAX_BYTES, ModelFile, write
 from fairpot.postprocessing.exporting import Exports
@@ -61,6 +63,16 @@ class ScoreScale:
     low: float
     high: float
 
+    @property
+    def far(self) -> tuple[float, float]:
+        """The scores below and above which others are far outside."""
+        width = self.high - self.low
+        return (self.low - _FAR * width, self.high + _FAR * width) if width > 0 else (-np.inf, np.inf)
+
+    def is_left(self, outside: int, rows: int) -> bool:
+        """Whether so many rows far outside are another scale, not a few odd people."""
+        return outside > _MANY * rows
+
     def mismatch_of_range(self, low: float, high: float) -> str | None:
         """Say what is odd about a batch of which only the range is known; None if nothing is.
 
@@ -89,7 +101,7 @@ class ScoreScale:
             f"the map was fitted on scores from {self.low:g} to {self.high:g}, and these run from {low:g} to {high:g}"
         )
         hint = "\nHint: bring the scores to the scale of fit (0-1 or 0-100, probabilities or log-odds), or fit anew."
-        if beyond > _MANY * len(scores):
+        if self.is_left(beyond, len(scores)):
             outside = f"{beyond} of {len(scores)} scores lie far outside the fitted range: {seen}"
             return Mismatch(f"{outside} (far: by more than half its width).{hint}", ScaleWarning, beyond)
         if high - low < _NARROW * width and len(np.unique(scores)) >= _ENOUGH:
@@ -127,16 +139,17 @@ def maps_on(table: ScoreTable, maps: Maps, rule: Mapping[str, Any]) -> dict[Hash
 
     ``rule`` is what a model file calls ``apply``: ``{"kind": "maps"}`` takes the maps as they are,
     ``top_of_batch`` lets them begin at the top alpha of these rows, ``barycentre_of_batch`` makes them from the
-    distributions of these rows.
+    distributions of these rows. Rows without a map count among the others, and get none.
     """
+    groups = [g for g in table.groups if g is not UNKNOWN]
     if rule["kind"] == "top_of_batch":
         starts = table.thresholds(rule["alpha"], rule["region"])
-        return {g: maps[g].starting_at(starts[g]) for g in table.groups}
+        return {g: maps[g].starting_at(starts[g]) for g in groups}
     if rule["kind"] == "barycentre_of_batch":
         kept = [g for g in maps if g not in rule.get("left_out", ())]
         full = barycentre_maps(all_of(table, kept))
-        return {g: part_of_the_way(full[g], rule["t"]) if g in full else maps[g] for g in table.groups}
-    return {g: maps[g] for g in table.groups}
+        return {g: part_of_the_way(full[g], rule["t"]) if g in full else maps[g] for g in groups}
+    return {g: maps[g] for g in groups}
 
 
 def seen_table(table: ScoreTable, known: Sequence[Hashable]) -> ScoreTable:
@@ -194,16 +207,28 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
     lower_is_riskier_: bool = False
 
     # To scikit-learn's routing the first argument is data, whatever its name.
-    __metadata_request__transform: ClassVar = {"scores": UNUSED}
+    __metadata_request__transform: ClassVar = {"scores": UNUSED, "unknown_group": UNUSED, "missing_group": UNUSED}
 
     @by_name
-    def transform(self, scores: Any, *, sensitive_features: Any) -> Any:
+    def transform(
+        self,
+        scores: Any,
+        *,
+        sensitive_features: Any,
+        unknown_group: Unmapped = "error",
+        missing_group: Unmapped = "error",
+    ) -> Any:
         """Apply the fitted maps.
 
         Parameters
         ----------
         scores : column of shape (n,) or (n, 1)
         sensitive_features : as in ``fit``
+        unknown_group : {"error", "keep", "null"}, default "error"
+            What becomes of rows whose group was not there in ``fit``: an error that counts them, the score as it is, or
+            NaN.
+        missing_group : {"error", "keep", "null"}, default "error"
+            What becomes of rows that have no group, likewise.
 
         Returns
         -------
@@ -216,7 +241,8 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
             If the scores seem to be on another scale than those of ``fit``.
         """
         check_alignment(scores=scores, sensitive_features=sensitive_features)
-        return restore(self._turned(self._adjust(scores, sensitive_features).new), scores)
+        found = self._adjust(scores, sensitive_features, unknown_group, missing_group)
+        return restore(self._turned(found.new), scores)
 
     @by_name
     def explain(self, scores: Any, *, sensitive_features: Any, ids: Any = None) -> Any:
@@ -290,11 +316,19 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         stays |= {group: "reference group: scores stay" for group in self.groups_ if group == reference}
         return {group: (moved, stays[group]) for group in self.groups_}
 
-    def _adjust(self, scores: Any, sensitive_features: Any) -> Adjusted:
+    def _adjust(
+        self,
+        scores: Any,
+        sensitive_features: Any,
+        unknown_group: Unmapped = "error",
+        missing_group: Unmapped = "error",
+    ) -> Adjusted:
         check_is_fitted(self, "maps_")
+        ways = {"unknown_group": unknown_group, "missing_group": missing_group}
+        for name, way in ways.items():
+            check_choice(way, name, UNMAPPED)
         clean = self._turned(check_scores(scores))
-        codes, names = check_groups(sensitive_features, len(clean), several=False)
-        codes = match_groups(codes, names, self.groups_)
+        codes = place_groups(sensitive_features, len(clean), self.groups_, **ways)
         told = self._fitted_scale().mismatch(clean)
         if told is not None:
             warn_user(told.message, told.category)
@@ -304,6 +338,9 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
             rows = np.flatnonzero(codes == place)
             if len(rows) and not maps[group].is_identity:
                 result[rows] = maps[group](clean.take(rows))
+        for place, way in ((-1, unknown_group), (-2, missing_group)):
+            if way == "null":
+                result[codes == place] = np.nan
         return Adjusted(clean, result, codes, maps)
 
     def _turned(self, scores: Floats) -> Floats:
@@ -431,7 +468,7 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         raise NotImplementedError
 
     def _batch(self, scores: NDArray[np.float64], codes: NDArray[Any]) -> ScoreTable:
-        """Count clean rows, without outcomes."""
-        present, places = np.unique(codes, return_inverse=True)
-        named = [self.groups_[i] for i in present]
+        """Count clean rows, without outcomes; those without a map are a group of their own."""
+        present, places = np.unique(np.maximum(codes.astype(np.intp), -1), return_inverse=True)
+        named = [UNKNOWN if i < 0 else self.groups_[i] for i in present]
         return ScoreTable.from_rows(scores, None, places, named, lower_is_riskier=self.lower_is_riskier_)
