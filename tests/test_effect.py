@@ -86,8 +86,9 @@ def test_rows_judge_a_certificate_of_other_rows(shift, n, alpha, answer, tmp_pat
         assert (told["answer"], told["bound"], told["on_these_rows"]["alpha"]) == (answer, bound, alpha)
         lines = str(found).splitlines()
         assert lines[0].startswith("These rows ")
+        which = "overall gap" if alpha is None else "gap in the top 50%"
         assert lines[1].startswith(
-            f"Certified then: a gap of at most {bound} with 90% confidence (5 cross-fitted folds)"
+            f"Certified then: the {which} is at most {bound} with 90% confidence (5 cross-fitted folds)"
         )
 
 

@@ -85,7 +85,7 @@ def test_fit_certifies(run, visits, tmp_path):
     assert f"one-sided upper limit of the gap: {saved['limit']:.4f}" in said
     assert "two-sided 0.9 intervals" in said
     shown = run("show", target).out
-    assert "certified then: a gap of at most 0.3 with confidence 0.9" in shown
+    assert "certified then: the overall gap is at most 0.3 with confidence 0.9" in shown
     assert f"one-sided upper limit {saved['limit']:.4f})" in shown
     assert run("show", target, "--json").json["certificate"]["how"] in ("walk", "step-down")
     found = run(*options, "--json").json

@@ -157,7 +157,7 @@ def test_a_certificate_is_judged_on_these_rows(run, csv, held_out, tmp_path):
     assert told[0].startswith(
         "These rows contradict the certificate: after the repair the overall gap exceeds 30.0 points"
     )
-    assert told[1].startswith("Certified then: the gap is at most 30.0 percentage points with 90 % confidence")
+    assert told[1].startswith("Certified then: the overall gap is at most 30.0 percentage points with 90 % confidence")
     found = run("report", drifted, *COLUMNS, *written, "--json").json
     assert (found["certificate"]["answer"], found["certificate"]["bound"]) == ("contradicted", 0.3)
     assert found["changes"]["gap"]["signed"]["groups"] == ["M", "F"]

@@ -279,3 +279,45 @@ def test_three_groups_are_judged_pair_by_pair():
     two = score_table(y[g < 2], s[g < 2], sensitive_features=g[g < 2])
     pair = estimate_region(two, cross_pairs(two), "half", 0.4, "group")
     np.testing.assert_allclose([low[:2], high[:2]], pair.limits(0.025), atol=1e-12)
+
+
+def test_a_certificate_of_the_top_names_it():
+    y, s, g = draw(np.random.default_rng(19), n=2000, shift=0.4)
+    patient = np.arange(2000) // 2
+    model = FairPOT(max_gap=0.5, confidence=0.9, alpha=0.3).fit(s, y, sensitive_features=g, clusters=patient)
+    found = model.certificate_
+    assert (found.alpha, found.region, found.metric) == (0.3, "pooled", "gap in the top 30%")
+    assert str(found).startswith("the gap in the top 30% is at most 0.5")
+    assert found.gap.metric == "partial_xauc_gap"
+    assert "by clusters" in found.rows
+    assert found.to_dict()["alpha"] == 0.3
+    over_all = FairPOT(max_gap=0.5, confidence=0.9).fit(s, y, sensitive_features=g).certificate_
+    assert (over_all.alpha, over_all.metric) == (None, "overall gap")
+    assert "clusters" not in over_all.rows
+
+
+def test_where_no_bound_can_be_certified_none_is_named():
+    rng = np.random.default_rng(20)
+    y, g = (rng.random(1000) < 0.4).astype(int), np.array(list("ab"))[rng.integers(0, 2, 1000)]
+    s = np.clip(np.round(rng.normal(y)) / 2, -1, 1)
+    with pytest.raises(InfeasibleRuleError, match="no bound at all") as error:
+        FairPOT(max_gap=1.0, confidence=0.9, alpha=0.003).fit(s, y, sensitive_features=g)
+    assert error.value.shortfall.to_dict()["smallest_bound"] is None
+    assert "a larger bound" not in str(error.value)
+
+
+def test_a_coarse_top_that_is_decided_does_not_blame_the_tie():
+    y, s, g = draw(np.random.default_rng(21), n=1500, grain=0.5)
+    tied = np.where(g == "a", 0.5, s)
+    [found] = populations(score_table(y, tied, sensitive_features=g), 0.3, "pooled")
+    assert found.coarse
+    assert len(found.sure(0.001)) == 1
+    with pytest.raises(InfeasibleRuleError) as error:
+        FairPOT(max_gap=0.01, confidence=0.9, alpha=0.3).fit(tied, y, sensitive_features=g)
+    assert "tie" not in str(error.value)
+
+
+def test_folds_too_small_to_learn_from_cannot_certify():
+    y, s, g = draw(np.random.default_rng(22), n=1500, grain=0.5)
+    with pytest.raises(InfeasibleRuleError, match="can be certified"):
+        FairPOT(max_gap=0.01, confidence=0.9, alpha=0.01).fit(s, y, sensitive_features=g)

@@ -73,7 +73,9 @@ def test_a_certificate_is_history(tmp_path):
     scores, y, group = make_rows(3000)
     fp = FairPOT(max_gap=0.2, confidence=0.9).fit(scores, y, sensitive_features=group)
     sentences = words.answer(FairnessReport.from_estimator(fp).summary)
-    assert sentences[-1].startswith("Certified then: the gap is at most 20.0 percentage points with 90 % confidence")
+    assert sentences[-1].startswith(
+        "Certified then: the overall gap is at most 20.0 percentage points with 90 % confidence"
+    )
     assert f"One-sided upper limit then: {100 * fp.certificate_.limit:.2f} points." in sentences[-1]
     assert "cannot test it" in sentences[-1]
     assert "certificate" not in sentences[0]

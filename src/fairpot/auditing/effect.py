@@ -16,6 +16,7 @@ from fairpot.auditing.measures import MOST_GROUPS, measure, moves, moves_of_rows
 from fairpot.auditing.words import change_sentences, rate_lines
 from fairpot.counting import as_table
 from fairpot.inference import Changes, Verdict, change_by_maps, change_of_scores, verdict
+from fairpot.inference.limits import gap_name
 from fairpot.modelfile.origin import describes, table_sha256
 from fairpot.postprocessing.mapper import seen_table
 from fairpot.table import ScoreTable
@@ -192,7 +193,8 @@ class Standing:
         """What these rows say, then what was certified, on which rows and when."""
         found, when = self.certificate, f", {self.time}" if self.time else ""
         sure = f"with {100 * found['confidence']:.4g}% confidence"
-        history = f"certified then: a gap of at most {found['bound']:g} {sure} ({found['rows']}{when})"
+        which = gap_name(found.get("alpha"))
+        history = f"certified then: the {which} is at most {found['bound']:g} {sure} ({found['rows']}{when})"
         if self.verdict is None:
             return [f"{history}; these are the rows that the maps were fitted on, which cannot test it"]
         return [f"{_TOLD[_STANDS[self.verdict.answer]]}: {self.verdict}", history]

@@ -12,6 +12,7 @@ from fairpot.auditing.audit import strictest
 from fairpot.auditing.measures import tops
 from fairpot.cli._printing import Output, count, number, percent, shown, signed
 from fairpot.inference import Verdict
+from fairpot.inference.limits import gap_name
 from fairpot.table import QuantisationBound
 
 
@@ -134,7 +135,8 @@ _STYLES = {"within": "green", "exceeds": "bold red", "cannot tell": "bold"}
 def print_verdicts(out: Output, found: list[Verdict], required: str | None) -> bool:
     """Say every verdict in words; return whether what is required holds for all of them."""
     for each in found:
-        out.line(f"{each.answer}: {shown(str(each))}", _STYLES[each.answer])
+        said = shown(str(each))
+        out.line(said if said.startswith(each.answer) else f"{each.answer}: {said}", _STYLES[each.answer])
     missed = [each for each in found if required not in (None, each.answer)]
     for each in missed:
         out.line(f"FAILED: the {each.metric} was not shown to be {required} {each.bound:g}", "bold red")
@@ -147,7 +149,8 @@ def certified_words(known: dict[str, Any]) -> str:
     read = f"one-sided upper limit {number(limit)}"
     if limit is None:  # files of older versions
         read = f"two-sided interval {number(gap['low'])} to {number(gap['high'])}"
-    promise = f"a gap of at most {known['bound']:g} with confidence {known['confidence']:g}"
+    which = gap_name(known.get("alpha"))
+    promise = f"the {which} is at most {known['bound']:g} with confidence {known['confidence']:g}"
     return shown(f"{promise} ({known['rows']}, {known['how']}; measured {number(gap['estimate'])}, {read})")
 
 
@@ -284,7 +287,9 @@ def print_rates(
             rows = [line for pair in zip(rows, map(_rates, changed)) for line in (pair[0], ["  after", *pair[1][1:]])]
         out.table(columns, rows)
         if each["at"] == "top" and after is not None:
-            out.line("A repair of the top alpha of all rows moves people inside it: who is flagged stays as it was.")
+            same = all(one["flagged"] == other["flagged"] for one, other in zip(groups, changed))
+            stays = "who is flagged stays as it was" if same else "where scores tied at its edge, fewer are in it now"
+            out.line(f"A repair of the top alpha of all rows moves people inside it: {stays}.")
 
 
 def _rates(each: dict[str, Any]) -> list[str]:

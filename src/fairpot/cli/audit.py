@@ -182,7 +182,8 @@ def print_audit(out: Output, summary: dict[str, Any], rows: RowOptions) -> None:
     if summary["weights"] is not None:
         out.line(wording.weights_taken(summary["weights"], summary["rows"]))
     direction = "; low score = high risk" if rows.lower_is_riskier else ""
-    out.line(f"{count(summary['distinct_scores'])} distinct scores from {low:g} to {high:g}{direction}")
+    distinct = wording.counted(summary["distinct_scores"], "distinct score")
+    out.line(f"{distinct} from {low:g} to {high:g}{direction}")
     out.heading("Groups")
     _print_groups(out, summary)
     out.heading("xAUC")

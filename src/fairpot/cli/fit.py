@@ -41,7 +41,7 @@ _DRAWABLE = 4_000_000
 @click.option("--method", type=MethodName(), default="fairpot", show_default=True, help="How scores are repaired.")
 @how_far
 @ranking_options(
-    "Repair only the top SHARE of the ranking (fairpot): the same people stay in it, in another order.",
+    "Repair only the top SHARE of the ranking (fairpot): nobody joins it, what changes is the order.",
     "Group that stays as it is; default: the one ahead.",
 )
 @click.option(
@@ -220,7 +220,7 @@ def _print_fit(
     if content.reference is not None:
         out.line(f"group {shown(fitted.reference)} stays as it is")
     if content.parameters.get("alpha") is not None and content.parameters["region"] == "pooled":
-        out.line("the same people are in the top before and after; what changes is their order")
+        out.line("nobody joins the top, and nobody leaves it unless scores tie at its edge: what changes is the order")
     for each in fitted.left_out:
         out.line(f"group {shown(each)} is left out of the comparison: its scores stay as they are")
     print_effect(out, fitted, "On the fitted rows", lower_is_riskier)
@@ -261,15 +261,18 @@ def _not_needed(wish: Wish, fitted: Effect) -> str:
 
 def _print_certificate(out: Output, found: Certificate) -> None:
     out.heading("Certified")
-    out.line(f"with confidence {found.confidence:g} the gap on new rows like these is at most {found.bound:g}", "green")
+    promise = f"the {found.metric} on new rows like these is at most {found.bound:g}"
+    out.line(f"with confidence {found.confidence:g} {promise}", "green")
     out.line(f"one-sided upper limit of the gap: {number(found.limit)}; that is what the promise looks at")
-    out.line(f"({found.rows}, {found.how}; rows independent, and nothing else chosen on them)")
+    each = "clusters" if "clusters" in found.rows else "rows"
+    out.line(f"({found.rows}, {found.how}; {each} independent, and nothing else chosen on them)")
     out.line(f"two-sided {found.confidence:.4g} intervals, which may end a little above it:")
+    partial = "" if found.alpha is None else "partial "
     rows = [
         [name, *(number(value) for each in (before, after) for value in (each.value, each.low, each.high))]
         for name, before, after in (
-            ("AUC", found.auc_before, found.auc),
-            ("xAUC gap", found.gap_before, found.gap),
+            (f"{partial}AUC", found.auc_before, found.auc),
+            (f"{partial}xAUC gap", found.gap_before, found.gap),
         )
     ]
     out.table(["", "before", "from", "to", "after", "from", "to"], rows)

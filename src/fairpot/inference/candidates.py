@@ -25,6 +25,8 @@ _MISSED = 0.05
 _HEAVY = 1.0
 # What decides whether an atom is near the cut: its deviation, for a region to be called coarse.
 _NEAR = 3.3
+# A top that holds none of the rows with a chance above this is not spoken of.
+_RARE = 0.0005
 # Atoms of one population, and regions of several, that are looked at.
 _MOST_ATOMS = 24
 MOST_REGIONS = 400
@@ -92,6 +94,7 @@ class Population:
         error = _NEAR * np.sqrt(np.maximum(share * (1 - share), 0.0) / self.size)
         low, high = (share + error)[1:], (share - error)[:-1]
         low[-1], high[0] = 0.0, 1.0  # nothing is above the highest score, everybody is at or above the lowest
+        low = np.maximum(low, 1 - _RARE ** (1 / self.size))  # below, the top may begin above all rows
         wide = np.flatnonzero(high > low)
         if len(wide) == 0:
             return None
@@ -200,7 +203,7 @@ def regions(found: Sequence[Population], miss: float) -> list[Indices]:
     sets = [p.sure(miss) if p.coarse else np.array([p.own]) for p in found]
     many = int(np.prod([len(each) for each in sets], dtype=np.float64))
     if many > MOST_REGIONS:
-        raise TooMany(f"the rows leave {many:,} regions open where the top {found[0].alpha:g} may begin")
+        raise TooMany(f"the rows leave {many:,} regions open: {said(found)}")
     return sets
 
 

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtrit
 
 from fairpot._arguments import argument
+from fairpot._defaults import Region
 from fairpot._validation import check_level, check_share
 from fairpot.exceptions import InfeasibleRuleError
-from fairpot.inference.dial import DialEstimates, band_of
-from fairpot.inference.limits import Estimate, draw_errors
+from fairpot.inference.dial import DialEstimates, Top, band_of
+from fairpot.inference.limits import Estimate, draw_errors, gap_name
 from fairpot.inference.shortfall import shortfall
 from fairpot.transport import Floats
 
@@ -186,7 +187,8 @@ class Certificate:
     how : {"walk", "step-down"}
         How many values of the dial were accounted for: by two chains along a falling curve, or by all together.
     rows : str
-        The rows that it was certified on: held out, or cross-fitted folds. Never those a map was fitted on.
+        The rows that it was certified on: held out, or cross-fitted folds; in a top alpha of coarse scores the fitted
+        rows and the folds.
     dial : str
     value : float or dict
         The value that was chosen.
@@ -197,6 +199,8 @@ class Certificate:
     limit : float
         One-sided upper limit of the gap at ``confidence``, for this value alone: at most ``bound``. The two-sided
         interval may end a little above it.
+    alpha, region : float and str, or None
+        The top of the ranking that gap and AUC are those of; None for all rows.
     """
 
     bound: float
@@ -210,10 +214,18 @@ class Certificate:
     gap_before: Estimate
     auc_before: Estimate
     limit: float
+    alpha: float | None = None
+    region: Region | None = None
+
+    @property
+    def metric(self) -> str:
+        """Name the gap: "overall gap", or "gap in the top 10%"."""
+        return gap_name(self.alpha)
 
     def __str__(self) -> str:
         return (
-            f"the gap is at most {self.bound:g} with confidence {self.confidence:.0%} ({self.rows}, {self.how}): "
+            f"the {self.metric} is at most {self.bound:g} with confidence {self.confidence:.0%} "
+            f"({self.rows}, {self.how}): "
             f"one-sided upper limit {self.limit:.4f}; two-sided: "
             f"gap {self.gap_before!s} -> {self.gap!s}, AUC {self.auc_before!s} -> {self.auc!s}"
         )
@@ -226,6 +238,8 @@ class Certificate:
             "how": self.how,
             "rows": self.rows,
             "limit": self.limit,
+            "alpha": self.alpha,
+            "region": self.region,
             **{name: getattr(self, name).to_dict() for name in ("gap", "auc", "gap_before", "auc_before")},
         }
 
@@ -240,6 +254,7 @@ def choose_certified(
     name: str = "lam",
     max_auc_loss: float | None = None,
     unmoved: int | None = None,
+    top: Top | None = None,
 ) -> tuple[int, Certificate]:
     """Choose the highest AUC among the values that are certified; return its place and the certificate.
 
@@ -277,9 +292,9 @@ def choose_certified(
     place = unmoved if unmoved is not None and mask[unmoved] else place
     value = dial.values[place]
     plain = float(value) if np.ndim(value) == 0 else [float(v) for v in value]
-    numbers = (*_numbers(dial, place, confidence), *_numbers(unrepaired, 0, confidence))
+    numbers = (*_numbers(dial, place, confidence, top), *_numbers(unrepaired, 0, confidence, top))
     limit = min(float(dial.at([place]).largest(delta)[0]), bound)
-    return place, Certificate(bound, confidence, used, rows, name, plain, *numbers, limit)
+    return place, Certificate(bound, confidence, used, rows, name, plain, *numbers, limit, *(top or (None, None)))
 
 
 def _nearest(values: Floats, places: NDArray[np.intp], unmoved: int | None) -> int:
@@ -310,13 +325,15 @@ def _within_loss(
     return kept
 
 
-def _numbers(dial: DialEstimates, place: int, level: float) -> tuple[Estimate, Estimate]:
+def _numbers(dial: DialEstimates, place: int, level: float, top: Top | None) -> tuple[Estimate, Estimate]:
     """Give gap and AUC at one value with their limits."""
+    names = ("xauc_gap", "auc") if top is None else ("partial_xauc_gap", "partial_auc")
+    note = None if dial.regions is None else dial.regions.said(place)
     band = band_of(dial.at([place]), level)
     errors = _widest_se(dial, place), float(dial.auc.se[place])
     gap, auc = (
-        Estimate(metric, float(r.value[0]), se, float(r.low[0]), float(r.high[0]), level)
-        for metric, r, se in zip(("xauc_gap", "auc"), (band.gap, band.auc), errors)
+        Estimate(metric, float(r.value[0]), se, float(r.low[0]), float(r.high[0]), level, note=note)
+        for metric, r, se in zip(names, (band.gap, band.auc), errors)
     )
     return gap, auc
 

@@ -299,6 +299,7 @@ class Evidence:
         if self.fitted:
             return "the fitted rows"
         said = "held-out rows" if len(self.parts) == 1 else f"{len(self.parts)} cross-fitted folds"
+        said += ", by clusters" if self.parts[0].table.units is not None else ""
         return f"{said}, weights as importance" if self.parts[0].table.importance else said
 
     @property
@@ -320,7 +321,7 @@ class Evidence:
         return average_dials([self._estimate(part, values) for part in self.parts])
 
     def ends(self, part: Part, everyone: ScoreTable, values: Any, delta: float) -> tuple[Floats, Floats]:
-        """Give the smallest and the largest signed gap of a part's rows, in the regions that all rows leave open."""
+        """Give each pair's smallest and largest signed gap of a part's rows, in regions that all rows leave open."""
         assert self.top is not None
         assert part.views is not None
         fine = merge_entries(everyone, _fine_entries(everyone, self.top.alpha))

@@ -201,6 +201,17 @@ def exceeding_tail(bound: float, se: float, delta: float) -> float:
     return float(ndtr(-critical))
 
 
+def gap_name(alpha: float | None) -> str:
+    """Name a gap in words, over all rows or in the top.
+
+    Examples
+    --------
+    >>> gap_name(None), gap_name(0.1)
+    ('overall gap', 'gap in the top 10%')
+    """
+    return "overall gap" if alpha is None else f"gap in the top {100 * alpha:.4g}%"
+
+
 def wilson(share: float, size: float, quantile: float) -> tuple[float, float]:
     """Compute Wilson's interval of a share of so many rows."""
     extra = quantile**2 / size
@@ -337,7 +348,7 @@ class Verdict:
     @property
     def metric(self) -> str:
         """Name the gap: "overall gap", or "gap in the top 10%"."""
-        return "overall gap" if self.alpha is None else f"gap in the top {100 * self.alpha:.4g}%"
+        return gap_name(self.alpha)
 
     @property
     def reason(self) -> str | None:
@@ -351,6 +362,7 @@ class Verdict:
         sure = f"{100 * self.level:.4g}%"
         measured = f"measured {gap.value:.4f}, two-sided {sure} interval {gap.low:.4f} to {gap.high:.4f}"
         if self.answer == "cannot tell":
-            return f"the rows cannot tell whether the {name} is within {self.bound:g} ({measured})"
+            why = "" if gap.note is None else f"; {gap.note}"
+            return f"the rows cannot tell whether the {name} is within {self.bound:g} ({measured}){why}"
         said = {"within": "is within", "exceeds": "exceeds"}[self.answer]
         return f"the {name} {said} {self.bound:g} with {sure} confidence, one-sided ({measured})"

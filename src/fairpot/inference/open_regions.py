@@ -25,16 +25,18 @@ from fairpot.inference.shares import (
     View,
     all_pairs,
     cross_pairs,
-    influences,
 )
+from fairpot.metrics.wins import cross_half_wins
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
 # Part of the error that is spent on regions that are not looked at.
-_MISSED = 0.1
+_SPENT = 0.1
 # Gaps whose errors are drawn together, and numbers that are kept for them; beyond, every value pays its own part.
 _TOGETHER = 600
 _NUMBERS = 30_000_000
+# Gaps of one moved table, of all pairs in all their open regions; with more, nothing is certified there.
+_MOST = 120
 
 
 class Limits(NamedTuple):
@@ -125,7 +127,7 @@ class OpenRegions:
 
         The regions hold the true ones of all tables but a tenth of ``delta`` of the time.
         """
-        miss = _MISSED * delta / self.distinct
+        miss = _SPENT * delta / self.distinct
         wanted = [self._wanted(k, miss) for k in range(self.distinct)]
         pairs = len(self.table.groups) * (len(self.table.groups) - 1) // 2
         size = sum(len(each or ()) for each in wanted)
@@ -164,32 +166,38 @@ class OpenRegions:
         for pair in zip(both[::2], both[1::2]):
             found = region.rests_on(pair)
             try:
-                sets = regions(found, miss / len(found))
+                sets = regions(found, miss / len(everyone))
             except TooMany:
                 return None
             result += [
                 Seen(view, region.levels(found, places), tuple(pair), smooth) for places in itertools.product(*sets)
             ]
-        return result
+        return result if len(result) <= _MOST else None
 
     def extremes(self, rows: ScoreTable, views: Sequence[View], delta: float) -> tuple[Floats, Floats]:
-        """Give, at each value, the smallest and the largest signed gap of other rows in the regions left open by these.
+        """Give each pair's smallest and largest signed gap of other rows, in the regions left open by these.
 
-        ``views`` are the scores of the other rows' entries at every value. NaN where there are too many regions.
+        ``views`` are the scores of the other rows' entries at every value. The results have a row for each pair and a
+        column for each value; NaN where there are too many regions.
         """
-        miss = _MISSED * delta / self.distinct
-        result = np.full((2, self.distinct), np.nan)
+        miss = _SPENT * delta / self.distinct
+        both = cross_pairs(self.table)
+        result = np.full((2, len(both) // 2, self.distinct), np.nan)
+        bare = rows.weighing((c.positive, c.negative) for c in rows.counts)
         for k, first in enumerate(np.unique(self.which, return_index=True)[1]):
             wanted = self._wanted(k, miss)
             if wanted is not None:
-                moved = rows.viewed(views[first])
-                gaps = [_signed(moved, seen.levels, seen.pairs, self.kernel) for seen in wanted]
-                result[:, k] = np.min(gaps), np.max(gaps)
-        return result[0][self.which], result[1][self.which]
+                moved = bare.viewed(views[first])
+                gaps: dict[Pairs, list[float]] = {pair: [] for pair in both[::2]}
+                for seen in wanted:
+                    gaps[seen.pairs[0]].append(_signed(moved, seen.levels, seen.pairs[0], self.kernel))
+                result[:, :, k] = [[end(found) for found in gaps.values()] for end in (np.min, np.max)]
+        return result[0][:, self.which], result[1][:, self.which]
 
-    def said(self, place: int) -> str:
-        """Say why a value may be left open."""
-        return said([p for p in self.populations[self.which[place]] if p.coarse])
+    def said(self, place: int) -> str | None:
+        """Say why the region at a value is open; None if the rows leave one only."""
+        found = [p for p in self.populations[self.which[place]] if p.coarse]
+        return said(found) if any(len(p.sure(0.001)) > 1 for p in found) else None
 
 
 def _enough(shares: ShareEstimates) -> GapEstimates | None:
@@ -197,9 +205,17 @@ def _enough(shares: ShareEstimates) -> GapEstimates | None:
     return GapEstimates.side_by_side(shares) if min(u.min() for u in shares.units) >= FEWEST - 1e-9 else None
 
 
-def _signed(moved: ScoreTable, levels: Sequence[float], pairs: Sequence[Pairs], kernel: Kernel) -> float:
-    first, second = influences(moved.above(dict(zip(moved.groups, levels))), pairs, kernel).value
-    return float(first - second)
+def _signed(moved: ScoreTable, levels: Sequence[float], pair: Pairs, kernel: Kernel) -> float:
+    """Count the gap of two groups among the rows at or above their thresholds."""
+    assert kernel != "equal"
+    [g], [h] = pair
+    first, second = (moved.counts[k].above(levels[k]) for k in (g, h))
+    won, lost = cross_half_wins(first, second, kernel)
+    pairs = (
+        float(one.positive.sum()) * float(other.negative.sum()) for one, other in ((first, second), (second, first))
+    )
+    ahead, behind = (float(w) / p if p else np.nan for w, p in zip((won, lost), pairs))
+    return (ahead - behind) / 2
 
 
 class Hypotheses(NamedTuple):
@@ -214,7 +230,7 @@ class Hypotheses(NamedTuple):
 
         Only the true region of a table can be wrong: no table pays for the number of its regions.
         """
-        delta *= 1 - _MISSED
+        delta *= 1 - _SPENT
         tested = np.array([each is not None for each in self.gaps])
         certified = np.zeros(len(self.gaps), dtype=bool)
         while (tested & ~certified).any():

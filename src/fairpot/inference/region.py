@@ -96,8 +96,8 @@ class TopRegion:
         try:
             open_regions = self.each([pair], tail)
         except TooMany as error:
-            return f"{error}: {said(self.rests_on([pair]))}"
-        if any(min(u[0] for u in shares.units) < FEWEST - 1e-9 for shares, _ in open_regions):
+            return str(error)
+        if len(open_regions) > 1 and not all(_enough(shares) for shares, _ in open_regions):
             few = f"one of the regions that the rows leave open has fewer than {FEWEST} positives or negatives"
             return f"{few}: {said(self.rests_on([pair]))}"
         return None

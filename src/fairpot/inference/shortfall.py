@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
@@ -32,7 +33,7 @@ class Shortfall:
     Attributes
     ----------
     smallest_bound : float
-        The smallest bound of three digits that some value of the dial is certified for on these rows.
+        The smallest bound of three digits that some value of the dial is certified for on these rows; NaN if none is.
     smallest_gap : float
         The smallest gap measured on the dial. A bound below it is unlikely to be reached however many rows there are.
     group : name of a group, or None
@@ -57,13 +58,17 @@ class Shortfall:
 
     def __str__(self) -> str:
         said = f"the smallest bound that can be certified on these rows is {self.smallest_bound:g}"
+        if math.isnan(self.smallest_bound):
+            said = "no bound at all can be certified on these rows"
         even, likely = self.times
         if self.region is not None:
             return f"{said}; {self.region}"
+        if math.isnan(self.smallest_bound):
+            return f"{said}: there are too few in the top"
         if even is None:
             return f"{said}; the smallest gap measured is {self.smallest_gap:.3g}: more rows alone would not help"
         said += f"; a sample {even:.3g} times as large has an even chance, "
-        said += "no size 90%" if likely is None else f"one {likely:.3g} times as large 90%"
+        said += "and no size a chance of 90%" if likely is None else f"one {likely:.3g} times as large 90%"
         if self.more[0] is None:
             return f"{said}; the positives of {self.group!r} (there are {self.positives:,}) limit it most"
         many = f"{self.more[0]:,} more {'positive' if self.more[0] == 1 else 'positives'} of {self.group!r}"
@@ -75,12 +80,13 @@ class Shortfall:
         """The way out."""
         rows = "" if self.times[0] is None else " more rows,"
         rows = " another alpha," if self.region is not None else rows
-        return f"a larger bound,{rows} or no confidence for a choice by the measured gap alone"
+        larger = "a larger alpha," if math.isnan(self.smallest_bound) else "a larger bound,"
+        return f"{larger}{rows} or no confidence for a choice by the measured gap alone"
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values for JSON."""
         return {
-            "smallest_bound": self.smallest_bound,
+            "smallest_bound": None if math.isnan(self.smallest_bound) else self.smallest_bound,
             "smallest_gap": self.smallest_gap,
             "group": self.group,
             "positives": self.positives,
@@ -93,8 +99,10 @@ class Shortfall:
 
 
 def smallest_bound(dial: DialEstimates, certifies: Certifies) -> float:
-    """Find the smallest bound that some value of the dial is certified for; 1 if none is."""
+    """Find the smallest bound that some value of the dial is certified for; NaN if none is, not even for 1."""
     low, high = float(dial.gap.min()), 1.0
+    if not certifies(high):
+        return math.nan
     while high - low > 1e-5:
         middle = (low + high) / 2
         low, high = (low, middle) if certifies(middle) else (middle, high)
@@ -120,9 +128,10 @@ def shortfall(dial: DialEstimates, bound: float, delta: float, certifies: Certif
     """
     least = smallest_bound(dial, certifies)
     said = Shortfall(rounded_up(least, certifies), float(dial.gap.min()))
-    if dial.regions is not None:
-        return replace(said, region=dial.regions.said(int(np.argmin(dial.gap))))
-    if not (dial.gaps.se > 0).all():
+    region = None if dial.regions is None else dial.regions.said(int(np.argmin(dial.gap)))
+    if region is not None:
+        return replace(said, region=region)
+    if math.isnan(least) or not (dial.gaps.se > 0).all():
         return said
     sample = _NextSample(dial, bound, _tail_paid(dial, least, delta))
     times = [_least_factor(sample.of_size, chance, _MOST_TIMES) for chance in CHANCES]
@@ -190,7 +199,7 @@ class _NextSample:
         self.variance = gaps.se**2
         self.errors = draw_errors(gaps.covariance, _DRAWS) * gaps.se
         self.between = dial.xauc.covariance[gaps.first, gaps.second]
-        pairs = [pair for i, j in _pairs(len(dial.groups)) for pair in (i, j)]
+        pairs = [pair for i, j in itertools.combinations(range(len(dial.groups)), 2) for pair in (i, j)]
         self.winners = np.tile(pairs, len(dial))
 
     def of_size(self, times: float) -> float:
@@ -216,7 +225,3 @@ class _NextSample:
         errors = self.errors * np.sqrt(1 + np.maximum(ratio, 0.0))
         inside = (low + errors >= -self.bound) & (high + errors <= self.bound)
         return float(inside.reshape(len(errors), len(self.dial), -1).all(axis=2).any(axis=1).mean())
-
-
-def _pairs(groups: int) -> list[tuple[int, int]]:
-    return [(i, j) for i in range(groups) for j in range(i + 1, groups)]

@@ -46,7 +46,7 @@ def top_rate_interval(table: ScoreTable, asked: TopRate, level: float) -> Estima
     try:
         sets = regions(counted, 2 * tail / len(counted))
     except TooMany as error:
-        return _refused(estimate, f"{error}: {said([p for p in counted if p.coarse])}")
+        return _refused(estimate, str(error))
     each = [
         _at_levels(table, asked, _levels(table, counted, places), smooth, tail, level)
         for places in itertools.product(*sets)

@@ -55,6 +55,7 @@ def certified_choice(model: Postprocessor, table: ScoreTable) -> tuple[Value, Ce
         rows=rows,
         name=model.dial.name,
         max_auc_loss=model.max_auc_loss,
+        top=evidence.top,
         unmoved=next((k for k, value in enumerate(values) if np.all(value == model.dial.identity)), None),
     )
     return value_at(model, values[place]), certificate
@@ -65,18 +66,26 @@ def cross_fitted(model: Postprocessor, table: ScoreTable) -> Evidence:
     folds = split_table(table, fold_count(table, model.dial.name), _SEED)
     parts = []
     for k, fold in enumerate(folds):
-        parts.append(_part(_learnt(model, all_but(folds, k)), fold))
+        try:
+            parts.append(_part(_learnt(model, all_but(folds, k)), fold))
+        except ValueError as error:  # all rows were enough to learn from
+            what, _, _ = str(error).partition("\nHint: ")
+            raise InfeasibleRuleError(
+                f"no {model.dial.name} can be certified: cross-fitting learns from parts of the rows, and in one of "
+                f"them {what}\nHint: more rows, a larger alpha if there is one, or no confidence for a choice by the "
+                "measured gap alone."
+            ) from error
     return Evidence(tuple(parts), model._ties, top=model._top())
 
 
 def _least_bounds(evidence: Evidence, table: ScoreTable, values: NDArray[np.float64], delta: float) -> Floats:
-    """Give the smallest bound that the folds allow each value: the mean of the largest gap in any region left open.
+    """Give the smallest bound that the folds allow each value: each pair's mean gap in the worst open region.
 
     The regions that a fold's map leaves open are those of all rows, the gaps those of the rows it was not fitted on.
     """
     ends = [evidence.ends(part, table, values, delta) for part in evidence.parts]
-    low, high = np.mean(ends, axis=0)
-    least = np.maximum(high, -low)
+    low, high = np.mean(ends, axis=0)  # of every pair, at every value
+    least = np.maximum(high, -low).max(axis=0)
     return np.where(np.isnan(least), np.inf, least)
 
 

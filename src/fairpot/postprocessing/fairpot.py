@@ -46,8 +46,8 @@ class FairPOT(Postprocessor):
     alpha : float in (0, 1] or None, default None
         Repair only the top alpha of the ranking, for use with partial AUC; None repairs everywhere.
     region : {"pooled", "group"}, default "pooled"
-        Whether the top alpha is that of all rows together or of each group. With "pooled" the same people are in the
-        top before and after, in another order.
+        Whether the top alpha is that of all rows together or of each group. With "pooled" nobody
+        joins the top, and nobody leaves it unless scores tie at its edge: what changes is the order.
     region_from : {"fitted", "batch"}, default "fitted"
         Whether ``transform`` uses the threshold of the fitted data, so that nobody's score depends on who else is in
         the batch, or finds the top alpha in the rows it is given, as the paper does. Weights play no part in

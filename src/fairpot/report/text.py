@@ -36,7 +36,8 @@ TEXT: dict[str, str] = {
     "and {moved} of {rows} people ({moved_share}) get another score.",
     "repaired_top": "In the top {alpha} of the ranking, which it repairs, the gap goes from {gap_before} to "
     "{gap_after} percentage points and AUC from {auc_before} to {auc_after}.",
-    "same_people": "The same people are in the top before and after; what changes is their order.",
+    "same_people": "Nobody joins the top, and nobody leaves it unless scores tie at its edge: what changes is the "
+    "order.",
     "overshoots": "It goes past even: now “{ahead}” is the one behind.",
     "changed": "Signed, seen from “{ahead}” over “{behind}”, the gap goes from {before} to {after} points: a change of "
     "{change} ({level} interval {low} to {high}).",
@@ -52,7 +53,7 @@ TEXT: dict[str, str] = {
     "{gap} points (two-sided {confidence} interval {low} to {high}), and the certificate says {bound} at most.",
     "certificate_no_interval": "These rows cannot tell whether the certificate holds: there are too few people to say "
     "whether {where} is within {bound} points.",
-    "certified": "Certified then: the gap is at most {bound} percentage points with {confidence} confidence, on rows "
+    "certified": "Certified then: {where} is at most {bound} percentage points with {confidence} confidence, on rows "
     "like those it was tested on ({rows}).",
     "certified_limit": "One-sided upper limit then: {limit} points.",
     "certified_same_rows": "These are the rows that the repair was fitted on, which cannot test it.",

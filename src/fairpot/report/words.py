@@ -129,7 +129,9 @@ def _certified(found: Mapping[str, Any] | None) -> list[str]:
         return []
     bound, sure = points(found["bound"]), percent(found["confidence"], 0)
     rows = ", ".join(filter(None, (found["rows"], found["time"])))
-    said = say("certified", bound=bound, confidence=sure, rows=rows)
+    alpha = found.get("alpha")
+    where = TEXT["gap_overall"] if alpha is None else say("gap_top", alpha=top_share(alpha))
+    said = say("certified", where=where, bound=bound, confidence=sure, rows=rows)
     if found.get("limit") is not None:
         said += " " + say("certified_limit", limit=points(found["limit"], 2))
     return [said + (" " + say("certified_same_rows") if found["answer"] is None else "")]

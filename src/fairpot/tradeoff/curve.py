@@ -387,6 +387,7 @@ class TradeoffCurve:
             rows=evidence.rows,
             name=self.dial,
             max_auc_loss=max_auc_loss,
+            top=evidence.top,
             unmoved=next(iter(np.flatnonzero(places == self._unmoved()).tolist()), None),
         )
         return replace(self.point(int(places[place])), certificate=certificate)
