@@ -128,6 +128,8 @@ class Dial:
     @property
     def rule(self) -> str:
         """Say which values it may take."""
+        if self.low == -np.inf:
+            return "of any size"
         if self.high == np.inf:
             return f"{'above' if self.above else 'at least'} {self.low:g}"
         return f"in {'(' if self.above else '['}{self.low:g}, {self.high:g}]"

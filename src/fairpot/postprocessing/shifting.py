@@ -1,0 +1,358 @@
+"""The search for shifts: gaps at any shift, the smallest one within a bound, and those of many groups together."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logit
+
+from fairpot._defaults import Ties
+from fairpot.counts import GroupCounts
+from fairpot.inference.shares import merge_entries
+from fairpot.metrics.wins import WinMatrix, cross_half_wins
+from fairpot.table import ScoreTable
+from fairpot.transport import Floats, ShiftMap
+
+# Breakpoints nearer to each other than this are one: two scores that are equal on paper may differ by as much.
+_SAME = 1e-9
+# Distinct shifts of a pair up to this many are listed one by one.
+_FEW = 400
+# Gaps are quotients of exact counts: values this close are the same value.
+_ROUND_OFF = 1e-12
+_HALVINGS = 80
+# Differences of shifts at which the gap of two groups is tabulated, and entries of the tables it is counted on.
+_TABULATED = 201
+_ENTRIES = 400
+# Steps of the search for several groups, as shares of the widest range.
+_STEPS = 0.08 * 0.5 ** np.arange(10)
+
+
+@dataclass(frozen=True)
+class ShiftScale:
+    """The scale on which a constant is added: log-odds of probabilities, or the scores as they are."""
+
+    probability: bool
+    negative: bool = False
+
+    @classmethod
+    def of(cls, table: ScoreTable) -> ShiftScale:
+        """Find the scale of a table; scores with a minus are probabilities if they are without it."""
+        low = min(float(c.score[0]) for c in table.counts if len(c.score))
+        high = max(float(c.score[-1]) for c in table.counts if len(c.score))
+        if 0 <= low and high <= 1:
+            return cls(True)
+        if table.lower_is_riskier and -1 <= low and high <= 0:
+            return cls(True, True)
+        return cls(False)
+
+    def forward(self, scores: Floats) -> Floats:
+        """Take scores to the scale."""
+        if not self.probability:
+            return scores
+        with np.errstate(divide="ignore"):
+            return np.asarray(-logit(-scores) if self.negative else logit(scores))
+
+    def map(self, shift: float) -> ShiftMap:
+        """Return the map that adds a constant on the scale."""
+        if not self.probability:
+            return ShiftMap(added=shift)
+        return ShiftMap(factor=float(np.exp(-shift if self.negative else shift)), negative=self.negative)
+
+
+@dataclass(frozen=True, eq=False)
+class ShiftedPair:
+    """Two groups, one of which is moved: its lead over the other at any shift.
+
+    The gap is xAUC(fixed over moved) - xAUC(moved over fixed); it never rises with the shift.
+    """
+
+    fixed: GroupCounts
+    moved: GroupCounts
+    scale: ShiftScale
+    ties: Ties
+
+    def gap(self, shift: float) -> float:
+        """Count the signed gap at a shift, as the metrics count it on the moved scores."""
+        lifted = self.moved if shift == 0 else self.moved.rescored(self.scale.map(shift)(self.moved.score))
+        won, lost = cross_half_wins(self.fixed, lifted, self.ties)
+        return float(won / self._pairs[0] - lost / self._pairs[1]) / 2
+
+    @cached_property
+    def _pairs(self) -> tuple[float, float]:
+        p, n = float(self.fixed.positive.sum()), float(self.fixed.negative.sum())
+        q, m = float(self.moved.positive.sum()), float(self.moved.negative.sum())
+        return p * m, q * n
+
+    @cached_property
+    def _z(self) -> tuple[Floats, Floats]:
+        both = [self.scale.forward(c.score) for c in (self.fixed, self.moved)]
+        first, second = (z[np.isfinite(z)] for z in both)
+        return first, second
+
+    @cached_property
+    def reach(self) -> tuple[float, float]:
+        """The shifts beyond which nothing changes any more."""
+        fixed, moved = self._z
+        if len(fixed) == 0 or len(moved) == 0:
+            return 0.0, 0.0
+        return min(float(fixed[0] - moved[-1]) - 1.0, -1.0), max(float(fixed[-1] - moved[0]) + 1.0, 1.0)
+
+    def few(self) -> Floats | None:
+        """List a shift for each distinct order of the two groups' scores, if there are few; 0 is among them."""
+        fixed, moved = self._z
+        if len(fixed) * len(moved) > 16 * _FEW**2:
+            return None
+        points = np.unique(np.subtract.outer(fixed, moved))
+        if len(points) == 0:
+            return np.zeros(1)
+        points = points[np.append(True, np.diff(points) > _SAME)]
+        if len(points) > _FEW:
+            return None
+        middle = (points[1:] + points[:-1]) / 2
+        return np.unique(np.concatenate(([points[0] - 1.0], middle, [points[-1] + 1.0, 0.0])))
+
+    def crossing(self, wanted: float) -> tuple[float, float]:
+        """Find the shifts on either side of where the gap falls to ``wanted``, each half way to the next breakpoint.
+
+        The gap is above ``wanted`` at the first and not at the second; at the ends of the reach both are the same.
+        """
+        low, high = self.reach
+        if not self.gap(low) > wanted:
+            return low, low
+        if self.gap(high) > wanted:
+            return high, high
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            if middle in (low, high) or high - low < _SAME / 8:
+                break
+            low, high = (middle, high) if self.gap(middle) > wanted else (low, middle)
+        return self.between(low, up=False), self.between(high, up=True)
+
+    def between(self, shift: float, *, up: bool) -> float:
+        """Go half way from the breakpoint at a shift to the next one."""
+        beyond = self._next(shift, up=up)
+        if beyond is None:
+            return shift + (1.0 if up else -1.0)
+        return (shift + beyond) / 2
+
+    def _next(self, shift: float, *, up: bool) -> float | None:
+        """Find the nearest difference of a fixed and a moved score that lies beyond a shift."""
+        fixed, moved = self._z
+        if up:
+            place = np.searchsorted(moved, fixed - (shift + _SAME)) - 1
+            there = place >= 0
+            found = fixed[there] - moved[place[there]]
+            return float(found.min()) if len(found) else None
+        place = np.searchsorted(moved, fixed - (shift - _SAME), side="right")
+        there = place < len(moved)
+        found = fixed[there] - moved[place[there]]
+        return float(found.max()) if len(found) else None
+
+    def smallest(self, bound: float) -> float | None:
+        """Find the smallest shift whose gap is within a bound; None if none is."""
+        bound += _ROUND_OFF
+        now = self.gap(0.0)
+        if abs(now) <= bound:
+            return 0.0
+        found = self.crossing(bound)[1] if now > 0 else self._last(-bound)
+        return found if abs(self.gap(found)) <= bound else None
+
+    def _last(self, wanted: float) -> float:
+        """Find the largest shift whose gap is at least ``wanted``."""
+        low, high = self.reach
+        if self.gap(high) >= wanted:
+            return high
+        if self.gap(low) < wanted:
+            return low
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            if middle in (low, high) or high - low < _SAME / 8:
+                break
+            low, high = (middle, high) if self.gap(middle) >= wanted else (low, middle)
+        return self.between(low, up=False)
+
+    def closest(self) -> float:
+        """Find the shift with the smallest gap."""
+        found = [0.0, *self.crossing(0.0)]
+        return min(found, key=lambda shift: (abs(self.gap(shift)), abs(shift)))
+
+
+Square = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ShiftedGroups:
+    """Several groups, of which one stays: shifts of the others, found together.
+
+    The gap of two groups depends on the difference of their shifts alone and goes one way with it: a bound on all gaps
+    is a lower and an upper limit on every difference.
+    """
+
+    table: ScoreTable
+    reference: Hashable
+    scale: ShiftScale
+    ties: Ties
+
+    @cached_property
+    def _tabulated(self) -> tuple[Floats, dict[tuple[int, int], Floats], dict[tuple[int, int], tuple[Floats, Floats]]]:
+        """Give differences, and for each two groups g < h the gap g - h and both shares where h is ahead by each."""
+        small = merge_entries(self.table.for_pairs(), _ENTRIES)
+        pairs = {
+            (g, h): ShiftedPair(small.counts[g], small.counts[h], self.scale, self.ties)
+            for g, h in itertools.combinations(range(len(small.groups)), 2)
+        }
+        ends = np.array([pair.reach for pair in pairs.values()])
+        near = max(float(np.abs(pair.closest()).max()) for pair in pairs.values())
+        span = min(float(np.abs(ends).max()), 2 * near + 1.0)
+        differences = np.linspace(-span, span, _TABULATED)
+        gaps, shares = {}, {}
+        for key, pair in pairs.items():
+            found = np.array([_shares(pair, d) for d in differences])
+            gaps[key] = found[:, 0] - found[:, 1]
+            shares[key] = found[:, 0], found[:, 1]
+        return differences, gaps, shares
+
+    def limits(self, bound: float) -> Square | None:
+        """Give the largest d[g] - d[h] that all bounds together allow; None if they contradict each other."""
+        differences, gaps, _ = self._tabulated
+        size = len(self.table.groups)
+        most = np.where(np.eye(size, dtype=bool), 0.0, np.inf)
+        for (g, h), gap in gaps.items():
+            inside = np.abs(gap) <= bound
+            if not inside.any():
+                return None
+            # h is shifted by d[h] - d[g]; a little beyond the grid the gap is taken as on it.
+            most[h, g] = min(most[h, g], float(differences[inside][-1]))
+            most[g, h] = min(most[g, h], -float(differences[inside][0]))
+        for k in range(size):
+            most = np.minimum(most, most[:, k : k + 1] + most[k : k + 1, :])
+        return None if (np.diag(most) < -1e-12).any() else most
+
+    def auc(self, shifts: Floats) -> float:
+        """Compute the pooled AUC at shifts of all groups, from the tabulated shares; what is inside groups is left out."""
+        differences, _, shares = self._tabulated
+        p, n = self.table.positives.astype(np.float64), self.table.negatives.astype(np.float64)
+        total = 0.0
+        for (g, h), (first, second) in shares.items():
+            at = shifts[h] - shifts[g]
+            total += p[g] * n[h] * np.interp(at, differences, first) + p[h] * n[g] * np.interp(at, differences, second)
+        return float(total / (p.sum() * n.sum()))
+
+    def search(self, bound: float) -> Floats | None:
+        """Find shifts within a bound with the highest AUC, or None: from a point that keeps all limits, by steps."""
+        most = self.limits(bound)
+        if most is None:
+            return None
+        place = self.table.groups.index(self.reference)
+        start = (
+            most[:, place] - most[place, :]
+        ) / 2  # between what is the least and what is the most above the reference
+        start = np.where(np.isfinite(start), start, 0.0)
+        start = self._repaired(start - start[place], most, place)
+        best, worth = start, self.auc(start)
+        subsets = [
+            np.array(chosen)
+            for size in range(1, len(self.table.groups))
+            for chosen in itertools.combinations([g for g in range(len(self.table.groups)) if g != place], size)
+        ]
+        span = float(self._tabulated[0][-1])
+        for step in _STEPS * span:
+            better = True
+            while better:
+                better = False
+                for chosen, sign in itertools.product(subsets, (step, -step)):
+                    tried = best.copy()
+                    tried[chosen] += sign
+                    if _keeps(tried, most) and self.auc(tried) > worth + 1e-12:
+                        best, worth, better = tried, self.auc(tried), True
+        return best
+
+    def _repaired(self, start: Floats, most: Square, place: int) -> Floats:
+        """Return a point that keeps all limits: the shortest ways from the reference do."""
+        return start if _keeps(start, most) else np.where(np.isfinite(most[:, place]), most[:, place], 0.0)
+
+    def smallest_bound(self) -> float:
+        """Find the smallest bound that shifts can keep, by the tabulated gaps."""
+        low, high = 0.0, 1.0
+        for _ in range(24):
+            middle = (low + high) / 2
+            low, high = (low, middle) if self.limits(middle) is not None else (middle, high)
+        return high
+
+    def gap(self, shifts: Floats) -> float:
+        """Count the largest gap at shifts of all groups, on the whole table."""
+        maps = {g: self.scale.map(float(d)) for g, d in zip(self.table.groups, shifts) if d != 0}
+        won = WinMatrix.of(self.table.rescored(maps), self.ties).xauc()
+        return float(np.nanmax(np.abs(won - won.T)))
+
+    def within(self, bound: float) -> Floats | None:
+        """Find shifts whose largest gap is within a bound, counted on the whole table; None if none was found."""
+        bound += _ROUND_OFF
+        still = np.zeros(len(self.table.groups))
+        if self.gap(still) <= bound:
+            return still
+        tried = bound
+        for _ in range(12):
+            found = self.search(tried)
+            if found is None:
+                return None
+            found = self.off_breakpoints(found)
+            over = self.gap(found) - bound
+            if over <= 0:
+                return found
+            tried -= max(over, 1e-4)
+            if tried <= 0:
+                return None
+        return None
+
+    def closest(self) -> Floats:
+        """Find shifts whose largest gap is about the smallest there is."""
+        least = self.smallest_bound()
+        found = [self.off_breakpoints(s) for e in (0.0, 1e-4, 1e-3) if (s := self.search(least + e)) is not None]
+        return min([np.zeros(len(self.table.groups)), *found], key=self.gap)
+
+    def off_breakpoints(self, shifts: Floats) -> Floats:
+        """Move every shift half way between two breakpoints, seen from the groups that have been moved before it."""
+        table = self.table.for_pairs()
+        result = shifts.copy()
+        place = table.groups.index(self.reference)
+        z = [self.scale.forward(c.score) for c in table.counts]
+        z = [each[np.isfinite(each)] for each in z]
+        fixed = z[place]
+        for g in range(len(result)):
+            if g == place or result[g] == 0:
+                continue
+            low = _nearest(fixed, z[g], float(result[g]), up=False)
+            high = _nearest(fixed, z[g], float(result[g]), up=True)
+            result[g] = (low + high) / 2
+            fixed = np.sort(np.concatenate((fixed, z[g] + result[g])))
+        return result
+
+
+def _shares(pair: ShiftedPair, shift: float) -> tuple[float, float]:
+    lifted = pair.moved.rescored(pair.scale.map(float(shift))(pair.moved.score)) if shift else pair.moved
+    won, lost = cross_half_wins(pair.fixed, lifted, pair.ties)
+    return float(won / pair._pairs[0]) / 2, float(lost / pair._pairs[1]) / 2
+
+
+def _keeps(shifts: Floats, most: Square) -> bool:
+    return bool((np.subtract.outer(shifts, shifts) <= most + 1e-12).all())
+
+
+def _nearest(fixed: Floats, moved: Floats, shift: float, *, up: bool) -> float:
+    """Find the nearest difference at or beyond a shift; a little beyond it, if there is none."""
+    wanted = fixed - shift
+    if up:
+        place = np.searchsorted(moved, wanted, side="right") - 1
+        there = place >= 0
+        found = (fixed[there] - moved[place[there]]) if there.any() else np.array([shift + 0.02])
+        return float(found.min())
+    place = np.searchsorted(moved, wanted, side="left")
+    there = place < len(moved)
+    found = (fixed[there] - moved[place[there]]) if there.any() else np.array([shift - 0.02])
+    return float(found.max())

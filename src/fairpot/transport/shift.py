@@ -1,0 +1,120 @@
+"""ShiftMap: a group's scores moved by one constant, probabilities by their log-odds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairpot.transport.scoremap import ScoreMap
+
+# Where a shift can be looked at as a line; it needs no knots itself.
+_PROBES = np.arange(101) / 100
+
+
+class ShiftMap(ScoreMap):
+    """The map that multiplies the odds of probabilities by a factor, or adds a number to any other scores.
+
+    With ``factor`` k a probability p becomes p k / (1 - p + p k); 0 and 1 stay, and so does what is no probability.
+    It is computed with one multiplication, one subtraction, one sum and one division, in this order,
+    so that every export gives the same bits. With ``negative`` it is the map of scores with a minus: x -> -m(-x).
+
+    Parameters
+    ----------
+    factor : float > 0 or None
+    added : float
+        What is added, where ``factor`` is None.
+    negative : bool, default False
+
+    Examples
+    --------
+    >>> ShiftMap(factor=3.0)([0.0, 0.25, 0.5, 1.0])
+    array([0.  , 0.5 , 0.75, 1.  ])
+    >>> ShiftMap(added=2.0)([1.0, 7.0])
+    array([3., 9.])
+    """
+
+    __slots__ = ("added", "factor", "negative")
+
+    def __init__(self, *, factor: float | None = None, added: float = 0.0, negative: bool = False) -> None:
+        if factor is not None and not (np.isfinite(factor) and factor > 0):
+            raise ValueError(f"the factor of a shift must be finite and above 0, got {factor!r}.")
+        if not np.isfinite(added):
+            raise ValueError(f"what a shift adds must be finite, got {added!r}.")
+        self.factor = None if factor is None else float(factor)
+        self.added = float(added)
+        self.negative = bool(negative) and factor is not None
+        probes = -_PROBES[::-1] + 0.0 if self.negative else _PROBES
+        super().__init__(probes, self(probes))
+
+    def __call__(self, scores: ArrayLike) -> NDArray[np.float64]:
+        """Map scores; the result has the shape of the input."""
+        x = np.asarray(scores, dtype=np.float64)
+        if self.factor is None:
+            return np.asarray(x + self.added)
+        return -shifted(-x, self.factor) + 0.0 if self.negative else shifted(x, self.factor)
+
+    def reflected(self) -> ShiftMap:
+        """Return the map x -> -m(-x)."""
+        if self.factor is None:
+            return ShiftMap(added=-self.added)
+        return ShiftMap(factor=self.factor, negative=not self.negative)
+
+    def starting_at(self, start: float | None) -> ScoreMap:
+        """Refuse: a shift has no region."""
+        if start is None:
+            return self
+        raise TypeError("a shift moves all scores of a group and has no region.")
+
+    def inverse(self) -> ShiftMap:
+        """Return the shift back."""
+        if self.factor is None:
+            return ShiftMap(added=-self.added)
+        return ShiftMap(factor=1 / self.factor, negative=self.negative)
+
+    def compact(self) -> ScoreMap:
+        """Return the map itself: it has no knots to drop."""
+        return self
+
+    def simplify(self, tolerance: float) -> tuple[ScoreMap, float]:
+        """Return the map itself: it cannot be simpler."""
+        return self, 0.0
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether every score stays as it is."""
+        return self.added == 0 if self.factor is None else self.factor == 1
+
+    @property
+    def is_monotone(self) -> bool:
+        """A higher score is never mapped lower."""
+        return True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers, ready for JSON."""
+        return {"factor": self.factor, "added": self.added, "negative": self.negative}
+
+    @classmethod
+    def from_dict(cls, content: Any) -> ShiftMap:
+        """Rebuild a map from :meth:`to_dict`."""
+        return cls(**content)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ShiftMap) and self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        moved = f"added={self.added:.6g}" if self.factor is None else f"factor={self.factor:.6g}"
+        return f"ShiftMap({moved}{', negative=True' if self.negative else ''})"
+
+
+def shifted(p: NDArray[np.float64], factor: float) -> NDArray[np.float64]:
+    """Multiply the odds of probabilities; what is none stays as it is."""
+    if factor == 1:
+        return p.copy()
+    with np.errstate(all="ignore"):
+        lifted = p * factor
+        result = lifted / ((1 - p) + lifted)
+    return np.where((p > 0) & (p < 1), result, p)
