@@ -238,10 +238,12 @@ class TestOneTruth:
         assert pd.read_csv(tmp_path / "y.csv")["s_fair"].tolist() == [0.1, 0.65]
 
     @pytest.mark.parametrize("distinct", [1000, 2])
-    def test_weights_whose_products_overflow(self, tmp_path, distinct):
+    @pytest.mark.parametrize("weights", [None, "frequency", "importance"])
+    def test_weights_whose_products_overflow(self, tmp_path, distinct, weights):
         pd.DataFrame({"s": [0.1, 0.2, 0.3, 0.4], "g": [*"abab"], "w": [1e160, 1, 1, 1]}).to_csv(tmp_path / "x.csv")
+        source = RowSource(tmp_path / "x.csv", score="s", groups="g", weight="w", weights=weights)
         with pytest.raises(ValueError, match="products of weights"):
-            count_rows(RowSource(tmp_path / "x.csv", score="s", groups="g", weight="w"), max_distinct=distinct)
+            count_rows(source, max_distinct=distinct)
 
 
 class TestFolders:

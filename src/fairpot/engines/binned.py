@@ -109,7 +109,10 @@ class BinnedRows:
         bins = np.flatnonzero(np.diff(begin, append=len(score)))
         first, last = begin[bins], np.append(begin[1:], len(score))[bins] - 1
         mass = (last - first + 1).astype(np.float64) if weight is None else np.add.reduceat(weight, first)
-        squares = None if weight is None or self.squares is None else np.add.reduceat(weight**2, first)
+        squares = None
+        if weight is not None and self.squares is not None:
+            with np.errstate(over="ignore"):  # weights whose squares overflow are refused at the end
+                squares = np.add.reduceat(weight**2, first)
         self.take(code, bins, mass, squares, score[first], score[last])
 
     def take(
