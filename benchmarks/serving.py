@@ -39,7 +39,7 @@ def main():
         maps = {"F": ScoreMap(knots, values), "M": ScoreMap.identity()}
         scorer, names = RowScorer(maps), {}
         exec(to_python(maps), names)
-        plain, full = names["fair_score"], maps["F"]
+        plain, full = names["adjusted_score"], maps["F"]
         functions = {
             "np.interp": lambda s, k=knots, v=values: np.interp(s, k, v),
             "RowScorer": lambda s, f=scorer: f(s, "F"),

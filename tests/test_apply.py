@@ -40,11 +40,11 @@ def test_batch_models_let_strangers_through(frame, tmp_path, kind, unknown):
             fairpot.apply(model, path, tmp_path / "fair.parquet", **COLUMNS, overwrite=True)
         done = fairpot.apply(model, path, tmp_path / "fair.parquet", **COLUMNS, unknown_group=unknown, overwrite=True)
         assert (done.rows, done.unknown) == (603, 3)
-        after = pd.read_parquet(tmp_path / "fair.parquet")["risk_fair"]
+        after = pd.read_parquet(tmp_path / "fair.parquet")["risk_adjusted"]
         assert after[600:].isna().all() if unknown == "null" else after[600:].tolist() == [0.2, 0.99, 0.5]
         known = pd.read_parquet(tmp_path / "fair.parquet")[:600]
-        assert known["risk_fair"].notna().all()
-        assert (known["risk_fair"] != known["risk"]).any()
+        assert known["risk_adjusted"].notna().all()
+        assert (known["risk_adjusted"] != known["risk"]).any()
 
 
 def test_strangers_change_nobody_else_of_their_own_region(frame, tmp_path):
@@ -54,7 +54,7 @@ def test_strangers_change_nobody_else_of_their_own_region(frame, tmp_path):
     for model in list(batch_models(frame))[1:]:
         fairpot.apply(model, path, tmp_path / "fair.csv", **COLUMNS, unknown_group="null", overwrite=True)
         expected = model.transform(frame["risk"], sensitive_features=frame["sex"])
-        np.testing.assert_array_equal(pd.read_csv(tmp_path / "fair.csv")["risk_fair"][:600], expected)
+        np.testing.assert_array_equal(pd.read_csv(tmp_path / "fair.csv")["risk_adjusted"][:600], expected)
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
@@ -67,7 +67,7 @@ def test_batch_models_drop_what_is_missing(frame, tmp_path, kind):
         done = fairpot.apply(model, path, tmp_path / "fair.csv", **COLUMNS, drop_missing=True, overwrite=True)
         assert (done.rows, done.dropped) == (600, 2)
         expected = model.transform(frame["risk"], sensitive_features=frame["sex"])
-        np.testing.assert_array_equal(pd.read_csv(tmp_path / "fair.csv")["risk_fair"], expected)
+        np.testing.assert_array_equal(pd.read_csv(tmp_path / "fair.csv")["risk_adjusted"], expected)
 
 
 def test_a_quantised_batch_begins_where_it_would_exactly(frame, tmp_path):
@@ -134,7 +134,7 @@ def test_where_a_low_score_means_high_risk(frame, tmp_path, kind):
         for says in (False, True):  # what the source says changes nothing: scores are turned round once
             source = RowSource(path, score="risk", groups="sex", lower_is_riskier=says)
             done = fairpot.apply(model, source, tmp_path / "fair.parquet", overwrite=True)
-            after = pd.read_parquet(tmp_path / "fair.parquet")["risk_fair"]
+            after = pd.read_parquet(tmp_path / "fair.parquet")["risk_adjusted"]
             np.testing.assert_allclose(after, -expected, rtol=0, atol=1e-12)
             assert done.moved > 0
     sigmoid = PostLogit(slope=2.0, reference="M").fit(frame["risk"], sensitive_features=frame["sex"])

@@ -42,7 +42,7 @@ def test_the_whole_journey_from_a_frame_and_from_a_file(tmp_path):
     done = fairpot.apply(models[3], tmp_path / "rows.csv", tmp_path / "fair.csv", score="risk", group="sex")
     assert done.rows == 600
     expected = models[0].transform(score, sensitive_features=sex)
-    np.testing.assert_array_equal(pd.read_csv(tmp_path / "fair.csv")["risk_fair"], expected)
+    np.testing.assert_array_equal(pd.read_csv(tmp_path / "fair.csv")["risk_adjusted"], expected)
     models[0].save(tmp_path / "map.json", columns={"score": "risk", "group": ["sex"]})
     fairpot.apply(tmp_path / "map.json", tmp_path / "rows.csv", tmp_path / "again.csv")
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "fair.csv").read_bytes()

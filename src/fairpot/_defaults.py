@@ -16,3 +16,7 @@ REGIONS = ("pooled", "group")
 # Whether a weight is so many rows, or how much one row counts. Unless it is said, whole numbers are the first.
 Weights = Literal["frequency", "importance"]
 WEIGHTS = ("frequency", "importance")
+
+# What becomes of rows that no map belongs to: an error, the score as it is, or no score.
+Unmapped = Literal["error", "keep", "null"]
+UNMAPPED = ("error", "keep", "null")

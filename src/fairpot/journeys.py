@@ -363,7 +363,7 @@ def _apply_on_spark(
             f"rows on a cluster are written with their adjusted score alone, without {argument(asked[0])}.\n"
             "Hint: leave it out, or write files and adjust those."
         )
-    column = options.get("column") or f"{source.score}_fair"
+    column = options.get("column") or f"{source.score}_adjusted"
     written = SparkEngine().write(source, maps_for_files(model, source), output, column=column, overwrite=overwrite)
     return AppliedRows(written, None, column)
 

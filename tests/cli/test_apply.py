@@ -43,8 +43,8 @@ def test_every_format(run, folder, fitted, people, tmp_path, name):
     run("apply", fitted, folder / name, *ROWS, "-o", tmp_path / f"new-{name}")
     found = read(tmp_path / f"new-{name}")
     expected = load(fitted).transform(people["risk"].to_numpy(), sensitive_features=people["sex"])
-    np.testing.assert_array_equal(found["risk_fair"], expected)
-    pd.testing.assert_frame_equal(found.drop(columns="risk_fair"), people, check_dtype=False)
+    np.testing.assert_array_equal(found["risk_adjusted"], expected)
+    pd.testing.assert_frame_equal(found.drop(columns="risk_adjusted"), people, check_dtype=False)
 
 
 @pytest.mark.parametrize("alpha", ["0.3", "0.7"])
@@ -57,7 +57,7 @@ def test_top_of_the_ranking(run, csv, folder, people, held_out, tmp_path, alpha,
     model = FairPOT(0.8, alpha=float(alpha), region=region, region_from=threshold)
     model.fit(people["risk"], people["outcome"], sensitive_features=people["sex"])
     expected = model.transform(held_out["risk"].to_numpy(), sensitive_features=held_out["sex"])
-    np.testing.assert_array_equal(read_csv(tmp_path / "new.csv")["risk_fair"], expected)
+    np.testing.assert_array_equal(read_csv(tmp_path / "new.csv")["risk_adjusted"], expected)
 
 
 def test_distributions_of_the_batch(run, folder, people, held_out, tmp_path):
@@ -65,7 +65,7 @@ def test_distributions_of_the_batch(run, folder, people, held_out, tmp_path):
     model.save(tmp_path / "map.json")
     run("apply", tmp_path / "map.json", folder / "held_out.csv", *ROWS, "-o", tmp_path / "new.csv")
     expected = model.transform(held_out["risk"].to_numpy(), sensitive_features=held_out["sex"])
-    np.testing.assert_array_equal(read_csv(tmp_path / "new.csv")["risk_fair"], expected)
+    np.testing.assert_array_equal(read_csv(tmp_path / "new.csv")["risk_adjusted"], expected)
     held_out[held_out["sex"] == "F"].to_csv(tmp_path / "one.csv", index=False)
     answer = run("apply", tmp_path / "map.json", tmp_path / "one.csv", *ROWS, "-o", tmp_path / "no.csv", expect=2)
     assert "rows of every fitted group" in answer.err
@@ -80,7 +80,7 @@ def test_groups_of_any_type(run, csv, folder, people, tmp_path, columns):
     for name in ("people.csv", "people.parquet", "people.jsonl"):
         target = tmp_path / f"new-{name}"
         run("apply", tmp_path / "map.json", folder / name, "--score", "risk", *named, "-o", target)
-        np.testing.assert_array_equal(read(target)["risk_fair"], expected)
+        np.testing.assert_array_equal(read(target)["risk_adjusted"], expected)
 
 
 def test_record_of_changes(run, csv, fitted, people, tmp_path):
@@ -102,7 +102,7 @@ def test_record_of_changes(run, csv, fitted, people, tmp_path):
 
 def test_json(run, csv, fitted, people, tmp_path):
     found = run("apply", fitted, csv, *ROWS, "-o", tmp_path / "new.csv", "--json").json
-    moved = int((read_csv(tmp_path / "new.csv")["risk_fair"] != people["risk"]).sum())
+    moved = int((read_csv(tmp_path / "new.csv")["risk_adjusted"] != people["risk"]).sum())
     assert found.pop("fairpot")["command"] == "apply"
     assert found.pop("columns") == {"score": "risk", "group": ["sex"], "lower_is_riskier": False}
     assert found.pop("inputs") == [csv]
@@ -114,7 +114,7 @@ def test_json(run, csv, fitted, people, tmp_path):
         "map": str(fitted),
         "rows": 600,
         "moved": moved,
-        "column": "risk_fair",
+        "column": "risk_adjusted",
         "ranks_exact": True,
         "unknown": 0,
         "dropped": 0,
@@ -126,10 +126,10 @@ def test_standard_input_and_query(run, csv, folder, fitted, people, tmp_path):
     expected = load(fitted).transform(people["risk"].to_numpy(), sensitive_features=people["sex"])
     text = (folder / "people.csv").read_bytes()
     run("apply", fitted, "-", *ROWS, "-o", tmp_path / "piped.csv", stdin=text)
-    np.testing.assert_array_equal(read_csv(tmp_path / "piped.csv")["risk_fair"], expected)
+    np.testing.assert_array_equal(read_csv(tmp_path / "piped.csv")["risk_adjusted"], expected)
     query = f"select * from read_csv('{csv}') order by id"
     run("apply", fitted, "--sql", query, *ROWS, "-o", tmp_path / "asked.parquet")
-    np.testing.assert_array_equal(read(tmp_path / "asked.parquet")["risk_fair"], expected)
+    np.testing.assert_array_equal(read(tmp_path / "asked.parquet")["risk_adjusted"], expected)
 
 
 def test_column_that_is_there(run, csv, fitted, tmp_path):
@@ -164,13 +164,13 @@ def test_columns_are_those_of_fit(run, folder, csv, people, held_out, tmp_path):
     run("apply", tmp_path / "map.json", folder / "held_out.csv", "-o", tmp_path / "new.csv")
     model = FairPOT(0.5).fit(people["risk"], people["outcome"], sensitive_features=people["sex"])
     expected = model.transform(held_out["risk"].to_numpy(), sensitive_features=held_out["sex"])
-    np.testing.assert_array_equal(read_csv(tmp_path / "new.csv")["risk_fair"], expected)
+    np.testing.assert_array_equal(read_csv(tmp_path / "new.csv")["risk_adjusted"], expected)
     held_out.rename(columns={"sex": "gender"}).to_csv(tmp_path / "renamed.csv", index=False)
     command = ["apply", tmp_path / "map.json", tmp_path / "renamed.csv"]
     answer = run(*command, "-o", tmp_path / "b.csv", expect=2)
     assert "no column 'sex'" in answer.err
     run(*command, "--group", "gender", "-o", tmp_path / "b.csv")
-    np.testing.assert_array_equal(read_csv(tmp_path / "b.csv")["risk_fair"], expected)
+    np.testing.assert_array_equal(read_csv(tmp_path / "b.csv")["risk_adjusted"], expected)
     model.save(tmp_path / "plain.json")  # from Python, without names: the usual ones
     answer = run("apply", tmp_path / "plain.json", folder / "held_out.csv", "-o", tmp_path / "c.csv", expect=2)
     assert "no column 'score'" in answer.err
@@ -182,7 +182,7 @@ def test_standard_output(csv, fitted, people, tmp_path):
     for options, read in (([], read_csv), (["--output-format", "parquet"], pd.read_parquet)):
         done = subprocess.run([*command, *options], capture_output=True, check=True)
         expected = load(fitted).transform(people["risk"].to_numpy(), sensitive_features=people["sex"])
-        np.testing.assert_array_equal(read(io.BytesIO(done.stdout))["risk_fair"], expected)
+        np.testing.assert_array_equal(read(io.BytesIO(done.stdout))["risk_adjusted"], expected)
         assert done.stderr == b""
     (tmp_path / "bad.csv").write_text("risk,sex\n0.5,F\n,M\n")
     done = subprocess.run([*command[:5], tmp_path / "bad.csv", *command[6:]], capture_output=True, check=False)
@@ -211,4 +211,4 @@ def test_unknown_groups_and_missing_values(run, fitted, tmp_path):
         assert "2 rows without a score or a group: left out" in answer.err
         after = read_csv(tmp_path / "y.csv", sep=";", decimal=",")
         assert after["sex"].tolist() == ["F", "D", "M"]
-        assert after["risk_fair"][1] == value if value is not None else np.isnan(after["risk_fair"][1])
+        assert after["risk_adjusted"][1] == value if value is not None else np.isnan(after["risk_adjusted"][1])

@@ -20,6 +20,6 @@ def test_nobody_depends_on_the_batch_by_default(run, csv, people, tmp_path):
     run("apply", tmp_path / "map.json", csv, "-o", tmp_path / "all.csv")
     people.nlargest(100, "risk").to_csv(tmp_path / "top.csv", index=False)
     run("apply", tmp_path / "map.json", tmp_path / "top.csv", "-o", tmp_path / "some.csv")
-    together = pd.read_csv(tmp_path / "all.csv").set_index("id")["risk_fair"]
-    alone = pd.read_csv(tmp_path / "some.csv").set_index("id")["risk_fair"]
+    together = pd.read_csv(tmp_path / "all.csv").set_index("id")["risk_adjusted"]
+    alone = pd.read_csv(tmp_path / "some.csv").set_index("id")["risk_adjusted"]
     assert (together.loc[alone.index] == alone).all()

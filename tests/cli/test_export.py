@@ -30,7 +30,7 @@ def test_sql(run, fitted, people, expected):
     text = run("export", fitted, "--to", "sql", "--dialect", "sqlite", "--table", "people").out
     connection = sqlite3.connect(":memory:")
     people.to_sql("people", connection, index=False)
-    got = pd.read_sql_query(text, connection).sort_values("id")["risk_fair"].to_numpy()
+    got = pd.read_sql_query(text, connection).sort_values("id")["risk_adjusted"].to_numpy()
     connection.close()
     np.testing.assert_array_equal(got, expected)
 
@@ -40,11 +40,11 @@ def test_python_in_a_file(run, fitted, people, expected, tmp_path):
     assert "2 groups" in answer.out
     names = {}
     exec((tmp_path / "made.py").read_text(), names)
-    got = [names["fair_score"](s, g) for s, g in zip(people["risk"], people["sex"])]
+    got = [names["adjusted_score"](s, g) for s, g in zip(people["risk"], people["sex"])]
     np.testing.assert_array_equal(got, expected)
     run("export", fitted, "--to", "javascript", "-o", tmp_path / "made.py", expect=2)
     run("export", fitted, "--to", "javascript", "-o", tmp_path / "made.py", "--force")
-    assert "function fairScore" in (tmp_path / "made.py").read_text()
+    assert "function adjustedScore" in (tmp_path / "made.py").read_text()
 
 
 def test_onnx(run, fitted, people, expected, tmp_path):
@@ -53,7 +53,29 @@ def test_onnx(run, fitted, people, expected, tmp_path):
     run("export", fitted, "--to", "onnx", "-o", tmp_path / "made.onnx")
     session = runtime.InferenceSession(tmp_path / "made.onnx", providers=["CPUExecutionProvider"])
     rows = {"risk": people["risk"].to_numpy(), "sex": people["sex"].to_numpy(dtype=object)}
-    np.testing.assert_array_equal(session.run(["risk_fair"], rows)[0], expected)
+    np.testing.assert_array_equal(session.run(["risk_adjusted"], rows)[0], expected)
+
+
+def test_ways_of_rows_without_a_map(run, fitted, tmp_path):
+    run("export", fitted, "--to", "python", "--missing-group", "keep", "-o", tmp_path / "made.py")
+    names = {}
+    exec((tmp_path / "made.py").read_text(), names)
+    assert names["adjusted_score"](0.5, None) == 0.5
+    with pytest.raises(ValueError, match="no map for the group 'X'"):
+        names["adjusted_score"](0.5, "X")
+    text = run("export", fitted, "--to", "javascript", "--module", "esm", "--unknown-group", "null").out
+    assert "export function" in text
+    assert "return NaN" in text
+    text = run("export", fitted, "--to", "sql", "--dialect", "duckdb", "--missing-group", "null").out
+    assert '"sex" IS NULL THEN NULL' in text
+    run("export", fitted, "--to", "onnx", "--missing-group", "null", "-o", tmp_path / "made.onnx")
+
+
+def test_an_output_that_is_there_is_told_before_the_map_is_read(run, tmp_path):
+    (tmp_path / "there.py").write_text("mine")
+    (tmp_path / "map.json").write_text("no map")
+    answer = run("export", tmp_path / "map.json", "--to", "python", "-o", tmp_path / "there.py", expect=2)
+    assert "is there already" in answer.err
 
 
 def test_simplified(run, fitted, tmp_path):
@@ -72,6 +94,7 @@ def test_simplified(run, fitted, tmp_path):
         (["--to", "sql"], "--dialect goes with --to sql"),
         (["--to", "python", "--dialect", "duckdb"], "--dialect goes with --to sql"),
         (["--to", "onnx"], "name a file with -o"),
+        (["--to", "python", "--module", "esm"], "--module goes with --to javascript"),
         (["--to", "python", "--table", "x"], "--table goes with --to sql"),
         (["--to", "python", "--max-error", "0.1", "--max-knots", "5"], "cannot keep to"),
     ],

@@ -16,8 +16,8 @@ def test_small_groups_are_left_out_by_name(run, many, tmp_path):
     run("apply", tmp_path / "map.json", many, "-o", tmp_path / "new.csv")
     new = pd.read_csv(tmp_path / "new.csv")
     tiny = new["sex"] == "X"
-    assert (new.loc[tiny, "risk"] == new.loc[tiny, "risk_fair"]).all()
-    assert (new.loc[~tiny, "risk"] != new.loc[~tiny, "risk_fair"]).any()
+    assert (new.loc[tiny, "risk"] == new.loc[tiny, "risk_adjusted"]).all()
+    assert (new.loc[~tiny, "risk"] != new.loc[~tiny, "risk_adjusted"]).any()
     picked = run("audit", many, *COLUMNS, "--groups", "M,X", "--json").json
     assert [each["group"] for each in picked["groups"]] == ["M", "X"]
     assert "no group 'Z'" in run("audit", many, *COLUMNS, "--groups", "M,Z", expect=2).err

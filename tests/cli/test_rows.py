@@ -375,13 +375,13 @@ def test_a_map_knows_which_way_scores_run(run, plain, tmp_path):
 
     record = ["--changes", tmp_path / "changes.csv", "--threshold", 38]
     run("apply", tmp_path / "map.json", path, "-o", tmp_path / "new.csv", *record)
-    new = pd.read_csv(tmp_path / "new.csv")["points_fair"]
+    new = pd.read_csv(tmp_path / "new.csv")["points_adjusted"]
     np.testing.assert_allclose(new, expected, rtol=1e-12)
 
     text = run("export", tmp_path / "map.json", "--to", "python").out
     names = {}
     exec(text, names)
-    got = [names["fair_score"](s, g) for s, g in zip(frame["points"], frame["ward"])]
+    got = [names["adjusted_score"](s, g) for s, g in zip(frame["points"], frame["ward"])]
     np.testing.assert_allclose(got, expected, rtol=1e-12)
 
     run("report", path, *ROWS, "--map", tmp_path / "map.json", "--threshold", 38, "-o", tmp_path / "r.json")

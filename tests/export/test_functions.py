@@ -23,22 +23,40 @@ SIGMOIDS = {"F": LogitMap([0.5], 7.3, -2.0), "G": LogitMap([0.5], -1e3, 0.25), "
 def run_python(maps, rows, folder):
     """Answer rows by the text alone: -I keeps everything else away."""
     text = (
-        to_python(maps) + "\nimport json, sys\nprint(json.dumps([fair_score(s, g) for s, g in json.load(sys.stdin)]))\n"
+        to_python(maps)
+        + "\nimport json, sys\nprint(json.dumps([adjusted_score(s, g) for s, g in json.load(sys.stdin)]))\n"
     )
     (folder / "made.py").write_text(text, encoding="utf-8")
     return _answer([sys.executable, "-I", "-S", str(folder / "made.py")], rows)
 
 
 def run_node(maps, rows, folder):
+    """Answer rows with what ``require`` gives."""
+    text = 'const { adjustedScore } = require("./made.cjs"), { readFileSync } = require("fs");\n' + _ALL_ROWS
+    (folder / "made.cjs").write_text(to_javascript(maps), encoding="utf-8")
+    (folder / "use.cjs").write_text(text, encoding="utf-8")
+    return _answer([_node(), str(folder / "use.cjs")], rows)
+
+
+def run_esm(maps, rows, folder):
+    """Answer rows with what ``import`` gives."""
+    text = 'import { adjustedScore } from "./made.mjs";\nimport { readFileSync } from "fs";\n' + _ALL_ROWS
+    (folder / "made.mjs").write_text(to_javascript(maps, module="esm"), encoding="utf-8")
+    (folder / "use.mjs").write_text(text, encoding="utf-8")
+    return _answer([_node(), str(folder / "use.mjs")], rows)
+
+
+_ALL_ROWS = (
+    'const rows = JSON.parse(readFileSync(0, "utf8"));\n'
+    "console.log(JSON.stringify(rows.map(([s, g]) => adjustedScore(s, g))));\n"
+)
+
+
+def _node():
     node = shutil.which("node")
     if node is None:
         pytest.skip("node is not installed")
-    text = to_javascript(maps) + (
-        'const rows = JSON.parse(require("fs").readFileSync(0, "utf8"));\n'
-        "console.log(JSON.stringify(rows.map(([s, g]) => fairScore(s, g))));\n"
-    )
-    (folder / "made.js").write_text(text, encoding="utf-8")
-    return _answer([node, str(folder / "made.js")], rows)
+    return node
 
 
 def _answer(command, rows):
@@ -52,7 +70,7 @@ def run_row(maps, rows, folder):
     return [scorer(score, group) for score, group in rows]
 
 
-WAYS = pytest.mark.parametrize("way", [run_python, run_node, run_row])
+WAYS = pytest.mark.parametrize("way", [run_python, run_node, run_esm, run_row])
 
 
 @WAYS
@@ -71,7 +89,7 @@ def test_sigmoid(way, tmp_path):
     for group, each in SIGMOIDS.items():
         scores = hostile_scores(each, 800)
         got = way(SIGMOIDS, [(s, group) for s in scores.tolist()], tmp_path)
-        np.testing.assert_allclose(got, mapped(each, scores), rtol=4e-16 if way is run_node else 0, atol=0)
+        np.testing.assert_allclose(got, mapped(each, scores), rtol=4e-16 if way in (run_node, run_esm) else 0, atol=0)
 
 
 @pytest.mark.parametrize("names", [(1, 2), (0.5, 2.5), (True, False), ("1", 1)])
@@ -91,15 +109,44 @@ def test_rows_without_a_map(score, group, tmp_path):
     maps = {"F": ScoreMap([0.0], [3.0])}
     names = {}
     exec(to_python(maps), names)
-    for function in (names["fair_score"], RowScorer(maps)):
+    for function in (names["adjusted_score"], RowScorer(maps)):
         with pytest.raises((ValueError, TypeError)):
             function(score, group)
-    text = f"{to_javascript(maps)}\nfairScore({json.dumps(score)}, {json.dumps(group)});"
+    text = f"{to_javascript(maps)}\nadjustedScore({json.dumps(score)}, {json.dumps(group)});"
     if shutil.which("node"):
         (tmp_path / "made.js").write_text(text)
         done = subprocess.run(["node", str(tmp_path / "made.js")], capture_output=True, text=True, check=False)
         assert done.returncode != 0
         assert "RangeError" in done.stderr
+
+
+@pytest.mark.parametrize("unknown", ["error", "keep", "null"])
+@pytest.mark.parametrize("missing", ["error", "keep", "null"])
+def test_unknown_and_missing_groups_each_have_their_way(unknown, missing, tmp_path):
+    """The same in Python, in a function of one row and in JavaScript; null there is what NaN becomes in JSON."""
+    maps, ways = {"F": ScoreMap([0.0], [3.0])}, {"unknown_group": unknown, "missing_group": missing}
+    names = {}
+    exec(to_python(maps, **ways), names)
+    strangers = [("X", unknown), (7, unknown), (None, missing), (math.nan, missing)]
+    for function in (names["adjusted_score"], RowScorer(maps, **ways)):
+        assert function(0.5, "F") == 3.0
+        for group, way in strangers:
+            if way == "error":
+                with pytest.raises(ValueError, match="group"):
+                    function(0.625, group)
+            else:
+                np.testing.assert_equal(function(0.625, group), 0.625 if way == "keep" else math.nan)
+            with pytest.raises(ValueError, match=r"group|finite"):
+                function(math.inf, group)
+    tries = "".join(
+        f"try {{ got.push(adjustedScore(0.625, {g})) }} catch (error) {{ got.push(error.name) }}\n"
+        for g in ('"X"', "7", "null", "undefined", "NaN")
+    )
+    (tmp_path / "made.js").write_text(
+        f"{to_javascript(maps, **ways)}\nconst got = [];\n{tries}console.log(JSON.stringify(got));"
+    )
+    said = {"error": "RangeError", "keep": 0.625, "null": None}
+    assert _answer([_node(), str(tmp_path / "made.js")], []) == [said[unknown]] * 2 + [said[missing]] * 3
 
 
 def test_row_scorer_says_which_group():
@@ -121,6 +168,8 @@ def test_threads_share_a_scorer():
 
 
 def test_refusals():
+    with pytest.raises(ValueError, match="module must be one of 'commonjs', 'esm'"):
+        to_javascript(MAPS, module="amd")
     with pytest.raises(ValueError, match="name of a function"):
         to_python(MAPS, name="a b")
     with pytest.raises(ValueError, match=r"beyond 2\*\*53"):

@@ -22,14 +22,14 @@ def run_runtime(model, **inputs):
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4
     session = runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return session.run(["score_fair"], inputs)[0]
+    return session.run(["score_adjusted"], inputs)[0]
 
 
 def run_reference(model, **inputs):
     from onnx.reference import ReferenceEvaluator
 
     with np.errstate(all="ignore"):
-        return ReferenceEvaluator(model).run(["score_fair"], inputs)[0]
+        return ReferenceEvaluator(model).run(["score_adjusted"], inputs)[0]
 
 
 WAYS = pytest.mark.parametrize("way", [run_runtime, run_reference])
@@ -72,14 +72,39 @@ BAD = [(math.nan, "F"), (math.inf, "F"), (-math.inf, "M"), (0.5, "f"), (0.5, "")
 def test_rows_without_a_map_are_nan(way):
     maps = {"F": hostile_maps()["monotone"], "M": ScoreMap.identity()}
     scores, groups = np.array([s for s, _ in BAD]), np.array([g for _, g in BAD], dtype=object)
-    assert np.isnan(way(to_onnx(maps), score=scores, group=groups)).all()
+    model = to_onnx(maps, unknown_group="null", missing_group="null")
+    assert np.isnan(way(model, score=scores, group=groups)).all()
+
+
+@WAYS
+@pytest.mark.parametrize("unknown", ["error", "keep", "null"])
+@pytest.mark.parametrize("missing", ["error", "keep", "null"])
+def test_unknown_and_missing_groups_each_have_their_way(way, unknown, missing):
+    maps = {"F": hostile_maps()["monotone"], "S": LogitMap([0.5], 3.0, -2.0)}
+    model = to_onnx(maps, unknown_group=unknown, missing_group=missing)
+    for group, chosen in (("X", unknown), ("", missing)):
+        rows = {"score": np.array([0.625, 0.25]), "group": np.array([group, "F"], dtype=object)}
+        if chosen == "error":
+            with pytest.raises(Exception, match=r"(?i)indices|out of bounds|out of data bounds"):
+                way(model, **rows)
+        else:
+            expected = 0.625 if chosen == "keep" else np.nan
+            np.testing.assert_array_equal(way(model, **rows), [expected, mapped(maps["F"], np.array([0.25]))[0]])
+
+
+def test_a_choice_about_missing_groups_that_onnx_cannot_make():
+    for maps in ({1: ScoreMap.identity()}, {True: ScoreMap.identity()}):
+        with pytest.raises(ValueError, match="cannot be missing"):
+            to_onnx(maps, missing_group="keep")
+    with pytest.raises(ValueError, match="is a group of its own"):
+        to_onnx({"": ScoreMap.identity()}, missing_group="null")
 
 
 @WAYS
 @pytest.mark.parametrize("row", BAD)
 def test_rows_without_a_map_can_stop_the_run(way, row):
     maps = {"F": hostile_maps()["monotone"], "M": ScoreMap.identity()}
-    model = to_onnx(maps, unknown="error")
+    model = to_onnx(maps)
     good = {"score": np.array([0.25, 0.5]), "group": np.array(["F", "M"], dtype=object)}
     same_numbers(way(model, **good), [mapped(maps["F"], np.array([0.25]))[0], 0.5])
     with pytest.raises(Exception, match=r"(?i)indices|out of bounds|out of data bounds"):
@@ -110,10 +135,10 @@ def test_behind_a_pipeline():
     maps = {"F": ScoreMap(knots, np.sort(rng.random(50))), "M": ScoreMap.identity()}
     made = to_onnx(maps, model=base, model_output="probabilities")
     assert [each.name for each in made.graph.input] == ["x", "group"]
-    assert [each.name for each in made.graph.output] == ["label", "probabilities", "score_fair"]
+    assert [each.name for each in made.graph.output] == ["label", "probabilities", "score_adjusted"]
     groups = rng.choice(np.array(["F", "M"], dtype=object), 300)
     session = runtime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
-    probabilities, got = session.run(["probabilities", "score_fair"], {"x": x, "group": groups})
+    probabilities, got = session.run(["probabilities", "score_adjusted"], {"x": x, "group": groups})
     raw = probabilities[:, 1].astype(np.float64)
     np.testing.assert_allclose(raw, pipeline.predict_proba(x)[:, 1], atol=1e-6)
     same_numbers(got, np.where(groups == "F", maps["F"](raw), raw))
@@ -143,7 +168,7 @@ def test_shapes_of_scores(way, shape):
         ({"F": ScoreMap.identity(), 1: ScoreMap.identity()}, {}, "these are int, str"),
         ({0.5: ScoreMap.identity()}, {}, "these are float"),
         ({2**70: ScoreMap.identity()}, {}, "more than 64 bits"),
-        ({"F": ScoreMap.identity()}, {"unknown": "raw"}, "unknown must be one of 'nan', 'error'"),
+        ({"F": ScoreMap.identity()}, {"unknown_group": "raw"}, "unknown_group must be one of 'error', 'keep', 'null'"),
         ({"F": ScoreMap.identity()}, {"model_output": "q"}, r"no output 'q': it has \['p'\]"),
         ({"F": ScoreMap.identity()}, {"group": "x"}, "already uses the name 'x'"),
         ({"F": ScoreMap.identity()}, {"model": one_output([None], onnx.TensorProto.INT64)}, "no tensor of floats"),

@@ -1,6 +1,9 @@
 """SQL that is run by the databases it is for, against the maps themselves."""
 
 import math
+import shutil
+import sqlite3
+import subprocess
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ from fairpot.export import to_sql
 from fairpot.postprocessing.post_logit import LogitMap
 from fairpot.transport import ScoreMap
 
+NULL = {"unknown_group": "null", "missing_group": "null"}
 SMALL = {name: each for name, each in hostile_maps().items() if name != "many knots"}
 
 
@@ -27,7 +31,6 @@ def rows_for(maps, most=400):
 def run(database, maps, rows, **options):
     """Load rows, run the export, and return the new column in the rows' order."""
     database.load(rows)
-    database.drop("fairpot_pieces")
     text = to_sql(maps, dialect=database.dialect, table="people", **options)
     return [row[-1] for row in sorted(database.run(text), key=lambda row: row[0])]
 
@@ -51,7 +54,7 @@ def test_rows_without_a_map_get_null(database, form):
     maps = {"F": SMALL["monotone"], "M": SMALL["steps down"], "S": LogitMap([0.5], 3.0, -2.0)}
     rows = [(0.5, "f"), (0.5, "F "), (0.5, None), (None, "F"), (math.inf, "M"), (-math.inf, "S"), (None, "S")]
     rows += [] if database.dialect == "sqlite" else [(math.nan, "F"), (math.nan, "M"), (math.nan, "S")]
-    assert run(database, maps, rows, form=form) == [None] * len(rows)
+    assert run(database, maps, rows, form=form, **NULL) == [None] * len(rows)
 
 
 @pytest.mark.parametrize("form", ["case", "table"])
@@ -59,11 +62,91 @@ def test_rows_without_a_map_get_null(database, form):
 def test_rows_without_a_map_can_stop_the_query(database, form, row):
     maps = {"F": SMALL["monotone"], "S": LogitMap([0.5], 3.0, -2.0)}
     good = [(0.25, "F"), (0.5, "S")]
-    assert None not in run(database, maps, good, form=form, unknown="error")
-    with pytest.raises(database.Error) as stopped:
-        run(database, maps, [*good, row], form=form, unknown="error")
-    if database.dialect != "sqlite":
-        assert "no map for this group" in str(stopped.value)
+    assert None not in run(database, maps, good, form=form)
+    with pytest.raises(database.Error, match="no map for this group"):
+        run(database, maps, [*good, row], form=form)
+
+
+@pytest.mark.parametrize("form", ["case", "table"])
+@pytest.mark.parametrize("unknown", ["error", "keep", "null"])
+@pytest.mark.parametrize("missing", ["error", "keep", "null"])
+def test_unknown_and_missing_groups_each_have_their_way(database, form, unknown, missing):
+    maps = {"F": SMALL["monotone"], "S": LogitMap([0.5], 3.0, -2.0)}
+    good, ways = [(0.25, "F"), (0.75, "S")], {"unknown_group": unknown, "missing_group": missing, "form": form}
+    expected = run(database, maps, good)
+    value = {"keep": 0.625, "null": None}
+    for row, way in (((0.625, "X"), unknown), ((0.625, None), missing)):
+        if way == "error":
+            with pytest.raises(database.Error, match="no map for this group"):
+                run(database, maps, [*good, row], **ways)
+        else:
+            assert run(database, maps, [*good, row], **ways) == [*expected, value[way]]
+
+
+def test_scripts_of_several_maps_in_any_order(database):
+    """Each finds its own pieces, however often and in which order they are run."""
+    rng = np.random.default_rng(4)
+    knots = np.sort(rng.random(1500))
+    maps = [{"F": ScoreMap(knots, np.sort(rng.random(1500))), "M": ScoreMap.identity()} for _ in range(2)]
+    maps.append({"M": maps[0]["F"], "F": maps[0]["M"]})  # the same maps with the groups exchanged
+    rows = [(s, g) for s in rng.random(40).tolist() for g in ("F", "M")]
+    for which in (1, 0, 0, 2, 1, 2, 0):
+        expected = [float(mapped(maps[which][g], np.array([s]))[0]) for s, g in rows]
+        same_numbers(run(database, maps[which], rows, form="table"), expected)
+
+
+def test_a_script_mends_what_was_left_of_a_table(database):
+    maps = {"F": ScoreMap(np.arange(600.0), np.arange(600.0) ** 2)}
+    text = to_sql(maps, dialect=database.dialect, table="people", form="table")
+    database.load([(3.5, "F"), (598.5, "F")])
+    expected = sorted(database.run(text))
+    name = text.partition("CREATE TABLE IF NOT EXISTS ")[2].partition(" (")[0]
+    database.connection.execute(f"DELETE FROM {name} WHERE lo > 100")
+    database.connection.commit() if database.dialect == "sqlite" else None
+    assert sorted(database.run(text)) == expected
+
+
+def test_columns_that_sqlite_imported_are_text(tmp_path):
+    """`.import --csv` makes columns of text, and empty texts of what is missing."""
+    shell = shutil.which("sqlite3")
+    if shell is None:
+        pytest.skip("the shell of SQLite is not installed")
+    (tmp_path / "in.csv").write_text(
+        "id,points,smoker,site\n0,2,True,1\n1,2.5,False,2\n2, -1e0,TRUE,1\n3,7,,2\n4,7,True,\n"
+    )
+    smoker = {True: ScoreMap([-1.0, 3.0], [0.0, 8.0]), False: ScoreMap.identity()}
+    site = {1: ScoreMap([-1.0, 3.0], [0.0, 8.0]), 2: ScoreMap.identity()}
+    for maps, group, expected in ((smoker, "smoker", "6.0 2.5 0.0 7.0 8.0"), (site, "site", "6.0 2.5 0.0 7.0 7.0")):
+        for form in ("case", "table"):
+            text = to_sql(
+                maps, dialect="sqlite", score="points", group=group, table="people", form=form, missing_group="keep"
+            )
+            script = f".import --csv {tmp_path / 'in.csv'} people\n.mode list\n{text.removesuffix(chr(10))};\n"
+            done = subprocess.run([shell, "-bail"], input=script, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+            assert [line.split("|")[-1] for line in done.stdout.splitlines()] == expected.split()
+
+
+@pytest.mark.parametrize("score", ["", "n/a", "12 months", "0x10", "inf"])
+def test_texts_that_are_no_numbers_stop_sqlite(score):
+    with sqlite3.connect(":memory:") as connection:
+        connection.execute("CREATE TABLE people (score TEXT, sex TEXT)")
+        connection.execute("INSERT INTO people VALUES (?, 'F')", [score])
+        maps = {"F": ScoreMap([0.0, 1.0], [0.0, 2.0])}
+        with pytest.raises(sqlite3.Error, match="no map for this group, or no finite score"):
+            connection.execute(to_sql(maps, dialect="sqlite", group="sex", table="people")).fetchall()
+        text = to_sql(maps, dialect="sqlite", group="sex", table="people", unknown_group="null")
+        assert connection.execute(text).fetchone()[-1] is None
+    connection.close()
+
+
+def test_the_quicker_form_is_chosen():
+    """An expression stays one where the table is not known; with it, the join comes where it is quicker."""
+    maps = {"F": ScoreMap(np.arange(300.0), np.arange(300.0) ** 2)}
+    assert "ASOF" in to_sql(maps, dialect="duckdb", table="people")
+    assert "ASOF" not in to_sql(maps, dialect="duckdb")
+    for dialect in ("sqlite", "postgres"):
+        assert "JOIN" not in to_sql(maps, dialect=dialect, table="people")
 
 
 @pytest.mark.parametrize("form", ["case", "table"])
@@ -94,8 +177,17 @@ def test_intersections(database):
     database.connection.execute(
         "INSERT INTO \"t w\" VALUES (0, 1, 'F', 1), (1, 1, 'it''s', 2), (2, 1, 'F', 2), (3, 1, NULL, 2)"
     )
-    text = to_sql(maps, dialect=database.dialect, score='sco"re', group=["sex", "age"], table=["t w"], column="a b")
-    assert [row[-1] for row in sorted(database.run(text))] == [7.0, 8.0, None, None]
+    text = to_sql(
+        maps,
+        dialect=database.dialect,
+        score='sco"re',
+        group=["sex", "age"],
+        table=["t w"],
+        column="a b",
+        unknown_group="null",
+        missing_group="keep",
+    )
+    assert [row[-1] for row in sorted(database.run(text))] == [7.0, 8.0, None, 1.0]
 
 
 def test_an_expression_is_read_anywhere(database):
@@ -107,8 +199,6 @@ def test_an_expression_is_read_anywhere(database):
 
 
 def test_sqlite_reads_every_literal_exactly():
-    import sqlite3
-
     from fairpot.export.sql_dialects import DIALECTS
 
     rng = np.random.default_rng(0)
@@ -125,13 +215,13 @@ def test_sqlite_reads_every_literal_exactly():
 
 
 @pytest.mark.parametrize("dialect", ["postgres", "duckdb", "sqlite", "spark", "bigquery", "snowflake"])
-@pytest.mark.parametrize("unknown", ["null", "error"])
+@pytest.mark.parametrize("unknown", ["null", "error", "keep"])
 def test_every_dialect_is_parsed(dialect, unknown):
     maps = dict(zip(NAMES, SMALL.values())) | {"S": LogitMap([0.5], 3.0, -2.0), 7: SMALL["monotone"]}
     for form in ("case", "table"):
-        text = to_sql(maps, dialect=dialect, table="a.people", form=form, unknown=unknown, group=["x", "y"])
+        text = to_sql(maps, dialect=dialect, table="a.people", form=form, unknown_group=unknown, group=["x", "y"])
         statements = [each for each in sqlglot.parse(text, read=dialect) if each is not None]
-        assert len(statements) == (len(maps) + 1 if form == "table" and dialect != "spark" else 1)
+        assert len(statements) == (len(maps) + 4 if form == "table" and dialect != "spark" else 1)
         assert not any(each.find(sqlglot.exp.Command) for each in statements)
         assert {"people", "t"} & {each.alias_or_name for each in statements[-1].find_all(sqlglot.exp.Table)}
         assert ("never run there" in text) == (dialect in ("bigquery", "snowflake"))
@@ -141,7 +231,7 @@ def test_every_dialect_is_parsed(dialect, unknown):
 def test_literals_that_are_only_parsed_round_trip(dialect):
     """What a parser reads in the text of dialects that are not run here: every number and every name."""
     maps = dict(zip(NAMES, SMALL.values()))
-    tree = sqlglot.parse_one(to_sql(maps, dialect=dialect), read=dialect)
+    tree = sqlglot.parse_one(to_sql(maps, dialect=dialect, **NULL), read=dialect)
     found = {each.this for each in tree.find_all(sqlglot.exp.Literal)}
     assert set(maps) <= found
     numbers = {float(text) for text in found - set(maps)}
@@ -162,7 +252,9 @@ def test_one_case_stays_shallow():
     ("options", "message"),
     [
         ({"dialect": "oracle"}, "dialect must be one of 'postgres'"),
-        ({"unknown": "raw"}, "unknown must be one of 'null', 'error'"),
+        ({"unknown_group": "raw"}, "unknown_group must be one of 'error', 'keep', 'null'"),
+        ({"missing_group": "drop"}, "missing_group must be one of"),
+        ({"form": "table", "table": "t", "pieces_table": "p" * 60}, "pieces_table must be a name of 1 to 50"),
         ({"form": "tree"}, "form must be one of"),
         ({"score": ""}, "name of a column"),
         ({"group": []}, "group names no column"),

@@ -26,7 +26,7 @@ def test_every_format_to_every_format(file, frame, tmp_path, suffix):
     told = []
     source = RowSource(file, score=SCORE, groups="sex")
     done = apply(source, model.maps_, output=target, types="auto", progress=lambda *a: told.append(a))
-    assert (done.rows, done.column) == (len(frame), SCORE + "_fair")
+    assert (done.rows, done.column) == (len(frame), SCORE + "_adjusted")
     assert done.moved == (expected != frame[SCORE]).sum()
     assert told[-1] == (len(frame), len(frame))
     after, before = read(target), read(file)
@@ -103,17 +103,17 @@ def test_text_stays_as_it_is(tmp_path):
     maps = {"x": ScoreMap.identity(), "y": ScoreMap([0, 1], [0, 0.25])}
     apply(RowSource(tmp_path / "x.csv", score="s", groups="g"), maps, output=tmp_path / "y.csv")
     after = (tmp_path / "y.csv").read_text()
-    assert after == ('zip;s;g;"a ""q""";s_fair\n007;0.50;x;;0.5\n 1 ;1e0;y;"p;q";0.25\nNA;.5;x;"l\nl";0.5\n')
+    assert after == ('zip;s;g;"a ""q""";s_adjusted\n007;0.50;x;;0.5\n 1 ;1e0;y;"p;q";0.25\nNA;.5;x;"l\nl";0.5\n')
 
 
 def test_lines_stay_as_they_are(tmp_path):
-    lines = ['{"s":0.50,"g":"x","n":{"s_fair":1}}', '{ "g":"y", "s":1.0, "big": 12345678901234567890 }']
+    lines = ['{"s":0.50,"g":"x","n":{"s_adjusted":1}}', '{ "g":"y", "s":1.0, "big": 12345678901234567890 }']
     (tmp_path / "x.jsonl").write_text("\n\n".join(lines))
     maps = {"x": ScoreMap.identity(), "y": ScoreMap([0, 1], [0, 0.25])}
     apply(RowSource(tmp_path / "x.jsonl", score="s", groups="g"), maps, output=tmp_path / "y.jsonl")
     assert (tmp_path / "y.jsonl").read_text().splitlines() == [
-        '{"s":0.50,"g":"x","n":{"s_fair":1}, "s_fair": 0.5}',
-        '{ "g":"y", "s":1.0, "big": 12345678901234567890, "s_fair": 0.25}',
+        '{"s":0.50,"g":"x","n":{"s_adjusted":1}, "s_adjusted": 0.5}',
+        '{ "g":"y", "s":1.0, "big": 12345678901234567890, "s_adjusted": 0.25}',
     ]
 
 
@@ -231,4 +231,4 @@ def test_rows_without_an_adjusted_score_have_not_moved(tmp_path, unknown, nulls)
     named = {"score": "risk", "group": "sex", "unknown_group": unknown}
     done = apply(tmp_path / "rows.csv", maps, output=tmp_path / "fair.csv", **named)
     assert (done.rows, done.moved, done.unknown) == (6, 2, 3)
-    assert read(tmp_path / "fair.csv")["risk_fair"].isna().sum() == nulls
+    assert read(tmp_path / "fair.csv")["risk_adjusted"].isna().sum() == nulls

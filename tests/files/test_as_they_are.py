@@ -45,7 +45,7 @@ def test_delimiter_decimal_and_encoding(tmp_path, text, encoding, options):
     assert scores(tmp_path / "x.csv", **options) == EXPECTED
     apply(RowSource(tmp_path / "x.csv", score="s", groups="g", **options), MAPS, output=tmp_path / "y.csv")
     after = pd.read_csv(tmp_path / "y.csv", sep=text[1], decimal=options.get("decimal", "."))
-    assert after["s_fair"].tolist() == [0.25, 0.75, 0.875]
+    assert after["s_adjusted"].tolist() == [0.25, 0.75, 0.875]
 
 
 def test_latin(tmp_path):
@@ -90,7 +90,7 @@ def test_json_arrays(tmp_path, indent):
     assert scores(tmp_path / "x.json") == EXPECTED
     apply(tmp_path / "x.json", MAPS, output=tmp_path / "y.jsonl", **COLUMNS)
     after = [json.loads(line) for line in (tmp_path / "y.jsonl").read_text().splitlines()]
-    assert [row.pop("s_fair") for row in after] == [0.25, 0.75, 0.875]
+    assert [row.pop("s_adjusted") for row in after] == [0.25, 0.75, 0.875]
     assert after == rows
     with pytest.raises(OutputFileError, match="format"):
         apply(tmp_path / "x.json", MAPS, output=tmp_path / "x.json", overwrite=True, **COLUMNS)
@@ -113,7 +113,7 @@ def test_excel(tmp_path):
     frame.to_excel(tmp_path / "x.xlsx", index=False)
     assert scores(tmp_path / "x.xlsx") == EXPECTED
     apply(tmp_path / "x.xlsx", MAPS, output=tmp_path / "y.csv", **COLUMNS)
-    assert pd.read_csv(tmp_path / "y.csv")["s_fair"].tolist() == [0.25, 0.75, 0.875]
+    assert pd.read_csv(tmp_path / "y.csv")["s_adjusted"].tolist() == [0.25, 0.75, 0.875]
 
 
 def test_pipes_as_files(tmp_path):
@@ -174,7 +174,7 @@ class TestMissing:
     def test_adjusting(self, path, tmp_path):
         done = apply(path, MAPS, output=tmp_path / "y.csv", drop_missing=True, changes=tmp_path / "c.csv", **COLUMNS)
         assert (done.rows, done.dropped) == (4, 2)
-        assert pd.read_csv(tmp_path / "y.csv")["s_fair"].tolist() == [0.25, 0.75, 0.875, 0.55]
+        assert pd.read_csv(tmp_path / "y.csv")["s_adjusted"].tolist() == [0.25, 0.75, 0.875, 0.55]
         assert pd.read_csv(tmp_path / "c.csv")["new_rank"].tolist() == [4, 2, 1, 3]
 
 
@@ -191,7 +191,7 @@ class TestUnknownGroups:
         done = apply(path, MAPS, output=target, unknown_group=unknown, changes=changes, threshold=0.6, **COLUMNS)
         assert (done.rows, done.unknown, done.moved) == (3, 1, 1)
         read = {"csv": pd.read_csv, "jsonl": lambda p: pd.read_json(p, lines=True), "parquet": pd.read_parquet}
-        np.testing.assert_array_equal(read[suffix](target)["s_fair"].astype(float), [0.25, expected, 0.875])
+        np.testing.assert_array_equal(read[suffix](target)["s_adjusted"].astype(float), [0.25, expected, 0.875])
         record = pd.read_csv(changes)
         assert record["group"].isna().tolist() == [False, True, False]
         assert record["new_rank"].isna().tolist() == [False, unknown == "null", False]
@@ -216,7 +216,7 @@ class TestTextStaysText:
             suffix, lambda p: pd.DataFrame([json.loads(line) for line in p.read_text().splitlines()])
         )
         after = read(target)
-        assert after.pop("s_fair").tolist() == [0.5, 0.55]
+        assert after.pop("s_adjusted").tolist() == [0.5, 0.55]
         pd.testing.assert_frame_equal(
             after, pd.read_csv(io.StringIO(self.TEXT), dtype=str, keep_default_na=False), check_dtype=False
         )
@@ -233,7 +233,7 @@ class TestTextStaysText:
             "big": "double",
             "when": "string",
             "half": "double",
-            "s_fair": "double",
+            "s_adjusted": "double",
         }
 
     def test_json_to_columns(self, tmp_path):
@@ -260,7 +260,7 @@ class TestTextStaysText:
             "b": True,
             "m": "1",
             "l": "[1]",
-            "s_fair": 0.5,
+            "s_adjusted": 0.5,
         }
 
 
@@ -299,7 +299,7 @@ def test_groups_that_look_alike(tmp_path):
 def test_standard_output(tmp_path, capfdbinary):
     (tmp_path / "x.csv").write_text("s,g\n0.25,a\n0.5,b\n")
     apply(tmp_path / "x.csv", MAPS, output="-", **COLUMNS)
-    assert capfdbinary.readouterr().out == b"s,g,s_fair\n0.25,a,0.25\n0.5,b,0.75\n"
+    assert capfdbinary.readouterr().out == b"s,g,s_adjusted\n0.25,a,0.25\n0.5,b,0.75\n"
 
 
 COUNT = """

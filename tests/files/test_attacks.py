@@ -235,7 +235,7 @@ class TestOneTruth:
         found = fairpot.score_table(tmp_path / name, score="s", group="g")
         assert [c.score.tolist() for c in found.counts] == [[0.1], [0.3]]
         apply(tmp_path / name, MAPS, output=tmp_path / "y.csv", **COLUMNS)
-        assert pd.read_csv(tmp_path / "y.csv")["s_fair"].tolist() == [0.1, 0.65]
+        assert pd.read_csv(tmp_path / "y.csv")["s_adjusted"].tolist() == [0.1, 0.65]
 
     @pytest.mark.parametrize("distinct", [1000, 2])
     @pytest.mark.parametrize("weights", [None, "frequency", "importance"])
@@ -294,7 +294,7 @@ class TestFolders:
         apply(source, MAPS, output=place / "y.csv")
         after = pd.read_csv(place / "y.csv")
         assert after["g"].tolist() == ["a", "a", "b", "b"]
-        assert after["s_fair"].tolist() == [0.1, 0.2, 0.8, 0.85]
+        assert after["s_adjusted"].tolist() == [0.1, 0.2, 0.8, 0.85]
         with pytest.raises(InputFileError, match="no column 'g'"):
             count_rows(RowSource(place / "rows", score="s", groups="g"))
 

@@ -18,7 +18,7 @@ def values(model, data):
     names = {}
     exec(model.to_python(), names)
     rows = list(zip(data.scores.tolist(), data.group.tolist()))
-    yield [names["fair_score"](s, g) for s, g in rows]
+    yield [names["adjusted_score"](s, g) for s, g in rows]
     scorer = model.row_scorer()
     yield [scorer(s, g) for s, g in rows]
     connection = sqlite3.connect(":memory:")
@@ -47,7 +47,7 @@ def test_every_method(name):
 
 def test_other_forms():
     model = FairPOT(0.4).fit(DATA.scores, DATA.y, sensitive_features=DATA.group)
-    assert "function fairScore" in model.to_javascript()
+    assert "function adjustedScore" in model.to_javascript()
     assert [each.name for each in model.to_onnx(group="sex").graph.input] == ["score", "sex"]
     with pytest.raises(ValueError, match="nothing says how far"):
         model.simplify()

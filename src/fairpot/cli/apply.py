@@ -21,7 +21,7 @@ from fairpot.files.layout import FORMATS
 @map_options()
 @row_options("scores")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Where the rows go, with a column more.")
-@click.option("--column", metavar="NAME", help="Name of the new column; default: that of the score and _fair.")
+@click.option("--column", metavar="NAME", help="Name of the new column; default: that of the score and _adjusted.")
 @click.option("--replace", is_flag=True, help="Replace a column of that name.")
 @click.option("--changes", metavar="FILE", help="Also write each row's old and new score and rank.")
 @click.option("--threshold", type=SCORE, metavar="SCORE", help="In --changes: who crosses this score.")
@@ -62,7 +62,7 @@ def apply(
     \b
     Examples:
       fairpot apply map.json new.parquet -o adjusted.parquet
-      fairpot apply map.json new.csv --score risk --group sex -o adjusted.csv --column risk_fair
+      fairpot apply map.json new.csv --score risk --group sex -o adjusted.csv --column risk_adjusted
       fairpot apply map.json new.csv -o adjusted.csv --changes changes.csv --threshold 0.5 --keep id
 
     With -o - the rows go to standard output, once they are complete, and the summary is left out.

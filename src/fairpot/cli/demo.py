@@ -41,7 +41,7 @@ def demo(folder: str, force: bool, out: Output) -> None:
         ["fit", past, "--max-gap", "0.02", "--validate", new, "-o", model, *again],
         ["show", model],
         ["apply", model, new, "-o", adjusted, "--changes", changes, "--threshold", "0.5", *again],
-        ["audit", adjusted, "--score", "score_fair"],
+        ["audit", adjusted, "--score", "score_adjusted"],
     ]
     for command in commands:
         _run(command, out)

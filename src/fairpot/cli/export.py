@@ -8,14 +8,15 @@ from typing import Any
 
 import click
 
+from fairpot._defaults import UNMAPPED
 from fairpot.cli._errors import Failure
 from fairpot.cli._options import MapFile, Number, map_options, output_options
 from fairpot.cli._printing import Output, count, shown
 from fairpot.cli._rows import RowOptions, row_options
 from fairpot.export import SimplifiedMaps, simplify, to_javascript, to_onnx, to_python, to_sql
-from fairpot.export.functions import count_pieces, formulas_of
+from fairpot.export.functions import MODULES, count_pieces, formulas_of
 from fairpot.export.sql_dialects import DIALECTS
-from fairpot.files.output import complete_file
+from fairpot.files.output import check_output, complete_file
 from fairpot.postprocessing.fitted import FittedMaps
 
 _FORMS = ("sql", "onnx", "python", "javascript")
@@ -28,13 +29,17 @@ _FORMS = ("sql", "onnx", "python", "javascript")
 @click.option("-o", "--output", metavar="FILE", help="Where to; without it text goes to standard output.")
 @row_options("names")
 @click.option("--table", metavar="NAME", help="For SQL: the table to read; without it only the expression is written.")
-@click.option("--column", metavar="NAME", help="Name of the new column or output; default: the score's and _fair.")
+@click.option("--column", metavar="NAME", help="Name of the new column or output; default: the score's and _adjusted.")
 @click.option(
-    "--unknown",
-    type=click.Choice(["null", "error"]),
-    default="null",
+    "--unknown-group",
+    type=click.Choice(UNMAPPED),
+    default="error",
     show_default=True,
-    help="What rows get whose group or score the map does not know; never the score as it was.",
+    help="Rows whose group the map does not know: stop, the score as it is, or no score.",
+)
+@click.option("--missing-group", type=click.Choice(UNMAPPED), help="Rows without a group: likewise.  [default: error]")
+@click.option(
+    "--module", type=click.Choice(MODULES), help="For JavaScript: how it is had, require or import; default: commonjs."
 )
 @click.option("--max-error", type=Number(0, 1e300), metavar="X", help="Simplify: no score differs by more than this.")
 @click.option("--max-knots", type=click.IntRange(2), metavar="N", help="Simplify: no group's map has more knots.")
@@ -49,7 +54,7 @@ def export(
     Examples:
       fairpot export map.json --to sql --dialect postgres --table scores
       fairpot export map.json --to onnx -o map.onnx
-      fairpot export map.json --to javascript --max-error 0.001 -o map.js
+      fairpot export map.json --to javascript --module esm --max-error 0.001 -o map.mjs
 
     Knots are scores of people the map was fitted on; --max-error and --max-knots leave most of them out, and the error
     is printed and written down. BigQuery and Snowflake are written but have not been run; the output says so.
@@ -60,10 +65,14 @@ def export(
         raise click.UsageError("ONNX is no text: name a file with -o.")
     if options["table"] is not None and form != "sql":
         raise click.UsageError("--table goes with --to sql.")
+    if options["module"] is not None and form != "javascript":
+        raise click.UsageError("--module goes with --to javascript.")
+    if output is not None:
+        check_output(output, overwrite=force, inputs=[Path(map_file.path)])
     model = map_file.load()
     rows = rows.of_map(model)
     maps = _maps(model, options)
-    made = _WRITERS[form](maps, rows, {**options, "column": options["column"] or f"{rows.score}_fair"})
+    made = _WRITERS[form](maps, rows, {**options, "column": options["column"] or f"{rows.score}_adjusted"})
     if output is not None:
         with complete_file(output, overwrite=force, inputs=[Path(map_file.path)]) as place:
             place.write_bytes(made if isinstance(made, bytes) else made.encode())
@@ -87,22 +96,29 @@ def _maps(model: Any, options: dict[str, Any]) -> Any:
 
 
 def _sql(maps: Any, rows: RowOptions, options: dict[str, Any]) -> str:
-    wanted = {name: options[name] for name in ("dialect", "table", "column", "unknown")}
-    return to_sql(maps, score=rows.score, group=rows.groups, **wanted)
+    wanted = {name: options[name] for name in ("dialect", "table", "column")}
+    return to_sql(maps, score=rows.score, group=rows.groups, **wanted, **_unmapped(options))
 
 
 def _onnx(maps: Any, rows: RowOptions, options: dict[str, Any]) -> bytes:
     group = rows.groups[0] if len(rows.groups) == 1 else "group"
-    unknown = "error" if options["unknown"] == "error" else "nan"
-    model = to_onnx(maps, score=rows.score, group=group, output=options["column"], unknown=unknown)  # type: ignore[arg-type]
+    ways = {name: options[name] for name in ("unknown_group", "missing_group")}
+    model = to_onnx(maps, score=rows.score, group=group, output=options["column"], **ways)
     return bytes(model.SerializeToString())
+
+
+def _unmapped(options: dict[str, Any]) -> dict[str, Any]:
+    """Return what is to become of rows that no map belongs to."""
+    return {"unknown_group": options["unknown_group"], "missing_group": options["missing_group"] or "error"}
 
 
 _WRITERS: dict[str, Callable[[Any, RowOptions, dict[str, Any]], str | bytes]] = {
     "sql": _sql,
     "onnx": _onnx,
-    "python": lambda maps, rows, options: to_python(maps),
-    "javascript": lambda maps, rows, options: to_javascript(maps),
+    "python": lambda maps, rows, options: to_python(maps, **_unmapped(options)),
+    "javascript": lambda maps, rows, options: to_javascript(
+        maps, module=options["module"] or "commonjs", **_unmapped(options)
+    ),
 }
 
 

@@ -6,10 +6,11 @@ import json
 import math
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
+from fairpot._defaults import UNMAPPED, Unmapped
 from fairpot._validation.wording import quoted
 from fairpot._version import __version__
 from fairpot.exceptions import UnseenGroupError
@@ -79,15 +80,26 @@ def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     return str(value)
 
 
+def check_unmapped(unknown_group: Any, missing_group: Any) -> None:
+    """Check what is to become of rows that no map belongs to."""
+    check_choice(unknown_group, "unknown_group", UNMAPPED)
+    check_choice(missing_group, "missing_group", UNMAPPED)
+
+
 _PYTHON = '''
 
 def {name}(score, group):
-    """Return the adjusted score: a float for a finite score of a known group, otherwise a ValueError."""
-    if group not in _MAPS:
-        raise ValueError("no map for the group %r" % (group,))
+    """Return the adjusted score, a float; a score that is not finite is a ValueError.
+
+    No group: {missing}. A group without a map: {unknown}.
+    """
     s = float(score)
     if not -1.7976931348623157e308 <= s <= 1.7976931348623157e308:
         raise ValueError("the score must be finite, got %r" % (score,))
+    if group is None or group != group:
+        {when_missing}
+    if group not in _MAPS:
+        {when_unknown}
 {sigmoid}    lo, x0, w, v0, d, vmin, vmax = _MAPS[group]
     low, high = 0, len(lo)
     while high - low > 1:
@@ -103,12 +115,21 @@ _PYTHON_SIGMOID = """    if len(_MAPS[group]) == 2:
         z = alpha * s + beta
         return 0.0 if z < -709.782712893384 else 1.0 / (1.0 + exp(-z))
 """
+_SAID = {"error": "a ValueError", "keep": "the score as it is", "null": "NaN"}
+_PYTHON_WAYS = {
+    "error": 'raise ValueError("%s")',
+    "keep": "return s",
+    "null": 'return float("nan")',
+}
+_JAVASCRIPT_WAYS = {"error": "throw new RangeError(%s);", "keep": "return score;", "null": "return NaN;"}
+MODULES = ("commonjs", "esm")
 _JAVASCRIPT = """]);
 
-function {name}(score, group) {{
-  const map = MAPS.get(group);
-  if (map === undefined) throw new RangeError("no map for the group " + String(group));
+{export}function {name}(score, group) {{
   if (typeof score !== "number" || !Number.isFinite(score)) throw new RangeError("the score must be finite");
+  if (group === null || group === undefined || Number.isNaN(group)) {when_missing}
+  const map = MAPS.get(group);
+  if (map === undefined) {when_unknown}
   if (map.length === 2) return 1 / (1 + Math.exp(-(map[0] * score + map[1])));
   const [lo, x0, w, v0, d, vmin, vmax] = map;
   let low = 0, high = lo.length;
@@ -118,19 +139,27 @@ function {name}(score, group) {{
   }}
   return Math.min(Math.max(v0[low] + ((score - x0[low]) / w[low]) * d[low], vmin[low]), vmax[low]);
 }}
-
-if (typeof module !== "undefined") module.exports = {{ {name} }};
 """
+_COMMONJS = '\nif (typeof module !== "undefined") module.exports = {{ {name} }};\n'
 
 
-def to_python(maps: Exportable, *, name: str = "fair_score") -> str:
+def to_python(
+    maps: Exportable,
+    *,
+    name: str = "adjusted_score",
+    unknown_group: Unmapped = "error",
+    missing_group: Unmapped = "error",
+) -> str:
     """Write maps as a Python module with one function and no imports (a sigmoid needs ``math.exp``).
 
     Parameters
     ----------
     maps : dict of group to ScoreMap
-    name : str, default "fair_score"
+    name : str, default "adjusted_score"
         Name of the function, which takes a score and a group.
+    unknown_group, missing_group : {"error", "keep", "null"}, default "error"
+        What the function does with a group that has no map, and with a group that is missing (None or NaN): raise, give
+        the score as it is, or NaN.
 
     Returns
     -------
@@ -142,35 +171,70 @@ def to_python(maps: Exportable, *, name: str = "fair_score") -> str:
     >>> from fairpot.transport import ScoreMap
     >>> names = {}
     >>> exec(to_python({"F": ScoreMap([0.2, 0.6], [0.2, 0.9])}), names)
-    >>> names["fair_score"](0.4, "F")
+    >>> names["adjusted_score"](0.4, "F")
     0.55
     """
     formulas = formulas_of(maps)
     sigmoid = any(isinstance(each, Sigmoid) for each in formulas.values())
     head = f'"""{_origin(formulas, maps)}"""\n\n' + ("from math import exp\n\n" if sigmoid else "")
     entries = "".join(f"    {group!r}: {_numbers(found, '()')},\n" for group, found in formulas.items())
-    body = _PYTHON.format(name=_checked(name), sigmoid=_PYTHON_SIGMOID if sigmoid else "")
+    check_unmapped(unknown_group, missing_group)
+    body = _PYTHON.format(
+        name=_checked(name),
+        sigmoid=_PYTHON_SIGMOID if sigmoid else "",
+        missing=_SAID[missing_group],
+        unknown=_SAID[unknown_group],
+        when_missing=_PYTHON_WAYS[missing_group].replace("%s", "the group is missing"),
+        when_unknown=_PYTHON_WAYS[unknown_group].replace('"%s"', '"no map for the group %r" % (group,)'),
+    )
     return f"{head}_MAPS = {{\n{entries}}}\n{body}"
 
 
-def to_javascript(maps: Exportable, *, name: str = "fairScore") -> str:
+def to_javascript(
+    maps: Exportable,
+    *,
+    name: str = "adjustedScore",
+    module: Literal["commonjs", "esm"] = "commonjs",
+    unknown_group: Unmapped = "error",
+    missing_group: Unmapped = "error",
+) -> str:
     """Write maps as a JavaScript file with one function, for browsers and Node.
 
     Parameters
     ----------
     maps : dict of group to ScoreMap
-    name : str, default "fairScore"
+    name : str, default "adjustedScore"
         Name of the function, which takes a score and a group; it throws where Python raises.
+    module : {"commonjs", "esm"}, default "commonjs"
+        How the function is had: ``require("./map.js")`` or a plain ``<script>``; or ``import`` of an ES module
+        (``map.mjs``).
+    unknown_group, missing_group : {"error", "keep", "null"}, default "error"
+        As in :func:`to_python`; a missing group is null, undefined or NaN.
 
     Returns
     -------
     str
+
+    Examples
+    --------
+    >>> from fairpot.export import to_javascript
+    >>> from fairpot.transport import ScoreMap
+    >>> text = to_javascript({"F": ScoreMap([0.2, 0.6], [0.2, 0.9])}, module="esm")
+    >>> [line for line in text.splitlines() if "function" in line]
+    ['export function adjustedScore(score, group) {']
     """
+    check_choice(module, "module", MODULES)
+    check_unmapped(unknown_group, missing_group)
     formulas = formulas_of(maps)
     entries = "".join(f"  [{_key(group)}, {_numbers(found, '[]')}],\n" for group, found in formulas.items())
-    return f'"use strict";\n// {_origin(formulas, maps)}\nconst MAPS = new Map([\n{entries}' + _JAVASCRIPT.format(
-        name=_checked(name)
+    body = _JAVASCRIPT.format(
+        name=_checked(name),
+        export="export " if module == "esm" else "",
+        when_missing=_JAVASCRIPT_WAYS[missing_group].replace("%s", '"the group is missing"'),
+        when_unknown=_JAVASCRIPT_WAYS[unknown_group].replace("%s", '"no map for the group " + String(group)'),
     )
+    head, end = ("", "") if module == "esm" else ('"use strict";\n', _COMMONJS.format(name=name))
+    return f"{head}// {_origin(formulas, maps)}\nconst MAPS = new Map([\n{entries}{body}{end}"
 
 
 def _origin(formulas: Formulas, maps: Exportable) -> str:
@@ -217,6 +281,9 @@ class RowScorer:
     ----------
     maps : dict of group to ScoreMap
         The ``maps_`` of a fitted method or of a loaded model file.
+    unknown_group, missing_group : {"error", "keep", "null"}, default "error"
+        What becomes of a group that has no map, and of one that is missing (None or NaN): an error, the score as it is,
+        or NaN.
 
     Examples
     --------
@@ -227,9 +294,13 @@ class RowScorer:
     0.55
     """
 
-    __slots__ = ("_formulas",)
+    __slots__ = ("_formulas", "_missing", "_unknown")
 
-    def __init__(self, maps: Exportable) -> None:
+    def __init__(
+        self, maps: Exportable, *, unknown_group: Unmapped = "error", missing_group: Unmapped = "error"
+    ) -> None:
+        check_unmapped(unknown_group, missing_group)
+        self._unknown, self._missing = unknown_group, missing_group
         self._formulas = {group: _frozen(found) for group, found in formulas_of(maps).items()}
 
     @property
@@ -248,17 +319,14 @@ class RowScorer:
         Raises
         ------
         UnseenGroupError
-            If the group has no map.
+            If the group has no map, unless ``unknown_group`` says otherwise.
         ValueError
-            If the score is NaN or infinite.
+            If the score is NaN or infinite, or the group is missing and ``missing_group`` does not say otherwise.
         """
         try:
             found = self._formulas[group]
         except (KeyError, TypeError):
-            raise UnseenGroupError(
-                f"the group {quoted(group)} was not seen in fit (seen: {list(self._formulas)}).\n"
-                "Hint: fit with rows of that group; fairpot never passes unknown groups through unchanged."
-            ) from None
+            return self._without_a_map(score, group)
         s = float(score)
         if not -math.inf < s < math.inf:
             raise ValueError(f"the score is {s}: it must be a finite number.\nHint: drop or fill the row first.")
@@ -268,6 +336,26 @@ class RowScorer:
         x0, w, v0, d, vmin, vmax = rows[bisect_right(lo, s) - 1]
         y = v0 + ((s - x0) / w) * d
         return vmin if y < vmin else vmax if y > vmax else y
+
+    def _without_a_map(self, score: float, group: Any) -> float:
+        missing = group is None or group != group
+        way = self._missing if missing else self._unknown
+        if way == "error" and missing:
+            raise ValueError(
+                f"the group is missing.\nHint: give it one that was seen in fit, {_WAYS_OUT % 'missing_group'}."
+            )
+        if way == "error":
+            raise UnseenGroupError(
+                f"the group {quoted(group)} was not seen in fit (seen: {list(self._formulas)}).\n"
+                f"Hint: fit with rows of that group, {_WAYS_OUT % 'unknown_group'}."
+            )
+        s = float(score)
+        if not -math.inf < s < math.inf:
+            raise ValueError(f"the score is {s}: it must be a finite number.\nHint: drop or fill the row first.")
+        return s if way == "keep" else math.nan
+
+
+_WAYS_OUT = "or %s='keep' (the score as it is) or 'null' (NaN)"
 
 
 def _frozen(found: Pieces | Sigmoid) -> Sigmoid | tuple[tuple[float, ...], tuple[tuple[float, ...], ...]]:

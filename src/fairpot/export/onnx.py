@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from fairpot._defaults import Unmapped
 from fairpot._optional import import_optional
 from fairpot._version import __version__
-from fairpot.export.functions import Exportable, Formulas, check_choice, formulas_of, note_of
+from fairpot.export.functions import Exportable, Formulas, check_unmapped, formulas_of, note_of
 from fairpot.transport.pieces import LARGEST, Pieces, Sigmoid
 
 _OPSET, _OPSET_ML, _IR = 18, 3, 8
@@ -23,8 +24,9 @@ def to_onnx(
     model_output: str | None = None,
     score: str = "score",
     group: str = "group",
-    output: str = "score_fair",
-    unknown: Literal["nan", "error"] = "nan",
+    output: str = "score_adjusted",
+    unknown_group: Unmapped = "error",
+    missing_group: Unmapped | None = None,
 ) -> Any:
     """Write maps as an ONNX model, by themselves or behind a model that makes the scores.
 
@@ -41,8 +43,12 @@ def to_onnx(
         takes its last.
     score, group, output : str
         Names of inputs and output; ``score`` is float64 of shape (n,) and only there without ``model``.
-    unknown : {"nan", "error"}, default "nan"
-        What a row gets whose group has no map or whose score is not finite: NaN, or it stops the run.
+    unknown_group : {"error", "keep", "null"}, default "error"
+        What a row gets whose group has no map: it stops the run, the score as it is, or NaN. A score that is not finite
+        stops the run with "error" and gives NaN otherwise.
+    missing_group : {"error", "keep", "null"} or None, default None
+        What a row gets whose group is the empty text, where groups are texts; None is "error". Whole numbers and
+        booleans of ONNX cannot be missing: for them there is nothing to choose.
 
     Returns
     -------
@@ -55,13 +61,14 @@ def to_onnx(
     >>> from fairpot.transport import ScoreMap
     >>> made = to_onnx({"F": ScoreMap([0.2, 0.6], [0.2, 0.9]), "M": ScoreMap.identity()})
     >>> [each.name for each in made.graph.input], [each.name for each in made.graph.output]
-    (['score', 'group'], ['score_fair'])
+    (['score', 'group'], ['score_adjusted'])
     """
-    check_choice(unknown, "unknown", ("nan", "error"))
+    check_unmapped(unknown_group, "error" if missing_group is None else missing_group)
     onnx = import_optional("onnx", "onnx")
     graph = _Graph(onnx.helper)
     formulas = formulas_of(maps)
     kind, elements = _kind_of(onnx, formulas)
+    _check_missing(kind, formulas, missing_group)
     inputs = [onnx.helper.make_tensor_value_info(group, elements, ["n"])]
     if model is None:
         inputs.insert(0, onnx.helper.make_tensor_value_info(score, onnx.TensorProto.DOUBLE, ["n"]))
@@ -72,15 +79,41 @@ def to_onnx(
     finite = graph.node("LessOrEqual", graph.node("Abs", s), graph.numbers(LARGEST))
     usable = graph.node("And", finite, graph.node("GreaterOrEqual", place, graph.whole(0)))
     value = _mapped(graph, formulas, graph.node("Where", usable, s, graph.numbers(0.0)), place, usable)
-    if unknown == "error":
-        # There is no operator that stops a run; reading beyond the end of a list does.
-        beyond = graph.node("Where", usable, graph.whole(0), graph.whole(2**40))
-        value = graph.node("Add", value, graph.node("Gather", graph.numbers([0.0]), beyond))
-        graph.node("Identity", value, name=output)
-    else:
-        graph.node("Where", usable, value, graph.numbers(np.nan), name=output)
+    # By its place from the end a row finds what becomes of it: -1 is a group without a map, -2 a missing one.
+    ways = (missing_group or "error", unknown_group)
+    kept = graph.node("And", finite, _chosen(graph, ways, "keep", place))
+    value = graph.node("Where", usable, value, graph.node("Where", kept, s, graph.numbers(np.nan)))
+    stopped = graph.node("And", finite, _chosen(graph, ways, "error", place))
+    if unknown_group == "error":
+        stopped = graph.node("Or", stopped, graph.node("Not", finite))
+    # There is no operator that stops a run; reading beyond the end of a list does.
+    beyond = graph.node("Where", stopped, graph.whole(2**40), graph.whole(0))
+    graph.node("Add", value, graph.node("Gather", graph.numbers([0.0]), beyond), name=output)
     outputs = [onnx.helper.make_tensor_value_info(output, onnx.TensorProto.DOUBLE, ["n"])]
     return _assembled(onnx, graph, inputs, outputs, model, note_of(maps))
+
+
+def _chosen(graph: _Graph, ways: tuple[str, str], way: str, place: str) -> str:
+    """Say of each row whether it has no map and ``way`` is what is to become of it."""
+    flags = graph.whole([each == way for each in ways] + [False])
+    at = graph.node("Add", graph.node("Min", place, graph.whole(0)), graph.whole(2))
+    return graph.node("Cast", graph.node("Gather", flags, at), to=9)
+
+
+def _check_missing(kind: str, formulas: Formulas, missing_group: str | None) -> None:
+    """Refuse a choice about missing groups where the graph could not tell one."""
+    if missing_group is None:
+        return
+    if kind != "str":
+        raise ValueError(
+            "missing_group has nothing to decide: whole numbers and booleans of ONNX cannot be missing.\n"
+            "Hint: unknown_group decides about the number that stands for a missing group."
+        )
+    if "" in formulas:
+        raise ValueError(
+            "missing_group has nothing to decide: the empty text, ONNX's only missing text, is a group of its own.\n"
+            "Hint: leave it out, or rename the group before fit."
+        )
 
 
 class _Graph:
@@ -131,11 +164,14 @@ def _kind_of(onnx: Any, formulas: Formulas) -> tuple[str, int]:
 
 
 def _group_place(graph: _Graph, group: str, kind: str, formulas: Formulas) -> str:
-    """Number the groups; one that has no map is -1."""
+    """Number the groups; one that has no map is -1, an empty text -2."""
     places = list(range(len(formulas)))
     code: dict[str, Any] = {"domain": "ai.onnx.ml", "values_int64s": places, "default_int64": -1}
     if kind == "str":
-        return graph.node("LabelEncoder", group, keys_strings=list(formulas), **code)
+        names = list(formulas)
+        if "" not in formulas:  # an empty text is a missing group
+            names, code["values_int64s"] = [*names, ""], [*places, -2]
+        return graph.node("LabelEncoder", group, keys_strings=names, **code)
     if kind == "bool":
         graph_input = graph.node("Cast", group, to=7)
         return graph.node("LabelEncoder", graph_input, keys_int64s=[int(g) for g in formulas], **code)

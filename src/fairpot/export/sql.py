@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from fairpot._defaults import Unmapped
 from fairpot._version import __version__
 from fairpot.engines.spark.applying import array_lookup
-from fairpot.export.functions import Exportable, Formulas, check_choice, count_pieces, formulas_of, note_of
+from fairpot.export.functions import (
+    Exportable,
+    Formulas,
+    check_choice,
+    check_unmapped,
+    count_pieces,
+    formulas_of,
+    note_of,
+)
 from fairpot.export.sql_dialects import DIALECTS, Dialect
 from fairpot.transport.pieces import LARGEST, Pieces, Sigmoid
 
@@ -69,20 +79,45 @@ _ROWS = 500  # of one INSERT
 
 
 def create_table(dialect: Dialect, name: str, formulas: Formulas) -> Iterator[str]:
-    """Write the statements that make and fill the table of pieces."""
-    keyed = ", PRIMARY KEY (g, lo)" if dialect.join in ("asof", "lateral", "max") else ""
+    """Write the statements that make and fill the table of pieces, in one transaction; run again, they do it again."""
+    keyed = ", PRIMARY KEY (g, lo)" if dialect.join in ("lateral", "max") else ""
     whole = "INT64" if dialect.name == "BigQuery" else "INTEGER"
     columns = ", ".join(f"{c} {dialect.double}" for c in _COLUMNS + _END[dialect.join == "range"])
-    yield f"CREATE TABLE {name} (g {whole}, {columns}{keyed})"
+    first = ["BEGIN TRANSACTION", f"CREATE TABLE IF NOT EXISTS {name} (g {whole}, {columns}{keyed})"]
+    yield from first if dialect.creates_in_transaction else reversed(first)
+    yield f"DELETE FROM {name} WHERE TRUE"
     for code, found in enumerate(formulas.values()):
         if isinstance(found, Pieces):
-            if dialect.array is not None:
-                fields = ", ".join(dialect.array(",".join(map(repr, field.tolist()))) for field in found)
-                yield f"INSERT INTO {name} SELECT {code}, {fields}"
-            else:
-                rows = list(_rows(dialect, code, found))
-                for first in range(0, len(rows), _ROWS):
-                    yield f"INSERT INTO {name} VALUES\n" + ",\n".join(rows[first : first + _ROWS])
+            yield from _filled(dialect, name, code, found)
+    yield "COMMIT"
+
+
+def _filled(dialect: Dialect, name: str, code: int, found: Pieces) -> Iterator[str]:
+    """Write the statements that put the pieces of one map into the table."""
+    if dialect.array is not None:
+        fields = ", ".join(dialect.array(",".join(map(repr, field.tolist()))) for field in found)
+        yield f"INSERT INTO {name} SELECT {code}, {fields}"
+        return
+    rows = list(_rows(dialect, code, found))
+    for first in range(0, len(rows), _ROWS):
+        yield f"INSERT INTO {name} VALUES\n" + ",\n".join(rows[first : first + _ROWS])
+
+
+def table_of(name: str, formulas: Formulas) -> str:
+    """Add to the name of a table what tells the maps in it from all others: two maps never share one."""
+    if not isinstance(name, str) or not 0 < len(name.rpartition(".")[2]) <= _LONGEST:
+        raise ValueError(
+            f"pieces_table must be a name of 1 to {_LONGEST} characters, got {name!r}.\n"
+            "Hint: what tells this map from others is added to it, and databases cut longer names."
+        )
+    found = hashlib.sha256()
+    for group, each in formulas.items():
+        numbers = each if isinstance(each, Sigmoid) else [field.tobytes() for field in each]
+        found.update(repr((type(group).__name__, group, list(numbers))).encode())
+    return f"{name}_{found.hexdigest()[:_HASH]}"
+
+
+_HASH, _LONGEST = 12, 50  # PostgreSQL's names have 63 bytes
 
 
 def _rows(dialect: Dialect, code: int, found: Pieces) -> Iterator[str]:
@@ -124,7 +159,8 @@ def to_sql(
     group: str | Sequence[str] = "group",
     table: str | Sequence[str] | None = None,
     column: str | None = None,
-    unknown: Literal["null", "error"] = "null",
+    unknown_group: Unmapped = "error",
+    missing_group: Unmapped = "error",
     form: Literal["auto", "case", "table"] = "auto",
     pieces_table: str = "fairpot_pieces",
 ) -> str:
@@ -147,14 +183,17 @@ def to_sql(
         The table to read: the result is a SELECT of its columns and the new one. None gives the expression
         alone. A dot separates schema and table; a list names the parts one by one.
     column : str or None, default None
-        Name of the new column; None takes that of the score and ``_fair``.
-    unknown : {"null", "error"}, default "null"
-        What a row gets whose group has no map, or whose score is missing or not finite: NULL, or it stops the
-        query. Never the score as it was.
+        Name of the new column; None takes that of the score and ``_adjusted``.
+    unknown_group : {"error", "keep", "null"}, default "error"
+        What a row gets whose group has no map: it stops the query, the score as it is, or NULL. A score that is
+        missing, not a number or not finite stops the query with "error" and gives NULL otherwise.
+    missing_group : {"error", "keep", "null"}, default "error"
+        What a row gets that has no group (NULL; in SQLite also an empty text, which ``.import`` makes of it).
     form : {"auto", "case", "table"}, default "auto"
         The form of the maps; "auto" chooses by their number of pieces.
     pieces_table : str, default "fairpot_pieces"
-        Name of the table of pieces, where there is one; it is created by the statements that come first.
+        How the name of the table of pieces begins, where there is one; the map's hash ends it. The statements that
+        come first make and fill it in one transaction, as often as they are run.
 
     Returns
     -------
@@ -171,14 +210,15 @@ def to_sql(
     /* fairpot ...: 2 groups, 2 pieces */ CASE WHEN ... THEN CASE WHEN "sex" = 'F' THEN 0.5e0 WHEN "sex" = 'M' ...
     """
     check_choice(dialect, "dialect", tuple(DIALECTS))
-    check_choice(unknown, "unknown", ("null", "error"))
+    check_unmapped(unknown_group, missing_group)
     check_choice(form, "form", ("auto", "case", "table"))
     writer = _Writer(
-        DIALECTS[dialect], formulas_of(maps), score, group, unknown == "error", qualified=table is not None
+        DIALECTS[dialect], formulas_of(maps), score, group, (unknown_group, missing_group), qualified=table is not None
     )
     writer.note = note_of(maps)
-    small = form == "case" or (form == "auto" and count_pieces(writer.formulas) <= writer.dialect.most_pieces)
-    named = writer.name(f"{score}_fair" if column is None else column)
+    limit = writer.dialect.most_pieces if table is None else writer.dialect.quick_pieces
+    small = form == "case" or (form == "auto" and count_pieces(writer.formulas) <= limit)
+    named = writer.name(f"{score}_adjusted" if column is None else column)
     if small or writer.dialect.join == "":
         expression = writer.expression(arrays=not small)
         if table is None:
@@ -190,14 +230,21 @@ def to_sql(
             f"{writer.dialect.name}, and a join needs to know the table.\n"
             "Hint: pass table=..., simplify the maps first, or insist with form='case'."
         )
-    return writer.script(writer.table(table), named, writer.table(pieces_table))
+    return writer.script(writer.table(table), named, writer.table(table_of(pieces_table, writer.formulas)))
 
 
 class _Writer:
     """The columns of one export, and what can be written about them."""
 
     def __init__(
-        self, dialect: Dialect, formulas: Formulas, score: str, group: str | Sequence[str], fails: bool, qualified: bool
+        self,
+        dialect: Dialect,
+        formulas: Formulas,
+        score: str,
+        group: str | Sequence[str],
+        unmapped: tuple[str, str],
+        *,
+        qualified: bool,
     ) -> None:
         self.dialect, self.formulas, self.note = dialect, formulas, ""
         self.prefix = "t." if qualified else ""
@@ -207,7 +254,10 @@ class _Writer:
         if not groups:
             raise ValueError("group names no column.")
         self.group = self._group(groups)
-        self.bad = dialect.failing(_REASON, self.group) if fails else "NULL"
+        value = {"error": dialect.failing(_REASON, self.group), "keep": self.score, "null": "NULL"}
+        self.unknown, self.missing = value[unmapped[0]], value[unmapped[1]]
+        self.bad = value["error"] if unmapped[0] == "error" else "NULL"
+        self.gone = self._gone(groups)
 
     def name(self, column: str) -> str:
         """Write the name of a column."""
@@ -231,7 +281,10 @@ class _Writer:
             f"WHEN {self.dialect.same(self.group, group)} THEN {self._value(found, arrays)}"
             for group, found in self.formulas.items()
         )
-        return f"CASE WHEN {self.dialect.usable(self.column)} THEN CASE {arms} ELSE {self.bad} END ELSE {self.bad} END"
+        if self.missing != self.unknown:
+            arms += f" WHEN {self.gone} THEN {self.missing}"
+        found = f"CASE {arms} ELSE {self.unknown} END"
+        return f"CASE WHEN {self.dialect.usable(self.column)} THEN {found} ELSE {self.bad} END"
 
     def script(self, table: str, column: str, pieces: str) -> str:
         """Write the table of pieces and the SELECT that uses it."""
@@ -240,7 +293,9 @@ class _Writer:
         arms += [
             f"WHEN {self.dialect.same(self.group, g)} THEN {sigmoid(self.dialect, self.score, f)}" for g, f in sigmoids
         ]
-        arms += [f"WHEN p.lo IS NULL THEN {self.bad} ELSE {looked_up(self.dialect, self.score)}"]
+        if self.missing != self.unknown:
+            arms += [f"WHEN p.lo IS NULL AND {self.gone} THEN {self.missing}"]
+        arms += [f"WHEN p.lo IS NULL THEN {self.unknown} ELSE {looked_up(self.dialect, self.score)}"]
         codes = " ".join(
             f"WHEN {self.dialect.same(self.group, group)} THEN {code}" for code, group in enumerate(self.formulas)
         )
@@ -252,9 +307,16 @@ class _Writer:
     def _value(self, found: Pieces | Sigmoid, arrays: bool) -> str:
         if isinstance(found, Sigmoid):
             return sigmoid(self.dialect, self.score, found)
-        if arrays and found.size > self.dialect.most_pieces:
+        if arrays and found.size > self.dialect.quick_pieces:
             return array_lookup(self.score, found)
         return pieces_case(self.dialect, self.score, found)
+
+    def _gone(self, columns: list[str]) -> str:
+        """Ask whether a row has no group; an intersection with a part that is NULL is NULL itself."""
+        if self.dialect.name != "SQLite" or "" in self.formulas:
+            return f"{self.group} IS NULL"
+        empty = " OR ".join(f"{self.prefix}{self.name(column)} = ''" for column in columns)
+        return f"({self.group} IS NULL OR {empty})"
 
     def _group(self, columns: list[str]) -> str:
         """Write the group: a column, or an intersection named as ``fit`` does it for texts and whole numbers."""

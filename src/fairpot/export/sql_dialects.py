@@ -32,7 +32,11 @@ class Dialect:
     join : str
         How the table of pieces is joined; "" where arrays take its place.
     most_pieces : int
-        Up to how many pieces one CASE is the better form.
+        How many pieces one CASE may have where nothing but an expression will do.
+    quick_pieces : int
+        Up to how many pieces one CASE is quicker than the join.
+    creates_in_transaction : bool
+        Whether a table can be made within a transaction.
     run_by_tests : bool
         Whether this project's tests run it on the database; if not, it has only been parsed.
     least, greatest : str
@@ -49,6 +53,8 @@ class Dialect:
     failing: Callable[[str, str], str]
     join: Join | Literal[""]
     most_pieces: int = 1000
+    quick_pieces: int = 1000
+    creates_in_transaction: bool = True
     run_by_tests: bool = True
     least: str = "LEAST"
     greatest: str = "GREATEST"
@@ -71,11 +77,16 @@ class Dialect:
         largest = self.number(math.nextafter(math.inf, 0))
         score = self.cast(column)
         asked = f"{score} >= -{largest} AND {score} <= {largest}"
-        # A text that is no number reads as 0 in SQLite.
-        return f"typeof({column}) IN ('real', 'integer') AND {asked}" if self.name == "SQLite" else asked
+        if self.name != "SQLite":
+            return asked
+        # A text that is no number reads as 0; compared with a number it is read only if all of it is one.
+        number = f"typeof({column}) IN ('real', 'integer') OR (typeof({column}) = 'text' AND {score} = {column})"
+        return f"({number}) AND {asked}"
 
     def same(self, column: str, group: Name) -> str:
         """Ask whether a group column holds a name, letter by letter."""
+        if self.name == "SQLite" and isinstance(group, bool):  # a file that was imported has texts
+            return f"({column} = {self.value(group)} OR LOWER({column}) = '{str(group).lower()}')"
         collate = " COLLATE BINARY" if self.name == "SQLite" and isinstance(group, str) else ""
         return f"{column}{collate} = {self.value(group)}"
 
@@ -134,33 +145,35 @@ def _snowflake_cast(reason: str, column: str) -> str:
 
 
 def _sqlite_failing(reason: str, column: str) -> str:
-    return f"json('{reason}: ' || COALESCE({column}, 'NULL'))"
+    # There is no function that raises; a path that is none is quoted in the error.
+    return f"json_extract('{{}}', '{reason}: ' || COALESCE({column}, 'NULL'))"
 
 
 DIALECTS = {
     "postgres": Dialect(
         "PostgreSQL", "double precision", "text", _cast_text("float8"), _postgres_text, _doubled('"'), _failing_cast,
-        "lateral", most_pieces=2000, array=lambda numbers: f"unnest('{{{numbers}}}'::float8[])",
+        "lateral", most_pieces=2000, quick_pieces=500, array=lambda numbers: f"unnest('{{{numbers}}}'::float8[])",
     ),
     "duckdb": Dialect(
         "DuckDB", "DOUBLE", "VARCHAR", _exponent, _doubled("'"), _doubled('"'),
         lambda reason, column: f"CAST(error(CONCAT('{reason}: ', {column})) AS DOUBLE)", "asof",
-        array=lambda numbers: f"unnest(string_split('{numbers}', ',')::DOUBLE[])",
+        quick_pieces=80, array=lambda numbers: f"unnest(string_split('{numbers}', ',')::DOUBLE[])",
     ),
     "sqlite": Dialect(
         "SQLite", "REAL", "TEXT", _sqlite_number, _doubled("'"), _doubled('"'), _sqlite_failing, "max",
-        least="MIN", greatest="MAX",
+        most_pieces=2000, quick_pieces=2000, least="MIN", greatest="MAX",
     ),
     "spark": Dialect(
         "Spark SQL", "DOUBLE", "STRING", lambda value: f"{value!r}D", _escaped, _doubled("`"),
-        _error_call("raise_error", "DOUBLE", _escaped), "", most_pieces=40,
+        _error_call("raise_error", "DOUBLE", _escaped), "", most_pieces=40, quick_pieces=40,
     ),
     "bigquery": Dialect(
         "BigQuery", "FLOAT64", "STRING", _exponent, _escaped, lambda name: "`" + name.replace("`", "\\`") + "`",
         _error_call("ERROR", "FLOAT64", _escaped), "range", run_by_tests=False,
+        creates_in_transaction=False,
     ),
     "snowflake": Dialect(
         "Snowflake", "DOUBLE", "VARCHAR", _cast_text("DOUBLE"), _escaped, _doubled('"'), _snowflake_cast, "match",
-        run_by_tests=False,
+        run_by_tests=False, creates_in_transaction=False,
     ),
 }  # fmt: skip

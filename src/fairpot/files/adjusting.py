@@ -105,7 +105,7 @@ def apply(
     group : str or sequence of str, default ()
         The columns with the group, where ``rows`` are paths.
     column : str or None, default None
-        Name of the new column; None adds "_fair" to that of the score.
+        Name of the new column; None adds "_adjusted" to that of the score.
     replace : bool, default False
         Whether a column of that name is replaced.
     thresholds : mapping of group to float or None, default None
@@ -161,7 +161,7 @@ def apply(
     >>> apply(folder / "new.csv", maps, output=folder / "fair.csv", score="risk", group="sex").moved
     1
     >>> print((folder / "fair.csv").read_text())
-    id,risk,sex,risk_fair
+    id,risk,sex,risk_adjusted
     007,0.5,F,0.25
     008,0.50,M,0.5
     """
@@ -176,7 +176,7 @@ def apply(
         raise InputFileError("no group column is named.\nHint: maps belong to groups; name the columns with groups=...")
     if source.lower_is_riskier:  # maps and ranks are of scores as they are in the file
         source = source.but(lower_is_riskier=False)
-    target, column = Path(output), column or f"{source.score}_fair"
+    target, column = Path(output), column or f"{source.score}_adjusted"
     wanted = _format(output, output_format, source)
     engine = DuckDBEngine(memory_limit, threads)
     kept = [*source.inputs, *map(Path, inputs)]

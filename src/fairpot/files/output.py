@@ -121,8 +121,8 @@ def complete_file(target: str | Path, *, overwrite: bool = False, inputs: Iterab
     OutputFileError
         If the target may not or cannot be written. Whatever the error, no part of the output is left.
     """
-    place, inputs = Path(os.path.realpath(target)), list(inputs)
-    _check_target(place, target, overwrite, inputs)
+    inputs = list(inputs)
+    place = check_output(target, overwrite=overwrite, inputs=inputs)
     try:
         with atomic_file(place, overwrite=overwrite, inputs=inputs) as temporary:
             yield temporary
@@ -173,7 +173,12 @@ class _Owner:
     """Lives as long as a temporary folder is needed."""
 
 
-def _check_target(place: Path, target: str | Path, overwrite: bool, inputs: list[Path]) -> None:
+def check_output(target: str | Path, *, overwrite: bool = False, inputs: Iterable[Path] = ()) -> Path:
+    """Check before any work that a target may and can be written; return the file that it is, links followed.
+
+    Parameters and errors are those of :func:`complete_file`, which checks again when it comes to writing.
+    """
+    place, inputs = Path(os.path.realpath(target)), list(inputs)
     if place.is_dir():
         raise OutputFileError(f"{target} is a folder.\nHint: name a file in it.")
     if place.exists() and not place.is_file():
@@ -192,6 +197,7 @@ def _check_target(place: Path, target: str | Path, overwrite: bool, inputs: list
             )
     if not os.access(place.parent, os.W_OK | os.X_OK):
         raise OutputFileError(f"{target} cannot be written: no permission in {place.parent}.\nHint: another folder.")
+    return place
 
 
 def _same(place: Path, other: Path) -> bool:

@@ -37,9 +37,9 @@ class Exports:
         """Write the maps as a JavaScript file; see :func:`fairpot.export.to_javascript`."""
         return to_javascript(self._maps_of_a_row(), **options)
 
-    def row_scorer(self) -> RowScorer:
+    def row_scorer(self, **options: Any) -> RowScorer:
         """Return a function of one score and its group; see :class:`fairpot.export.RowScorer`."""
-        return RowScorer(self._maps_of_a_row())
+        return RowScorer(self._maps_of_a_row(), **options)
 
     def simplify(
         self, *, max_error: float | None = None, max_knots: int | None = None, keep_ranks: bool = False

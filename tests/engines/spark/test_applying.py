@@ -65,9 +65,10 @@ def test_spark_sql_export_of_rows_without_a_map(spark):
     maps = {"F": SMALL["F"], "S": LogitMap([0.5], 3.0, -2.0)}
     rows = [(0.5, "f"), (0.5, None), (None, "F"), (math.nan, "F"), (math.inf, "S"), (math.nan, "S")]
     spark.createDataFrame(rows, "score double, `group` string").createOrReplaceTempView("strangers")
-    got = spark.sql(to_sql(maps, dialect="spark", table="strangers")).collect()
-    assert [row[-1] for row in got] == [None] * len(rows)
-    stops = to_sql(maps, dialect="spark", table="strangers", unknown="error")
+    through = {"unknown_group": "null", "missing_group": "keep"}
+    got = spark.sql(to_sql(maps, dialect="spark", table="strangers", **through)).collect()
+    assert [row[-1] for row in got] == [None, 0.5, None, None, None, None]
+    stops = to_sql(maps, dialect="spark", table="strangers")
     with pytest.raises(Exception, match="no map for this group"):
         spark.sql(stops).collect()
     good = "SELECT 0.5D AS score, 'S' AS `group`"
@@ -81,7 +82,7 @@ def test_sigmoid(spark):
     maps = {"F": LogitMap([0.5], 7.3, -2.0), "M": ScoreMap.identity()}
     frame, expected = people(spark, maps)
     after = ENGINE.apply(SparkRows(frame, score="score", groups="group"), maps)
-    np.testing.assert_allclose(in_order(after, "score_fair"), expected, rtol=4e-16, atol=1e-307)
+    np.testing.assert_allclose(in_order(after, "score_adjusted"), expected, rtol=4e-16, atol=1e-307)
 
 
 def test_transform_of_a_fitted_method(spark):
@@ -131,7 +132,7 @@ def test_written_files(spark, tmp_path, ending):
     rows = SparkRows.read(spark, source, score="score", groups="group")
     ENGINE.write(rows, maps, output)
     again = SparkRows.read(spark, output, score="score").frame.selectExpr(
-        "CAST(id AS INT) AS id", "double(score_fair) AS new"
+        "CAST(id AS INT) AS id", "double(score_adjusted) AS new"
     )
     same_numbers(in_order(again, "new"), expected)
     with pytest.raises(OutputFileError, match="is there already"):

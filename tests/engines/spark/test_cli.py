@@ -42,7 +42,7 @@ def test_audit_fit_and_apply(spark, cluster, people, tmp_path):
     assert (tmp_path / "duck.json").read_bytes() == (tmp_path / "spark.json").read_bytes()
     run("apply", tmp_path / "duck.json", people, "-o", tmp_path / "duck.parquet")
     said = run("apply", tmp_path / "duck.json", people, "-o", tmp_path / "spark.parquet", *there)
-    assert "500 rows with the column 'risk_fair'" in said
+    assert "500 rows with the column 'risk_adjusted'" in said
     one, other = (pd.read_parquet(tmp_path / f"{name}.parquet").sort_values("id") for name in ("duck", "spark"))
     pd.testing.assert_frame_equal(one.reset_index(drop=True), other.reset_index(drop=True), check_exact=True)
     assert "is there already" in run(
@@ -59,7 +59,7 @@ def test_top_of_the_batch(spark, cluster, people, tmp_path):
     run("apply", tmp_path / "map.json", people, "-o", tmp_path / "spark.parquet", *there)
     one, other = (pd.read_parquet(tmp_path / f"{name}.parquet").sort_values("id") for name in ("duck", "spark"))
     pd.testing.assert_frame_equal(one.reset_index(drop=True), other.reset_index(drop=True), check_exact=True)
-    assert 0 < (one["risk"] != one["risk_fair"]).sum() < 150
+    assert 0 < (one["risk"] != one["risk_adjusted"]).sum() < 150
 
 
 @pytest.mark.parametrize(

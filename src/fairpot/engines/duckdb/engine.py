@@ -77,7 +77,7 @@ class DuckDBEngine:
         stream = self.whole_rows(rows)
         schema = next(stream)
         mapper = Mapper(rows.score, rows.group_columns, schema, maps)
-        column = column or f"{rows.score}_fair"
+        column = column or f"{rows.score}_adjusted"
         wanted = with_column(schema, column)
 
         def adjusted() -> Iterator[Any]:

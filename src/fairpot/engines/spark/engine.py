@@ -61,7 +61,7 @@ class SparkEngine:
         The groups are looked at once before, so that one without a map is an error here. A score that cannot be
         mapped stops the job that meets it; :meth:`write` says how many there are.
         """
-        return adjusted(_as_they_are(rows), maps, column or f"{rows.score}_fair")
+        return adjusted(_as_they_are(rows), maps, column or f"{rows.score}_adjusted")
 
     def write(
         self,
@@ -82,7 +82,7 @@ class SparkEngine:
         output : str
             A folder that all workers can write to; Spark marks it complete with a file ``_SUCCESS``.
         column : str or None, default None
-            Name of the new column; None adds "_fair" to that of the score.
+            Name of the new column; None adds "_adjusted" to that of the score.
         format : {"parquet", "orc", "csv", "tsv"} or None, default None
             None takes it from the name of the output.
         overwrite : bool, default False
