@@ -199,7 +199,7 @@ STRANGER = "\x1b[2J" + "x" * 500
         (("fitted_on", "groups", 1, "counts", "scores"), 5.0, "fitted_on.groups[1].counts.scores must be a whole num"),
         ((*MAP, "knots"), [0.1, True], "maps[0].map.knots[1] must be a number, got True."),
         ((*MAP, "knots"), [0.1, math.nan], "maps[0].map.knots[1] must be a finite number, got nan.\nHint: NaN and"),
-        ((*MAP, "kind"), "x", "maps[0].map.kind must be one of 'piecewise', 'sigmoid', got 'x'."),
+        ((*MAP, "kind"), "x", "maps[0].map.kind must be one of 'piecewise', 'sigmoid', 'shift', got 'x'."),
         (MAP, {"kind": "sigmoid", "alpha": 1}, "maps[0].map lacks the keys ['beta']."),
         (("apply",), {"kind": "maps", "t": 1}, "apply has keys this version does not know: ['t']."),
         (("apply",), {}, "apply.kind must be one of 'maps', 'top_of_batch', 'barycentre_of_batch', got None."),

@@ -18,7 +18,7 @@ from fairpot.postprocessing.mapper import ScoreMapper, ScoreScale
 from fairpot.postprocessing.post_logit import PROBES, LogitMap
 from fairpot.postprocessing.registry import METHODS
 from fairpot.postprocessing.saving import maps_content
-from fairpot.transport import ScoreMap
+from fairpot.transport import ScoreMap, ShiftMap
 
 _CLASSES = {each.__name__: each for each in METHODS.values()}
 # What parameters and dials were called in files of earlier versions.
@@ -218,6 +218,8 @@ def _make_map(content: dict[str, Any]) -> ScoreMap:
     fields = {key: value for key, value in content.items() if key != "kind"}
     try:
         with np.errstate(all="ignore"):  # numbers near the end of the range overflow where they are compared
-            return LogitMap(PROBES, **fields) if content["kind"] == "sigmoid" else ScoreMap.from_dict(fields)
+            if content["kind"] == "sigmoid":
+                return LogitMap(PROBES, **fields)
+            return (ShiftMap if content["kind"] == "shift" else ScoreMap).from_dict(fields)
     except ValueError as error:
         raise ModelFileError(f"a map is not one: {error}\nHint: fit and save the model again.") from error

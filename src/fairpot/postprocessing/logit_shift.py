@@ -27,18 +27,18 @@ class LogitShift(Postprocessor):
     """Repair scores by one number a group: a constant that is added to the log-odds.
 
     One group, the reference, stays as it is. A probability p of another group becomes the probability whose odds are
-    ``exp(shift)`` times as high: people keep their order inside a group, 0 and 1 stay, and 0 as ``shift`` changes nothing.
-    Scores that are no probabilities (log-odds, points, deciles) are shifted on their own scale, in their own units:
-    that is a shift of the log-odds after a logistic calibration common to all groups.
+    ``exp(shift)`` times as high. People keep their order inside a group, 0 and 1 stay, and ``shift=0`` changes
+    nothing. Scores that are not probabilities (log-odds, points, deciles) are shifted on their own scale, in their own
+    units: that is a shift of the log-odds after a logistic calibration common to all groups.
 
-    Where a rule chooses the shift, it lies half way between two values at which scores of the two groups would be equal,
-    so that no rounding decides who is ahead.
+    Where a rule chooses the shift, it lies half way between two values at which scores of two groups would be equal, so
+    that no rounding decides who is ranked higher.
 
     Parameters
     ----------
     shift : float, dict or None, default None
-        What is added to the log-odds of each other group; a dict gives each group its own. None chooses it in
-        ``fit`` by rule, which needs ``y``.
+        What is added to the log-odds of each other group, from -500 to 500; a dict gives each group its own. None
+        chooses it in ``fit`` by rule, which needs ``y``.
     reference : name of a group or None, default None
         The group that stays as it is. None takes the advantaged group, which needs ``y``.
     max_gap, max_auc_loss : float or None, default None
@@ -157,10 +157,11 @@ class LogitShift(Postprocessor):
     def _out_of_reach(self, table: ScoreTable, best: Value, ties: Ties) -> str:
         values = np.array([best] if isinstance(best, float) else [[best[g] for g in self._moved_in(table)]])
         point = self._curve(table, values, ties).point(0)
-        fixed = self._stuck(table)
+        asked = [argument(rule, bound) for rule, bound in self._rules.items() if bound is not None]
+        together = " together" if len(asked) > 1 else ""
         return (
-            f"no shift keeps {argument('max_gap', self.max_gap)}: the smallest gap is {point.gap:.6g} at shift={best} "
-            f"(AUC {point.auc:.6g}){fixed}.\nHint: allow a larger gap, or try another method."
+            f"no shift keeps {' and '.join(asked)}{together}: the smallest gap is {point.gap:.6g} at shift={best} "
+            f"(AUC {point.auc:.6g}){self._stuck(table)}.\nHint: allow a larger gap, or try another method."
         )
 
     def _stuck(self, table: ScoreTable) -> str:

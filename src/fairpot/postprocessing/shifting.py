@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,13 +18,15 @@ from fairpot.metrics.wins import WinMatrix, cross_half_wins
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats, ShiftMap
 
-# Breakpoints nearer to each other than this are one: two scores that are equal on paper may differ by as much.
+# Breakpoints nearer to each other than this share of the unit are one: scores equal on paper may differ by as much.
 _SAME = 1e-9
 # Distinct shifts of a pair up to this many are listed one by one.
 _FEW = 400
 # Gaps are quotients of exact counts: values this close are the same value.
 _ROUND_OFF = 1e-12
 _HALVINGS = 80
+# The largest shift of log-odds, and of other scores: beyond it, what it makes of them may leave the range of numbers.
+_MOST = 500.0, 1e300
 # Differences of shifts at which the gap of two groups is tabulated, and entries of the tables it is counted on.
 _TABULATED = 201
 _ENTRIES = 400
@@ -44,9 +46,9 @@ class ShiftScale:
         """Find the scale of a table; scores with a minus are probabilities if they are without it."""
         low = min(float(c.score[0]) for c in table.counts if len(c.score))
         high = max(float(c.score[-1]) for c in table.counts if len(c.score))
-        if 0 <= low and high <= 1:
+        if low >= 0 and high <= 1:
             return cls(True)
-        if table.lower_is_riskier and -1 <= low and high <= 0:
+        if table.lower_is_riskier and low >= -1 and high <= 0:
             return cls(True, True)
         return cls(False)
 
@@ -57,8 +59,32 @@ class ShiftScale:
         with np.errstate(divide="ignore"):
             return np.asarray(-logit(-scores) if self.negative else logit(scores))
 
+    @property
+    def most(self) -> float:
+        """The largest shift there is, up or down."""
+        return _MOST[0] if self.probability else _MOST[1]
+
+    def unit(self, scores: Sequence[Floats]) -> float:
+        """Give a step that matters on the scale: 1 of log-odds, the range of other scores."""
+        if self.probability:
+            return 1.0
+        low, high = min(float(z[0]) for z in scores), max(float(z[-1]) for z in scores)
+        return high - low or abs(high) or 1.0
+
+    def same(self, scores: Sequence[Floats]) -> float:
+        """Give the distance up to which two differences of scores are one."""
+        largest = max((float(np.abs(z[[0, -1]]).max()) for z in scores if len(z)), default=0.0)
+        return max(_SAME * self.unit(scores), 16 * np.finfo(np.float64).eps * largest)
+
+    def held(self, shift: float) -> float:
+        """Hold a shift within what there is."""
+        return min(max(shift, -self.most), self.most)
+
     def map(self, shift: float) -> ShiftMap:
         """Return the map that adds a constant on the scale."""
+        if abs(shift) > self.most:
+            what = "log-odds" if self.probability else "scores"
+            raise ValueError(f"a shift of {what} must be from {-self.most:g} to {self.most:g}, got {shift!r}.")
         if not self.probability:
             return ShiftMap(added=shift)
         return ShiftMap(factor=float(np.exp(-shift if self.negative else shift)), negative=self.negative)
@@ -100,7 +126,16 @@ class ShiftedPair:
         fixed, moved = self._z
         if len(fixed) == 0 or len(moved) == 0:
             return 0.0, 0.0
-        return min(float(fixed[0] - moved[-1]) - 1.0, -1.0), max(float(fixed[-1] - moved[0]) + 1.0, 1.0)
+        low, high = float(fixed[0] - moved[-1]) - self._unit, float(fixed[-1] - moved[0]) + self._unit
+        return self.scale.held(min(low, -self._unit)), self.scale.held(max(high, self._unit))
+
+    @cached_property
+    def _unit(self) -> float:
+        return self.scale.unit(self._z)
+
+    @cached_property
+    def _same(self) -> float:
+        return self.scale.same(self._z)
 
     def few(self) -> Floats | None:
         """List a shift for each distinct order of the two groups' scores, if there are few; 0 is among them."""
@@ -110,11 +145,14 @@ class ShiftedPair:
         points = np.unique(np.subtract.outer(fixed, moved))
         if len(points) == 0:
             return np.zeros(1)
-        points = points[np.append(True, np.diff(points) > _SAME)]
+        points = points[np.append(True, np.diff(points) > self._same) & (np.abs(points) < self.scale.most)]
+        if len(points) == 0:
+            return np.zeros(1)
         if len(points) > _FEW:
             return None
         middle = (points[1:] + points[:-1]) / 2
-        return np.unique(np.concatenate(([points[0] - 1.0], middle, [points[-1] + 1.0, 0.0])))
+        ends = [self.scale.held(points[0] - self._unit), self.scale.held(points[-1] + self._unit)]
+        return np.unique(np.concatenate((ends, middle, [0.0])))
 
     def crossing(self, wanted: float) -> tuple[float, float]:
         """Find the shifts on either side of where the gap falls to ``wanted``, each half way to the next breakpoint.
@@ -128,7 +166,7 @@ class ShiftedPair:
             return high, high
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            if middle in (low, high) or high - low < _SAME / 8:
+            if middle in (low, high) or high - low < self._same / 8:
                 break
             low, high = (middle, high) if self.gap(middle) > wanted else (low, middle)
         return self.between(low, up=False), self.between(high, up=True)
@@ -137,18 +175,18 @@ class ShiftedPair:
         """Go half way from the breakpoint at a shift to the next one."""
         beyond = self._next(shift, up=up)
         if beyond is None:
-            return shift + (1.0 if up else -1.0)
+            return self.scale.held(shift + (self._unit if up else -self._unit))
         return (shift + beyond) / 2
 
     def _next(self, shift: float, *, up: bool) -> float | None:
         """Find the nearest difference of a fixed and a moved score that lies beyond a shift."""
         fixed, moved = self._z
         if up:
-            place = np.searchsorted(moved, fixed - (shift + _SAME)) - 1
+            place = np.searchsorted(moved, fixed - (shift + self._same)) - 1
             there = place >= 0
             found = fixed[there] - moved[place[there]]
             return float(found.min()) if len(found) else None
-        place = np.searchsorted(moved, fixed - (shift - _SAME), side="right")
+        place = np.searchsorted(moved, fixed - (shift - self._same), side="right")
         there = place < len(moved)
         found = fixed[there] - moved[place[there]]
         return float(found.max()) if len(found) else None
@@ -171,7 +209,7 @@ class ShiftedPair:
             return low
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            if middle in (low, high) or high - low < _SAME / 8:
+            if middle in (low, high) or high - low < self._same / 8:
                 break
             low, high = (middle, high) if self.gap(middle) >= wanted else (low, middle)
         return self.between(low, up=False)
@@ -234,7 +272,7 @@ class ShiftedGroups:
         return None if (np.diag(most) < -1e-12).any() else most
 
     def auc(self, shifts: Floats) -> float:
-        """Compute the pooled AUC at shifts of all groups, from the tabulated shares; what is inside groups is left out."""
+        """Compute the pooled AUC at shifts of all groups from the tabulated shares, without the pairs inside groups."""
         differences, _, shares = self._tabulated
         p, n = self.table.positives.astype(np.float64), self.table.negatives.astype(np.float64)
         total = 0.0
@@ -249,9 +287,8 @@ class ShiftedGroups:
         if most is None:
             return None
         place = self.table.groups.index(self.reference)
-        start = (
-            most[:, place] - most[place, :]
-        ) / 2  # between what is the least and what is the most above the reference
+        # Half way between the least and the most above the reference.
+        start = (most[:, place] - most[place, :]) / 2
         start = np.where(np.isfinite(start), start, 0.0)
         start = self._repaired(start - start[place], most, place)
         best, worth = start, self.auc(start)
@@ -300,15 +337,16 @@ class ShiftedGroups:
         for _ in range(12):
             found = self.search(tried)
             if found is None:
-                return None
+                break
             found = self.off_breakpoints(found)
             over = self.gap(found) - bound
             if over <= 0:
                 return found
             tried -= max(over, 1e-4)
             if tried <= 0:
-                return None
-        return None
+                break
+        found = self.closest()
+        return found if self.gap(found) <= bound else None
 
     def closest(self) -> Floats:
         """Find shifts whose largest gap is about the smallest there is."""
@@ -323,12 +361,12 @@ class ShiftedGroups:
         place = table.groups.index(self.reference)
         z = [self.scale.forward(c.score) for c in table.counts]
         z = [each[np.isfinite(each)] for each in z]
-        fixed = z[place]
+        fixed, beside = z[place], 0.02 * self.scale.unit(z)
         for g in range(len(result)):
             if g == place or result[g] == 0:
                 continue
-            low = _nearest(fixed, z[g], float(result[g]), up=False)
-            high = _nearest(fixed, z[g], float(result[g]), up=True)
+            low = _nearest(fixed, z[g], float(result[g]), beside, up=False)
+            high = _nearest(fixed, z[g], float(result[g]), beside, up=True)
             result[g] = (low + high) / 2
             fixed = np.sort(np.concatenate((fixed, z[g] + result[g])))
         return result
@@ -344,15 +382,15 @@ def _keeps(shifts: Floats, most: Square) -> bool:
     return bool((np.subtract.outer(shifts, shifts) <= most + 1e-12).all())
 
 
-def _nearest(fixed: Floats, moved: Floats, shift: float, *, up: bool) -> float:
+def _nearest(fixed: Floats, moved: Floats, shift: float, beside: float, *, up: bool) -> float:
     """Find the nearest difference at or beyond a shift; a little beyond it, if there is none."""
     wanted = fixed - shift
     if up:
         place = np.searchsorted(moved, wanted, side="right") - 1
         there = place >= 0
-        found = (fixed[there] - moved[place[there]]) if there.any() else np.array([shift + 0.02])
+        found = (fixed[there] - moved[place[there]]) if there.any() else np.array([shift + beside])
         return float(found.min())
     place = np.searchsorted(moved, wanted, side="left")
     there = place < len(moved)
-    found = (fixed[there] - moved[place[there]]) if there.any() else np.array([shift - 0.02])
+    found = (fixed[there] - moved[place[there]]) if there.any() else np.array([shift - beside])
     return float(found.max())

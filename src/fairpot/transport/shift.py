@@ -17,8 +17,8 @@ class ShiftMap(ScoreMap):
     """The map that multiplies the odds of probabilities by a factor, or adds a number to any other scores.
 
     With ``factor`` k a probability p becomes p k / (1 - p + p k); 0 and 1 stay, and so does what is no probability.
-    It is computed with one multiplication, one subtraction, one sum and one division, in this order,
-    so that every export gives the same bits. With ``negative`` it is the map of scores with a minus: x -> -m(-x).
+    It is computed as 1 / (1 + ((1 - p) / p) / k): no step of that turns an order round, whatever is rounded, and every
+    export takes the same steps to the same bits. With ``negative`` it is the map of scores with a minus: x -> -m(-x).
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class ShiftMap(ScoreMap):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ShiftMap) and self.to_dict() == other.to_dict()
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __repr__(self) -> str:
         moved = f"added={self.added:.6g}" if self.factor is None else f"factor={self.factor:.6g}"
@@ -115,6 +115,5 @@ def shifted(p: NDArray[np.float64], factor: float) -> NDArray[np.float64]:
     if factor == 1:
         return p.copy()
     with np.errstate(all="ignore"):
-        lifted = p * factor
-        result = lifted / ((1 - p) + lifted)
+        result = 1 / (1 + ((1 - p) / p) / factor)
     return np.where((p > 0) & (p < 1), result, p)
