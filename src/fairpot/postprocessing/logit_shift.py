@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fairpot._arguments import argument
 from fairpot._defaults import Ties
 from fairpot.exceptions import InfeasibleRuleError
+from fairpot.inference.shares import merge_entries
 from fairpot.postprocessing.dial import Dial, Value, find_reference, require_outcomes
 from fairpot.postprocessing.postprocessor import Postprocessor
 from fairpot.postprocessing.shifting import ShiftedGroups, ShiftedPair, ShiftScale
@@ -19,6 +20,8 @@ from fairpot.transport import Floats, ScoreMap
 
 # Where a curve is traced, as shares of the way to the smallest gap.
 _PATH = np.linspace(0.0, 1.25, 101)
+# Entries of the tables on which a bound on the cost is looked for first.
+_ENTRIES = 1000
 # Shifts to compare methods at, on either side of 0.
 _SWEEP = np.concatenate((np.arange(1, 81) / 40, 2 + np.arange(1, 21) / 10))
 
@@ -125,12 +128,14 @@ class LogitShift(Postprocessor):
             return self._affordable(table, chosen, ties)
         if self.max_auc_loss is None:
             return pair.closest()
-        # The gap falls all the way to its smallest: look once more around the last shift that is allowed.
-        values = pair.closest() * _PATH[_PATH <= 1]
-        chosen = float(self._curve(table, np.unique(values), ties).select(**self._rules).lam)  # type: ignore[arg-type]
-        step = abs(values[1] - values[0]) if len(values) > 1 else 0.0
-        finer = np.append(np.linspace(chosen - step, chosen + step, 41), [chosen, 0.0])
-        return self._curve(table, np.unique(finer), ties).select(**self._rules).lam
+        # The gap falls all the way to its smallest: look closer and closer around the last shift that is allowed, on
+        # fewer entries first.
+        best, small = pair.closest(), merge_entries(table.for_pairs(), _ENTRIES)
+        tried, step = best * _PATH[_PATH <= 1], abs(best) / 80
+        for points in (41, 9):
+            chosen = float(self._curve(small, np.unique(np.append(tried, 0.0)), ties).select(**self._rules).lam)  # type: ignore[arg-type]
+            tried, step = np.append(np.linspace(chosen - step, chosen + step, points), [chosen, best]), step / 20
+        return self._curve(table, np.unique(np.append(tried, 0.0)), ties).select(**self._rules).lam
 
     def _choose_together(self, table: ScoreTable, ties: Ties) -> Value:
         groups = ShiftedGroups(table, self.reference_, self.scale_, ties)

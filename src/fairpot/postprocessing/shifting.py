@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,6 +25,8 @@ _FEW = 400
 # Gaps are quotients of exact counts: values this close are the same value.
 _ROUND_OFF = 1e-12
 _HALVINGS = 80
+# From so many scores in either group on, the gap is taken to be nearly smooth.
+_SMOOTH = 4000
 # The largest shift of log-odds, and of other scores: beyond it, what it makes of them may leave the range of numbers.
 _MOST = 500.0, 1e300
 # Differences of shifts at which the gap of two groups is tabulated, and entries of the tables it is counted on.
@@ -104,9 +106,16 @@ class ShiftedPair:
 
     def gap(self, shift: float) -> float:
         """Count the signed gap at a shift, as the metrics count it on the moved scores."""
-        lifted = self.moved if shift == 0 else self.moved.rescored(self.scale.map(shift)(self.moved.score))
+        first, second = self.shares(shift)
+        return first - second
+
+    def shares(self, shift: float) -> tuple[float, float]:
+        """Count both xAUCs at a shift, that of the fixed group first."""
+        # A shift keeps the order of scores: there is nothing to sort, and equal ones need not be added up.
+        score = self.moved.score if shift == 0 else self.scale.map(shift)(self.moved.score)
+        lifted = GroupCounts(score, self.moved.positive, self.moved.negative)
         won, lost = cross_half_wins(self.fixed, lifted, self.ties)
-        return float(won / self._pairs[0] - lost / self._pairs[1]) / 2
+        return float(won / self._pairs[0]) / 2, float(lost / self._pairs[1]) / 2
 
     @cached_property
     def _pairs(self) -> tuple[float, float]:
@@ -159,17 +168,44 @@ class ShiftedPair:
 
         The gap is above ``wanted`` at the first and not at the second; at the ends of the reach both are the same.
         """
-        low, high = self.reach
-        if not self.gap(low) > wanted:
-            return low, low
-        if self.gap(high) > wanted:
-            return high, high
+        low, high = self._turn(wanted)
+        return (low, high) if low == high else (self.between(low, up=False), self.between(high, up=True))
+
+    def _turn(self, wanted: float, *, reached: bool = False) -> tuple[float, float]:
+        """Find two shifts with at most one breakpoint between them: the gap is above ``wanted`` at the first alone.
+
+        With ``reached`` it is ``wanted`` or above. Where that is so at neither or both ends of the reach, both are that
+        end. Of many scores the gap is nearly smooth: a few tries around where a straight line meets ``wanted`` do what
+        forty halvings would, and begin where a table of fewer entries leads.
+        """
+        smooth = min(len(z) for z in self._z) > _SMOOTH
+        ends, beside = self.reach, 1e-3 * self._unit
+        if smooth:
+            near = self._small._turn(wanted, reached=reached)
+            ends = max(ends[0], near[0] - beside), min(ends[1], near[1] + beside)
+        bracket = _Bracket(lambda shift: self.gap(shift) - wanted, *ends, reached=reached)
+        if bracket.one_sided is not None and ends != self.reach:
+            bracket = _Bracket(bracket.function, *self.reach, reached=reached)
+        if bracket.one_sided is not None:
+            return bracket.one_sided, bracket.one_sided
         for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            if middle in (low, high) or high - low < self._same / 8:
+            width = bracket.width
+            if width < self._same / 8 or bracket.middle in (bracket.low, bracket.high):
                 break
-            low, high = (middle, high) if self.gap(middle) > wanted else (low, middle)
-        return self.between(low, up=False), self.between(high, up=True)
+            if smooth:
+                guess, beside = bracket.guess, max(self._same / 20, min(width / 4, width * width / self._unit))
+                bracket.put(guess - beside)
+                bracket.put(guess + beside)
+            if bracket.width > width / 4:
+                bracket.put(bracket.middle)
+        return bracket.low, bracket.high
+
+    @cached_property
+    def _small(self) -> ShiftedPair:
+        """The same two groups on fewer entries."""
+        both = tuple(GroupCounts(c.score, c.positive, c.negative) for c in (self.fixed, self.moved))
+        fixed, moved = merge_entries(ScoreTable(("fixed", "moved"), both), _SMOOTH // 4).counts
+        return ShiftedPair(fixed, moved, self.scale, self.ties)
 
     def between(self, shift: float, *, up: bool) -> float:
         """Go half way from the breakpoint at a shift to the next one."""
@@ -202,22 +238,52 @@ class ShiftedPair:
 
     def _last(self, wanted: float) -> float:
         """Find the largest shift whose gap is at least ``wanted``."""
-        low, high = self.reach
-        if self.gap(high) >= wanted:
-            return high
-        if self.gap(low) < wanted:
-            return low
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            if middle in (low, high) or high - low < self._same / 8:
-                break
-            low, high = (middle, high) if self.gap(middle) >= wanted else (low, middle)
-        return self.between(low, up=False)
+        low, high = self._turn(wanted, reached=True)
+        return low if low == high else self.between(low, up=False)
 
     def closest(self) -> float:
         """Find the shift with the smallest gap."""
         found = [0.0, *self.crossing(0.0)]
         return min(found, key=lambda shift: (abs(self.gap(shift)), abs(shift)))
+
+
+class _Bracket:
+    """Two places between which a function that never rises falls below 0 (to 0, unless that counts as not fallen)."""
+
+    def __init__(self, function: Callable[[float], float], low: float, high: float, *, reached: bool) -> None:
+        self.function, self.reached = function, reached
+        self.low, self.high = low, high
+        self.at_low, self.at_high = function(low), function(high)
+        self.one_sided = low if not self._stands(self.at_low) else high if self._stands(self.at_high) else None
+
+    def _stands(self, value: float) -> bool:
+        return value >= 0 if self.reached else value > 0
+
+    def put(self, place: float) -> None:
+        """Try a place between the two, and keep the half in which the function falls."""
+        if not self.low < place < self.high:
+            return
+        value = self.function(place)
+        if self._stands(value):
+            self.low, self.at_low = place, value
+        else:
+            self.high, self.at_high = place, value
+
+    @property
+    def width(self) -> float:
+        """How far the two are apart."""
+        return self.high - self.low
+
+    @property
+    def middle(self) -> float:
+        """Half way between the two."""
+        return (self.low + self.high) / 2
+
+    @property
+    def guess(self) -> float:
+        """Where a straight line between the two meets 0."""
+        fall = self.at_low - self.at_high
+        return self.low + self.width * (self.at_low / fall if fall > 0 else 0.5)
 
 
 Square = NDArray[np.float64]
@@ -250,7 +316,7 @@ class ShiftedGroups:
         differences = np.linspace(-span, span, _TABULATED)
         gaps, shares = {}, {}
         for key, pair in pairs.items():
-            found = np.array([_shares(pair, d) for d in differences])
+            found = np.array([pair.shares(float(d)) for d in differences])
             gaps[key] = found[:, 0] - found[:, 1]
             shares[key] = found[:, 0], found[:, 1]
         return differences, gaps, shares
@@ -370,12 +436,6 @@ class ShiftedGroups:
             result[g] = (low + high) / 2
             fixed = np.sort(np.concatenate((fixed, z[g] + result[g])))
         return result
-
-
-def _shares(pair: ShiftedPair, shift: float) -> tuple[float, float]:
-    lifted = pair.moved.rescored(pair.scale.map(float(shift))(pair.moved.score)) if shift else pair.moved
-    won, lost = cross_half_wins(pair.fixed, lifted, pair.ties)
-    return float(won / pair._pairs[0]) / 2, float(lost / pair._pairs[1]) / 2
 
 
 def _keeps(shifts: Floats, most: Square) -> bool:
