@@ -8,7 +8,7 @@ import pytest
 from cli.conftest import COLUMNS, WRITERS
 from fairpot import FairPOT, load
 from fairpot.metrics import auc, partial_auc, partial_xauc_gap, xauc_gap
-from fairpot.postprocessing import OptimalMerge, PostLogit, WassersteinRepair, XOrder
+from fairpot.postprocessing import LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
 
 MODELS = [
     (["--lam", "0.4"], FairPOT(0.4)),
@@ -28,6 +28,8 @@ MODELS = [
     (["--method", "xorder", "--lam", "0.3"], XOrder(0.3)),
     (["--method", "optimal-merge", "--theta", "1.2"], OptimalMerge(1.2)),
     (["--method", "optimal-merge", "--max-gap", "0.05"], OptimalMerge(max_gap=0.05)),
+    (["--method", "logit-shift", "--shift", "-0.8"], LogitShift(-0.8)),
+    (["--method", "LogitShift", "--max-gap", "0.05"], LogitShift(max_gap=0.05)),
 ]
 
 
@@ -84,11 +86,13 @@ def test_intersections(run, csv, people, tmp_path):
     assert (tmp_path / "m.json").read_bytes() == expected
 
 
-@pytest.mark.parametrize("method", ["wasserstein", "post-logit", "xorder"])
+@pytest.mark.parametrize("method", ["wasserstein", "post-logit", "xorder", "logit-shift"])
 @pytest.mark.parametrize("rule", [["--max-gap", "0.05"], ["--smallest-gap"]])
 def test_rules_for_methods_without_their_own(run, csv, people, tmp_path, method, rule):
     run("fit", csv, *COLUMNS, "--method", method, *rule, "-o", tmp_path / "map.json")
-    make = {"wasserstein": WassersteinRepair, "post-logit": PostLogit, "xorder": XOrder}[method]
+    make = {"wasserstein": WassersteinRepair, "post-logit": PostLogit, "xorder": XOrder, "logit-shift": LogitShift}[
+        method
+    ]
     model = make().fit(people["risk"], people["outcome"], sensitive_features=people["sex"])
     point = model.tradeoff().select(**({"max_gap": 0.05} if len(rule) == 2 else {}))
     value = load(tmp_path / "map.json").dial_[1]

@@ -321,8 +321,11 @@ class ShiftedGroups:
             shares[key] = found[:, 0], found[:, 1]
         return differences, gaps, shares
 
-    def limits(self, bound: float) -> Square | None:
-        """Give the largest d[g] - d[h] that all bounds together allow; None if they contradict each other."""
+    def limits(self, bound: float, *, between: bool = False) -> Square | None:
+        """Give the largest d[g] - d[h] that all bounds together allow; None if they contradict each other.
+
+        They end at a difference that is tabulated, or ``between`` two where a straight line meets the bound.
+        """
         differences, gaps, _ = self._tabulated
         size = len(self.table.groups)
         most = np.where(np.eye(size, dtype=bool), 0.0, np.inf)
@@ -330,9 +333,12 @@ class ShiftedGroups:
             inside = np.abs(gap) <= bound
             if not inside.any():
                 return None
-            # h is shifted by d[h] - d[g]; a little beyond the grid the gap is taken as on it.
-            most[h, g] = min(most[h, g], float(differences[inside][-1]))
-            most[g, h] = min(most[g, h], -float(differences[inside][0]))
+            low, high = differences[inside][[0, -1]]
+            if between:
+                low, high = np.interp((-bound, bound), -gap, differences)
+            # h is shifted by d[h] - d[g]
+            most[h, g] = min(most[h, g], float(high))
+            most[g, h] = min(most[g, h], -float(low))
         for k in range(size):
             most = np.minimum(most, most[:, k : k + 1] + most[k : k + 1, :])
         return None if (np.diag(most) < -1e-12).any() else most
@@ -347,9 +353,9 @@ class ShiftedGroups:
             total += p[g] * n[h] * np.interp(at, differences, first) + p[h] * n[g] * np.interp(at, differences, second)
         return float(total / (p.sum() * n.sum()))
 
-    def search(self, bound: float) -> Floats | None:
+    def search(self, bound: float, *, between: bool = False) -> Floats | None:
         """Find shifts within a bound with the highest AUC, or None: from a point that keeps all limits, by steps."""
-        most = self.limits(bound)
+        most = self.limits(bound, between=between)
         if most is None:
             return None
         place = self.table.groups.index(self.reference)
@@ -399,20 +405,25 @@ class ShiftedGroups:
         still = np.zeros(len(self.table.groups))
         if self.gap(still) <= bound:
             return still
+        tried = [found for between in (True, False) if (found := self._found(bound, between)) is not None]
+        if tried:
+            return max(tried, key=self.auc)
+        found = self.closest()
+        return found if self.gap(found) <= bound else None
+
+    def _found(self, bound: float, between: bool) -> Floats | None:
+        """Search with tighter and tighter limits until the whole table keeps the bound as well."""
         tried = bound
         for _ in range(12):
-            found = self.search(tried)
+            found = self.search(tried, between=between) if tried > 0 else None
             if found is None:
-                break
+                return None
             found = self.off_breakpoints(found)
             over = self.gap(found) - bound
             if over <= 0:
                 return found
             tried -= max(over, 1e-4)
-            if tried <= 0:
-                break
-        found = self.closest()
-        return found if self.gap(found) <= bound else None
+        return None
 
     def closest(self) -> Floats:
         """Find shifts whose largest gap is about the smallest there is."""
