@@ -86,13 +86,11 @@ def test_intersections(run, csv, people, tmp_path):
     assert (tmp_path / "m.json").read_bytes() == expected
 
 
-@pytest.mark.parametrize("method", ["wasserstein", "post-logit", "xorder", "logit-shift"])
+@pytest.mark.parametrize("method", ["wasserstein", "post-logit", "xorder"])
 @pytest.mark.parametrize("rule", [["--max-gap", "0.05"], ["--smallest-gap"]])
 def test_rules_for_methods_without_their_own(run, csv, people, tmp_path, method, rule):
     run("fit", csv, *COLUMNS, "--method", method, *rule, "-o", tmp_path / "map.json")
-    make = {"wasserstein": WassersteinRepair, "post-logit": PostLogit, "xorder": XOrder, "logit-shift": LogitShift}[
-        method
-    ]
+    make = {"wasserstein": WassersteinRepair, "post-logit": PostLogit, "xorder": XOrder}[method]
     model = make().fit(people["risk"], people["outcome"], sensitive_features=people["sex"])
     point = model.tradeoff().select(**({"max_gap": 0.05} if len(rule) == 2 else {}))
     value = load(tmp_path / "map.json").dial_[1]

@@ -114,7 +114,7 @@ class FittedMaps(ScoreMapper):
             {
                 "group": group,
                 "rows": counts[group]["rows"],
-                "map": "stays as it is" if self.maps_[group].is_identity else f"{len(self.maps_[group].knots)} knots",
+                "map": _in_words(self.maps_[group]),
             }
             for group in self.groups_
         ]
@@ -212,6 +212,12 @@ def _with_new_names(content: ModelFile) -> ModelFile:
     parameters = {names.get(name, name): value for name, value in content.parameters.items()}
     dial, value = content.dial
     return replace(content, parameters=parameters, dial=(names.get(dial, dial), value))
+
+
+def _in_words(found: ScoreMap) -> str:
+    if found.is_identity:
+        return "stays as it is"
+    return found.in_words() if isinstance(found, ShiftMap) else f"{len(found.knots)} knots"
 
 
 def _make_map(content: dict[str, Any]) -> ScoreMap:

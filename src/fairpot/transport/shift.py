@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairpot.transport.scoremap import ScoreMap
 
-# Where a shift can be looked at as a line; it needs no knots itself.
+# Where a shift of log-odds can be looked at as a line; it needs no knots itself.
 _PROBES = np.arange(101) / 100
 
 
@@ -45,7 +45,7 @@ class ShiftMap(ScoreMap):
         self.factor = None if factor is None else float(factor)
         self.added = float(added)
         self.negative = bool(negative) and factor is not None
-        probes = -_PROBES[::-1] + 0.0 if self.negative else _PROBES
+        probes = _PROBES[:0] if factor is None else -_PROBES[::-1] + 0.0 if self.negative else _PROBES
         super().__init__(probes, self(probes))
 
     def __call__(self, scores: ArrayLike) -> NDArray[np.float64]:
@@ -99,6 +99,16 @@ class ShiftMap(ScoreMap):
     def from_dict(cls, content: Any) -> ShiftMap:
         """Rebuild a map from :meth:`to_dict`."""
         return cls(**content)
+
+    def in_words(self) -> str:
+        """Say what it does to a score.
+
+        >>> ShiftMap(factor=0.5).in_words(), ShiftMap(added=-3.0).in_words()
+        ('odds times 0.5', 'score - 3')
+        """
+        if self.factor is not None:
+            return f"odds times {self.factor:.4g}"
+        return f"score {'-' if self.added < 0 else '+'} {abs(self.added):.4g}"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ShiftMap) and self.to_dict() == other.to_dict()
