@@ -24,16 +24,11 @@ $(VENV)/.test: pyproject.toml paper/pyproject.toml constraints.txt | $(BIN)/pyth
 	$(PIP) --constraint constraints.txt --editable . --editable ./paper --group test --group extras --group lint
 	@touch $@ $(VENV)/.core
 
-# Real parts that some tests run against, where this user may install them; without them those tests say what is missing.
-$(VENV)/.system: | $(BIN)/python
-	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! { command -v chromium && command -v node && ls /usr/lib/postgresql; } >/dev/null 2>&1; then \
-	  (apt-get update -qq && apt-get install -y -qq chromium postgresql nodejs npm) >/dev/null 2>&1 || echo "chromium, postgresql or node could not be installed"; fi
-	@touch $@
-
 demo: $(VENV)/.core  ## audit, fit, choose lambda, apply and report on generated data; writes demo-output/
 	@$(BIN)/python examples/demo.py
 
-test: $(VENV)/.test $(VENV)/.system  ## every test, docstring examples included, on two cores
+test: $(VENV)/.test  ## every test, docstring examples included, on two cores
+	@.ci/programs
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 quick: $(VENV)/.test  ## the fast part of the tests, for work in progress

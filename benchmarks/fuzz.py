@@ -101,7 +101,7 @@ def try_files(folder: Path) -> int:
             acts = {
                 "count": lambda source=source: count_rows(source, several=False).rows,
                 "apply": lambda source=source, target=target: (
-                    apply(source, maps, output=target, unknown_group="keep").rows
+                    apply(source, maps, output=target, unknown_group="keep", missing_group="keep").rows
                 ),
             }
         for name, act in acts.items():

@@ -61,7 +61,7 @@ def draw(fp: FairPOT, held_out: tuple, picture: Path) -> None:
     scores, y, sex = held_out
     limit = auc_limit(y, scores, sensitive_features=sex, ties="half")
     shown = TradeoffDisplay.from_estimator(fp, scores, y, sensitive_features=sex, limit=limit)
-    axes = shown.plot()
+    axes = shown.ax_
     axes.set_title("COMPAS by sex, held-out half", fontsize="medium")
     axes.figure.savefig(picture, metadata={"Date": None})
 

@@ -1,6 +1,7 @@
 """Real files where they are at hand, and scores of boosted models on them: what every method is tried on."""
 
 import os
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,8 @@ from hypothesis import settings
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
+os.environ.setdefault("MPLBACKEND", "agg")  # pictures are drawn, and shown to nobody
+
 COMPAS_FEATURES = ["age", "race", "juv_fel_count", "juv_misd_count", "juv_other_count", "priors_count"]
 
 
@@ -23,6 +26,14 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         path = item.path.as_posix()
         item.add_marker(pytest.mark.xdist_group("spark" if "/spark/" in path else path))
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    """Close what a test has drawn."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(scope="session")

@@ -86,7 +86,7 @@ def postgres_server():
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     initdb = str(found[-1]) if found else shutil.which("initdb")
     if initdb is None:
-        pytest.skip("PostgreSQL is not installed")
+        pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
     owner = {}
     if os.geteuid() == 0:  # PostgreSQL refuses to be run by root
         try:

@@ -18,7 +18,7 @@ def start_browser():
     api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
     found = [path for path in map(shutil.which, CHROMIUM) if path]
     if not found:
-        pytest.skip(f"no browser: none of {', '.join(CHROMIUM)} is installed")
+        pytest.skip(f"no browser: none of {', '.join(CHROMIUM)} is installed: apt-get install chromium")
     driver = api.sync_playwright().start()
     return driver, driver.chromium.launch(executable_path=found[0], args=list(FLAGS))
 
@@ -29,7 +29,7 @@ def axe_source(folder):
     if not script.is_file():
         npm = shutil.which("npm")
         if npm is None:
-            pytest.skip("npm is not installed: no accessibility checker")
+            pytest.skip("npm is not installed, so there is no accessibility checker: apt-get install npm")
         command = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(folder), AXE]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
         if not script.is_file():

@@ -56,6 +56,52 @@ def test_every_pair_has_the_interval_of_its_two_groups(clustered, alpha):
     if alpha is None:
         assert {"signed_low", "signed_high"} <= set(found.rows("pairs")[0])
         widest = found.worst_pair
-        assert f"gap of {widest['first']} over {widest['second']}: {widest['signed_gap']}" in str(found).splitlines()
+        low, high = widest["signed_low"], widest["signed_high"]
+        told = f"{widest['signed_gap']:.4f} (95% interval {low:.4f} to {high:.4f})"
+        assert f"gap of {widest['first']} over {widest['second']}: {told}" in str(found).splitlines()
     bare = audit(y, score, sensitive_features=group, level=None)
     assert {pair["signed_low"] for pair in bare.to_dict()["gaps"]} == {None}
+
+
+def few_and_many(missing: bool = False):
+    """Rows of three large groups and of two small ones that are far from all others; of one all may be negatives."""
+    rng = np.random.default_rng(40)
+    sizes = {"k": 500, "l": 400, "m": 300, "tiny": 24, "rare": 40}
+    group = np.repeat(list(sizes), list(sizes.values()))
+    y = (rng.random(len(group)) < 0.45).astype(int)
+    if missing:
+        y[group == "rare"] = 0
+    lead = np.select([group == "l", group == "tiny", group == "rare"], [0.4, 3.0, -2.0])
+    return y, rng.normal(y + lead), group
+
+
+@pytest.mark.filterwarnings("ignore::fairpot.exceptions.SmallGroupWarning")
+def test_the_headline_is_of_groups_that_can_carry_it():
+    y, score, group = few_and_many()
+    found = audit(y, score, sensitive_features=group)
+    large = np.isin(group, ["k", "l", "m"])
+    alone = audit(y[large], score[large], sensitive_features=group[large])
+    assert found.summary["headline"]["small_groups"] == ["rare", "tiny"]
+    assert found.headline == alone.gap < found.gap  # the gap of all pairs is as it was
+    assert (found.headline.low, found.headline.high) == (alone.gap.low, alone.gap.high)
+    assert abs(found.worst_pair["signed_gap"]) == found.gap
+    assert f"xAUC gap {alone.gap:.4f}" in str(found)
+    assert "The widest gap of 3 pairs of groups" in found.sentence
+    assert "7 pairs with small groups (rare, tiny)" in found.sentence
+    assert f"{found.gap:.4f} between" in found.sentence
+    assert found.to_dict()["headline"]["gap"] == float(alone.gap)
+    assert alone.headline == alone.gap
+    assert "small groups" not in alone.sentence
+    none = audit(y, score, sensitive_features=group, level=None)
+    assert none.headline == alone.gap
+
+
+@pytest.mark.filterwarnings("ignore::fairpot.exceptions.SmallGroupWarning")
+def test_pairs_that_cannot_be_measured_are_named():
+    y, score, group = few_and_many(missing=True)
+    found = audit(y, score, sensitive_features=group)
+    [told] = [text for text in found.warnings if "leaves out" in text]
+    assert "4 of 10 pairs of groups" in told
+    for other in ("k", "l", "m", "tiny"):
+        assert any(f"{pair}" in told for pair in (f"'{other}' and 'rare'", f"'rare' and '{other}'"))
+    assert not [text for text in audit(*few_and_many()[:2], sensitive_features=group).warnings if "leaves" in text]

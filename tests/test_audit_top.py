@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from fairpot import audit, score_table
+from fairpot import FairPOT, audit, effect, score_table
 from fairpot.auditing.measures import summarise
-from fairpot.metrics import top_precision, top_recall
+from fairpot.metrics import partial_auc, partial_xauc_gap, top_precision, top_recall
+from fairpot.report import FairnessReport
 
 
 @pytest.mark.parametrize("region", ["pooled", "group"])
@@ -45,3 +46,104 @@ def test_cells_that_are_small_in_the_top_alone_are_named(region):
     ]
     everywhere = audit(y, scores, sensitive_features=group).warnings
     assert not any("what rests on them" in text for text in everywhere)
+
+
+def visits(n=900, seed=4):
+    """Draw outcomes, scores, groups, weights and patients of visits."""
+    rng = np.random.default_rng(seed)
+    group, y = rng.choice(["north", "south", "west"], n), (rng.random(n) < 0.4).astype(int)
+    scores = np.round(rng.normal(y + 0.4 * (group == "south"), 1.2), 2)
+    return y, scores, group, rng.integers(1, 4, n), np.arange(n) // 3
+
+
+KINDS = {
+    "rows": {},
+    "weights": {"sample_weight": visits()[3]},
+    "importance": {"sample_weight": visits()[3] / 2, "weights": "importance"},
+    "clusters": {"clusters": visits()[4]},
+}
+
+
+@pytest.mark.parametrize("region", ["pooled", "group"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_several_thresholds_and_tops_are_each_as_if_alone(kind, region):
+    y, scores, group, *_ = visits()
+    given = {"sensitive_features": group, "region": region, **KINDS[kind]}
+    thresholds, alphas = [1.1, -0.3, 0.5], [0.4, 0.15]
+    found = audit(y, scores, threshold=thresholds, alpha=alphas, **given)
+    several = found.to_dict()
+    alone = [audit(y, scores, alpha=each, **given).to_dict() for each in alphas]
+    assert several["partial"] == [each["partial"] for each in alone]
+    assert several["intervals"]["partial"] == [each["intervals"]["partial"] for each in alone]
+    at = [audit(y, scores, threshold=each, **given).to_dict() for each in thresholds]
+    assert several["rates"] == [each["rates"][0] for each in [*at, *alone]]
+    assert several["intervals"]["rates"] == [each["intervals"]["rates"][0] for each in [*at, *alone]]
+    assert (several["auc"], several["gap"]) == (alone[0]["auc"], alone[0]["gap"])
+    for top in found.summary["partial"]:
+        options = {"alpha": top["alpha"], **given}
+        if kind != "clusters":
+            metric = {name: value for name, value in options.items() if name != "weights"}
+            assert top["gap"] == pytest.approx(partial_xauc_gap(y, scores, **metric), abs=1e-12)
+            assert top["auc"] == pytest.approx(partial_auc(y, scores, **metric), abs=1e-12)
+
+
+def test_several_are_shown_everywhere():
+    y, scores, group, *_ = visits(seed=5)
+    found = audit(y, scores, sensitive_features=group, threshold=(0.25, 1.5), alpha=np.array([0.2, 0.35]))
+    text = str(found)
+    for said in (
+        "flagged at 0.25 or above",
+        "flagged at 1.5 or above",
+        "in the top 0.2: xAUC",
+        "in the top 0.35: xAUC",
+    ):
+        assert said in text
+    top = found.frame("top")
+    assert list(top["alpha"]) == [0.2, 0.35]
+    assert list(top["gap"]) == [float(each["gap"]) for each in found.summary["partial"]]
+    rates = found.frame("rates")
+    shown = rates[rates["group"] == "west"]
+    assert list(shown["at"]) == ["score", "score", "top", "top"]
+    for threshold, tpr in zip(shown["threshold"], shown["tpr"]):
+        assert tpr == pytest.approx((scores[(group == "west") & (y == 1)] >= threshold).mean())
+    page = found._repr_html_()
+    assert "Top of the ranking" in page
+    assert all(f"<td>{each:.4f}</td>" in page for each in (0.25, 1.5, 0.35))
+    assert [each.alpha for each in found.verdicts(0.3)] == [None, 0.2, 0.35]
+    assert [each.alpha for each in found.verdicts(0.3, guards="top")] == [0.2, 0.35]
+    report = FairnessReport(found.table, threshold=[0.25, 1.5], alpha=[0.2, 0.35]).summary["who"]["choices"]
+    assert {0.25, 1.5} <= {each.get("threshold") for each in report}
+    assert {0.2, 0.35} <= {each.get("top") for each in report}
+
+
+def test_one_stays_one_and_a_list_stays_a_list():
+    y, scores, group, *_ = visits(seed=6)
+    given = {"sensitive_features": group, "level": None}
+    one = audit(y, scores, alpha=0.3, **given).summary["partial"]
+    assert isinstance(one, dict)
+    assert audit(y, scores, alpha=[0.3], **given).summary["partial"] == [one]
+    assert audit(y, scores, alpha=[0.3, 0.3], threshold=[1, 1.0], **given).summary["partial"] == [one]
+    assert audit(y, scores, **given).summary["partial"] is None
+    assert audit(y, scores, alpha=[], threshold=[], **given).summary["partial"] == []
+    with pytest.raises(ValueError, match=r"alpha must lie in \(0, 1\], got 1.2"):
+        audit(y, scores, alpha=[0.3, 1.2], **given)
+    with pytest.raises(ValueError, match="threshold must be a finite number"):
+        audit(y, scores, threshold=[0.3, "high"], **given)
+
+
+def test_thresholds_are_on_the_scale_of_scores_that_are_low_for_high_risk():
+    y, scores, group, *_ = visits(seed=7)
+    table = score_table(y, -scores, sensitive_features=group, lower_is_riskier=True)
+    found = audit(table, threshold=[-0.5, 0.2]).rows("rates")
+    flagged = [each["flagged"] for each in found if each["group"] == "all"]
+    assert flagged == [(-scores <= -0.5).sum(), (-scores <= 0.2).sum()]
+
+
+def test_an_effect_has_several_thresholds_and_one_top():
+    y, scores, group, *_ = visits(seed=8)
+    fp = FairPOT(0.5).fit(scores, y, sensitive_features=group)
+    found = effect(fp, scores, y, sensitive_features=group, threshold=[0.1, 0.9])
+    assert [each["threshold"] for each in found.after["rates"]] == [0.1, 0.9]
+    assert "flagged at 0.9 or above" in str(found)
+    with pytest.raises(TypeError, match="alpha must be a number"):
+        effect(fp, scores, y, sensitive_features=group, alpha=[0.1, 0.2])

@@ -14,15 +14,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator
 
 import fairpot
-from fairpot import FairPOT, ScoreTable, compare
+from fairpot import FairPOT, ScoreTable, compare, score_table
 from fairpot.comparison import Comparison
 from fairpot.comparison.methods import Setting, obstacle
 from fairpot.comparison.result import mean_limit
 from fairpot.exceptions import InfeasibleRuleError, SmallGroupWarning, UnseenGroupError
 from fairpot.metrics import auc, xauc, xauc_gap
+from fairpot.metrics.wins import WinMatrix
 from fairpot.postprocessing import OptimalMerge, PostLogit, WassersteinRepair, XOrder
-from fairpot.postprocessing.folds import deal_folds
 from fairpot.postprocessing.registry import METHODS
+from fairpot.splitting import all_but, split_table
 from fairpot.tradeoff import auc_limit
 from fairpot.tradeoff.limit import Limit
 
@@ -102,18 +103,29 @@ def test_held_out_numbers_are_those_by_hand(held_out, estimator):
 @pytest.mark.parametrize("estimator", SINGLE, ids=str)
 def test_crossfitted_numbers_are_means_over_folds(crossfitted, estimator):
     y, scores, group = FITTED
-    fold = deal_folds(y * 2 + (group == "b"), 4, 0)
+    folds = split_table(score_table(y, scores, sensitive_features=group), 4, 0)
     aucs, gaps = [], []
-    for k in range(4):
-        train, test = fold != k, fold == k
+    for k, fold in enumerate(folds):
         estimator.set_params(**({"reference": "a"} if hasattr(estimator, "reference") else {}))
-        estimator.fit(scores[train], y[train], sensitive_features=group[train])
-        after = estimator.transform(scores[test], sensitive_features=group[test])
-        aucs.append(auc(y[test], after))
-        gaps.append(signed_gap(y[test], after, group[test]))
+        estimator.fit_table(all_but(folds, k))
+        labels, before, names = rows_behind(fold)
+        after = estimator.transform(before, sensitive_features=names)
+        aucs.append(auc(labels, after))
+        gaps.append(signed_gap(labels, after, names))
     row = row_of(crossfitted, type(estimator).__name__, dial_of(estimator)[1])
     assert_allclose([row.auc, row.signed_gap], [np.mean(aucs), np.mean(gaps)], atol=1e-12)
     assert row.gap == abs(row.signed_gap)
+
+
+def rows_behind(table):
+    """Write the rows of a table out again: labels, scores, groups."""
+    columns = [
+        (np.repeat(label, int(n)), np.repeat(score, int(n)), np.repeat(g, int(n)))
+        for g, c in zip(table.groups, table.counts)
+        for label, side in ((1, c.positive), (0, c.negative))
+        for score, n in zip(c.score, side)
+    ]
+    return tuple(np.concatenate(column) for column in zip(*columns))
 
 
 def test_the_unrepaired_scores_come_first(held_out):
@@ -436,8 +448,8 @@ def test_weights_in_folds():
     y, scores, group = FITTED
     w = np.random.default_rng(4).random(500) + 0.1
     result = compared(FITTED, sample_weight=w, methods=["WassersteinRepair"], cv=2)
-    fold = deal_folds(y * 2 + (group == "b"), 2)
-    by_hand = [auc(y[fold == k], scores[fold == k], sample_weight=w[fold == k]) for k in (0, 1)]
+    folds = split_table(score_table(y, scores, sensitive_features=group, sample_weight=w), 2, 0)
+    by_hand = [WinMatrix.of(fold).auc() for fold in folds]
     assert_allclose(result.auc[0], np.mean(by_hand), rtol=1e-12)
     zeros = np.append(w, [0.0] * 10)
     longer = [np.append(c, c[:10]) for c in FITTED]
@@ -478,8 +490,18 @@ def test_labels_ties_and_frames():
         pos_label="bad",
     )
     assert_array_equal(plain.auc, named.auc)
-    fold = deal_folds(y * 2 + (group == "b"), 2)
-    assert_allclose(plain.auc[0], np.mean([auc(y[fold == k], scores[fold == k], ties="half") for k in (0, 1)]))
+    folds = split_table(score_table(y, scores, sensitive_features=group), 2, 0)
+    by_hand = [auc(*rows_behind(fold)[:2], ties="half") for fold in folds]
+    assert_allclose(plain.auc[0], np.mean(by_hand))
+
+
+def test_rows_and_tables_have_the_same_folds():
+    y, scores, group = FITTED
+    rows = compare(y, scores, sensitive_features=group, methods=["FairPOT"])
+    table = compare(score_table(y, scores, sensitive_features=group), methods=["FairPOT"])
+    turned = compare(y[::-1], scores[::-1], sensitive_features=group[::-1], methods=["FairPOT"])
+    for other in (table, turned):
+        assert_array_equal(rows.auc, other.auc)
 
 
 def test_progress_is_told():

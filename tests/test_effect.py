@@ -1,10 +1,12 @@
 """What an effect warns of."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fairpot
 from fairpot import FairPOT, ScoreMap
+from fairpot.display import GapChangeDisplay
 from fairpot.inference import verdict
 
 
@@ -96,3 +98,90 @@ def test_the_fitted_rows_do_not_judge_a_certificate():
     assert (found.answer, found.verdict) == (None, None)
     assert "cannot test it" in found.sentences[0]
     assert fairpot.effect(sure.at(0.3), **rows_of(1, 0.5)).certificate is None
+
+
+def two_scores(seed: int = 77, size: int = 700):
+    """Scores of three sites, with visits of the same people, and what a repair makes of them."""
+    rng = np.random.default_rng(seed)
+    site, person = rng.choice(["p", "q", "r"], size), rng.integers(0, 200, size)
+    y = (rng.random(size) < 0.4).astype(int)
+    score = np.round(1 / (1 + np.exp(-rng.normal(y + 0.9 * (site == "p") - 0.5))), 2)
+    return y, score, site, person, rng.integers(1, 4, size)
+
+
+@pytest.mark.parametrize("known", [(), ("sample_weight",), ("clusters",), ("sample_weight", "clusters")])
+def test_scores_of_any_package_are_judged_as_those_of_a_map_are(known):
+    y, score, site, person, weight = two_scores()
+    given = {name: {"sample_weight": weight, "clusters": person}[name] for name in known}
+    model = fairpot.FairPOT(0.7).fit(score, y, sensitive_features=site)
+    by_map = fairpot.effect(model, score, y, sensitive_features=site, alpha=0.3, threshold=0.5, **given)
+    after = model.transform(score, sensitive_features=site)
+    found = fairpot.effect(
+        y,
+        before=score,
+        after=after,
+        sensitive_features=site,
+        alpha=0.3,
+        threshold=0.5,
+        reference=model.reference_,
+        **given,
+    )
+    told, expected = found.to_dict(), by_map.to_dict()
+    assert isinstance(found, type(by_map))
+    for part in ("before", "after"):
+        assert told[part]["gaps"] == expected[part]["gaps"]
+        assert told[part]["auc"] == expected[part]["auc"]
+        assert told[part]["rates"] == expected[part]["rates"]
+        assert told[part]["partial"]["gap"] == expected[part]["partial"]["gap"]
+    for one, other in zip(told["moves"], expected["moves"]):
+        assert one == pytest.approx(other, abs=1e-12)
+    for one, other in zip(told["changes"]["signed_gaps"], expected["changes"]["signed_gaps"]):
+        assert one == pytest.approx(other, abs=1e-9)
+    assert str(found).splitlines()[0] == str(by_map).splitlines()[0]
+    assert "Who moves" in found._repr_html_()
+
+
+def test_two_scores_need_outcomes_and_one_another():
+    y, score, site, *_ = two_scores()
+    model = fairpot.FairPOT(0.7).fit(score, y, sensitive_features=site)
+    with pytest.raises(TypeError, match=r"after is missing(.|\n)*effect\(y_true, before=..., after=..."):
+        fairpot.effect(y, before=score, sensitive_features=site)
+    with pytest.raises(TypeError, match="scores goes with a fitted model"):
+        fairpot.effect(y, score, before=score, after=score, sensitive_features=site)
+    with pytest.raises(TypeError, match="need outcomes, not a model"):
+        fairpot.effect(model, before=score, after=score, sensitive_features=site)
+    with pytest.raises(TypeError, match="sensitive_features goes by its name"):
+        fairpot.effect(model, score, y, site)
+    with pytest.raises(ValueError, match="after has 699 rows"):
+        fairpot.effect(y, before=score, after=score[1:], sensitive_features=site)
+    frame = pd.DataFrame({"a": score, "b": score}, index=[f"i{k}" for k in range(700)])
+    with pytest.raises(ValueError, match="after has other index labels than before"):
+        fairpot.effect(y, before=frame["a"], after=frame["b"].set_axis(np.arange(5, 705)), sensitive_features=site)
+
+
+def test_an_effect_knows_intersections_in_any_order():
+    y, score, site, person, _ = two_scores()
+    both = pd.DataFrame({"site": site, "odd": person % 2})
+    model = fairpot.FairPOT(0.7, reference="site=p, odd=0").fit(score, y, sensitive_features=both)
+    one = fairpot.effect(model, score, y, sensitive_features=both)
+    other = fairpot.effect(model, score, y, sensitive_features=both[["odd", "site"]])
+    assert one.after["gap"] == other.after["gap"]
+    assert {each["group"]: each["moved"] for each in one.moves} == {
+        each["group"]: each["moved"] for each in other.moves
+    }
+
+
+def test_the_picture_shows_every_pair_before_and_after():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    y, score, site, *_ = two_scores()
+    found = fairpot.effect(y, before=score, after=score**2 * (1 + (site == "q")), sensitive_features=site)
+    axes = found.plot()
+    assert len(axes.get_yticklabels()) == 3
+    assert axes.get_legend_handles_labels()[1] == ["before", "after"]
+    shown = GapChangeDisplay.from_effect(found)
+    for state, numbers in (("before", found.before), ("after", found.after)):
+        for pair in numbers["gaps"]:
+            row = shown.where(first=pair["first"], second=pair["second"], state=state)
+            ends = (pair["signed_gap"], pair["signed_gap"].low, pair["signed_gap"].high)
+            assert (row["gap"][0], row["low"][0], row["high"][0]) == pytest.approx(ends)
+    plt.close("all")

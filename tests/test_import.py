@@ -17,3 +17,28 @@ def test_import_loads_nothing_and_reaches_everything():
     assert {"FairPOT", "metrics", "audit"} <= set(dir(fairpot))
     with pytest.raises(AttributeError, match="no attribute 'fairpott'"):
         fairpot.fairpott
+
+
+def test_the_methods_and_the_report_are_at_the_top():
+    from fairpot.postprocessing.registry import METHODS
+
+    for method in METHODS.values():
+        assert getattr(fairpot, method.__name__) is method
+        assert method.__name__ in dir(fairpot)
+    assert fairpot.FairnessReport.__name__ in fairpot.__all__
+
+
+@pytest.mark.parametrize("first", ["", "import fairpot.report, fairpot.tradeoff; "])
+def test_parts_that_read_like_functions_lead_to_one(first):
+    for name, way in (("report", "FairnessReport.from_predictions("), ("tradeoff", ".tradeoff()")):
+        code = f"import fairpot; {first}fairpot.{name}([0, 1], [0.2, 0.3])"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert done.returncode == 1
+        assert f"TypeError: fairpot.{name} is a part of the library" in done.stderr
+        assert way in done.stderr.splitlines()[-1]
+    assert fairpot.tradeoff.auc_limit.__doc__  # they go on being modules
+
+
+def test_parts_show_what_is_theirs():
+    for part in (fairpot.models, fairpot.metrics):
+        assert dir(part) == sorted(part.__all__)

@@ -28,7 +28,7 @@ ORDER = (
     ("cli",),
 )
 # Results draw themselves when they are asked to: their `plot` leads to the pictures above them, by name.
-PLOTS = {("curve", "display"), ("mapper", "display"), ("result", "display")}
+PLOTS = {("curve", "display"), ("effect", "display"), ("mapper", "display"), ("result", "display")}
 LAYERS = {part: layer for layer, parts in enumerate(ORDER) for part in parts}
 
 
@@ -86,7 +86,7 @@ def test_import_is_light():
 
 
 def test_public_names():
-    assert len(fairpot.__all__) <= 15
+    assert len(fairpot.__all__) <= 20
     for name in fairpot.__all__:
         assert getattr(fairpot, name).__doc__
     assert (ROOT / "py.typed").exists()

@@ -17,8 +17,16 @@ if TYPE_CHECKING:
     from fairpot.comparison import compare
     from fairpot.exceptions import InfeasibleRuleError, ModelFileError, UndefinedMetricWarning, UnseenGroupError
     from fairpot.journeys import apply, score_table
-    from fairpot.postprocessing import FairPOT, FairScoreClassifier
+    from fairpot.postprocessing import (
+        FairPOT,
+        FairScoreClassifier,
+        OptimalMerge,
+        PostLogit,
+        WassersteinRepair,
+        XOrder,
+    )
     from fairpot.postprocessing.fitted import load
+    from fairpot.report import FairnessReport
     from fairpot.table import ScoreTable
     from fairpot.tradeoff import TradeoffCurve
     from fairpot.transport import ScoreMap
@@ -26,13 +34,18 @@ if TYPE_CHECKING:
 __all__ = [
     "FairPOT",
     "FairScoreClassifier",
+    "FairnessReport",
     "InfeasibleRuleError",
     "ModelFileError",
+    "OptimalMerge",
+    "PostLogit",
     "ScoreMap",
     "ScoreTable",
     "TradeoffCurve",
     "UndefinedMetricWarning",
     "UnseenGroupError",
+    "WassersteinRepair",
+    "XOrder",
     "apply",
     "audit",
     "compare",
@@ -44,13 +57,18 @@ __all__ = [
 _HOMES = {
     "FairPOT": "postprocessing",
     "FairScoreClassifier": "postprocessing",
+    "FairnessReport": "report",
     "InfeasibleRuleError": "exceptions",
     "ModelFileError": "exceptions",
+    "OptimalMerge": "postprocessing",
+    "PostLogit": "postprocessing",
     "ScoreMap": "transport",
     "ScoreTable": "table",
     "TradeoffCurve": "tradeoff",
     "UndefinedMetricWarning": "exceptions",
     "UnseenGroupError": "exceptions",
+    "WassersteinRepair": "postprocessing",
+    "XOrder": "postprocessing",
     "apply": "journeys",
     "audit": "auditing",
     "compare": "comparison",

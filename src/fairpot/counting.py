@@ -21,6 +21,7 @@ from fairpot._validation import (
     without_missing,
     wording,
 )
+from fairpot._validation.columns import is_frame
 from fairpot._warn import warn_user
 from fairpot.counts import Indices, Units
 from fairpot.table import ScoreTable
@@ -75,6 +76,11 @@ def as_table(
             return refuse_beside_table(table, given)
     if labelled and y_true is None:
         raise TypeError(f"{names[0]} is missing: pass the outcome of each row, 0 or 1.")
+    if y_score is None and is_frame(y_true):
+        raise TypeError(
+            f"{names[1]} is missing, and {names[0]} is a frame with several columns.\n"
+            "Hint: say which column is which, score_table(frame, score=..., label=..., group=...), and pass that."
+        )
     check_weights_word(weights)
     if drop_missing:
         check_alignment(**columns)

@@ -28,8 +28,19 @@ class UnseenGroupError(ValueError):
     """Rows carry a group that was not there when the map was fitted."""
 
 
+class MissingGroupError(ValueError):
+    """Rows have no group."""
+
+
 class InfeasibleRuleError(ValueError):
-    """No lambda keeps the rule that was asked for; the message names the best that can be had."""
+    """No lambda keeps the rule that was asked for; the message names the best that can be had.
+
+    Where a certificate was asked for, ``shortfall`` has what is missing in figures.
+    """
+
+    def __init__(self, message: str = "", shortfall: Any = None) -> None:
+        super().__init__(message)
+        self.shortfall = shortfall
 
 
 class MissingDependencyError(ImportError):

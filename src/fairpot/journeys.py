@@ -7,13 +7,14 @@ on its cluster.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import narwhals as nw
 
-from fairpot._arguments import argument
+from fairpot._arguments import argument, by_name
+from fairpot._defaults import Unmapped
 from fairpot._validation import check_choice, wording
 from fairpot._validation.columns import check_column_names, complete_rows
 from fairpot._warn import warn_user
@@ -35,6 +36,7 @@ _COUNTING = ("memory_limit", "threads", "max_distinct", "progress")
 _ON_A_CLUSTER = ("max_distinct", "progress")
 
 
+@by_name
 def score_table(
     rows: Any,
     y_score: Any = None,
@@ -162,16 +164,18 @@ def score_table(
     )
 
 
+@by_name
 def apply(
     model: Any,
     rows: Any,
-    output: str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
     *,
     score: str | None = None,
     group: str | Sequence[str] | None = None,
-    unknown_group: Literal["error", "null", "keep"] = "error",
+    unknown_group: Unmapped = "error",
+    missing_group: Unmapped = "error",
     drop_missing: bool = False,
-    other_scale: Literal["warn", "error"] = "warn",
+    other_scale: Literal["warn", "error"] | None = None,
     overwrite: bool = False,
     memory_limit: str = "2GB",
     threads: int | None = None,
@@ -190,13 +194,16 @@ def apply(
         folder that all workers can write to.
     score, group : str
         Names of the columns; None takes those the model file knows, else "score" and "group".
-    unknown_group : {"error", "null", "keep"}, default "error"
-        What becomes of rows with a missing group or one that the model does not know: an error, no adjusted score, or
-        the score as it is. ``unknown`` of the result counts them.
+    unknown_group : {"error", "keep", "null"}, default "error"
+        What becomes of rows whose group the model does not know: an error that counts them, the score as it is, or no
+        adjusted score. ``unknown`` of the result counts them.
+    missing_group : {"error", "keep", "null"}, default "error"
+        What becomes of rows without a group, likewise; ``missing`` of the result counts them.
     drop_missing : bool, default False
         Whether rows with a missing score or group are left out; ``dropped`` of the result counts them.
-    other_scale : {"warn", "error"}, default "warn"
-        What to do if scores seem to be on another scale than in ``fit``.
+    other_scale : {"warn", "error"} or None, default None
+        What to do if scores seem to be on another scale than in ``fit``. None is an error if more than 1 % of them lie
+        far outside the fitted range, and a warning if fewer do or all fill a small part of it.
     overwrite : bool, default False
         Whether outputs that are there already are replaced.
     memory_limit, threads
@@ -214,7 +221,7 @@ def apply(
     Warns
     -----
     ScaleWarning
-        If the scores seem to be on another scale than those of ``fit``.
+        If the scores seem to be on another scale than those of ``fit`` and that is not an error.
 
     Examples
     --------
@@ -227,10 +234,11 @@ def apply(
     2
     """
     from fairpot.files import apply as apply_maps
-    from fairpot.files.adjusting import UNKNOWN_GROUPS
+    from fairpot.files.adjusting import check_outputs, check_unmapped
 
-    check_choice(unknown_group, "unknown_group", UNKNOWN_GROUPS)
-    check_choice(other_scale, "other_scale", ("warn", "error"))
+    check_unmapped(unknown_group, missing_group, drop_missing)
+    if other_scale is not None:
+        check_choice(other_scale, "other_scale", ("warn", "error"))
     from fairpot.postprocessing.fitted import load
     from fairpot.postprocessing.mapper import ScoreMapper
 
@@ -241,10 +249,17 @@ def apply(
         )
     reading = {name: options.pop(name) for name in _READING if name in options}
     source = _source_to_adjust(rows, fitted, score, group, reading)
-    how: dict[str, Any] = {"unknown_group": unknown_group, "drop_missing": drop_missing}
+    if output is None:
+        raise TypeError("output is missing: name the file that the adjusted rows go to, apply(model, rows, output).")
+    how: dict[str, Any] = {
+        "unknown_group": unknown_group,
+        "missing_group": missing_group,
+        "drop_missing": drop_missing,
+    }
     limits: dict[str, Any] = {"memory_limit": memory_limit, "threads": threads}
     if _is_spark_source(source):
-        return _apply_on_spark(fitted, source, str(output), overwrite, how, options)
+        return _apply_on_spark(fitted, source, str(output), overwrite, other_scale, how, options)
+    check_outputs(source, os.fspath(output), options.get("changes"), overwrite=overwrite)
     maps = maps_for_files(fitted, source, **how, **limits)
     return apply_maps(
         source,
@@ -252,7 +267,8 @@ def apply(
         output=os.fspath(output),
         overwrite=overwrite,
         inputs=[model] if _is_path(model) else [],
-        judge=_judge(fitted, other_scale),
+        judge=_ScaleJudge(fitted, other_scale),
+        words=fitted.group_words(),
         **how,
         **limits,
         **options,
@@ -264,6 +280,7 @@ def maps_for_files(
     source: Source,
     *,
     unknown_group: str = "error",
+    missing_group: str = "error",
     drop_missing: bool = False,
     memory_limit: str = "2GB",
     threads: int | None = None,
@@ -277,7 +294,7 @@ def maps_for_files(
     ----------
     model : fitted post-processor or loaded model
     source : RowSource or SparkRows
-    unknown_group, drop_missing, memory_limit, threads
+    unknown_group, missing_group, drop_missing, memory_limit, threads
         As in :func:`apply`.
     progress : callable or None, default None
         Called with the share of the counting that is done.
@@ -285,7 +302,8 @@ def maps_for_files(
     lower = bool(getattr(model, "lower_is_riskier_", False))
     maps = dict(model.maps_)
     if not model.row_by_row:
-        batch = _Batch(_without_outcomes(source, lower), model.groups_, unknown_group != "error", drop_missing)
+        how = {"unknown_group": unknown_group, "missing_group": missing_group, "drop_missing": drop_missing}
+        batch = _Batch(_without_outcomes(source, lower), model.maps_, how)
         maps = batch.maps(model, memory_limit, threads, progress)
     return {group: each.reflected() for group, each in maps.items()} if lower else maps
 
@@ -293,8 +311,8 @@ def maps_for_files(
 class _Batch:
     """All rows that a model is applied to together, counted where they are."""
 
-    def __init__(self, source: Any, known: Sequence[Hashable], strangers: bool, drop_missing: bool) -> None:
-        self.source, self.known, self.strangers, self.drop_missing = source, known, strangers, drop_missing
+    def __init__(self, source: Any, known: Mapping[Hashable, ScoreMap], how: Mapping[str, Any]) -> None:
+        self.source, self.known, self.how = source, known, how
 
     def maps(
         self, model: ScoreMapper, memory_limit: str, threads: int | None, progress: Progress | None
@@ -302,7 +320,7 @@ class _Batch:
         """Count the rows and return the maps that hold for them."""
         limits = {"memory_limit": memory_limit, "threads": threads}
         counted = self._counted(progress, limits)
-        names = self._names(counted.table)
+        names = self._names(counted.table, limits)
         rule = model._applied_by()
         if rule["kind"] == "top_of_batch":
             found = self._thresholds(rule, counted, limits)
@@ -317,7 +335,17 @@ class _Batch:
             return SparkEngine().count(self.source, several=False, progress=progress)
         from fairpot.files import count_rows
 
-        return count_rows(self.source, several=False, progress=progress, **self._how, **limits)
+        try:
+            return count_rows(self.source, several=False, progress=progress, **self._called, **limits)
+        except (ValueError, TypeError):
+            self._refuse(limits)  # with all that is wrong, not with what was met first
+            raise
+
+    def _refuse(self, limits: Mapping[str, Any]) -> None:
+        """Raise if any row of the files cannot be mapped, with all that is wrong."""
+        from fairpot.files.adjusting import refuse_rows
+
+        refuse_rows(self.source, self.known, **self.how, **limits)
 
     def _thresholds(
         self, rule: Mapping[str, Any], counted: CountedRows, limits: dict[str, Any]
@@ -329,59 +357,82 @@ class _Batch:
             return SparkEngine().thresholds(self.source, alpha, region=region, counted=counted)
         from fairpot.files import score_thresholds
 
-        return score_thresholds(self.source, alpha, region=region, counted=counted, **self._how, **limits)
+        return score_thresholds(self.source, alpha, region=region, counted=counted, **self._called, **limits)
 
     @property
-    def _how(self) -> dict[str, Any]:
-        called: Callable[[tuple[Any, ...]], Hashable] | None = None
-        if self.strangers:
-            from fairpot.engines.adjusting import group_namer
+    def _called(self) -> dict[str, Any]:
+        from fairpot.engines.adjusting import group_namer
 
-            called = group_namer(self.known, self.source.group_columns, self.source.kind)
-        return {"drop_missing": self.drop_missing, "called": called}
+        called = group_namer(list(self.known), self.source.group_columns, self.source.kind)
+        return {"drop_missing": self.how["drop_missing"], "called": called}
 
-    def _names(self, table: ScoreTable) -> dict[Hashable, Hashable]:
+    def _names(self, table: ScoreTable, limits: Mapping[str, Any]) -> dict[Hashable, Hashable]:
         """Match groups of the rows with those of the model; one may say 1 where the other says "1"."""
         found = {g: next((k for k in self.known if k == g or str(k) == str(g)), None) for g in table.groups}
         unseen = [g for g, same in found.items() if same is None]
-        if unseen and not self.strangers:
+        if unseen and _is_spark_source(self.source):
             rows = int(sum(table[g].weight.sum() for g in unseen))
             raise UnseenGroupError(wording.unseen_groups("the input", rows, unseen, list(self.known)))
+        if unseen and "error" in (self.how["unknown_group"], self.how["missing_group"]):
+            self._refuse(limits)
         return {g: same for g, same in found.items() if same is not None}
 
 
 def _apply_on_spark(
-    model: ScoreMapper, source: Any, output: str, overwrite: bool, how: Mapping[str, Any], options: dict[str, Any]
+    model: ScoreMapper,
+    source: Any,
+    output: str,
+    overwrite: bool,
+    other_scale: str | None,
+    how: Mapping[str, Any],
+    options: dict[str, Any],
 ) -> AppliedRows:
     from fairpot.engines.spark import SparkEngine
+    from fairpot.engines.spark.engine import check_folder
     from fairpot.files import AppliedRows
 
+    ways = {name: how[name] for name in ("unknown_group", "missing_group")}
     asked = [name for name in options if name != "column"]
-    asked += [name for name, usual in (("unknown_group", "error"), ("drop_missing", False)) if how[name] != usual]
+    asked += ["drop_missing"] if how["drop_missing"] else []
+    if not model.row_by_row:  # their maps need a count of the rows that tells strangers from others
+        asked += [name for name, way in ways.items() if way != "error"]
     if asked:
         raise TypeError(
             f"rows on a cluster are written with their adjusted score alone, without {argument(asked[0])}.\n"
             "Hint: leave it out, or write files and adjust those."
         )
     column = options.get("column") or f"{source.score}_adjusted"
-    written = SparkEngine().write(source, maps_for_files(model, source), output, column=column, overwrite=overwrite)
-    return AppliedRows(written, None, column)
+    check_folder(output, source.frame.inputFiles(), overwrite)
+    maps = maps_for_files(model, source)
+    judge = _ScaleJudge(model, other_scale)
+    written = SparkEngine().write(source, maps, output, column=column, overwrite=overwrite, judge=judge, **ways)
+    return AppliedRows(written.rows, None, column, unknown=written.unknown, missing=written.missing)
 
 
-def _judge(model: ScoreMapper, other_scale: str) -> Callable[[float, float], None]:
-    """Make what looks at the range of scores: it warns of another scale than that of fit, or refuses it."""
+class _ScaleJudge:
+    """Looks at the range of scores: it warns of another scale than that of fit, or refuses it."""
 
-    def judge(low: float, high: float) -> None:
-        if getattr(model, "lower_is_riskier_", False):
+    def __init__(self, model: ScoreMapper, other_scale: str | None) -> None:
+        self.scale, self.other_scale = model._fitted_scale(), other_scale
+        self.turned = bool(getattr(model, "lower_is_riskier_", False))
+        low, high = self.scale.far
+        self.far = (-high, -low) if self.turned else (low, high)
+
+    def __call__(self, low: float, high: float, outside: int, rows: int) -> None:
+        """Judge the lowest and the highest score, and how many of all rows are far outside."""
+        if self.turned:
             low, high = -high, -low
-        told = model._fitted_scale().mismatch_of_range(low, high)
-        if told is not None and other_scale == "error":
+        told = self.scale.mismatch_of_range(low, high)
+        if told is None:
+            return
+        if outside:
+            told = f"{outside} of {rows} {told}"
+        if self.scale.mismatch_of_range(-high, -low) is None:
+            told += " With a minus they have that scale: are they turned round?"
+        if self.other_scale == "error" or (self.other_scale is None and self.scale.is_left(outside, rows)):
             way = argument("other_scale", "warn")
             raise ValueError(f"{told}\nHint: bring the scores to the scale of fit, or {way} lets them through.")
-        if told is not None:
-            warn_user(told, ScaleWarning)
-
-    return judge
+        warn_user(told, ScaleWarning)
 
 
 def _source_to_adjust(
@@ -400,9 +451,14 @@ def _source_to_adjust(
     if frame is not None and _is_spark(frame):
         _refuse(reading, "a frame of Spark", "leave it out")
         return _spark_rows(rows, names, {})
+    called = ("scores", "...")
+    if frame is not None:
+        groups = names["group"][0] if len(names["group"]) == 1 else names["group"]
+        called = (f"frame[{names['score']!r}]", f"frame[{groups!r}]")
     raise TypeError(
         f"apply takes files, a RowSource or a frame of Spark, got {type(rows).__name__}.\n"
-        "Hint: rows in memory go through the model itself, model.transform(scores, sensitive_features=...)."
+        f"Hint: rows in memory go through the model itself, model.transform({called[0]}, "
+        f"sensitive_features={called[1]})."
     )
 
 

@@ -197,3 +197,7 @@ def _is_number_array(values: Any) -> bool:
         return bool(values.dtype.kind in "iuf")
     known = [value for value in values if value is not None]
     return all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in known)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

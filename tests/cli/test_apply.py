@@ -117,7 +117,9 @@ def test_json(run, csv, fitted, people, tmp_path):
         "column": "risk_adjusted",
         "ranks_exact": True,
         "unknown": 0,
+        "missing": 0,
         "dropped": 0,
+        "notes": [],
     }
     assert run("apply", fitted, csv, *ROWS, "-o", tmp_path / "other.csv", "--quiet").out == ""
 
@@ -193,6 +195,11 @@ def test_unknown_groups_and_missing_values(run, fitted, tmp_path):
     (tmp_path / "x.csv").write_text("risk;sex\n0,5;F\n0,25;D\n;M\n0,75;\n0,5;M\n")
     options = ["--decimal", ",", "--delimiter", ";"]
     assert "row" in run("apply", fitted, tmp_path / "x.csv", *options, "-o", tmp_path / "y.csv", expect=2).err
+    everything = run("apply", fitted, tmp_path / "x.csv", *options, "-o", tmp_path / "y.csv", expect=2).err
+    assert "1 rows without a group" in everything
+    assert "1 rows with a group not seen in fit: ['D']" in everything
+    assert "--missing-group 'keep'" in everything
+    assert "--unknown-group 'keep'" in everything
     options += ["--drop-missing"]
     assert "['D']" in run("apply", fitted, tmp_path / "x.csv", *options, "-o", tmp_path / "y.csv", expect=2).err
     for unknown, value in (("null", None), ("keep", 0.25)):
@@ -212,3 +219,53 @@ def test_unknown_groups_and_missing_values(run, fitted, tmp_path):
         after = read_csv(tmp_path / "y.csv", sep=";", decimal=",")
         assert after["sex"].tolist() == ["F", "D", "M"]
         assert after["risk_adjusted"][1] == value if value is not None else np.isnan(after["risk_adjusted"][1])
+
+
+def test_rows_without_a_group(run, fitted, tmp_path):
+    (tmp_path / "x.csv").write_text("risk,sex\n0.5,F\n0.25,\n0.75,NA\n0.5,M\n")
+    for way, said in (("keep", "keep their score"), ("null", "have no adjusted score")):
+        target = tmp_path / f"{way}.csv"
+        answer = run("apply", fitted, tmp_path / "x.csv", "--missing-group", way, "-o", target)
+        assert f"2 rows without a group {said}" in answer.err
+        after = read_csv(target)["risk_adjusted"]
+        assert after[1:3].tolist() == [0.25, 0.75] if way == "keep" else after[1:3].isna().all()
+    found = run("apply", fitted, tmp_path / "x.csv", "--missing-group", "null", "-o", tmp_path / "j.csv", "--json").json
+    assert (found["missing"], found["unknown"]) == (2, 0)
+
+
+def test_what_is_odd_is_said(run, csv, tmp_path):
+    """Whole scores that become others, a score that is the same for all, and nobody who moves."""
+    people = draw_people(300)
+    people["risk"] = (people["risk"] * 10).round()
+    people.to_csv(tmp_path / "whole.csv", index=False)
+    run("fit", tmp_path / "whole.csv", *COLUMNS, "--lam", "0.8", "-o", tmp_path / "map.json")
+    command = ["apply", tmp_path / "map.json"]
+    answer = run(*command, tmp_path / "whole.csv", "-o", tmp_path / "a.csv")
+    assert answer.out.count("the scores are whole numbers, and adjusted ones are not") == 1
+    people.assign(risk=5, sex="F").to_csv(tmp_path / "same.csv", index=False)
+    assert "all 300 scores are 5" in run(*command, tmp_path / "same.csv", "-o", tmp_path / "b.csv").out
+    run("fit", tmp_path / "whole.csv", *COLUMNS, "--lam", "0", "-o", tmp_path / "idle.json")
+    answer = run("apply", tmp_path / "idle.json", tmp_path / "whole.csv", "-o", tmp_path / "c.csv")
+    assert "nobody's score changed: the map leaves every group as it is" in answer.out
+
+
+def test_an_output_that_is_there_is_told_before_the_map_is_read(run, csv, tmp_path):
+    (tmp_path / "map.json").write_text("no map")
+    (tmp_path / "there.csv").write_text("mine")
+    answer = run("apply", tmp_path / "map.json", csv, "-o", tmp_path / "there.csv", expect=2)
+    assert "is there already" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"risk,place\n0.5,F\n", "standard input has no column"),
+        (b"risk,sex\n0.5,F\n0.5,\xff\n", "standard input is not UTF-8 text"),
+        (b"PAR1 and nothing more", "standard input cannot be read as parquet"),
+    ],
+)
+def test_errors_name_standard_input(run, fitted, tmp_path, text, said):
+    for command in (["apply", fitted, "-", *ROWS, "-o", tmp_path / "x.csv"], ["audit", "-", *COLUMNS]):
+        error = run(*command, stdin=text, expect=2).err
+        assert said in error
+        assert "fairpot-" not in error

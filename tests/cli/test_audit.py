@@ -37,6 +37,8 @@ def test_every_format(run, folder, people, name):
         (["--ties", "half"], {"ties": "half"}),
         (["--alpha", "0.2"], {"alpha": 0.2}),
         (["--alpha", "0.2", "--region", "group"], {"alpha": 0.2, "region": "group"}),
+        (["--alpha", "0.4", "--alpha", "0.25"], {"alpha": [0.4, 0.25]}),
+        (["--threshold", "0.35", "--threshold", "0.15"], {"threshold": [0.35, 0.15]}),
         (["--reference", "F"], {"reference": "F"}),
         (["--weight", "times"], {"weight": "times"}),
         (["--weight", "share"], {"weight": "share"}),
@@ -106,7 +108,7 @@ def test_limit(run, csv, people):
     assert answer.err == ""
     assert "passed" in run("audit", csv, *COLUMNS, "--fail-above", gap).out
     found = run("audit", csv, *COLUMNS, "--fail-above", gap / 2, "--json", expect=3).json
-    worst = {"metric": "gap", "value": gap, "pair": ["M", "F"]}
+    worst = {"metric": "gap", "alpha": None, "value": gap, "pair": ["M", "F"]}
     assert found["fail_above"] == {"limit": gap / 2, "alpha": None, "gap": gap, "exceeded": True, "worst": worst}
     assert run("audit", csv, *COLUMNS, "--fail-above", gap / 2, "--quiet", expect=3).out == ""
 
@@ -160,3 +162,50 @@ def test_names_cannot_steer_the_terminal(run, tmp_path):
     assert "\x1b" not in out
     assert "\\x1b[31mred" in out
     assert "[bold]x" in out
+
+
+SEVERAL = ["--alpha", "0.5", "--alpha", "0.3", "--threshold", "0.35", "--threshold", "0.15"]
+
+
+def test_several_tops_and_thresholds_for_people(run, folder):
+    said = run("audit", folder / "people.csv", *COLUMNS, *SEVERAL).out
+    for heading in ("Flagged at 0.35 or above", "Flagged at 0.15 or above", "Flagged in the top 0.5"):
+        assert heading in said
+    assert said.index("In the top 0.5 of all rows") < said.index("In the top 0.3 of all rows")
+    for row in ("partial xAUC gap, top 50%", "partial xAUC gap, top 30%"):
+        assert row in said
+    [following] = [line for line in said.splitlines() if line.startswith("Next:")]
+    assert "--threshold 0.35 --threshold 0.15" in following
+    assert "--alpha" not in following  # a repair has one top
+    one = run("audit", folder / "people.csv", *COLUMNS, "--alpha", "0.3").out
+    assert "--alpha 0.3" in one.split("Next:")[1]
+
+
+def test_every_top_is_guarded(run, folder, people):
+    gates = ["--fail-above", "0.0001", "--bound", "0.4", "--json"]
+    found = run("audit", folder / "people.csv", *COLUMNS, *SEVERAL, *gates, expect=3)
+    limit, judged = found.json["fail_above"], found.json["verdict"]
+    gaps = [audit(people["outcome"], people["risk"], sensitive_features=people["sex"], alpha=a) for a in (0.5, 0.3)]
+    gaps = [float(each.summary["partial"]["gap"]) for each in gaps]
+    assert (limit["alpha"], limit["partial_gap"]) == ([0.5, 0.3], gaps)
+    every = {None: found.json["gap"], 0.5: gaps[0], 0.3: gaps[1]}
+    assert every[limit["worst"]["alpha"]] == limit["worst"]["value"] == max(every.values())
+    assert [each["alpha"] for each in judged["all"]] == [None, 0.5, 0.3]
+
+
+def test_lists_stand_in_settings_and_on_the_page(run, folder, tmp_path):
+    settings = tmp_path / "several.toml"
+    settings.write_text("alpha = [0.5, 0.3]\nthreshold = [0.35, 0.15]\n")
+    page = tmp_path / "page.html"
+    options = [*COLUMNS, "--settings", settings, "--html", page, "--json"]
+    found = run("audit", folder / "people.csv", *options).json
+    assert [each["alpha"] for each in found["partial"]] == [0.5, 0.3]
+    assert [each["threshold"] for each in found["rates"]][:2] == [0.35, 0.15]
+    assert "0.35" in page.read_text(encoding="utf-8")
+
+
+def test_fit_shows_several_thresholds(run, folder):
+    options = [*COLUMNS, "--lam", "0.5", "--threshold", "0.35", "--threshold", "0.15", "--json"]
+    found = run("fit", folder / "people.csv", *options).json
+    assert '"threshold": 0.15' in json.dumps(found)
+    assert '"threshold": 0.35' in json.dumps(found)

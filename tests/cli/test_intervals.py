@@ -1,13 +1,14 @@
 """Intervals, verdicts, certificates and plans from the command line."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from cli.conftest import COLUMNS
-from fairpot import FairPOT, audit
+from fairpot import FairPOT, audit, score_table
 from fairpot.cli._printing import plain
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference import confidence_interval, plan_sample_size
@@ -158,6 +159,8 @@ def test_fit_says_what_is_missing(run, csv):
     said = run("fit", csv, *COLUMNS, *given, expect=4)
     assert "smallest bound that can be certified" in said.err
     assert said.out == ""
+    bound = re.search(r"on these rows is ([0-9.]+)", " ".join(said.err.split())).group(1)
+    run("fit", csv, *COLUMNS, "--max-gap", bound, "--confidence", "0.95")
     run("fit", csv, *COLUMNS, "--lam", "0.5", "--confidence", "0.9", expect=2)
 
 
@@ -165,11 +168,40 @@ def test_plan(run, csv, people):
     found = run("plan", "--gap", "0.05", "--auc", "0.75", "--share", "0.2", "--rate", "0.1", "--json").json
     python = plan_sample_size(0.05, auc=0.75, shares={"a": 0.2, "b": 0.8}, rates=0.1)
     assert (found["rows"], found["se"]) == (python.rows, python.se)
+    assert sum(each["rows"] for each in found["groups"]) == found["rows"]
     mine = run("plan", csv, *COLUMNS, "--gap", "0.05", "--goal", "certify", "--json").json
     assert [each["group"] for each in mine["groups"]] == ["F", "M"]
     assert "rows to certify a gap within 0.05" in run("plan", csv, *COLUMNS, "--gap", "0.05", "--goal", "certify").out
     run("plan", csv, *COLUMNS, "--gap", "0.05", "--rate", "0.1", expect=2)
+    run("plan", csv, *COLUMNS, "--gap", "0.05", "--visits", "8", expect=2)
     run("plan", expect=2)
+
+
+def test_plans_of_several_groups_and_of_visits(run, people, tmp_path):
+    shares = [word for share in (0.2, 0.3, 0.5) for word in ("--share", share)]
+    rates = [word for rate in (0.3, 0.2, 0.2) for word in ("--rate", rate)]
+    given = ["plan", "--gap", 0.15, *shares, *rates, "--visits", 4, "--icc", 0.5, "--outcome-icc", 1]
+    found = run(*given, "--json").json
+    python = plan_sample_size(
+        0.15,
+        shares={"a": 0.2, "b": 0.3, "c": 0.5},
+        rates={"a": 0.3, "b": 0.2, "c": 0.2},
+        visits=4,
+        icc=0.5,
+        outcome_icc=1,
+    )
+    assert (found["rows"], found["clusters"], found["pair"]) == (python.rows, python.clusters, list(python.pair))
+    assert f"{python.rows:,} rows of {python.clusters:,} clusters to detect" in run(*given).out
+    run("plan", "--gap", 0.15, *shares, "--rate", 0.2, "--rate", 0.3, expect=2)
+
+    rows = people.assign(sex=np.where(people["sex"] == "M", "M", np.where(people.index % 2, "F", "X")))
+    rows["patient"] = rows["sex"] + (np.arange(len(rows)) // 6).astype(str)
+    rows.to_csv(tmp_path / "visits.csv", index=False)
+    told = run("plan", tmp_path / "visits.csv", *COLUMNS, "--cluster", "patient", "--gap", 0.2, "--json").json
+    table = score_table(rows["outcome"], rows["risk"], sensitive_features=rows["sex"], clusters=rows["patient"])
+    expected = plan_sample_size(0.2, table=table)
+    assert (told["rows"], told["clusters"]) == (expected.rows, expected.clusters)
+    assert len(told["groups"]) == 3
 
 
 def test_importance_weights_that_repeat(run, tmp_path):

@@ -38,10 +38,12 @@ def test_predictions_given_as_scores(run, people, tmp_path):
 def test_another_scale(run, people, csv, tmp_path):
     run("fit", csv, *COLUMNS, "--lam", 0.5, "-o", tmp_path / "map.json")
     people.assign(risk=people["risk"] * 100).to_csv(tmp_path / "points.csv", index=False)
-    answer = run("apply", tmp_path / "map.json", tmp_path / "points.csv", "-o", tmp_path / "a.csv")
-    assert "far outside the fitted range" in answer.err
-    told = ["--other-scale", "error"]
-    run("apply", tmp_path / "map.json", tmp_path / "points.csv", "-o", tmp_path / "b.csv", *told, expect=2)
-    assert not (tmp_path / "b.csv").exists()
+    command = ["apply", tmp_path / "map.json", tmp_path / "points.csv", "-o", tmp_path / "a.csv"]
+    for told in ([], ["--other-scale", "error"]):
+        error = run(*command, *told, expect=2).err
+        assert "far outside the fitted range" in error
+        assert "--other-scale 'warn' lets them through" in error
+        assert not (tmp_path / "a.csv").exists()
+    assert "far outside the fitted range" in run(*command, "--other-scale", "warn").err
     run("fit", tmp_path / "points.csv", *COLUMNS, "--lam", 0.5, "-o", tmp_path / "points.json")
     assert "a twentieth" in run("apply", tmp_path / "points.json", csv, "-o", tmp_path / "c.csv").err

@@ -1,20 +1,9 @@
-"""Rows with a known gap, and a picture-less matplotlib."""
+"""Rows with a known gap."""
 
-import matplotlib as mpl
 import pytest
 
 from display_cases import make_rows
 from fairpot import FairPOT, ScoreTable
-
-mpl.use("agg")
-
-
-@pytest.fixture(autouse=True)
-def closed_figures():
-    from matplotlib import pyplot as plt
-
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="session")

@@ -160,7 +160,7 @@ def test_the_curve_its_limit_and_its_point(rows, fitted):
     np.testing.assert_allclose(
         shown.columns["reachable_auc"] - shown.columns["auc"], distance_to_limit(curve, limit), atol=1e-12
     )
-    axes = shown.plot()
+    axes = shown.ax_
     axes.figure.canvas.draw()
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     assert {"limit on these rows", "within reach"} <= set(labels)
@@ -168,7 +168,7 @@ def test_the_curve_its_limit_and_its_point(rows, fitted):
     banded = TradeoffDisplay.from_curve(curve, chosen=0.25, band=band)
     np.testing.assert_array_equal(banded.columns["gap_low"], band[0])
     assert (banded.chosen.lam, banded.chosen.auc) == (0.25, curve.at(0.25).auc)
-    banded.plot().figure.canvas.draw()
+    banded.figure_.canvas.draw()
 
 
 def test_the_band_of_inference(fitted):
@@ -180,7 +180,7 @@ def test_the_band_of_inference(fitted):
     np.testing.assert_array_equal(shown.columns["gap_high"][known], band.gap.high)
     np.testing.assert_allclose(shown.columns["gap"][known], band.gap.value, atol=1e-9)
     assert not shown.signed
-    axes = shown.plot()
+    axes = shown.ax_
     axes.figure.canvas.draw()
     assert "interval of the gap" in [text.get_text() for text in axes.get_legend().get_texts()]
 
@@ -208,7 +208,7 @@ def test_a_curve_with_a_dial_for_each_group():
     fp = FairPOT(0.5, reference="c").fit(scores, y, sensitive_features=group)
     shown = TradeoffDisplay.from_curve(fp.tradeoff(lams={"a": [0, 0.5], "b": [0, 1]}))
     assert list(shown.columns)[:2] == ["lam[a]", "lam[b]"]
-    shown.plot().figure.canvas.draw()
+    shown.figure_.canvas.draw()
 
 
 def test_a_comparison(rows):
@@ -217,7 +217,7 @@ def test_a_comparison(rows):
     result = compare(y, scores, sensitive_features=group, methods=methods, cv=2, progress=False)
     shown = ComparisonDisplay.from_comparison(result)
     assert len(shown.frame()) == len(result)
-    axes = shown.plot()
+    axes = shown.ax_
     axes.figure.canvas.draw()
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     assert {"FairPOT", "WassersteinRepair", "unrepaired", "limit on these rows", "within reach"} <= set(labels)

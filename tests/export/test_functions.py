@@ -55,7 +55,7 @@ _ALL_ROWS = (
 def _node():
     node = shutil.which("node")
     if node is None:
-        pytest.skip("node is not installed")
+        pytest.skip("node is not installed: apt-get install nodejs")
     return node
 
 

@@ -228,7 +228,7 @@ def test_rows_without_an_adjusted_score_have_not_moved(tmp_path, unknown, nulls)
     rows = pd.DataFrame({"risk": [0.5, 0.25, 0.8, 0.75, 0.5, 0.1], "sex": ["F", "D", "F", None, "M", "D"]})
     rows.to_csv(tmp_path / "rows.csv", index=False)
     maps = {"F": ScoreMap([0, 1], [0, 0.5]), "M": ScoreMap.identity()}
-    named = {"score": "risk", "group": "sex", "unknown_group": unknown}
+    named = {"score": "risk", "group": "sex", "unknown_group": unknown, "missing_group": unknown}
     done = apply(tmp_path / "rows.csv", maps, output=tmp_path / "fair.csv", **named)
-    assert (done.rows, done.moved, done.unknown) == (6, 2, 3)
+    assert (done.rows, done.moved, done.unknown, done.missing) == (6, 2, 2, 1)
     assert read(tmp_path / "fair.csv")["risk_adjusted"].isna().sum() == nulls

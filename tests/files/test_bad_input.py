@@ -117,7 +117,11 @@ def test_identifiers_are_no_groups(tmp_path):
 
 
 def test_nearest_column(file):
-    for wrong, hint in (("Sex", "did you mean 'sex'"), ("sexx", "'sex'"), ("zzzzzz", "letter by letter")):
+    for wrong, hint in (
+        ("Sex", "did you mean 'sex'"),
+        ("sexx", "'sex'"),
+        ("zzzzzz", "say which column holds the group"),
+    ):
         with pytest.raises(InputFileError, match=hint):
             count_rows(RowSource(file, score=SCORE, groups=wrong))
 

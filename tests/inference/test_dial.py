@@ -5,19 +5,16 @@ import pytest
 from scipy import stats
 
 from fairpot import score_table
-from fairpot.inference import change_by_maps, confidence_interval, plan_sample_size, verdict
+from fairpot.inference import change_by_maps, confidence_interval, verdict
 from fairpot.inference.certify import (
     PlainGaps,
     certify,
     falls,
-    shortfall,
-    smallest_bound,
     step_down,
     walk,
     walking_tail,
 )
 from fairpot.inference.dial import average_dials, band_of, estimate_dial
-from fairpot.inference.sample_size import placement_variance
 from fairpot.inference.shares import merge_entries
 
 DIAL = np.linspace(0, 1, 9)
@@ -149,31 +146,6 @@ def test_tails_of_the_walk():
     np.testing.assert_allclose(critical[[0, 2]], stats.norm.ppf([0.95, 0.975]), atol=1e-4)
 
 
-def test_smallest_bound_is_certified_and_a_little_less_is_not():
-    dial = estimate_dial(table(n=2000), moved, DIAL)
-    least = smallest_bound(dial, 0.05)
-    assert certify(dial.gaps, least, 0.05)[0].any()
-    assert not certify(dial.gaps, least - 1e-4, 0.05)[0].any()
-    missing = shortfall(dial, 0.02, 0.05)
-    assert missing.smallest_bound == least
-    assert f"{least:.3g}" in str(missing)
-
-
-def test_what_is_missing_names_the_small_group():
-    rng = np.random.default_rng(1)
-    g = rng.random(6000) < 0.05
-    y = (rng.random(6000) < 0.2).astype(int)
-    rows = score_table(y, rng.normal(y + 0.6 * ~g), sensitive_features=np.where(g, "b", "a"))
-    dial = estimate_dial(rows, moved, np.linspace(0, 1, 101))
-    missing = shortfall(dial, 0.07, 0.05)
-    assert missing.group == "b"
-    assert missing.positives == int(y[g].sum())
-    assert "more positives of 'b'" in str(missing)
-    far = shortfall(estimate_dial(rows, moved, [0.0]), 0.02, 0.05)
-    assert far.times is None
-    assert "more rows alone would not help" in str(far)
-
-
 @pytest.mark.parametrize(("bound", "said"), [(0.9, "within"), (0.02, "exceeds"), (0.25, "cannot tell")])
 def test_verdicts(bound, said):
     found = verdict(table(n=2000), bound=bound)
@@ -186,56 +158,3 @@ def test_a_verdict_without_enough_rows_is_no_verdict():
     found = verdict(rows, bound=0.5)
     assert found.answer == "cannot tell"
     assert "3 positives" in str(found)
-
-
-def test_placement_variance_is_that_of_normal_scores():
-    rng = np.random.default_rng(0)
-    for auc in (0.6, 0.8, 0.95):
-        placed = stats.norm.cdf(rng.normal(np.sqrt(2) * stats.norm.ppf(auc), 1, 400_000))
-        np.testing.assert_allclose(placement_variance(auc), placed.var(), rtol=0.02)
-
-
-def test_a_plan_detects_as_often_as_it_says():
-    plan = plan_sample_size(0.1, auc=0.8, shares={"a": 0.3, "b": 0.7}, rates={"a": 0.2, "b": 0.1}, power=0.8)
-    rng, found = np.random.default_rng(0), 0
-    high, low = np.sqrt(2) * stats.norm.ppf([0.85, 0.75])
-    for _ in range(200):
-        sizes = [plan.positives["a"], plan.positives["b"], plan.negatives["a"], plan.negatives["b"]]
-        s = np.concatenate([rng.normal(c, 1, m) for c, m in zip((high, low, 0, 0), sizes)])
-        rows = score_table(np.repeat([1, 1, 0, 0], sizes), s, sensitive_features=np.repeat(list("abab"), sizes))
-        found += confidence_interval("xauc_gap", rows).low > 0
-    assert 0.70 < found / 200 < 0.88
-    assert sum(plan.group_rows.values()) >= plan.rows
-
-
-def test_a_plan_from_a_table_is_its_own_standard_error():
-    rows = table(n=5000)
-    plan = plan_sample_size(0.05, table=rows)
-    found = confidence_interval("xauc_gap", rows)
-    np.testing.assert_allclose(plan.se * np.sqrt(plan.rows), found.se * np.sqrt(5000), rtol=1e-9)
-    certified = plan_sample_size(0.05, goal="certify", table=rows)
-    assert certified.rows > plan.rows
-    assert "certify" in str(certified)
-
-
-@pytest.mark.parametrize(
-    ("kwargs", "said"),
-    [
-        ({"gap": 0.05, "goal": "find"}, "goal must be"),
-        ({"gap": 0.05, "power": 80}, "power must lie"),
-        ({"gap": 0.05, "goal": "certify", "true_gap": 0.06}, "cannot be certified"),
-        ({"gap": 0.05, "shares": {"a": 1.0}}, "two groups"),
-        ({"gap": 0.05, "rates": {"x": 0.1}}, "one entry for each group"),
-        ({"gap": 0.05, "rates": 1.0}, "below 1"),
-        ({"gap": 0.05, "true_gap": 0.0}, "nothing to detect"),
-    ],
-)
-def test_plans_are_checked(kwargs, said):
-    with pytest.raises(ValueError, match=said):
-        plan_sample_size(kwargs.pop("gap"), **kwargs)
-
-
-def test_no_plan_from_rows_without_spread():
-    rows = score_table([1, 0] * 20, [0.5] * 40, sensitive_features=["a"] * 20 + ["b"] * 20)
-    with pytest.raises(ValueError, match="every pair alike"):
-        plan_sample_size(0.05, table=rows)

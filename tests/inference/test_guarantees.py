@@ -67,6 +67,7 @@ def test_only_a_falling_curve_is_walked(spread, how):
     assert curve.select(max_gap=0.2, confidence=0.9).certificate.how == how
 
 
+@pytest.mark.filterwarnings("ignore:no repair needed")
 @pytest.mark.parametrize("method", [FairPOT, PostLogit, OptimalMerge])
 def test_folds_are_repaired_towards_the_reference_of_all_rows(method):
     """Two groups about equally ranked: left to themselves, some folds would move the other one."""

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import oracles
-from fairpot import FairPOT
+from fairpot import FairPOT, score_table
 from fairpot._validation import check_rows
 from fairpot.auditing.measures import summarise
 from fairpot.counts import GroupCounts
 from fairpot.exceptions import SmallGroupWarning
-from fairpot.metrics.cells import hard_predictions, reversed_score, small_cells, tied_pairs
+from fairpot.metrics.cells import carrying_groups, hard_predictions, reversed_score, small_cells, tied_pairs
+from fairpot.postprocessing.registry import METHODS
 from fairpot.table import ScoreTable
 
 
@@ -87,3 +88,69 @@ def test_scores_that_look_like_predictions():
     assert "two values only, 0 and 1" in told(0.0, 1.0, 1.0)
     assert "all scores are 0.5" in told(0.5, 0.5)
     assert told(0.0, 0.5, 1.0) is None
+
+
+def six_districts(tiny: int = 22):
+    """Rows of six districts; the smallest is far ahead of all, and 'c' of those that are large."""
+    rng = np.random.default_rng(31)
+    sizes = {"a": 700, "b": 400, "c": 300, "d": 260, "e": 45, "f": tiny}
+    lead = {"a": 0.0, "b": 0.2, "c": 0.7, "d": 0.1, "e": 1.0, "f": 3.0}
+    group = np.repeat(list(sizes), list(sizes.values()))
+    y = (rng.random(len(group)) < 0.4).astype(int)
+    score = rng.normal(y + np.array([lead[g] for g in group]))
+    return score, y, group
+
+
+def test_small_groups_carry_nothing_beside_large_ones():
+    score, y, group = six_districts()
+    assert carrying_groups(score_table(y, score, sensitive_features=group)) == ("a", "b", "c", "d")
+    few = group >= "e"
+    all_small = score_table(y[few], score[few], sensitive_features=group[few])
+    assert carrying_groups(all_small) == ("e", "f")
+
+
+def test_rows_of_few_patients_and_of_uneven_weight_are_few():
+    score, y, group = six_districts(300)
+    assert "f" in carrying_groups(score_table(y, score, sensitive_features=group))
+    patient = np.where(group == "f", np.arange(len(y)) % 20, np.arange(len(y)))
+    assert "f" not in carrying_groups(score_table(y, score, sensitive_features=group, clusters=patient))
+    weight = np.where(group == "f", 10.0 ** (np.arange(len(y)) % 60 / 10), 1.0)
+    weighed = score_table(y, score, sensitive_features=group, sample_weight=weight, weights="importance")
+    assert "f" not in carrying_groups(weighed)
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=list(METHODS))
+def test_nobody_is_moved_towards_a_handful(method):
+    score, y, group = six_districts()
+    score = 1 / (1 + np.exp(-score))  # PostLogit takes probabilities
+    with pytest.warns(
+        SmallGroupWarning, match=r"'f' has only \d+ positives(.|\n)*Hint: min_group=... leaves small groups"
+    ):
+        repair = method().fit(score, y, sensitive_features=group)
+    large = [g for g in "abcd" if (group == g).any()]
+    won = {(g, h): oracles.xauc(y, score, group, g, h, half=True) for g in large for h in large if g != h}
+    lead = {g: sum(won[g, h] - won[h, g] for h in large if h != g) for g in large}
+    ahead = max(lead, key=lead.__getitem__)
+    assert getattr(repair, "reference_", ahead) == ahead == "c"
+
+
+def test_a_small_reference_may_be_named_and_is_taken_where_all_are_small():
+    score, y, group = six_districts()
+    with pytest.warns(SmallGroupWarning):
+        assert FairPOT(1.0, reference="f").fit(score, y, sensitive_features=group).reference_ == "f"
+    few = group >= "e"
+    with pytest.warns(SmallGroupWarning) as told:
+        assert FairPOT(1.0).fit(score[few], y[few], sensitive_features=group[few]).reference_ == "f"
+    assert not any("min_group" in str(each.message) for each in told)
+
+
+def test_few_negatives_at_the_top_make_no_group_small():
+    """The group that is ahead has many positives and few negatives at the top: it is the reference all the same."""
+    rng = np.random.default_rng(4)
+    group = rng.choice(["a", "b"], 1500, p=[0.2, 0.8])
+    y = (rng.random(1500) < np.where(group == "a", 0.8, 0.4)).astype(int)
+    score = rng.normal(y + 0.7 * (group == "a"))
+    fitted = FairPOT(0.5, alpha=0.3).fit(score, y, sensitive_features=group)
+    top = score_table(y, score, sensitive_features=group).top(0.3, "pooled")
+    assert carrying_groups(top) == ("b",)
+    assert fitted.reference_ == "a"

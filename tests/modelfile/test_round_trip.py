@@ -194,7 +194,9 @@ def test_loaded_model_keeps_the_errors(tmp_path):
         fairpot.load(tmp_path / "a").transform([np.nan], sensitive_features=["F"])
     with pytest.raises(NotImplementedError, match="cannot be fitted"):
         data.fit(fairpot.load(tmp_path / "a"))
-    with pytest.raises(NotImplementedError, match=r"keeps the maps, not the rows(.|\n)*Hint: fit FairPOT"):
+    with pytest.raises(
+        NotImplementedError, match=r"keeps the maps at lam = (.|\n)*not the rows(.|\n)*Hint: fit FairPOT"
+    ):
         fairpot.load(tmp_path / "a").tradeoff(data.scores, ties="half")
     with pytest.raises(NotFittedError):
         FittedMaps().transform([0.5], sensitive_features=["F"])

@@ -342,3 +342,21 @@ def test_errors(rows):
         om.tradeoff(lams=[])
     with pytest.raises(ValueError, match="same length"):
         om.tradeoff(lams={"b": []})
+
+
+@pytest.mark.parametrize("smoothing", ["logistic", "isotonic", "none"])
+def test_scores_of_all_sizes_fit_or_are_told_to_be_too_far_apart(smoothing):
+    rng = np.random.default_rng(17)
+    y, group = rng.integers(0, 2, 500), rng.choice(["x", "y"], 500)
+    power = rng.normal(60 * y + 40 * (group == "x"), 60)
+    model = OptimalMerge(1.0, smoothing=smoothing)
+    for reach in (1, 100):  # up to about 1e140
+        scores = 10.0 ** np.clip(power / 120 * reach, -140, 140)
+        moved = model.fit(scores, y, sensitive_features=group).transform(scores, sensitive_features=group)
+        assert np.isfinite(moved).all()
+    for scores in (10.0 ** np.clip(power * 2, -299, 299), -(10.0 ** np.clip(power * 2, -299, 299))):
+        if smoothing == "none":
+            assert np.isfinite(model.fit(scores, y, sensitive_features=group).maps_["y"](scores)).all()
+            continue
+        with pytest.raises(ValueError, match=r"scores from \S+ to \S+ lie too far apart(.|\n)*Hint: rank them"):
+            model.fit(scores, y, sensitive_features=group)

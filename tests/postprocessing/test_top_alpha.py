@@ -239,3 +239,14 @@ def test_every_lambda_of_tiny_tables(region, region_from, monotone):
                 compared += 1
     assert tables > 300
     assert compared > 1000
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_pooled_top_keeps_its_people(seed):
+    rng = np.random.default_rng(seed)
+    group, y = rng.integers(0, 2, 60), rng.integers(0, 2, 60)
+    scores = np.round(rng.normal(y + group), seed % 3)
+    model = FairPOT(lam=rng.random(), alpha=0.4, reference=seed % 2).fit(scores, y, sensitive_features=group)
+    start = model.thresholds_[0]
+    moved = model.transform(scores, sensitive_features=group)
+    np.testing.assert_array_equal(moved >= start, scores >= start)

@@ -55,14 +55,32 @@ def test_values_that_differ_by_round_off_are_equal():
     smaller_later = curve(gap=(0.2, 0.1 + 4 * hair, 0.1 + 2 * hair, 0.1, 0.3), auc=(0.7, 0.8, 0.8, 0.8, 0.8))
     assert smaller_later.gap[1] > smaller_later.gap[2] > smaller_later.gap[3]
     assert smaller_later.select().lam == smaller_later.select(max_auc_loss=0.1).lam == 0.25
-    apart = curve(gap=(0.2, 0.1, 0.1, 0.1, 0.1), auc=(0.7, 0.8, 0.8 + 1e-9, 0.8, 0.8))
+    apart = curve(gap=(0.2, 0.1, 0.1, 0.1, 0.1), auc=(0.9, 0.8, 0.8 + 1e-9, 0.8, 0.8))
     assert apart.select(max_gap=0.15).lam == 0.5  # more than round-off
 
 
+def test_nobody_is_moved_without_need():
+    """Where the original scores keep the gap they are the choice, whatever AUC a repair would add."""
+    c = curve(gap=(0.05, 0.04, 0.03, 0.0, 0.05), auc=(0.8, 0.81, 0.82, 0.83, 0.7))
+    for rule in ({"max_gap": 0.05}, {"max_gap": 0.06, "max_auc_loss": 0.0}):
+        point = c.select(**rule)
+        assert (point.lam, point.auc) == (0.0, 0.8)
+        assert str(point).startswith(f"no repair needed: the gap is 0.05, within {rule['max_gap']:g}\n")
+    needed = c.select(max_gap=0.045)
+    assert needed.lam == 0.25  # an AUC of 0.83 is no reason to go on to 0.75
+    assert needed.note == ""
+    assert str(needed) == repr(needed)
+    assert c.select().lam == c.select(max_auc_loss=0.1).lam == 0.75  # the smallest gap was asked for
+    backwards = curve(gap=(0.3, 0.2, 0.1, 0.1, 0.2), auc=(0.7, 0.7, 0.7, 0.7, 0.75), identity=1.0, unrepaired_auc=0.75)
+    assert backwards.select(max_gap=0.1).lam == 0.75  # nearest to the identity, not the first
+    none = curve(gap=(0.05, 0.04, 0.03, 0.0, 0.05), auc=(0.8, 0.81, 0.82, 0.83, 0.7), identity=None, unrepaired_auc=0.8)
+    assert none.select(max_gap=0.05).auc == 0.83
+
+
 def test_bounds_are_kept_up_to_round_off():
-    c = curve(gap=(0.3, 0.1 + 0.2, 0.1, 0.0, 0.05), auc=(0.8, 0.9, 0.7, 0.6, 0.5))
+    c = curve(gap=(0.4, 0.1 + 0.2, 0.1, 0.0, 0.05), auc=(0.8, 0.79, 0.7, 0.6, 0.5))
     assert c.gap[1] > 0.3
-    assert c.select(max_gap=0.3).auc == 0.9
+    assert c.select(max_gap=0.3).auc == 0.79
     assert 0.8 - 0.7 > 0.1
     assert c.select(max_auc_loss=0.1).lam == 0.5
     with pytest.raises(InfeasibleRuleError, match="together"):

@@ -247,8 +247,10 @@ def test_frames_with_numbered_columns():
 def test_other_columns_in_transform():
     frame = pd.DataFrame({"sex": G, "old": [0, 1, 1, 0]})
     fp = fit(lam=0.4, reference="sex=F, old=0", g=frame)
-    with pytest.raises(UnseenGroupError, match="the same columns in the same order"):
-        fp.transform(S, sensitive_features=frame[["old", "sex"]])
+    with pytest.raises(UnseenGroupError, match="pass all columns of fit, by name or in the same order"):
+        fp.transform(S, sensitive_features=frame.assign(town="x"))
+    with pytest.raises(UnseenGroupError, match="pass all columns of fit"):
+        fp.transform(S, sensitive_features=frame[["old", "sex"]].to_numpy())
 
 
 def test_numbers_that_are_fine():

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
-from fairpot.display.display import COLOURS, LINES
+from fairpot.display.display import COLOURS
 from fairpot.tradeoff import pareto_mask
 
 Columns = Mapping[str, Sequence[Any]]
@@ -129,7 +129,7 @@ LOOKS: dict[str, Look] = {
     "fairpot": Look(COLOURS[0], "-", 1.8, "o", size=6.5),
     "fairpot_boundary": Look(COLOURS[0], ":", 1.3, "o", filled=False, size=9.0),
     "fairpot_switched": Look(COLOURS[1], "--", 1.3, "D", filled=False, size=6.5),
-    "xorder": Look(COLOURS[1], LINES[6], 0.8, "D", size=6.0),
+    "xorder": Look(COLOURS[1], (0, (8, 2)), 0.8, "D", size=6.0),
     "post_logit": Look(COLOURS[2], "", 0.0, "P", size=9.0),
     "wasserstein": Look(COLOURS[3], "-.", 1.3, "v", size=8.5),
     "optimal_merge": Look(COLOURS[4], "-", 0.9),

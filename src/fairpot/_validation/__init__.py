@@ -2,7 +2,14 @@
 
 from fairpot._validation.checked_rows import Rows, check_rows
 from fairpot._validation.columns import check_alignment, without_missing
-from fairpot._validation.groups import check_clusters, check_group_name, check_groups, check_seen, match_groups
+from fairpot._validation.groups import (
+    GroupFinder,
+    check_clusters,
+    check_group_name,
+    check_groups,
+    check_seen,
+    place_groups,
+)
 from fairpot._validation.values import (
     as_double,
     check_choice,
@@ -16,6 +23,7 @@ from fairpot._validation.values import (
 )
 
 __all__ = [
+    "GroupFinder",
     "Rows",
     "as_double",
     "check_alignment",
@@ -30,7 +38,7 @@ __all__ = [
     "check_seen",
     "check_share",
     "is_number",
-    "match_groups",
+    "place_groups",
     "restore",
     "swapped_values",
     "without_missing",

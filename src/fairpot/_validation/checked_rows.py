@@ -99,6 +99,7 @@ def check_rows(
         labels = None if y is None else check_labels(y, len(clean), of_y, pos_label)
     except (TypeError, ValueError):
         _refuse_swapped(y, scores, (of_y, of_scores), order)
+        _refuse_groups_for_scores(scores, sensitive_features, (of_scores, of_groups))
         raise
     codes, groups = check_groups(sensitive_features, len(clean), of_groups) if grouped else (None, ("all",))
     weight = None if sample_weight is None else _check_weight(sample_weight, len(clean), of_weight)
@@ -119,6 +120,19 @@ def _refuse_swapped(y: Any, scores: Any, names: tuple[str, str], order: str | No
     values = swapped_values(labels, column) if len(labels) == len(column) else None
     if values is not None:
         raise ValueError(wording.swapped(*names, values, order or wording.right_order(*names))) from None
+
+
+def _refuse_groups_for_scores(scores: Any, groups: Any, names: tuple[str, str]) -> None:
+    """Say of scores that were refused that they look like groups, where they are text and the groups are numbers."""
+    try:
+        texts, numbers = as_column(scores, names[0]), as_column(groups, names[1])
+        to_floats(numbers, names[1])
+    except (TypeError, ValueError):
+        return
+    if len(texts) == len(numbers) > 0 and all(isinstance(value, str) for value in texts.tolist()):
+        raise TypeError(
+            wording.groups_for_scores(*names, len(set(texts.tolist())), len(set(numbers.tolist())))
+        ) from None
 
 
 def _check_weight(sample_weight: Any, rows: int, name: str) -> NDArray[Any]:

@@ -27,6 +27,12 @@ def as_native_columns(values: Any) -> nw.DataFrame[Any] | nw.Series[Any] | None:
     return wrapped if isinstance(wrapped, nw.DataFrame | nw.Series) else None
 
 
+def is_frame(values: Any) -> bool:
+    """Whether these are several columns in a frame."""
+    wrapped = as_native_columns(values)
+    return isinstance(wrapped, nw.DataFrame) and wrapped.shape[1] > 1
+
+
 def _as_chunked(values: Any) -> Any:
     """Turn a PyArrow array, dictionary-encoded or not, into the chunked array that Narwhals reads."""
     import pyarrow as pa  # the caller's own: a PyArrow array was handed in
@@ -44,7 +50,11 @@ def as_column(values: Any, name: str) -> NDArray[Any]:
     if hasattr(values, "toarray"):
         raise TypeError(f"{name} is a sparse matrix: sparse data is not supported.\nHint: pass one dense column.")
     if isinstance(values, str | bytes | dict):
-        raise TypeError(f"{name} must be a column with one value a row, got {type(values).__name__}.")
+        hint = "\nHint: pass the column itself, frame[...]; score_table(frame, score=..., label=..., ...) takes names."
+        raise TypeError(
+            f"{name} must be a column with one value a row, got {type(values).__name__}."
+            + (hint if isinstance(values, str) else "")
+        )
     wrapped = as_native_columns(values)
     if isinstance(wrapped, nw.DataFrame):
         if wrapped.shape[1] != 1:
@@ -108,13 +118,13 @@ def without_missing(columns: dict[str, Any]) -> tuple[dict[str, Any], dict[str, 
     Returns the columns, and how many rows were left out: in all ("rows") and for each column. Columns of different
     lengths come back as they are, for the checks to complain about.
     """
-    lacks = {name: _lacking(values) for name, values in columns.items() if values is not None}
+    lacks = {name: lacking(values) for name, values in columns.items() if values is not None}
     if len({len(rows) for rows in lacks.values()}) != 1:
         return columns, {"rows": 0}
     there, found = _complete(lacks)
     if not found["rows"]:
         return columns, found
-    return {name: None if values is None else _kept(values, there) for name, values in columns.items()}, found
+    return {name: None if values is None else kept_rows(values, there) for name, values in columns.items()}, found
 
 
 def complete_rows(frame: nw.DataFrame[Any]) -> tuple[nw.DataFrame[Any], dict[str, int]]:
@@ -128,10 +138,10 @@ def _complete(lacks: dict[str, NDArray[np.bool_]]) -> tuple[NDArray[np.bool_], d
     return ~gone, {"rows": int(gone.sum()), **{name: int(rows.sum()) for name, rows in lacks.items()}}
 
 
-def _lacking(values: Any) -> NDArray[np.bool_]:
+def lacking(values: Any) -> NDArray[np.bool_]:
     """Mark the rows of one or several columns that hold no value."""
     if isinstance(values, dict):
-        return np.logical_or.reduce([_lacking(each) for each in values.values()])
+        return np.logical_or.reduce([lacking(each) for each in values.values()])
     wrapped = as_native_columns(values)
     if isinstance(wrapped, nw.DataFrame):
         return np.logical_or.reduce([_lacking_in_series(wrapped[name]) for name in wrapped.columns])
@@ -146,10 +156,10 @@ def _lacking_in_series(series: nw.Series[Any]) -> NDArray[np.bool_]:
     return null | np.isnan(series.to_numpy().astype(np.float64)) if series.dtype.is_float() else null
 
 
-def _kept(values: Any, rows: NDArray[np.bool_]) -> Any:
+def kept_rows(values: Any, rows: NDArray[np.bool_]) -> Any:
     """Take some rows of one or several columns, in the type they came in."""
     if isinstance(values, dict):
-        return {name: _kept(each, rows) for name, each in values.items()}
+        return {name: kept_rows(each, rows) for name, each in values.items()}
     wrapped = as_native_columns(values)
     if wrapped is not None:
         return wrapped.filter(rows.tolist()).to_native()
@@ -215,23 +225,49 @@ def _shortened(columns: Sequence[Any], most: int = 12) -> str:
 
 
 def check_alignment(**columns: Any) -> None:
-    """Refuse columns whose indices hold the same labels as the first one's, but in another order.
+    """Refuse columns whose indices say that they are of other rows, or of the same rows in another order.
 
-    Labels that merely differ, as those of an array made into a series do, leave rows matched by position.
+    Rows are matched by position. The index of an array made into a series (0, 1, 2, ...) says nothing about which rows
+    they are, so it goes with any other.
     """
-    indexed = {name: value for name, value in _flat(columns) if _has_index(value)}
-    if len(indexed) < 2:
+    indexed = {name: value.index for name, value in _flat(columns) if _has_index(value)}
+    named = [name for name, index in indexed.items() if not _is_numbering(index)]
+    for first in dict.fromkeys([*list(indexed)[:1], *named[:1]]):
+        for name in indexed:
+            _check_order(first, indexed[first], name, indexed[name])
+            if first in named and name in named:
+                _check_labels(first, indexed[first], name, indexed[name])
+
+
+def _check_order(first: str, one: Any, name: str, other: Any) -> None:
+    moved = _in_another_order(one, other)
+    if moved:
+        raise ValueError(
+            f"{name} has the index labels of {first} in another order ({moved} of {len(other)} rows differ), and "
+            f"rows are matched by position: outcomes and groups would go to the wrong rows.\n"
+            f"Hint: bring them into one order, {name}.loc[{first}.index]; if positions are right as they are, "
+            "pass .to_numpy() or .reset_index(drop=True)."
+        )
+
+
+def _check_labels(first: str, one: Any, name: str, other: Any) -> None:
+    """Refuse the rows of another split; columns of different lengths are told so elsewhere."""
+    if len(one) != len(other) or one.equals(other):
         return
-    (first, column), *others = indexed.items()
-    for name, other in others:
-        moved = _in_another_order(column.index, other.index)
-        if moved:
-            raise ValueError(
-                f"{name} has the index labels of {first} in another order ({moved} of {len(other)} rows differ), and "
-                f"rows are matched by position: outcomes and groups would go to the wrong rows.\n"
-                f"Hint: bring them into one order, {name}.loc[{first}.index]; if positions are right as they are, "
-                "pass .to_numpy() or .reset_index(drop=True)."
-            )
+    differ = int((np.asarray(one, dtype=object) != np.asarray(other, dtype=object)).sum())
+    raise ValueError(
+        f"{name} has other index labels than {first} ({differ} of {len(other)} rows differ): these look like other "
+        "rows, such as those of another split.\n"
+        f"Hint: pass the same rows of both, as {name}.loc[{first}.index] does where it has them; if positions are "
+        "right as they are, pass .to_numpy() or .reset_index(drop=True)."
+    )
+
+
+def _is_numbering(index: Any) -> bool:
+    """Whether an index only numbers the rows from 0."""
+    if type(index).__name__ == "RangeIndex":
+        return bool(index.start == 0 and index.step == 1)
+    return index.dtype.kind in "iu" and bool((index == np.arange(len(index))).all())
 
 
 def _flat(columns: dict[str, Any]) -> list[tuple[str, Any]]:

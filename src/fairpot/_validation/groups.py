@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._validation import wording
-from fairpot._validation.columns import as_column, as_native_columns, missing, reject_masked
-from fairpot.exceptions import UnseenGroupError
+from fairpot._validation.columns import as_column, as_native_columns, kept_rows, lacking, missing, reject_masked
+from fairpot.exceptions import MissingGroupError, UnseenGroupError
 
 Codes = NDArray[Any]  # any integers
 Column = NDArray[Any] | nw.Series[Any]
@@ -66,20 +66,105 @@ def check_clusters(clusters: Any, rows: int, name: str = "clusters") -> tuple[Co
     return _named(column, name, "cluster")
 
 
-def match_groups(codes: Codes, names: Sequence[Hashable], known: Sequence[Hashable]) -> Codes:
-    """Translate codes to places in ``known``; a group that is not there is an error."""
-    check_seen(names, known, lambda places: int(np.isin(codes, places).sum()))
-    if tuple(names) == tuple(known):
+def place_groups(
+    sensitive_features: Any, rows: int, known: Sequence[Hashable], *, unknown_group: str, missing_group: str
+) -> Codes:
+    """Return the place of each row's group in ``known``: -1 for one that is not there, -2 for a missing one.
+
+    Both are errors, told in one report, unless the two words say otherwise.
+    """
+    gone, column = None, ""
+    try:
+        codes, names = check_groups(sensitive_features, rows, several=False)
+    except MissingGroupError as error:
+        column = str(error).partition(" has ")[0]  # the first that has a gap
+        gone = lacking(sensitive_features)
+        codes, names = np.empty(0, dtype=np.intp), ()
+        if not gone.all():
+            codes, names = check_groups(kept_rows(sensitive_features, ~gone), int((~gone).sum()), several=False)
+    problems: list[Exception] = []
+    if gone is not None and missing_group == "error":
+        problems.append(MissingGroupError(wording.ungrouped(column, int(gone.sum()))))
+    find = GroupFinder(known)
+    found = [find(group) for group in names]
+    unseen = [place for place, group in enumerate(found) if group is None]
+    if unseen and unknown_group == "error":
+        told = int(np.isin(codes, unseen).sum()), [names[place] for place in unseen], known
+        problems.append(UnseenGroupError(wording.unseen_groups("sensitive_features", *told, optional=True)))
+    if problems:
+        raise wording.together(problems)
+    if tuple(found) != tuple(known) or gone is not None:
+        codes = np.array([-1 if g is None else known.index(g) for g in found], dtype=np.intp)[codes]
+    if gone is None:
         return codes
-    return np.array([known.index(group) for group in names], dtype=np.intp)[codes]
+    places = np.full(rows, -2, dtype=np.intp)
+    places[~gone] = codes
+    return places
 
 
-def check_seen(names: Sequence[Hashable], known: Sequence[Hashable], rows_at: Callable[[Sequence[int]], float]) -> None:
-    """Insist that every group was there in fit; ``rows_at`` counts the rows of groups, given their places."""
-    unseen = [place for place, group in enumerate(names) if group not in known]
+def check_seen(
+    names: Sequence[Hashable], known: Sequence[Hashable], rows_at: Callable[[Sequence[int]], float]
+) -> tuple[Hashable, ...]:
+    """Insist that every group was there in fit, and return what it was called there.
+
+    ``rows_at`` counts the rows of groups, given their places.
+    """
+    find = GroupFinder(known)
+    found = [find(group) for group in names]
+    unseen = [place for place, group in enumerate(found) if group is None]
     if unseen:
         rows, groups = int(rows_at(unseen)), [names[place] for place in unseen]
         raise UnseenGroupError(wording.unseen_groups("sensitive_features", rows, groups, known))
+    return tuple(found)
+
+
+class GroupFinder:
+    """Find groups by what they may be called: an intersection by its columns in any order, or by its values alone.
+
+    Examples
+    --------
+    >>> find = GroupFinder(["sex=F, age=old", "sex=M, age=old"])
+    >>> find("age=old, sex=M"), find({"age": "old", "sex": "M"}), find(("M", "old")), find("M")
+    ('sex=M, age=old', 'sex=M, age=old', 'sex=M, age=old', None)
+    """
+
+    __slots__ = ("_known", "_named", "_valued")
+
+    def __init__(self, known: Sequence[Hashable]) -> None:
+        self._known = {group: group for group in known}
+        self._named: dict[Any, Any] = {}
+        self._valued: dict[Any, Any] = {}
+        for group in known:
+            parts = _parts(group)
+            for names, name in ((self._named, tuple(sorted(parts))), (self._valued, _values(parts))):
+                names[name] = None if not parts or name in names else group  # None: several read so
+
+    def __call__(self, group: Any) -> Any:
+        """Return a group as it was called in fit; None if it was not there."""
+        if isinstance(group, dict):
+            group = ", ".join(f"{column}={value}" for column, value in group.items())
+        elif isinstance(group, tuple):
+            group = ", ".join(map(str, group))
+        try:
+            found = self._known.get(group)
+        except TypeError:  # what is not hashable is no name
+            return None
+        if found is not None or not isinstance(group, str):
+            return found
+        parts = _parts(group)
+        if parts:  # columns by name; where fit had none, by position
+            return self._named.get(tuple(sorted(parts))) or self._known.get(_values(parts))
+        return self._valued.get(group)
+
+
+def _parts(group: Hashable) -> list[str]:
+    """Split the name of an intersection of named columns; empty if it is none."""
+    parts = group.split(", ") if isinstance(group, str) else []
+    return parts if len(parts) > 1 and all("=" in part for part in parts) else []
+
+
+def _values(parts: Sequence[str]) -> str:
+    return ", ".join(part.partition("=")[2] for part in parts)
 
 
 def _columns(values: Any, name: str) -> list[tuple[str, Column]]:
@@ -148,7 +233,7 @@ def _named(column: Column, label: str, noun: str = "group") -> tuple[Codes, list
         raise TypeError(wording.not_plain(label, reason)) from error
     gone = missing(np.array([*names, None], dtype=object))[:-1]
     if gone.any():
-        raise ValueError(wording.missing_groups(label, int(np.isin(codes, np.flatnonzero(gone)).sum()), noun))
+        raise MissingGroupError(wording.missing_groups(label, int(np.isin(codes, np.flatnonzero(gone)).sum()), noun))
     names = [_plain_name(name) for name in names]
     if len(set(names)) < len(names):
         raise ValueError(f"{label} has two {noun}s that read alike as text.\nHint: give them names of your own.")

@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from fairpot._arguments import argument
+from fairpot.exceptions import MissingGroupError
 
 LARGEST = 1e300  # larger magnitudes overflow when scores are subtracted or averaged
 _MOST_LISTED = 5  # with more values than this, a column is no label or group and what it holds is nobody's business
@@ -73,14 +74,17 @@ def beyond_doubles(name: str) -> str:
     return f"{name} holds integers beyond 2**53, which doubles cannot tell apart.\nHint: divide or rank them first."
 
 
-def no_numbers(name: str, rows: int, example: Any = None, first: int | None = None) -> str:
-    """Say that a column holds what is no number: the first row, and what it holds only where values may be shown."""
+def no_numbers(name: str, rows: int, example: Any = None, first: int | None = None, *, in_text: bool = False) -> str:
+    """Say that a column holds what is no number: the first row, and what it holds only where values may be shown.
+
+    ``in_text`` says that it was read from text, whose decimal mark can be told.
+    """
     such = f", such as {quoted(example)}" if example is not None and values_are_shown() else ""
     where = "" if first is None else f" (the first is row {first})"
     return (
         f"{name} must be numbers, got {counted(rows, 'row')} that {'is' if rows == 1 else 'are'} not{such}{where}.\n"
-        "Hint: convert the column to numbers first; fairpot does not guess what a text means. If a comma is the file's "
-        f"decimal mark, say so ({argument('decimal', ',')})."
+        "Hint: convert the column to numbers first; fairpot does not guess what a text means."
+        + (f" If a comma is the file's decimal mark, say so ({argument('decimal', ',')})." if in_text else "")
     )
 
 
@@ -109,15 +113,37 @@ def single_group(where: str, group: Hashable, rows: int) -> str:
     return f"{where} a single group, {group!r}, in all {counted(rows, 'row')}: there is nothing to compare it with."
 
 
-def unseen_groups(name: str, rows: int, unseen: Sequence[Hashable], known: Sequence[Hashable]) -> str:
-    """Say that there are groups without a map."""
+def ungrouped(name: str, rows: int) -> str:
+    """Say that rows which are to be adjusted have no group."""
+    kept = f"{argument('missing_group', 'keep')} leaves the score of rows without a group as it is"
+    none = f"{argument('missing_group', 'null')} gives them none"
+    return f"{name} has {counted(rows, 'row')} without a group.\nHint: {kept}, {none}."
+
+
+def unseen_groups(
+    name: str, rows: int, unseen: Sequence[Hashable], known: Sequence[Hashable], *, optional: bool = False
+) -> str:
+    """Say that there are groups without a map; ``optional`` where rows of them can be let through."""
     hint = "refit with those rows, or drop them; fairpot never passes unknown groups through unchanged."
     if any(", " in str(group) for group in known):
-        hint = "several columns form intersections: pass the same columns in the same order as in fit. Else " + hint
+        hint = "several columns form intersections: pass all columns of fit, by name or in the same order. Else " + hint
     which = f"a group not seen in fit: {_names(unseen)} (seen: {_names(known)})"
-    if name == "the input":  # of a file, where they may be kept on request
-        hint = f"refit with those rows, drop them, or {argument('unknown_group', 'null')} (or keep) lets them through."
+    if optional:
+        hint = hint.partition("refit")[0] + f"{argument('unknown_group', 'keep')} leaves the score of groups not seen "
+        hint += f"in fit as it is, {argument('unknown_group', 'null')} gives them none; or refit with those rows."
     return f"{name} has {counted(rows, 'row')} with {which}.\nHint: {hint}"
+
+
+def together(problems: Sequence[Exception]) -> Exception:
+    """Make one report of all that is wrong: of the kind of the first, or, if all are about groups, of the last."""
+    if len(problems) == 1:
+        return problems[0]
+    parts = [str(each).partition("\nHint: ") for each in problems]
+    hints = " ".join(way_out for _, _, way_out in parts if way_out)
+    kind = type(problems[0])
+    if kind is MissingGroupError:
+        kind = type(problems[-1])
+    return kind("\nAlso: ".join(what for what, _, _ in parts) + (f"\nHint: {hints}" if hints else ""))
 
 
 def _names(groups: Sequence[Hashable]) -> str:
@@ -155,6 +181,14 @@ def swapped(label: str, score: str, values: tuple[int, int], order: str, *, more
     return (
         f"the columns look swapped: an outcome has two values, but {label} has {many}, and {score} has {values[1]}.\n"
         f"Hint: {order}"
+    )
+
+
+def groups_for_scores(score: str, group: str, texts: int, numbers: int) -> str:
+    """Say that scores and groups changed places; their distinct values are counted."""
+    return (
+        f"the columns look swapped: {score} holds text ({texts} different ones), and {group} holds numbers ({numbers} "
+        f"different ones).\nHint: pass the numbers as {score} and the groups as {group}."
     )
 
 

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args, overload
 
 import numpy as np
 
-from fairpot._arguments import argument
+from fairpot._arguments import argument, by_name
 from fairpot._defaults import LEVEL, Region, Ties, Weights
 from fairpot._html import cell, html_table, notes
 from fairpot._optional import make_frame
 from fairpot._validation import check_choice, wording
 from fairpot.auditing.calibration import BINS
-from fairpot.auditing.measures import Measured, intervals_to_dict, measure, plain
+from fairpot.auditing.measures import MOST_GROUPS, Measured, intervals_to_dict, measure, plain, tops
 from fairpot.auditing.words import gap_sentence, rate_lines, widest_pair
 from fairpot.counting import as_table
-from fairpot.inference import Estimate, Overview, Verdict, verdict
+from fairpot.inference import Change, Changes, Estimate, Overview, Verdict, verdict
+from fairpot.inference.change import change_of_columns
 from fairpot.postprocessing.dial import kept_groups
 from fairpot.postprocessing.notices import warn_of_table
 from fairpot.table import ScoreTable
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
 
 def audit_html(audit: Audit) -> str:
     """Show an audit."""
-    head = f"<p><b>xAUC gap {cell(audit.gap)}, AUC {cell(audit.auc)}.</b> {escape(audit.sentence)}</p>"
-    tables = html_table(audit.rows("groups"), "Groups") + html_table(audit.rows("pairs"), "Pairs of groups")
+    head = f"<p><b>xAUC gap {cell(audit.headline)}, AUC {cell(audit.auc)}.</b> {escape(audit.sentence)}</p>"
+    parts: dict[Part, str] = {"groups": "Groups", "pairs": "Pairs of groups", "top": "Top of the ranking"}
+    tables = "".join(html_table(audit.rows(part), title) for part, title in parts.items())
     said = filter(None, [audit._weighed()])
     return f"<div>{head}{tables}{html_table(audit.rows('rates'), 'Flagged')}{notes([*said, *audit.warnings])}</div>"
 
@@ -42,7 +44,7 @@ def effect_html(effect: Effect) -> str:
     return f"<div>{head}{tables}{notes(effect.warnings)}</div>"
 
 
-Part = Literal["groups", "pairs", "calibration", "rates"]
+Part = Literal["groups", "pairs", "calibration", "rates", "top"]
 # Which gaps a gate guards.
 Guards = Literal["overall", "top", "both"]
 GUARDS = ("overall", "top", "both")
@@ -54,6 +56,30 @@ def strictest(found: list[Verdict]) -> Verdict:
     return max(found, key=lambda each: (order.index(each.answer), np.nan_to_num(each.interval.value)))
 
 
+class _Asked(TypedDict, total=False):
+    """The options of an audit, as its two overloads share them."""
+
+    sensitive_features: Any
+    sample_weight: Any
+    pos_label: Any
+    alpha: float | Iterable[float] | None
+    region: Region
+    ties: Ties
+    reference: Hashable | None
+    threshold: float | Iterable[float] | None
+    min_group: int
+    groups: Any
+    bins: int
+    level: float | None
+    clusters: Any
+    weights: Weights | None
+
+
+@overload
+def audit(y_true: Any, y_score: Mapping[str, Any], **options: Unpack[_Asked]) -> Audits: ...
+@overload
+def audit(y_true: Any, y_score: Any = None, **options: Unpack[_Asked]) -> Audit: ...
+@by_name
 def audit(
     y_true: Any,
     y_score: Any = None,
@@ -61,18 +87,18 @@ def audit(
     sensitive_features: Any = None,
     sample_weight: Any = None,
     pos_label: Any = None,
-    alpha: float | None = None,
+    alpha: float | Iterable[float] | None = None,
     region: Region = "pooled",
     ties: Ties = "half",
     reference: Hashable | None = None,
-    threshold: float | None = None,
+    threshold: float | Iterable[float] | None = None,
     min_group: int = 0,
     groups: Any = None,
     bins: int = BINS,
     level: float | None = LEVEL,
     clusters: Any = None,
     weights: Weights | None = None,
-) -> Audit:
+) -> Audit | Audits:
     """Measure how fairly scores rank: AUC in each group, xAUC between groups, their gap, calibration.
 
     Parameters
@@ -80,23 +106,24 @@ def audit(
     y_true : column of shape (n,), or ScoreTable
         Outcomes, 0/1. A :class:`ScoreTable` (of :func:`fairpot.score_table`, from rows, frames or files) stands for
         all rows.
-    y_score : column of shape (n,)
-        Scores of any model, on any scale; higher means more likely.
+    y_score : column of shape (n,), or dict of names to such columns
+        Scores of any model, on any scale; higher means more likely. A dict holds the scores of several models for the
+        same rows: each is audited and compared with the first.
     sensitive_features : column of shape (n,), or frame with several columns
         Group of each row; several columns form intersections.
     sample_weight : column of shape (n,), default None
     pos_label : default None
         The positive label where ``y_true`` is not 0/1.
-    alpha : float in (0, 1] or None, default None
-        Also rank among the top alpha alone.
+    alpha : float in (0, 1], list of them, or None, default None
+        Also rank among the top alpha alone. With a list, ``summary["partial"]`` is a list, one entry for each.
     region : {"pooled", "group"}, default "pooled"
         Whether that is the top alpha of all rows or of each group.
     ties : {"half", "strict"}, default "half"
         Whether a tie is half a win or none.
     reference : name of a group or None, default None
         The group that signed gaps are seen from; None takes the one ahead.
-    threshold : float or None, default None
-        Also count who is flagged at this score or above, with TPR, FPR and PPV by group.
+    threshold : float, list of floats, or None, default None
+        Also count who is flagged at this score or above, with TPR, FPR and PPV by group: ``frame("rates")``.
     min_group : int, default 0
         Leave groups with fewer rows out of the comparison; ``left_out`` names them.
     groups : list of group names or None, default None
@@ -115,7 +142,7 @@ def audit(
     -------
     Audit
         Numbers as attributes; ``print`` it, ``.frame()`` it, or let a notebook show it. What is odd about the data
-        (small groups, reversed scores, ties that matter) is in ``warnings``.
+        (small groups, reversed scores, ties that matter) is in ``warnings``. Of a dict, an :class:`Audits`.
 
     Examples
     --------
@@ -125,6 +152,11 @@ def audit(
     >>> found.auc, found.gap, found.reference
     (0.9375, 0.25, 'M')
     """
+    if isinstance(y_score, Mapping):
+        rows = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
+        meant: dict[str, Any] = {"weights": weights, "pos_label": pos_label, "ties": ties, "level": level}
+        looked_at = {"alpha": alpha, "region": region, "reference": reference, "threshold": threshold, "bins": bins}
+        return _audit_models(y_true, y_score, rows | meant, {**looked_at, "min_group": min_group, "groups": groups})
     everything = as_table(
         y_true,
         y_score,
@@ -140,6 +172,101 @@ def audit(
     warn_of_table(table, tuple(g for g in everything.groups if g not in table.groups), everything, min_group)
     left_out = {g: everything[g].weight.sum().item() for g in everything.groups if g not in table.groups}
     return Audit(found, table, left_out)
+
+
+def _audit_models(y_true: Any, models: Mapping[str, Any], rows: dict[str, Any], looked_at: dict[str, Any]) -> Audits:
+    """Audit several models' scores of the same rows, and compare each with the first."""
+    if not models:
+        raise ValueError("y_score is an empty dict.\nHint: audit(y_true, {'old': scores, 'new': other_scores}, ...).")
+    found: dict[str, Audit] = {}
+    for name, scores in models.items():
+        try:
+            found[str(name)] = audit(y_true, scores, **rows, **looked_at)
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"the scores of {name!r}: {error}") from error
+        looked_at["reference"] = found[str(name)].reference  # signed gaps of all are seen from the same group
+    kept = next(iter(found.values())).table.groups
+    if rows["level"] is None or len(kept) > MOST_GROUPS or len(found) < 2:
+        return Audits(found, {})
+    return Audits(found, change_of_columns(y_true, dict(zip(found, models.values())), groups=kept, **rows))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Audits:
+    """Several models' scores of the same rows, audited side by side; what :func:`audit` gives for a dict.
+
+    Attributes
+    ----------
+    audits : dict of name to Audit
+    changes : dict of name to Changes
+        Of every model but the first: AUC, gaps and xAUCs against those of the first. They are of the same rows, so that
+        the limits of a difference are often much narrower than those of the two numbers would let one think.
+
+    Examples
+    --------
+    >>> import fairpot
+    >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
+    >>> old, new = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10, [0.6, 0.3, 0.5, 0.2, 0.6, 0.3, 0.5, 0.2] * 10
+    >>> found = fairpot.audit(y, {"old": old, "new": new}, sensitive_features=sex)
+    >>> found["new"].gap, found.changes["new"].gap.change
+    (0.0, -0.25)
+    """
+
+    audits: dict[str, Audit]
+    changes: dict[str, Changes]
+
+    def __repr__(self) -> str:
+        return f"Audits({', '.join(self.audits)})"
+
+    def __getitem__(self, name: str) -> Audit:
+        return self.audits[name]
+
+    def __len__(self) -> int:
+        return len(self.audits)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each model: AUC and gap with their limits, and how they differ from the first model's."""
+        found = []
+        for name, each in self.audits.items():
+            row: dict[str, Any] = {"model": name}
+            for metric, value in (("auc", each.auc), ("gap", each.gap)):
+                row |= {metric: value, **_ends(metric, value)}
+            for metric in ("auc", "gap"):
+                change = getattr(self.changes.get(name), metric, None)
+                row |= {f"{metric}_change": getattr(change, "change", None), **_ends(f"{metric}_change", change)}
+            found.append(row)
+        return found
+
+    def frame(self) -> Any:
+        """Return the same as a frame (pandas, Polars or PyArrow, whichever is in use)."""
+        rows = plain(self.rows())
+        return make_frame({name: [row[name] for row in rows] for name in rows[0]})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all numbers as plain values, ready for JSON."""
+        changes = {name: change.to_dict() for name, change in self.changes.items()}
+        return {"models": {name: {**a.to_dict(), "change": changes.get(name)} for name, a in self.audits.items()}}
+
+    def __str__(self) -> str:
+        lines = [f"{name}: AUC {each.auc!s}, xAUC gap {each.gap!s}" for name, each in self.audits.items()]
+        first = next(iter(self.audits))
+        for name, change in self.changes.items():
+            lines += [f"{first} -> {name}: AUC {change.auc}", f"{first} -> {name}: xAUC gap {change.gap}"]
+        warned = [f"warning: {name}: {text}" for name, each in self.audits.items() for text in each.warnings]
+        return "\n".join([*lines, *warned])
+
+    def _repr_html_(self) -> str:
+        warned = [f"{name}: {text}" for name, each in self.audits.items() for text in each.warnings]
+        return f"<div>{html_table(self.rows(), 'Models on the same rows')}{notes(warned)}</div>"
+
+
+def _ends(name: str, value: Estimate | Change | None) -> dict[str, float | None]:
+    known = value is not None and value.reason is None
+    return {
+        f"{name}_low": value.low if known and value else None,
+        f"{name}_high": value.high if known and value else None,
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,16 +318,15 @@ class Audit:
         return strictest(self.verdicts(bound, level=level, guards=guards))
 
     def verdicts(self, bound: float, *, level: float = LEVEL, guards: Guards | None = None) -> list[Verdict]:
-        """Judge every gap that is guarded, as in :meth:`verdict`: over all rows, then in the top alpha."""
-        top = self.summary["partial"]
+        """Judge every gap that is guarded, as in :meth:`verdict`: over all rows, then in the top alpha, or in each."""
+        found_in = tops(self.summary)
         given = {"bound": bound, "ties": self.summary["ties"], "level": level}
         wanted = check_choice("both" if guards is None else guards, "guards", GUARDS)
-        if wanted == "top" and top is None:
+        if wanted == "top" and not found_in:
             raise ValueError(f"guards='top' needs the top to look at.\nHint: {argument('alpha', 0.1)} in the audit.")
         found = [] if wanted == "top" else [verdict(self.table, **given)]
-        if top is not None and wanted != "overall":
-            found.append(verdict(self.table, alpha=top["alpha"], region=top["region"], **given))
-        return found
+        inside = [] if wanted == "overall" else found_in
+        return found + [verdict(self.table, alpha=top["alpha"], region=top["region"], **given) for top in inside]
 
     @property
     def auc(self) -> Estimate | None:
@@ -211,6 +337,11 @@ class Audit:
     def gap(self) -> Estimate | None:
         """The largest xAUC gap over pairs of groups."""
         return self.summary["gap"]
+
+    @property
+    def headline(self) -> Estimate | None:
+        """The largest xAUC gap between groups that can carry it: with 30 positives and 30 negatives, where two have."""
+        return self.summary["headline"]["gap"]
 
     @property
     def reference(self) -> Hashable:
@@ -247,9 +378,9 @@ class Audit:
 
         Parameters
         ----------
-        part : {"pairs", "groups", "calibration", "rates"}, default "pairs"
+        part : {"pairs", "groups", "calibration", "rates", "top"}, default "pairs"
             Pairs of groups with both xAUC and the gap; groups with their sizes and AUC; calibration by group; rates
-            at the threshold and in the top alpha.
+            at each threshold and in each top; AUC, gap, recall and precision in each top.
         """
         rows = plain(self.rows(part))
         return make_frame({name: [row[name] for row in rows] for name in rows[0]} if rows else {})
@@ -271,16 +402,19 @@ class Audit:
             ]
         if part == "rates":
             return [
-                {"at": found["at"], "threshold": found["threshold"], **each}
+                {"at": found["at"], "alpha": found.get("alpha"), "threshold": found["threshold"], **each}
                 for found in summary["rates"]
                 for each in (*found["groups"], {"group": "all", **found["all"]})
             ]
-        raise ValueError(f"part must be one of 'pairs', 'groups', 'calibration', 'rates', got {part!r}.")
+        if part == "top":
+            inside = ("alpha", "region", "rows", "auc", "gap", "recall", "precision")
+            return [{name: top[name] for name in inside} for top in tops(summary)]
+        raise ValueError(f"part must be one of {', '.join(map(repr, get_args(Part)))}, got {part!r}.")
 
     def __str__(self) -> str:
         summary = self.summary
-        top = summary["partial"]
-        auc, gap = (("-" if value is None else f"{value:.4f}") for value in (self.auc, self.gap))
+        known = [top for top in tops(summary) if top["gap"] is not None]
+        auc, gap = (("-" if value is None else f"{value:.4f}") for value in (self.auc, self.headline))
         lines = [
             f"{wording.rows_by(summary['rows'], summary['weights'])}, {wording.shown_rows(summary['positives'])} "
             f"positive, {len(summary['groups'])} groups",
@@ -289,7 +423,7 @@ class Audit:
             *self._trusted(),
             self.sentence,
             *self._pairs(),
-            *([] if top is None or top["gap"] is None else [f"in the top {top['alpha']:g}: xAUC gap {top['gap']:.4f}"]),
+            *(f"in the top {top['alpha']:g}: xAUC gap {top['gap']:.4f}" for top in known),
             *rate_lines(summary["rates"]),
         ]
         return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
@@ -302,7 +436,7 @@ class Audit:
         """Say how far AUC and gap can be trusted."""
         if self.intervals is None:
             return []
-        auc, gap = self.intervals.auc, self.intervals.gap
+        auc, gap = self.intervals.auc, self.headline or self.intervals.gap
         if gap.reason is not None:
             return [f"no interval for the gap: {gap.reason}"]
         limits = [f"{name} {each.low:.4f} to {each.high:.4f}" for name, each in (("AUC", auc), ("gap", gap))]
@@ -314,7 +448,7 @@ class Audit:
         if len(self.summary["gaps"]) == 1:
             return []
         widest = sorted(pairs, key=lambda pair: -abs(pair["signed_gap"]))[:most]
-        return [f"gap of {pair['first']} over {pair['second']}: {pair['signed_gap']}" for pair in widest]
+        return [f"gap of {pair['first']} over {pair['second']}: {pair['signed_gap']!s}" for pair in widest]
 
     def _repr_html_(self) -> str:
         return audit_html(self)

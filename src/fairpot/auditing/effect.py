@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fairpot._arguments import argument
+from fairpot._arguments import argument, by_name
 from fairpot._defaults import LEVEL, Region, Ties, Weights
-from fairpot._optional import make_frame
-from fairpot._validation import check_seen, wording
+from fairpot._optional import import_optional, make_frame
+from fairpot._validation import check_rows, check_scores, check_seen, check_share, wording
 from fairpot.auditing.audit import effect_html
 from fairpot.auditing.calibration import BINS
-from fairpot.auditing.measures import MOST_GROUPS, measure, moves, plain
+from fairpot.auditing.measures import MOST_GROUPS, measure, moves, moves_of_rows, plain
 from fairpot.auditing.words import change_sentences, rate_lines
 from fairpot.counting import as_table
-from fairpot.inference import Changes, Verdict, change_by_maps, verdict
+from fairpot.inference import Changes, Verdict, change_by_maps, change_of_scores, verdict
 from fairpot.modelfile.origin import describes, table_sha256
+from fairpot.postprocessing.mapper import seen_table
 from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap, moving
 
@@ -26,11 +27,14 @@ _SEVERAL, _VISIBLE = 3.0, 0.01
 _SMALL_REFERENCE = 0.1
 
 
+@by_name
 def effect(
     model: Any,
-    scores: Any,
+    scores: Any = None,
     y: Any = None,
     *,
+    before: Any = None,
+    after: Any = None,
     sensitive_features: Any = None,
     sample_weight: Any = None,
     clusters: Any = None,
@@ -40,24 +44,30 @@ def effect(
     region: Region = "pooled",
     ties: Ties = "half",
     reference: Hashable | None = None,
-    threshold: float | None = None,
+    threshold: float | Iterable[float] | None = None,
     bins: int = BINS,
     level: float | None = LEVEL,
 ) -> Effect:
     """Audit rows before and after a repair, and count who moves.
 
+    ``effect(model, scores, y, sensitive_features=...)`` looks at a fitted method;
+    ``effect(y_true, before=..., after=..., sensitive_features=...)`` at what anything else did to the scores.
+
     Parameters
     ----------
-    model : fitted post-processor, loaded model, or dict of group to ScoreMap
+    model : fitted post-processor, loaded model, or dict of group to ScoreMap; or column of outcomes
+        With ``before`` and ``after``: the outcomes of the rows, 0/1.
     scores : column of shape (n,), or ScoreTable
         Scores before the repair, as in ``model.fit``; best not of the rows of ``fit``. A :class:`ScoreTable` stands
         for all rows.
     y : column of shape (n,)
         Outcomes, 0/1.
+    before, after : columns of shape (n,), default None
+        Two scores of the same rows, in place of ``scores`` and ``y``; of any package, on any scale.
     sensitive_features, sample_weight, clusters, weights, pos_label
         As in :func:`fairpot.audit`.
     alpha, region, ties, threshold, bins
-        As in :func:`fairpot.audit`. The top alpha is that of the scores before, and of the scores after.
+        As in :func:`fairpot.audit`, but one alpha. The top is that of the scores before, and of the scores after.
     reference : name of a group or None, default None
         The group that signed gaps are seen from; None takes the model's own.
     level : float or None, default 0.95
@@ -76,29 +86,72 @@ def effect(
     >>> found = fairpot.effect(fp, scores, y, sensitive_features=sex)
     >>> found.before["gap"], found.after["gap"]
     (0.25, 0.0)
+    >>> lifted = [s + 0.2 * (g == "F") for s, g in zip(scores, sex)]
+    >>> fairpot.effect(y, before=scores, after=lifted, sensitive_features=sex).after["gap"]
+    0.0
     """
     columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
-    meant: dict[str, Any] = {"weights": weights, "pos_label": pos_label, "names": ("y", "scores")}
-    table = as_table(y, scores, **columns, **meant).require("an effect", groups=2)
+    meant: dict[str, Any] = {"weights": weights, "pos_label": pos_label}
+    share = None if alpha is None else check_share(alpha, "alpha", zero=False)
+    options: dict[str, Any] = {"alpha": share, "region": region, "ties": ties, "threshold": threshold, "bins": bins}
+    if before is not None or after is not None:
+        _check_two_scores(model, scores, y, before, after)
+        return _effect_of_scores(model, before, after, columns | meant, {**options, "reference": reference}, level)
+    table = as_table(y, scores, **columns, **meant, names=("y", "scores")).require("an effect", groups=2)
+    if hasattr(model, "groups_"):
+        table = seen_table(table, model.groups_)
     maps = _maps(model, table)
     seen_from = reference
     if reference is None and getattr(model, "reference_", None) in table.groups:
         seen_from = getattr(model, "reference_", None)
     left_out = tuple(getattr(model, "left_out_", ()))
     kept = table.only([g for g in table.groups if g not in left_out])
-    options: dict[str, Any] = {"alpha": alpha, "region": region, "ties": ties, "threshold": threshold, "bins": bins}
-    before = measure(kept, level, reference=seen_from, **options)
+    first = measure(kept, level, reference=seen_from, **options)
     moved = kept.rescored({g: m for g, m in moving(maps).items() if g in kept.groups})
-    after = measure(moved, level, reference=before.numbers["reference"], **options)
+    second = measure(moved, level, reference=first.numbers["reference"], **options)
     changes = None
     if level is not None and len(kept.groups) <= MOST_GROUPS:
         changes = change_by_maps(kept, moving(maps), ties=ties, level=level)
-    low, high = before.numbers["score_range"]
+    low, high = first.numbers["score_range"]
     told = model._fitted_scale().mismatch_of_range(low, high) if hasattr(model, "_fitted_scale") else None
     if told is not None:
-        before.numbers["warnings"].insert(0, told)
-    found = (before.numbers, after.numbers, moves(table, maps), getattr(model, "reference_", None), left_out, changes)
+        first.numbers["warnings"].insert(0, told)
+    found = (first.numbers, second.numbers, moves(table, maps), getattr(model, "reference_", None), left_out, changes)
     return Effect(*found, standing(model, table))
+
+
+def _check_two_scores(y_true: Any, scores: Any, y: Any, before: Any, after: Any) -> None:
+    """Insist on outcomes and two scores, and on nothing beside them."""
+    right = "\nHint: effect(y_true, before=..., after=..., sensitive_features=...)"
+    for name, column in (("before", before), ("after", after)):
+        if column is None:
+            raise TypeError(f"{name} is missing: an effect compares two scores of the same rows.{right}")
+    for name, column in (("scores", scores), ("y", y)):
+        if column is not None:
+            raise TypeError(f"{name} goes with a fitted model, not with before and after.{right}")
+    if hasattr(y_true, "maps_") or isinstance(y_true, Mapping):
+        raise TypeError(f"before and after are two scores of the same rows, and need outcomes, not a model.{right}")
+
+
+def _effect_of_scores(
+    y_true: Any, before: Any, after: Any, known: dict[str, Any], options: dict[str, Any], level: float | None
+) -> Effect:
+    """Audit two scores of the same rows."""
+    groups, weight = known["sensitive_features"], known["sample_weight"]
+    beside, names = {"after": after, "clusters": known["clusters"]}, ("y_true", "before")
+    rows = check_rows(before, y_true, groups, weight, pos_label=known["pos_label"], names=names, beside=beside)
+    new = check_scores(after, "after")
+    if len(new) != len(rows.scores):
+        raise ValueError(f"after has {len(new)} rows, but before has {len(rows.scores)}.")
+    tables = [
+        as_table(y_true, each, **known, names=("y_true", n)) for n, each in (("before", before), ("after", after))
+    ]
+    first = measure(tables[0].require("an effect", groups=2), level, **options)
+    second = measure(tables[1], level, **{**options, "reference": first.numbers["reference"]})
+    changes = None
+    if level is not None and len(tables[0].groups) <= MOST_GROUPS:
+        changes = change_of_scores(y_true, before, after, **known, ties=options["ties"], level=level)
+    return Effect(first.numbers, second.numbers, moves_of_rows(rows, new), changes=changes)
 
 
 Stands = Literal["compatible", "contradicted", "cannot tell"]
@@ -247,6 +300,21 @@ class Effect:
         rows = plain(self.rows())
         return make_frame({name: [row[name] for row in rows] for name in rows[0]})
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the gap of every two groups before and after, see :class:`fairpot.display.GapChangeDisplay`.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default None
+            None makes new ones.
+
+        Returns
+        -------
+        axes
+        """
+        display = import_optional("fairpot.display", "plot").GapChangeDisplay
+        return display.from_effect(self).plot(ax)
+
     def __str__(self) -> str:
         shown = [f"{row['metric']}: {_number(row['before'])} -> {_number(row['after'])}" for row in self.rows()]
         for which, found in (("before", self.before), ("after", self.after)):
@@ -296,8 +364,6 @@ def _maps(model: Any, table: ScoreTable) -> dict[Hashable, ScoreMap]:
         raise TypeError(
             f"effect takes a fitted post-processor, a loaded model or a dict of maps, got {type(model).__name__}."
         )
-    if hasattr(model, "groups_"):
-        check_seen(table.groups, model.groups_, table.rows_of)
     maps: dict[Hashable, ScoreMap] = model.maps_for(table)
     return maps
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._defaults import LEVEL, TIES, Region, Ties
-from fairpot._validation import check_choice, check_group_name, check_share, is_number
+from fairpot._validation import Rows, check_choice, check_group_name, check_share, is_number
 from fairpot.auditing.calibration import BINS, calibration
 from fairpot.counts import GroupCounts
 from fairpot.inference import Estimate, Overview, Rates, overview, rates_at
-from fairpot.metrics.cells import hard_predictions, reversed_score, small_cells, tied_pairs
+from fairpot.metrics.cells import carrying_groups, hard_predictions, reversed_score, small_cells, tied_pairs
 from fairpot.metrics.wins import WinMatrix
 from fairpot.postprocessing.dial import advantaged_group
 from fairpot.table import Maps, ScoreTable
@@ -65,16 +65,46 @@ def _ratio(part: float, whole: float) -> float | None:
 
 # Beyond this many groups an audit has no intervals.
 MOST_GROUPS = 20
+_LISTED = 6  # more pairs than these are counted, not listed
 _RATES = ("share", "tpr", "fpr", "ppv")
 _OWN = {"auc": "group_auc", "bpsn_auc": "bpsn_auc", "bnsp_auc": "bnsp_auc"}
 
 
 class Measured(NamedTuple):
-    """A table's numbers, each an Estimate, and the intervals they were read from: of all rows, and of the top."""
+    """A table's numbers, each an Estimate, and the intervals they were read from: of all rows, and of each top."""
 
     numbers: dict[str, Any]
     whole: Overview | None
-    top: Overview | None
+    tops: tuple[Overview, ...] = ()
+
+
+def listed(given: Any) -> list[Any]:
+    """Give no value, one or several as a list, each once, in their order.
+
+    Examples
+    --------
+    >>> listed(None), listed(0.3), listed([0.3, 0.2, 0.3])
+    ([], [0.3], [0.3, 0.2])
+    """
+    if given is None:
+        return []
+    found = list(given) if _several(given) else [given]
+    return [each for place, each in enumerate(found) if each not in found[:place]]
+
+
+def tops(numbers: dict[str, Any]) -> list[dict[str, Any]]:
+    """List what is known of the top of the ranking: nothing, one top, or several."""
+    found = numbers["partial"]
+    return [] if found is None else found if isinstance(found, list) else [found]
+
+
+def _several(given: Any) -> bool:
+    return isinstance(given, Iterable) and not isinstance(given, str | bytes | dict)
+
+
+def _as_given(found: list[Any], given: Any) -> Any:
+    """Give a list where a list was given; else the one there is, or None."""
+    return found if _several(given) else found[0] if found else None
 
 
 def measure(table: ScoreTable, level: float | None = LEVEL, **options: Any) -> Measured:
@@ -89,22 +119,34 @@ def measure(table: ScoreTable, level: float | None = LEVEL, **options: Any) -> M
         Those of :func:`summarise`.
     """
     numbers = summarise(table, **options)
-    partial, ties = numbers["partial"], numbers["ties"]
+    partial, ties = tops(numbers), numbers["ties"]
     if level is None or len(table.groups) > MOST_GROUPS:  # one covariance of all pairs would not fit into memory
         reason = "none were asked for" if level is None else f"more than {MOST_GROUPS} groups"
         if level is not None:
             said = f"no intervals: {len(table.groups)} groups are more than the {MOST_GROUPS} that are taken together."
             hint = f" Hint: {argument('groups', ...)} or {argument('min_group', ...)} compares fewer."
             numbers["warnings"] = [*numbers["warnings"], said + hint]
-        return Measured(_without_limits(numbers, reason), None, None)
+        return Measured(_without_limits(numbers, reason), None)
     whole = overview(table, level=level, ties=ties)
-    top = None
-    if partial is not None:
-        top = overview(table, level=level, ties=ties, alpha=partial["alpha"], region=partial["region"])
-    known = {**_ranked(numbers, whole), "groups": [_own(each, whole) for each in numbers["groups"]]}
-    known["partial"] = None if partial is None or top is None else {**partial, **_ranked(partial, top)}
+    inside = [overview(table, level=level, ties=ties, alpha=p["alpha"], region=p["region"]) for p in partial]
+    headline = _headline_known(table, numbers, whole)
+    known = {
+        **_ranked(numbers, whole),
+        "headline": headline,
+        "groups": [_own(each, whole) for each in numbers["groups"]],
+    }
+    known["partial"] = _as_given([{**p, **_ranked(p, found)} for p, found in zip(partial, inside)], numbers["partial"])
     known["rates"] = [_rated(table, each, level) for each in numbers["rates"]]
-    return Measured(_without_limits({**numbers, **known}, "it has no closed form here"), whole, top)
+    return Measured(_without_limits({**numbers, **known}, "it has no closed form here"), whole, tuple(inside))
+
+
+def _headline_known(table: ScoreTable, numbers: dict[str, Any], whole: Overview) -> dict[str, Any]:
+    """Give the gap of the headline its limits: those of the groups that carry it, compared without the others."""
+    told, small = numbers["headline"], numbers["headline"]["small_groups"]
+    if small and told["gap"] is not None:
+        large = table.only([g for g in table.groups if g not in small])
+        whole = overview(large, level=whole.level, ties=numbers["ties"])
+    return {**told, "gap": _known(told["gap"], whole.gap)}
 
 
 def _ranked(numbers: dict[str, Any], found: Overview) -> dict[str, Any]:
@@ -173,7 +215,7 @@ def _without_limits(tree: Any, reason: str, name: str = "") -> Any:
 # What is counted or given rather than estimated, and names of groups.
 _COUNTED = {"threshold", "alpha", "pairs", "rows", "positives", "negatives", "flagged", "found", "score_range"}
 _LIMITS = {"signed_low", "signed_high"}
-_NAMES = {"group", "reference", "first", "second", "positive", "negative"}
+_NAMES = {"small_groups", "group", "reference", "first", "second", "positive", "negative"}
 _GIVEN = _COUNTED | _LIMITS | _NAMES
 
 
@@ -192,7 +234,9 @@ def intervals_to_dict(found: Measured) -> dict[str, Any] | None:
         }
         for each in found.numbers["rates"]
     ]
-    return {**found.whole.to_dict(), "partial": None if found.top is None else found.top.to_dict(), "rates": rates}
+    numbers = found.numbers
+    inside = [{"alpha": p["alpha"], **each.to_dict()} for p, each in zip(tops(numbers), found.tops)]
+    return {**found.whole.to_dict(), "partial": _as_given(inside, numbers["partial"]), "rates": rates}
 
 
 def _limits(found: Estimate | None) -> dict[str, Any] | None:
@@ -215,11 +259,11 @@ _VISIBLE = 0.0005
 def summarise(
     table: ScoreTable,
     *,
-    alpha: float | None = None,
+    alpha: float | Iterable[float] | None = None,
     region: str = "pooled",
     ties: str = "half",
     reference: Hashable | None = None,
-    threshold: float | None = None,
+    threshold: float | Iterable[float] | None = None,
     bins: int = BINS,
 ) -> dict[str, Any]:
     """Describe a labelled score table: plain numbers, lists and dicts, ready for JSON.
@@ -228,15 +272,15 @@ def summarise(
     ----------
     table : ScoreTable
         With labels and at least two groups.
-    alpha : float in (0, 1] or None, default None
-        Also rank among the top alpha alone.
+    alpha : float in (0, 1], list of them, or None, default None
+        Also rank among the top alpha alone. A list makes ``partial`` a list.
     region : {"pooled", "group"}, default "pooled"
         Whether that is the top alpha of all rows or of each group.
     ties : {"half", "strict"}, default "half"
         Whether a tie is half a win or none.
     reference : name of a group or None, default None
         The group that signed gaps are seen from; None takes the advantaged one.
-    threshold : float or None, default None
+    threshold : float, list of floats, or None, default None
         Also count who is flagged at this score or above (or below, where a low score means high risk), given as the
         scores are; with ``alpha``, the top alpha is counted in any case.
     bins : int, default 10
@@ -267,9 +311,10 @@ def summarise(
         "ties": checked,
         "reference": ahead,
         **_ranking(matrix, ahead),
+        "headline": _headline(table, matrix),
         "groups": [_describe(table, matrix, place, bins) for place in range(len(table.groups))],
-        "partial": None if alpha is None else _partial(table, alpha, region, checked, ahead),
-        "rates": _numbers_rates(table, threshold, alpha),
+        "partial": _as_given([_partial(table, each, region, checked, ahead) for each in listed(alpha)], alpha),
+        "rates": _numbers_rates(table, listed(threshold), listed(alpha)),
         "tied": _tied(table, matrix, checked),
         "calibration": calibration(pooled, bins),
         "calibration_bins": bins,
@@ -290,8 +335,17 @@ def moves(table: ScoreTable, maps: Maps) -> list[dict[str, Any]]:
     (1, 1, 0.1)
     """
     return [
-        _moved(g, c, (maps[g](c.score) if g in maps else c.score) - c.score) for g, c in zip(table.groups, table.counts)
+        _moved(g, c.weight, (maps[g](c.score) if g in maps else c.score) - c.score)
+        for g, c in zip(table.groups, table.counts)
     ]
+
+
+def moves_of_rows(rows: Rows, after: NDArray[np.float64]) -> list[dict[str, Any]]:
+    """Count the same of rows with a second score beside the first."""
+    codes = np.zeros(len(after), dtype=np.intp) if rows.codes is None else rows.codes
+    weight = np.ones(len(after), dtype=np.int64) if rows.weight is None else rows.weight
+    shift = after - rows.scores
+    return [_moved(g, weight[codes == place], shift[codes == place]) for place, g in enumerate(rows.groups)]
 
 
 def _ahead(table: ScoreTable, ties: Ties) -> Hashable:
@@ -348,6 +402,19 @@ def _ranking(matrix: WinMatrix, ahead: Hashable) -> dict[str, Any]:
         "gaps": _gaps(matrix.groups, xauc, shares, ahead),
         "xauc": cells,
     }
+
+
+def _headline(table: ScoreTable, matrix: WinMatrix) -> dict[str, Any]:
+    """Give the largest gap between groups that can carry it, and name those that cannot; all can where none is large.
+
+    A gap between groups of a handful may be chance, and is listed with the others.
+    """
+    large = carrying_groups(table)
+    if len(large) < 2:
+        large = table.groups
+    places = [place for place, group in enumerate(table.groups) if group in large]
+    gap = _largest_gap(_xauc(matrix)[np.ix_(places, places)])
+    return {"gap": gap, "small_groups": [g for g in table.groups if g not in large]}
 
 
 def _xauc(matrix: WinMatrix) -> NDArray[np.float64]:
@@ -438,12 +505,11 @@ def _tied(table: ScoreTable, matrix: WinMatrix, ties: Ties) -> dict[str, Any]:
     return found
 
 
-def _numbers_rates(table: ScoreTable, threshold: float | None, alpha: float | None) -> list[dict[str, Any]]:
-    """Count who is flagged at a score, and in the top alpha of all rows."""
-    turned = -threshold if threshold is not None and is_number(threshold) and table.lower_is_riskier else threshold
-    found = [] if turned is None else [{"at": "score", **rates(table, turned)}]
-    if alpha is not None:
-        share = check_share(alpha, "alpha", zero=False)
+def _numbers_rates(table: ScoreTable, thresholds: list[Any], alphas: list[Any]) -> list[dict[str, Any]]:
+    """Count who is flagged at each score, and in each top of all rows."""
+    turned = [-each if is_number(each) and table.lower_is_riskier else each for each in thresholds]
+    found = [{"at": "score", **rates(table, each)} for each in turned]
+    for share in [check_share(each, "alpha", zero=False) for each in alphas]:
         found.append({"at": "top", "alpha": share, **rates(table, next(iter(table.thresholds(share).values())))})
     return found
 
@@ -451,8 +517,8 @@ def _numbers_rates(table: ScoreTable, threshold: float | None, alpha: float | No
 def _warnings(table: ScoreTable, summary: dict[str, Any]) -> list[str]:
     found = [text for text in (reversed_score(table), hard_predictions(table)) if text is not None]
     found += small_cells(table)
-    partial = summary["partial"]
-    if partial is not None:
+    found += _missing_pairs(summary)
+    for partial in tops(summary):
         top = table.top(partial["alpha"], partial["region"])
         found += small_cells(top, f" in the top {partial['alpha']:g}")
     if summary["calibration"] is None:
@@ -469,8 +535,17 @@ def _warnings(table: ScoreTable, summary: dict[str, Any]) -> list[str]:
     return found
 
 
-def _moved(group: Hashable, counts: GroupCounts, shift: NDArray[np.float64]) -> dict[str, Any]:
-    weight = counts.weight
+def _missing_pairs(summary: dict[str, Any]) -> list[str]:
+    """Name the pairs of groups that the largest gap leaves out because a cell of theirs is empty."""
+    gaps = summary["gaps"]
+    lost = [f"{pair['first']!r} and {pair['second']!r}" for pair in gaps if pair["signed_gap"] is None]
+    if not lost or len(lost) == len(gaps):
+        return []
+    named = "; ".join(lost[:_LISTED]) + (f"; and {len(lost) - _LISTED} more" if len(lost) > _LISTED else "")
+    return [f"the gap leaves out {len(lost)} of {len(gaps)} pairs of groups, which cannot be measured: {named}."]
+
+
+def _moved(group: Hashable, weight: NDArray[Any], shift: NDArray[np.float64]) -> dict[str, Any]:
     rows, moved = weight.sum().item(), weight[shift != 0].sum().item()
     return {
         "group": group,

@@ -10,7 +10,7 @@ EVEN = 0.00005  # what rounds to 0 in four digits is even
 
 
 def gap_sentence(summary: dict[str, Any]) -> str:
-    """Say who is ranked above whom, for the pair of groups with the largest gap.
+    """Say who is ranked above whom, for the pair with the largest gap of the groups that can carry one; then the rest.
 
     Examples
     --------
@@ -18,23 +18,50 @@ def gap_sentence(summary: dict[str, Any]) -> str:
     >>> gap_sentence({"gaps": [pair]})
     'Of 1,000 pairs, a positive of M is ranked above a negative of F in 800, a positive of F above a negative of M ...'
     """
-    pair = widest_pair(summary)
+    known, small = _known_pairs(summary)
+    pair = max(known, key=_size, default=None)
     if pair is None:
         return "No gap can be measured: a group has no positives or no negatives."
     first, second = (pair["first"], pair["second"])
     there, back = round(1000 * pair["xauc_first"]), round(1000 * pair["xauc_second"])
-    worst = "" if len(summary["gaps"]) == 1 else f"The widest gap of {len(summary['gaps'])} pairs of groups: of"
+    worst = (
+        "" if len(summary["gaps"]) == 1 else f"The widest gap of {wording.counted(len(known), 'pair')} of groups: of"
+    )
     start = worst or "Of"
     return (
         f"{start} 1,000 pairs, a positive of {first} is ranked above a negative of {second} in {there:,}, "
-        f"a positive of {second} above a negative of {first} in {back:,}."
+        f"a positive of {second} above a negative of {first} in {back:,}.{_apart(summary, small)}"
     )
 
 
 def widest_pair(summary: dict[str, Any]) -> dict[str, Any] | None:
     """Return the pair of groups with the largest gap; None if none can be measured."""
     known = [pair for pair in summary["gaps"] if pair["signed_gap"] is not None]
-    return max(known, key=lambda pair: abs(pair["signed_gap"]), default=None)
+    return max(known, key=_size, default=None)
+
+
+def _known_pairs(summary: dict[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the pairs that can be measured: of groups that can carry a headline, and of small groups."""
+    small = summary.get("headline", {}).get("small_groups", [])
+    known = [pair for pair in summary["gaps"] if pair["signed_gap"] is not None]
+    apart = [pair for pair in known if pair["first"] in small or pair["second"] in small]
+    return [pair for pair in known if pair not in apart], apart
+
+
+def _apart(summary: dict[str, Any], small: list[dict[str, Any]]) -> str:
+    """Say what is left of pairs with small groups."""
+    if not small:
+        return ""
+    groups, widest = summary["headline"]["small_groups"], max(small, key=_size)
+    named = ", ".join(map(str, groups[:5])) + (", ..." if len(groups) > 5 else "")
+    return (
+        f" Apart from these: {wording.counted(len(small), 'pair')} with small groups ({named}), whose widest gap, "
+        f"{_size(widest):.4f} between {widest['first']} and {widest['second']}, may be chance."
+    )
+
+
+def _size(pair: dict[str, Any]) -> float:
+    return abs(float(pair["signed_gap"]))
 
 
 def ahead(pair: dict[str, Any], gap: float) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from fairpot.auditing import Effect
 from fairpot.auditing.audit import strictest
+from fairpot.auditing.measures import tops
 from fairpot.cli._printing import Output, count, number, percent, shown, signed
 from fairpot.inference import Verdict
 from fairpot.table import QuantisationBound
@@ -19,8 +20,8 @@ def own_scale(summary: dict[str, Any], lower_is_riskier: bool) -> dict[str, Any]
     if not lower_is_riskier:
         return summary
     turned = {**summary, "score_range": turned_range(summary["score_range"]), "rates": _turned(summary["rates"])}
-    if summary["partial"] is not None:
-        turned["partial"] = {**summary["partial"], "groups": _turned(summary["partial"]["groups"])}
+    inside = [{**top, "groups": _turned(top["groups"])} for top in tops(summary)]
+    turned["partial"] = inside if isinstance(summary["partial"], list) else inside[0] if inside else None
     found = summary.get("intervals")
     if found is not None and found.get("rates") is not None:
         turned["intervals"] = {**found, "rates": _turned(found["rates"])}
@@ -94,13 +95,15 @@ def print_intervals(out: Output, found: dict[str, Any]) -> None:
     """Show AUC, gap and every xAUC with its interval."""
     out.heading(f"How far the numbers can be trusted: {found['level']:.4g} intervals")
     rows = [_row("AUC", found["auc"]), _row("xAUC gap", found["gap"])]
-    if found["partial"] is not None:
-        rows += [_row("partial AUC", found["partial"]["auc"]), _row("partial xAUC gap", found["partial"]["gap"])]
+    inside = tops(found)
+    for top in inside:
+        which = f", top {100 * top['alpha']:.4g}%" if len(inside) > 1 else ""
+        rows += [_row(f"partial AUC{which}", top["auc"]), _row(f"partial xAUC gap{which}", top["gap"])]
     if len(found["xauc"]) <= _MOST:
         rows += [_row(f"{shown(x['positive'])} over {shown(x['negative'])}", x) for x in found["xauc"]]
     out.table(["", "estimate", "se", "from", "to"], rows)
     said = {each["reason"] for each in (found["auc"], found["gap"], *found["xauc"]) if each["reason"]}
-    notes = [] if found["partial"] is None else [found["partial"]["gap"]["reason"], found["partial"]["gap"]["note"]]
+    notes = [top["gap"][name] for top in inside for name in ("reason", "note")]
     for text in sorted({*said, *(note for note in notes if note)}):
         out.line(f"  {shown(text)}")
 
@@ -154,7 +157,13 @@ _WIDEST = 12
 
 def print_gap(out: Output, ranking: dict[str, Any], name: str = "xAUC gap") -> None:
     """Say how large the gap is, and who is ahead of whom."""
-    out.line(f"{name}: {number(ranking['gap'])}")
+    told = ranking.get("headline")
+    if told is not None and told["small_groups"]:
+        out.line(
+            f"{name}: {number(told['gap'])} between the larger groups, {number(ranking['gap'])} with the small ones"
+        )
+    else:
+        out.line(f"{name}: {number(ranking['gap'])}")
     pairs = sorted(ranking["gaps"], key=lambda pair: -abs(pair["signed_gap"] or 0.0))
     if len(pairs) > 1:
         _print_pairs(out, pairs)

@@ -82,7 +82,8 @@ def said_again(*names: str) -> list[str]:
     for parameter in context.command.params:
         value = context.params.get(str(parameter.name))
         if parameter.name in names and value is not None and value != parameter.default:
-            words += [max(parameter.opts, key=len), str(value)]
+            for each in value if isinstance(value, tuple) else (value,):
+                words += [max(parameter.opts, key=len), str(each)]
     return words
 
 
@@ -190,10 +191,15 @@ def interval_options(command: Command) -> Callable[..., Any]:
     )
 
 
-def ranking_options(alpha: str, reference: str) -> Callable[[Command], Callable[..., Any]]:
+def one_or_several(given: tuple[float, ...]) -> float | list[float] | None:
+    """Give what an option was given: nothing, one value, or a list of several."""
+    return list(given) if len(given) > 1 else given[0] if given else None
+
+
+def ranking_options(alpha: str, reference: str, *, several: bool = False) -> Callable[[Command], Callable[..., Any]]:
     """Add --alpha, --region, --ties and --reference, with what the first and the last do in this command."""
     options = [
-        click.option("--alpha", type=TOP_SHARE, metavar="SHARE", help=alpha),
+        click.option("--alpha", type=TOP_SHARE, multiple=several, metavar="SHARE", help=alpha),
         click.option(
             "--region",
             type=click.Choice(["pooled", "group"]),

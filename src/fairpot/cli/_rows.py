@@ -354,13 +354,24 @@ class OnSpark:
         return SparkEngine().count(self.source, drop_missing=self.rows.drop_missing)
 
     def apply(
-        self, model: Any, output: str, out: Output, *, column: str | None, overwrite: bool, **others: Any
+        self,
+        model: Any,
+        output: str,
+        out: Output,
+        *,
+        column: str | None,
+        overwrite: bool,
+        unknown_group: Any,
+        missing_group: Any,
+        other_scale: Any,
+        **others: Any,
     ) -> dict[str, Any]:
         """Write the rows with their adjusted score to a folder; return what there is to say about it."""
         wanted = [f"--{name.replace('_', '-')}" for name in ("drop_missing", *others) if was_given(name)]
         if wanted:
             raise click.UsageError(f"--engine spark writes the adjusted rows alone, without {', '.join(wanted)}.")
-        return dict(vars(journeys.apply(model, self.source, output, column=column, overwrite=overwrite)))
+        ways = {"unknown_group": unknown_group, "missing_group": missing_group, "other_scale": other_scale}
+        return dict(vars(journeys.apply(model, self.source, output, column=column, overwrite=overwrite, **ways)))
 
 
 def named_group(text: str | None, groups: Iterable[Hashable]) -> Hashable | None:

@@ -8,13 +8,15 @@ from typing import Any
 
 import click
 
+from fairpot._defaults import UNMAPPED
 from fairpot._validation import wording
 from fairpot.cli._errors import Failure
 from fairpot.cli._options import SCORE, MapFile, map_options, output_options, was_given
 from fairpot.cli._printing import Output, count, percent, shown
 from fairpot.cli._rows import RowOptions, row_options
-from fairpot.files.adjusting import TYPES, UNKNOWN_GROUPS
+from fairpot.files.adjusting import TYPES, check_outputs
 from fairpot.files.layout import FORMATS
+from fairpot.files.source import RowSource
 
 
 @click.command(short_help="Adjust the scores of files with a map.")
@@ -28,10 +30,17 @@ from fairpot.files.layout import FORMATS
 @click.option("--keep", multiple=True, metavar="COLUMN", help="In --changes: also this column, such as an identifier.")
 @click.option(
     "--unknown-group",
-    type=click.Choice(UNKNOWN_GROUPS),
+    type=click.Choice(UNMAPPED),
     default="error",
     show_default=True,
-    help="Rows whose group the map does not know: an error, no adjusted score, or the score as it is.",
+    help="Rows whose group the map does not know: an error, the score as it is, or no adjusted score.",
+)
+@click.option(
+    "--missing-group",
+    type=click.Choice(UNMAPPED),
+    default="error",
+    show_default=True,
+    help="Rows without a group: likewise.",
 )
 @click.option("--output-format", type=click.Choice(FORMATS), help="Format of the output; default: by its name.")
 @click.option(
@@ -45,9 +54,7 @@ from fairpot.files.layout import FORMATS
 @click.option(
     "--other-scale",
     type=click.Choice(["warn", "error"]),
-    default="warn",
-    show_default=True,
-    help="What to do if scores seem to be on another scale than in `fit`.",
+    help="Scores seem to be on another scale than in `fit`; default: an error if more than 1 % are far outside.",
 )
 @click.option("--force", is_flag=True, help="Replace outputs that are there.")
 @output_options
@@ -68,7 +75,8 @@ def apply(
     With -o - the rows go to standard output, once they are complete, and the summary is left out.
 
     Columns are looked for under the names they had in `fit`; --score and --group name others, several groups in the
-    same order. A group that the map does not know is an error.
+    same order. A group that the map does not know, or a missing one, is an error that counts the rows:
+    --unknown-group and --missing-group let them through.
     """
     if changes is None:
         if was_given("threshold") or was_given("keep"):
@@ -78,25 +86,36 @@ def apply(
         if out.as_json:
             raise click.UsageError("standard output takes the rows or the JSON document, not both.")
         out = Output(quiet=True)
-    model = map_file.load()
-    rows = rows.of_map(model)
     for target in filter(None, (output, changes)):
         _refuse_map(target, map_file.path)
+    _check_outputs(rows, output, changes, force)
+    model = map_file.load()
+    rows = rows.of_map(model)
     done = rows.reader.apply(model, output, out, changes=changes, overwrite=force, **options)
     out.document({**rows.document("scores"), "map": map_file.path, "output": output, "changes": changes, **done})
     out.line(f"Written: {shown(output)}, {count(done['rows'])} rows with the column {done['column']!r}")
     if not model.row_by_row:
         out.warning("this map looks at all rows it is given together: other files give the same person other scores.")
+    if model.lower_is_riskier_:
+        out.line("The map takes a low score for high risk, as in `fit`")
+    _print_unmapped(done, options)
     if done["moved"] is not None:  # a cluster does not compare scores
-        _print_done(out, done, changes, options["unknown_group"])
+        _print_done(out, done, changes)
 
 
-def _print_done(out: Output, done: dict[str, Any], changes: str | None, unknown_group: str) -> None:
+def _print_unmapped(done: dict[str, Any], options: dict[str, Any]) -> None:
+    """Say what became of rows that no map belongs to."""
+    became = {"null": "have no adjusted score", "keep": "keep their score"}
+    for part, which in (("unknown", "of groups that the map does not know"), ("missing", "without a group")):
+        if done[part]:
+            told = f"{wording.counted(done[part], 'row')} {which} {became[options[f'{part}_group']]}."
+            warnings.warn(told, UserWarning, stacklevel=1)
+
+
+def _print_done(out: Output, done: dict[str, Any], changes: str | None) -> None:
     out.line(f"{count(done['moved'])} scores changed ({percent(done['moved'], done['rows'])})")
-    if done["unknown"]:
-        became = {"null": "no adjusted score", "keep": "score kept as it is"}[unknown_group]
-        told = f"{wording.counted(done['unknown'], 'row')} with a group that the map does not know: {became}."
-        warnings.warn(told, UserWarning, stacklevel=1)
+    for note in done["notes"]:
+        out.warning(note)
     if done["dropped"]:
         left = f"{wording.counted(done['dropped'], 'row')} without a score or a group: left out."
         warnings.warn(left, UserWarning, stacklevel=1)
@@ -104,6 +123,20 @@ def _print_done(out: Output, done: dict[str, Any], changes: str | None, unknown_
         out.line(f"Written: {shown(changes)}, what changed for whom")
         if not done["ranks_exact"]:
             out.warning("too many distinct scores: ranks are close, not exact.")
+
+
+def _check_outputs(rows: RowOptions, output: str, changes: str | None, force: bool) -> None:
+    """Refuse outputs that are there, or that lie among the input, before anything is read or a cluster is asked."""
+    if rows.engine == "duckdb":
+        check_outputs(rows.source, output, changes, overwrite=force)
+        return
+    if RowSource(list(rows.inputs), score="").would_read(output):
+        raise Failure(
+            f"{shown(output)} lies among the input, which would be read with everyone in it twice.\n"
+            "Hint: name an output in another folder, outside the input."
+        )
+    if os.path.exists(output) and not force:
+        raise Failure(f"{shown(output)} is there already.\nHint: name another, or --force to replace it.")
 
 
 def _refuse_map(target: str, path: str) -> None:

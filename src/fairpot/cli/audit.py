@@ -14,6 +14,7 @@ import click
 from fairpot._validation import wording
 from fairpot.auditing import audit as audit_table
 from fairpot.auditing.audit import GUARDS, Guards
+from fairpot.auditing.measures import tops
 from fairpot.auditing.words import gap_sentence, widest_pair
 from fairpot.cli._errors import ABOVE_LIMIT, Failure
 from fairpot.cli._lines import (
@@ -35,6 +36,7 @@ from fairpot.cli._options import (
     SHARE,
     group_options,
     interval_options,
+    one_or_several,
     output_options,
     ranking_options,
     said_again,
@@ -48,9 +50,19 @@ from fairpot.files.output import complete_file
 
 @click.command(short_help="Measure who is ranked above whom.")
 @row_options()
-@ranking_options("Also look at the top SHARE of the ranking.", "Group to compare with; default: the one ahead.")
+@ranking_options(
+    "Also look at the top SHARE of the ranking; repeatable.",
+    "Group to compare with; default: the one ahead.",
+    several=True,
+)
 @group_options
-@click.option("--threshold", type=SCORE, metavar="SCORE", help="Also show who is flagged at this score or above.")
+@click.option(
+    "--threshold",
+    type=SCORE,
+    multiple=True,
+    metavar="SCORE",
+    help="Also show who is flagged at this score or above; repeatable.",
+)
 @click.option("--fail-above", type=SHARE, metavar="GAP", help="Exit with 3 if the measured gap is above GAP.")
 @click.option(
     "--fail-metric",
@@ -64,13 +76,13 @@ from fairpot.files.output import complete_file
 def audit(
     rows: RowOptions,
     out: Output,
-    alpha: float | None,
+    alpha: tuple[float, ...],
     region: str,
     ties: str,
     reference: str | None,
     fail_above: float | None,
     fail_metric: Guards | None,
-    threshold: float | None,
+    threshold: tuple[float, ...],
     min_group: int,
     only: str | None,
     level: float,
@@ -87,7 +99,7 @@ def audit(
     \b
     Examples:
       fairpot audit scores.parquet --score risk --label outcome --group sex
-      fairpot audit 'scores/*.csv' --group sex --group age_band --alpha 0.1
+      fairpot audit 'scores/*.csv' --group sex --group age_band --alpha 0.1 --threshold 0.2 --threshold 0.3
       fairpot audit scores.csv --label churned --positive yes --fail-above 0.05   # for pipelines
       fairpot audit visits.csv --cluster patient --bound 0.05 --require within    # and shown to be so
       fairpot audit scores.csv --html audit.html                                  # for people
@@ -104,18 +116,20 @@ def audit(
         raise click.UsageError("--require needs the bound to compare with: --bound 0.05, say.")
     if fail_metric is not None and fail_above is None and bound is None:
         raise click.UsageError("--fail-metric says which gap --fail-above or --bound looks at, and neither is given.")
-    if fail_metric == "top" and alpha is None:
+    if fail_metric == "top" and not alpha:
         raise click.UsageError("--fail-metric top needs the top to look at: --alpha 0.1, say.")
     with _page(html, force, rows) as place:
         counted = rows.counted(out)
         if place is not None:
-            _write_page(place, rows, counted, {"alpha": alpha, "ties": ties})
+            acted_on = {"threshold": [rows.at(each) for each in threshold], "alpha": alpha}
+            _write_page(place, rows, counted, {**acted_on, "ties": ties})
     seen_from = named_group(reference, counted.table.groups)
-    ranking: dict[str, Any] = {"alpha": alpha, "region": region, "ties": ties, "reference": seen_from}
+    ranking: dict[str, Any] = {"region": region, "ties": ties, "reference": seen_from}
+    looked_at: dict[str, Any] = {"alpha": one_or_several(alpha), "threshold": one_or_several(threshold)}
     chosen: dict[str, Any] = {"min_group": min_group, "groups": listed_groups(only, counted.table.groups)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairpotWarning)  # the answer itself says it
-        found = audit_table(counted.table, **ranking, **chosen, threshold=threshold, level=level)
+        found = audit_table(counted.table, **ranking, **chosen, **looked_at, level=level)
     summary = own_scale(found.to_dict(), rows.lower_is_riskier)
     limit = _verdict(summary, fail_above, fail_metric)
     judged = [] if bound is None else found.verdicts(bound, level=level, guards=fail_metric)
@@ -176,8 +190,8 @@ def print_audit(out: Output, summary: dict[str, Any], rows: RowOptions) -> None:
     out.line()
     print_gap(out, summary)
     out.line(shown(gap_sentence(summary)))
-    if summary["partial"] is not None:
-        _print_partial(out, summary["partial"], "to score" if rows.lower_is_riskier else "from score")
+    for top in tops(summary):
+        _print_partial(out, top, "to score" if rows.lower_is_riskier else "from score")
     if summary["intervals"] is not None:
         print_intervals(out, summary["intervals"])
     print_rates(out, summary["rates"], lower_is_riskier=rows.lower_is_riskier)
@@ -211,8 +225,9 @@ def _print_groups(out: Output, summary: dict[str, Any]) -> None:
     out.line("BNSP: this group's positives against the negatives of all others.")
 
 
-# What `fit` is told again, and how `apply` calls a score that is repaired already.
-_AGAIN = ("alpha", "ties", "reference", "min_group", "only", "threshold")
+# What `fit` is told again, and how `apply` calls a score that is repaired already. A repair has one top.
+_AGAIN = ("ties", "reference", "min_group", "only", "threshold")
+_TOP_AGAIN = ("alpha", "region")
 _ADJUSTED = "_fair"
 
 
@@ -220,7 +235,7 @@ def _print_next(out: Output, summary: dict[str, Any], rows: RowOptions) -> None:
     """Name the command that comes next, for people with a file."""
     if "-" in rows.inputs or not summary["gap"] or rows.score.endswith(_ADJUSTED):
         return
-    again = said_again(*_AGAIN, *(["region"] if summary["partial"] is not None else []))
+    again = said_again(*_AGAIN, *(_TOP_AGAIN if len(tops(summary)) == 1 else ()))
     command = ["fairpot", "fit", *rows.inputs, *rows.as_options(), *again, "--max-gap", "GAP", "-o", "map.json"]
     out.line()
     out.line(shown(f"Next: {shlex.join(command)}"))
@@ -254,31 +269,37 @@ def _verdict(summary: dict[str, Any], limit: float | None, which: str | None) ->
     """Compare the gaps with the limit; a gap that cannot be measured is an error, not a pass."""
     if limit is None:
         return None
-    looked_at = {"gap": summary} if which != "top" else {}
-    if summary["partial"] is not None and which != "overall":
-        looked_at["partial_gap"] = summary["partial"]
-    gaps = {name: ranking["gap"] for name, ranking in looked_at.items()}
-    pairs = [pair["signed_gap"] for ranking in looked_at.values() for pair in ranking["gaps"]]
-    if None in gaps.values() or None in pairs:
+    overall = [summary] if which != "top" else []
+    inside = tops(summary) if which != "overall" else []
+    looked_at = [*overall, *inside]
+    if any(None in (each["gap"], *(pair["signed_gap"] for pair in each["gaps"])) for each in looked_at):
         raise Failure(
             "--fail-above cannot be decided: a gap cannot be measured for lack of positives or negatives.\n"
             "Hint: run without --fail-above to see which; join small groups, or collect more rows."
         )
-    worst = max(looked_at, key=lambda name: gaps[name])
-    pair = widest_pair(looked_at[worst])
+    worst = max(looked_at, key=lambda each: each["gap"])
+    pair, top = widest_pair(worst), worst.get("alpha")
+    alphas, gaps = ([each[name] for each in inside] for name in ("alpha", "gap"))
+    several = isinstance(summary["partial"], list)
     return {
         "limit": limit,
-        "alpha": summary["partial"]["alpha"] if "partial_gap" in gaps else None,
-        **gaps,
-        "exceeded": any(gap > limit for gap in gaps.values()),
-        "worst": {"metric": worst, "value": gaps[worst], "pair": [pair["first"], pair["second"]] if pair else None},
+        "alpha": alphas if several else alphas[0] if alphas else None,
+        **({"gap": summary["gap"]} if overall else {}),
+        **({"partial_gap": gaps if several else gaps[0]} if inside else {}),
+        "exceeded": worst["gap"] > limit,
+        "worst": {
+            "metric": "gap" if top is None else "partial_gap",
+            "alpha": top,
+            "value": worst["gap"],
+            "pair": [pair["first"], pair["second"]] if pair else None,
+        },
     }
 
 
 def _print_verdict(out: Output, verdict: dict[str, Any], columns: Sequence[str]) -> None:
     worst = verdict["worst"]
-    top = verdict["alpha"]
-    name = f"gap in the top {100 * top:.4g}%" if worst["metric"] == "partial_gap" else "overall gap"
+    top = worst["alpha"]
+    name = "overall gap" if top is None else f"gap in the top {100 * top:.4g}%"
     pair = [shown(name_of(each, columns)) for each in worst["pair"] or ()]
     between = f" between {' and '.join(pair)}" if pair else ""
     said = f"the {name}{between} is {worst['value']:.4f}, "

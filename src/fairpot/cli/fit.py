@@ -41,7 +41,8 @@ _DRAWABLE = 4_000_000
 @click.option("--method", type=MethodName(), default="fairpot", show_default=True, help="How scores are repaired.")
 @how_far
 @ranking_options(
-    "Repair only the top SHARE of the ranking (fairpot).", "Group that stays as it is; default: the one ahead."
+    "Repair only the top SHARE of the ranking (fairpot): the same people stay in it, in another order.",
+    "Group that stays as it is; default: the one ahead.",
 )
 @click.option(
     "--region-from",
@@ -51,7 +52,13 @@ _DRAWABLE = 4_000_000
     help="With --alpha: whether `apply` uses the fitted threshold or finds the top in its own rows.",
 )
 @group_options
-@click.option("--threshold", type=SCORE, metavar="SCORE", help="Also show who is flagged at this score or above.")
+@click.option(
+    "--threshold",
+    type=SCORE,
+    multiple=True,
+    metavar="SCORE",
+    help="Also show who is flagged at this score or above; repeatable.",
+)
 @click.option("--monotone", is_flag=True, help="Let nobody be overtaken inside a group (fairpot).")
 @click.option(
     "--validate",
@@ -72,7 +79,7 @@ def fit(
     output: str | None,
     private: bool,
     force: bool,
-    threshold: float | None,
+    threshold: tuple[float, ...],
     only: str | None,
     **options: Any,
 ) -> None:
@@ -93,7 +100,7 @@ def fit(
     given and no repair can be certified; --json then has what is missing.
     """
     wish = one_wish(method, {name: options.pop(name) for name in WISHES})
-    ranking = {name: options[name] for name in ("alpha", "region", "ties")} | {"threshold": threshold}
+    ranking = {name: options[name] for name in ("alpha", "region", "ties")} | {"threshold": list(threshold)}
     settings_for(method, options)
     for name in ("region", "region_from"):
         if options["alpha"] is None and was_given(name):
@@ -212,6 +219,8 @@ def _print_fit(
         out.line(_not_needed(wish, fitted), "green")
     if content.reference is not None:
         out.line(f"group {shown(fitted.reference)} stays as it is")
+    if content.parameters.get("alpha") is not None and content.parameters["region"] == "pooled":
+        out.line("the same people are in the top before and after; what changes is their order")
     for each in fitted.left_out:
         out.line(f"group {shown(each)} is left out of the comparison: its scores stay as they are")
     print_effect(out, fitted, "On the fitted rows", lower_is_riskier)

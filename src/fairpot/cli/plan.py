@@ -28,9 +28,43 @@ _INNER = Number(0, 0.999999, above=True)
 )
 @click.option("--power", type=_INNER, default=0.8, show_default=True, help="How often that should succeed.")
 @click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Level of the interval or certificate.")
-@click.option("--auc", type=_INNER, default=0.8, show_default=True, help="AUC to expect, where no file is named.")
-@click.option("--share", type=_INNER, default=0.5, show_default=True, help="Share of the smaller group.")
-@click.option("--rate", type=_INNER, default=0.5, show_default=True, help="Share of positives in both groups.")
+@click.option(
+    "--auc",
+    type=_INNER,
+    multiple=True,
+    default=(0.8,),
+    show_default="0.8",
+    help="AUC to expect, where no file is named; give it once per group for the xAUC of each over the others.",
+)
+@click.option(
+    "--share",
+    type=_INNER,
+    multiple=True,
+    default=(0.5,),
+    show_default="0.5",
+    help="Share of the first of two groups; give it once per group for three or more.",
+)
+@click.option(
+    "--rate",
+    type=_INNER,
+    multiple=True,
+    default=(0.5,),
+    show_default="0.5",
+    help="Share of positives; give it once per group where they differ.",
+)
+@click.option(
+    "--visits", type=Number(1), default=1.0, show_default="1", help="Rows of each cluster: visits of a patient."
+)
+@click.option(
+    "--icc", type=Number(0, 1), default=0.0, show_default="0", help="Correlation of the scores of a patient's visits."
+)
+@click.option(
+    "--outcome-icc",
+    type=Number(0, 1),
+    default=0.0,
+    show_default="0",
+    help="Correlation of their outcomes; 1 if the outcome is the patient's.",
+)
 @click.option("--true-gap", type=Number(0, 1), help="Gap there is: default GAP to detect, 0 to certify.")
 @click.option("--ties", type=click.Choice(["half", "strict"]), default="half", show_default=True)
 @output_options
@@ -40,9 +74,11 @@ def plan(rows: RowOptions, out: Output, **options: Any) -> None:
     \b
     Examples:
       fairpot plan --gap 0.05 --auc 0.75 --share 0.2 --rate 0.1        # from what is expected
+      fairpot plan --gap 0.1 --share 0.2 --rate 0.1 --visits 8 --icc 0.5 # patients with eight visits each
       fairpot plan pilot.csv --gap 0.05 --goal certify --true-gap 0.01 # from rows that are there
 
-    Without a file, scores are taken as normal in each class; with one, spread, shares and rates are the file's.
+    To detect is to get an interval without 0, to certify the verdict "within". Without a file, scores are taken as
+    normal in each class, and the first group is ranked higher; with one, all but the gap is the file's.
     """
     given = _arguments(rows, out, options)
     found = plan_sample_size(options["gap"], **given)
@@ -54,16 +90,43 @@ def plan(rows: RowOptions, out: Output, **options: Any) -> None:
         out.line(wording.weights_taken(table.weights, table.rows))
 
 
+_EXPECTED = ("share", "rate", "auc", "visits", "icc", "outcome_icc")
+
+
 def _arguments(rows: RowOptions, out: Output, options: dict[str, Any]) -> dict[str, Any]:
-    """Take shares, rates and spread from the file if one is named, else from the options."""
+    """Take shares, rates, spread and clusters from the file if one is named, else from the options."""
     options = {name: value for name, value in options.items() if name != "gap"}
-    share, rate, auc = (options.pop(name) for name in ("share", "rate", "auc"))
+    expected = {name: options.pop(name) for name in _EXPECTED}
     if rows.inputs or rows.sql is not None:
-        for name in ("share", "rate", "auc"):
+        for name in _EXPECTED:
             if was_given(name):
-                raise click.UsageError(f"--{name} is for a plan without rows; the file has its own.")
+                flag = name.replace("_", "-")
+                raise click.UsageError(f"--{flag} is for a plan without rows; the file has its own.")
         return {**options, "table": rows.counted(out).table}
-    return {**options, "auc": auc, "rates": rate, "shares": {"a": share, "b": 1 - share}}
+    share = expected.pop("share")
+    shares = dict(zip(_NAMES, share if len(share) > 1 else (share[0], 1 - share[0])))
+    rate, auc = (_each(expected.pop(name), name, len(shares)) for name in ("rate", "auc"))
+    return {
+        **options,
+        **expected,
+        "auc": auc,
+        "rates": dict(zip(shares, rate)) if isinstance(rate, tuple) else rate,
+        "shares": shares,
+    }
+
+
+_NAMES = "abcdefghijklmnopqrstuvwxyz"
+
+
+def _each(values: tuple[float, ...], name: str, groups: int) -> float | tuple[float, ...]:
+    """Take one number for all groups, or one for each."""
+    if len(values) == 1:
+        return values[0]
+    if len(values) != groups:
+        raise click.UsageError(
+            f"--{name} is given {len(values)} times for {groups} groups: give it once, or {groups} times."
+        )
+    return values
 
 
 def _document(found: SamplePlan) -> dict[str, Any]:
@@ -72,15 +135,18 @@ def _document(found: SamplePlan) -> dict[str, Any]:
         {"group": g, "rows": n, "positives": found.positives[g], "negatives": found.negatives[g]}
         for g, n in found.group_rows.items()
     ]
-    return {name: plain[name] for name in ("goal", "gap", "true_gap", "power", "level", "rows", "se")} | {
-        "groups": by_group
-    }
+    named = ("goal", "gap", "true_gap", "power", "level", "rows", "clusters", "se")
+    return {name: plain[name] for name in named} | {"pair": list(found.pair), "groups": by_group}
 
 
 def _print_plan(out: Output, found: SamplePlan) -> None:
     aim = "to detect a gap of" if found.goal == "detect" else "to certify a gap within"
-    out.line(f"{count(found.rows)} rows {aim} {found.gap:g}", "bold")
+    of = "" if found.clusters is None else f" of {count(found.clusters)} clusters"
+    out.line(f"{count(found.rows)} rows{of} {aim} {found.gap:g}", "bold")
     out.line(f"power {found.power:g}, level {found.level:g}, true gap {found.true_gap:g}, se {found.se:.4f}")
+    if len(found.group_rows) > 2:
+        first, second = map(shown, found.pair)
+        out.line(f"The gap between {first} and {second} takes the most rows; the other groups stand between them.")
     out.line()
     rows = [
         [shown(g), count(n), count(found.positives[g]), count(found.negatives[g])] for g, n in found.group_rows.items()

@@ -34,8 +34,14 @@ from fairpot.report.report import FORMATS
 @ranking_options(
     "Repair only the top SHARE of the ranking (fairpot).", "Group that stays as it is; default: the one ahead."
 )
-@click.option("--threshold", type=SCORE, multiple=True, metavar="SCORE", help="Show who crosses this.")
-@click.option("--top", type=TOP_SHARE, metavar="SHARE", help="Show who enters and leaves this top of the ranking.")
+@click.option("--threshold", type=SCORE, multiple=True, metavar="SCORE", help="Show who crosses this; repeatable.")
+@click.option(
+    "--top",
+    type=TOP_SHARE,
+    multiple=True,
+    metavar="SHARE",
+    help="Show who enters and leaves this top of the ranking; repeatable.",
+)
 @click.option("--id", "identity", metavar="COLUMN", help="Name the people whose scores change most by this column.")
 @click.option("--title", default="", help="What the report is called.")
 @click.option("--outcome", default="", help='What a positive has, such as "a stroke within a year".')
@@ -49,7 +55,7 @@ def report(
     fit_on: tuple[str, ...],
     method: str,
     threshold: tuple[float, ...],
-    top: float | None,
+    top: tuple[float, ...],
     identity: str | None,
     title: str,
     outcome: str,

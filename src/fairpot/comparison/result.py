@@ -202,7 +202,7 @@ class Comparison:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw AUC against the gap for every method, see :class:`fairpot.display.ComparisonDisplay`."""
-        return import_optional("fairpot.display", "plot").ComparisonDisplay.from_comparison(self).plot(ax)
+        return import_optional("fairpot.display", "plot").ComparisonDisplay.from_comparison(self, ax=ax).ax_
 
     def row(self, place: int) -> ComparisonRow:
         """Return the point at one place of the arrays."""

@@ -7,20 +7,18 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairpot._arguments import argument
+from fairpot._arguments import argument, by_name
 from fairpot._defaults import Ties
-from fairpot._validation import Rows, check_rows, check_seen, check_share, is_number, wording
+from fairpot._validation import check_share, is_number, wording
 from fairpot.comparison.methods import Part, Points, Setting, find_methods, measure, obstacle, prepare, sweep
 from fairpot.comparison.result import UNREPAIRED, Comparison, mean_limit
 from fairpot.counting import as_table
-from fairpot.counting import count as count_rows
 from fairpot.inference.dial import Evidence, SameMaps
 from fairpot.inference.dial import Part as Unmoved
 from fairpot.metrics.rank import check_ties
 from fairpot.postprocessing.dial import find_reference, kept_groups
-from fairpot.postprocessing.folds import deal_folds
+from fairpot.postprocessing.mapper import seen_table
 from fairpot.postprocessing.notices import warn_of_table
 from fairpot.splitting import all_but, split_table
 from fairpot.table import ScoreTable
@@ -54,6 +52,7 @@ def draw_bar(done: int, total: int) -> None:
     sys.stderr.flush()
 
 
+@by_name
 def compare(
     y_true: Any,
     y_score: Any = None,
@@ -70,7 +69,7 @@ def compare(
     groups: Any = None,
     ties: Ties = "half",
     pos_label: Any = None,
-    random_state: Any = None,
+    random_state: Any = 0,
     max_gaps: Sequence[float] = (0.02, 0.05, 0.10),
     progress: Any = None,
 ) -> Comparison:
@@ -115,8 +114,8 @@ def compare(
     ties : {"half", "strict"}, default "half"
     pos_label : default None
         The positive label where ``y_true`` is not 0/1.
-    random_state : int, RandomState or None, default None
-        Shuffles the rows before they are dealt to folds; None deals them in their order.
+    random_state : int, RandomState or None, default 0
+        Deals the rows to folds; the same rows to the same folds, in whatever order they come, unless it is None.
     max_gaps : list of floats, default (0.02, 0.05, 0.10)
         The bounds that ``print`` shows.
     progress : bool, function or None, default None
@@ -142,30 +141,27 @@ def compare(
     >>> from fairpot.datasets import make_synthetic
     >>> data = make_synthetic(n=1000, random_state=5)
     >>> scores = data.data.to_numpy() @ [0.4, 0.1, 0.4, 0.2, 0.5]
-    >>> result = compare(data.target, scores, sensitive_features=data.group, random_state=0)
+    >>> result = compare(data.target, scores, sensitive_features=data.group)
     >>> print(result.verdict(max_gap=0.05))
-    at gap <= 0.05 the highest AUC has FairPOT (lam = 0.47): AUC 0.5919, 0.0487 below the unrepaired 0.6405;
-    chance could explain its lead over OptimalMerge; about 0.6075 is within reach (limit on this sample 0.6785)
+    at gap <= 0.05 the highest AUC has OptimalMerge (theta = 3.194): AUC 0.5961, 0.0476 below the unrepaired 0.6437;
+    chance could explain its lead over FairPOT; about 0.6067 is within reach (limit on this sample 0.6813)
     >>> list(result.skipped)  # these scores are no probabilities
     ['PostLogit']
     """
     checked, report = check_ties(ties), make_report(progress)
     bounds = _check_bounds(max_gaps)
     estimators = find_methods(methods)
-    columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
-    rows: Rows | ScoreTable
-    if isinstance(y_true, ScoreTable) or clusters is not None:
-        meant = {"clusters": clusters, "weights": weights, "pos_label": pos_label}
-        rows = as_table(y_true, y_score, **columns, **meant)
-    else:
-        rows = _check(y_true, y_score, sensitive_features, sample_weight, pos_label)
-    everything = rows if isinstance(rows, ScoreTable) else count_rows(rows, weights=weights)
+    if y_true is None:
+        raise TypeError("y_true is missing: methods are compared by how they rank outcomes.")
+    columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
+    order = "the order is compare(y_true, y_score, ...), the outcomes first."
+    everything = as_table(y_true, y_score, **columns, weights=weights, pos_label=pos_label, order=order)
     everything.require("a comparison", groups=2)
     table = kept_groups(everything, min_group, groups)
     left_out = tuple(g for g in everything.groups if g not in table.groups)
     warn_of_table(table, left_out, everything, min_group)
     if held_out is None:
-        parts = _folds(rows if not left_out else table, table, cv, random_state)
+        parts = _folds(table, cv, random_state)
         where = f"{len(parts)} folds of {wording.rows_by(table.rows, table.weights)}"
     else:
         other = _check_held_out(held_out, pos_label, weights, everything).only(table.groups)
@@ -267,22 +263,11 @@ def _check_bounds(max_gaps: Any) -> tuple[float, ...]:
     return tuple(sorted({check_share(bound, "max_gaps", zero=True) for bound in listed}))
 
 
-def _check(y_true: Any, y_score: Any, groups: Any, weight: Any, pos_label: Any, where: str = "") -> Rows:
-    """Check rows with outcomes; those of weight 0 are left out, so that they fill no fold."""
-    if y_true is None:
-        raise TypeError(f"y_true{where} is missing: methods are compared by how they rank outcomes.")
-    order = f"the order is {'held_out=' if where else 'compare'}(y_true, y_score, ...), the outcomes first."
-    names = (f"y_true{where}", f"y_score{where}")
-    rows = check_rows(y_score, y_true, groups, weight, pos_label=pos_label, names=names, order=order)
-    return rows if rows.weight is None else _take(rows, np.flatnonzero(rows.weight > 0))
-
-
 def _check_held_out(held_out: Any, pos_label: Any, weights: str | None, fitted: ScoreTable) -> ScoreTable:
     """Check and count the rows to evaluate on."""
     if isinstance(held_out, ScoreTable):
         held_out.require("a comparison")
-        check_seen(held_out.groups, fitted.groups, held_out.rows_of)
-        table = held_out
+        table = seen_table(held_out, fitted.groups)
     else:
         if not isinstance(held_out, tuple | list) or len(held_out) not in (3, 4):
             raise TypeError(
@@ -295,9 +280,11 @@ def _check_held_out(held_out: Any, pos_label: Any, weights: str | None, fitted: 
                 "rows to fit on.\nHint: held_out=score_table(y_true, y_score, sensitive_features=..., clusters=...)."
             )
         y_true, y_score, groups, *weight = held_out
-        rows = _check(y_true, y_score, groups, weight[0] if weight else None, pos_label, " of held_out")
-        table = count_rows(rows, weights=weights)
-        check_seen(table.groups, fitted.groups, table.rows_of)
+        names = ("y_true of held_out", "y_score of held_out")
+        given = {"sensitive_features": groups, "sample_weight": weight[0] if weight else None, "names": names}
+        order = "the order is held_out=(y_true, y_score, ...), the outcomes first."
+        table = as_table(y_true, y_score, **given, weights=weights, pos_label=pos_label, order=order)
+        table = seen_table(table, fitted.groups)
     absent = [g for g in fitted.groups if g not in table.groups]
     if absent:
         raise ValueError(
@@ -312,35 +299,28 @@ def _described(value: Any) -> str:
     return f"{len(value)} values" if isinstance(value, tuple | list) else type(value).__name__
 
 
-def _require_cells(table: ScoreTable, least: int, rule: str, hint: str = "", *, by_rows: Rows | None = None) -> None:
+def _require_cells(table: ScoreTable, least: int, rule: str, hint: str = "") -> None:
     """Insist on so many rows of either outcome in every group."""
     of = "clusters with " if table.units is not None else ""
-    for group, positives, negatives in _cells(table, by_rows):
+    for group, positives, negatives in _cells(table):
         for what, count in (("positives", positives), ("negatives", negatives)):
             if count < least:
                 way_out = hint or "join small groups, or collect more rows."
                 raise ValueError(f"{rule}, but {group!r} has {count:g} {of}{what}.\nHint: {way_out}")
 
 
-def _cells(table: ScoreTable, rows: Rows | None) -> Iterator[tuple[Hashable, float, float]]:
-    """Count the rows of each group and outcome; of rows with weights, the rows themselves."""
+def _cells(table: ScoreTable) -> Iterator[tuple[Hashable, float, float]]:
+    """Count the rows of each group and outcome, or the clusters; of fractional weights, the scores that have any."""
     if table.units is not None:
         yield from zip(table.groups, *(units.tolist() for units in table.independent))
         return
-    if rows is None:
-        for group, counts in zip(table.groups, table.counts):
-            fractional = counts.positive.dtype.kind != "i"
-            of = np.count_nonzero if fractional else np.sum
-            yield group, float(of(counts.positive)), float(of(counts.negative))
-        return
-    assert rows.codes is not None
-    assert rows.labels is not None
-    for place, group in enumerate(rows.groups):
-        own = rows.labels[rows.codes == place]
-        yield group, int(own.sum()), len(own) - int(own.sum())
+    for group, counts in zip(table.groups, table.counts):
+        fractional = counts.positive.dtype.kind != "i"
+        of = np.count_nonzero if fractional else np.sum
+        yield group, float(of(counts.positive)), float(of(counts.negative))
 
 
-def _folds(rows: Rows | ScoreTable, table: ScoreTable, cv: Any, random_state: Any) -> list[Part]:
+def _folds(table: ScoreTable, cv: Any, random_state: Any) -> list[Part]:
     """Deal the rows to folds, every group and outcome to each."""
     if not isinstance(cv, int | np.integer) or isinstance(cv, bool) or cv < 2:
         raise ValueError(
@@ -348,26 +328,9 @@ def _folds(rows: Rows | ScoreTable, table: ScoreTable, cv: Any, random_state: An
         )
     rule = f"{argument('cv', cv)} needs at least {cv} positives and {cv} negatives of every group"
     hint = f"fewer folds, join small groups, or give {argument('held_out', ...)}."
-    if isinstance(rows, ScoreTable):
-        _require_cells(table, int(cv), rule, hint)
-        folds = split_table(table, int(cv), random_state)
-        for each in folds if table.units is not None else []:  # whole clusters may leave a fold without
-            needed = "every fold needs a cluster with positives and one with negatives of every group"
-            _require_cells(each, 1, needed, hint)
-        return [Part(all_but(folds, k), fold) for k, fold in enumerate(folds)]
-    _require_cells(table, int(cv), rule, hint, by_rows=rows)
-    assert rows.codes is not None
-    assert rows.labels is not None
-    fold = deal_folds(rows.labels.astype(np.intp) * len(rows.groups) + rows.codes, int(cv), random_state)
-
-    def part(chosen: NDArray[np.bool_]) -> ScoreTable:
-        return count_rows(_take(rows, np.flatnonzero(chosen)), weights=table.weights)  # decided once, for all folds
-
-    return [Part(part(fold != k), part(fold == k)) for k in range(cv)]
-
-
-def _take(rows: Rows, places: NDArray[np.intp]) -> Rows:
-    assert rows.codes is not None
-    assert rows.labels is not None
-    weight = None if rows.weight is None else rows.weight[places]
-    return Rows(rows.scores[places], rows.labels[places], rows.codes[places], rows.groups, weight)
+    _require_cells(table, int(cv), rule, hint)
+    folds = split_table(table, int(cv), random_state)
+    for each in folds if table.units is not None else []:  # whole clusters may leave a fold without
+        needed = "every fold needs a cluster with positives and one with negatives of every group"
+        _require_cells(each, 1, needed, hint)
+    return [Part(all_but(folds, k), fold) for k, fold in enumerate(folds)]

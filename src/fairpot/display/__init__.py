@@ -1,11 +1,13 @@
 """Pictures of scores, repairs and what they cost, in scikit-learn's manner.
 
-Each Display is made from a score table, from rows or from a fitted post-processor, keeps the tidy table behind the
-picture (``frame()``) and draws it with matplotlib (``plot(ax=)``), which is imported only then.
+``from_predictions``, ``from_table`` and ``from_estimator`` draw at once, into ``ax=`` or a new figure, and return the
+Display: it keeps the axes (``ax_``) and the tidy table behind the picture (``frame()``), and ``plot(ax=)`` draws again.
+matplotlib is imported only to draw.
 """
 
 from fairpot.display.calibration import GroupCalibrationDisplay
 from fairpot.display.distributions import ScoreDistributionDisplay
+from fairpot.display.gaps import GapChangeDisplay
 from fairpot.display.maps import ScoreMapDisplay
 from fairpot.display.partial import PartialAucDisplay
 from fairpot.display.ranks import RankChangeDisplay
@@ -15,6 +17,7 @@ from fairpot.display.tradeoff import ComparisonDisplay, TradeoffDisplay
 __all__ = [
     "ComparisonDisplay",
     "CrossRocDisplay",
+    "GapChangeDisplay",
     "GroupCalibrationDisplay",
     "PartialAucDisplay",
     "RankChangeDisplay",

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot.counts import GroupCounts
-from fairpot.display.display import AFTER, TableDisplay, add_legend, look, make_axes, named, stack, states
+from fairpot.display.display import AFTER, TableDisplay, add_legend, look, make_axes, named, stack, states, styled
 from fairpot.table import Maps, ScoreTable
 
 # Two-sided 95 %: the interval of a share by Wilson's method.
@@ -31,8 +31,10 @@ class GroupCalibrationDisplay(TableDisplay):
     """
 
     @classmethod
-    def from_table(cls, table: ScoreTable, maps: Maps | None = None, *, bins: int = 10) -> Self:
-        """Make the display of counted rows, before and, with maps, after a repair.
+    def from_table(
+        cls, table: ScoreTable, maps: Maps | None = None, *, bins: int = 10, ax: Any = None, **style: Any
+    ) -> Self:
+        """Draw counted rows, before and, with maps, after a repair.
 
         Parameters
         ----------
@@ -40,6 +42,10 @@ class GroupCalibrationDisplay(TableDisplay):
             Its scores must be probabilities.
         maps : dict of group to ScoreMap, default None
         bins : int, default 10
+        ax : matplotlib axes, default None
+            None makes a new figure.
+        **style
+            Passed to matplotlib for the lines, such as ``linewidth=1``.
         """
         shown = states(table, maps)
         outside = sum(int(c.weight[(c.score < 0) | (c.score > 1)].sum()) for c in table.counts)
@@ -53,10 +59,10 @@ class GroupCalibrationDisplay(TableDisplay):
             for state, each in shown.items()
             for group, counts in zip(each.groups, each.counts)
         ]
-        return cls(stack(parts))
+        return cls(stack(parts))._drawn(ax, **style)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw one panel for each state; ``ax`` has as many axes."""
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draw one panel for each state; ``ax`` has as many axes, and ``style`` goes to the lines."""
         found = self.values("state")
         panels = make_axes(ax, len(found), sharey=True)
         high = max(float(self.columns["mean_score"].max()), float(self.columns["rate"].max())) * 1.05
@@ -64,12 +70,12 @@ class GroupCalibrationDisplay(TableDisplay):
             panel.plot([0, high], [0, high], color="0.6", lw=0.8, label="score = rate")
             for place, group in enumerate(self.values("group")):
                 rows = self.where(state=state, group=group)
-                style = look(place, marked=True)
-                panel.plot(rows["mean_score"], rows["rate"], ms=5, lw=1.4, label=named(group), **style)
-                panel.vlines(rows["mean_score"], rows["rate_low"], rows["rate_high"], color=style["color"], lw=0.8)
+                own = styled(look(place, marked=True) | {"ms": 5, "lw": 1.4, "label": named(group)}, style)
+                panel.plot(rows["mean_score"], rows["rate"], **own)
+                panel.vlines(rows["mean_score"], rows["rate_low"], rows["rate_high"], color=own["color"], lw=0.8)
             panel.set(xlabel="mean score", title=state if AFTER in found else "")
         panels[0].set_ylabel("share with the outcome")
-        add_legend(panels[-1], loc="upper left")
+        add_legend(panels[-1], grow=ax is None, loc="upper left")
         return panels if len(panels) > 1 else panels[0]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -13,15 +13,19 @@ from fairpot._optional import import_optional, make_frame
 from fairpot.counting import as_table
 from fairpot.table import Maps, ScoreTable
 
-# Okabe and Ito's palette without its yellow, which nobody sees on white.
+# Okabe and Ito's palette without its yellow, which nobody sees on white. Seven colours, five lines and nine markers:
+# no two of the three numbers have a divisor in common, so that colour and line together repeat after 35 groups only,
+# and colour and marker after 63.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (6, 1.5, 1, 1.5, 1, 1.5)), (0, (1, 1)), (0, (8, 2)))
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (6, 1.5, 1, 1.5, 1, 1.5)))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 _LONGEST_NAME = 40
+_MOST_INSIDE = 6  # entries of a legend that leave room for the picture
+_ENTRY_INCHES = 0.19
 
 
 def look(place: int, *, marked: bool = False) -> dict[str, Any]:
-    """Return colour and line (and marker, if ``marked``) of the group at one place; later ones begin again.
+    """Return colour and line (and marker, if ``marked``) of the group at one place: no two of 35 look alike.
 
     Examples
     --------
@@ -46,12 +50,25 @@ def named(group: Hashable) -> str:
     return ("\u200b" if text.startswith("_") else "") + text.replace("$", r"\$")
 
 
-def make_axes(ax: Any, count: int = 1, **options: Any) -> list[Any]:
+def styled(own: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return matplotlib's keywords of a line by their long names; what the caller gave comes before our own.
+
+    Examples
+    --------
+    >>> styled({"color": "black", "lw": 2}, {"linewidth": 3})
+    {'color': 'black', 'linewidth': 3}
+    """
+    normalise = import_optional("matplotlib.cbook", "plot").normalize_kwargs
+    line = import_optional("matplotlib.lines", "plot").Line2D
+    return normalise(dict(own), line) | normalise(dict(given), line)
+
+
+def make_axes(ax: Any, count: int = 1, *, height: float = 4.2, **options: Any) -> list[Any]:
     """Return the axes to draw in: those given, or new ones side by side."""
     plt = import_optional("matplotlib.pyplot", "plot")
     if ax is None:
         width = 6.4 if count == 1 else 4.8 * count
-        _, made = plt.subplots(1, count, figsize=(width, 4.2), layout="constrained", squeeze=False, **options)
+        _, made = plt.subplots(1, count, figsize=(width, height), layout="constrained", squeeze=False, **options)
         return list(made[0])
     given = list(ax.ravel()) if hasattr(ax, "ravel") else list(ax) if isinstance(ax, Sequence) else [ax]
     if len(given) != count:
@@ -62,26 +79,57 @@ def make_axes(ax: Any, count: int = 1, **options: Any) -> list[Any]:
     return given
 
 
-def add_legend(ax: Any, **options: Any) -> None:
-    """Put a legend where it covers least."""
-    ax.legend(frameon=False, fontsize="small", **options)
+def add_legend(ax: Any, *, outside: bool = False, grow: bool = False, **options: Any) -> None:
+    """Put a short legend where it covers least, and a long one, or one that belongs outside, beside the axes.
+
+    ``grow`` makes the figure wider by the legend, where the figure is ours to change.
+    """
+    drawn = dict(zip(*reversed(ax.get_legend_handles_labels())))  # what is drawn again is named once
+    options.setdefault("handles", list(drawn.values()))
+    style, entries = {"frameon": False, "fontsize": "small", "handlelength": 3.2}, len(options["handles"])
+    if entries <= _MOST_INSIDE and not outside:
+        ax.legend(**style | options)
+        return
+    rows = max(int(ax.get_window_extent().height / ax.figure.dpi / _ENTRY_INCHES), 1)
+    options |= {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0), "borderaxespad": 0.0, "ncols": -(-entries // rows)}
+    _make_room(ax, ax.legend(**style | options), grow)
+
+
+def _make_room(ax: Any, legend: Any, grow: bool) -> None:
+    """Keep a legend beside the axes inside the figure: widen it, or else make the axes narrower."""
+    figure, wide = ax.figure, legend.get_window_extent().width
+    if grow:
+        figure.set_figwidth(figure.get_figwidth() + wide / figure.dpi)
+    elif figure.get_layout_engine() is None:  # an engine makes room by itself
+        place = ax.get_subplotspec()
+        box = ax.get_position() if place is None else place.get_position(figure)
+        left = box.width - wide / figure.bbox.width
+        ax.set_position((box.x0, box.y0, max(left / 1.02, box.width / 4), box.height))
 
 
 Columns = dict[str, NDArray[Any]]
 BEFORE, AFTER = "before", "after"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Display:
-    """A picture as the tidy table it is drawn from.
+    """A picture and the tidy table it is drawn from. What begins with ``from_`` draws at once; ``plot`` draws again.
 
     Attributes
     ----------
     columns : dict of name to array
         The table, one array a column, all of the same length.
+    ax_ : matplotlib axes, or a list of them
+        Where ``from_`` drew; a picture of two panels has two.
+    figure_ : matplotlib figure
     """
 
     columns: Columns
+    ax_: Any = field(default=None, init=False)
+    figure_: Any = field(default=None, init=False)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(next(iter(self.columns.values())))} rows: {', '.join(self.columns)})"
 
     def frame(self) -> Any:
         """Return the table behind the picture (pandas, Polars or PyArrow, whichever is in use)."""
@@ -90,6 +138,14 @@ class Display:
     def plot(self, ax: Any = None) -> Any:
         """Draw."""
         raise NotImplementedError
+
+    def _drawn(self, ax: Any, **options: Any) -> Self:
+        """Draw at once, and keep where."""
+        plot: Any = self.plot  # each display has options of its own
+        axes = plot(ax, **options)
+        object.__setattr__(self, "ax_", axes)
+        object.__setattr__(self, "figure_", (axes[0] if isinstance(axes, list) else axes).figure)
+        return self
 
     def where(self, **values: Any) -> Columns:
         """Return the rows in which columns have these values.
@@ -113,8 +169,8 @@ class TableDisplay(Display):
     """A Display of a score table, and with maps of what they make of it."""
 
     @classmethod
-    def from_table(cls, table: ScoreTable, maps: Maps | None = None) -> Self:
-        """Make the display of counted rows, before and, with maps, after a repair."""
+    def from_table(cls, table: ScoreTable, maps: Maps | None = None, *, ax: Any = None) -> Self:
+        """Draw counted rows, before and, with maps, after a repair."""
         raise NotImplementedError
 
     @classmethod
@@ -129,9 +185,10 @@ class TableDisplay(Display):
         weights: str | None = None,
         pos_label: Any = None,
         maps: Maps | None = None,
+        ax: Any = None,
         **options: Any,
     ) -> Self:
-        """Make the display of rows.
+        """Draw rows.
 
         Parameters
         ----------
@@ -139,13 +196,19 @@ class TableDisplay(Display):
             As in :func:`fairpot.audit`.
         maps : dict of group to ScoreMap, default None
             Also show what these make of the scores, such as ``fp.maps_``.
+        ax : matplotlib axes, default None
+            None makes a new figure.
         **options
-            Those of ``from_table``.
+            Those of ``from_table``, and matplotlib's for the lines.
+
+        Returns
+        -------
+        The display, drawn: its axes are ``ax_``.
         """
         known = {"sample_weight": sample_weight, "clusters": clusters, "weights": weights, "pos_label": pos_label}
         table = as_table(y_true, y_score, sensitive_features=sensitive_features, **known)
         make: Any = cls.from_table  # each display has options of its own
-        return make(table, maps, **options)
+        return make(table, maps, ax=ax, **options)
 
     @classmethod
     def from_estimator(
@@ -158,21 +221,28 @@ class TableDisplay(Display):
         sample_weight: Any = None,
         clusters: Any = None,
         weights: str | None = None,
+        ax: Any = None,
         **options: Any,
     ) -> Self:
-        """Make the display of what a fitted post-processor does, before and after.
+        """Draw what a fitted post-processor does, before and after.
 
         Parameters
         ----------
         estimator : fitted post-processor, such as FairPOT
         scores, y, sensitive_features, sample_weight, clusters, weights
             The rows to show it on, as in its ``fit``. Without any of them: the fitted rows.
+        ax : matplotlib axes, default None
+            None makes a new figure. Before and after are two panels and take two axes.
         **options
-            Those of ``from_table``.
+            Those of ``from_table``, and matplotlib's for the lines.
+
+        Returns
+        -------
+        The display, drawn: its axes are ``ax_``.
         """
         table = table_of(estimator, scores, y, sensitive_features, sample_weight, clusters, weights)
         make: Any = cls.from_table
-        return make(table, estimator.maps_for(table), **options)
+        return make(table, estimator.maps_for(table), ax=ax, **options)
 
 
 def table_of(

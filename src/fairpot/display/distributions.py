@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot.counts import Counts
-from fairpot.display.display import AFTER, TableDisplay, add_legend, look, make_axes, named, stack, states
+from fairpot.display.display import AFTER, TableDisplay, add_legend, look, make_axes, named, stack, states, styled
 from fairpot.table import Maps, ScoreTable
 
 LABELS = ("positive", "negative")
+MOST_FILLED = 4  # hills of more groups than these hide each other
 
 
 class ScoreDistributionDisplay(TableDisplay):
@@ -30,8 +31,10 @@ class ScoreDistributionDisplay(TableDisplay):
     """
 
     @classmethod
-    def from_table(cls, table: ScoreTable, maps: Maps | None = None, *, bins: int = 40) -> Self:
-        """Make the display of counted rows, before and, with maps, after a repair.
+    def from_table(
+        cls, table: ScoreTable, maps: Maps | None = None, *, bins: int = 40, ax: Any = None, **style: Any
+    ) -> Self:
+        """Draw counted rows, before and, with maps, after a repair.
 
         Parameters
         ----------
@@ -39,6 +42,10 @@ class ScoreDistributionDisplay(TableDisplay):
         maps : dict of group to ScoreMap, default None
         bins : int, default 40
             Bins of equal width, the same for all.
+        ax : matplotlib axes, default None
+            None makes a new figure.
+        **style
+            Passed to matplotlib for the lines, such as ``linewidth=1``.
         """
         shown = states(table, maps)
         edges = score_edges(list(shown.values()), bins)
@@ -49,39 +56,34 @@ class ScoreDistributionDisplay(TableDisplay):
                     weight = histogram(counts.score, getattr(counts, label), edges)
                     share = weight / max(float(weight.sum()), 1e-300)
                     parts.append({"state": state, "group": str(group), "label": label} | _bins(edges, weight, share))
-        return cls(stack(parts))
+        return cls(stack(parts))._drawn(ax, **style)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw one panel for each state; ``ax`` has as many axes."""
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draw one panel for each state; ``ax`` has as many axes, and ``style`` goes to the lines."""
         found = self.values("state")
         panels = make_axes(ax, len(found), sharey=True)
         for panel, state in zip(panels, found):
             for place, group in enumerate(self.values("group")):
-                self._draw(panel, state, group, place)
+                self._draw(panel, state, group, styled(look(place) | {"lw": 1.6}, style))
             _finish(panel, state if AFTER in found else "")
         top = float(self.columns["share"][self.columns["label"] == LABELS[0]].max())
-        panels[0].set_ylim(top=1.3 * top)  # room for the legend
+        panels[0].set_ylim(top=1.3 * top)  # room for a legend inside
         panels[0].set_ylabel("without outcome ← share of rows → with outcome", fontsize="small")
-        add_legend(panels[0], loc="upper right", ncols=2)
+        add_legend(panels[-1], grow=ax is None, loc="upper right", ncols=2)
         return panels if len(panels) > 1 else panels[0]
 
-    def _draw(self, panel: Any, state: str, group: str, place: int) -> None:
+    def _draw(self, panel: Any, state: str, group: str, style: dict[str, Any]) -> None:
         for label, sign in zip(LABELS, (1, -1)):
             rows = self.where(state=state, group=group, label=label)
             edges = np.append(rows["low"], rows["high"][-1])
-            style = look(place)
-            if label == LABELS[0]:
-                style["label"] = named(group)
-            panel.stairs(sign * rows["share"], edges, lw=1.6, **_stairs(style))
-            panel.stairs(sign * rows["share"], edges, fill=True, alpha=0.13, color=style["color"])
+            name = {"label": named(group)} if label == LABELS[0] else {}
+            panel.stairs(sign * rows["share"], edges, **name | style)
+            if len(self.values("group")) <= MOST_FILLED:
+                panel.stairs(sign * rows["share"], edges, fill=True, alpha=0.13, color=style["color"])
 
 
 def _bins(edges: NDArray[np.float64], weight: NDArray[Any], share: NDArray[np.float64]) -> dict[str, Any]:
     return {"low": edges[:-1], "high": edges[1:], "weight": weight, "share": share}
-
-
-def _stairs(style: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in style.items() if name != "marker"}
 
 
 def _finish(panel: Any, title: str) -> None:

@@ -7,7 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.display.display import Display, add_legend, look, make_axes, named, stack, table_of
+from fairpot.display.display import Display, add_legend, look, make_axes, named, stack, styled, table_of
+from fairpot.display.distributions import MOST_FILLED
 from fairpot.table import Maps, ScoreTable
 
 _KNOTS, _GRID, _BARS = 400, 201, 50
@@ -30,14 +31,18 @@ class ScoreMapDisplay(Display):
     """
 
     @classmethod
-    def from_maps(cls, maps: Maps, table: ScoreTable | None = None) -> Self:
-        """Make the display of maps.
+    def from_maps(cls, maps: Maps, table: ScoreTable | None = None, *, ax: Any = None, **style: Any) -> Self:
+        """Draw maps.
 
         Parameters
         ----------
         maps : dict of group to ScoreMap
         table : ScoreTable, default None
             The people to show along the maps, with or without outcomes.
+        ax : matplotlib axes, default None
+            None makes a new figure.
+        **style
+            Passed to matplotlib for the lines, such as ``linewidth=1``.
         """
         low, high = _range(maps, table)
         parts = []
@@ -45,7 +50,7 @@ class ScoreMapDisplay(Display):
             score = _corners(each, low, high)
             below = np.full(len(score), np.nan) if table is None else _share_below(table, group, score)
             parts.append({"group": str(group), "score": score, "mapped": each(score), "below": below})
-        return cls(stack(parts))
+        return cls(stack(parts))._drawn(ax, **style)
 
     @classmethod
     def from_estimator(
@@ -58,22 +63,26 @@ class ScoreMapDisplay(Display):
         sample_weight: Any = None,
         clusters: Any = None,
         weights: str | None = None,
+        ax: Any = None,
+        **style: Any,
     ) -> Self:
-        """Make the display of a fitted post-processor's maps, with the people of these rows, or of the fitted ones."""
+        """Draw a fitted post-processor's maps, with the people of these rows, or of the fitted ones."""
         table = table_of(estimator, scores, y, sensitive_features, sample_weight, clusters, weights)
-        return cls.from_maps(estimator.maps_for(table), table)
+        return cls.from_maps(estimator.maps_for(table), table, ax=ax, **style)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw; a skyline on the floor shows where the people of each group are."""
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draw; a skyline on the floor shows where the people of each group are, and ``style`` goes to the lines."""
         [axes] = make_axes(ax)
         low, high = float(self.columns["score"].min()), float(self.columns["score"].max())
-        axes.plot([low, high], [low, high], color="0.6", lw=0.8, label="unchanged")
+        axes.plot([low, high], [low, high], color="0.6", lw=0.8, label="score stays")
         for place, group in enumerate(self.values("group")):
             rows = self.where(group=group)
-            if (rows["score"] != rows["mapped"]).any():
-                axes.plot(rows["score"], rows["mapped"], lw=2, label=named(group), **look(place))
+            moved = bool((rows["score"] != rows["mapped"]).any())
+            own = look(place) | {"lw": 2, "label": named(group) if moved else f"{named(group)}, unchanged"}
+            line = (rows["score"], rows["mapped"]) if moved else ([], [])  # on the diagonal, which is there
+            axes.plot(*line, **styled(own, style))
         axes.set(xlabel="score before", ylabel="score after")
-        add_legend(axes, loc="upper left")
+        add_legend(axes, grow=ax is None, loc="upper left")
         if low < high and not np.isnan(self.columns["below"]).any():
             axes.set_xlim(low, high)
             self._draw_people(axes, np.linspace(low, high, _BARS + 1))
@@ -85,9 +94,12 @@ class ScoreMapDisplay(Display):
             rows, style = self.where(group=group), look(place)
             share = np.diff(np.interp(edges, rows["score"], rows["below"], left=0.0, right=1.0))
             floor.stairs(share, edges, lw=0.9, **style)
-            floor.stairs(share, edges, fill=True, alpha=0.15, color=style["color"])
+            if len(self.values("group")) <= MOST_FILLED:
+                floor.stairs(share, edges, fill=True, alpha=0.15, color=style["color"])
         floor.set_xlim(edges[0], edges[-1])
         floor.set_axis_off()
+        note = {"transform": floor.transAxes, "ha": "right", "fontsize": "x-small", "color": "0.35"}
+        floor.text(0.99, 1.0, "below: share of each group's rows at this score", **note)
 
 
 def _range(maps: Maps, table: ScoreTable | None) -> tuple[float, float]:

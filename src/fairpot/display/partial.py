@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fairpot._defaults import REGIONS, TIES, Region, Ties
 from fairpot._validation import check_choice, check_share
-from fairpot.display.display import AFTER, COLOURS, LINES, TableDisplay, add_legend, make_axes, stack, states
+from fairpot.display.display import AFTER, TableDisplay, add_legend, look, make_axes, stack, states, styled
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import Maps, ScoreTable
 
@@ -39,8 +39,11 @@ class PartialAucDisplay(TableDisplay):
         alphas: Any = None,
         region: Region = "pooled",
         ties: Ties = "half",
+        metric: str = "auc",
+        ax: Any = None,
+        **style: Any,
     ) -> Self:
-        """Make the display of counted rows, before and, with maps, after a repair.
+        """Draw counted rows, before and, with maps, after a repair.
 
         Parameters
         ----------
@@ -50,6 +53,11 @@ class PartialAucDisplay(TableDisplay):
             None takes 0.02, 0.04, ..., 1.
         region : {"pooled", "group"}, default "pooled"
         ties : {"half", "strict"}, default "half"
+        metric : {"auc", "gap"}, default "auc"
+        ax : matplotlib axes, default None
+            None makes a new figure.
+        **style
+            Passed to matplotlib for the lines, such as ``linewidth=1``.
         """
         check_choice(region, "region", REGIONS)
         check_choice(ties, "ties", TIES)
@@ -59,15 +67,15 @@ class PartialAucDisplay(TableDisplay):
         for state, each in states(table, maps).items():
             found = np.array([_inside(each.top(float(alpha), region), ties) for alpha in shares])
             parts.append({"state": state, "alpha": shares} | dict(zip(("auc", "gap", "rows"), found.T)))
-        return cls(stack(parts))
+        return cls(stack(parts))._drawn(ax, metric=metric, **style)
 
-    def plot(self, ax: Any = None, *, metric: str = "auc") -> Any:
-        """Draw ``metric``, "auc" or "gap"."""
+    def plot(self, ax: Any = None, *, metric: str = "auc", **style: Any) -> Any:
+        """Draw ``metric``, "auc" or "gap"; ``style`` goes to the lines."""
         check_choice(metric, "metric", tuple(METRICS))
         [axes] = make_axes(ax)
         for place, state in enumerate(self.values("state")):
             rows = self.where(state=state)
-            axes.plot(rows["alpha"], rows[metric], color=COLOURS[place], ls=LINES[place], lw=1.8, label=state)
+            axes.plot(rows["alpha"], rows[metric], **styled(look(place) | {"lw": 1.8, "label": state}, style))
         axes.set(xlabel="top share of the ranking (alpha)", ylabel=METRICS[metric], xlim=(0, 1.02))
         if metric == "gap":
             axes.set_ylim(bottom=0)

@@ -7,8 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._optional import import_optional
 from fairpot.counting import as_table
-from fairpot.display.display import Display, look, make_axes, named, stack, table_of
+from fairpot.display.display import Display, add_legend, look, make_axes, named, stack, table_of
 from fairpot.display.distributions import LABELS
 from fairpot.table import Maps, ScoreTable
 
@@ -33,15 +34,15 @@ class RankChangeDisplay(Display):
     """
 
     @classmethod
-    def from_table(cls, table: ScoreTable, maps: Maps) -> Self:
-        """Make the display of counted rows and the maps that change them."""
+    def from_table(cls, table: ScoreTable, maps: Maps, *, ax: Any = None, **style: Any) -> Self:
+        """Draw counted rows and the maps that change them; ``style`` goes to the boxes, as in matplotlib's ``barh``."""
         before, after = rank_places(table, None), rank_places(table, maps)
         parts = []
         for group, counts, old, new in zip(table.groups, table.counts, before, after):
             for label in LABELS if table.labelled else ("negative",):
                 weight = getattr(counts, label)
                 parts.append({"group": str(group), "label": label} | _summed(100 * (new - old), weight))
-        return cls(stack(parts))
+        return cls(stack(parts))._drawn(ax, **style)
 
     @classmethod
     def from_predictions(
@@ -55,10 +56,13 @@ class RankChangeDisplay(Display):
         clusters: Any = None,
         weights: str | None = None,
         pos_label: Any = None,
+        ax: Any = None,
+        **style: Any,
     ) -> Self:
-        """Make the display of rows and the maps that change them."""
+        """Draw rows and the maps that change them; ``style`` goes to the boxes, as in matplotlib's ``barh``."""
         known = {"sample_weight": sample_weight, "clusters": clusters, "weights": weights, "pos_label": pos_label}
-        return cls.from_table(as_table(y_true, y_score, sensitive_features=sensitive_features, **known), maps)
+        table = as_table(y_true, y_score, sensitive_features=sensitive_features, **known)
+        return cls.from_table(table, maps, ax=ax, **style)
 
     @classmethod
     def from_estimator(
@@ -71,29 +75,47 @@ class RankChangeDisplay(Display):
         sample_weight: Any = None,
         clusters: Any = None,
         weights: str | None = None,
+        ax: Any = None,
+        **style: Any,
     ) -> Self:
-        """Make the display of what a fitted post-processor does to these rows, or to the fitted ones."""
+        """Draw what a fitted post-processor does to these rows, or to the fitted ones."""
         table = table_of(estimator, scores, y, sensitive_features, sample_weight, clusters, weights)
-        return cls.from_table(table, estimator.maps_for(table))
+        return cls.from_table(table, estimator.maps_for(table), ax=ax, **style)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the middle half and the middle nine tenths of each group and outcome."""
-        [axes] = make_axes(ax)
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draw a box for each group and outcome: its middle half, the median, and whiskers around the middle 90%."""
+        lines = len(self.columns["group"])
+        [axes] = make_axes(ax, height=max(4.2, 1.0 + 0.26 * lines))
         groups = self.values("group")
         names = []
-        for line in range(len(self.columns["group"])):
+        axes.axvline(0, color="0.5", lw=0.8, zorder=0.5)
+        for line in range(lines):
             rows = {name: column[line] for name, column in self.columns.items()}
-            style = look(groups.index(rows["group"]), marked=True)
-            y, colour = -line, style["color"]
-            axes.plot([rows["q05"], rows["q95"]], [y, y], color=colour, lw=1.4, solid_capstyle="butt")
-            axes.plot([rows["q25"], rows["q75"]], [y, y], color=colour, lw=7, solid_capstyle="butt", alpha=0.55)
-            axes.plot(rows["q50"], y, marker=style["marker"], color=colour, ms=8, mec="white")
+            _draw_box(axes, rows, -line, {"color": look(groups.index(rows["group"]))["color"]} | style)
             names.append(f"{named(rows['group'])}, {'with' if rows['label'] == 'positive' else 'without'} outcome")
-        axes.axvline(0, color="0.5", lw=0.8)
-        axes.set_yticks([-line for line in range(len(names))], names)
-        axes.set(xlabel="change in rank, hundredths of the ranking (right: up)")
-        axes.margins(y=0.15)
+        axes.set_yticks([-line for line in range(lines)], names)
+        axes.set(xlabel="change in rank, hundredths of the ranking (right: up)", ylim=(0.7 - lines, 0.7))
+        add_legend(axes, outside=True, grow=ax is None, handles=_box_parts())
         return axes
+
+
+def _draw_box(axes: Any, rows: dict[str, Any], y: int, style: dict[str, Any]) -> None:
+    axes.hlines(y, rows["q05"], rows["q95"], color=style["color"], lw=1.4)
+    axes.vlines([rows["q05"], rows["q95"]], y - 0.12, y + 0.12, color=style["color"], lw=1.4)
+    box = {"height": 0.5, "alpha": 0.55, "edgecolor": style["color"]} | style
+    axes.barh(y, rows["q75"] - rows["q25"], left=rows["q25"], **box)
+    axes.vlines(rows["q50"], y - 0.25, y + 0.25, color="black", lw=2.2)
+
+
+def _box_parts() -> list[Any]:
+    """Say in a legend what the parts of a box are."""
+    line = import_optional("matplotlib.lines", "plot").Line2D
+    patch = import_optional("matplotlib.patches", "plot").Patch
+    return [
+        patch(color="0.6", label="box: middle half of the rows\n(25% to 75%)"),
+        line([], [], color="black", ls="", marker="|", ms=11, mew=2.2, label="line: median"),
+        line([], [], color="0.4", lw=1.4, label="whiskers: middle 90%\n(5% to 95%)"),
+    ]
 
 
 def rank_places(table: ScoreTable, maps: Maps | None) -> list[NDArray[np.float64]]:

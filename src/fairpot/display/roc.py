@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot.counts import GroupCounts
-from fairpot.display.display import AFTER, TableDisplay, add_legend, look, make_axes, named, stack, states
+from fairpot.display.display import AFTER, TableDisplay, add_legend, look, make_axes, named, stack, states, styled
 from fairpot.metrics.wins import WinMatrix, half_wins
 from fairpot.table import Maps, ScoreTable
 
@@ -38,8 +38,10 @@ class CrossRocDisplay(TableDisplay):
         *,
         pair: tuple[Hashable, Hashable] | None = None,
         points: int = 1000,
+        ax: Any = None,
+        **style: Any,
     ) -> Self:
-        """Make the display of counted rows, before and, with maps, after a repair.
+        """Draw counted rows, before and, with maps, after a repair.
 
         Parameters
         ----------
@@ -49,6 +51,10 @@ class CrossRocDisplay(TableDisplay):
             None takes the two whose xAUC differ most.
         points : int, default 1000
             No curve keeps more points than this; areas are exact all the same.
+        ax : matplotlib axes, default None
+            None makes a new figure.
+        **style
+            Passed to matplotlib for the lines, such as ``linewidth=1``.
         """
         shown = states(table, maps)
         first, second = widest_pair(table) if pair is None else pair
@@ -57,32 +63,32 @@ class CrossRocDisplay(TableDisplay):
             for g, h in ((first, second), (second, first), (first, first), (second, second)):
                 curve = roc_curve(each[g], each[h], points)
                 parts.append({"state": state, "positive": str(g), "negative": str(h)} | curve)
-        return cls(stack(parts))
+        return cls(stack(parts))._drawn(ax, **style)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw one panel for each state; ``ax`` has as many axes."""
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draw one panel for each state; ``ax`` has as many axes, and ``style`` goes to the lines."""
         found = self.values("state")
         panels = make_axes(ax, len(found))
         for panel, state in zip(panels, found):
             for place, group in enumerate(self.values("positive")):
                 for other in self.values("negative"):
-                    self._draw(panel, state, group, other, place)
+                    self._draw(panel, state, group, other, look(place), style)
             panel.plot([0, 1], [0, 1], color="0.6", lw=0.8)
             panel.set(xlabel="negatives above the threshold", title=state if AFTER in found else "")
             panel.set(aspect="equal", xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
-            add_legend(panel, loc="lower right")
+            add_legend(panel, loc="lower right", handlelength=2.0)
         panels[0].set_ylabel("positives above the threshold")
         return panels if len(panels) > 1 else panels[0]
 
-    def _draw(self, panel: Any, state: str, group: str, other: str, place: int) -> None:
+    def _draw(self, panel: Any, state: str, group: str, other: str, own: dict[str, Any], style: dict[str, Any]) -> None:
         rows = self.where(state=state, positive=group, negative=other)
         if len(rows["area"]) == 0:
             return
         inside = group == other
         name = f"inside {named(group)}" if inside else f"{named(group)} over {named(other)}"
-        style = look(place) | ({"lw": 0.9, "alpha": 0.6} if inside else {"lw": 2.0})
-        label = f"{name}: {rows['area'][0]:.3f}"
-        panel.plot(rows["false_positive_rate"], rows["true_positive_rate"], label=label, **style)
+        own |= {"lw": 0.9, "alpha": 0.6} if inside else {"lw": 2.0}
+        own["label"] = f"{name}: {rows['area'][0]:.3f}"
+        panel.plot(rows["false_positive_rate"], rows["true_positive_rate"], **styled(own, style))
 
 
 def roc_curve(winners: GroupCounts, losers: GroupCounts, points: int = 1000) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from fairpot.tradeoff import Limit, TradeoffCurve, TradeoffPoint
 _MOST_POINTS = 2000
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TradeoffDisplay(Display):
     """AUC against the xAUC gap over the dial: the points nothing beats, a band, the limit and the chosen point.
 
@@ -59,8 +59,9 @@ class TradeoffDisplay(Display):
         limit: Limit | None = None,
         band: Band | tuple[Any, Any] | None = None,
         max_gap: float | None = None,
+        ax: Any = None,
     ) -> Self:
-        """Make the display of a curve.
+        """Draw a curve.
 
         Parameters
         ----------
@@ -74,6 +75,8 @@ class TradeoffDisplay(Display):
             signed gap.
         max_gap : float, default None
             The gap that is allowed.
+        ax : matplotlib axes, default None
+            None makes a new figure.
         """
         columns: dict[str, NDArray[Any]] = dict(curve.settings())
         columns |= {name: getattr(curve, name) for name in ("auc", "gap", "signed_gap", "pareto")}
@@ -84,7 +87,7 @@ class TradeoffDisplay(Display):
             columns |= dict(zip(("gap_low", "gap_high"), _limits(curve, band)))
         # On an exact curve a value lies inside an interval on which nothing changes: it keeps its own name.
         point = replace(curve.at(chosen), lam=float(chosen)) if isinstance(chosen, int | float) else chosen
-        return cls(columns, curve, point, max_gap, signless=isinstance(band, Band))
+        return cls(columns, curve, point, max_gap, signless=isinstance(band, Band))._drawn(ax)
 
     @classmethod
     def from_estimator(
@@ -97,7 +100,7 @@ class TradeoffDisplay(Display):
         sample_weight: Any = None,
         **options: Any,
     ) -> Self:
-        """Make the display of a fitted post-processor's curve, with its own point marked.
+        """Draw a fitted post-processor's curve, with its own point marked.
 
         Parameters
         ----------
@@ -105,7 +108,7 @@ class TradeoffDisplay(Display):
         scores, y, sensitive_features, sample_weight
             The rows to trace it on, as in its ``tradeoff``. Without any of them: the fitted rows.
         **options
-            Those of ``from_curve``.
+            Those of ``from_curve``, ``ax`` among them.
         """
         weights = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
         curve = estimator.tradeoff(scores, y, **weights)
@@ -136,7 +139,7 @@ class TradeoffDisplay(Display):
             axes.axvline(0, color="0.5", lw=0.8)
         axes.set(xlabel=self._gap_label(), ylabel=self._in_the_top("AUC"))
         axes.margins(x=0.08, y=0.1)
-        add_legend(axes)
+        add_legend(axes, grow=ax is None)
         return axes
 
     def _gap_label(self) -> str:
@@ -183,7 +186,7 @@ class TradeoffDisplay(Display):
         axes.plot(gap[best], auc[best], "o", color=COLOURS[0], ms=4, mfc="white", label="nothing beats it in both")
 
     def _draw_points(self, axes: Any, gap: NDArray[np.float64], auc: NDArray[np.float64]) -> None:
-        if self.curve.lam[0].max() == 0:
+        if self.curve.identity is not None and (self.curve.lam[0] == self.curve.identity).all():
             axes.plot(gap[0], auc[0], "s", color="black", ms=7, label="as they came", zorder=4)
         if self.chosen is not None:
             x = self.chosen.signed_gap if self.signed else self.chosen.gap
@@ -219,7 +222,7 @@ def _few(size: int, most: int = _MOST_POINTS) -> NDArray[np.intp]:
     return np.unique(np.linspace(0, size - 1, min(size, most)).round().astype(np.intp))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ComparisonDisplay(Display):
     """AUC against the xAUC gap for every method that was compared, with the limit.
 
@@ -239,10 +242,10 @@ class ComparisonDisplay(Display):
     result: Any
 
     @classmethod
-    def from_comparison(cls, result: Any) -> Self:
-        """Make the display of what :func:`fairpot.compare` returned."""
+    def from_comparison(cls, result: Any, *, ax: Any = None) -> Self:
+        """Draw what :func:`fairpot.compare` returned."""
         names = ("method", "dial", "value", "auc", "gap", "signed_gap", "distance_to_limit", "pareto")
-        return cls({name: getattr(result, name) for name in names}, result)
+        return cls({name: getattr(result, name) for name in names}, result)._drawn(ax)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw; points far beyond the gap of the unrepaired scores are left out of sight."""
@@ -266,5 +269,5 @@ class ComparisonDisplay(Display):
             axes.axvline(0, color="0.5", lw=0.8)
         ahead = f" (above 0: {named(self.result.reference)} is ahead)" if signed else ""
         axes.set(xlim=(left, right), xlabel=f"xAUC gap{ahead}", ylabel="AUC")
-        add_legend(axes)
+        add_legend(axes, grow=ax is None)
         return axes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, cast
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
-from fairpot._validation import wording
+from fairpot._validation import GroupFinder, wording
 from fairpot._validation.checked_rows import bad_scores
 from fairpot.engines.naming import (
     Key,
@@ -26,7 +26,7 @@ from fairpot.engines.naming import (
     numbers_from_text,
     readings,
 )
-from fairpot.exceptions import UnseenGroupError
+from fairpot.exceptions import MissingGroupError, UnseenGroupError
 from fairpot.transport import Floats, ScoreMap
 
 
@@ -58,10 +58,14 @@ class Mapper:
         False where types were found by looking, so that groups may read otherwise than in fit.
     decimal : {".", ","}, default "."
         The decimal mark of scores in text.
-    unknown : {"error", "null", "keep"}, default "error"
-        What becomes of rows whose group is missing or has no map: an error, NaN, or the score as it is.
+    unknown_group : {"error", "keep", "null"}, default "error"
+        What becomes of rows whose group has no map: an error, the score as it is, or NaN.
+    missing_group : {"error", "keep", "null"}, default "error"
+        What becomes of rows without a group, likewise.
     drop_missing : bool, default False
         Whether rows with a missing score or group are left out, and counted, instead of an error.
+    far : (float, float), default (-inf, inf)
+        Scores below the first or above the second are counted as ``outside``.
     """
 
     def __init__(
@@ -74,18 +78,22 @@ class Mapper:
         kind: Kind = "typed",
         exact_types: bool = True,
         decimal: str = ".",
-        unknown: str = "error",
+        unknown_group: str = "error",
+        missing_group: str = "error",
         drop_missing: bool = False,
+        far: tuple[float, float] = (-np.inf, np.inf),
     ) -> None:
         self.name, self.group_columns, self.maps = score, tuple(groups), maps
         self.kind, self.exact_types, self.decimal = kind, exact_types, decimal
-        self.unknown, self.drop_missing = unknown, drop_missing
-        self.dropped = self.strangers = 0
+        self.unknown_group, self.missing_group, self.drop_missing = unknown_group, missing_group, drop_missing
+        self.far = far
+        self.dropped = self.unknown = self.missing = self.outside = 0
+        self.whole_scores, self.whole_results = True, True
         self.lowest, self.highest = np.inf, -np.inf
-        self.known = list(maps)
+        self.known, self.find = list(maps), GroupFinder(list(maps))
         self.moving = [i for i, group in enumerate(self.known) if not maps[group].is_identity]
-        self.score = find_column(score, schema.names, "the input")
-        self.groups = [find_column(g, schema.names, "the input") for g in groups]
+        self.score = find_column(score, schema.names, "the input", "score")
+        self.groups = [find_column(g, schema.names, "the input", "group") for g in groups]
         self.coder = KeyCoder(groups)
         self.places = np.empty(0, dtype=np.int64)
         self.met = np.empty(0, dtype=np.int64)
@@ -100,11 +108,17 @@ class Mapper:
     @property
     def problems(self) -> bool:
         """Whether any row so far cannot be mapped."""
-        return bool(self.bad or self.words or (self.unknown == "error" and self._unmapped()))
+        return bool(self.bad or self.words or self._refused(-1).any() or self._refused(-2).any())
 
-    def _unmapped(self) -> bool:
-        worst = -1 if self.drop_missing else -2
-        return bool(((self.places < 0) & (self.places >= worst)).any())
+    def _refused(self, place: int) -> NDArray[np.bool_]:
+        """Mark the combinations that are an error: of groups without a map (-1), or of missing ones (-2)."""
+        way, allowed = (self.unknown_group, False) if place == -1 else (self.missing_group, self.drop_missing)
+        return (self.places == place) & (way == "error" and not allowed)
+
+    @property
+    def reached(self) -> set[Hashable]:
+        """The groups of which there were rows."""
+        return {self.known[place] for place in self.places[(self.places >= 0) & (self.met > 0)].tolist()}
 
     def naming(self, kind: Kind) -> Callable[[Key], Hashable]:
         """Return what says how a combination of values, that come as ``kind`` says, is called among the maps.
@@ -123,12 +137,21 @@ class Mapper:
                 rows = np.flatnonzero(~gone)
                 self.dropped += int(gone.sum())
                 batch, scores, codes, adjusted = batch.take(rows), scores[rows], codes[rows], adjusted[rows]
-        strange = codes < 0
-        if strange.any():
-            self.strangers += int(strange.sum())
-            if self.unknown == "null":
-                adjusted[strange] = np.nan
+        if len(codes) and codes.min() < 0:
+            unknown, missing = codes == -1, codes == -2
+            self.unknown += int(unknown.sum())
+            self.missing += int(missing.sum())
+            for rows, way in ((unknown, self.unknown_group), (missing, self.missing_group)):
+                if way == "null":
+                    adjusted[rows] = np.nan
+        self._look_for_fractions(scores, adjusted)
         return batch, scores, codes, adjusted
+
+    def _look_for_fractions(self, scores: Floats, adjusted: Floats) -> None:
+        """See whether all scores are whole numbers, and whether all results are."""
+        if self.whole_scores:
+            self.whole_scores = bool((np.floor(scores) == scores).all())
+            self.whole_results &= bool(((np.floor(adjusted) == adjusted) | np.isnan(adjusted)).all())
 
     def __call__(self, batch: Any) -> tuple[Floats, NDArray[np.int64], Floats]:
         """Return the scores of a batch, the place of each row's group, and the adjusted scores."""
@@ -179,6 +202,8 @@ class Mapper:
         if good.any():
             self.lowest = min(self.lowest, float(scores[good].min()))
             self.highest = max(self.highest, float(scores[good].max()))
+            if self.lowest < self.far[0] or self.highest > self.far[1]:
+                self.outside += int(((scores[good] < self.far[0]) | (scores[good] > self.far[1])).sum())
         if self.drop_missing:
             good |= np.isnan(scores)
         if not good.all() and not self.words:
@@ -200,12 +225,12 @@ class Mapper:
 
     def _place(self, ways: Sequence[list[Any]]) -> int:
         """Find the map of a combination, of which each value may be read in some ways."""
-        return _place_among(self.known, self.group_columns, ways)
+        return _place_among(self.known, self.find, self.group_columns, ways)
 
     def _readings(self, value: Any) -> list[Any]:
         if self.exact_types or value is None:
             return readings(value, self.kind)
-        return [value, str(value)]
+        return readings(value, "text") if isinstance(value, str) else [value, str(value)]  # a word may be missing
 
     def _name(self, values: Sequence[Any]) -> Hashable:
         return _name_of(self.group_columns, values)
@@ -215,47 +240,52 @@ class Mapper:
         name = f"column {self.name!r}"
         if rows == 0:
             raise ValueError(wording.empty(name))
-        if self.words:
-            raise TypeError(wording.no_numbers(name, self.words))
-        if self.bad:
-            raise ValueError(bad_scores(np.concatenate(self.bad), None, name, whole=self.whole))
         if self.dropped == rows:
             raise ValueError(f"{name} or the group is missing in all {rows} rows: nothing is left.")
-        if self.unknown == "error":
-            self._complain_of_groups()
+        problems: list[Exception] = []
+        if self.words:
+            problems.append(TypeError(wording.no_numbers(name, self.words, in_text=self.kind == "text")))
+        elif self.bad:
+            problems.append(ValueError(bad_scores(np.concatenate(self.bad), None, name, whole=self.whole)))
+        problems += self._problems_of_groups()
+        if problems:
+            raise wording.together(problems)
 
-    def _complain_of_groups(self) -> None:
-        gone = self.places == -2
-        if gone.any() and not self.drop_missing:
+    def _problems_of_groups(self) -> Iterator[Exception]:
+        """Say which groups are missing and which have no map, with the rows of each."""
+        gone, unseen = self._refused(-2), self._refused(-1)
+        if gone.any():
             lost = [self.coder.keys[i] for i in np.flatnonzero(gone)]
             first = next(j for key in lost for j, v in enumerate(key) if (r := self._readings(v)[0]) is None or r != r)
             name = f"column {self.group_columns[first]!r}"
-            raise ValueError(wording.missing_groups(name, int(self.met[gone].sum())))
-        unseen = self.places == -1
+            yield MissingGroupError(wording.ungrouped(name, int(self.met[gone].sum())))
         if unseen.any():
             keys = [self.coder.keys[i] for i in np.flatnonzero(unseen)]
             names = [self._name([self._readings(v)[0] for v in key]) for key in keys]
             rows = int(self.met[unseen].sum())
-            raise UnseenGroupError(wording.unseen_groups("the input", rows, names, self.known))
+            yield UnseenGroupError(wording.unseen_groups("the input", rows, names, self.known, optional=True))
 
 
 def group_namer(known: Sequence[Hashable], columns: Sequence[str], kind: Kind) -> Callable[[Key], Hashable]:
     """Make what says how a combination of values of the group columns is called among ``known``, or ``UNKNOWN``."""
+    find = GroupFinder(known)
 
     def called(key: Key) -> Hashable:
-        place = _place_among(known, columns, [readings(value, kind) for value in key])
+        place = _place_among(known, find, columns, [readings(value, kind) for value in key])
         return UNKNOWN if place < 0 else known[place]
 
     return called
 
 
-def _place_among(known: Sequence[Hashable], columns: Sequence[str], ways: Sequence[list[Any]]) -> int:
+def _place_among(
+    known: Sequence[Hashable], find: GroupFinder, columns: Sequence[str], ways: Sequence[list[Any]]
+) -> int:
     """Find a combination, of which each value may be read in some ways: -1 if it is not there, -2 if one is missing."""
     if any(way[0] is None or way[0] != way[0] for way in ways):
         return -2
     for choice in product(*ways):
-        name = _name_of(columns, choice)
-        if isinstance(name, Hashable) and name in known:
+        name = find(_name_of(columns, choice))
+        if name is not None:
             return known.index(name)
     return -1
 

@@ -28,8 +28,8 @@ from fairpot.exceptions import InputFileError
 from fairpot.table import ScoreTable
 
 
-def find_column(name: str, columns: Sequence[str], where: str) -> int:
-    """Return the place of a column; if there is none of that name, say which come near."""
+def find_column(name: str, columns: Sequence[str], where: str, role: str = "") -> int:
+    """Return the place of a column; if there is none of that name, say which come near, or how to name its ``role``."""
     places = [i for i, column in enumerate(columns) if column == name]
     if len(places) == 1:
         return places[0]
@@ -38,7 +38,10 @@ def find_column(name: str, columns: Sequence[str], where: str) -> int:
     folded = {column.casefold(): column for column in columns}
     near = [folded[c] for c in difflib.get_close_matches(name.casefold(), list(folded), n=3, cutoff=0.5)]
     shown = ", ".join(map(repr, columns[:12])) + (f" and {len(columns) - 12} more" if len(columns) > 12 else "")
-    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "names are compared letter by letter."
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "upper and lower case matter."
+    if role and not near:
+        part = "group" if role.startswith("group") else role
+        hint = f"say which column holds the {part}, {argument(part, ...)}"
     raise InputFileError(f"{where} has no column {name!r} (columns: {shown}).\nHint: {hint}")
 
 

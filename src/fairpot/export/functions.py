@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 
 from fairpot._defaults import UNMAPPED, Unmapped
+from fairpot._validation.groups import GroupFinder
 from fairpot._validation.wording import quoted
 from fairpot._version import __version__
 from fairpot.exceptions import UnseenGroupError
@@ -306,7 +307,7 @@ class RowScorer:
     0.55
     """
 
-    __slots__ = ("_formulas", "_missing", "_unknown")
+    __slots__ = ("_find", "_formulas", "_missing", "_unknown")
 
     def __init__(
         self, maps: Exportable, *, unknown_group: Unmapped = "error", missing_group: Unmapped = "error"
@@ -314,6 +315,7 @@ class RowScorer:
         check_unmapped(unknown_group, missing_group)
         self._unknown, self._missing = unknown_group, missing_group
         self._formulas = {group: _frozen(found) for group, found in formulas_of(maps).items()}
+        self._find = GroupFinder(list(self._formulas))
 
     @property
     def groups(self) -> tuple[Name, ...]:
@@ -327,6 +329,7 @@ class RowScorer:
         ----------
         score : float
         group : name of a group
+            Of an intersection also its values as a tuple, in the order of ``fit``, or a dict of column to value.
 
         Raises
         ------
@@ -353,6 +356,9 @@ class RowScorer:
         return vmin if y < vmin else vmax if y > vmax else y
 
     def _without_a_map(self, score: float, group: Any) -> float:
+        seen = self._find(group)
+        if seen is not None:  # an intersection that is given by its values or columns
+            return self(score, seen)
         missing = group is None or group != group
         way = self._missing if missing else self._unknown
         if way == "error" and missing:

@@ -7,10 +7,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, Protocol, cast
 
 from fairpot._arguments import argument
-from fairpot._validation import check_choice
+from fairpot._defaults import UNMAPPED, Unmapped
+from fairpot._validation import check_choice, wording
 from fairpot.engines.adjusting import Mapper
 from fairpot.engines.duckdb import DuckDBEngine
 from fairpot.engines.naming import Kind, find_column
@@ -19,12 +20,11 @@ from fairpot.files.changes import Changes
 from fairpot.files.formats import jsonl, open_rows, open_sink, parquet
 from fairpot.files.formats.csv import TypedTextBatches
 from fairpot.files.layout import FORMATS, TEXT, Batches, Format
-from fairpot.files.output import Sink, complete_file, format_of_output, to_standard_output
+from fairpot.files.output import Sink, check_output, complete_file, format_of_output, to_standard_output
 from fairpot.files.problems import with_places
 from fairpot.files.source import Paths, RowSource
 from fairpot.transport import ScoreMap
 
-UNKNOWN_GROUPS = ("error", "null", "keep")
 TYPES = ("text", "auto")
 
 
@@ -45,9 +45,14 @@ class AppliedRows:
     score_range : (float, float) or None
         The lowest and the highest score that was read.
     unknown : int
-        Rows whose group the maps do not know, or that have none; without ``unknown_group`` they are an error.
+        Rows whose group the maps do not know; without ``unknown_group`` they are an error.
+    missing : int
+        Rows that have no group; without ``missing_group`` they are an error.
     dropped : int
         Rows that were left out, because a score or a group is missing and ``drop_missing`` was asked for.
+    notes : tuple of str
+        What is worth knowing before the new scores are used: that nobody's score changed, that all are the same, or
+        that whole numbers became others.
     """
 
     rows: int
@@ -56,7 +61,18 @@ class AppliedRows:
     ranks_exact: bool = True
     score_range: tuple[float, float] | None = None
     unknown: int = 0
+    missing: int = 0
     dropped: int = 0
+    notes: tuple[str, ...] = ()
+
+
+class Judge(Protocol):
+    """Looks at the scale of the scores before the output is put into place; what it raises leaves none."""
+
+    far: tuple[float, float]  # scores below the first and above the second are counted
+
+    def __call__(self, low: float, high: float, outside: int, rows: int) -> object:
+        """Judge the lowest and the highest score, and how many of all rows are far outside."""
 
 
 def apply(
@@ -69,7 +85,8 @@ def apply(
     column: str | None = None,
     replace: bool = False,
     thresholds: Mapping[Hashable, float] | None = None,
-    unknown_group: Literal["error", "null", "keep"] = "error",
+    unknown_group: Unmapped = "error",
+    missing_group: Unmapped = "error",
     drop_missing: bool = False,
     overwrite: bool = False,
     output_format: str | None = None,
@@ -78,7 +95,8 @@ def apply(
     changes: str | Path | None = None,
     threshold: float | None = None,
     keep: Sequence[str] = (),
-    judge: Callable[[float, float], object] | None = None,
+    words: Mapping[Hashable, tuple[str, str]] | None = None,
+    judge: Judge | None = None,
     inputs: Sequence[str | Path] = (),
     memory_limit: str = "2GB",
     threads: int | None = None,
@@ -110,9 +128,11 @@ def apply(
         Whether a column of that name is replaced.
     thresholds : mapping of group to float or None, default None
         Where each group's top-alpha region begins, see :func:`score_thresholds`; scores below stay.
-    unknown_group : {"error", "null", "keep"}, default "error"
-        What becomes of rows with a missing group or one that has no map: an error, no adjusted score, or the score as
-        it is. ``unknown`` of the result counts them.
+    unknown_group : {"error", "keep", "null"}, default "error"
+        What becomes of rows whose group has no map: an error that counts them, the score as it is, or no adjusted
+        score. ``unknown`` of the result counts them.
+    missing_group : {"error", "keep", "null"}, default "error"
+        What becomes of rows without a group, likewise; ``missing`` of the result counts them.
     drop_missing : bool, default False
         Whether rows with a missing score or group are left out; ``dropped`` of the result counts them.
     overwrite : bool, default False
@@ -127,13 +147,16 @@ def apply(
         Whether text that a spreadsheet would run as a formula (``=1+1``) is written to CSV with an apostrophe before
         it.
     changes : path or None, default None
-        A second file with the record of each row: old and new score and rank, and the threshold crossed.
+        A second file with the record of each row: old and new score and rank, why, and the threshold crossed.
     threshold : float or None, default None
         The decision threshold for that record.
     keep : sequence of str, default ()
         Columns that are copied to that record, such as an identifier.
-    judge : callable or None, default None
-        Called with the lowest and the highest score before the output is put into place; what it raises leaves none.
+    words : mapping of group to (str, str) or None, default None
+        What that record says of those of a group who are moved, and of those of a group in which nobody is;
+        ``group_words()`` of a fitted model has them.
+    judge : Judge or None, default None
+        Looks at the scale of the scores before the output is put into place; what it raises leaves none.
     inputs : sequence of paths, default ()
         Further files that no output may replace: that of the model.
     memory_limit : str, default "2GB"
@@ -166,7 +189,7 @@ def apply(
     008,0.50,M,0.5
     """
     source = _source(rows, score, group)
-    check_choice(unknown_group, "unknown_group", UNKNOWN_GROUPS)
+    check_unmapped(unknown_group, missing_group, drop_missing)
     check_choice(types, "types", TYPES)
     if changes is None and (threshold is not None or keep):
         raise ValueError(
@@ -176,12 +199,14 @@ def apply(
         raise InputFileError("no group column is named.\nHint: maps belong to groups; name the columns with groups=...")
     if source.lower_is_riskier:  # maps and ranks are of scores as they are in the file
         source = source.but(lower_is_riskier=False)
+    check_outputs(source, output, changes, overwrite=overwrite)
     target, column = Path(output), column or f"{source.score}_adjusted"
     wanted = _format(output, output_format, source)
     engine = DuckDBEngine(memory_limit, threads)
     kept = [*source.inputs, *map(Path, inputs)]
-    batches = _open(source.bare(), wanted, keep, engine, types)
-    _check_columns(source, batches, column, replace, keep)
+    with source.by_name():
+        batches = _open(source.bare(), wanted, keep, engine, types)
+        _check_columns(source, batches, column, replace, keep)
     total = _count_rows(source, engine) if progress is not None else 0
     mapper = Mapper(
         source.score,
@@ -191,10 +216,12 @@ def apply(
         kind=batches.kind,
         exact_types=batches.exact_types,
         decimal=source.decimal,
-        unknown=unknown_group,
+        unknown_group=unknown_group,
+        missing_group=missing_group,
         drop_missing=drop_missing,
+        **({} if judge is None else {"far": judge.far}),
     )
-    with ExitStack() as stack:
+    with source.by_name(), ExitStack() as stack:
         # Left in reverse: the record is in place before the adjusted file is.
         place = stack.enter_context(_place(output, overwrite, kept, f"output.{wanted}"))
         record = None
@@ -203,14 +230,14 @@ def apply(
             counted = engine.count(
                 source.bare(), several=False, drop_missing=drop_missing, called=mapper.naming(source.kind)
             )
-            record = Changes(counted, mapper.maps, batches, keep, threshold)
+            record = Changes(counted, mapper.maps, batches, keep, threshold, words)
             stack.enter_context(_finished(record.open(beside, Path(changes), neutralise_formulas)))
         sink = open_sink(place, target, wanted, batches, column, neutralise=neutralise_formulas)
         with _finished(sink):
             read, moved = _stream(batches, mapper, sink, record, progress, total)
             _complain(mapper, read, source, engine)
             if judge is not None:
-                judge(mapper.lowest, mapper.highest)
+                judge(mapper.lowest, mapper.highest, mapper.outside, read)
         written = sink.rows
         _check_rows(source, read, written, mapper.dropped)
     return AppliedRows(
@@ -219,9 +246,86 @@ def apply(
         column,
         record is None or record.exact,
         (mapper.lowest, mapper.highest) if mapper.lowest <= mapper.highest else None,
-        unknown=mapper.strangers,
+        unknown=mapper.unknown,
+        missing=mapper.missing,
         dropped=mapper.dropped,
+        notes=tuple(_notes(mapper, written, moved)),
     )
+
+
+def check_unmapped(unknown_group: str, missing_group: str, drop_missing: bool) -> None:
+    """Check what is to become of rows that no map belongs to."""
+    check_choice(unknown_group, "unknown_group", UNMAPPED)
+    check_choice(missing_group, "missing_group", UNMAPPED)
+    if drop_missing and missing_group != "error":
+        raise ValueError(
+            f"{argument('drop_missing')} leaves rows without a group out, and "
+            f"{argument('missing_group', missing_group)} lets them through.\nHint: give one of the two."
+        )
+
+
+def check_outputs(
+    source: RowSource, output: str | Path, changes: str | Path | None = None, *, overwrite: bool = False
+) -> None:
+    """Refuse, before any work, outputs that are there already, or that would be read as rows the next time."""
+    for target in (output, changes):
+        if target is None or (target is output and str(target) == "-"):
+            continue
+        if source.would_read(target):
+            raise OutputFileError(
+                f"{target} lies among the input ({source.named}), which would be read with everyone in it twice.\n"
+                "Hint: name an output in another folder, outside the input."
+            )
+        check_output(target, overwrite=overwrite)
+
+
+def refuse_rows(
+    source: RowSource,
+    maps: Mapping[Hashable, ScoreMap],
+    *,
+    memory_limit: str = "2GB",
+    threads: int | None = None,
+    **how: Any,
+) -> None:
+    """Raise, with all that is wrong, if any row cannot be mapped; ``how`` is what :func:`apply` is told of them."""
+    engine = DuckDBEngine(memory_limit, threads)
+    source = source.bare()
+    batches = _open(source, _format("-", None, source), (), engine, "text")
+    mapper = Mapper(
+        source.score,
+        source.group_columns,
+        batches.schema,
+        maps,
+        kind=batches.kind,
+        exact_types=batches.exact_types,
+        decimal=source.decimal,
+        **how,
+    )
+    read = 0
+    for batch in batches:
+        read += batch.num_rows
+        mapper.kept(batch)
+    _complain(mapper, read, source, engine)
+
+
+def _notes(mapper: Mapper, rows: int, moved: int) -> Iterator[str]:
+    """Say what scores and groups alone show to be odd about a result."""
+    if rows > 1 and mapper.lowest == mapper.highest:
+        yield f"all {rows} scores are {mapper.lowest:g}: is this the column of the score?"
+    if moved == 0:
+        yield f"nobody's score changed: {_why_nobody(mapper)}."
+    elif mapper.whole_scores and not mapper.whole_results:
+        yield "the scores are whole numbers, and adjusted ones are not: round them only if equal scores may be tied."
+
+
+def _why_nobody(mapper: Mapper) -> str:
+    moving = [mapper.known[place] for place in mapper.moving]
+    if not moving:
+        return "the map leaves every group as it is"
+    here = [group for group in moving if group in mapper.reached]
+    if not here:
+        return f"the rows are of other groups than those that the map moves ({wording.listed(moving)})"
+    return "no score lies where the map moves scores"
 
 
 def _stream(
@@ -258,10 +362,11 @@ def _complain(mapper: Mapper, read: int, source: RowSource, engine: DuckDBEngine
     """Raise if rows could not be mapped, and say which."""
     try:
         mapper.complain(read)
-    except UnseenGroupError:
-        raise
     except (ValueError, TypeError) as error:
-        raise with_places(error, source.bare(), engine) from error
+        if str(error).startswith("the input has"):  # rows of other groups are many, or a file of its own
+            raise
+        judged = source.bare() if mapper.missing_group == "error" else source.bare().but(groups=())
+        raise with_places(error, judged, engine) from error
 
 
 @contextmanager

@@ -17,12 +17,14 @@ from fairpot.files.formats import open_sink
 from fairpot.files.layout import Batches
 from fairpot.files.output import Sink, format_of_output
 from fairpot.transport import Floats, ScoreMap
+from fairpot.transport.scoremap import PARTS, part_words
 
-_OWN = ("row", "group", "old_score", "new_score", "old_rank", "new_rank", "crossed")
+_OWN = ("row", "group", "old_score", "new_score", "old_rank", "new_rank", "why", "crossed")
+_NO_MAP = "no map for this group"
 
 
 class Changes:
-    """Write, for each row: its number from 1, its group, old and new score, old and new rank.
+    """Write, for each row: its number from 1, its group, old and new score, old and new rank, and why.
 
     Rank 1 is the highest score of the whole file; equal scores share the best rank among them (1, 2, 2, 4).
     With a threshold, ``crossed`` says "up" or "down" where the score went over it; a score equal to the
@@ -39,11 +41,15 @@ class Changes:
         batches: Batches,
         keep: Sequence[str],
         threshold: float | None,
+        words: Mapping[Hashable, tuple[str, str]] | None = None,
     ) -> None:
         self.exact = counted.quantisation is None
         self.old = _Ranks(counted.table.pooled())
         self.new = _Ranks(counted.table.rescored({g: m for g, m in maps.items() if not m.is_identity}).pooled())
         self.names = np.array([str(g) for g in maps], dtype=object)
+        self.maps = list(maps.values())
+        said = [("moved", "nobody of the group is moved") if words is None else words[g] for g in maps]
+        self.words = [*(each for pair in said for each in part_words(*pair)), _NO_MAP]
         self.keep, self.threshold, self.rows = list(keep), threshold, 0
         self.schema = self._schema(batches)
         self.sink: Sink | None = None
@@ -54,7 +60,7 @@ class Changes:
         if clash:
             raise OutputFileError(f"the record of changes has columns of its own named {clash}.\nHint: rename them.")
         kept = [batches.schema.field(batches.schema.names.index(name)) for name in self.keep]
-        types = [pa.int64(), pa.string(), pa.float64(), pa.float64(), pa.int64(), pa.int64(), pa.string()]
+        types = [pa.int64(), pa.string(), pa.float64(), pa.float64(), pa.int64(), pa.int64(), pa.string(), pa.string()]
         own = _OWN if self.threshold is not None else _OWN[:-1]
         return pa.schema(kept + [pa.field(name, type_) for name, type_ in zip(own, types)])
 
@@ -74,12 +80,22 @@ class Changes:
         names = pa.DictionaryArray.from_arrays(known, pa.array(self.names, pa.string())).cast(pa.string())
         kept = [batch.column(batch.schema.names.index(name)) for name in self.keep]
         scored, ranks = pa.array(new, from_pandas=True), pa.array(self.new(new), mask=np.isnan(new))
-        columns = [*kept, numbers, names, old, scored, self.old(old), ranks]
+        columns = [*kept, numbers, names, old, scored, self.old(old), ranks, self._why(old, codes)]
         if self.threshold is not None:
             step = np.where(np.isnan(new), 0, (new >= self.threshold).astype(int) - (old >= self.threshold))
             columns.append(np.array([None, "up", "down"], dtype=object)[step])
         arrays = [pa.array(c, f.type) if isinstance(c, np.ndarray) else c for c, f in zip(columns, self.schema)]
         self.sink.write(pa.RecordBatch.from_arrays(arrays, schema=self.schema), None)
+
+    def _why(self, scores: Floats, codes: NDArray[np.int64]) -> Any:
+        """Say of each row in which part of its group's map it lies."""
+        pa = import_optional("pyarrow", "cli")
+        places = np.full(len(scores), len(self.words) - 1, dtype=np.int64)
+        for place, score_map in enumerate(self.maps):
+            rows = np.flatnonzero(codes == place)
+            if len(rows):
+                places[rows] = place * len(PARTS) + score_map.parts(scores.take(rows))
+        return pa.DictionaryArray.from_arrays(pa.array(places), pa.array(self.words, pa.string())).cast(pa.string())
 
 
 class _Ranks:

@@ -73,19 +73,20 @@ def count_rows(
     (4, ('F', 'M'), array([0.2, 0.9]))
     """
     engine = DuckDBEngine(memory_limit, threads)
-    try:
-        counted = engine.count(
-            source,
-            several=several,
-            max_distinct=max_distinct,
-            drop_missing=drop_missing,
-            called=called,
-            progress=progress,
-        )
-    except InputFileError:
-        raise
-    except (ValueError, TypeError) as error:
-        raise with_places(error, source, engine) from error
+    with source.by_name():
+        try:
+            counted = engine.count(
+                source,
+                several=several,
+                max_distinct=max_distinct,
+                drop_missing=drop_missing,
+                called=called,
+                progress=progress,
+            )
+        except InputFileError:
+            raise
+        except (ValueError, TypeError) as error:
+            raise with_places(error, source, engine) from error
     for one, other in alike(counted.table.groups):
         warnings.warn(
             f"the groups {one!r} and {other!r} differ only by spaces or case and are counted apart: clean the column "
@@ -128,6 +129,7 @@ def score_thresholds(
     dict of group to float
         Scores as they are counted: with a minus, where the source says that a low one means high risk.
     """
-    return DuckDBEngine(memory_limit, threads).thresholds(
-        source, alpha, region=region, counted=counted, drop_missing=drop_missing, called=called
-    )
+    with source.by_name():
+        return DuckDBEngine(memory_limit, threads).thresholds(
+            source, alpha, region=region, counted=counted, drop_missing=drop_missing, called=called
+        )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import codecs
+import fnmatch
 import glob
 import json
 import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -136,9 +138,31 @@ class RowSource:
         named |= {f"group{i}": name for i, name in enumerate(self.group_columns)}
         return {role: name for role, name in named.items() if name is not None}
 
+    @contextmanager
+    def by_name(self) -> Iterator[None]:
+        """Let errors name standard input, pipes and workbooks, not the temporary files that they are kept in."""
+        try:
+            yield
+        except (ValueError, TypeError) as error:
+            said = str(error)
+            for place, name in self._spooled_as.items():
+                said = said.replace(str(place), name)
+            if said == str(error) or isinstance(error, UnicodeError):
+                raise
+            raise type(error)(said) from error
+
+    @cached_property
+    def _spooled_as(self) -> dict[Path, str]:
+        """What temporary files are called in messages."""
+        return {}
+
     @cached_property
     def files(self) -> dict[Path, Layout]:
         """The files and what each looks like; standard input is put into a file first."""
+        with self.by_name():
+            return self._found_files()
+
+    def _found_files(self) -> dict[Path, Layout]:
         if self.sql is not None:
             return {}
         if isinstance(self.path, str) and self.path == "-":
@@ -164,6 +188,21 @@ class RowSource:
         return [*dict.fromkeys([*files, *named]), *([] if self.database is None else [Path(self.database)])]
 
     @property
+    def named(self) -> str:
+        """The files, folders and patterns as they were named."""
+        given = [self.path] if isinstance(self.path, str | os.PathLike) else list(self.path or ())
+        return ", ".join(str(each) for each in given[:3])
+
+    def would_read(self, path: str | os.PathLike[str]) -> bool:
+        """Whether a new file would be among the rows the next time: it lies in a folder, or fits a pattern, of these.
+
+        Links are followed both ways. A file that is named itself is not asked about: ``inputs`` has it.
+        """
+        given = [self.path] if isinstance(self.path, str | os.PathLike) else list(self.path or ())
+        places = {os.path.abspath(path), os.path.realpath(path)}
+        return any(_takes_in(os.fspath(item), place) for item in given for place in places)
+
+    @property
     def total_bytes(self) -> int:
         """Size of all files."""
         return sum(p.stat().st_size for p in self.files)
@@ -177,7 +216,9 @@ class RowSource:
     @property
     def where(self) -> str:
         """What to call the place of the rows in an error."""
-        return "the query" if self.sql is not None else ", ".join(map(str, [*self.files][:3]))
+        if self.sql is not None:
+            return "the query"
+        return ", ".join(self._spooled_as.get(path, str(path)) for path in [*self.files][:3])
 
     def relations(self) -> list[Relation]:
         """Say how DuckDB reads the files; nothing for a query."""
@@ -201,7 +242,7 @@ class RowSource:
         other = replace(self, **parts)
         if self.sql is None:
             other.__dict__.update(
-                files=self.files, _keeps=self, _named=self.__dict__.get("_named", [])
+                files=self.files, _keeps=self, _named=self.__dict__.get("_named", []), _spooled_as=self._spooled_as
             )  # what was spooled lives as long as either
         return other
 
@@ -212,12 +253,14 @@ class RowSource:
                 return self._spooled(str(path), stream)
         if self.format is None and converts(path):
             place = scratch_folder(self) / f"{path.name}.jsonl"
+            self._spooled_as[place] = str(path)
             convert(path, place)
             return place
         return path
 
     def _spooled(self, name: str, stream: BinaryIO) -> Path:
-        place = scratch_folder(self) / Path(name).name  # by which errors call it
+        place = scratch_folder(self) / "input"
+        self._spooled_as[place] = name
         try:
             with place.open("wb") as out:
                 shutil.copyfileobj(stream, out, 1 << 20)
@@ -285,6 +328,28 @@ def _files_of(item: str, any_name: bool) -> list[Path]:
     return matched
 
 
+def _takes_in(item: str, place: str) -> bool:
+    """Whether a folder holds a place, or a pattern fits it, as they are named or with links followed."""
+    if os.path.isdir(item):
+        return any(Path(place).is_relative_to(folder) for folder in (os.path.abspath(item), os.path.realpath(item)))
+    if os.path.exists(item) or not glob.has_magic(item):
+        return False
+    parts = Path(os.path.abspath(item)).parts
+    plain = next(i for i, part in enumerate(parts) if glob.has_magic(part))
+    heads = {Path(*parts[:plain]), Path(os.path.realpath(Path(*parts[:plain])))}
+    return any(_fits([*head.parts, *parts[plain:]], Path(place).parts) for head in heads)
+
+
+def _fits(pattern: Sequence[str], parts: Sequence[str]) -> bool:
+    """Whether the parts of a path fit those of a pattern, in which ``**`` is any number of folders."""
+    if not pattern or not parts:
+        return not parts and all(part == "**" for part in pattern)
+    if pattern[0] == "**":
+        return _fits(pattern[1:], parts) or _fits(pattern, parts[1:])
+    same = fnmatch.fnmatchcase(parts[0], pattern[0]) if glob.has_magic(pattern[0]) else parts[0] == pattern[0]
+    return same and _fits(pattern[1:], parts[1:])
+
+
 def _hidden(path: Path, folder: Path) -> bool:
     """Whether a file is no data: hidden files, and what Spark and others leave beside theirs."""
     return any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
@@ -304,7 +369,7 @@ def _check_alike(layouts: dict[Path, Layout], roles: dict[str, str]) -> None:
     """Insist that every file has the columns that are used, and of one type."""
     first: tuple[Path, list[str]] | None = None
     for path, layout in layouts.items():
-        places = [find_column(name, layout.all_columns, str(path)) for name in roles.values()]
+        places = [find_column(name, layout.all_columns, str(path), role) for role, name in roles.items()]
         types = [layout.types[i] for i in places if i < len(layout.types)]
         if first is None:
             first = path, types
@@ -335,7 +400,7 @@ def relations(files: Mapping[Path, Layout], roles: Mapping[str, str]) -> list[Re
 
 def places_of(layout: Layout, roles: Mapping[str, str]) -> dict[str, int]:
     """Find the column of each part."""
-    return {role: find_column(name, layout.all_columns, "the input") for role, name in roles.items()}
+    return {role: find_column(name, layout.all_columns, "the input", role) for role, name in roles.items()}
 
 
 def _streamed(paths: list[Path], layout: Layout, roles: Mapping[str, str], name: str) -> Relation:

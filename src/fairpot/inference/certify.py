@@ -1,8 +1,7 @@
-"""A value of the dial that can be signed for, and what is missing where none can."""
+"""A value of the dial that can be signed for."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -15,6 +14,7 @@ from fairpot._validation import check_level, check_share
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.dial import DialEstimates, band_of
 from fairpot.inference.limits import Estimate, draw_errors
+from fairpot.inference.shortfall import shortfall
 from fairpot.transport import Floats
 
 How = Literal["step-down", "walk"]
@@ -174,94 +174,6 @@ def certify_dial(
 
 
 @dataclass(frozen=True)
-class Shortfall:
-    """Why a bound could not be certified, and what would help.
-
-    Attributes
-    ----------
-    smallest_bound : float
-        The smallest bound that some value of the dial is certified for on these rows.
-    smallest_gap : float
-        The smallest gap measured on the dial. A bound below it is out of reach however many rows there are.
-    group : name of a group, or None
-        Whose positives limit the precision most.
-    positives : int or None
-        How many it has.
-    more : int or None
-        How many more positives of that group would do, all else equal; None if more of them alone would not.
-    times : float or None
-        By what factor all rows would have to grow instead; None if no number of rows would do.
-    """
-
-    smallest_bound: float
-    smallest_gap: float
-    group: Hashable | None
-    positives: int | None
-    more: int | None
-    times: float | None
-
-    def __str__(self) -> str:
-        said = f"the smallest bound that can be certified on these rows is {self.smallest_bound:.3g}"
-        if self.times is None:
-            least = f"the smallest gap measured on the dial is {self.smallest_gap:.3g}"
-            return f"{said}; {least}, above the bound: more rows alone would not help"
-        if self.more is not None:
-            there = f"(there are {self.positives:,})"
-            return f"{said}; about {self.more:,} more positives of {self.group!r} would be needed {there}"
-        more = round((self.times - 1) * (self.positives or 0))
-        return (
-            f"{said}; about {self.times:.1f} times as many rows of every group would be needed, "
-            f"{more:,} more positives of {self.group!r} among them (there are {self.positives:,})"
-        )
-
-
-def smallest_bound(dial: DialEstimates, delta: float, how: Literal["auto", "step-down", "walk"] = "auto") -> float:
-    """Find the smallest bound that some value of the dial is certified for; 1 if none is."""
-    low, high = float(dial.gap.min()), 1.0
-    for _ in range(40):
-        middle = (low + high) / 2
-        if certify_dial(dial, middle, delta, how)[0].any():
-            high = middle
-        else:
-            low = middle
-        if high - low < 1e-5:
-            break
-    return high
-
-
-def shortfall(
-    dial: DialEstimates, bound: float, delta: float, how: Literal["auto", "step-down", "walk"] = "auto"
-) -> Shortfall:
-    """Say what stands between these rows and a certified bound."""
-    least = smallest_bound(dial, delta, how)
-    gap = dial.gap
-    place = int(np.argmin(gap + -ndtri(delta) * dial.gaps.se.reshape(len(dial), -1).max(axis=1)))
-    widest = place * dial.many + int(np.argmax(np.abs(dial.gaps.value[place * dial.many : (place + 1) * dial.many])))
-    size, se = float(np.abs(dial.gaps.value[widest])), float(dial.gaps.se[widest])
-    if size >= bound or not se > 0:
-        return Shortfall(least, float(gap.min()), None, None, None, None)
-    # The factor of the standard error that these rows paid for their smallest bound.
-    quantile = max((least - size) / se, -float(ndtri(delta)))
-    wanted = ((bound - size) / quantile) ** 2
-    return _more_rows(dial, widest, se**2, wanted, least)
-
-
-def _more_rows(dial: DialEstimates, gap: int, variance: float, wanted: float, least: float) -> Shortfall:
-    """Split the variance by the positives of the two groups, and ask for more of those that add most."""
-    first, second = dial.cell_names(gap)
-    shares = [int(dial.gaps.first[gap]), int(dial.gaps.second[gap])]
-    added: Floats = np.array([dial.xauc.variance[0][k] for k in shares])
-    units: Floats = np.array([dial.xauc.units[0][k] for k in shares])
-    most = int(np.argmax(added))
-    times = max(variance / wanted, 1.0)
-    left = wanted - (variance - added[most])
-    more = None if left <= 0 else int(np.ceil(units[most] * (added[most] / left - 1)))
-    if more is not None and (more > 20 * units[most] or more <= 0):
-        more = None
-    return Shortfall(least, float(dial.gap.min()), (first, second)[most], round(float(units[most])), more, float(times))
-
-
-@dataclass(frozen=True)
 class Certificate:
     """That the true gap at a value of the dial is within a bound, and how that is known.
 
@@ -303,7 +215,7 @@ class Certificate:
         return (
             f"the gap is at most {self.bound:g} with confidence {self.confidence:.0%} ({self.rows}, {self.how}): "
             f"one-sided upper limit {self.limit:.4f}; two-sided: "
-            f"gap {self.gap_before} -> {self.gap}, AUC {self.auc_before} -> {self.auc}"
+            f"gap {self.gap_before!s} -> {self.gap!s}, AUC {self.auc_before!s} -> {self.auc!s}"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -327,8 +239,12 @@ def choose_certified(
     rows: str,
     name: str = "lam",
     max_auc_loss: float | None = None,
+    unmoved: int | None = None,
 ) -> tuple[int, Certificate]:
     """Choose the highest AUC among the values that are certified; return its place and the certificate.
+
+    ``unmoved`` is the place of the value that leaves the scores as they came, if there is one: it is chosen if it is
+    certified, and otherwise an AUC above that of the original scores counts as equal to it, as in a plain rule.
 
     Raises
     ------
@@ -339,23 +255,39 @@ def choose_certified(
     delta = 1 - check_level(confidence, "confidence")
     if dial.reason is not None:
         raise InfeasibleRuleError(f"no {name} can be certified: {dial.reason}.\nHint: more rows of that group.")
-    mask, used = certify_dial(dial, bound, delta, backwards=_ends_unrepaired(dial, unrepaired))
+    backwards = _ends_unrepaired(dial, unrepaired)
+    mask, used = certify_dial(dial, bound, delta, backwards=backwards)
     if not mask.any():
-        missing = shortfall(dial, bound, delta)
+
+        def certifies(other: float) -> bool:
+            return bool(certify_dial(dial, other, delta, backwards=backwards)[0].any())
+
+        missing = shortfall(dial, bound, delta, certifies)
         raise InfeasibleRuleError(
             f"no {name} can be certified to have a gap within {bound:g} with confidence {confidence:g} "
-            f"({rows}): {missing}.\n"
-            "Hint: a larger bound, more rows, or no confidence for a choice by the measured gap alone."
+            f"({rows}): {missing}.\nHint: {missing.hint}.",
+            shortfall=missing,
         )
     if max_auc_loss is not None:
         mask = _within_loss(dial, mask, bound, float(unrepaired.auc.value[0]), max_auc_loss, name)
-    places = np.flatnonzero(mask)
-    place = int(places[np.argmax(dial.auc.value[places])])
+    worth = np.where(mask, dial.auc.value, -np.inf)
+    if unmoved is not None:
+        worth = np.minimum(worth, unrepaired.auc.value[0])
+    place = _nearest(dial.values, np.flatnonzero(worth >= worth.max() - 1e-12), unmoved)
+    place = unmoved if unmoved is not None and mask[unmoved] else place
     value = dial.values[place]
     plain = float(value) if np.ndim(value) == 0 else [float(v) for v in value]
     numbers = (*_numbers(dial, place, confidence), *_numbers(unrepaired, 0, confidence))
     limit = min(float(dial.at([place]).largest(delta)[0]), bound)
     return place, Certificate(bound, confidence, used, rows, name, plain, *numbers, limit)
+
+
+def _nearest(values: Floats, places: NDArray[np.intp], unmoved: int | None) -> int:
+    """Choose, of equally good values, the one nearest to that which changes nothing; the first, if none does."""
+    if unmoved is None:
+        return int(places[0])
+    apart = np.abs(values[places] - values[unmoved])
+    return int(places[np.argmin(apart if apart.ndim == 1 else apart.sum(axis=1))])
 
 
 def _ends_unrepaired(dial: DialEstimates, unrepaired: DialEstimates) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from fairpot._arguments import by_name
 from fairpot._defaults import LEVEL
 from fairpot._validation import Rows, check_level, check_rows, check_scores
 from fairpot.counting import count
@@ -215,6 +216,7 @@ def change_by_maps(table: ScoreTable, maps: Maps, *, ties: str = "half", level: 
     return compare_views(table, before, after, ties=ties, level=level)
 
 
+@by_name
 def change_of_scores(
     y_true: Any,
     before: Any,
@@ -248,21 +250,46 @@ def change_of_scores(
     >>> print(change_of_scores(y, score, np.round(score), sensitive_features=sex).auc)
     0.7530 -> 0.7455, a change of -0.0075 (95% interval -0.0215 to +0.0066)
     """
+    given = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
+    meant: dict[str, Any] = {"weights": weights, "ties": ties, "level": level, "pos_label": pos_label}
+    return change_of_columns(y_true, {"before": before, "after": after}, **given, **meant)["after"]
+
+
+def change_of_columns(
+    y_true: Any,
+    columns: Mapping[str, Any],
+    *,
+    sensitive_features: Any,
+    sample_weight: Any = None,
+    clusters: Any = None,
+    weights: str | None = None,
+    groups: Sequence[Hashable] | None = None,
+    ties: str = "half",
+    level: float = LEVEL,
+    pos_label: Any = None,
+) -> dict[str, Changes]:
+    """Compare every other score column with the first, on the same rows; ``groups`` looks at these only."""
+    (first, start), *others = columns.items()
     rows = check_rows(
-        before,
+        start,
         y_true,
         sensitive_features,
         sample_weight,
         pos_label=pos_label,
-        names=("y_true", "before"),
-        beside={"after": after} if clusters is None else {"after": after, "clusters": clusters},
+        names=("y_true", first),
+        beside=dict(others) if clusters is None else {**dict(others), "clusters": clusters},
     )
-    other = check_scores(after, "after")
-    if len(other) != len(rows.scores):
-        raise ValueError(f"after has {len(other)} rows, but before has {len(rows.scores)}.")
-    table, order = _row_by_row(rows, weights, clusters)
-    views = [[scores[own] for own in order] for scores in (rows.scores, other)]
-    return compare_views(table, views[0], views[1], ties=ties, level=level)
+    table, _ = _row_by_row(rows, weights, clusters)
+    table = table if groups is None else table.only(groups)
+    order = [c.score.astype(np.intp) for c in table.counts]
+    before = [rows.scores[own] for own in order]
+    found = {}
+    for name, column in others:
+        other = check_scores(column, name)
+        if len(other) != len(rows.scores):
+            raise ValueError(f"{name} has {len(other)} rows, but {first} has {len(rows.scores)}.")
+        found[name] = compare_views(table, before, [other[own] for own in order], ties=ties, level=level)
+    return found
 
 
 def _row_by_row(rows: Rows, weights: str | None, clusters: Any) -> tuple[ScoreTable, list[NDArray[np.intp]]]:
@@ -359,7 +386,7 @@ def _signed_se(shares: ShareEstimates, many: int, widest: list[int]) -> float:
     return _se(shares, row)
 
 
-__all__ = ["Change", "Changes", "Contrasts", "change_by_maps", "change_of_scores", "compare_views"]
+__all__ = ["Change", "Changes", "Contrasts", "change_by_maps", "change_of_columns", "change_of_scores", "compare_views"]
 
 
 Chosen = tuple[Evidence, Any]

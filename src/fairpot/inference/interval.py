@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from fairpot._arguments import by_name
 from fairpot._defaults import LEVEL, REGIONS, TIES, Region
 from fairpot._validation import check_choice, check_group_name, check_level, check_replicates, check_share
 from fairpot.counting import as_table
@@ -119,6 +120,7 @@ _NOT_DRAWN = (
 )
 
 
+@by_name
 def confidence_interval(
     metric: str,
     y_true: Any,

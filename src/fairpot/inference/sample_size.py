@@ -1,22 +1,30 @@
-"""How many rows it takes to detect a gap, or to certify a bound."""
+"""How many rows it takes to detect a gap, or to certify a bound: planned by drawing tables of that size."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri, owens_t
+from scipy.special import betaln, expit, logit, ndtr, ndtri
 
 from fairpot._defaults import LEVEL
 from fairpot._validation import check_choice, check_level, check_share, is_number
-from fairpot.inference.shares import Pairs, estimate_shares
+from fairpot.counts import Clusters
+from fairpot.inference.limits import Parts, correlation, difference_limits, joint_tail
+from fairpot.inference.shares import FEWEST, cross_pairs, estimate_shares
 from fairpot.metrics.rank import check_ties
 from fairpot.table import ScoreTable
+from fairpot.transport import Floats
 
 GOALS = ("detect", "certify")
+_BINS = 64  # scores that tables are drawn with; eight times as many move no power by more than 0.3 points
+_ROUGH, _FINE = 400, 6000  # tables drawn at each size that is tried
+_SEED = 20250101  # plans are the same in every run
+_NEAREST = 0.999  # an xAUC to plan with keeps this far from 1
 
 
 @dataclass(frozen=True)
@@ -33,8 +41,12 @@ class SamplePlan:
     group_rows, positives, negatives : dict of group to int
         How they divide.
     se : float
-        Standard error of the signed gap at that size.
+        Standard error of the signed gap of ``pair`` at that size.
     level, power, true_gap : float
+    pair : tuple of two groups
+        Of several, the two whose gap takes the most rows; the plan is for a gap between them, the first ranked higher.
+    clusters : int or None
+        Of rows that belong together: how many clusters, such as patients, the rows come from.
     """
 
     goal: str
@@ -47,13 +59,16 @@ class SamplePlan:
     level: float
     power: float
     true_gap: float
+    pair: tuple[Hashable, Hashable]
+    clusters: int | None = None
 
     def __str__(self) -> str:
         aim = f"detect a gap of {self.gap:g}" if self.goal == "detect" else f"certify a gap within {self.gap:g}"
         parts = ", ".join(
             f"{g}: {self.group_rows[g]:,} rows with {self.positives[g]:,} positives" for g in self.group_rows
         )
-        return f"{self.rows:,} rows to {aim} with power {self.power:g} at level {self.level:g} ({parts})"
+        of = "" if self.clusters is None else f" of {self.clusters:,} clusters"
+        return f"{self.rows:,} rows{of} to {aim} with power {self.power:g} at level {self.level:g} ({parts})"
 
 
 def plan_sample_size(
@@ -62,34 +77,47 @@ def plan_sample_size(
     goal: str = "detect",
     power: float = 0.8,
     level: float = LEVEL,
-    auc: float | tuple[float, float] = 0.8,
+    auc: float | tuple[float, ...] = 0.8,
     shares: Mapping[Hashable, float] | None = None,
     rates: float | Mapping[Hashable, float] | None = None,
     true_gap: float | None = None,
+    visits: float = 1,
+    icc: float = 0.0,
+    outcome_icc: float = 0.0,
     table: ScoreTable | None = None,
     ties: str = "half",
 ) -> SamplePlan:
-    """Compute how many rows it takes to detect a gap or to certify a bound, for two groups.
+    """Compute how many rows it takes to detect a gap or to certify a bound.
+
+    Tables of rows are drawn, and the interval or verdict that they would have is computed, until it succeeds as often
+    as ``power`` says. The same call gives the same plan.
 
     Parameters
     ----------
     gap : float in (0, 1]
         The gap to detect, or the bound to certify.
     goal : {"detect", "certify"}, default "detect"
-        Find a gap of this size, or sign that there is none beyond it.
+        Get an interval at ``level`` that excludes 0, or the verdict "within" at ``level``.
     power : float, default 0.8
         How often that should succeed.
     level : float, default 0.95
-    auc : float or pair, default 0.8
-        The two xAUCs to expect, or one number for their middle: scores are taken as normal in each class.
+    auc : float or one float per group, default 0.8
+        How often positives of each group are ranked above negatives of another. One number is the middle: the groups of
+        ``pair`` stand half of ``true_gap`` above and below it, any other group on it. Scores are taken as normal.
     shares : mapping of group to share, default None
-        How rows divide between the two groups; None is half and half.
+        How rows divide between two or more groups; None is half and half. Of two groups, the first is ranked higher.
     rates : float or mapping of group to rate, default None
         Shares of positives; None is 0.5.
     true_gap : float, default None
         The gap there truly is: None is ``gap`` for "detect" and 0 for "certify".
+    visits : float, default 1
+        Rows of each cluster, such as visits of a patient.
+    icc : float in [0, 1], default 0
+        Correlation between the scores of two visits of a patient, among equal outcomes.
+    outcome_icc : float in [0, 1], default 0
+        The same between their outcomes: 0 if each visit has its own, 1 if the outcome is the patient's.
     table : ScoreTable, default None
-        Take spread, shares and rates from one's own rows of two groups instead.
+        Take spread, shares, rates and clusters from one's own rows instead.
     ties : {"half", "strict"}, default "half"
         For ``table``.
 
@@ -100,8 +128,8 @@ def plan_sample_size(
     Examples
     --------
     >>> print(plan_sample_size(0.05, shares={"F": 0.3, "M": 0.7}, rates=0.1))
-    7,504 rows to detect a gap of 0.05 with power 0.8 at level 0.95
-    (F: 2,252 rows with 226 positives, M: 5,253 rows with 526 positives)
+    8,051 rows to detect a gap of 0.05 with power 0.8 at level 0.95
+    (F: 2,415 rows with 242 positives, M: 5,636 rows with 564 positives)
     """
     wanted = check_share(gap, "gap", zero=False)
     check_choice(goal, "goal", GOALS)
@@ -109,124 +137,530 @@ def plan_sample_size(
     if not is_number(power) or not 0 < power < 1:
         raise ValueError(f"power must lie between 0 and 1, got {power!r}.")
     truth = (wanted if goal == "detect" else 0.0) if true_gap is None else check_share(true_gap, "true_gap", zero=True)
-    spread = _assumed(auc, truth, shares, rates) if table is None else _measured(table, ties)
-    rows = spread.constant / _variance_wanted(goal, wanted, truth, 1 - level, power)
-    return _plan(goal, wanted, spread, math.ceil(rows), level, power, truth)
+    if table is None:
+        expected = _expected(auc, truth, true_gap, shares, rates)
+        truth = expected.truth
+        _check_reach(goal, wanted, truth)
+        law = _normal_law(expected, _check_visits(visits, icc, outcome_icc))
+    else:
+        _check_reach(goal, wanted, truth)
+        law = _law_of(table, ties, truth)
+    task = _Task(goal, wanted, truth, 1 - level, power)
+    return _plan(law, task, _rows_needed(law, task), level)
+
+
+def _check_reach(goal: str, gap: float, truth: float) -> None:
+    if goal == "detect" and truth == 0:
+        raise ValueError("true_gap is 0: there is nothing to detect.")
+    if goal == "certify" and truth >= gap:
+        raise ValueError(
+            f"a gap of {truth:g} cannot be certified to be within {gap:g}, however many rows there are.\n"
+            "Hint: a larger bound, or a smaller true_gap (what is left after a repair)."
+        )
 
 
 def placement_variance(share: float) -> float:
     """Compute the variance of placements in a binormal model of equal spread with a given AUC.
-
-    The chance that a positive beats two negatives is a bivariate normal probability with correlation 1/2, which
-    Owen's T function gives.
 
     Examples
     --------
     >>> round(placement_variance(0.5), 4)  # placements are even on [0, 1]
     0.0833
     """
-    share = min(max(share, 1e-9), 1 - 1e-9)
-    both = share - 2 * float(owens_t(ndtri(share), 1 / math.sqrt(3)))
-    return both - share**2
+    return float(_shared(share, share, 0.5))
+
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
+
+
+def _shared(first: Any, second: Any, rho: float) -> Any:
+    """Compute P(Y < z1, Z < z2) - P(Y < z1) P(Z < z2) of two normals with correlation ``rho``, by Plackett's integral.
+
+    Two placements of scores with correlation c have this covariance at rho = c / 2: each is the chance to beat a score
+    of its own, which adds as much variance again.
+    """
+    h, k = (ndtri(np.clip(share, 1e-9, 1 - 1e-9))[..., None] for share in (first, second))
+    angle = math.asin(rho) * (_NODES + 1) / 2
+    density = np.exp(-(h**2 + k**2 - 2 * h * k * np.sin(angle)) / (2 * np.cos(angle) ** 2))
+    return math.asin(rho) / 2 * (density @ _WEIGHTS) / (2 * math.pi)
 
 
 @dataclass(frozen=True)
-class _Spread:
-    """``constant / rows`` is the variance of the signed gap."""
+class _Task:
+    """What a plan is for."""
 
-    groups: tuple[Hashable, Hashable]
-    shares: tuple[float, float]
-    rates: tuple[float, float]
-    constant: float
+    goal: str
+    gap: float
+    truth: float
+    delta: float
+    power: float
 
-
-def _assumed(auc: Any, truth: float, shares: Any, rates: Any) -> _Spread:
-    x1, x2 = _xaucs(auc, truth)
-    groups, parts = _two(shares)
-    r1, r2 = _both_rates(rates, groups)
-    v1, v2 = placement_variance(x1), placement_variance(x2)
-    constant = v1 / (parts[0] * r1) + v1 / (parts[1] * (1 - r2)) + v2 / (parts[1] * r2) + v2 / (parts[0] * (1 - r1))
-    return _Spread(groups, parts, (r1, r2), constant)
-
-
-def _xaucs(auc: Any, truth: float) -> tuple[float, float]:
-    if isinstance(auc, tuple | list):
-        if len(auc) != 2:
-            raise ValueError(f"auc must be one number or two, got {len(auc)}.")
-        x1, x2 = (check_share(value, "auc", zero=True) for value in auc)
-        return x1, x2
-    middle = check_share(auc, "auc", zero=True)
-    return min(middle + truth / 2, 1.0), max(middle - truth / 2, 0.0)
+    def rows(self, per_row: float) -> float:
+        """Give the rows it takes if errors were normal and their variance known."""
+        if self.goal == "detect":
+            margin, quantile = self.truth, ndtri(1 - self.delta / 2) + ndtri(self.power)
+        else:  # at a true gap of 0 either limit may fail, else only the nearer one
+            either = (1 + self.power) / 2 if self.truth == 0 else self.power
+            margin, quantile = self.gap - self.truth, ndtri(1 - self.delta) + ndtri(either)
+        return float(per_row * (max(quantile, 0.5) / margin) ** 2)
 
 
-def _two(shares: Mapping[Hashable, float] | None) -> tuple[tuple[Hashable, Hashable], tuple[float, float]]:
+class _Directions:
+    """Both directions of every two groups, side by side: whose positives are compared with whose negatives."""
+
+    def __init__(self, groups: int) -> None:
+        self.pairs = list(itertools.combinations(range(groups), 2))
+        both = np.array([each for i, j in self.pairs for each in ((i, j), (j, i))], dtype=np.intp)
+        self.winners, self.losers = both[:, 0], both[:, 1]
+
+
+@dataclass(frozen=True, eq=False)
+class _Law:
+    """What rows are drawn from, and how precise the shares of pairs then are.
+
+    Arrays have positives first, then negatives, of each group; shares are both directions of every two groups.
+    """
+
+    groups: tuple[Hashable, ...]
+    size: Floats  # (2, groups) shares of rows
+    chance: Floats  # (2, groups, bins) of scores
+    tie: Floats  # (bins,) what a pair in the same bin counts
+    value: Floats  # (shares,) to plan with
+    pair: int  # the two groups that the gap is between, among all pairs
+    spread: Floats  # (2, shares) what positives and negatives add to the variance, times rows
+    covariance: Floats  # (shares, shares) times rows
+    worth: Floats  # (2, groups) how many independent rows a row is worth
+    units: Floats  # (2, groups) how many units, clusters or rows, a row is
+    clusters: float | None = None  # how many clusters a row is
+    lumps: tuple[float, float] = (1.0, 1.0)  # in how large steps the sizes of groups, and of classes, vary
+
+    @property
+    def directions(self) -> _Directions:
+        return _Directions(len(self.groups))
+
+    @property
+    def gaps(self) -> Floats:
+        """Covariance of the signed gaps, times rows."""
+        return _of_gaps(self.covariance)
+
+    @property
+    def per_row(self) -> float:
+        """Variance of the signed gap of the pair, times rows."""
+        return float(self.gaps[self.pair, self.pair])
+
+
+def _of_gaps(c: Floats) -> Floats:
+    return np.asarray(c[::2, ::2] + c[1::2, 1::2] - c[::2, 1::2] - c[1::2, ::2])
+
+
+def _rows_needed(law: _Law, task: _Task) -> int:
+    """Find the rows at which the goal is reached as often as wanted: search roughly, then draw a line."""
+    rng = np.random.default_rng(_SEED)
+    tail = task.delta if task.goal == "certify" else joint_tail(law.gaps, task.delta / 2)
+    target = float(ndtri(task.power))
+    tried: list[tuple[float, float, float]] = []
+
+    def above(size: float, draws: int) -> float:
+        draws = int(draws * min(1.0, 3 / len(law.groups)))
+        hits = _successes(law, task, round(math.exp(size)), tail, draws, rng)
+        tried.append((size, float(ndtri((hits + 0.5) / (draws + 1))) - target, draws))
+        return tried[-1][1]
+
+    middle = _roughly(lambda size: above(size, _ROUGH), math.log(max(task.rows(law.per_row), 4 * len(law.groups))))
+    for step in (-0.1, 0.1, 0.0, 0.0):
+        above(middle + step, _FINE)
+        middle = _crossing(tried, middle)
+    return max(math.ceil(math.exp(middle) - 1e-6), 2 * len(law.groups))
+
+
+def _roughly(above: Callable[[float], float], start: float) -> float:
+    """Find where a rising function passes 0: go on until it is between two points, then halve the way."""
+    low = high = None
+    step, here = 0.15, start
+    for _ in range(40):
+        found = above(here)
+        low, high = (here, high) if found < 0 else (low, here)
+        if low is None or high is None:
+            here, step = here + (step if found < 0 else -step), min(1.6 * step, 1.0)
+            continue
+        if high - low < 0.06:
+            break
+        here = (low + high) / 2
+    return here
+
+
+def _crossing(tried: list[tuple[float, float, float]], middle: float) -> float:
+    """Solve a line through what was tried around the middle."""
+    x, y, draws = np.array([each for each in tried if abs(each[0] - middle) < 0.25 and abs(each[1]) < 1.0]).T
+    weight = draws * np.exp(-((x - middle) ** 2) / (2 * 0.12**2))
+    at, level = np.average(x, weights=weight), np.average(y, weights=weight)
+    slope = float(weight @ ((x - at) * (y - level))) / max(float(weight @ (x - at) ** 2), 1e-12)
+    return float(np.clip(at - level / max(slope, 0.3), middle - 0.15, middle + 0.15))
+
+
+def _successes(law: _Law, task: _Task, rows: int, tail: float, draws: int, rng: np.random.Generator) -> int:
+    """Draw tables and count those that reach the goal."""
+    found, covariance = _drawn(law, rows, draws, rng)
+    first, second = (found.take(np.arange(side, len(found.value), 2)) for side in range(2))
+    low, high = (limit.reshape(draws, -1) for limit in difference_limits(first, second, covariance, tail))
+    enough = np.minimum(*found.units).reshape(draws, -1).min(axis=1) >= FEWEST - 1e-9
+    if task.goal == "detect":
+        reached = ((low > 0) | (high < 0)).any(axis=1)
+    else:
+        reached = ((low >= -task.gap) & (high <= task.gap)).all(axis=1)
+    return int((reached & enough).sum())
+
+
+def _drawn(law: _Law, rows: int, draws: int, rng: np.random.Generator) -> tuple[Parts, Floats]:
+    """Draw the shares of so many tables with what limits are computed from, table after table."""
+    total = _drawn_sizes(law, rows, draws, rng)
+    worth = np.maximum(np.rint(total * law.worth), 2).astype(np.int64)
+    counts = np.empty((2, draws, *law.chance.shape[1:]))
+    for side, group in np.ndindex(law.size.shape):
+        counts[side, :, group] = rng.multinomial(worth[:, side, group], law.chance[side, group])
+    where = law.directions
+    value, sides = _shares(counts, law.tie, where)
+    error = logit(np.clip(value, 1e-12, 1 - 1e-12)) - logit(_shares(law.chance[:, None], law.tie, where)[0])
+    variance, covariance = sides[0] + sides[1], np.zeros((draws, len(where.pairs)))
+    if law.clusters is not None:
+        error, variance, covariance = _with_clusters(law, error, variance, rows)
+    inner = (value > 0) & (value < 1)
+    shifted = np.where(inner, expit(logit(law.value) + error), value)
+    scale = np.where(inner, shifted * (1 - shifted) / np.where(inner, value * (1 - value), 1.0), 1.0)
+    own = total * law.units
+    units = [np.maximum(own[:, side, groups], 2) for side, groups in enumerate((where.winners, where.losers))]
+    flat = [(part * scale**2).ravel() for part in (variance, *sides)]
+    parts = Parts(shifted.ravel(), flat[0], (flat[1], flat[2]), (units[0].ravel(), units[1].ravel()))
+    return parts, (covariance * scale[:, ::2] * scale[:, 1::2]).ravel()
+
+
+def _drawn_sizes(law: _Law, rows: int, draws: int, rng: np.random.Generator) -> Floats:
+    """Draw how many rows fall into each cell: groups and outcomes come as they come, whole clusters at a time."""
+    people, outcomes = law.lumps
+    share = law.size.sum(axis=0)
+    group = rng.multinomial(max(round(rows / people), 1), share, size=draws) * people
+    positive = rng.binomial(np.rint(group / outcomes).astype(np.int64), law.size[0] / share) * outcomes
+    return np.stack((np.minimum(positive, group), np.maximum(group - positive, 0)), axis=1)
+
+
+def _shares(counts: Floats, tie: Floats, where: _Directions) -> tuple[Floats, tuple[Floats, Floats]]:
+    """Compute the shares of each draw, and what positives and negatives add to their variances."""
+    positive, negative = counts
+    m, n = (side.sum(axis=2, keepdims=True) for side in counts)
+    beaten = (np.cumsum(negative, axis=2) - negative * (1 - tie)) / n
+    lost = (m - np.cumsum(positive, axis=2) + positive * tie) / m
+    at = (slice(None), where.winners, where.losers)
+    value = (positive @ beaten.swapaxes(1, 2) / m)[at]
+    plus = ((positive @ (beaten**2).swapaxes(1, 2)) / m)[at] - value**2
+    minus = ((negative @ (lost**2).swapaxes(1, 2)) / n).swapaxes(1, 2)[at] - value**2
+    free = [np.maximum(size[:, groups, 0] - 1, 1) for size, groups in ((m, where.winners), (n, where.losers))]
+    return value, (np.maximum(plus, 0) / free[0], np.maximum(minus, 0) / free[1])
+
+
+def _with_clusters(law: _Law, error: Floats, variance: Floats, rows: int) -> tuple[Floats, Floats, Floats]:
+    """Give errors, on the scale of logits, the variance and the correlation that clusters make them have."""
+    wanted = np.diag(law.covariance)
+    whole = np.sqrt(wanted / law.spread.sum(axis=0))  # with what positives and negatives of a cluster have in common
+    sd = np.sqrt(wanted / rows) / (law.value * (1 - law.value))
+    first, second = np.arange(0, len(wanted), 2), np.arange(1, len(wanted), 2)
+    rho = correlation(law.covariance)[first, second]
+    error, variance = error * whole, variance * whole**2
+    error[:, second] = rho * error[:, first] * (sd[second] / sd[first]) + np.sqrt(1 - rho**2) * error[:, second]
+    return error, variance, rho * np.sqrt(variance[:, first] * variance[:, second])
+
+
+@dataclass(frozen=True)
+class _Expected:
+    """What is expected of rows that are not there yet."""
+
+    groups: tuple[Hashable, ...]
+    shares: Floats
+    rates: Floats
+    truth: float
+    middle: float
+    given: Floats | None  # the xAUC of each group over others
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The pairs that the gap may be between, the higher group first."""
+        if self.given is None:
+            return list(itertools.combinations(range(len(self.groups)), 2))
+        high, low = int(np.argmax(self.given)), int(np.argmin(self.given))
+        return [(high, low) if high != low else (0, 1)]
+
+    def xaucs(self, pair: tuple[int, int]) -> Floats:
+        """Give the xAUC of each group over others if the gap is between two of them."""
+        if self.given is not None:
+            return np.clip(self.given, 1 - _NEAREST, _NEAREST)
+        high, low = _around(self.middle, self.truth)
+        found = np.full(len(self.groups), (high + low) / 2)
+        found[list(pair)] = high, low
+        return found
+
+
+def _around(middle: float, gap: float) -> tuple[float, float]:
+    """Put two xAUCs around a middle, or as near to it as 0 and 1 allow."""
+    high = min(middle + gap / 2, _NEAREST)
+    low = max(high - gap, 1 - _NEAREST)
+    return min(low + gap, _NEAREST), low
+
+
+def _expected(auc: Any, truth: float, true_gap: float | None, shares: Any, rates: Any) -> _Expected:
+    groups, parts = _check_parts(shares)
+    each = _check_rates(rates, groups)
+    if not isinstance(auc, tuple | list):
+        return _Expected(groups, parts, each, truth, check_share(auc, "auc", zero=True), None)
+    if len(auc) != len(groups):
+        raise ValueError(f"auc must be one number, or one for each group {list(groups)}, got {len(auc)}.")
+    given = np.array([check_share(value, "auc", zero=True) for value in auc])
+    if true_gap is not None:
+        raise ValueError("auc has a number for each group, which says the true gap.\nHint: leave true_gap out.")
+    return _Expected(groups, parts, each, float(np.ptp(given)), float(given.mean()), given)
+
+
+def _check_parts(shares: Mapping[Hashable, float] | None) -> tuple[tuple[Hashable, ...], Floats]:
     given = {"a": 0.5, "b": 0.5} if shares is None else dict(shares)
-    if len(given) != 2:
-        raise ValueError(f"shares must name two groups, got {list(given)}.\nHint: plan for the two that matter most.")
-    first, second = (check_share(value, f"shares[{g!r}]", zero=False) for g, value in given.items())
-    total = first + second
-    one, other = given
-    return (one, other), (first / total, second / total)
+    if len(given) < 2:
+        raise ValueError(f"shares must name at least two groups, got {list(given)}.")
+    parts = np.array([check_share(value, f"shares[{g!r}]", zero=False) for g, value in given.items()])
+    return tuple(given), parts / parts.sum()
 
 
-def _both_rates(rates: Any, groups: tuple[Hashable, Hashable]) -> tuple[float, float]:
-    given = dict.fromkeys(groups, 0.5) if rates is None else rates
+def _check_rates(rates: Any, groups: tuple[Hashable, ...]) -> Floats:
+    given = 0.5 if rates is None else rates
     if not isinstance(given, Mapping):
         given = dict.fromkeys(groups, given)
     if set(given) != set(groups):
         raise ValueError(f"rates must have one entry for each group {list(groups)}, got {list(given)}.")
-    first, second = (check_share(given[g], f"rates[{g!r}]", zero=False) for g in groups)
-    if first == 1 or second == 1:
+    found = np.array([check_share(given[g], f"rates[{g!r}]", zero=False) for g in groups])
+    if (found == 1).any():
         raise ValueError("rates must be below 1: without negatives there is nothing to rank above.")
-    return first, second
+    return found
 
 
-def _measured(table: ScoreTable, ties: str) -> _Spread:
-    """Take everything from a table: the variance that its own rows have, scaled to one row."""
-    if len(table.groups) != 2:
-        raise ValueError(f"a plan is made for two groups, got {len(table.groups)}: {list(table.groups)}.")
-    found = estimate_shares(table, [Pairs((0,), (1,)), Pairs((1,), (0,))], check_ties(ties))
-    weight = np.array([float(c.weight.sum()) for c in table.counts])
+@dataclass(frozen=True)
+class _Visits:
+    """Rows of a cluster, and how scores and outcomes of two of them are correlated."""
+
+    many: float
+    icc: float
+    outcome: float
+
+    def again(self, rate: Floats) -> Floats:
+        """Of a row's class, how many more rows of the same class its cluster has."""
+        return np.asarray((self.many - 1) * (rate + self.outcome * (1 - rate)))
+
+    def clusters(self, rate: Floats) -> Floats:
+        """For each row of a class, how many clusters have one: outcomes of a cluster are beta-binomial."""
+        if self.many == 1:
+            return np.ones(rate.shape)
+        if self.outcome in (0, 1):
+            none = (1 - rate) ** (self.many if self.outcome == 0 else 1)
+        else:
+            a, b = rate * (1 / self.outcome - 1), (1 - rate) * (1 / self.outcome - 1)
+            none = np.exp(betaln(a, b + self.many) - betaln(a, b))
+        return np.asarray((1 - none) / (self.many * rate))
+
+
+def _check_visits(visits: Any, icc: Any, outcome_icc: Any) -> _Visits:
+    if not is_number(visits) or not 1 <= visits < math.inf:
+        raise ValueError(f"visits must be 1 or more, the rows of each cluster, got {visits!r}.")
+    found = _Visits(
+        float(visits), check_share(icc, "icc", zero=True), check_share(outcome_icc, "outcome_icc", zero=True)
+    )
+    if visits == 1 and (icc or outcome_icc):
+        raise ValueError(
+            "icc says what visits of a patient have in common.\nHint: give visits as well, or leave icc out."
+        )
+    return found
+
+
+def _normal_law(expected: _Expected, visits: _Visits) -> _Law:
+    """Draw scores from normals of spread 1: negatives around 0, positives around what their xAUC asks for."""
+    where = _Directions(len(expected.groups))
+    pair = max(expected.pairs, key=lambda each: _alone(expected, each, visits))
+    xaucs = expected.xaucs(pair)
+    rate = np.stack((expected.rates, 1 - expected.rates))
+    size = expected.shares * rate
+    spread, covariance = _normal_precision(expected, xaucs, visits)
+    worth = np.ones(size.shape)
+    for side, groups in enumerate((where.winners, where.losers)):  # nearly the same in all shares of a group
+        worth[side, groups] = _shared(xaucs[where.winners], xaucs[where.winners], 0.5) / (
+            spread[side] * size[side, groups]
+        )
+    return _Law(
+        expected.groups,
+        size,
+        _normal_bins(math.sqrt(2) * ndtri(xaucs)),
+        np.full(_BINS, 0.5),
+        xaucs[where.winners],
+        where.pairs.index((min(pair), max(pair))),
+        spread,
+        covariance,
+        worth,
+        visits.clusters(rate),
+        None if visits.many == 1 else 1 / visits.many,
+        (visits.many, 1 + (visits.many - 1) * visits.outcome),
+    )
+
+
+def _alone(expected: _Expected, pair: tuple[int, int], visits: _Visits) -> float:
+    """Compute the variance of the signed gap of two groups, times rows."""
+    two = list(pair)
+    shares, rates = expected.shares[two], expected.rates[two]
+    only = replace(expected, groups=tuple(expected.groups[k] for k in two), shares=shares, rates=rates)
+    return float(_of_gaps(_normal_precision(only, expected.xaucs(pair)[two], visits)[1])[0, 0])
+
+
+def _normal_precision(expected: _Expected, xaucs: Floats, visits: _Visits) -> tuple[Floats, Floats]:
+    """Compute what positives and negatives add to the variance of each share, and all covariances, times rows.
+
+    Two shares of the same group have its positives, or its negatives, in common; and a patient who scores high pulls
+    the two directions of a pair apart, by positives and by negatives.
+    """
+    where = _Directions(len(expected.groups))
+    win, lose = where.winners, where.losers
+    rate = np.stack((expected.rates, 1 - expected.rates))
+    size, again = expected.shares * rate, visits.again(rate)
+    x, y = xaucs[win][:, None], xaucs[win][None, :]
+    same, alike, apart = (_shared(x, y, rho) for rho in (0.5, visits.icc / 2, -visits.icc / 2))
+    sides = [((same + again[k, own] * alike) / size[k, own]).T for k, own in enumerate((win, lose))]
+    covariance = sum(side * (own[:, None] == own) for side, own in zip(sides, (win, lose)))
+    crossed = (visits.many - 1) * (1 - visits.outcome) * apart
+    for own, other in ((win, lose), (lose, win)):
+        covariance = covariance + crossed / expected.shares[own][:, None] * (own[:, None] == other)
+    return np.stack([np.diag(side) for side in sides]), np.asarray(covariance)
+
+
+def _normal_bins(centre: Floats) -> Floats:
+    """Share out normals of spread 1 between bins that hold as much of their mixture each."""
+    centre = np.stack((centre, np.zeros(len(centre))))[..., None]
+    grid = np.linspace(centre.min() - 9, centre.max() + 9, 4001)
+    edges = np.interp(np.arange(1, _BINS) / _BINS, ndtr(grid - centre).mean(axis=(0, 1)), grid)
+    return np.diff(ndtr(np.concatenate(([-np.inf], edges, [np.inf])) - centre), axis=2)
+
+
+def _law_of(table: ScoreTable, ties: str, truth: float) -> _Law:
+    """Take everything from a table, and put the gap between the two groups that need most."""
+    table.require("a plan", groups=2)
+    found = estimate_shares(table, cross_pairs(table), check_ties(ties))
     if not (np.minimum(*found.units) > 1).all():
         raise ValueError("the table has a group with fewer than two positives or negatives: its spread is unknown.")
-    cells = [
-        found.variance[side][k] * found.units[side][k] for side in range(2) for k in range(2)
-    ]  # placement variances: positives of 0 and 1, negatives of 1 and 0
-    share = weight / weight.sum()
-    rate = table.positives / weight
-    constant = (
-        cells[0] / (share[0] * rate[0])
-        + cells[1] / (share[1] * rate[1])
-        + cells[2] / (share[1] * (1 - rate[1]))
-        + cells[3] / (share[0] * (1 - rate[0]))
-    )
-    if not constant > 0:
+    if not (found.se > 0).all():
         raise ValueError("the table ranks every pair alike: a spread of 0 cannot be planned with.")
-    first, second = table.groups
-    return _Spread(
-        (first, second), (float(share[0]), float(share[1])), (float(rate[0]), float(rate[1])), float(constant)
+    rows = _rows_of(table)
+    chance, tie = _bins_of(table, ties)
+    total, one = float(rows.sum()), np.ones(rows.shape)
+    spread = np.stack(found.variance) * total
+    law = _Law(table.groups, rows / total, chance, tie, found.value, 0, spread, found.covariance * total, one, one)
+    if table.clusters is not None:
+        law = _of_clusters(law, table, table.clusters, rows)
+    pairs = range(len(law.directions.pairs))
+    return _moved(law, max(pairs, key=lambda pair: _moved(law, pair, truth).per_row), truth)
+
+
+def _rows_of(table: ScoreTable) -> Floats:
+    """Count the rows of each cell; those of importance weights as many as they are worth."""
+    if not table.importance:
+        return np.stack((table.positives, table.negatives)).astype(np.float64)
+    if table.clusters is None:
+        return np.stack(table.independent)
+    rows = np.zeros((2, len(table.groups)))
+    np.add.at(rows, ((~table.clusters.positive).astype(np.intp), table.clusters.group), 1.0)
+    return rows
+
+
+def _bins_of(table: ScoreTable, ties: str) -> tuple[Floats, Floats]:
+    """Spread each cell over bins of neighbouring scores; a tie counts as it does where a bin holds a single score."""
+    scores = np.unique(np.concatenate([c.score for c in table.counts]))
+    cells = np.zeros((2, len(table.groups), len(scores)))
+    for g, counts in enumerate(table.counts):
+        at = np.searchsorted(scores, counts.score)
+        cells[0, g, at], cells[1, g, at] = counts.positive, counts.negative
+    cells /= cells.sum(axis=2, keepdims=True)
+    mixed = cells.mean(axis=(0, 1))
+    bins = np.arange(len(scores))
+    if len(scores) > _BINS:
+        bins = np.minimum(((np.cumsum(mixed) - mixed / 2) * _BINS).astype(np.intp), _BINS - 1)
+    first = np.flatnonzero(np.diff(bins, prepend=-1))
+    single = np.diff(first, append=len(scores)) == 1
+    return np.add.reduceat(cells, first, axis=2), np.where(single & (ties == "strict"), 0.0, 0.5)
+
+
+def _of_clusters(law: _Law, table: ScoreTable, clusters: Clusters, rows: Floats) -> _Law:
+    """Say what rows that belong together are worth, by the variance that they have and would have alone."""
+    where = law.directions
+    _, alone = _shares(law.chance[:, None], law.tie, where)
+    worth, times = np.zeros(rows.shape), np.zeros(rows.shape)
+    for side, groups in enumerate((where.winners, where.losers)):
+        np.add.at(worth[side], groups, alone[side][0] / (law.size[side, groups] * law.spread[side]))
+        np.add.at(times[side], groups, 1.0)
+    return replace(
+        law,
+        worth=worth / times,
+        units=np.stack(table.independent) / rows,
+        clusters=len(np.unique(clusters.unit)) / float(rows.sum()),
+        lumps=_lumps(clusters, len(law.groups)),
     )
 
 
-def _variance_wanted(goal: str, gap: float, truth: float, delta: float, power: float) -> float:
-    """Give the variance of the signed gap at which the goal is reached as often as ``power``."""
-    if goal == "detect":
-        if truth == 0:
-            raise ValueError("true_gap is 0: there is nothing to detect.")
-        return float((truth / (ndtri(1 - delta / 2) + ndtri(power))) ** 2)
-    if truth >= gap:
-        raise ValueError(
-            f"a gap of {truth:g} cannot be certified to be within {gap:g}, however many rows there are.\n"
-            "Hint: a larger bound, or a smaller true_gap (what is left after a repair)."
-        )
-    # At a true gap of 0 either limit may fail, else only the nearer one.
-    quantile = ndtri((1 + power) / 2) if truth == 0 else ndtri(power)
-    return float(((gap - truth) / (ndtri(1 - delta) + quantile)) ** 2)
+def _lumps(clusters: Clusters, groups: int) -> tuple[float, float]:
+    """Compare how the sizes of groups, and of classes inside them, vary with how those of single rows would."""
+    weight = np.ones(len(clusters.unit)) if clusters.importance else clusters.weight
+    counts = np.zeros((2, clusters.size, groups))
+    np.add.at(counts, ((~clusters.positive).astype(np.intp), clusters.unit, clusters.group), weight)
+    own = counts.sum(axis=0)
+    whole, of_group = own.sum(axis=1, keepdims=True), own.sum(axis=0)
+    share, rate = of_group / of_group.sum(), counts[0].sum(axis=0) / of_group
+    people = ((own - whole * share) ** 2).sum() / (of_group @ (1 - share))
+    outcomes = ((counts[0] - own * rate) ** 2).sum() / (of_group @ (rate * (1 - rate)))
+    return max(float(people), 1.0), max(float(outcomes), 1.0)
 
 
-def _plan(goal: str, gap: float, spread: _Spread, rows: int, level: float, power: float, truth: float) -> SamplePlan:
-    group_rows = {g: math.ceil(rows * share) for g, share in zip(spread.groups, spread.shares)}
-    positives = {g: math.ceil(group_rows[g] * rate) for g, rate in zip(spread.groups, spread.rates)}
-    negatives = {g: group_rows[g] - positives[g] for g in spread.groups}
-    se = math.sqrt(spread.constant / rows)
-    return SamplePlan(goal, gap, rows, group_rows, positives, negatives, se, level, power, truth)
+def _moved(law: _Law, pair: int, truth: float) -> _Law:
+    """Put the gap between two groups, as they are ranked, and every other group between them."""
+    pairs = law.directions.pairs
+    sign = -1 if law.value[2 * pair] < law.value[2 * pair + 1] else 1
+    height = np.zeros(len(law.groups))
+    height[list(pairs[pair])] = sign * truth / 2, -sign * truth / 2
+    value = np.empty(len(law.value))
+    for k, (i, j) in enumerate(pairs):
+        gap = height[i] - height[j]
+        both = _around(float(law.value[2 * k : 2 * k + 2].mean()), abs(gap))
+        value[2 * k : 2 * k + 2] = both if gap >= 0 else both[::-1]
+    inner = np.clip(law.value, 1e-9, 1 - 1e-9)
+    scale = value * (1 - value) / (inner * (1 - inner))
+    covariance = law.covariance * np.outer(scale, scale)
+    return replace(law, value=value, pair=pair, spread=law.spread * scale**2, covariance=covariance)
+
+
+def _plan(law: _Law, task: _Task, rows: int, level: float) -> SamplePlan:
+    clusters = None
+    if law.clusters is not None:
+        clusters = math.ceil(rows * law.clusters - 1e-9)
+        rows = max(round(clusters / law.clusters), rows)
+    share = law.size.sum(axis=0)
+    parts = _divided(rows, share)
+    positives = [min(math.ceil(n * rate - 1e-9), n) for n, rate in zip(parts, law.size[0] / share)]
+    i, j = law.directions.pairs[law.pair]
+    first, second = law.value[2 * law.pair : 2 * law.pair + 2]
+    return SamplePlan(
+        task.goal,
+        task.gap,
+        rows,
+        dict(zip(law.groups, parts)),
+        dict(zip(law.groups, positives)),
+        {g: n - p for g, n, p in zip(law.groups, parts, positives)},
+        math.sqrt(law.per_row / rows),
+        level,
+        task.power,
+        task.truth,
+        (law.groups[i], law.groups[j]) if first >= second else (law.groups[j], law.groups[i]),
+        clusters,
+    )
+
+
+def _divided(rows: int, shares: Floats) -> list[int]:
+    """Divide rows by shares so that the parts add up to them."""
+    ends = np.rint(rows * np.cumsum(shares)).astype(int)
+    return [int(n) for n in np.diff(ends, prepend=0)]

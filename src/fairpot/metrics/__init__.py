@@ -63,3 +63,7 @@ def __getattr__(name: str) -> Any:
     from fairpot.metrics import scorers
 
     return getattr(scorers, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

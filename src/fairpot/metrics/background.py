@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._arguments import by_name
 from fairpot._defaults import Ties
 from fairpot._optional import make_frame
 from fairpot.counting import as_table
@@ -13,6 +14,7 @@ from fairpot.metrics.rank import check_ties, check_undefined, place_of
 from fairpot.metrics.wins import Undefined, WinMatrix, value_without_pairs, warn_undefined
 
 
+@by_name
 def group_auc(
     y_true: Any,
     y_score: Any,
@@ -41,6 +43,7 @@ def group_auc(
     return _one(_inside, y_true, y_score, sensitive_features, group, sample_weight, ties, pos_label, undefined)
 
 
+@by_name
 def bpsn_auc(
     y_true: Any,
     y_score: Any,
@@ -71,6 +74,7 @@ def bpsn_auc(
     return _one(_others_over, y_true, y_score, sensitive_features, group, sample_weight, ties, pos_label, undefined)
 
 
+@by_name
 def bnsp_auc(
     y_true: Any,
     y_score: Any,
@@ -101,6 +105,7 @@ def bnsp_auc(
     return _one(_over_others, y_true, y_score, sensitive_features, group, sample_weight, ties, pos_label, undefined)
 
 
+@by_name
 def tied_share(
     y_true: Any, y_score: Any, *, sample_weight: Any = None, pos_label: Any = None, undefined: Undefined = "nan"
 ) -> float:
@@ -129,6 +134,7 @@ def tied_share(
     return min(float(np.dot(counts.positive, counts.negative)) / pairs, 1.0)
 
 
+@by_name
 def by_group(
     y_true: Any,
     y_score: Any,

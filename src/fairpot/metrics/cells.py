@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Hashable
 
 import numpy as np
 
@@ -36,6 +37,25 @@ def small_cells(table: ScoreTable, where: str = "") -> list[str]:
             few = wording.counted(count, what.removesuffix("s"), ".3g")
             found.append(f"group {group!r} has only {few}{where} (under {SMALL}): what rests on them is uncertain.")
     return found
+
+
+def carrying_groups(table: ScoreTable) -> tuple[Hashable, ...]:
+    """Name the groups that can be a reference or carry a headline; all of them where none can.
+
+    They have at least 30 positives and 30 negatives: as many clusters where rows belong together, and as many rows as
+    they are worth where weights say how much a row counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> score, y = np.arange(100) % 7 / 7, (np.arange(100) % 2).astype(np.int8)
+    >>> table = ScoreTable.from_rows(score, y, (np.arange(100) >= 80) * 1, ("many", "few"))
+    >>> carrying_groups(table)
+    ('many',)
+    """
+    positives, negatives = table.independent
+    enough = tuple(g for g, p, n in zip(table.groups, positives, negatives) if min(p, n) >= SMALL)
+    return enough or table.groups
 
 
 def tied_pairs(table: ScoreTable) -> float:

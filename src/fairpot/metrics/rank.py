@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, cast
 
+from fairpot._arguments import by_name
 from fairpot._defaults import REGIONS, TIES, Region, Ties
 from fairpot._optional import make_frame
 from fairpot._validation import check_choice, check_group_name, check_share
@@ -34,6 +35,7 @@ def place_of(table: ScoreTable, group: Hashable, name: str) -> int:
     return table.groups.index(check_group_name(group, table.groups, name))
 
 
+@by_name
 def auc(
     y_true: Any,
     y_score: Any,
@@ -76,6 +78,7 @@ def auc(
     return WinMatrix.of(table, checked).auc(undefined=missing)
 
 
+@by_name
 def xauc(
     y_true: Any,
     y_score: Any,
@@ -120,6 +123,7 @@ def xauc(
     return WinMatrix.of(table, checked).cell(g, h, missing)
 
 
+@by_name
 def xauc_gap(
     y_true: Any,
     y_score: Any,
@@ -158,6 +162,7 @@ def xauc_gap(
     return abs(first - second)
 
 
+@by_name
 def xauc_matrix(
     y_true: Any,
     y_score: Any,
@@ -199,6 +204,7 @@ def xauc_matrix(
     return make_frame(columns, y_score, y_true, sensitive_features)
 
 
+@by_name
 def partial_auc(
     y_true: Any,
     y_score: Any,
@@ -250,6 +256,7 @@ def partial_auc(
     return WinMatrix.of(top_table(table, alpha, region), checked).auc(partial=True, undefined=missing)
 
 
+@by_name
 def partial_xauc(
     y_true: Any,
     y_score: Any,
@@ -287,6 +294,7 @@ def partial_xauc(
     return WinMatrix.of(top_table(table, alpha, region), checked).cell(g, h, missing)
 
 
+@by_name
 def partial_xauc_gap(
     y_true: Any,
     y_score: Any,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
-from fairpot._validation.columns import as_column, check_column_names, select_columns
+from fairpot._validation.columns import as_column, check_alignment, check_column_names, select_columns
 from fairpot.metrics.rank import auc, partial_auc, partial_xauc_gap, xauc_gap
 
 _RESPONSES = ("predict_proba", "decision_function")
@@ -80,6 +80,7 @@ class GroupScorer:
         float
             The metric, negated if it is better when small.
         """
+        check_alignment(X=X, y=y, sensitive_features=sensitive_features, sample_weight=sample_weight)
         groups = self._groups(X, sensitive_features)
         model = _chosen_model(estimator)
         options = dict(self.options)

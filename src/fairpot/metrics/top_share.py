@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
+from fairpot._arguments import by_name
 from fairpot._optional import make_frame
 from fairpot.counting import as_table
 from fairpot.metrics.rank import check_undefined, place_of, top_table
@@ -19,6 +20,7 @@ class _Found(NamedTuple):
     top_positives: Any
 
 
+@by_name
 def top_recall(
     y_true: Any,
     y_score: Any,
@@ -59,6 +61,7 @@ def top_recall(
     return _ratio("top recall", found.top_positives, found.positives, group, "positives", undefined)
 
 
+@by_name
 def top_precision(
     y_true: Any,
     y_score: Any,
@@ -91,6 +94,7 @@ def top_precision(
     return _ratio("top precision", found.top_positives, found.top_rows, group, "rows in the region", undefined)
 
 
+@by_name
 def top_by_group(
     y_true: Any,
     y_score: Any,
@@ -142,6 +146,7 @@ def top_by_group(
     )
 
 
+@by_name
 def _count(
     y_true: Any,
     y_score: Any,

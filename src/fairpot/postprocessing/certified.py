@@ -39,7 +39,7 @@ def certified_choice(model: Postprocessor, table: ScoreTable) -> tuple[Value, Ce
     if len(values) == 0:
         raise InfeasibleRuleError(f"no {model.dial.name} can be certified: each makes all scores of a group equal.")
     confidence = float(model.confidence or 0.0)
-    delivered = model._evidence(table, model._ties)
+    delivered = Evidence((_part(model, table),), model._ties, fitted=True, top=model._top())
     own = delivered.estimate(values)
     if own.regions is None:
         dial = replace(evidence.estimate(values), least=own.largest(1 - confidence))
@@ -55,6 +55,7 @@ def certified_choice(model: Postprocessor, table: ScoreTable) -> tuple[Value, Ce
         rows=rows,
         name=model.dial.name,
         max_auc_loss=model.max_auc_loss,
+        unmoved=next((k for k, value in enumerate(values) if np.all(value == model.dial.identity)), None),
     )
     return value_at(model, values[place]), certificate
 

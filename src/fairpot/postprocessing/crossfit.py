@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from copy import copy
 from types import MethodType
 from typing import Any, ClassVar, Self
 
@@ -266,6 +267,31 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         scores = self._model_scores(self._model_rows(X))
         return np.asarray(self.postprocessor_.transform(scores, sensitive_features=groups), dtype=np.float64)
 
+    def at(self, value: float | Mapping[Hashable, float]) -> Self:
+        """Return a fitted copy with the dial of the map at another value, without fitting again.
+
+        Parameters
+        ----------
+        value : float, or dict of moved group to float where the method takes one
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from fairpot import FairScoreClassifier
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(random_state=0)
+        >>> clf = FairScoreClassifier(LogisticRegression()).fit(data.data, data.target, sensitive_features=data.group)
+        >>> clf.at(0.3).postprocessor_.lam_
+        0.3
+        """
+        check_is_fitted(self, "postprocessor_")
+        if not hasattr(self.postprocessor_, "at"):
+            raise TypeError(f"{type(self.postprocessor_).__name__} has no dial to turn: it has no method 'at'.")
+        other = copy(self)
+        other.postprocessor_ = self.postprocessor_.at(value)
+        other.postprocessor = clone(other.postprocessor_)
+        return other
+
     @_Gives
     def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> NDArray[np.float64]:
         """Return adjusted probabilities; only where the model's scores are probabilities.
@@ -323,6 +349,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         y : column of shape (n,)
         sensitive_features, sample_weight : as in ``fit``
         """
+        check_alignment(X=X, y=y, sensitive_features=sensitive_features, sample_weight=sample_weight)
         predicted = self.predict(X, sensitive_features=sensitive_features)
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 

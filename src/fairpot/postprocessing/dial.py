@@ -12,15 +12,19 @@ from numpy.typing import NDArray
 from fairpot._arguments import argument
 from fairpot._defaults import Ties
 from fairpot._validation import as_double, check_group_name, is_number
+from fairpot.metrics.cells import carrying_groups
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 
 
-def advantaged_group(table: ScoreTable, ties: Ties) -> Hashable:
+def advantaged_group(table: ScoreTable, ties: Ties, rows: ScoreTable | None = None) -> Hashable:
     """Name the group whose positives are ranked above the others' negatives most often, net of the reverse.
 
-    Of two groups that is the one with the higher xAUC; of equals the first in the table's order.
+    Of two groups that is the one with the higher xAUC; of equals the first in the table's order. Groups with few
+    positives or negatives, whose lead may be chance, are neither chosen nor compared unless all groups are small. Of a
+    table that is the top of others, ``rows`` are all of them: a group may be large and have few negatives at the top.
     """
+    table = table.only(list(carrying_groups(table if rows is None else rows)))
     for what, totals in (("positives", table.positives), ("negatives", table.negatives)):
         empty = [group for group, count in zip(table.groups, totals) if count == 0]
         if empty:
@@ -35,10 +39,12 @@ def advantaged_group(table: ScoreTable, ties: Ties) -> Hashable:
     return table.groups[int(np.argmax(lead))]
 
 
-def find_reference(table: ScoreTable, reference: Hashable | None, ties: Ties) -> Hashable:
+def find_reference(
+    table: ScoreTable, reference: Hashable | None, ties: Ties, rows: ScoreTable | None = None
+) -> Hashable:
     """Return the group that stays as it is: the one named, or the advantaged one."""
     if reference is None:
-        return advantaged_group(table, ties)
+        return advantaged_group(table, ties, rows)
     return check_group_name(reference, table.groups, "reference")
 
 

@@ -46,17 +46,20 @@ class FairPOT(Postprocessor):
     alpha : float in (0, 1] or None, default None
         Repair only the top alpha of the ranking, for use with partial AUC; None repairs everywhere.
     region : {"pooled", "group"}, default "pooled"
-        Whether the top alpha is that of all rows together or of each group.
+        Whether the top alpha is that of all rows together or of each group. With "pooled" the same people are in the
+        top before and after, in another order.
     region_from : {"fitted", "batch"}, default "fitted"
         Whether ``transform`` uses the threshold of the fitted data, so that nobody's score depends on who else is in
         the batch, or finds the top alpha in the rows it is given, as the paper does. Weights play no part in
         ``transform``: if the map was fitted with them, "fitted" is the region they gave.
     reference : name of a group or None, default None
         The group that stays as it is. None takes the advantaged group: the one whose positives are
-        ranked above the others' negatives more often than the other way round.
+        ranked above the others' negatives more often than the other way round. Groups with fewer than 30 positives or
+        30 negatives are passed over, unless all groups are so small.
     max_gap, max_auc_loss : float or None, default None
-        The rule for ``lam=None``. ``max_gap``: the highest AUC with at most that xAUC gap. ``max_auc_loss``
-        alone: the smallest gap that costs at most that much AUC. Neither: the smallest gap.
+        The rule for ``lam=None``. ``max_gap``: the highest AUC with at most that xAUC gap; if the scores keep it as
+        they are, ``lam_`` is 0 and nobody is moved. ``max_auc_loss`` alone: the smallest gap that costs at most
+        that much AUC. Neither: the smallest gap.
     monotone : bool, default False
         Keep moved scores from falling below the highest score that stays, so that nobody is overtaken
         inside a group. It matters where the group is moved downwards.
@@ -94,6 +97,7 @@ class FairPOT(Postprocessor):
     0.5
     """
 
+    moves_by: ClassVar[str] = "moved by transport towards {reference}"
     dial: ClassVar[Dial] = Dial("lam", identity=0.0, by_group=True, meaning="share of the group that is moved")
     plans_: dict[Hashable, TransportPlan]
     reference_: Hashable
@@ -151,7 +155,7 @@ class FairPOT(Postprocessor):
             require_outcomes(region)
         elif self.reference is None:
             _require_both_classes(region)
-        self.reference_ = find_reference(region, self.reference, self._ties)
+        self.reference_ = find_reference(region, self.reference, self._ties, table)
         target = region[self.reference_]
         self.plans_ = {
             g: TransportPlan.between(c.score, c.weight, target.score, target.weight)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from copy import copy
 from dataclasses import replace
 from os import PathLike
 from typing import Any, NoReturn, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from fairpot._html import html_table
 from fairpot._version import __version__
@@ -38,6 +40,8 @@ class FittedMaps(ScoreMapper):
         What the method was given.
     dial_ : (str, value)
         Name of the method's dial (lam, t, slope, theta) and its value, given or chosen in ``fit``.
+    lam_, t_, slope_ or theta_ : value
+        The same by its name, as the fitted method has it.
     groups_ : tuple of the groups' names
     maps_ : dict of group to ScoreMap
     reference_ : name of the group that stays as it is, or None
@@ -76,6 +80,7 @@ class FittedMaps(ScoreMapper):
         model.method_ = content.method
         model.params_ = content.parameters
         model.dial_ = content.dial
+        setattr(model, f"{content.dial[0]}_", content.dial[1])
         model.groups_ = content.groups
         model.maps_ = {group: _make_map(each) for group, each in content.maps.items()}
         model.reference_ = content.reference
@@ -97,10 +102,37 @@ class FittedMaps(ScoreMapper):
         )
 
     def tradeoff(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse: a model file keeps the maps, not the rows."""
+        """Refuse: a model file keeps the maps at one value of the dial."""
+        self._refuse("a trade-off is traced from")
+
+    def maps_at(self, value: Any) -> NoReturn:
+        """Refuse: a model file keeps the maps at one value of the dial."""
+        self._refuse("maps at other values are made from")
+
+    def certify(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refuse: a model file keeps the maps at one value of the dial."""
+        self._refuse("a certified value is chosen from")
+
+    def at(self, value: float | Mapping[Hashable, float]) -> Self:
+        """Return a copy at the value that the file has; refuse any other.
+
+        Parameters
+        ----------
+        value : float, or dict of moved group to float
+        """
+        check_is_fitted(self, "maps_")
+        if value != self.dial_[1]:
+            self._refuse("maps at other values are made from")
+        return copy(self)
+
+    def _refuse(self, what: str) -> NoReturn:
+        check_is_fitted(self, "maps_")
+        name, value = self.dial_
+        shown = f"{value:.6g}" if isinstance(value, float | int) else str(value)
         raise NotImplementedError(
-            "a model file keeps the maps, not the rows that a trade-off is traced from.\n"
-            f"Hint: fit {getattr(self, 'method_', 'the method')} on the rows again and call its tradeoff."
+            f"a model file keeps the maps at {name} = {shown}, not the rows that {what}.\n"
+            f"Hint: fit {self.method_} on the rows again and use that; fairpot.effect(model, scores, y, "
+            "sensitive_features=...) measures the maps as they are."
         )
 
     def __repr__(self) -> str:
@@ -135,6 +167,15 @@ class FittedMaps(ScoreMapper):
             certificate=self.certified_,
             private=self.private_,
         )
+
+    def _moves_by(self) -> str:
+        return _CLASSES[self.method_].moves_by
+
+    def _left_out(self) -> tuple[Hashable, ...]:
+        """Name the groups that the parameters leave out; counts of fewer than ten people are not in the file."""
+        few, named = self.params_.get("min_group") or 0, self.params_.get("groups")
+        rows = {each["group"]: each["counts"]["rows"] for each in self.fitted_on_["groups"]}
+        return tuple(g for g in self.groups_ if (rows[g] or 0) < few or (named is not None and g not in named))
 
     def _applied_by(self) -> Mapping[str, Any]:
         return self.apply_

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple
@@ -13,10 +13,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from fairpot._arguments import argument
-from fairpot._optional import import_optional
-from fairpot._validation import check_alignment, check_groups, check_scores, match_groups, restore
+from fairpot._arguments import argument, by_name
+from fairpot._defaults import UNMAPPED, Unmapped
+from fairpot._optional import import_optional, make_frame
+from fairpot._validation import check_alignment, check_choice, check_scores, check_seen, place_groups, restore
+from fairpot._validation.columns import as_column
 from fairpot._warn import warn_user
+from fairpot.engines.adjusting import UNKNOWN
 from fairpot.exceptions import ScaleWarning, SmallGroupWarning
 from fairpot.modelfile import MAX_BYTES, ModelFile, write
 from fairpot.postprocessing.exporting import Exports
@@ -31,6 +34,7 @@ from fairpot.postprocessing.saving import (
 )
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats, ScoreMap, project
+from fairpot.transport.scoremap import part_words
 
 # Beyond the fitted range by more than this share of its width is far outside.
 _FAR = 0.5
@@ -58,6 +62,16 @@ class ScoreScale:
 
     low: float
     high: float
+
+    @property
+    def far(self) -> tuple[float, float]:
+        """The scores below and above which others are far outside."""
+        width = self.high - self.low
+        return (self.low - _FAR * width, self.high + _FAR * width) if width > 0 else (-np.inf, np.inf)
+
+    def is_left(self, outside: int, rows: int) -> bool:
+        """Whether so many rows far outside are another scale, not a few odd people."""
+        return outside > _MANY * rows
 
     def mismatch_of_range(self, low: float, high: float) -> str | None:
         """Say what is odd about a batch of which only the range is known; None if nothing is.
@@ -87,13 +101,33 @@ class ScoreScale:
             f"the map was fitted on scores from {self.low:g} to {self.high:g}, and these run from {low:g} to {high:g}"
         )
         hint = "\nHint: bring the scores to the scale of fit (0-1 or 0-100, probabilities or log-odds), or fit anew."
-        if beyond > _MANY * len(scores):
+        if self.is_left(beyond, len(scores)):
             outside = f"{beyond} of {len(scores)} scores lie far outside the fitted range: {seen}"
             return Mismatch(f"{outside} (far: by more than half its width).{hint}", ScaleWarning, beyond)
         if high - low < _NARROW * width and len(np.unique(scores)) >= _ENOUGH:
             inside = f"{len(scores)} scores fill less than a twentieth of the fitted range: {seen}"
             return Mismatch(f"{inside}; is this another scale?{hint}", ScaleWarning, beyond)
         return None
+
+
+class Adjusted(NamedTuple):
+    """Scores before and after, in the direction of fit, with the group of each row and the maps that hold."""
+
+    old: Floats
+    new: Floats
+    codes: NDArray[Any]
+    maps: Mapping[Hashable, ScoreMap]
+
+
+def descending_ranks(scores: Floats) -> NDArray[np.int64]:
+    """Rank scores from the highest, 1; equal ones share the best rank among them.
+
+    Examples
+    --------
+    >>> descending_ranks(np.array([0.3, 0.9, 0.9, 0.1]))
+    array([3, 1, 1, 4])
+    """
+    return np.asarray(len(scores) - np.searchsorted(np.sort(scores), scores, side="right") + 1, dtype=np.int64)
 
 
 Maps = Mapping[Hashable, ScoreMap]
@@ -105,16 +139,22 @@ def maps_on(table: ScoreTable, maps: Maps, rule: Mapping[str, Any]) -> dict[Hash
 
     ``rule`` is what a model file calls ``apply``: ``{"kind": "maps"}`` takes the maps as they are,
     ``top_of_batch`` lets them begin at the top alpha of these rows, ``barycentre_of_batch`` makes them from the
-    distributions of these rows.
+    distributions of these rows. Rows without a map count among the others, and get none.
     """
+    groups = [g for g in table.groups if g is not UNKNOWN]
     if rule["kind"] == "top_of_batch":
         starts = table.thresholds(rule["alpha"], rule["region"])
-        return {g: maps[g].starting_at(starts[g]) for g in table.groups}
+        return {g: maps[g].starting_at(starts[g]) for g in groups}
     if rule["kind"] == "barycentre_of_batch":
         kept = [g for g in maps if g not in rule.get("left_out", ())]
         full = barycentre_maps(all_of(table, kept))
-        return {g: part_of_the_way(full[g], rule["t"]) if g in full else maps[g] for g in table.groups}
-    return {g: maps[g] for g in table.groups}
+        return {g: part_of_the_way(full[g], rule["t"]) if g in full else maps[g] for g in groups}
+    return {g: maps[g] for g in groups}
+
+
+def seen_table(table: ScoreTable, known: Sequence[Hashable]) -> ScoreTable:
+    """Insist that all groups of a table were there in fit, and call them what they were called there."""
+    return table.renamed(check_seen(table.groups, known, table.rows_of))
 
 
 def all_of(table: ScoreTable, groups: list[Hashable]) -> ScoreTable:
@@ -167,15 +207,28 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
     lower_is_riskier_: bool = False
 
     # To scikit-learn's routing the first argument is data, whatever its name.
-    __metadata_request__transform: ClassVar = {"scores": UNUSED}
+    __metadata_request__transform: ClassVar = {"scores": UNUSED, "unknown_group": UNUSED, "missing_group": UNUSED}
 
-    def transform(self, scores: Any, *, sensitive_features: Any) -> Any:
+    @by_name
+    def transform(
+        self,
+        scores: Any,
+        *,
+        sensitive_features: Any,
+        unknown_group: Unmapped = "error",
+        missing_group: Unmapped = "error",
+    ) -> Any:
         """Apply the fitted maps.
 
         Parameters
         ----------
         scores : column of shape (n,) or (n, 1)
         sensitive_features : as in ``fit``
+        unknown_group : {"error", "keep", "null"}, default "error"
+            What becomes of rows whose group was not there in ``fit``: an error that counts them, the score as it is, or
+            NaN.
+        missing_group : {"error", "keep", "null"}, default "error"
+            What becomes of rows that have no group, likewise.
 
         Returns
         -------
@@ -187,11 +240,95 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         ScaleWarning
             If the scores seem to be on another scale than those of ``fit``.
         """
-        check_is_fitted(self, "maps_")
         check_alignment(scores=scores, sensitive_features=sensitive_features)
+        found = self._adjust(scores, sensitive_features, unknown_group, missing_group)
+        return restore(self._turned(found.new), scores)
+
+    @by_name
+    def explain(self, scores: Any, *, sensitive_features: Any, ids: Any = None) -> Any:
+        """Say for each row what becomes of its score and its rank, and why: a record for the person it is about.
+
+        Parameters
+        ----------
+        scores : column of shape (n,) or (n, 1)
+        sensitive_features : as in ``fit``
+        ids : column of shape (n,), default None
+            What the rows are known by; it becomes the first column.
+
+        Returns
+        -------
+        frame (pandas, Polars or PyArrow, whichever is in use)
+            One row for each row, in the same order: its number from 1, group, old and new score, old and new rank among
+            these rows (1 is the highest score, equal scores share the best rank), and why. The columns are those of
+            ``fairpot apply --changes``.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> fp = FairPOT(0.5, reference="M").fit([0.2, 0.4, 0.6, 0.8], sensitive_features=["F", "F", "M", "M"])
+        >>> found = fp.explain([0.2, 0.4, 0.6], sensitive_features=["F", "F", "M"], ids=["a", "b", "c"])
+        >>> list(found["why"])[0], list(found["why"])[1]
+        ('below the part that is moved: the score stays', "moved by transport towards 'M'")
+        >>> list(found["new_rank"])
+        [3, 1, 2]
+        """
+        check_alignment(scores=scores, sensitive_features=sensitive_features, ids=ids)
+        found = self._adjust(scores, sensitive_features)
+        old, new = self._turned(found.old), self._turned(found.new)
+        named = {} if ids is None else {"id": self._checked_ids(ids, len(old))}
+        columns = {
+            "row": np.arange(1, len(old) + 1),
+            "group": [self.groups_[code] for code in found.codes.tolist()],
+            "old_score": old,
+            "new_score": new,
+            "old_rank": descending_ranks(old),
+            "new_rank": descending_ranks(new),
+            "why": self._reasons(found),
+        }
+        return make_frame({**named, **columns}, scores, sensitive_features, ids)
+
+    def _checked_ids(self, ids: Any, rows: int) -> list[Any]:
+        column = as_column(ids, "ids")
+        if len(column) != rows:
+            raise ValueError(f"ids has {len(column)} rows, but there are {rows} scores.")
+        return list(column.tolist())
+
+    def _reasons(self, found: Adjusted) -> list[str]:
+        """Say of each row in which part of its group's map it lies."""
+        said = self.group_words()
+        words = np.array([part_words(*said[group]) for group in self.groups_], dtype=object)
+        if self.lower_is_riskier_:
+            words = words[:, [0, 2, 1, 3, 4, 5]]  # below and above change places with the sign
+        parts = np.zeros(len(found.old), dtype=np.int8)
+        for place, group in enumerate(self.groups_):
+            rows = np.flatnonzero(found.codes == place)
+            if len(rows):
+                parts[rows] = found.maps[group].parts(found.old.take(rows))
+        return list(words[found.codes, parts])
+
+    def group_words(self) -> dict[Hashable, tuple[str, str]]:
+        """Return for each group what is said of those who are moved, and of those who stay where nobody is."""
+        check_is_fitted(self, "maps_")
+        reference, left_out = getattr(self, "reference_", None), self._left_out()
+        moved = self._moves_by().format(reference=repr(reference))
+        stays = dict.fromkeys(self.groups_, "nobody of the group is moved")
+        stays |= dict.fromkeys(left_out, "left out of the comparison: scores stay")
+        stays |= {group: "reference group: scores stay" for group in self.groups_ if group == reference}
+        return {group: (moved, stays[group]) for group in self.groups_}
+
+    def _adjust(
+        self,
+        scores: Any,
+        sensitive_features: Any,
+        unknown_group: Unmapped = "error",
+        missing_group: Unmapped = "error",
+    ) -> Adjusted:
+        check_is_fitted(self, "maps_")
+        ways = {"unknown_group": unknown_group, "missing_group": missing_group}
+        for name, way in ways.items():
+            check_choice(way, name, UNMAPPED)
         clean = self._turned(check_scores(scores))
-        codes, names = check_groups(sensitive_features, len(clean), several=False)
-        codes = match_groups(codes, names, self.groups_)
+        codes = place_groups(sensitive_features, len(clean), self.groups_, **ways)
         told = self._fitted_scale().mismatch(clean)
         if told is not None:
             warn_user(told.message, told.category)
@@ -201,7 +338,10 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
             rows = np.flatnonzero(codes == place)
             if len(rows) and not maps[group].is_identity:
                 result[rows] = maps[group](clean.take(rows))
-        return restore(self._turned(result), scores)
+        for place, way in ((-1, unknown_group), (-2, missing_group)):
+            if way == "null":
+                result[codes == place] = np.nan
+        return Adjusted(clean, result, codes, maps)
 
     def _turned(self, scores: Floats) -> Floats:
         """Turn scores to the direction that the maps were fitted in, or back."""
@@ -232,7 +372,7 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         check_is_fitted(self, "maps_")
         table: ScoreTable | None = getattr(self, "table_", None)
         display = import_optional("fairpot.display", "plot").ScoreMapDisplay
-        return display.from_maps(self.maps_, table).plot(ax)
+        return display.from_maps(self.maps_, table, ax=ax).ax_
 
     @property
     def row_by_row(self) -> bool:
@@ -311,6 +451,14 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         """Return what a model file holds of this model."""
         raise NotImplementedError
 
+    def _moves_by(self) -> str:
+        """Say how the method moves scores; ``{reference}`` stands for the group that they go to."""
+        raise NotImplementedError
+
+    def _left_out(self) -> tuple[Hashable, ...]:
+        """Name the groups that were left out of the comparison."""
+        return tuple(getattr(self, "left_out_", ()))
+
     def _applied_by(self) -> Mapping[str, Any]:
         """Return the rule of a model file's ``apply``: what is needed beyond the maps."""
         raise NotImplementedError
@@ -320,7 +468,7 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         raise NotImplementedError
 
     def _batch(self, scores: NDArray[np.float64], codes: NDArray[Any]) -> ScoreTable:
-        """Count clean rows, without outcomes."""
-        present, places = np.unique(codes, return_inverse=True)
-        named = [self.groups_[i] for i in present]
+        """Count clean rows, without outcomes; those without a map are a group of their own."""
+        present, places = np.unique(np.maximum(codes.astype(np.intp), -1), return_inverse=True)
+        named = [UNKNOWN if i < 0 else self.groups_[i] for i in present]
         return ScoreTable.from_rows(scores, None, places, named, lower_is_riskier=self.lower_is_riskier_)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._arguments import argument
 from fairpot._defaults import Ties
 from fairpot._warn import warn_user
 from fairpot.exceptions import (
@@ -18,7 +19,8 @@ from fairpot.exceptions import (
     SmallGroupWarning,
     TiesWarning,
 )
-from fairpot.metrics.cells import hard_predictions, reversed_score, small_cells, tied_pairs
+from fairpot.metrics.cells import carrying_groups, hard_predictions, reversed_score, small_cells, tied_pairs
+from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
@@ -93,10 +95,20 @@ def warn_of_table(kept: ScoreTable, left_out: tuple[Hashable, ...], table: Score
         return
     found = small_cells(kept)
     if found:
-        warn_user(" ".join(found), SmallGroupWarning)
+        warn_user(" ".join(found) + _way_out(kept), SmallGroupWarning)
     told = reversed_score(kept)
     if told is not None:
         warn_user(told, ReversedScoreWarning)
+
+
+def _way_out(kept: ScoreTable) -> str:
+    """Say what becomes of small groups beside others that can be compared without them."""
+    if not 2 <= len(carrying_groups(kept)) < len(kept.groups):
+        return ""
+    return (
+        f"\nHint: {argument('min_group', ...)} leaves small groups out. None of them becomes the reference unless you "
+        f"name it, {argument('reference', ...)}"
+    )
 
 
 def warn_of_choice(model: Postprocessor, table: ScoreTable, chosen: Value) -> None:
@@ -135,6 +147,28 @@ def warn_of_flat(model: Postprocessor, table: ScoreTable, value: Value) -> None:
             "inside it.\nHint: another value; a rule, such as max_gap, never chooses this one.",
             FairpotWarning,
         )
+
+
+def warn_of_needless(model: Postprocessor, table: ScoreTable) -> None:
+    """Say that the scores keep the rule as they came, where the method has no value that leaves them so."""
+    if model.dial.identity is not None or model.max_gap is None:
+        return
+    gap = _gap_before(model, table) if model.certificate_ is None else model.certificate_.gap_before.high
+    if gap <= model.max_gap:
+        said = "is" if model.certificate_ is None else "is at most"
+        warn_user(
+            f"no repair needed: the gap of the original scores {said} {gap:.3g}, within "
+            f"{argument('max_gap', model.max_gap)}; {type(model).__name__} has no {model.dial.name} that changes "
+            "nothing and moves scores all the same.\n"
+            "Hint: keep the original scores, or use FairPOT or WassersteinRepair, which then leave them as they are.",
+            FairpotWarning,
+        )
+
+
+def _gap_before(model: Postprocessor, table: ScoreTable) -> float:
+    """Measure the gap of the scores as they came."""
+    first, second = WinMatrix.of(table, model._ties).widest()
+    return abs(first - second)
 
 
 def _row(model: Postprocessor, value: Value) -> Any:

@@ -48,10 +48,16 @@ def make_plans(table: ScoreTable, reference: Hashable, smoothing: str) -> dict[H
     reference : name of the group that stays
     smoothing : {"logistic", "isotonic", "none"}
     """
-    scale = Scale.of(table.pooled().score)
+    scores = table.pooled().score
+    scale = Scale.of(scores)
     moved = {g: c for g, c in zip(table.groups, table.counts) if g != reference}
     if smoothing == "none":
         return {g: ExactPlan.of(c, table[reference], scale) for g, c in moved.items()}
+    if not np.isfinite(scale.high):
+        raise ValueError(
+            f"scores from {scores[0]:g} to {scores[-1]:g} lie too far apart for odds smoothed along the score.\n"
+            "Hint: rank them or take their logarithms first; smoothing='none' looks at their order alone."
+        )
     learn = _line if smoothing == "logistic" else _blocks
     slope = _line(table.pooled(), scale, 1.0).slope
     target = learn(table[reference], scale, slope)
@@ -70,7 +76,8 @@ class Scale:
     def of(cls, scores: Floats) -> Scale:
         """Find the scale of ascending scores."""
         if scores[0] < 0 or scores[-1] > 1:
-            return cls(False, float(scores.mean()), float(scores.std()) or 1.0)
+            with np.errstate(over="ignore", invalid="ignore"):
+                return cls(False, float(scores.mean()), float(scores.std()) or 1.0)
         inside = scores[(scores > 0) & (scores < 1)]
         # 0 and 1 go half a step beyond the outermost others, so that certainty has no infinite weight.
         low, high = (inside[0], 1 - inside[-1]) if len(inside) else (0.5, 0.5)
@@ -254,7 +261,8 @@ class OptimalMerge(Postprocessor):
         The rule for ``theta=None``. ``max_gap``: the highest AUC with at most that xAUC gap. ``max_auc_loss``
         alone: the smallest gap that costs at most that much AUC. Neither: the smallest gap.
     reference : name of a group or None, default None
-        The group that stays as it is. None takes the advantaged group.
+        The group that stays as it is. None takes the advantaged group among those with at least 30 positives and
+        30 negatives.
     smoothing : {"logistic", "isotonic", "none"}, default "logistic"
         How the odds are learnt. "logistic": a straight line in the log-odds of the score (in the score, if
         scores are no probabilities) for each group. "isotonic": pooled blocks, with straight lines between their
@@ -290,6 +298,7 @@ class OptimalMerge(Postprocessor):
     array([0.45, 0.56, 0.66])
     """
 
+    moves_by: ClassVar[str] = "moved to the score of {reference} with the same odds, times theta"
     dial: ClassVar[Dial] = Dial(
         "theta", high=np.inf, above=True, ratio=True, by_group=True, meaning="factor on the odds of the group"
     )

@@ -41,6 +41,10 @@ class LogitMap(ScoreMap):
         """Map scores; the result has the shape of the input."""
         return sigmoid(np.asarray(scores, dtype=np.float64), self.alpha, self.beta)
 
+    def parts(self, scores: ArrayLike) -> NDArray[np.int8]:
+        """Say that every score is moved."""
+        return np.zeros(np.shape(scores), dtype=np.int8)
+
 
 def sigmoid(scores: NDArray[np.float64], alpha: float, beta: float) -> NDArray[np.float64]:
     """Return sigma(alpha s + beta)."""
@@ -102,6 +106,7 @@ class PostLogit(Postprocessor):
     array([0.9  , 0.7  , 0.4  , 0.2  , 0.668, 0.406, 0.285, 0.188])
     """
 
+    moves_by: ClassVar[str] = "moved by the sigmoid of the group"
     dial: ClassVar[Dial] = Dial("slope", high=np.inf, by_group=True, meaning="slope of the sigmoid")
     slope_: float | dict[Hashable, float]
     reference_: Hashable

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from fairpot._arguments import argument
+from fairpot._arguments import argument, by_name
 from fairpot._defaults import LEVEL, TIES, Ties
-from fairpot._validation import check_choice, check_level, check_seen, check_share
+from fairpot._validation import check_choice, check_level, check_share
 from fairpot._warn import warn_user
 from fairpot.counting import as_table
 from fairpot.exceptions import ModelFileError, ScaleWarning
@@ -25,8 +25,8 @@ from fairpot.modelfile import ModelFile, describe_table
 from fairpot.postprocessing.adopting import adopt, unfitted
 from fairpot.postprocessing.certified import certified_choice
 from fairpot.postprocessing.dial import Dial, Value, kept_groups
-from fairpot.postprocessing.mapper import ROW_BY_ROW, ScoreMapper, ScoreScale, maps_on
-from fairpot.postprocessing.notices import warn_of_choice, warn_of_flat, warn_of_table
+from fairpot.postprocessing.mapper import ROW_BY_ROW, ScoreMapper, ScoreScale, maps_on, seen_table
+from fairpot.postprocessing.notices import warn_of_choice, warn_of_flat, warn_of_needless, warn_of_table
 from fairpot.postprocessing.saving import maps_content
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.building import keeps_order, trace
@@ -67,6 +67,7 @@ class Postprocessor(ScoreMapper):
 
     dial: ClassVar[Dial]
     needs_outcomes: ClassVar[bool] = False
+    moves_by: ClassVar[str] = "moved towards {reference}"
     groups_: tuple[Hashable, ...]
     left_out_: tuple[Hashable, ...]
     maps_: dict[Hashable, ScoreMap]
@@ -90,6 +91,7 @@ class Postprocessor(ScoreMapper):
         if cls.__doc__ is not None:
             cls.__doc__ = cls.__doc__.replace(_NAMED, _SHARED)
 
+    @by_name
     def fit(
         self,
         scores: Any,
@@ -111,7 +113,7 @@ class Postprocessor(ScoreMapper):
             Outcomes, 0/1; needed where the method, the choice of its dial or of the reference looks at them.
         sensitive_features : column of shape (n,), or frame with several columns
             Group of each row; several columns form intersections. Rows are matched by position; columns whose
-            indices hold the same labels in another order are refused.
+            indices hold other labels, or the same in another order, are refused.
         sample_weight : column of shape (n,), default None
             Weights; a whole weight counts exactly like that many rows.
         clusters : column of shape (n,), default None
@@ -144,6 +146,7 @@ class Postprocessor(ScoreMapper):
         self._check(labelled=table.labelled)
         return self._fit_counted(table)
 
+    @by_name
     def fit_transform(self, scores: Any, y: Any = None, *, sensitive_features: Any, **columns: Any) -> Any:
         """Fit, then transform the same rows; ``columns`` are those of ``fit``."""
         self.fit(scores, y, sensitive_features=sensitive_features, **columns)
@@ -178,6 +181,7 @@ class Postprocessor(ScoreMapper):
         other.certificate_ = None
         return other
 
+    @by_name
     def certify(
         self,
         scores: Any,
@@ -221,6 +225,7 @@ class Postprocessor(ScoreMapper):
         other.certificate_ = point.certificate
         return other
 
+    @by_name
     def tradeoff(
         self,
         scores: Any = None,
@@ -390,6 +395,7 @@ class Postprocessor(ScoreMapper):
         self.certificate_ = None
         if self.confidence is not None:
             chosen, self.certificate_ = certified_choice(self, table)
+            warn_of_needless(self, table)
             return chosen
         if given is not None:
             chosen = self.dial.check_given(given, self.moved_groups)
@@ -401,6 +407,7 @@ class Postprocessor(ScoreMapper):
             return default
         chosen = self._choose(table, self._ties)
         warn_of_choice(self, table, chosen)
+        warn_of_needless(self, table)
         return chosen
 
     def _choose(self, table: ScoreTable, ties: Ties) -> Value:
@@ -422,7 +429,8 @@ class Postprocessor(ScoreMapper):
         reference = self._seen_from(table, ties)
         values = self._default_values(table, ties) if values is None else values
         steps = self._steps(table, values)
-        return trace(table, values, steps, dial=self.dial.name, reference=reference, ties=ties)
+        dial, identity = self.dial.name, self.dial.identity
+        return trace(table, values, steps, dial=dial, identity=identity, reference=reference, ties=ties)
 
     def _steps(self, table: ScoreTable, values: NDArray[np.float64]) -> Iterable[Mapping[Hashable, ScoreMap]]:
         """Give the maps that move anybody in the table at each of the values."""
@@ -468,7 +476,7 @@ class Postprocessor(ScoreMapper):
             if y is None and not isinstance(scores, ScoreTable):
                 raise TypeError("y is missing: a trade-off curve counts outcomes.")
             table = self._counted(scores, y, *columns).require("a trade-off curve")
-            check_seen(table.groups, self.groups_, table.rows_of)
+            table = seen_table(table, self.groups_)
         if table is not self.table_:
             edges = [(float(c.score[0]), float(c.score[-1])) for c in table.counts if len(c.score)]
             low, high = min(low for low, _ in edges), max(high for _, high in edges)
@@ -476,6 +484,9 @@ class Postprocessor(ScoreMapper):
             if told is not None:
                 warn_user(told, ScaleWarning)
         return table.only([g for g in table.groups if g not in self.left_out_]) if self.left_out_ else table
+
+    def _moves_by(self) -> str:
+        return self.moves_by
 
     def _applied_by(self) -> Mapping[str, Any]:
         return ROW_BY_ROW

@@ -40,8 +40,8 @@ class WassersteinRepair(Postprocessor):
         the paper's protocol does. A batch must have rows of every fitted group.
     max_gap, max_auc_loss : float or None, default None
         The rule that chooses ``t`` where it is None, which needs ``y``. ``max_gap``: the highest AUC with at most
-        that xAUC gap. ``max_auc_loss`` alone: the smallest gap that costs at most that much AUC. Neither:
-        ``t=1``, which needs no ``y``.
+        that xAUC gap; if the scores keep it as they are, ``t_`` is 0 and nobody is moved. ``max_auc_loss`` alone:
+        the smallest gap that costs at most that much AUC. Neither: ``t=1``, which needs no ``y``.
     confidence, min_group, groups, ties, pos_label
         What every method takes.
 
@@ -70,6 +70,7 @@ class WassersteinRepair(Postprocessor):
     array([0.8, 0.6, 0.6, 0.4])
     """
 
+    moves_by: ClassVar[str] = "moved towards what the groups have in common (their barycentre)"
     dial: ClassVar[Dial] = Dial("t", identity=0.0, meaning="share of the way to the barycentre")
     full_maps_: dict[Hashable, ScoreMap]
     t_: float

@@ -230,6 +230,7 @@ class XOrder(Postprocessor):
     array([0.9  , 0.7  , 0.4  , 0.2  , 0.6  , 0.5  , 0.167, 0.133])
     """
 
+    moves_by: ClassVar[str] = "moved to its place among the scores of {reference}"
     dial: ClassVar[Dial] = Dial("lam", meaning="weight of the gap beside the AUC")
     needs_outcomes: ClassVar[bool] = True
     reference_: Hashable

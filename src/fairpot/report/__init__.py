@@ -1,5 +1,8 @@
 """The report: pictures and numbers that a committee can read, in one file that opens anywhere."""
 
+from fairpot._arguments import leading_to
 from fairpot.report.report import FairnessReport
 
 __all__ = ["FairnessReport"]
+
+leading_to(__name__, "fairpot.FairnessReport.from_predictions(y_true, y_score, sensitive_features=...).save(path)")

@@ -14,6 +14,7 @@ import numpy as np
 from fairpot._defaults import TIES, Ties
 from fairpot._validation import check_choice, check_share, is_number
 from fairpot.auditing.effect import fitted_on, parameters_of, standing
+from fairpot.auditing.measures import listed
 from fairpot.counting import as_table
 from fairpot.display.display import table_of
 from fairpot.report.figures import Figure, make_figures
@@ -42,8 +43,8 @@ class FairnessReport:
         What the report is called, where the rows come from, and what a positive has, such as "a stroke within a year".
     threshold : float or list of floats or None, default None
         Scores from which people are acted on, to be shown among others.
-    alpha : float in (0, 1] or None, default None
-        A share of the ranking that is acted on, to be shown among others.
+    alpha : float in (0, 1], list of them, or None, default None
+        Shares of the ranking that are acted on, to be shown among others.
     ties : {"half", "strict"}, default "half"
         Whether a tie between a positive and a negative is half a win or none.
     columns : dict or None, default None
@@ -78,7 +79,7 @@ class FairnessReport:
         source: str = "",
         outcome: str = "",
         threshold: Any = None,
-        alpha: float | None = None,
+        alpha: Any = None,
         ties: str = "half",
         columns: Any = None,
         command: str = "",
@@ -93,7 +94,7 @@ class FairnessReport:
         self.method = method
         self.ties = cast(Ties, check_choice(ties, "ties", TIES))
         self._thresholds = _check_thresholds(threshold)
-        self._alpha = None if alpha is None else check_share(alpha, "alpha", zero=False)
+        self._alphas = tuple(check_share(each, "alpha", zero=False) for each in listed(alpha))
         self._about = About(
             title=title or TEXT["title"],
             source=source,
@@ -193,9 +194,9 @@ class FairnessReport:
         dial = no_dial() if self.method is None else dial_of(self.method, self.table, self.ties, most)
         lines = Lines(
             _thresholds(self.table, self._thresholds, 48 if size <= 4 else 24),
-            tuple(sorted({*ALPHAS, *([] if self._alpha is None else [self._alpha])})),
+            tuple(sorted({*ALPHAS, *self._alphas})),
             float(self._thresholds[0]) if len(self._thresholds) else None,
-            self._alpha,
+            next(iter(self._alphas), None),
         )
         top = getattr(self.method, "alpha", None) is not None and hasattr(self.method, "region")
         return measure(self.table, dial, self.ties, lines, top=top)
@@ -308,6 +309,7 @@ def _describe(method: Any, table: ScoreTable) -> dict[str, Any]:
         "reference": None if reference is None else str(reference),
         "moved": [str(g) for g in moved_groups(method, table.groups)],
         "alpha": parameters.get("alpha") if name == "FairPOT" else None,
+        "region": parameters.get("region") if name == "FairPOT" and parameters.get("alpha") is not None else None,
         "certificate": None,  # judged once the rows are measured
     }
 

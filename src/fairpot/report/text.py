@@ -36,6 +36,7 @@ TEXT: dict[str, str] = {
     "and {moved} of {rows} people ({moved_share}) get another score.",
     "repaired_top": "In the top {alpha} of the ranking, which it repairs, the gap goes from {gap_before} to "
     "{gap_after} percentage points and AUC from {auc_before} to {auc_after}.",
+    "same_people": "The same people are in the top before and after; what changes is their order.",
     "overshoots": "It goes past even: now “{ahead}” is the one behind.",
     "changed": "Signed, seen from “{ahead}” over “{behind}”, the gap goes from {before} to {after} points: a change of "
     "{change} ({level} interval {low} to {high}).",

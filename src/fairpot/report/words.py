@@ -189,7 +189,8 @@ def _repaired_top(summary: Mapping[str, Any], numbers: Mapping[str, Any]) -> lis
         return []
     gaps = {"gap_before": points(was["gap"]), "gap_after": points(now["gap"])}
     aucs = {"auc_before": number(was["auc"]), "auc_after": number(now["auc"])}
-    return [say("repaired_top", alpha=top_share(summary["method"]["alpha"]), **gaps, **aucs)]
+    said = [say("repaired_top", alpha=top_share(summary["method"]["alpha"]), **gaps, **aucs)]
+    return [*said, TEXT["same_people"]] if summary["method"].get("region") == "pooled" else said
 
 
 def top_share(alpha: float) -> str:

@@ -1,5 +1,6 @@
 """The exact trade-off between AUC and the xAUC gap over every lambda."""
 
+from fairpot._arguments import leading_to
 from fairpot.tradeoff.curve import TradeoffCurve, TradeoffPoint, pareto_mask
 from fairpot.tradeoff.exact import exact_wins
 from fairpot.tradeoff.limit import Limit, LimitPoint, auc_limit, distance_to_limit
@@ -14,3 +15,5 @@ __all__ = [
     "exact_wins",
     "pareto_mask",
 ]
+
+leading_to(__name__, "fairpot.FairPOT().fit(scores, y, sensitive_features=...).tradeoff()")

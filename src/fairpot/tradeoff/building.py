@@ -80,6 +80,7 @@ def trace(
     reference: Hashable,
     ties: Ties,
     dial: str = "lam",
+    identity: float | None = None,
     partial: bool = False,
     undefined: Undefined = "nan",
 ) -> TradeoffCurve:
@@ -90,7 +91,7 @@ def trace(
         warnings.simplefilter("ignore", UndefinedMetricWarning)
         for maps in steps:
             seen.add(_recount(before, table, maps, ties), keeps_order(table, maps))
-    return seen.curve(values, dial)
+    return replace(seen.curve(values, dial), identity=identity)
 
 
 class _Seen:

@@ -50,7 +50,8 @@ class TradeoffPoint:
     """One point of a trade-off curve.
 
     ``lam`` is a number, or a number for each moved group where the groups have their own. ``pair`` names the two
-    groups that the gap is between: ``signed_gap`` is above 0 where the first is ranked higher.
+    groups that the gap is between: ``signed_gap`` is above 0 where the first is ranked higher. ``note`` is what else
+    is to be said of a choice, such as that no repair is needed; ``print`` shows it first.
     """
 
     lam: float | dict[Hashable, float]
@@ -61,6 +62,10 @@ class TradeoffPoint:
     xauc_ba: float
     pair: tuple[Hashable, Hashable] | None = None
     certificate: Certificate | None = field(default=None, compare=False, repr=False)
+    note: str = field(default="", compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.note}\n{self!r}" if self.note else repr(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +100,8 @@ class TradeoffCurve:
     orders : boolean array of shape (k,) or None
         Whether something of the order inside every group is left. Where it is not, all scores of a group are equal,
         and no rule chooses such a point. None: it is so everywhere.
+    identity : float or None
+        The value of the dial that leaves the scores as they came; None if there is none.
 
     Attributes
     ----------
@@ -118,6 +125,7 @@ class TradeoffCurve:
     pairs: tuple[tuple[Hashable, Hashable], ...] | None = field(default=None, repr=False)
     alpha: float | None = None
     orders: NDArray[np.bool_] | None = field(default=None, repr=False)
+    identity: float | None = 0.0
 
     def __len__(self) -> int:
         return len(self.auc)
@@ -203,7 +211,7 @@ class TradeoffCurve:
         -------
         The axes.
         """
-        return import_optional("fairpot.display", "plot").TradeoffDisplay.from_curve(self, **options).plot(ax)
+        return import_optional("fairpot.display", "plot").TradeoffDisplay.from_curve(self, ax=ax, **options).ax_
 
     def at(self, lam: float) -> TradeoffPoint:
         """Return the point that holds at ``lam``.
@@ -273,7 +281,11 @@ class TradeoffCurve:
 
         With ``max_gap``: the highest AUC whose gap is at most that. With ``max_auc_loss`` alone: the smallest
         gap that costs at most that much AUC against lambda = 0. With both: the highest AUC that keeps both.
-        Without a rule: the smallest gap. Of equals, the smallest lambda.
+        Without a rule: the smallest gap. Of equals, the one that is nearest to changing nothing.
+
+        Nobody is moved without need. If the original scores keep ``max_gap``, they are the choice, and its ``note``
+        says so. If they do not, an AUC above theirs counts as equal to it: nobody is moved for an AUC that ties and
+        chance can add. (Where no value of the dial changes nothing, see ``identity``, the highest AUC is chosen.)
 
         A point that makes all scores of a group equal (see ``orders``) is never chosen.
 
@@ -304,9 +316,30 @@ class TradeoffCurve:
             allowed &= self.gap <= max_gap + _ROUND_OFF
         if not allowed.any():
             raise InfeasibleRuleError(self._best_instead(max_gap, max_auc_loss, usable))
-        places = np.flatnonzero(allowed)
-        worth = self.auc[places] if max_gap is not None else -self.gap[places]
-        return self.point(int(places[np.argmax(worth >= worth.max() - _ROUND_OFF)]))
+        unmoved = self._unmoved()
+        if max_gap is not None and unmoved is not None and allowed[unmoved]:
+            point = self.point(unmoved)
+            return replace(point, note=f"no repair needed: the {self.gap_name} is {point.gap:.3g}, within {max_gap:g}")
+        return self.point(self._nearest(np.flatnonzero(allowed), by_auc=max_gap is not None))
+
+    def _unmoved(self) -> int | None:
+        """Find the place of the scores as they came, if they are on the curve."""
+        if self.identity is None:
+            return None
+        same = self.lam == self.identity
+        places = np.flatnonzero(same if same.ndim == 1 else same.all(axis=1))
+        return int(places[0]) if len(places) else None
+
+    def _nearest(self, places: NDArray[np.intp], *, by_auc: bool) -> int:
+        """Find the best of some places, by AUC or by gap; of equals the one nearest to the scores as they came."""
+        worth = self.auc[places] if by_auc else -self.gap[places]
+        if by_auc and self.identity is not None and (self.unrepaired_auc is not None or self._unmoved() is not None):
+            worth = np.minimum(worth, self.unmoved_auc)
+        equals = places[worth >= worth.max() - _ROUND_OFF]
+        if self.identity is None:
+            return int(equals[0])
+        moved = np.abs(self.lam[equals] - self.identity)
+        return int(equals[np.argmin(moved if moved.ndim == 1 else moved.sum(axis=1))])
 
     def _usable(self) -> NDArray[np.bool_]:
         """Mark the points that a rule may choose: those that are defined, and leave groups in some order."""
@@ -354,6 +387,7 @@ class TradeoffCurve:
             rows=evidence.rows,
             name=self.dial,
             max_auc_loss=max_auc_loss,
+            unmoved=next(iter(np.flatnonzero(places == self._unmoved()).tolist()), None),
         )
         return replace(self.point(int(places[place])), certificate=certificate)
 

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Edge = Literal["identity", "hold"]
+# The parts of a map that a score may lie in.
+PARTS = ("moved", "below", "above", "held", "floored", "still")
 _KEYS = {"knots", "values", "below", "above", "floor", "start"}
 # Differences of larger numbers may overflow: they are worked on at a quarter of their size.
 _LARGE = 2.0**1022
@@ -107,6 +109,34 @@ class ScoreMap:
             result = 4 * interpolate(self.knots / 4, self.values / 4, x / 4, left)
         at = np.maximum(left, 0)
         return np.where(self.knots[at] == x, self.values[at], result)
+
+    def parts(self, scores: ArrayLike) -> NDArray[np.int8]:
+        """Say in which part of the map each score lies, as places in ``PARTS``; :func:`part_words` says them in words.
+
+        Examples
+        --------
+        >>> move = ScoreMap([0.2, 0.6], [0.2, 0.9], below="identity")
+        >>> [PARTS[place] for place in move.parts([0.1, 0.2, 0.4, 0.8])]
+        ['below', 'below', 'moved', 'held']
+        """
+        x = _numbers(scores, "scores")
+        found = np.zeros(x.shape, dtype=np.int8)
+        if self.is_identity:
+            return found + np.int8(PARTS.index("still"))
+        left = np.searchsorted(self.knots, x, side="right") - 1
+        if self.floor is not None:
+            found[(left >= 0) & (self._interpolate(x, left) < self.floor)] = PARTS.index("floored")
+        found[(left < 0) | (x > self.knots[-1])] = PARTS.index("held")
+        # A knot at an end that is left as it is may itself be the last score that stays.
+        ends = self.knots[[0, -1]]
+        stays = self(ends) == ends
+        if self.below == "identity":
+            found[(left < 0) | (stays[0] & (x == ends[0]))] = PARTS.index("below")
+        if self.above == "identity":
+            found[(x > ends[1]) | (stays[1] & (x == ends[1]))] = PARTS.index("above")
+        if self.start is not None:
+            found[x < self.start] = PARTS.index("below")
+        return found
 
     def starting_at(self, start: float | None) -> ScoreMap:
         """Return the same map for the region from ``start`` upwards.
@@ -297,6 +327,18 @@ class ScoreMap:
             return "ScoreMap.identity()"
         span = f"[{self.knots[0]:.6g}, {self.knots[-1]:.6g}] -> [{self.values.min():.6g}, {self.values.max():.6g}]"
         return f"<ScoreMap {len(self.knots)} knots, {span}, below={self.below!r}, above={self.above!r}>"
+
+
+def part_words(moved: str, stays: str) -> tuple[str, ...]:
+    """Say what the parts of a map do, in the order of ``PARTS``, given what is said of who moves and of who stays."""
+    return (
+        moved,
+        "below the part that is moved: the score stays",
+        "above the part that is moved: the score stays",
+        f"{moved}; beyond the fitted scores, so that it gets the value at their end",
+        f"{moved}, held up so that it does not fall behind scores that stay",
+        stays,
+    )
 
 
 def interpolate(

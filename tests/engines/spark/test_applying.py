@@ -12,7 +12,7 @@ from export_cases import NAMES, hostile_maps, hostile_scores, mapped, same_numbe
 from fairpot import FairPOT
 from fairpot.engines.spark import SparkEngine, SparkRows
 from fairpot.engines.spark.session import csv_options
-from fairpot.exceptions import InputFileError, OutputFileError, UnseenGroupError
+from fairpot.exceptions import InputFileError, OutputFileError, ScaleWarning, UnseenGroupError
 from fairpot.export import to_sql
 from fairpot.postprocessing.post_logit import LogitMap
 from fairpot.transport import ScoreMap
@@ -174,6 +174,45 @@ def test_a_model_is_applied_to_a_frame_of_spark(spark, tmp_path):
         fairpot.apply(model, source, tmp_path / f"down{place}.parquet", column="new")
         found = pd.read_parquet(tmp_path / f"down{place}.parquet").sort_values(["g", "s", "y"], ascending=[1, 0, 1])
         np.testing.assert_allclose(found["new"], -wanted["new"].to_numpy(), rtol=0, atol=1e-12)
-    for more in ({"unknown_group": "null"}, {"drop_missing": True}, {"changes": "x.csv"}):
+    for more in ({"unknown_group": "null"}, {"missing_group": "keep"}, {"drop_missing": True}, {"changes": "x.csv"}):
         with pytest.raises(TypeError, match=f"adjusted score alone, without {next(iter(more))}"):
             fairpot.apply(model, rows, tmp_path / "x.parquet", score="s", group="g", **more)
+
+
+@pytest.mark.parametrize("knots", [20, 1500])
+@pytest.mark.parametrize("kind", ["typed", "text"])
+def test_rows_without_a_map_have_their_way(spark, tmp_path, knots, kind):
+    """Small maps are expressions, large ones go through Python; in text a word such as NA is a missing group."""
+    x = np.linspace(0, 1, knots)
+    maps = {"a": ScoreMap(x, np.sqrt(x)), "b": ScoreMap.identity()}
+    gone = None if kind == "typed" else "NA"
+    rows = [(0.25, "a"), (0.5, "b"), (0.75, "new"), (0.125, gone), (0.375, "new")]
+    if kind == "text":
+        rows = [(str(s), g) for s, g in rows]
+    frame = spark.createDataFrame(rows, f"s {'double' if kind == 'typed' else 'string'}, g string").coalesce(1)
+    source = SparkRows(frame, score="s", groups="g", kind=kind)
+    with pytest.raises(UnseenGroupError, match=r"(?s)'g' has 1 rows without a group.*2 rows with a group not seen"):
+        ENGINE.apply(source, maps)
+    expected = [maps["a"](np.array([0.25]))[0], 0.5]
+    for unknown, missing, last in (("keep", "null", [0.75, None, 0.375]), ("null", "keep", [None, 0.125, None])):
+        ways = {"unknown_group": unknown, "missing_group": missing}
+        got = [row["s_adjusted"] for row in ENGINE.apply(source, maps, **ways).collect()]
+        assert got == [*expected, *last]
+        done = ENGINE.write(source, maps, str(tmp_path / f"{unknown}.parquet"), **ways)
+        assert tuple(done) == (5, 2, 1)
+
+
+def test_a_cluster_refuses_another_scale_and_its_own_input(spark, tmp_path):
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame({"s": rng.random(200), "y": rng.integers(0, 2, 200), "g": rng.choice(["a", "b"], 200)})
+    model = FairPOT(0.5).fit(frame["s"], frame["y"], sensitive_features=frame["g"])
+    points = spark.createDataFrame(pa.Table.from_pandas(frame.assign(s=frame["s"] * 10), preserve_index=False))
+    named = {"score": "s", "group": "g"}
+    with pytest.raises(ValueError, match="of 200 scores lie far outside"):
+        fairpot.apply(model, points, tmp_path / "x.parquet", **named)
+    with pytest.warns(ScaleWarning, match="far outside"):
+        fairpot.apply(model, points, tmp_path / "x.parquet", **named, other_scale="warn")
+    points.write.partitionBy("g").parquet(str(tmp_path / "in.parquet"))
+    read = spark.read.parquet(str(tmp_path / "in.parquet"))
+    with pytest.raises(OutputFileError, match="lies in the folder of the input"):
+        fairpot.apply(model, read, tmp_path / "in.parquet" / "out.parquet", **named)

@@ -50,6 +50,34 @@ def test_audit_fit_and_apply(spark, cluster, people, tmp_path):
     )
 
 
+def test_rows_without_a_group(spark, cluster, people, tmp_path):
+    """The same rows, ways and counts; a folder of the input is refused before the cluster is asked."""
+    there = ["--engine", "spark", "--master", cluster.url]
+    run("fit", people, *COLUMNS, "--lam", 0.4, "-o", tmp_path / "map.json")
+    frame = pd.read_parquet(people)
+    frame["sex"] = frame["sex"].astype(object)
+    frame.loc[frame.index[:4], "sex"] = None
+    frame.loc[frame.index[10:13], "sex"] = "X"
+    (tmp_path / "in").mkdir()
+    frame.to_parquet(tmp_path / "in" / "holes.parquet")
+    command = ["apply", tmp_path / "map.json", tmp_path / "in" / "holes.parquet"]
+    for more in ([], there):
+        error = run(*command, "-o", tmp_path / "x.parquet", *more, expect=2)
+        assert "4 rows without a group" in error
+        assert "3 rows with a group not seen in fit" in error
+    ways, found = ["--missing-group", "keep", "--unknown-group", "null"], []
+    for name, more in (("duck", []), ("spark", there)):
+        said = json.loads(run(*command, "-o", tmp_path / f"{name}.parquet", *ways, *more, "--json"))
+        assert (said["missing"], said["unknown"]) == (4, 3)
+        found.append(pd.read_parquet(tmp_path / f"{name}.parquet").sort_values("id").reset_index(drop=True))
+    np.testing.assert_array_equal(found[0]["risk_adjusted"], found[1]["risk_adjusted"])
+    command[2] = tmp_path / "in"
+    said = run(
+        *command, "-o", tmp_path / "in" / "new.parquet", "--engine", "spark", "--master", "spark://no:1", expect=2
+    )
+    assert "lies among the input" in said
+
+
 def test_top_of_the_batch(spark, cluster, people, tmp_path):
     """A map that begins at the top of the rows at hand: the threshold is found on the cluster."""
     top = ["--alpha", 0.3, "--region", "group", "--region-from", "batch"]

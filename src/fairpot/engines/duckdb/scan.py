@@ -276,7 +276,8 @@ class Scan:
     def rows(self) -> tuple[str, dict[str, Any]]:
         """Return a subquery with a column for each part, and its parameters."""
         if self.source.sql is not None:
-            places = {role: find_column(name, self.columns, "the query") for role, name in self.source.roles.items()}
+            roles = self.source.roles.items()
+            places = {role: find_column(name, self.columns, "the query", role) for role, name in roles}
             return pick(self._query(), places, self.columns), {}
         for view in self._views:
             self._connection.unregister(view)
@@ -515,14 +516,14 @@ class Parts:
         """Check the scores, ``words`` rows of which were no numbers."""
         name = f"column {self.source.score!r}"
         if words:
-            raise TypeError(wording.no_numbers(name, words))
+            raise TypeError(wording.no_numbers(name, words, in_text=self.source.kind == "text"))
         check_counted_scores(scores, rows, name, whole=self.whole)
 
     def explain_weights(self, weight: NDArray[np.float64], rows: NDArray[np.int64], words: int = 0) -> None:
         """Check the weights likewise."""
         name = f"column {self.source.weight!r}"
         if words:
-            raise TypeError(wording.no_numbers(name, words))
+            raise TypeError(wording.no_numbers(name, words, in_text=self.source.kind == "text"))
         check_weights(weight, rows, name)
 
     def words(self, column: Any, rows: NDArray[np.int64] | None = None) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,23 @@ MOST_NATIVE = 1000
 REFUSED = "fairpot: a score is missing, infinite or too large, or a group is new"
 
 
-def adjusted(parts: Parts, maps: Mapping[Hashable, ScoreMap], column: str) -> Any:
+class Adjusted(NamedTuple):
+    """A frame with adjusted scores, and how many of its rows had a group without a map or none."""
+
+    frame: Any
+    unknown: int
+    missing: int
+
+
+def adjusted(
+    parts: Parts,
+    maps: Mapping[Hashable, ScoreMap],
+    column: str,
+    *,
+    unknown_group: str = "error",
+    missing_group: str = "error",
+    judge: Any = None,
+) -> Adjusted:
     """Return the frame with the adjusted score as a column more, in place of one of that name if there is one.
 
     The groups are looked at first, so that one without a map is told at once; the rest is computed when the frame
@@ -52,7 +68,7 @@ def adjusted(parts: Parts, maps: Mapping[Hashable, ScoreMap], column: str) -> An
     rows = parts.rows
     if not rows.group_columns:
         raise InputFileError("no group column is named.\nHint: maps belong to groups; name the columns with groups=...")
-    place = _place_of_group(parts, maps)
+    place, unknown, missing = _place_of_group(parts, maps, unknown_group, missing_group, judge)
     formulas = [formula_of(each) for each in maps.values()]
     names = list(rows.frame.columns)
     kept = [f"c{i}" for i in range(len(names))]
@@ -61,40 +77,72 @@ def adjusted(parts: Parts, maps: Mapping[Hashable, ScoreMap], column: str) -> An
     frame = frame.selectExpr(*kept, f"{parts.number('score')} AS score", f"{place} AS place")
     usable = f"score > -{LARGEST!r}D AND score < {LARGEST!r}D"
     refused = f"CAST(raise_error({spark_text(REFUSED)}) AS DOUBLE)"
+    value = {"error": refused, "keep": "score", "null": "CAST(NULL AS DOUBLE)"}
+    through = f"WHEN -1 THEN {value[unknown_group]} WHEN -2 THEN {value[missing_group]} ELSE {refused}"
     if sum(each.size for each in formulas if isinstance(each, Pieces)) <= MOST_NATIVE:
         arms = " ".join(f"WHEN {i} THEN {_native('score', each)}" for i, each in enumerate(formulas))
-        fair = f"CASE WHEN {usable} THEN CASE place {arms} ELSE {refused} END ELSE {refused} END"
+        fair = f"CASE WHEN {usable} THEN CASE place {arms} {through} END ELSE {refused} END"
     else:
         frame = _with_python(frame, formulas)
-        fair = f"CASE WHEN {usable} AND place IS NOT NULL THEN fair ELSE {refused} END"
+        fair = f"CASE WHEN {usable} AND place >= 0 THEN fair WHEN {usable} THEN CASE place {through} END "
+        fair += f"ELSE {refused} END"
     kept[at : at + 1] = [f"{fair} AS new"]
     names[at : at + 1] = [column]
-    return frame.selectExpr(*kept).toDF(*names)
+    return Adjusted(frame.selectExpr(*kept).toDF(*names), unknown, missing)
 
 
-def _place_of_group(parts: Parts, maps: Mapping[Hashable, ScoreMap]) -> str:
-    """Write the number of a row's map, by the values that the group columns have."""
+def _place_of_group(
+    parts: Parts, maps: Mapping[Hashable, ScoreMap], unknown_group: str, missing_group: str, judge: Any
+) -> tuple[str, int, int]:
+    """Write the number of a row's map, by the values that the group columns have: -1 for none, -2 without a group.
+
+    Also count the rows of both, and let ``judge`` look at the scale of the scores.
+    """
     pa = import_optional("pyarrow", "spark")
     bare = [key for key in parts.keys if key != "label"]
-    found = parts.fetch(parts.plain().groupBy(*bare).count()).combine_chunks()
-    rows = found.column("count").to_numpy()
+    low, high = (-LARGEST, LARGEST) if judge is None else judge.far
+    scored = (
+        parts.plain()
+        .selectExpr(*bare, f"{parts.number('score')} AS score")
+        .selectExpr(*bare, f"IF(score > -{LARGEST!r}D AND score < {LARGEST!r}D, score, NULL) AS score")
+    )
+    outside = f"score < double('{low!r}') OR score > double('{high!r}')"
+    asked = ("count(1) AS n", "min(score) AS low", "max(score) AS high", f"count_if({outside}) AS outside")
+    functions = import_optional("pyspark.sql.functions", "spark")
+    found = parts.fetch(scored.groupBy(*bare).agg(*map(functions.expr, asked))).combine_chunks()
+    rows = found.column("n").to_numpy()
     named = {parts.rows.score: pa.array(np.zeros(found.num_rows))}
     named |= {name: found.column(key).combine_chunks() for name, key in zip(parts.rows.group_columns, bare)}
     table = pa.table(named)
-    mapper = Mapper(parts.rows.score, parts.rows.group_columns, table.schema, maps, kind=parts.rows.kind)
-    arms = []
+    mapper = Mapper(
+        parts.rows.score,
+        parts.rows.group_columns,
+        table.schema,
+        maps,
+        kind=parts.rows.kind,
+        unknown_group=unknown_group,
+        missing_group=missing_group,
+    )
+    arms, without = [], {-1: 0, -2: 0}
     if found.num_rows:
         codes = mapper.places_of([table.column(name) for name in parts.rows.group_columns], rows)
         values = zip(*(table.column(name).to_pylist() for name in parts.rows.group_columns))
         columns = [parts.rows.place(key) for key in bare]
         for code, key in zip(codes.tolist(), values):
-            same = " AND ".join(f"{c} = {_literal(v)}" for c, v in zip(columns, key))
+            same = " AND ".join(f"{c} <=> {_literal(v)}" for c, v in zip(columns, key))
             arms.append(f"WHEN {same} THEN {code}")
+        without = {place: int(rows[codes == place].sum()) for place in without}
     mapper.complain(int(rows.sum()))
-    return f"CASE {' '.join(arms)} END"
+    ends = found.select(["low", "high"]).drop_null()
+    if judge is not None and ends.num_rows:
+        lowest, highest = min(ends.column("low").to_pylist()), max(ends.column("high").to_pylist())
+        judge(lowest, highest, sum(found.column("outside").to_pylist()), int(rows.sum()))
+    return f"CASE {' '.join(arms)} END", without[-1], without[-2]
 
 
 def _literal(value: Any) -> str:
+    if value is None:
+        return "NULL"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):

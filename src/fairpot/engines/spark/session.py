@@ -194,7 +194,9 @@ class SparkRows:
     def types(self) -> dict[str, str]:
         """Spark's type of each part."""
         kinds = [field.dataType.simpleString() for field in self.frame.schema.fields]
-        return {role: kinds[find_column(name, self.frame.columns, "the frame")] for role, name in self.roles.items()}
+        return {
+            role: kinds[find_column(name, self.frame.columns, "the frame", role)] for role, name in self.roles.items()
+        }
 
     def by_place(self) -> Any:
         """Return the frame with columns c0, c1, ...: no name of a column is ever written into SQL."""

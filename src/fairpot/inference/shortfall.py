@@ -1,0 +1,222 @@
+"""What is missing where no value of the dial can be certified."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from fairpot.inference.dial import DialEstimates
+from fairpot.inference.limits import Parts, difference_limits, draw_errors
+from fairpot.transport import Floats
+
+# Whether some value of the dial is certified for a bound.
+Certifies = Callable[[float], bool]
+CHANCES = (0.5, 0.9)
+_DRAWS = 1000
+# Samples beyond these sizes are not asked for.
+_MOST_TIMES, _MOST_POSITIVES = 10_000.0, 21.0
+
+
+@dataclass(frozen=True)
+class Shortfall:
+    """Why a bound could not be certified, and what would help.
+
+    Pairs of figures are for an even chance and for a chance of 90% that a new sample certifies the bound; None where no
+    size that can be asked for has that chance.
+
+    Attributes
+    ----------
+    smallest_bound : float
+        The smallest bound of three digits that some value of the dial is certified for on these rows.
+    smallest_gap : float
+        The smallest gap measured on the dial. A bound below it is unlikely to be reached however many rows there are.
+    group : name of a group, or None
+        Whose positives limit the precision most.
+    positives : int or None
+        How many it has.
+    times : pair of float or None
+        How many times as large the sample would have to be.
+    more : pair of int or None
+        How many more positives of that group would do instead, all else equal.
+    region : str or None
+        Why the top alpha of coarse scores is in the way, if it is; how many rows would do is not known then.
+    """
+
+    smallest_bound: float
+    smallest_gap: float
+    group: Hashable | None = None
+    positives: int | None = None
+    times: tuple[float | None, float | None] = (None, None)
+    more: tuple[int | None, int | None] = (None, None)
+    region: str | None = None
+
+    def __str__(self) -> str:
+        said = f"the smallest bound that can be certified on these rows is {self.smallest_bound:g}"
+        even, likely = self.times
+        if self.region is not None:
+            return f"{said}; {self.region}"
+        if even is None:
+            return f"{said}; the smallest gap measured is {self.smallest_gap:.3g}: more rows alone would not help"
+        said += f"; a sample {even:.3g} times as large has an even chance, "
+        said += "no size 90%" if likely is None else f"one {likely:.3g} times as large 90%"
+        if self.more[0] is None:
+            return f"{said}; the positives of {self.group!r} (there are {self.positives:,}) limit it most"
+        many = f"{self.more[0]:,} more {'positive' if self.more[0] == 1 else 'positives'} of {self.group!r}"
+        for_90 = "" if self.more[1] is None else f", {self.more[1]:,} for 90%"
+        return f"{said}; so has one with {many} (there are {self.positives:,}){for_90}"
+
+    @property
+    def hint(self) -> str:
+        """The way out."""
+        rows = "" if self.times[0] is None else " more rows,"
+        rows = " another alpha," if self.region is not None else rows
+        return f"a larger bound,{rows} or no confidence for a choice by the measured gap alone"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values for JSON."""
+        return {
+            "smallest_bound": self.smallest_bound,
+            "smallest_gap": self.smallest_gap,
+            "group": self.group,
+            "positives": self.positives,
+            "region": self.region,
+            "chances": [
+                {"chance": chance, "times": times, "more_positives": more}
+                for chance, times, more in zip(CHANCES, self.times, self.more)
+            ],
+        }
+
+
+def smallest_bound(dial: DialEstimates, certifies: Certifies) -> float:
+    """Find the smallest bound that some value of the dial is certified for; 1 if none is."""
+    low, high = float(dial.gap.min()), 1.0
+    while high - low > 1e-5:
+        middle = (low + high) / 2
+        low, high = (low, middle) if certifies(middle) else (middle, high)
+    return high
+
+
+def rounded_up(bound: float, certifies: Certifies) -> float:
+    """Round a bound up to three digits, so that what is printed can be typed in and is certified."""
+    if not 0 < bound < 1:
+        return bound
+    digits = 2 - math.floor(math.log10(bound))
+    steps = math.ceil(bound * 10**digits - 1e-9)
+    while steps < 10**digits and not certifies(round(steps / 10**digits, digits)):
+        steps += 1
+    return round(steps / 10**digits, digits)
+
+
+def shortfall(dial: DialEstimates, bound: float, delta: float, certifies: Certifies) -> Shortfall:
+    """Say what stands between these rows and a certified bound.
+
+    How large another sample has to be is found by drawing it: its errors, and those of the gaps that were measured, so
+    that a gap which came out small by luck is not counted on.
+    """
+    least = smallest_bound(dial, certifies)
+    said = Shortfall(rounded_up(least, certifies), float(dial.gap.min()))
+    if dial.regions is not None:
+        return replace(said, region=dial.regions.said(int(np.argmin(dial.gap))))
+    if not (dial.gaps.se > 0).all():
+        return said
+    sample = _NextSample(dial, bound, _tail_paid(dial, least, delta))
+    times = [_least_factor(sample.of_size, chance, _MOST_TIMES) for chance in CHANCES]
+    if times[0] is None:
+        return said
+    group, units = _weakest(dial, delta)
+    factors = [_least_factor(lambda f: sample.with_positives(group, f), chance, _MOST_POSITIVES) for chance in CHANCES]
+    more = [None if factor is None else max(math.ceil(units * (factor - 1) - 1e-9), 1) for factor in factors]
+    rounded = [None if t is None else max(math.ceil(100 * t - 1e-6), 101) / 100 for t in times]
+    return Shortfall(
+        said.smallest_bound,
+        said.smallest_gap,
+        dial.groups[group],
+        round(units),
+        (rounded[0], rounded[1]),
+        (more[0], more[1]),
+    )
+
+
+def _tail_paid(dial: DialEstimates, least: float, delta: float) -> float:
+    """Find the tail at which the limits of one value alone lie within the smallest bound: what all values cost."""
+
+    def within(tail: float) -> bool:
+        low, high = dial.gaps.limits(tail)
+        inside = np.maximum(-low, high) <= least
+        return bool(inside.reshape(len(dial), -1).all(axis=1).any())
+
+    if within(delta / 1000):
+        return delta
+    low, high = math.log(delta / 1000), math.log(delta)
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (middle, high) if not within(math.exp(middle)) else (low, middle)
+    return math.exp(high)
+
+
+def _weakest(dial: DialEstimates, delta: float) -> tuple[int, float]:
+    """Find the group whose positives add most to the variance where a certificate is nearest, and their number."""
+    reach = np.abs(dial.gaps.value) - ndtri(delta) * dial.gaps.se
+    place = int(np.argmin(reach.reshape(len(dial), -1).max(axis=1)))
+    gap = place * dial.many + int(np.argmax(reach.reshape(len(dial), -1)[place]))
+    shares = [int(dial.gaps.first[gap]), int(dial.gaps.second[gap])]
+    most = int(np.argmax(dial.xauc.variance[0][shares]))
+    group = dial.groups.index(dial.cell_names(gap)[most])
+    return group, float(dial.xauc.units[0][shares[most]])
+
+
+def _least_factor(chance_of: Callable[[float], float], chance: float, most: float) -> float | None:
+    """Find the smallest factor, from 1 on, that gives a chance; None if none does."""
+    if chance_of(most) < chance:
+        return None
+    low, high = 0.0, math.log(most)
+    for _ in range(13):
+        middle = (low + high) / 2
+        low, high = (low, middle) if chance_of(math.exp(middle)) >= chance else (middle, high)
+    return math.exp(high)
+
+
+class _NextSample:
+    """How likely another sample certifies the bound, given what these rows say and how uncertain that is."""
+
+    def __init__(self, dial: DialEstimates, bound: float, tail: float) -> None:
+        self.dial, self.bound, self.tail = dial, bound, tail
+        gaps = dial.gaps
+        self.variance = gaps.se**2
+        self.errors = draw_errors(gaps.covariance, _DRAWS) * gaps.se
+        self.between = dial.xauc.covariance[gaps.first, gaps.second]
+        pairs = [pair for i, j in _pairs(len(dial.groups)) for pair in (i, j)]
+        self.winners = np.tile(pairs, len(dial))
+
+    def of_size(self, times: float) -> float:
+        """Give the chance with so many times as many rows."""
+        each = np.full(len(self.winners), times)
+        return self._chance(each, each)
+
+    def with_positives(self, group: int, times: float) -> float:
+        """Give the chance with so many times as many positives of one group."""
+        return self._chance(np.where(self.winners == group, times, 1.0), np.ones(len(self.winners)))
+
+    def _chance(self, positives: Floats, negatives: Floats) -> float:
+        now = self.dial.xauc.parts()
+        plus, minus = now.sides[0] / positives, now.sides[1] / negatives
+        both = (now.variance - now.sides[0] - now.sides[1]) / np.sqrt(positives * negatives)
+        variance = plus + minus + both
+        then = Parts(now.value, variance, (plus, minus), (now.units[0] * positives, now.units[1] * negatives))
+        first, second = self.dial.gaps.first, self.dial.gaps.second
+        shrunk = np.sqrt(variance / np.maximum(now.variance, 1e-300))
+        between = self.between * shrunk[first] * shrunk[second]
+        low, high = difference_limits(then.take(first), then.take(second), between, self.tail)
+        ratio = (variance[first] + variance[second] - 2 * between) / self.variance
+        errors = self.errors * np.sqrt(1 + np.maximum(ratio, 0.0))
+        inside = (low + errors >= -self.bound) & (high + errors <= self.bound)
+        return float(inside.reshape(len(errors), len(self.dial), -1).all(axis=2).any(axis=1).mean())
+
+
+def _pairs(groups: int) -> list[tuple[int, int]]:
+    return [(i, j) for i in range(groups) for j in range(i + 1, groups)]

@@ -1,0 +1,181 @@
+"""Plans: rows of the planned number reach the goal as often as promised."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from fairpot import score_table
+from fairpot.inference import confidence_interval, plan_sample_size, verdict
+from fairpot.inference.sample_size import _shared, placement_variance
+
+ROOT2 = np.sqrt(2)
+
+
+def rows_like(rng, plan, xaucs, rates, visits=1, icc=0.0, patient_outcome=False):
+    """Draw as many rows as planned: group, outcome and score, patients at a time."""
+    unit = np.repeat(np.arange(plan.rows // visits), visits)
+    names = list(plan.group_rows)
+    share = np.array(list(plan.group_rows.values())) / plan.rows
+    group = rng.choice(len(names), unit[-1] + 1, p=share)[unit]
+    chance = rng.random(unit[-1] + 1)[unit] if patient_outcome else rng.random(len(unit))
+    y = chance < np.array(rates)[group]
+    patient = rng.normal(0, np.sqrt(icc), unit[-1] + 1)[unit]
+    score = patient + rng.normal(0, np.sqrt(1 - icc), len(unit)) + y * ROOT2 * stats.norm.ppf(xaucs)[group]
+    return score_table(
+        y.astype(int), score, sensitive_features=np.array(names)[group], clusters=unit if visits > 1 else None
+    )
+
+
+def reached(plan, draws, xaucs, rates, **more):
+    rng = np.random.default_rng(123)
+    tables = (rows_like(rng, plan, xaucs, rates, **more) for _ in range(draws))
+    if plan.goal == "detect":
+        return np.mean([confidence_interval("xauc_gap", t, level=plan.level).low > 0 for t in tables])
+    return np.mean([verdict(t, bound=plan.gap, level=plan.level).answer == "within" for t in tables])
+
+
+# Three points, and three standard errors of 400 draws.
+CLOSE = 0.03 + 3 * np.sqrt(0.16 / 400)
+
+
+@pytest.mark.parametrize(
+    ("given", "xaucs", "rates", "more"),
+    [
+        ({"gap": 0.08, "auc": 0.94, "shares": {"a": 0.15, "b": 0.85}, "rates": 0.15}, (0.98, 0.9), (0.15, 0.15), {}),
+        ({"gap": 0.12, "auc": 0.65, "rates": {"a": 0.1, "b": 0.4}, "power": 0.9}, (0.71, 0.59), (0.1, 0.4), {}),
+        ({"gap": 0.1, "goal": "certify", "auc": 0.95, "rates": 0.05, "power": 0.9}, (0.95, 0.95), (0.05, 0.05), {}),
+        (
+            {"gap": 0.15, "auc": 0.75, "shares": {"a": 0.2, "b": 0.3, "c": 0.5}, "rates": 0.3},
+            (0.825, 0.675, 0.75),
+            (0.3,) * 3,
+            {},
+        ),
+        (
+            {"gap": 0.2, "goal": "certify", "auc": 0.8, "rates": 0.3, "visits": 6, "icc": 0.4},
+            (0.8, 0.8),
+            (0.3, 0.3),
+            {"visits": 6, "icc": 0.4},
+        ),
+        (
+            {"gap": 0.2, "auc": 0.8, "rates": 0.2, "visits": 4, "icc": 0.6, "outcome_icc": 1, "power": 0.9},
+            (0.9, 0.7),
+            (0.2, 0.2),
+            {"visits": 4, "icc": 0.6, "patient_outcome": True},
+        ),
+    ],
+)
+def test_a_plan_reaches_its_goal_as_often_as_it_says(given, xaucs, rates, more):
+    plan = plan_sample_size(**given)
+    assert abs(reached(plan, 400, xaucs, rates, **more) - plan.power) < CLOSE
+    assert plan == plan_sample_size(**given)
+
+
+@pytest.mark.parametrize("visits", [1, 5])
+def test_a_plan_from_rows_reaches_its_goal(visits):
+    """Rows drawn from the table itself, three groups, scores on a coarse scale."""
+    rng = np.random.default_rng(4)
+    people = 4000
+    unit = np.repeat(np.arange(people), visits)
+    group = rng.choice(3, people, p=(0.2, 0.3, 0.5))[unit]
+    y = (rng.random(len(unit)) < 0.25).astype(int)
+    height = np.array([0.0, 0.3, 0.15])[group]  # the two smallest groups need most, and have the widest gap
+    score = np.round(2 * (rng.normal(0, 0.6, people)[unit] + rng.normal(size=len(unit)) + 1.5 * y + height)) / 2
+    table = score_table(y, score, sensitive_features=group, clusters=unit if visits > 1 else None)
+    bound = 0.12 + (truth := float(confidence_interval("xauc_gap", table)))
+    plan = plan_sample_size(bound, goal="certify", true_gap=truth, table=table)
+    assert plan.pair == (1, 0)
+    assert (plan.clusters is None) == (visits == 1)
+    assert sum(plan.group_rows.values()) == plan.rows
+    hits = 0
+    for _ in range(300):
+        drawn = rng.integers(0, people, plan.clusters or plan.rows)
+        at = (drawn[:, None] * visits + np.arange(visits)).ravel()
+        again = np.repeat(np.arange(len(drawn)), visits)
+        rows = score_table(y[at], score[at], sensitive_features=group[at], clusters=again if visits > 1 else None)
+        hits += verdict(rows, bound=bound).answer == "within"
+    assert abs(hits / 300 - 0.8) < 0.03 + 3 * np.sqrt(0.16 / 300)
+
+
+def test_a_plan_from_a_table_is_its_own_standard_error():
+    rng = np.random.default_rng(0)
+    g, y = rng.integers(0, 2, 5000), rng.random(5000) < 0.3
+    rows = score_table(y.astype(int), rng.normal(y + 0.6 * (g == 0)), sensitive_features=np.array(["a", "b"])[g])
+    found = confidence_interval("xauc_gap", rows)
+    plan = plan_sample_size(found.value, table=rows)
+    np.testing.assert_allclose(plan.se * np.sqrt(plan.rows), found.se * np.sqrt(5000), rtol=1e-9)
+    assert plan.pair == ("a", "b")
+    certified = plan_sample_size(0.05, goal="certify", table=rows)
+    assert "certify" in str(certified)
+    assert certified.rows > plan.rows
+
+
+def test_the_parts_of_a_plan_add_up():
+    rng = np.random.default_rng(2)
+    for _ in range(4):
+        shares = dict(zip("abcd", rng.uniform(0.1, 0.9, rng.integers(2, 5))))
+        plan = plan_sample_size(float(rng.uniform(0.08, 0.2)), shares=shares, rates=float(rng.uniform(0.05, 0.5)))
+        assert sum(plan.group_rows.values()) == plan.rows
+        assert all(plan.positives[g] + plan.negatives[g] == n for g, n in plan.group_rows.items())
+
+
+def test_of_several_groups_the_smallest_two_need_most():
+    plan = plan_sample_size(0.1, shares={"x": 0.45, "y": 0.2, "z": 0.35}, rates={"x": 0.2, "y": 0.2, "z": 0.05})
+    assert set(plan.pair) == {"y", "z"}
+    two = plan_sample_size(0.1, shares={"y": 0.2, "z": 0.35}, rates={"y": 0.2, "z": 0.05})
+    assert plan.group_rows["y"] + plan.group_rows["z"] > 0.95 * two.rows
+    named = plan_sample_size(0.1, auc=(0.85, 0.75, 0.8), shares={"x": 0.45, "y": 0.2, "z": 0.35}, rates=0.2)
+    assert named.pair == ("x", "y")
+    assert named.true_gap == pytest.approx(0.1)
+
+
+def test_visits_cost_rows_and_save_nothing_without_correlation():
+    given = {"gap": 0.15, "auc": 0.8, "rates": 0.3}
+    alone = plan_sample_size(**given)
+    unlike = plan_sample_size(**given, visits=5)
+    alike = plan_sample_size(**given, visits=5, icc=0.5)
+    assert alike.clusters * 5 == alike.rows
+    assert alike.rows > 1.3 * alone.rows
+    assert abs(unlike.rows - alone.rows) < 0.2 * alone.rows
+
+
+def test_placement_variance_is_that_of_normal_scores():
+    rng = np.random.default_rng(0)
+    for auc in (0.6, 0.8, 0.95):
+        placed = stats.norm.cdf(rng.normal(ROOT2 * stats.norm.ppf(auc), 1, 400_000))
+        np.testing.assert_allclose(placement_variance(auc), placed.var(), rtol=0.02)
+
+
+@pytest.mark.parametrize("rho", [0.4, -0.25])
+def test_covariance_of_two_placements(rho):
+    both = stats.multivariate_normal.cdf(stats.norm.ppf([0.9, 0.7]), cov=[[1, rho], [rho, 1]])
+    np.testing.assert_allclose(_shared(0.9, 0.7, rho), both - 0.63, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "said"),
+    [
+        ({"gap": 0.05, "goal": "find"}, "goal must be"),
+        ({"gap": 0.05, "power": 80}, "power must lie"),
+        ({"gap": 0.05, "goal": "certify", "true_gap": 0.06}, "cannot be certified"),
+        ({"gap": 0.05, "goal": "certify", "auc": (0.8, 0.7)}, "cannot be certified"),
+        ({"gap": 0.05, "shares": {"a": 1.0}}, "at least two groups"),
+        ({"gap": 0.05, "rates": {"x": 0.1}}, "one entry for each group"),
+        ({"gap": 0.05, "rates": 1.0}, "below 1"),
+        ({"gap": 0.05, "true_gap": 0.0}, "nothing to detect"),
+        ({"gap": 0.05, "auc": (0.8, 0.7, 0.9)}, "one for each group"),
+        ({"gap": 0.05, "auc": (0.8, 0.7), "true_gap": 0.1}, "leave true_gap out"),
+        ({"gap": 0.05, "visits": 0.5}, "visits must be 1 or more"),
+        ({"gap": 0.05, "icc": 0.5}, "give visits as well"),
+    ],
+)
+def test_plans_are_checked(kwargs, said):
+    with pytest.raises(ValueError, match=said):
+        plan_sample_size(kwargs.pop("gap"), **kwargs)
+
+
+def test_no_plan_from_rows_without_spread():
+    rows = score_table([1, 0] * 20, [0.5] * 40, sensitive_features=["a"] * 20 + ["b"] * 20)
+    with pytest.raises(ValueError, match="every pair alike"):
+        plan_sample_size(0.05, table=rows)
+    with pytest.raises(ValueError, match="a plan compares groups"):
+        plan_sample_size(0.05, table=rows.only(["a"]))

@@ -1,0 +1,131 @@
+"""What is missing for a certificate: figures that hold when they are used."""
+
+import pickle
+import re
+
+import numpy as np
+import pytest
+
+from fairpot import FairPOT, InfeasibleRuleError, score_table
+from fairpot.inference.certify import certify
+from fairpot.inference.dial import estimate_dial
+from fairpot.inference.shortfall import Shortfall, rounded_up, shortfall, smallest_bound
+from fairpot.postprocessing import WassersteinRepair
+
+DIAL = np.linspace(0, 1, 21)
+SMALLEST = re.compile(r"on these rows is ([0-9.e-]+);")
+
+
+def draw(rng, n, share=0.3, rate=0.3, groups=2):
+    g = np.where(rng.random(n) < share, "b", "a")
+    if groups == 3:
+        g = np.where(rng.random(n) < 0.25, "c", g)
+    y = (rng.random(n) < rate).astype(int)
+    return y, rng.normal(y + 0.6 * (g == "a")), g
+
+
+def table(rows):
+    y, score, group = rows
+    return score_table(y, score, sensitive_features=group)
+
+
+def moved(reach):
+    return lambda t: {"b": lambda s: s + reach * t, "c": lambda s: s + reach * t}
+
+
+def certifier(dial, delta=0.05):
+    return lambda bound: bool(certify(dial.gaps, bound, delta, dial.many)[0].any())
+
+
+def printed(error):
+    return float(SMALLEST.search(str(error)).group(1))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_printed_bound_is_certified_when_it_is_typed_in(seed):
+    rng = np.random.default_rng(seed)
+    y, score, group = draw(rng, int(rng.integers(400, 2000)), groups=2 + seed % 2)
+    method = (FairPOT, WassersteinRepair)[seed % 2]
+    with pytest.raises(InfeasibleRuleError) as error:
+        method(max_gap=0.001, confidence=0.9).fit(score, y, sensitive_features=group)
+    bound = printed(error.value)
+    assert bound == error.value.shortfall.smallest_bound
+    assert method(max_gap=bound, confidence=0.9).fit(score, y, sensitive_features=group).certificate_.bound == bound
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_so_is_that_of_held_out_rows(seed):
+    rng = np.random.default_rng(10 + seed)
+    y, score, group = draw(rng, 2000)
+    model = FairPOT(0.5).fit(score, y, sensitive_features=group)
+    y, score, group = draw(rng, 700)
+    curve = model.tradeoff(score, y, sensitive_features=group)
+    with pytest.raises(InfeasibleRuleError) as error:
+        curve.select(max_gap=0.001, confidence=0.95)
+    assert curve.select(max_gap=printed(error.value), confidence=0.95).certificate is not None
+
+
+def test_smallest_bound_is_certified_and_a_little_less_is_not():
+    for seed in range(3):
+        dial = estimate_dial(table(draw(np.random.default_rng(seed), 1500)), moved(1.2), DIAL)
+        certifies = certifier(dial)
+        least = smallest_bound(dial, certifies)
+        up = rounded_up(least, certifies)
+        assert certifies(least)
+        assert not certifies(least - 1e-4)
+        assert least <= up < least * 1.02
+        assert certifies(float(f"{up:g}"))
+
+
+def test_what_is_missing_names_the_small_group():
+    rows = draw(np.random.default_rng(1), 6000, share=0.05, rate=0.2)
+    dial = estimate_dial(table(rows), moved(1.2), DIAL)
+    missing = shortfall(dial, 0.07, 0.05, certifier(dial))
+    assert missing.group == "b"
+    assert missing.positives == int(rows[0][rows[2] == "b"].sum())
+    assert "more positives of 'b'" in str(missing)
+    assert 1 < missing.times[0] < missing.times[1]
+    assert 0 < missing.more[0] < missing.more[1]
+    plain = missing.to_dict()
+    assert [each["times"] for each in plain["chances"]] == list(missing.times)
+    assert plain["chances"][1] == {"chance": 0.9, "times": missing.times[1], "more_positives": missing.more[1]}
+    assert "more rows" in missing.hint
+
+
+def test_rows_are_not_asked_for_where_they_would_not_help():
+    rows = draw(np.random.default_rng(3), 6000)
+    dial = estimate_dial(table(rows), moved(1.2), [0.0])
+    missing = shortfall(dial, 0.02, 0.05, certifier(dial))
+    assert missing.times == missing.more == (None, None)
+    assert "more rows alone would not help" in str(missing)
+    assert "more rows" not in missing.hint
+    assert missing.to_dict()["group"] is None
+
+
+def test_one_is_not_several():
+    assert "1 more positive of 'b' (there are 12)" in str(Shortfall(0.1, 0.01, "b", 12, (1.1, 1.3), (1, None)))
+
+
+@pytest.mark.parametrize(("reach", "n", "share", "bound"), [(1.3, 1000, 0.3, 0.04), (1.37, 4000, 0.1, 0.04)])
+def test_samples_of_the_sizes_asked_for_certify_as_often_as_said(reach, n, share, bound):
+    """A bound that next to no sample of the first size certifies."""
+    rng = np.random.default_rng(5)
+    values, hits = np.linspace(0, 1, 30), np.zeros(2)
+    for _ in range(40):
+        dial = estimate_dial(table(draw(rng, n, share)), moved(reach), values)
+        missing = shortfall(dial, bound, 0.1, certifier(dial, 0.1))
+        for k, times in enumerate(missing.times):
+            again = estimate_dial(table(draw(rng, round(n * times), share)), moved(reach), values)
+            hits[k] += certifier(again, 0.1)(bound)
+    assert 0.25 < hits[0] / 40 < 0.75
+    assert hits[1] / 40 > 0.75
+
+
+def test_the_error_carries_what_is_missing():
+    y, score, group = draw(np.random.default_rng(8), 900)
+    with pytest.raises(InfeasibleRuleError) as error:
+        FairPOT(max_gap=0.01, confidence=0.9).fit(score, y, sensitive_features=group)
+    again = pickle.loads(pickle.dumps(error.value))
+    assert again.shortfall == error.value.shortfall
+    assert str(again) == str(error.value)
+    assert InfeasibleRuleError("no").shortfall is None

@@ -1,0 +1,115 @@
+"""A call that is nearly right is told what the right one looks like."""
+
+import inspect
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairpot
+from fairpot import FairPOT
+from fairpot.inference import change_of_scores, confidence_interval
+from fairpot.metrics import METRICS, top_by_group, xauc, xauc_gap, xauc_matrix
+
+RNG = np.random.default_rng(21)
+Y, RISK, SITE = RNG.integers(0, 2, 240), RNG.normal(size=240), RNG.choice(["n", "s"], 240)
+FITTED = FairPOT(0.5).fit(RISK, Y, sensitive_features=SITE)
+
+
+@pytest.mark.parametrize(
+    ("call", "right"),
+    [
+        (lambda *g: fairpot.audit(Y, RISK, *g), "audit(y_true, y_score, sensitive_features=...)"),
+        (lambda *g: fairpot.compare(Y, RISK, *g), "compare(y_true, y_score, sensitive_features=...)"),
+        (lambda *g: xauc_gap(Y, RISK, *g), "xauc_gap(y_true, y_score, sensitive_features=...)"),
+        (lambda *g: xauc_matrix(Y, RISK, *g), "xauc_matrix(y_true, y_score, sensitive_features=...)"),
+        (lambda *g: FairPOT().fit(RISK, Y, *g), "fit(scores, y, sensitive_features=...)"),
+        (lambda *g: FairPOT().fit_transform(RISK, Y, *g), "fit_transform(scores, y, sensitive_features=...)"),
+        (lambda *g: FITTED.transform(RISK, *g), "transform(scores, sensitive_features=...)"),
+        (lambda *g: FITTED.explain(RISK, *g), "explain(scores, sensitive_features=...)"),
+        (lambda *g: change_of_scores(Y, RISK, RISK, *g), "change_of_scores(y_true, before, after, sensitive_"),
+    ],
+)
+def test_groups_by_place_or_not_at_all(call, right):
+    with pytest.raises(TypeError, match="goes by its name") as told:
+        call(SITE)
+    assert f"Hint: {right}" in str(told.value)
+    with pytest.raises(TypeError, match="sensitive_features") as told:
+        call()
+    assert "Hint:" in str(told.value)
+    assert "keyword-only" not in str(told.value)
+
+
+def test_other_arguments_are_named_too():
+    with pytest.raises(TypeError, match="xauc needs positive and negative, not given"):
+        xauc(Y, RISK, sensitive_features=SITE)
+    with pytest.raises(TypeError, match="sensitive_features goes by its name"):
+        FITTED.tradeoff(RISK, Y, SITE)
+    with pytest.raises(TypeError, match="sensitive_features goes by its name"):
+        fairpot.score_table(Y, RISK, SITE)
+    with pytest.raises(TypeError, match="sensitive_features goes by its name"):
+        confidence_interval("auc", Y, RISK, SITE)
+
+
+def test_signatures_read_as_before():
+    for function in (fairpot.audit, top_by_group, FairPOT.fit, *(m.function for m in METRICS.values())):
+        assert "args" not in inspect.signature(function).parameters
+        assert function.__doc__
+
+
+def test_frames_and_names_in_the_place_of_columns(tmp_path):
+    frame = pd.DataFrame({"points": RISK, "site": SITE, "ill": Y})
+    with pytest.raises(
+        TypeError, match=r"y_true is a frame(.|\n)*score_table\(frame, score=..., label=..., group=...\)"
+    ):
+        fairpot.audit(frame)
+    with pytest.raises(TypeError, match=r"got str(.|\n)*pass the column itself"):
+        fairpot.audit("ill", "points", sensitive_features="site")
+    FITTED.save(tmp_path / "m.json", columns={"score": "points", "group": ["site"]})
+    for model in (FITTED, fairpot.load(tmp_path / "m.json")):
+        for output in ([], [tmp_path / "o.csv"]):
+            with pytest.raises(TypeError, match=r"got DataFrame(.|\n)*model\.transform\(frame\['") as told:
+                fairpot.apply(model, frame, *output)
+    hint = re.search(r"model\.transform\(.*\)", str(told.value))[0]
+    np.testing.assert_array_equal(eval(hint), FITTED.transform(frame["points"], sensitive_features=frame["site"]))
+    frame.to_csv(tmp_path / "new.csv")
+    with pytest.raises(TypeError, match="output is missing"):
+        fairpot.apply(model, tmp_path / "new.csv")
+
+
+def test_a_decimal_mark_is_offered_where_there_is_one(tmp_path):
+    mixed = np.array([*RISK[:-1], "0,5"], dtype=object)
+    with pytest.raises(TypeError) as told:
+        fairpot.audit(Y, mixed, sensitive_features=SITE)
+    assert "decimal" not in str(told.value)
+    path = tmp_path / "x.csv"
+    path.write_text('s,g,y\n"0,5",a,1\n0.2,b,0\n0.7,b,1\n')
+    with pytest.raises(TypeError, match=r"decimal=','"):
+        fairpot.score_table(path, score="s", label="y", group="g")
+
+
+def test_a_column_that_is_not_there_leads_to_its_option(tmp_path, capsys):
+    from fairpot.cli._app import app
+
+    path = tmp_path / "x.csv"
+    path.write_text("zz1,zz2,zz3\n0.5,a,1\n0.2,b,0\n")
+    with pytest.raises(SystemExit):
+        app.main(["audit", str(path), "--label", "zz3", "--group", "zz2"])
+    assert "say which column holds the score, --score" in capsys.readouterr().err
+    with pytest.raises(ValueError, match=r"has no column 'risk'(.|\n)*say which column holds the score, score=..."):
+        fairpot.score_table(path, score="risk", label="zz3", group="zz2")
+    with pytest.raises(ValueError, match=r"say which column holds the group, group=..."):
+        fairpot.score_table(path, score="zz1", label="zz3", group="place")
+    with pytest.raises(ValueError, match="did you mean 'zz"):
+        fairpot.score_table(path, score="zz", label="zz3", group="zz2")
+
+
+def test_scores_and_groups_that_changed_places():
+    for text in (SITE, SITE.tolist(), pd.Series(SITE)):
+        with pytest.raises(TypeError, match=r"look swapped: y_score holds text \(2 different ones\)"):
+            fairpot.audit(Y, text, sensitive_features=RISK)
+    with pytest.raises(TypeError, match="scores holds text"):
+        FairPOT().fit(SITE, Y, sensitive_features=RISK)
+    with pytest.raises(TypeError, match="y_score must be numbers, got text"):
+        fairpot.audit(Y, SITE, sensitive_features=SITE)
