@@ -56,7 +56,8 @@ class LogitShift(Postprocessor):
     maps_ : dict of group to ScoreMap
         The fitted map of each group; the reference group's is the identity.
     shift_ : float, or dict of moved group to float
-        What is added, given or chosen; with more than two groups the rule chooses one for each.
+        What is added, given or chosen; with more than two groups the rule chooses one for each, or 0 where no group
+        has to be moved.
     reference_ : name of the reference group
     groups_ : tuple of the groups' names
     left_out_ : tuple of the groups left out of the comparison
@@ -143,7 +144,7 @@ class LogitShift(Postprocessor):
             found = groups.within(self.max_gap)
             if found is None:
                 raise InfeasibleRuleError(self._out_of_reach(table, self._named(table, groups.closest()), ties))
-            return self._affordable(table, self._named(table, found), ties)
+            return self._affordable(table, self._named(table, found), ties) if found.any() else 0.0
         best = self._named(table, groups.closest())
         if self.max_auc_loss is None:
             return best
