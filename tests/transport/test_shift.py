@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from export_cases import TINY, hostile_scores
 from fairpot.transport import ScoreMap, ShiftMap
 from fairpot.transport.pieces import Odds
+from fairpot.transport.scoremap import PARTS
 
 FACTORS = (1e-217, 0.01, 1 / 3, 1 - 2.0**-53, 1 + 2.0**-52, 2.7, 55.0, 1e217)
 
@@ -57,6 +58,13 @@ def test_what_is_no_probability_stays():
     outside = np.array([-3.0, -TINY, 0.0, 1.0, 1 + 1e-15, 7.0])
     np.testing.assert_array_equal(ShiftMap(factor=9.0)(outside), outside)
     np.testing.assert_array_equal(ShiftMap(factor=9.0, negative=True)(-outside), -outside)
+
+
+def test_parts():
+    named = lambda found, s: [PARTS[place] for place in found.parts(s)]  # noqa: E731
+    assert named(ShiftMap(factor=3.0, negative=True), [-1.0, -0.5, 0.0]) == ["below", "moved", "above"]
+    assert named(ShiftMap(added=3.0), [-1e9, 0.0, 700.0]) == ["moved"] * 3
+    assert named(ShiftMap(factor=1.0), [0.5]) == ["still"]
 
 
 def test_nothing_is_no_move():

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairpot.transport.scoremap import ScoreMap
+from fairpot.transport.scoremap import PARTS, ScoreMap
 
 # Where a shift of log-odds can be looked at as a line; it needs no knots itself.
 _PROBES = np.arange(101) / 100
@@ -54,6 +54,21 @@ class ShiftMap(ScoreMap):
         if self.factor is None:
             return np.asarray(x + self.added)
         return -shifted(-x, self.factor) + 0.0 if self.negative else shifted(x, self.factor)
+
+    def parts(self, scores: ArrayLike) -> NDArray[np.int8]:
+        """Say in which part each score lies: all are moved but those that are no probabilities between 0 and 1.
+
+        >>> [PARTS[place] for place in ShiftMap(factor=2.0).parts([0.0, 0.5, 1.0])]
+        ['below', 'moved', 'above']
+        """
+        x = np.asarray(scores, dtype=np.float64)
+        found = np.zeros(x.shape, dtype=np.int8)
+        if self.is_identity:
+            return found + np.int8(PARTS.index("still"))
+        if self.factor is not None:
+            low, high = (-1.0, 0.0) if self.negative else (0.0, 1.0)
+            found[x <= low], found[x >= high] = PARTS.index("below"), PARTS.index("above")
+        return found
 
     def reflected(self) -> ShiftMap:
         """Return the map x -> -m(-x)."""
