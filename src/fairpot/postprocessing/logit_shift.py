@@ -82,7 +82,7 @@ class LogitShift(Postprocessor):
     dial: ClassVar[Dial] = Dial(
         "shift", low=-np.inf, high=np.inf, identity=0.0, by_group=True, meaning="what is added to the log-odds"
     )
-    moves_by: ClassVar[str] = "shifted by the constant of the group"
+    moves_by: ClassVar[str] = "moved by the constant of the group"
     shift_: float | dict[Hashable, float]
     reference_: Hashable
     scale_: ShiftScale
