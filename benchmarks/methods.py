@@ -33,7 +33,7 @@ from fairpot.postprocessing import FairScoreClassifier
 BOUNDS = (0.02, 0.05, 0.10)
 FIRST_SEED = 100
 PAPERS = "WassersteinRepair, t = 1"
-METHODS = ("FairPOT", PAPERS, "WassersteinRepair", "PostLogit", "XOrder", "OptimalMerge")
+METHODS = ("FairPOT", PAPERS, "WassersteinRepair", "PostLogit", "XOrder", "OptimalMerge", "LogitShift")
 SWEPT = tuple(name for name in METHODS if name != PAPERS)
 DATA_HOME = os.environ.get("FAIRPOT_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data"
 DATA: dict[str, Callable[[int], Any]] = {
@@ -170,6 +170,7 @@ STYLES = {
     "PostLogit": ("#8c564b", "--"),
     "XOrder": ("#9467bd", ":"),
     "OptimalMerge": ("#2ca02c", "-"),
+    "LogitShift": ("#ff7f0e", "--"),
 }
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fairpot.transport import ScoreMap
+from fairpot.transport import ScoreMap, ShiftMap
 from fairpot.transport.pieces import LARGEST, pieces
 
 TINY = 5e-324
@@ -28,6 +28,14 @@ def hostile_maps() -> dict[str, ScoreMap]:
         "huge": ScoreMap([-8e307, -1e300, 1e-5, 8.5e307], [-8e307, 3.0, 8e307, 8.9e307], above="identity"),
         "many knots": ScoreMap(many, np.r_[many[1:], 4.0] ** 3, below="identity", above="hold"),
     }
+
+
+def shift_maps() -> dict[str, ShiftMap]:
+    """Return shifts of probabilities, with and without a minus, and of other scores, by names of groups."""
+    factors = (2.7, 1 / 3, 1.0, 1 + 2.0**-52, 1e-200, 1e217, 7e-218)
+    odds = [ShiftMap(factor=k, negative=minus) for k in factors for minus in (False, True)]
+    added = [ShiftMap(added=by) for by in (0.1, -2.5, 0.0, 1e-310, -1e290)]
+    return {f"it's {place}": each for place, each in enumerate([*odds, *added])}
 
 
 def hostile_scores(score_map: ScoreMap, most: int = 4000) -> np.ndarray:

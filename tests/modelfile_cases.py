@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fairpot import FairPOT
-from fairpot.postprocessing import OptimalMerge, PostLogit, WassersteinRepair, XOrder
+from fairpot.postprocessing import LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
 
 NAMES = {
     "text": ("F", "M", 'x "y", é 🏳\\'),
@@ -65,6 +65,9 @@ def models(names=NAMES["text"]) -> dict[str, Any]:
         "XOrder": XOrder(0.05),
         "OptimalMerge": OptimalMerge(),
         "OptimalMerge, isotonic": OptimalMerge(1.3, smoothing="isotonic"),
+        "LogitShift": LogitShift(),
+        "LogitShift, unmoved": LogitShift(0, reference=last),
+        "LogitShift, shift by group": LogitShift({g: 5 * v - 1 for g, v in each.items()}, reference=last),
         "OptimalMerge, theta by group": OptimalMerge(each, reference=last, smoothing="none"),
     }
     for region in ("pooled", "group"):

@@ -509,9 +509,9 @@ def test_progress_is_told():
     rows = draw(200, 2, probability=False)
     compared(rows, cv=2, progress=lambda done, total: steps.append((done, total)))
     done, totals = zip(*steps)
-    assert set(totals) == {10}
+    assert set(totals) == {12}
     assert list(done) == sorted(set(done))
-    assert done[-1] == 10
+    assert done[-1] == 12
 
 
 def test_progress_bar(capsys):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fairpot.postprocessing import (
         FairPOT,
         FairScoreClassifier,
+        LogitShift,
         OptimalMerge,
         PostLogit,
         WassersteinRepair,
@@ -36,6 +37,7 @@ __all__ = [
     "FairScoreClassifier",
     "FairnessReport",
     "InfeasibleRuleError",
+    "LogitShift",
     "ModelFileError",
     "OptimalMerge",
     "PostLogit",
@@ -59,6 +61,7 @@ _HOMES = {
     "FairScoreClassifier": "postprocessing",
     "FairnessReport": "report",
     "InfeasibleRuleError": "exceptions",
+    "LogitShift": "postprocessing",
     "ModelFileError": "exceptions",
     "OptimalMerge": "postprocessing",
     "PostLogit": "postprocessing",

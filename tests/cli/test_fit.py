@@ -8,7 +8,7 @@ import pytest
 from cli.conftest import COLUMNS, WRITERS
 from fairpot import FairPOT, load
 from fairpot.metrics import auc, partial_auc, partial_xauc_gap, xauc_gap
-from fairpot.postprocessing import OptimalMerge, PostLogit, WassersteinRepair, XOrder
+from fairpot.postprocessing import LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
 
 MODELS = [
     (["--lam", "0.4"], FairPOT(0.4)),
@@ -28,6 +28,8 @@ MODELS = [
     (["--method", "xorder", "--lam", "0.3"], XOrder(0.3)),
     (["--method", "optimal-merge", "--theta", "1.2"], OptimalMerge(1.2)),
     (["--method", "optimal-merge", "--max-gap", "0.05"], OptimalMerge(max_gap=0.05)),
+    (["--method", "logit-shift", "--shift", "-0.8"], LogitShift(-0.8)),
+    (["--method", "LogitShift", "--max-gap", "0.05"], LogitShift(max_gap=0.05)),
 ]
 
 

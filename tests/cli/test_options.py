@@ -10,7 +10,7 @@ def test_methods_go_by_either_name(run, csv):
 
 
 def test_both_rules_together_for_every_method(run, csv):
-    for method in ("fairpot", "wasserstein", "post-logit", "xorder", "optimal-merge"):
+    for method in ("fairpot", "wasserstein", "post-logit", "xorder", "optimal-merge", "logit-shift"):
         found = run("fit", csv, *COLUMNS, "--method", method, "--max-gap", 0.1, "--max-auc-loss", 0.2, "--json").json
         assert found["rule"] == {"max_gap": 0.1, "max_auc_loss": 0.2}
         assert found["fitted"]["after"]["gap"] <= 0.1 + 1e-9

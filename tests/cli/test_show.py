@@ -28,6 +28,7 @@ def test_json(run, fitted, people):
         ["--lam", "0.4", "--alpha", "0.3"],
         ["--method", "wasserstein", "--t", "1"],
         ["--method", "post-logit", "--smallest-gap"],
+        ["--method", "logit-shift", "--max-gap", "0.05"],
         ["--method", "optimal-merge", "--smallest-gap", "--group", "smoker"],
     ],
 )

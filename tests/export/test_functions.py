@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from export_cases import NAMES, hostile_maps, hostile_scores, mapped, same_numbers
+from export_cases import NAMES, hostile_maps, hostile_scores, mapped, same_numbers, shift_maps
 from fairpot.exceptions import UnseenGroupError
 from fairpot.export import RowScorer, to_javascript, to_python
 from fairpot.postprocessing.post_logit import LogitMap
@@ -81,6 +81,15 @@ def test_same_numbers(way, tmp_path):
         rows += [(s, group) for s in scores.tolist()]
         expected.append(mapped(each, scores))
     same_numbers(way(MAPS, rows, tmp_path), np.concatenate(expected))
+
+
+@WAYS
+def test_shifts(way, tmp_path):
+    maps = shift_maps() | {"F": MAPS["F"], "S": SIGMOIDS["F"]}
+    rows = [(s, group) for group, each in shift_maps().items() for s in hostile_scores(each, 400).tolist()]
+    expected = [mapped(each, hostile_scores(each, 400)) for each in shift_maps().values()]
+    same_numbers(way(maps, rows, tmp_path), np.concatenate(expected))
+    assert "import" not in to_python(shift_maps())
 
 
 @WAYS

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from export_cases import NAMES, hostile_maps, hostile_scores, mapped, same_numbers
+from export_cases import NAMES, hostile_maps, hostile_scores, mapped, same_numbers, shift_maps
 from fairpot.export import to_onnx
 from fairpot.postprocessing.post_logit import LogitMap
 from fairpot.transport import ScoreMap
@@ -63,6 +63,15 @@ def test_sigmoid(way):
     got = way(to_onnx(maps), score=scores, group=groups)
     np.testing.assert_allclose(got, expected, rtol=9e-16, atol=1e-307)
     same_numbers(got[groups != "F"], expected[groups != "F"])
+
+
+@WAYS
+@pytest.mark.parametrize("others", [{}, {"G": hostile_maps()["monotone"], "S": LogitMap([0.5], 3.0, -2.0)}], ids=len)
+def test_shifts(way, others):
+    maps = shift_maps() | others
+    scores, groups, expected = rows_for(maps, 800)
+    got = way(to_onnx(maps), score=scores, group=groups)
+    same_numbers(got[groups != "S"], expected[groups != "S"])
 
 
 BAD = [(math.nan, "F"), (math.inf, "F"), (-math.inf, "M"), (0.5, "f"), (0.5, "")]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import sqlglot
 
-from export_cases import NAMES, hostile_maps, hostile_scores, mapped, same_numbers
+from export_cases import NAMES, hostile_maps, hostile_scores, mapped, same_numbers, shift_maps
 from fairpot.export import to_sql
 from fairpot.postprocessing.post_logit import LogitMap
 from fairpot.transport import ScoreMap
@@ -41,6 +41,17 @@ def test_same_numbers_in_both_forms(database, form):
     maps = dict(zip(NAMES, SMALL.values()))
     rows, expected = rows_for(maps)
     same_numbers(run(database, maps, rows, form=form), expected)
+
+
+@pytest.mark.parametrize("form", ["auto", "table"])
+def test_shifts_are_the_same_numbers(database, form):
+    """One line each; beside a large map they stay one."""
+    maps = shift_maps() | ({} if form == "auto" else {"F": SMALL["monotone"]})
+    rows, expected = rows_for(maps)
+    same_numbers(run(database, maps, rows, form=form), expected)
+    text = to_sql(shift_maps(), dialect=database.dialect, table="people")
+    assert "INSERT" not in text
+    assert text.count("\n") == 2
 
 
 def test_many_knots(database):

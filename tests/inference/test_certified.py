@@ -7,10 +7,10 @@ import pytest
 
 from fairpot import FairPOT, InfeasibleRuleError, audit, load, score_table
 from fairpot.inference import change_of_scores, confidence_interval
-from fairpot.postprocessing import FairScoreClassifier, OptimalMerge, PostLogit, WassersteinRepair, XOrder
+from fairpot.postprocessing import FairScoreClassifier, LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
 from fairpot.splitting import all_but, split_table
 
-METHODS = [FairPOT, WassersteinRepair, PostLogit, OptimalMerge]
+METHODS = [FairPOT, WassersteinRepair, PostLogit, OptimalMerge, LogitShift]
 
 
 def draw(seed, n=5000):

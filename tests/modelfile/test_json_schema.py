@@ -13,7 +13,7 @@ import modelfile_cases as cases
 from fairpot import FairPOT, ModelFileError, modelfile
 from fairpot.modelfile import json_schema
 from fairpot.modelfile.json_schema import Schema
-from fairpot.postprocessing import OptimalMerge, PostLogit, WassersteinRepair
+from fairpot.postprocessing import LogitShift, OptimalMerge, PostLogit, WassersteinRepair
 
 DOCUMENT = modelfile.schema()
 OURS = Schema(DOCUMENT, "the file")
@@ -63,7 +63,7 @@ def documents():
     ]
     models = [
         FairPOT({"F": 0.5}, reference="M", alpha=0.8, region_from="batch"), WassersteinRepair(distributions="batch"),
-        PostLogit(grid=[1.0, 2.5]), OptimalMerge(),
+        PostLogit(grid=[1.0, 2.5]), OptimalMerge(), LogitShift(0.5),
     ]  # fmt: skip
     data = cases.make_data(names=("F", "M"), n=14, digits=1)
     files = [json.loads(modelfile.dumps(data.fit(model).file_content())) for model in models]
@@ -72,12 +72,13 @@ def documents():
 
 STRANGE = [
     None, True, False, 0, 1, 2, -1, 1.0, 0.5, 1.5, -0.0, 2**64, -(10**400), math.nan, math.inf, "", "x", "F",
-    "piecewise", "sigmoid", "maps", "top_of_batch", "barycentre_of_batch", "hold", "walk", "pooled", "fairpot-model",
+    "piecewise", "sigmoid", "shift", "maps", "top_of_batch", "barycentre_of_batch", "hold", "walk", "pooled",
+    "fairpot-model",
     "a" * 64, "a" * 64 + "\n", "2025-01-31T12:00:00+00:00", "2025-01-31T12:00:00+00:00\n", "é🏳", "\ud800",
     "y" * 10_000, "y" * 10_001,
     [], [0.1, 0.2], [1, 0.5], ["F"], [None], [[]], [0.5] * 3, {}, {"by_group": []}, {"kind": "maps"}, {"zzz": 1},
     {"by_group": [{"group": "F", "value": 1}]}, {"group": "F", "value": 0.5},
-    {"kind": "sigmoid", "alpha": 1, "beta": -1},
+    {"kind": "sigmoid", "alpha": 1, "beta": -1}, {"kind": "shift", "factor": 2, "added": 0, "negative": False},
     {"kind": "top_of_batch", "alpha": 0, "region": "group"}, {"score": "risk", "group": []},
 ]  # fmt: skip
 
@@ -199,7 +200,7 @@ STRANGER = "\x1b[2J" + "x" * 500
         (("fitted_on", "groups", 1, "counts", "scores"), 5.0, "fitted_on.groups[1].counts.scores must be a whole num"),
         ((*MAP, "knots"), [0.1, True], "maps[0].map.knots[1] must be a number, got True."),
         ((*MAP, "knots"), [0.1, math.nan], "maps[0].map.knots[1] must be a finite number, got nan.\nHint: NaN and"),
-        ((*MAP, "kind"), "x", "maps[0].map.kind must be one of 'piecewise', 'sigmoid', got 'x'."),
+        ((*MAP, "kind"), "x", "maps[0].map.kind must be one of 'piecewise', 'sigmoid', 'shift', got 'x'."),
         (MAP, {"kind": "sigmoid", "alpha": 1}, "maps[0].map lacks the keys ['beta']."),
         (("apply",), {"kind": "maps", "t": 1}, "apply has keys this version does not know: ['t']."),
         (("apply",), {}, "apply.kind must be one of 'maps', 'top_of_batch', 'barycentre_of_batch', got None."),

@@ -12,7 +12,7 @@ import modelfile_cases as cases
 from fairpot import FairPOT, ModelFileError, modelfile
 from fairpot.exceptions import SmallGroupWarning
 from fairpot.metrics import auc
-from fairpot.postprocessing import OptimalMerge, PostLogit, WassersteinRepair, XOrder
+from fairpot.postprocessing import LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
 from fairpot.postprocessing.saving import largest_difference
 from fairpot.table import ScoreTable
 
@@ -28,6 +28,7 @@ METHODS = {
     "OptimalMerge": OptimalMerge(),
     "OptimalMerge, isotonic": OptimalMerge(1.3, smoothing="isotonic"),
     "XOrder": XOrder(0.05),
+    "LogitShift": LogitShift(),
 }
 
 
@@ -141,6 +142,7 @@ def test_few_of_one_outcome():
         (FairPOT({"F": 0.01, "few": 0.0}, reference="M"), "people of 'F' stand"),  # two of two hundred are moved
         (WassersteinRepair(), "people of 'few' stand"),
         (PostLogit(2.0, reference="M"), None),
+        (LogitShift(0.3, reference="M"), None),
     ],
     ids=repr,
 )

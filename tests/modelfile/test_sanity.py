@@ -9,7 +9,7 @@ import fairpot
 import modelfile_cases as cases
 from fairpot import FairPOT, ModelFileError, modelfile
 from fairpot.modelfile.text import MAX_PARTS, checksum
-from fairpot.postprocessing import OptimalMerge, PostLogit, WassersteinRepair, XOrder
+from fairpot.postprocessing import LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
 
 
 def forged(model, path, edit):
@@ -17,7 +17,7 @@ def forged(model, path, edit):
     model.save(path, overwrite=True)
     content = json.loads(path.read_text(encoding="utf-8"))
     for entry in content["maps"]:
-        if entry["map"].get("knots") or entry["map"]["kind"] == "sigmoid":
+        if entry["map"].get("knots") or entry["map"]["kind"] in ("sigmoid", "shift"):
             edit(entry["map"])
     content["checksum"] = checksum(content)
     path.write_text(json.dumps(content))
@@ -30,6 +30,18 @@ def inverted(found):
 
 def negated(found):
     found["alpha"] = -found["alpha"]
+
+
+def of_factor_zero(found):
+    found["factor"] = 0.0
+
+
+def of_both(found):
+    found["added"] = 0.25
+
+
+def with_a_minus(found):
+    found["negative"] = True
 
 
 def a_hundred_times(found):
@@ -62,6 +74,20 @@ def test_what_no_fit_gives(tmp_path, model, edit, reason):
         fairpot.load(path)
 
 
+@pytest.mark.parametrize(
+    ("edit", "reason"),
+    [
+        (of_factor_zero, r"map\.factor must be above 0"),
+        (of_both, r"map\.added must be 0 where there is a factor"),
+        (with_a_minus, "multiplies odds of scores from .* which are no probabilities"),
+    ],
+)
+def test_shifts_that_no_fit_gives(tmp_path, edit, reason):
+    path = forged(cases.make_data().fit(LogitShift(0.5, reference="F")), tmp_path / "m", edit)
+    with pytest.raises(ModelFileError, match=reason):
+        fairpot.load(path)
+
+
 def test_a_forged_map_that_looks_like_one_is_not_seen(tmp_path):
     """Which is why docs and SECURITY.md say to sign."""
 
@@ -81,7 +107,7 @@ def test_every_fit_can_be_loaded(tmp_path, seed):
     for model in (
         FairPOT(None), FairPOT(0.3), FairPOT(1.0, reference="F"), FairPOT(0.5, monotone=True), FairPOT(0.6, alpha=0.7),
         WassersteinRepair(0.4), WassersteinRepair(1.0), XOrder(0.0), XOrder(1.0), OptimalMerge(),
-        OptimalMerge(20.0, smoothing="none"), OptimalMerge(0.02, smoothing="isotonic"),
+        OptimalMerge(20.0, smoothing="none"), OptimalMerge(0.02, smoothing="isotonic"), LogitShift(), LogitShift(-300),
     ):  # fmt: skip
         fitted = model.fit(data.scores * scale + shift, y, sensitive_features=data.group)
         fitted.save(tmp_path / "m", overwrite=True)

@@ -22,7 +22,7 @@ from fairpot.exceptions import (
 )
 from fairpot.metrics import auc, xauc_gap
 from fairpot.modelfile import dumps
-from fairpot.postprocessing import FairPOT, OptimalMerge, PostLogit, WassersteinRepair
+from fairpot.postprocessing import FairPOT, LogitShift, OptimalMerge, PostLogit, WassersteinRepair
 from fairpot.postprocessing.registry import METHODS, find_method, method_name
 from fairpot.table import ScoreTable
 
@@ -33,6 +33,8 @@ RULES = ({"max_gap": None}, {"max_auc_loss": None}, {"max_gap": None, "max_auc_l
 def given_value(method):
     """A value of the dial that is neither an end nor the identity."""
     dial = method.dial
+    if dial.low == -np.inf:
+        return 0.7
     return dial.low + (0.4 * (dial.high - dial.low) if np.isfinite(dial.high) else 1.5)
 
 
@@ -292,7 +294,7 @@ def test_another_value_of_the_dial_is_a_fresh_fit_there(method):
         assert getattr(turned, f"{method.dial.name}_") == value
     assert bytes_of(repair) == before
     with pytest.raises(ValueError, match=f"{method.dial.name} must be finite"):
-        repair.at(-1.0)
+        repair.at(-1.0 if method is not LogitShift else np.inf)
     with pytest.raises(TypeError, match=f"{method.dial.name} must be a number"):
         repair.maps_at("much")
 
@@ -668,6 +670,9 @@ def test_low_scores_that_mean_high_risk(method, tmp_path):
     new = np.linspace(-0.1, 1.1, 200)
     who = np.array(["a", "b"])[np.arange(200) % 2]
     expected = -plain.transform(-new, sensitive_features=who)
+    if method is LogitShift:  # a probability is one with a minus as well, whose log-odds go the other way
+        other = method(-model.shift_, reference=model.reference_).fit(1 - scores, y, sensitive_features=group)
+        expected = other.transform(new, sensitive_features=who)
     np.testing.assert_array_equal(model.transform(new, sensitive_features=who), expected)
     model.save(tmp_path / "map.json")
     loaded = fairpot.load(tmp_path / "map.json")

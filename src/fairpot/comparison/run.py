@@ -90,8 +90,8 @@ def compare(
     sensitive_features : column of shape (n,), or frame with several columns
         Group of each row; several columns form intersections.
     methods : list of names and post-processors, dict of name to either, or None, default None
-        None compares FairPOT, WassersteinRepair, PostLogit, XOrder and OptimalMerge, and leaves out those that
-        cannot run on these rows (see ``skipped``); of what is named here, nothing is left out. The dial of a
+        None compares FairPOT, WassersteinRepair, PostLogit, XOrder, OptimalMerge and LogitShift, and leaves out those
+        that cannot run on these rows (see ``skipped``); of what is named here, nothing is left out. The dial of a
         post-processor is swept, its other parameters are kept; one whose dial is not known gives one point.
     cv : int, default 5
         Number of folds, stratified by group and outcome.
@@ -128,9 +128,9 @@ def compare(
     Notes
     -----
     Dials: ``lam`` of FairPOT and ``t`` in steps of 0.01; the grid of PostLogit; 13 values of xOrder's ``lam``, most
-    of them small; 261 values of ``theta``, finest up to the ratio of the groups' odds. With more than two groups
-    OptimalMerge's dial is the ``share`` of the way from theta 1 to each group's theta of the smallest fitted gap,
-    and up to a quarter beyond.
+    of them small; 261 values of ``theta``, finest up to the ratio of the groups' odds; 201 of ``shift``, on either
+    side of 0. With more than two groups the dial of OptimalMerge and LogitShift is the ``share`` of the way from
+    theta 1, or shift 0, to each group's value of the smallest fitted gap, and up to a quarter beyond.
 
     The best of many points is a little flattered by chance even on held-out rows. ``verdict`` calls a method the
     best only if chance does not explain its lead over every other (:meth:`Comparison.versus`).

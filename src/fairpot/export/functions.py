@@ -16,7 +16,7 @@ from fairpot._validation.wording import quoted
 from fairpot._version import __version__
 from fairpot.exceptions import UnseenGroupError
 from fairpot.transport import ScoreMap
-from fairpot.transport.pieces import Pieces, Sigmoid, formula_of
+from fairpot.transport.pieces import Formula, Odds, Pieces, Sigmoid, formula_of
 
 Name = str | int | float | bool
 Maps = Mapping[Any, ScoreMap]
@@ -30,7 +30,7 @@ class Noted(Protocol):
 
 
 Exportable = Maps | Noted
-Formulas = dict[Name, Pieces | Sigmoid]
+Formulas = dict[Name, Formula]
 
 
 def note_of(maps: Exportable) -> str:
@@ -101,7 +101,7 @@ def {name}(score, group):
         {when_missing}
     if group not in _MAPS:
         {when_unknown}
-{sigmoid}    lo, x0, w, v0, d, vmin, vmax = _MAPS[group]
+{sigmoid}{odds}    lo, x0, w, v0, d, vmin, vmax = _MAPS[group]
     low, high = 0, len(lo)
     while high - low > 1:
         middle = (low + high) // 2
@@ -115,6 +115,11 @@ _PYTHON_SIGMOID = """    if len(_MAPS[group]) == 2:
         alpha, beta = _MAPS[group]
         z = alpha * s + beta
         return 0.0 if z < -709.782712893384 else 1.0 / (1.0 + exp(-z))
+"""
+_PYTHON_ODDS = """    if len(_MAPS[group]) == 1:
+        (factor,) = _MAPS[group]
+        sign = 1.0 if factor > 0 else -1.0
+        return sign / (1.0 + ((1.0 - sign * s) / s) / factor) if 0.0 < sign * s < 1.0 else s
 """
 _SAID = {"error": "a ValueError", "keep": "the score as it is", "null": "NaN"}
 _PYTHON_WAYS = {
@@ -132,6 +137,10 @@ _JAVASCRIPT = """]);
   const map = MAPS.get(group);
   if (map === undefined) {when_unknown}
   if (map.length === 2) return 1 / (1 + Math.exp(-(map[0] * score + map[1])));
+  if (map.length === 1) {{
+    const sign = Math.sign(map[0]), p = sign * score;
+    return p > 0 && p < 1 ? sign / (1 + ((1 - p) / score) / map[0]) : score;
+  }}
   const [lo, x0, w, v0, d, vmin, vmax] = map;
   let low = 0, high = lo.length;
   while (high - low > 1) {{
@@ -183,6 +192,7 @@ def to_python(
     body = _PYTHON.format(
         name=_checked(name),
         sigmoid=_PYTHON_SIGMOID if sigmoid else "",
+        odds=_PYTHON_ODDS if any(isinstance(each, Odds) for each in formulas.values()) else "",
         missing=_SAID[missing_group],
         unknown=_SAID[unknown_group],
         when_missing=_PYTHON_WAYS[missing_group].replace("%s", "the group is missing"),
@@ -248,6 +258,8 @@ def _numbers(found: object, brackets: str) -> str:
     begin, end = brackets[0], brackets[1]
     if isinstance(found, Sigmoid):
         return f"{begin}{found.alpha!r}, {found.beta!r}{end}"
+    if isinstance(found, Odds):
+        return f"{begin}{found.factor!r}{',' if begin == '(' else ''}{end}"
     return begin + ", ".join(_listed(found, begin, end)) + end
 
 
@@ -335,6 +347,9 @@ class RowScorer:
             raise ValueError(f"the score is {s}: it must be a finite number.\nHint: drop or fill the row first.")
         if isinstance(found, Sigmoid):
             return sigma(found.alpha * s + found.beta)
+        if isinstance(found, Odds):
+            sign = found.sign
+            return sign / (1.0 + ((1.0 - sign * s) / s) / found.factor) if 0.0 < sign * s < 1.0 else s
         lo, rows = found
         x0, w, v0, d, vmin, vmax = rows[bisect_right(lo, s) - 1]
         y = v0 + ((s - x0) / w) * d
@@ -364,8 +379,8 @@ class RowScorer:
 _WAYS_OUT = "or %s='keep' (the score as it is) or 'null' (NaN)"
 
 
-def _frozen(found: Pieces | Sigmoid) -> Sigmoid | tuple[tuple[float, ...], tuple[tuple[float, ...], ...]]:
-    if isinstance(found, Sigmoid):
+def _frozen(found: Formula) -> Sigmoid | Odds | tuple[tuple[float, ...], tuple[tuple[float, ...], ...]]:
+    if isinstance(found, Sigmoid | Odds):
         return found
     lo, *rest = (field.tolist() for field in found)
     return tuple(lo), tuple(zip(*rest))

@@ -11,7 +11,7 @@ from fairpot._defaults import Unmapped
 from fairpot._optional import import_optional
 from fairpot._version import __version__
 from fairpot.export.functions import Exportable, Formulas, check_unmapped, formulas_of, note_of
-from fairpot.transport.pieces import LARGEST, Pieces, Sigmoid
+from fairpot.transport.pieces import LARGEST, Odds, Pieces, Sigmoid
 
 _OPSET, _OPSET_ML, _IR = 18, 3, 8
 _PREFIX = "fairpot_"
@@ -194,7 +194,7 @@ def _mapped(graph: _Graph, formulas: Formulas, s: str, place: str, usable: str) 
     x0, w, v0, d, vmin, vmax = (graph.node("Gather", field, at) for field in rest)
     rise = graph.node("Mul", graph.node("Div", graph.node("Sub", s, x0), w), d)
     value = graph.node("Min", graph.node("Max", graph.node("Add", v0, rise), vmin), vmax)
-    return _with_sigmoids(graph, formulas, s, code, value)
+    return _with_odds(graph, formulas, s, code, _with_sigmoids(graph, formulas, s, code, value))
 
 
 _NO_PIECES = Pieces(*np.array([[-LARGEST], [0.0], [1.0], [0.0], [0.0], [0.0], [0.0]]))
@@ -212,6 +212,24 @@ def _with_sigmoids(graph: _Graph, formulas: Formulas, s: str, code: str, value: 
     sigma = graph.node("Div", graph.numbers(1.0), graph.node("Add", graph.numbers(1.0), power))
     chosen = graph.node("Gather", graph.whole(flags), code)
     return graph.node("Where", graph.node("Cast", chosen, to=9), sigma, value)
+
+
+def _with_odds(graph: _Graph, formulas: Formulas, s: str, code: str, value: str) -> str:
+    """Put the factor on the odds in where a group has one."""
+    flags = [isinstance(each, Odds) for each in formulas.values()]
+    if not any(flags):
+        return value
+    found = [each if isinstance(each, Odds) else Odds(1.0) for each in formulas.values()]
+    sign, factor = (
+        graph.node("Gather", graph.numbers(column), code)
+        for column in ([each.sign for each in found], [each.factor for each in found])
+    )
+    one, zero, p = graph.numbers(1.0), graph.numbers(0.0), graph.node("Mul", sign, s)
+    against = graph.node("Div", graph.node("Div", graph.node("Sub", one, p), s), factor)
+    made = graph.node("Div", sign, graph.node("Add", one, against))
+    inside = graph.node("And", graph.node("Less", zero, p), graph.node("Less", p, one))
+    chosen = graph.node("Cast", graph.node("Gather", graph.whole(flags), code), to=9)
+    return graph.node("Where", chosen, graph.node("Where", inside, made, s), value)
 
 
 def _score_of(onnx: Any, graph: _Graph, model: Any, wanted: str | None, taken: set[str]) -> str:

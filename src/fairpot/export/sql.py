@@ -20,7 +20,7 @@ from fairpot.export.functions import (
     note_of,
 )
 from fairpot.export.sql_dialects import DIALECTS, Dialect
-from fairpot.transport.pieces import LARGEST, Pieces, Sigmoid
+from fairpot.transport.pieces import LARGEST, Formula, Odds, Pieces, Sigmoid
 
 # Beyond these sigma is 1, or below 1e-307; some databases take a result out of the range for an error.
 _HIGHEST, _LOWEST = 700.0, -709.0
@@ -42,6 +42,8 @@ def pieces_case(dialect: Dialect, score: str, pieces: Pieces, first: int = 0, en
 def _piece(dialect: Dialect, score: str, pieces: Pieces, place: int) -> str:
     if pieces.is_identity(place):
         return score
+    if pieces.is_shift(place):
+        return f"{score} + {dialect.number(float(pieces.v0[place]))}"
     _, *numbers = (dialect.number(float(field[place])) for field in pieces)
     return numbers[2] if pieces.is_flat(place) else line(dialect, score, *numbers)
 
@@ -63,6 +65,23 @@ def sigmoid(dialect: Dialect, score: str, found: Sigmoid) -> str:
     arms += [f"WHEN ABS({score}) <= {dialect.number(_finite(_NOTHING / abs(found.alpha)))} THEN {level}"]
     z = f"{dialect.number(found.alpha)} * {score} + {dialect.number(found.beta)}"
     return f"CASE {' '.join(arms)} ELSE {one} / ({one} + EXP(-({z}))) END"
+
+
+def odds(dialect: Dialect, score: str, found: Odds) -> str:
+    """Write the odds of probabilities times a factor; what is none stays, and odds beyond all numbers give 0."""
+    one, zero, factor = (dialect.number(value) for value in (1.0, 0.0, abs(found.factor)))
+    if found.factor > 0:
+        outside, below = f"{score} <= {zero} OR {score} >= {one}", f"{score} < {dialect.number(found.lowest)}"
+        value = f"{one} / ({one} + (({one} - {score}) / {score}) / {factor})"
+    else:
+        outside, below = f"{score} >= {zero} OR {score} <= -{one}", f"{score} > -{dialect.number(found.lowest)}"
+        value = f"-({one} / ({one} + (({one} + {score}) / -({score})) / {factor}))"
+    return f"CASE WHEN {outside} THEN {score} WHEN {below} THEN {zero} ELSE {value} END"
+
+
+def closed_form(dialect: Dialect, score: str, found: Sigmoid | Odds) -> str:
+    """Write a map that is one formula everywhere."""
+    return sigmoid(dialect, score, found) if isinstance(found, Sigmoid) else odds(dialect, score, found)
 
 
 def _sigma(z: float) -> float:
@@ -112,7 +131,7 @@ def table_of(name: str, formulas: Formulas) -> str:
         )
     found = hashlib.sha256()
     for group, each in formulas.items():
-        numbers = each if isinstance(each, Sigmoid) else [field.tobytes() for field in each]
+        numbers = [field.tobytes() for field in each] if isinstance(each, Pieces) else each
         found.update(repr((type(group).__name__, group, list(numbers))).encode())
     return f"{name}_{found.hexdigest()[:_HASH]}"
 
@@ -288,10 +307,11 @@ class _Writer:
 
     def script(self, table: str, column: str, pieces: str) -> str:
         """Write the table of pieces and the SELECT that uses it."""
-        sigmoids = [(g, f) for g, f in self.formulas.items() if isinstance(f, Sigmoid)]
+        closed = [(g, f) for g, f in self.formulas.items() if isinstance(f, Sigmoid | Odds)]
         arms = [f"WHEN NOT ({self.dialect.usable(self.column)}) OR {self.column} IS NULL THEN {self.bad}"]
         arms += [
-            f"WHEN {self.dialect.same(self.group, g)} THEN {sigmoid(self.dialect, self.score, f)}" for g, f in sigmoids
+            f"WHEN {self.dialect.same(self.group, g)} THEN {closed_form(self.dialect, self.score, f)}"
+            for g, f in closed
         ]
         if self.missing != self.unknown:
             arms += [f"WHEN p.lo IS NULL AND {self.gone} THEN {self.missing}"]
@@ -304,9 +324,9 @@ class _Writer:
         statements = [*create_table(self.dialect, pieces, self.formulas), select]
         return self.comment() + "\n" + "".join(f"{each};\n" for each in statements)
 
-    def _value(self, found: Pieces | Sigmoid, arrays: bool) -> str:
-        if isinstance(found, Sigmoid):
-            return sigmoid(self.dialect, self.score, found)
+    def _value(self, found: Formula, arrays: bool) -> str:
+        if not isinstance(found, Pieces):
+            return closed_form(self.dialect, self.score, found)
         if arrays and found.size > self.dialect.quick_pieces:
             return array_lookup(self.score, found)
         return pieces_case(self.dialect, self.score, found)

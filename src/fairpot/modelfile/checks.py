@@ -107,8 +107,8 @@ def check_plausible(method: str, maps: Mapping[Hashable, dict[str, Any]], score_
     """Refuse maps that turn the order of a group round, or lead far away from the fitted scores.
 
     Every method keeps the order of a group's scores, but for one place: FairPOT may step down where the moved part
-    begins. And but for OptimalMerge, whose odds may lead beyond scores that are no probabilities, new scores lie
-    within the fitted range or not further outside than it is wide.
+    begins. And but for OptimalMerge, whose odds may lead beyond scores that are no probabilities, and shifts of any
+    size that was asked for, new scores lie within the fitted range or not further outside than it is wide.
     """
     low, high = score_range
     with np.errstate(over="ignore"):
@@ -118,10 +118,22 @@ def check_plausible(method: str, maps: Mapping[Hashable, dict[str, Any]], score_
             if content["alpha"] < 0:
                 _implausible(group, f"turns the order of the scores round (alpha = {content['alpha']:g})")
             continue
+        if content["kind"] == "shift":
+            _check_shift(content, float(low), float(high), group)
+            continue
         values = np.array(content["values"])
         _check_order(values, content["below"], width, group)
         if method != "OptimalMerge" or (low >= 0 and high <= 1):
             _check_reach(values, float(low), float(high), float(width), group)
+
+
+def _check_shift(content: Mapping[str, Any], low: float, high: float, group: Hashable) -> None:
+    """Refuse a factor on the odds of what are no probabilities."""
+    if content["factor"] is None:
+        return
+    first, last = (-1.0, 0.0) if content["negative"] else (0.0, 1.0)
+    if low < first or high > last:
+        _implausible(group, f"multiplies odds of scores from {low:g} to {high:g}, which are no probabilities")
 
 
 def _check_order(values: NDArray[np.float64], below: str, width: float, group: Hashable) -> None:

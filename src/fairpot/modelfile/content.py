@@ -100,10 +100,10 @@ class ModelFile:
     parameters : dict of str to value
         What the method was given; where groups have their own values, a dict of group to value.
     dial : (str, value)
-        The method's dial (lam, t, alpha, theta) and its value as given or chosen in ``fit``.
+        The method's dial (lam, t, slope, theta, shift) and its value as given or chosen in ``fit``.
     maps : dict of group to dict
         The map of each group: ``{"kind": "piecewise"}`` with the fields of :meth:`ScoreMap.to_dict`, or
-        ``{"kind": "sigmoid", "alpha", "beta"}``.
+        ``{"kind": "sigmoid", "alpha", "beta"}``, or ``{"kind": "shift", "factor", "added", "negative"}``.
     reference : name of a group or None
     thresholds : dict of group to float, or None
         The lowest score of the fitted top-alpha region.
@@ -198,6 +198,11 @@ def _map(content: dict[str, Any], where: str) -> dict[str, Any]:
     """Turn whole numbers into floats; check that knots ascend and that each has a value."""
     if content["kind"] == "sigmoid":
         return content | {name: float(content[name]) for name in ("alpha", "beta")}
+    if content["kind"] == "shift":
+        factor = content["factor"]
+        if factor is not None and content["added"] != 0:
+            refuse(f"{where}.added", "0 where there is a factor", content["added"])
+        return content | {"factor": None if factor is None else float(factor), "added": float(content["added"])}
     knots, values = (np.array(content[name], dtype=np.float64) for name in ("knots", "values"))
     check_ascending(knots, f"{where}.knots")
     if len(knots) != len(values):

@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fairpot.postprocessing.crossfit import FairScoreClassifier
     from fairpot.postprocessing.fairpot import FairPOT
+    from fairpot.postprocessing.logit_shift import LogitShift
     from fairpot.postprocessing.optimal import OptimalMerge
     from fairpot.postprocessing.post_logit import PostLogit
     from fairpot.postprocessing.wasserstein import WassersteinRepair
     from fairpot.postprocessing.xorder import XOrder
 
-__all__ = ["FairPOT", "FairScoreClassifier", "OptimalMerge", "PostLogit", "WassersteinRepair", "XOrder"]
+__all__ = ["FairPOT", "FairScoreClassifier", "LogitShift", "OptimalMerge", "PostLogit", "WassersteinRepair", "XOrder"]
 
 _HOMES = {
     "FairPOT": "fairpot",
     "FairScoreClassifier": "crossfit",
+    "LogitShift": "logit_shift",
     "OptimalMerge": "optimal",
     "PostLogit": "post_logit",
     "WassersteinRepair": "wasserstein",

@@ -134,6 +134,8 @@ class Dial:
     @property
     def rule(self) -> str:
         """Say which values it may take."""
+        if self.low == -np.inf:
+            return "of any size"
         if self.high == np.inf:
             return f"{'above' if self.above else 'at least'} {self.low:g}"
         return f"in {'(' if self.above else '['}{self.low:g}, {self.high:g}]"
@@ -145,7 +147,8 @@ class Dial:
             raise TypeError(f"{name} must be a number {self.rule}, got {value!r}.")
         if not self.low <= value <= self.high or not np.isfinite(value) or (self.above and value == self.low):
             hint = "" if self.identity is None or not self.above else f"\nHint: {self.identity:g} changes the least."
-            raise ValueError(f"{name} must be finite and {self.rule}, got {value!r}.{hint}")
+            rule = "finite" if self.low == -np.inf else f"finite and {self.rule}"
+            raise ValueError(f"{name} must be {rule}, got {value!r}.{hint}")
         return as_double(value)
 
     def check_given(self, value: Any, moved: Sequence[Hashable]) -> Value:

@@ -20,7 +20,7 @@ from fairpot.postprocessing.mapper import ScoreMapper, ScoreScale
 from fairpot.postprocessing.post_logit import PROBES, LogitMap
 from fairpot.postprocessing.registry import METHODS
 from fairpot.postprocessing.saving import maps_content
-from fairpot.transport import ScoreMap
+from fairpot.transport import ScoreMap, ShiftMap
 
 _CLASSES = {each.__name__: each for each in METHODS.values()}
 # What parameters and dials were called in files of earlier versions.
@@ -146,7 +146,7 @@ class FittedMaps(ScoreMapper):
             {
                 "group": group,
                 "rows": counts[group]["rows"],
-                "map": "stays as it is" if self.maps_[group].is_identity else f"{len(self.maps_[group].knots)} knots",
+                "map": _in_words(self.maps_[group]),
             }
             for group in self.groups_
         ]
@@ -255,10 +255,18 @@ def _with_new_names(content: ModelFile) -> ModelFile:
     return replace(content, parameters=parameters, dial=(names.get(dial, dial), value))
 
 
+def _in_words(found: ScoreMap) -> str:
+    if found.is_identity:
+        return "stays as it is"
+    return found.in_words() if isinstance(found, ShiftMap) else f"{len(found.knots)} knots"
+
+
 def _make_map(content: dict[str, Any]) -> ScoreMap:
     fields = {key: value for key, value in content.items() if key != "kind"}
     try:
         with np.errstate(all="ignore"):  # numbers near the end of the range overflow where they are compared
-            return LogitMap(PROBES, **fields) if content["kind"] == "sigmoid" else ScoreMap.from_dict(fields)
+            if content["kind"] == "sigmoid":
+                return LogitMap(PROBES, **fields)
+            return (ShiftMap if content["kind"] == "shift" else ScoreMap).from_dict(fields)
     except ValueError as error:
         raise ModelFileError(f"a map is not one: {error}\nHint: fit and save the model again.") from error

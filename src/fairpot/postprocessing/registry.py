@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 
 from fairpot.postprocessing.fairpot import FairPOT
+from fairpot.postprocessing.logit_shift import LogitShift
 from fairpot.postprocessing.optimal import OptimalMerge
 from fairpot.postprocessing.post_logit import PostLogit
 from fairpot.postprocessing.postprocessor import Postprocessor
@@ -17,6 +18,7 @@ METHODS: dict[str, type[Postprocessor]] = {
     "post-logit": PostLogit,
     "xorder": XOrder,
     "optimal-merge": OptimalMerge,
+    "logit-shift": LogitShift,
 }
 
 

@@ -16,7 +16,7 @@ from fairpot.export import simplify
 from fairpot.modelfile import FEWER_THAN, ModelFile, read_key, table_fingerprint
 from fairpot.modelfile.origin import rounded_outwards
 from fairpot.table import ScoreTable
-from fairpot.transport import Floats, ScoreMap
+from fairpot.transport import Floats, ScoreMap, ShiftMap
 
 
 def small_groups(content: ModelFile, table: ScoreTable | None) -> list[Hashable]:
@@ -166,6 +166,8 @@ def _bends(score_map: ScoreMap) -> Floats:
 
 def _rounded_map(content: dict[str, Any], grid: Grid) -> tuple[dict[str, Any], float]:
     """Return a map on the grid, and its largest error."""
+    if content["kind"] == "shift":
+        return _rounded_shift(content)
     if content["kind"] != "piecewise" or not content["knots"]:
         return content, 0.0
     full = ScoreMap.from_dict({key: value for key, value in content.items() if key != "kind"})
@@ -179,6 +181,16 @@ def _rounded_map(content: dict[str, Any], grid: Grid) -> tuple[dict[str, Any], f
     sampled = ScoreMap(x, v, below=full.below, above=full.above, **bounds)
     made = simplify({"": sampled}, max_error=_REACH * grid.step).maps[""]
     return {"kind": "piecewise", **made.to_dict()}, largest_difference(full, made)
+
+
+def _rounded_shift(content: dict[str, Any]) -> tuple[dict[str, Any], float]:
+    """Return a shift with three digits, as the dial has them, and the most by which any score differs."""
+    if content["factor"] is None:
+        added = _three_digits(content["added"])
+        return content | {"added": added}, abs(added - content["added"])
+    exact = math.log(content["factor"])
+    rounded = _three_digits(exact)
+    return content | {"factor": math.exp(rounded)}, math.tanh(abs(rounded - exact) / 4)
 
 
 def _bounds(score_map: ScoreMap) -> dict[str, float | None]:
@@ -225,9 +237,11 @@ class Sigmoid(Protocol):
 
 
 def map_content(score_map: ScoreMap) -> dict[str, Any]:
-    """Return a map as plain values, with the knots it needs; a sigmoid is its two numbers and needs none."""
+    """Return a map as plain values, with the knots it needs; a sigmoid and a shift are their numbers and need none."""
     if isinstance(score_map, Sigmoid):
         return {"kind": "sigmoid", "alpha": float(score_map.alpha), "beta": float(score_map.beta)}
+    if isinstance(score_map, ShiftMap):
+        return {"kind": "shift", **score_map.to_dict()}
     if type(score_map) is not ScoreMap:
         raise ModelFileError(f"a map of type {type(score_map).__name__} has no form in a model file.")
     return {"kind": "piecewise", **score_map.compact().to_dict()}

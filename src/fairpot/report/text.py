@@ -91,6 +91,7 @@ TEXT: dict[str, str] = {
     "dial_WassersteinRepair": "t = {value}: every group {share} of the way to a common distribution",
     "dial_OptimalMerge": "theta = {value}: the odds of {moved} multiplied by this",
     "dial_PostLogit": "slope = {value}: that of the sigmoid for {moved}",
+    "dial_LogitShift": "shift = {value}: added to the log-odds of {moved}, or to scores that are not probabilities",
     "dial_XOrder": "lambda = {value}: weight of the gap in the search",
     "dial_other": "{dial} = {value}",
     "live": "Gap {gap} points, AUC {auc}, {moved} people with another score.",

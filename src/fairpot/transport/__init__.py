@@ -5,10 +5,12 @@ from fairpot.transport.pieces import Floats
 from fairpot.transport.plan import TransportPlan, top_place, weight_to_reach
 from fairpot.transport.projection import project
 from fairpot.transport.scoremap import ScoreMap, moving
+from fairpot.transport.shift import ShiftMap
 
 __all__ = [
     "Floats",
     "ScoreMap",
+    "ShiftMap",
     "TransportPlan",
     "moving",
     "project",

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairpot.transport.scoremap import ScoreMap
+from fairpot.transport.shift import ShiftMap
 
 Floats = NDArray[np.float64]
 LARGEST = float(np.finfo(np.float64).max)
@@ -56,6 +57,10 @@ class Pieces(NamedTuple):
 
     def is_identity(self, place: int) -> bool:
         """Whether a piece leaves scores as they are."""
+        return self.is_shift(place) and bool(self.v0[place] == 0)
+
+    def is_shift(self, place: int) -> bool:
+        """Whether a piece adds a constant, which then is ``v0``."""
         return bool(self.vmax[place] == LARGEST and self.vmin[place] == -LARGEST)
 
 
@@ -66,8 +71,37 @@ class Sigmoid(NamedTuple):
     beta: float
 
 
-def formula_of(score_map: ScoreMap) -> Pieces | Sigmoid:
-    """Return the numbers that say all about a map: its pieces, or those of a sigmoid.
+class Odds(NamedTuple):
+    """The map p -> 1 / (1 + ((1 - p) / p) / factor) of probabilities; below 0 ``factor`` is of those with a minus.
+
+    Of both: s -> sign / (1 + ((1 - sign s) / s) / factor) where 0 < sign s < 1, with the sign of the factor; else s.
+    """
+
+    factor: float
+
+    @property
+    def sign(self) -> float:
+        """1, or -1 for probabilities with a minus."""
+        return 1.0 if self.factor > 0 else -1.0
+
+    @property
+    def lowest(self) -> float:
+        """The lowest probability whose odds are not beyond the largest number; those below it become 0."""
+        low, high = _order(0.0), _order(1.0)
+        while low < high:
+            middle = (low + high) // 2
+            p = np.float64(_double(middle))
+            with np.errstate(all="ignore"):
+                found = bool(p > 0 and ((1 - p) / p) / abs(self.factor) <= LARGEST)
+            low, high = (low, middle) if found else (middle + 1, high)
+        return _double(low)
+
+
+Formula = Pieces | Sigmoid | Odds
+
+
+def formula_of(score_map: ScoreMap) -> Formula:
+    """Return the numbers that say all about a map: its pieces, or those of a sigmoid or of a factor on odds.
 
     Raises
     ------
@@ -78,9 +112,19 @@ def formula_of(score_map: ScoreMap) -> Pieces | Sigmoid:
     """
     if isinstance(score_map, ScoreMap) and hasattr(score_map, "alpha") and hasattr(score_map, "beta"):
         return Sigmoid(float(score_map.alpha), float(score_map.beta))
+    if isinstance(score_map, ShiftMap):
+        return _shift(score_map)
     if type(score_map) is not ScoreMap:
         raise TypeError(f"a map must be a ScoreMap, got {type(score_map).__name__}, whose rule is not known here.")
     return pieces(score_map)
+
+
+def _shift(found: ShiftMap) -> Pieces | Odds:
+    if found.is_identity:
+        return Pieces(*_identity(-LARGEST).T)
+    if found.factor is not None:
+        return Odds(-found.factor if found.negative else found.factor)
+    return Pieces(*np.array([[-LARGEST, 0.0, 1.0, found.added, 1.0, -LARGEST, LARGEST]]).T)
 
 
 def pieces(score_map: ScoreMap) -> Pieces:

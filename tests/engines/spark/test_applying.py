@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import fairpot
-from export_cases import NAMES, hostile_maps, hostile_scores, mapped, same_numbers
+from export_cases import NAMES, hostile_maps, hostile_scores, mapped, same_numbers, shift_maps
 from fairpot import FairPOT
 from fairpot.engines.spark import SparkEngine, SparkRows
 from fairpot.engines.spark.session import csv_options
@@ -83,6 +83,18 @@ def test_sigmoid(spark):
     frame, expected = people(spark, maps)
     after = ENGINE.apply(SparkRows(frame, score="score", groups="group"), maps)
     np.testing.assert_allclose(in_order(after, "score_adjusted"), expected, rtol=4e-16, atol=1e-307)
+
+
+@pytest.mark.parametrize("others", [{}, {"F": MAPS["{}%s?"]}], ids=["native", "in Python"])
+def test_shifts(spark, others):
+    maps = shift_maps() | others
+    frame, expected = people(spark, maps)
+    after = ENGINE.apply(SparkRows(frame, score="score", groups="group"), maps)
+    assert ("ArrowEvalPython" in plan(after)) == bool(others)
+    same_numbers(in_order(after, "score_adjusted"), expected)
+    if not others:
+        text = to_sql(maps, dialect="spark", table="people", column="new")
+        same_numbers(in_order(spark.sql(text), "new"), expected)
 
 
 def test_transform_of_a_fitted_method(spark):

@@ -15,7 +15,7 @@ from fairpot.engines.spark.counting import Parts, spark_text
 from fairpot.engines.spark.session import without_advice
 from fairpot.exceptions import InputFileError
 from fairpot.transport import ScoreMap
-from fairpot.transport.pieces import Pieces, Sigmoid, formula_of
+from fairpot.transport.pieces import Formula, Odds, Pieces, Sigmoid, formula_of
 
 
 def array_lookup(score: str, pieces: Pieces) -> str:
@@ -41,7 +41,6 @@ def _array(values: NDArray[np.float64]) -> str:
 # Up to this many pieces in all the native expression is the quicker way.
 MOST_NATIVE = 1000
 REFUSED = "fairpot: a score is missing, infinite or too large, or a group is new"
-Formula = Pieces | Sigmoid
 
 
 class Adjusted(NamedTuple):
@@ -154,6 +153,10 @@ def _literal(value: Any) -> str:
 def _native(score: str, formula: Formula) -> str:
     if isinstance(formula, Sigmoid):
         return f"1D / (1D + exp(-({formula.alpha!r}D * {score} + {formula.beta!r}D)))"
+    if isinstance(formula, Odds):
+        sign, p = formula.sign, f"({formula.sign!r}D * {score})"
+        value = f"{sign!r}D / (1D + ((1D - {p}) / {score}) / {formula.factor!r}D)"
+        return f"IF({p} > 0D AND {p} < 1D, {value}, {score})"
     return array_lookup(score, formula)
 
 
@@ -187,6 +190,13 @@ def batch_mapper(formulas: Sequence[Formula]) -> Callable[[Any, Any], Any]:
                 alpha, beta = numbers[code]
                 with np.errstate(over="ignore"):
                     fair[rows] = 1 / (1 + np.exp(-(alpha * x + beta)))
+                continue
+            if len(numbers[code]) == 1:
+                [factor] = numbers[code]
+                sign = 1.0 if factor > 0 else -1.0
+                with np.errstate(all="ignore"):
+                    made = sign / (1 + ((1 - sign * x) / x) / factor)
+                fair[rows] = np.where((sign * x > 0) & (sign * x < 1), made, x)
                 continue
             lo, *rest = numbers[code]
             piece = np.searchsorted(lo, x, side="right") - 1
