@@ -210,7 +210,7 @@ def test_everything_that_is_wrong_is_told_at_once(frame, tmp_path, kind):
     path = write(pd.concat([frame, bad], ignore_index=True), tmp_path / f"rows.{kind}")
     row_by_row = FairPOT(0.5).fit(frame["risk"], frame["died"], sensitive_features=frame["sex"])
     for model in (row_by_row, *batch_models(frame)):
-        with pytest.raises(ValueError, match=r"(?s)1 missing.*2 rows without a group.*1 rows with a group not seen"):
+        with pytest.raises(ValueError, match=r"(?s)1 missing.*2 rows without a group.*1 row with a group not seen"):
             fairpot.apply(model, path, tmp_path / "new.csv", **COLUMNS)
         assert not (tmp_path / "new.csv").exists()
 

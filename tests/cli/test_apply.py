@@ -196,8 +196,8 @@ def test_unknown_groups_and_missing_values(run, fitted, tmp_path):
     options = ["--decimal", ",", "--delimiter", ";"]
     assert "row" in run("apply", fitted, tmp_path / "x.csv", *options, "-o", tmp_path / "y.csv", expect=2).err
     everything = run("apply", fitted, tmp_path / "x.csv", *options, "-o", tmp_path / "y.csv", expect=2).err
-    assert "1 rows without a group" in everything
-    assert "1 rows with a group not seen in fit: ['D']" in everything
+    assert "1 row without a group" in everything
+    assert "1 row with a group not seen in fit: ['D']" in everything
     assert "--missing-group 'keep'" in everything
     assert "--unknown-group 'keep'" in everything
     options += ["--drop-missing"]
@@ -223,7 +223,7 @@ def test_unknown_groups_and_missing_values(run, fitted, tmp_path):
 
 def test_rows_without_a_group(run, fitted, tmp_path):
     (tmp_path / "x.csv").write_text("risk,sex\n0.5,F\n0.25,\n0.75,NA\n0.5,M\n")
-    for way, said in (("keep", "keep their score"), ("null", "have no adjusted score")):
+    for way, said in (("keep", "score kept as it is"), ("null", "no adjusted score")):
         target = tmp_path / f"{way}.csv"
         answer = run("apply", fitted, tmp_path / "x.csv", "--missing-group", way, "-o", target)
         assert f"2 rows without a group {said}" in answer.err

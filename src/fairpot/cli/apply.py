@@ -105,10 +105,10 @@ def apply(
 
 def _print_unmapped(done: dict[str, Any], options: dict[str, Any]) -> None:
     """Say what became of rows that no map belongs to."""
-    became = {"null": "have no adjusted score", "keep": "keep their score"}
-    for part, which in (("unknown", "of groups that the map does not know"), ("missing", "without a group")):
+    became = {"null": "no adjusted score", "keep": "score kept as it is"}
+    for part, which in (("unknown", "with a group that the map does not know"), ("missing", "without a group")):
         if done[part]:
-            told = f"{wording.counted(done[part], 'row')} {which} {became[options[f'{part}_group']]}."
+            told = f"{wording.counted(done[part], 'row')} {which}: {became[options[f'{part}_group']]}."
             warnings.warn(told, UserWarning, stacklevel=1)
 
 

@@ -24,7 +24,7 @@ from fairpot._validation.values import named_label
 from fairpot.counting import are_whole, hash_names, number_units, weights_mean
 from fairpot.counts import Indices, Units
 from fairpot.engines.protocol import CountedRows, Roles, Rules
-from fairpot.exceptions import InputFileError
+from fairpot.exceptions import InputFileError, MissingGroupError
 from fairpot.table import ScoreTable
 
 
@@ -250,7 +250,7 @@ def name_groups(
         columns[name] = [meaning[key[j]] for key in keys]
         gone = np.array([v is None or v != v for v in columns[name]])
         if gone.any():
-            raise ValueError(wording.missing_groups(f"column {name!r}", int(rows[gone].sum())))
+            raise MissingGroupError(wording.missing_groups(f"column {name!r}", int(rows[gone].sum())))
     given: Any = columns if len(names) > 1 else columns[names[0]]
     codes, groups = check_groups(given, len(keys), f"column {names[0]!r}", several=False)
     if several and len(groups) < 2:

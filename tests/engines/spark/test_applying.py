@@ -191,7 +191,7 @@ def test_rows_without_a_map_have_their_way(spark, tmp_path, knots, kind):
         rows = [(str(s), g) for s, g in rows]
     frame = spark.createDataFrame(rows, f"s {'double' if kind == 'typed' else 'string'}, g string").coalesce(1)
     source = SparkRows(frame, score="s", groups="g", kind=kind)
-    with pytest.raises(UnseenGroupError, match=r"(?s)'g' has 1 rows without a group.*2 rows with a group not seen"):
+    with pytest.raises(UnseenGroupError, match=r"(?s)'g' has 1 row without a group.*2 rows with a group not seen"):
         ENGINE.apply(source, maps)
     expected = [maps["a"](np.array([0.25]))[0], 0.5]
     for unknown, missing, last in (("keep", "null", [0.75, None, 0.375]), ("null", "keep", [None, 0.125, None])):
