@@ -226,7 +226,7 @@ def test_rows_without_a_group(run, fitted, tmp_path):
     for way, said in (("keep", "score kept as it is"), ("null", "no adjusted score")):
         target = tmp_path / f"{way}.csv"
         answer = run("apply", fitted, tmp_path / "x.csv", "--missing-group", way, "-o", target)
-        assert f"2 rows without a group {said}" in answer.err
+        assert f"2 rows without a group: {said}" in answer.err
         after = read_csv(target)["risk_adjusted"]
         assert after[1:3].tolist() == [0.25, 0.75] if way == "keep" else after[1:3].isna().all()
     found = run("apply", fitted, tmp_path / "x.csv", "--missing-group", "null", "-o", tmp_path / "j.csv", "--json").json
