@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from display_cases import make_rows
-from fairpot import FairPOT, load, score_table
+from fairpot import FairPOT, audit, load, score_table
 from fairpot.inference import change_of_scores, verdict
 from fairpot.report import FairnessReport, text, words
 
@@ -144,3 +144,19 @@ def test_every_sentence_is_used():
     )
     unused = [name for name in text.TEXT if not re.search(rf"[\"']{name}[\"']", code) and not name.startswith(stems)]
     assert unused == []
+
+
+def test_a_tiny_group_is_not_the_headline():
+    rng = np.random.default_rng(31)
+    group = np.repeat(["large", "other", "tiny"], [600, 600, 12])
+    y = rng.integers(0, 2, len(group))
+    score = rng.normal(y + 0.3 * (group == "large") - 4.0 * (group == "tiny"))
+    columns = {"sensitive_features": group}
+    report = FairnessReport(score_table(y, score, **columns))
+    audited = audit(y, score, **columns)
+    assert report.summary["pair"] == {"ahead": "large", "behind": "other"}
+    assert report.summary["before"]["gap"] == pytest.approx(float(audited.headline), abs=1e-12)
+    assert report.summary["before"]["intervals"]["gap"] == pytest.approx([audited.headline.low, audited.headline.high])
+    assert report.summary["data"]["small_groups"] == ["tiny"]
+    assert "listed apart: “tiny”" in said(report)
+    assert any("tiny" in (pair["first"], pair["second"]) for pair in report.summary["before"]["pairs"])

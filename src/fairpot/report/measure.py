@@ -71,6 +71,7 @@ class Measured:
     people: ScoreTable
     dial: Dial
     pair: tuple[int, int]  # the groups the report speaks of: the one that is ahead, and the one that is behind
+    large: list[int]  # the groups that can carry a headline: all where fewer than two can
     drawn: list[int]
     listed: list[int]
     edges: Floats
@@ -113,7 +114,11 @@ def measure(table: ScoreTable, dial: Dial, ties: Ties, lines: Lines, *, top: boo
         place: auditing.measure(people.rescored(dial.maps(place)) if place else people, ties=ties)
         for place in sorted({0, dial.chosen})
     }
-    pair, order = _pair_and_order(audited_xauc(audits[0]) if people is table else _counted_xauc(table, ties))
+    small = audits[0].numbers["headline"]["small_groups"]
+    large = [place for place, group in enumerate(table.groups) if group not in small]
+    large = large if len(large) > 1 else list(range(len(table.groups)))
+    xauc = audited_xauc(audits[0]) if people is table else _counted_xauc(table, ties)
+    pair, order = _pair_and_order(xauc, large)
     drawn = sorted(order[:DRAWN])
     tops = _tops(people.pooled(), lines.alphas)
     counted = np.concatenate((above(people, lines.thresholds), above(people, tops)))
@@ -122,6 +127,7 @@ def measure(table: ScoreTable, dial: Dial, ties: Ties, lines: Lines, *, top: boo
         people,
         dial,
         pair,
+        large,
         drawn,
         sorted(order[:LISTED]),
         *_grids(people, dial),
@@ -256,12 +262,14 @@ def _calibration(whole: Measured, place: int, counts: list[GroupCounts]) -> list
     return [c and (float(c["error_in_the_large"]), float(c["expected_calibration_error"])) for c in found]
 
 
-def _pair_and_order(xauc: Floats) -> tuple[tuple[int, int], list[int]]:
-    """Find the pair with the widest gap, and order the groups: that pair first, then by their widest gap."""
+def _pair_and_order(xauc: Floats, large: list[int]) -> tuple[tuple[int, int], list[int]]:
+    """Find the pair of large groups with the widest gap; order all: that pair first, then by their widest gap."""
     gap = np.nan_to_num(xauc - xauc.T)
-    first, second = divmod(int(np.argmax(gap)), len(gap))
+    told = np.zeros(gap.shape)
+    told[np.ix_(large, large)] = gap[np.ix_(large, large)]
+    first, second = divmod(int(np.argmax(told)), len(gap))
     if first == second:
-        first, second = 0, 1
+        first, second = large[:2]
     widest = np.abs(gap).max(axis=1)
     widest[[first, second]] = np.inf
     return (first, second), np.argsort(-widest, kind="stable").tolist()

@@ -122,6 +122,7 @@ def _data(found: Measured, about: About) -> dict[str, Any]:
         "distinct_scores": sum(len(s) for s in scores) if found.coarse else len(table.pooled().score),
         "score_range": [min(float(s[0]) for s in scores), max(float(s[-1]) for s in scores)],
         "groups": [{"group": str(g), **_size(c)} for g, c in zip(table.groups, table.counts)],
+        "small_groups": [str(g) for place, g in enumerate(table.groups) if place not in found.large],
         "weights": table.weights,
         "coarse_bins": len(found.people.pooled().score) if found.coarse else None,
     }
@@ -143,7 +144,7 @@ def _numbers(found: Measured, setting: Setting) -> dict[str, Any]:
     return {
         "value": setting.value,
         "auc": setting.auc,
-        "gap": _largest_gap(setting),
+        "gap": _largest_gap(setting, found.large),
         "signed_gap": signed,
         "xauc_ahead": setting.xauc[a, b],
         "xauc_behind": setting.xauc[b, a],
@@ -206,8 +207,9 @@ def _limited_pairs(pairs: list[dict[str, Any]], audit: Audited) -> list[dict[str
     return [{**pair, "limits": limits[pair["first"], pair["second"]]} for pair in pairs]
 
 
-def _largest_gap(setting: Setting) -> float:
-    gaps = np.abs(setting.xauc - setting.xauc.T)[np.triu_indices(len(setting.xauc), 1)]
+def _largest_gap(setting: Setting, large: list[int]) -> float:
+    xauc = setting.xauc[np.ix_(large, large)]
+    gaps = np.abs(xauc - xauc.T)[np.triu_indices(len(xauc), 1)]
     gaps = gaps[np.isfinite(gaps)]
     return float(gaps.max()) if len(gaps) else float("nan")
 
@@ -248,7 +250,7 @@ def _intervals(found: Measured, place: int) -> dict[str, Any] | None:
         "xauc_ahead": audit.whole.xauc[ahead, behind],
         "xauc_behind": audit.whole.xauc[behind, ahead],
         "pair_gap": _folded(audit, ahead, behind),
-        "gap": audit.whole.gap,
+        "gap": audit.whole.gap if len(found.large) == len(found.groups) else audit.numbers["headline"]["gap"],
     }
     return {name: _limits(each) for name, each in numbers.items()}
 

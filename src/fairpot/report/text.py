@@ -22,6 +22,8 @@ TEXT: dict[str, str] = {
     "unknown": "Who is ranked behind cannot be told: a group has nobody with, or nobody without, {outcome}.",
     "unsure": "With this many people the difference could be chance.",
     "of_many": "This is the widest of {pairs} pairs of groups.",
+    "small_apart": "Groups with fewer than 30 people with the outcome, or 30 without it, are not among them and are "
+    "listed apart: {groups}.",
     "repaired": "{method} narrows this gap from {gap_before} to {gap_after} percentage points; AUC, the quality of "
     "the ranking as a whole, goes from {auc_before} to {auc_after}, and {moved} of {rows} people ({moved_share}) "
     "get another score.",

@@ -144,8 +144,10 @@ def _who_is_behind(summary: Mapping[str, Any], numbers: Mapping[str, Any]) -> st
         return say("unknown", outcome=outcome)
     shares = {name: percent(numbers[name]) for name in ("xauc_ahead", "xauc_behind")}
     told = say("even" if abs(gap) < _EVEN else "behind", **summary["pair"], **shares, outcome=outcome)
-    pairs = math.comb(len(summary["data"]["groups"]), 2)
+    small = summary["data"]["small_groups"]
+    pairs = math.comb(len(summary["data"]["groups"]) - len(small), 2)
     told += " " + say("of_many", pairs=pairs) if pairs > 1 else ""
+    told += " " + say("small_apart", groups=", ".join(f"“{g}”" for g in small)) if small else ""
     return told + (" " + say("unsure") if _could_be_chance(numbers) else "")
 
 
