@@ -570,8 +570,11 @@ def test_scores_on_another_scale(method):
     rows, new = draw(), draw(7)
     repair = fitted(method(), rows)
     points = (100 * new[0], *new[1:])
-    with pytest.warns(ScaleWarning, match="scores lie far outside the fitted range: the map was fitted on scores from"):
+    far = "scores lie far outside the fitted range: the map was fitted on scores from"
+    with pytest.raises(ValueError, match=f"(?s){far}.*other_scale='warn' lets them through"):
         transformed(repair, points)
+    with pytest.warns(ScaleWarning, match=far):
+        repair.transform(points[0], sensitive_features=points[2], other_scale="warn")
     transformed(repair, new)  # no warning here, nor of a handful of scores
     repair.transform(new[0][:5], sensitive_features=new[2][:5])
     if method is PostLogit:  # refuses what is no probability

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,8 @@ from fairpot.transport.scoremap import part_words
 _FAR = 0.5
 # So many rows far outside, as a share, and the batch is suspect.
 _MANY = 0.01
+# So many of them, and the scores as a whole are on another scale.
+_ALL = 0.9
 # A batch that fills less than this share of the fitted range is suspect, if it has scores enough to tell.
 _NARROW, _ENOUGH = 0.05, 30
 
@@ -198,6 +200,15 @@ def part_of_the_way(full: ScoreMap, t: float) -> ScoreMap:
     return ScoreMap(start, np.clip(mixed, np.minimum(start, end), np.maximum(start, end)))
 
 
+def _tell(found: Mismatch, rows: int, other_scale: str | None) -> None:
+    """Warn of another scale, or refuse it."""
+    if other_scale is not None:
+        check_choice(other_scale, "other_scale", ("error", "warn"))
+    if other_scale == "error" or (other_scale is None and found.outside >= _ALL * rows):
+        raise ValueError(f"{found.message} {argument('other_scale', 'warn')} lets them through.")
+    warn_user(found.message, found.category)
+
+
 class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """What has fitted maps: ``groups_``, ``maps_``, and a rule that says which of them hold for a batch."""
 
@@ -207,7 +218,9 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
     lower_is_riskier_: bool = False
 
     # To scikit-learn's routing the first argument is data, whatever its name.
-    __metadata_request__transform: ClassVar = {"scores": UNUSED, "unknown_group": UNUSED, "missing_group": UNUSED}
+    __metadata_request__transform: ClassVar = dict.fromkeys(
+        ("scores", "unknown_group", "missing_group", "other_scale"), UNUSED
+    )
 
     @by_name
     def transform(
@@ -217,6 +230,7 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         sensitive_features: Any,
         unknown_group: Unmapped = "error",
         missing_group: Unmapped = "error",
+        other_scale: Literal["error", "warn"] | None = None,
     ) -> Any:
         """Apply the fitted maps.
 
@@ -229,6 +243,9 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
             NaN.
         missing_group : {"error", "keep", "null"}, default "error"
             What becomes of rows that have no group, likewise.
+        other_scale : {"error", "warn"} or None, default None
+            What is done about scores that seem to be on another scale than those of ``fit``. None stops if nine in ten
+            lie far outside the fitted range, where some groups would be moved and others not, and warns otherwise.
 
         Returns
         -------
@@ -241,7 +258,7 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
             If the scores seem to be on another scale than those of ``fit``.
         """
         check_alignment(scores=scores, sensitive_features=sensitive_features)
-        found = self._adjust(scores, sensitive_features, unknown_group, missing_group)
+        found = self._adjust(scores, sensitive_features, unknown_group, missing_group, other_scale)
         return restore(self._turned(found.new), scores)
 
     @by_name
@@ -322,6 +339,7 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         sensitive_features: Any,
         unknown_group: Unmapped = "error",
         missing_group: Unmapped = "error",
+        other_scale: str | None = None,
     ) -> Adjusted:
         check_is_fitted(self, "maps_")
         ways = {"unknown_group": unknown_group, "missing_group": missing_group}
@@ -331,7 +349,7 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         codes = place_groups(sensitive_features, len(clean), self.groups_, **ways)
         told = self._fitted_scale().mismatch(clean)
         if told is not None:
-            warn_user(told.message, told.category)
+            _tell(told, len(clean), other_scale)
         maps = self.maps_ if self.row_by_row else self.maps_for(self._batch(clean, codes))
         result = clean.copy()
         for place, group in enumerate(self.groups_):
