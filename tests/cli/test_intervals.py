@@ -81,7 +81,7 @@ def test_fit_certifies(run, visits, tmp_path):
     saved = json.loads(target.read_text())["certificate"]
     assert saved["bound"] == 0.3
     assert saved["limit"] <= 0.3
-    assert "Certified\nwith confidence 0.9 the gap on new rows like these is at most 0.3\n" in said
+    assert "Certified\nwith confidence 0.9 the overall gap on new rows like these is at most 0.3\n" in said
     assert f"one-sided upper limit of the gap: {saved['limit']:.4f}" in said
     assert "two-sided 0.9 intervals" in said
     shown = run("show", target).out

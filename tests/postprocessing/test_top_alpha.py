@@ -25,7 +25,7 @@ def draw(seed, n=120, digits=3, groups="ab", shift=0.3):
 def says(repair, where, value, ties, weight=None):
     """Transform the rows at a value of lambda and measure their top alpha."""
     scores, y, group = where
-    moved = repair.at(value).transform(scores, sensitive_features=group)
+    moved = repair.at(value).transform(scores, sensitive_features=group, other_scale="warn")
     options = {"alpha": repair.alpha, "region": repair.region, "ties": ties, "sample_weight": weight}
     by_group = options | {"sensitive_features": group}
     return partial_auc(y, moved, **by_group), partial_xauc_gap(y, moved, **by_group), moved
@@ -72,7 +72,7 @@ def test_equal_to_pairwise_loops(region, region_from):
     for scores, y, group in (fitted, new):
         curve = repair.tradeoff(scores, y, sensitive_features=group, lams=[0, 0.3, 1])
         for place, value in enumerate(curve.lam):
-            moved = repair.at(float(value)).transform(scores, sensitive_features=group)
+            moved = repair.at(float(value)).transform(scores, sensitive_features=group, other_scale="warn")
             keep = oracles.top_rows(moved, 0.5, group if region == "group" else None)
             rows = y[keep], moved[keep], group[keep]
             assert curve.auc[place] == pytest.approx(oracles.auc(*rows[:2], half=True), abs=1e-12)
@@ -231,7 +231,7 @@ def test_every_lambda_of_tiny_tables(region, region_from, monotone):
             assert curve.exact
             tables += 1
             for lam in (*curve.lam.tolist(), 0.45):
-                moved = repair.at(lam).transform(where[0], sensitive_features=where[2])
+                moved = repair.at(lam).transform(where[0], sensitive_features=where[2], other_scale="warn")
                 top = oracles.top_rows(moved, repair.alpha, where[2] if region == "group" else None)
                 point = curve.at(lam)
                 found = [point.auc, point.xauc_ab, point.xauc_ba]
