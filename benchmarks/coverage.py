@@ -26,7 +26,7 @@ from fairpot.inference.sample_size import SamplePlan, plan_sample_size
 from fairpot.inference.shares import GapEstimates, Pairs, all_pairs, cross_pairs, estimate_shares
 from fairpot.metrics import partial_xauc_gap, xauc_gap
 from fairpot.metrics.wins import WinMatrix
-from fairpot.postprocessing import OptimalMerge, PostLogit, WassersteinRepair
+from fairpot.postprocessing import LogitShift, OptimalMerge, WassersteinRepair
 from fairpot.table import ScoreTable
 from fairpot.tradeoff import Limit
 
@@ -431,7 +431,7 @@ def signed(scale: float) -> None:
         (FairPOT, 3000, None, 0.15, {"groups": 3}),
         (WassersteinRepair, 2000, 0.2, 0.12, {}),
         (OptimalMerge, 2000, 0.2, 0.12, {}),
-        (PostLogit, 2000, None, 0.12, {}),
+        (LogitShift, 2000, None, 0.12, {}),
     ):
         _signed_row(method, n, grain, bound, draws, **more)
 
