@@ -20,3 +20,6 @@ WEIGHTS = ("frequency", "importance")
 # What becomes of rows that no map belongs to: an error, the score as it is, or no score.
 Unmapped = Literal["error", "keep", "null"]
 UNMAPPED = ("error", "keep", "null")
+
+# How the column with the new score is called, where nothing else is said: that of the score and this.
+ADJUSTED = "_adjusted"

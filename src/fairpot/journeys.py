@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import narwhals as nw
 
 from fairpot._arguments import argument, by_name
-from fairpot._defaults import Unmapped
+from fairpot._defaults import ADJUSTED, Unmapped
 from fairpot._validation import check_choice, wording
 from fairpot._validation.columns import check_column_names, complete_rows
 from fairpot._warn import warn_user
@@ -401,7 +401,7 @@ def _apply_on_spark(
             f"rows on a cluster are written with their adjusted score alone, without {argument(asked[0])}.\n"
             "Hint: leave it out, or write files and adjust those."
         )
-    column = options.get("column") or f"{source.score}_adjusted"
+    column = options.get("column") or f"{source.score}{ADJUSTED}"
     check_folder(output, source.frame.inputFiles(), overwrite)
     maps = maps_for_files(model, source)
     judge = _ScaleJudge(model, other_scale)

@@ -161,12 +161,14 @@ def test_the_next_command_keeps_what_was_asked_and_no_bound(run, csv):
     assert not {"--alpha", "--region", "--min-group", "--ties", "--groups"} & set(shlex.split(last))
 
 
-def test_no_next_command_where_there_is_none(run, csv, people, tmp_path):
+def test_no_next_command_where_there_is_none(run, csv, people, tmp_path, fitted):
     """Standard input is gone, and an adjusted score is repaired."""
     text = (tmp_path / "all.csv", people.to_csv(index=False))
     assert "Next:" not in run("audit", "-", *COLUMNS, stdin=text[1]).out
-    people.rename(columns={"risk": "risk_fair"}).to_csv(text[0], index=False)
-    assert "Next:" not in run("audit", text[0], "--score", "risk_fair", *COLUMNS[2:]).out
+    run("apply", fitted, csv, "-o", text[0])
+    [column] = set(pd.read_csv(text[0]).columns) - set(people.columns)
+    assert "Next:" in run("audit", text[0], *COLUMNS).out
+    assert "Next:" not in run("audit", text[0], "--score", column, *COLUMNS[2:]).out
 
 
 def test_the_next_command_of_a_query(run, people, tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from fairpot._defaults import ADJUSTED
 from fairpot._validation import wording
 from fairpot.auditing import audit as audit_table
 from fairpot.auditing.audit import GUARDS, Guards
@@ -226,15 +227,14 @@ def _print_groups(out: Output, summary: dict[str, Any]) -> None:
     out.line("BNSP: this group's positives against the negatives of all others.")
 
 
-# What `fit` is told again, and how `apply` calls a score that is repaired already. A repair has one top.
+# What `fit` is told again. A repair has one top.
 _AGAIN = ("ties", "reference", "min_group", "only", "threshold")
 _TOP_AGAIN = ("alpha", "region")
-_ADJUSTED = "_fair"
 
 
 def _print_next(out: Output, summary: dict[str, Any], rows: RowOptions) -> None:
     """Name the command that comes next, for people with a file."""
-    if "-" in rows.inputs or not summary["gap"] or rows.score.endswith(_ADJUSTED):
+    if "-" in rows.inputs or not summary["gap"] or rows.score.endswith(ADJUSTED):
         return
     again = said_again(*_AGAIN, *(_TOP_AGAIN if len(tops(summary)) == 1 else ()))
     command = ["fairpot", "fit", *rows.inputs, *rows.as_options(), *again, "--max-gap", "GAP", "-o", "map.json"]

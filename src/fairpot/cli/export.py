@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from fairpot._defaults import UNMAPPED
+from fairpot._defaults import ADJUSTED, UNMAPPED
 from fairpot.cli._errors import Failure
 from fairpot.cli._options import MapFile, Number, map_options, output_options
 from fairpot.cli._printing import Output, count, shown
@@ -72,7 +72,7 @@ def export(
     model = map_file.load()
     rows = rows.of_map(model)
     maps = _maps(model, options)
-    made = _WRITERS[form](maps, rows, {**options, "column": options["column"] or f"{rows.score}_adjusted"})
+    made = _WRITERS[form](maps, rows, {**options, "column": options["column"] or f"{rows.score}{ADJUSTED}"})
     if output is not None:
         with complete_file(output, overwrite=force, inputs=[Path(map_file.path)]) as place:
             place.write_bytes(made if isinstance(made, bytes) else made.encode())

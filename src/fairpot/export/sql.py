@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from fairpot._defaults import Unmapped
+from fairpot._defaults import ADJUSTED, Unmapped
 from fairpot._version import __version__
 from fairpot.engines.spark.applying import array_lookup
 from fairpot.export.functions import (
@@ -237,7 +237,7 @@ def to_sql(
     writer.note = note_of(maps)
     limit = writer.dialect.most_pieces if table is None else writer.dialect.quick_pieces
     small = form == "case" or (form == "auto" and count_pieces(writer.formulas) <= limit)
-    named = writer.name(f"{score}_adjusted" if column is None else column)
+    named = writer.name(f"{score}{ADJUSTED}" if column is None else column)
     if small or writer.dialect.join == "":
         expression = writer.expression(arrays=not small)
         if table is None:

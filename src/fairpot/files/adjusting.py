@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, cast
 
 from fairpot._arguments import argument
-from fairpot._defaults import UNMAPPED, Unmapped
+from fairpot._defaults import ADJUSTED, UNMAPPED, Unmapped
 from fairpot._validation import check_choice, wording
 from fairpot.engines.adjusting import Mapper
 from fairpot.engines.duckdb import DuckDBEngine
@@ -200,7 +200,7 @@ def apply(
     if source.lower_is_riskier:  # maps and ranks are of scores as they are in the file
         source = source.but(lower_is_riskier=False)
     check_outputs(source, output, changes, overwrite=overwrite)
-    target, column = Path(output), column or f"{source.score}_adjusted"
+    target, column = Path(output), column or f"{source.score}{ADJUSTED}"
     wanted = _format(output, output_format, source)
     engine = DuckDBEngine(memory_limit, threads)
     kept = [*source.inputs, *map(Path, inputs)]

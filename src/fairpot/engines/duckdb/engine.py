@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fairpot._defaults import Region
+from fairpot._defaults import ADJUSTED, Region
 from fairpot._optional import import_optional
 from fairpot._validation import check_share
 from fairpot.engines.adjusting import Mapper, with_column
@@ -77,7 +77,7 @@ class DuckDBEngine:
         stream = self.whole_rows(rows)
         schema = next(stream)
         mapper = Mapper(rows.score, rows.group_columns, schema, maps)
-        column = column or f"{rows.score}_adjusted"
+        column = column or f"{rows.score}{ADJUSTED}"
         wanted = with_column(schema, column)
 
         def adjusted() -> Iterator[Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from fairpot._arguments import argument
-from fairpot._defaults import UNMAPPED, Region, Unmapped
+from fairpot._defaults import ADJUSTED, UNMAPPED, Region, Unmapped
 from fairpot._validation import check_choice, check_share
 from fairpot.engines.protocol import MOST_DISTINCT, CountedRows, Progress
 from fairpot.engines.spark.applying import REFUSED, Adjusted, adjusted
@@ -92,7 +92,7 @@ class SparkEngine:
     ) -> Adjusted:
         for name, way in ways.items():
             check_choice(way, name, UNMAPPED)
-        return adjusted(_as_they_are(rows), maps, column or f"{rows.score}_adjusted", judge=judge, **ways)
+        return adjusted(_as_they_are(rows), maps, column or f"{rows.score}{ADJUSTED}", judge=judge, **ways)
 
     def write(
         self,
