@@ -25,6 +25,8 @@ _MISSED = 0.05
 _HEAVY = 1.0
 # What decides whether an atom is near the cut: its deviation, for a region to be called coarse.
 _NEAR = 3.3
+# Regions with a smaller chance than this are not spoken of.
+_UNLIKELY = 0.001
 # A top that holds none of the rows with a chance above this is not spoken of.
 _RARE = 0.0005
 # Atoms of one population, and regions of several, that are looked at.
@@ -238,6 +240,12 @@ def critical_values(at_risk: int, tail: float) -> tuple[float, float]:
         return float(total) / 2**at_risk - tail
 
     return float(farthest), float(brentq(wrong, 0.0, farthest))
+
+
+def open_note(found: Sequence[Population]) -> str | None:
+    """Say why regions are open and which alpha would not leave them so; None where the rows leave one only."""
+    coarse = [p for p in found if p.coarse]
+    return said(coarse) if any(len(p.sure(_UNLIKELY)) > 1 for p in coarse) else None
 
 
 def said(found: Sequence[Population]) -> str:

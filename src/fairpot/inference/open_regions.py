@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from fairpot.counts import Indices
-from fairpot.inference.candidates import Population, TooMany, regions, said
+from fairpot.inference.candidates import Population, TooMany, open_note, regions
 from fairpot.inference.limits import draw_errors, gap_limits
 from fairpot.inference.region import RegionShares, Seen, TopRegion, estimate_seen
 from fairpot.inference.shares import (
-    FEWEST,
     GapEstimates,
     Kernel,
     Pairs,
@@ -134,7 +133,7 @@ class OpenRegions:
         entries = sum(len(c.score) for c in self.table.counts)
         if size <= _TOGETHER and size * entries * 4 <= _NUMBERS:
             return self._together(wanted, pairs)
-        gaps = tuple(None if each is None else _enough(estimate_seen(self.table, self.kernel, each)) for each in wanted)
+        gaps = tuple(None if each is None else _gaps(estimate_seen(self.table, self.kernel, each)) for each in wanted)
         return Hypotheses(gaps, None, pairs)
 
     def _together(self, wanted: list[list[Seen] | None], pairs: int) -> Hypotheses:
@@ -144,7 +143,7 @@ class OpenRegions:
         shares = estimate_seen(self.table, self.kernel, listed)
         ends = np.cumsum([len(each or ()) for each in wanted])
         parts = [np.arange(2 * (end - len(each or ())), 2 * end) for each, end in zip(wanted, ends)]
-        gaps = tuple(None if each is None else _enough(shares.take(p)) for each, p in zip(wanted, parts))
+        gaps = tuple(None if each is None else _gaps(shares.take(p)) for each, p in zip(wanted, parts))
         kept = [k for k, each in enumerate(gaps) if each is not None]
         if not kept:
             return Hypotheses(gaps, None, pairs)
@@ -196,13 +195,12 @@ class OpenRegions:
 
     def said(self, place: int) -> str | None:
         """Say why the region at a value is open; None if the rows leave one only."""
-        found = [p for p in self.populations[self.which[place]] if p.coarse]
-        return said(found) if any(len(p.sure(0.001)) > 1 for p in found) else None
+        return open_note(self.populations[self.which[place]])
 
 
-def _enough(shares: ShareEstimates) -> GapEstimates | None:
+def _gaps(shares: ShareEstimates) -> GapEstimates | None:
     """Give the gaps of some shares, if each rests on enough rows."""
-    return GapEstimates.side_by_side(shares) if min(u.min() for u in shares.units) >= FEWEST - 1e-9 else None
+    return GapEstimates.side_by_side(shares) if shares.enough else None
 
 
 def _signed(moved: ScoreTable, levels: Sequence[float], pair: Pairs, kernel: Kernel) -> float:

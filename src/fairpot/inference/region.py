@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fairpot._defaults import Region
 from fairpot.counts import Clusters, GroupCounts, Indices
-from fairpot.inference.candidates import Population, TooMany, candidates, populations, said
+from fairpot.inference.candidates import Population, TooMany, candidates, open_note, populations, said
 from fairpot.inference.shares import (
     FEWEST,
     CellRows,
@@ -54,11 +54,7 @@ class TopRegion:
 
     def levels(self, found: Sequence[Population], places: Sequence[int]) -> tuple[float, ...]:
         """Give every group its threshold, those of some populations at other places than the sample's own."""
-        level = list(own_levels(self.populations))
-        for p, place in zip(found, places):
-            for g in p.groups:
-                level[g] = float(p.score[place])
-        return tuple(level)
+        return levels_at(self.populations, found, places)
 
     def estimate(self, pairs: Sequence[Pairs], levels: tuple[float, ...] | None = None) -> ShareEstimates:
         """Estimate shares among the rows at or above their thresholds; smooth thresholds add their own error."""
@@ -97,15 +93,23 @@ class TopRegion:
             open_regions = self.each([pair], tail)
         except TooMany as error:
             return str(error)
-        if len(open_regions) > 1 and not all(_enough(shares) for shares, _ in open_regions):
+        if len(open_regions) > 1 and not all(shares.enough for shares, _ in open_regions):
             few = f"one of the regions that the rows leave open has fewer than {FEWEST} positives or negatives"
             return f"{few}: {said(self.rests_on([pair]))}"
         return None
 
     def note(self, pairs: Sequence[Pairs]) -> str | None:
         """Say that several regions are open, if they are."""
-        found = [p for p in self.rests_on(pairs) if p.coarse]
-        return said(found) if any(len(p.sure(0.001)) > 1 for p in found) else None
+        return open_note(self.rests_on(pairs))
+
+
+def levels_at(everyone: Sequence[Population], found: Sequence[Population], places: Sequence[int]) -> tuple[float, ...]:
+    """Give every group its threshold: the sample's own, or that at a place where a population is given one."""
+    level = list(own_levels(everyone))
+    for population, place in zip(found, places):
+        for g in population.groups:
+            level[g] = float(population.score[place])
+    return tuple(level)
 
 
 def own_levels(found: Sequence[Population]) -> tuple[float, ...]:
@@ -169,7 +173,7 @@ class RegionShares(ShareEstimates):
             found = self._each(places, delta)
         except TooMany:
             return False
-        return all(_enough(shares) and shares.sizes_above(one, other, bound, t, share)[0] for shares, t in found)
+        return all(shares.enough and shares.sizes_above(one, other, bound, t, share)[0] for shares, t in found)
 
     def _coarse(self, *places: int) -> bool:
         """Whether shares rest on a population whose threshold jumps."""
@@ -191,7 +195,7 @@ class RegionShares(ShareEstimates):
             found = self._each(places, tail)
         except TooMany:
             return all_there_is
-        if not all(_enough(shares) for shares, _ in found):
+        if not all(shares.enough for shares, _ in found):
             return all_there_is
         ends = [limits(shares, t) for shares, t in found]
         return float(min(low[0] for low, _ in ends)), float(max(high[0] for _, high in ends))
@@ -199,10 +203,6 @@ class RegionShares(ShareEstimates):
 
 def _one_difference(shares: ShareEstimates, tail: float) -> tuple[Floats, Floats]:
     return shares.difference_limits(np.array([0]), np.array([1]), tail)
-
-
-def _enough(shares: ShareEstimates) -> bool:
-    return bool(min(units.min() for units in shares.units) >= FEWEST - 1e-9)
 
 
 def estimate_region(

@@ -270,6 +270,11 @@ class ShareEstimates:
         covariance = self.covariance[np.ix_(at, at)]
         return ShareEstimates(self.value[at], covariance, (first[at], second[at]), (m[at], n[at]), refused)
 
+    @property
+    def enough(self) -> bool:
+        """Whether every share rests on enough independent rows for an interval."""
+        return bool(min(units.min() for units in self.units) >= FEWEST - 1e-9)
+
     def fewest(self, many: int) -> ShareEstimates:
         """Give, of shares that come ``many`` for each view, those of the view with the fewest units."""
         views = np.arange(len(self)).reshape(-1, many)

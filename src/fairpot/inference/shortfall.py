@@ -78,10 +78,11 @@ class Shortfall:
     @property
     def hint(self) -> str:
         """The way out."""
-        rows = "" if self.times[0] is None else " more rows,"
-        rows = " another alpha," if self.region is not None else rows
-        larger = "a larger alpha," if math.isnan(self.smallest_bound) else "a larger bound,"
-        return f"{larger}{rows} or no confidence for a choice by the measured gap alone"
+        ways = [] if math.isnan(self.smallest_bound) else ["a larger bound"]
+        ways += ["more rows"] if self.times[0] is not None else []
+        if self.region is not None or math.isnan(self.smallest_bound):
+            ways.append("another alpha" if self.region is not None else "a larger alpha")
+        return f"{', '.join(ways)}, or no confidence for a choice by the measured gap alone"
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values for JSON."""

@@ -10,9 +10,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from fairpot._defaults import Region
-from fairpot.inference.candidates import Population, TooMany, populations, regions, said
+from fairpot.inference.candidates import Population, TooMany, open_note, populations, regions
 from fairpot.inference.limits import Estimate, wilson
-from fairpot.inference.region import near_cut
+from fairpot.inference.region import levels_at, near_cut, own_levels
 from fairpot.inference.shares import FEWEST
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
@@ -38,7 +38,7 @@ def top_rate_interval(table: ScoreTable, asked: TopRate, level: float) -> Estima
     own = _groups(table, asked)
     counted = [p for p in found if set(own).intersection(p.groups)]
     smooth = [p for p in counted if not p.coarse]
-    estimate = _at_levels(table, asked, _levels(table, found, [p.own for p in found]), smooth, (1 - level) / 2, level)
+    estimate = _at_levels(table, asked, own_levels(found), smooth, (1 - level) / 2, level)
     if estimate.reason is not None or len(smooth) == len(counted):
         return estimate
     # Half of each tail for thresholds that are not looked at, half for the limits at those that are.
@@ -48,27 +48,19 @@ def top_rate_interval(table: ScoreTable, asked: TopRate, level: float) -> Estima
     except TooMany as error:
         return _refused(estimate, str(error))
     each = [
-        _at_levels(table, asked, _levels(table, counted, places), smooth, tail, level)
+        _at_levels(table, asked, levels_at(found, counted, places), smooth, tail, level)
         for places in itertools.product(*sets)
     ]
     refused = next((e.reason for e in each if e.reason is not None), None)
     if refused is not None:
         return _refused(estimate, refused)
-    note = said([p for p in counted if p.coarse]) if len(each) > 1 else None
+    note = open_note(counted)
     low, high = min(e.low for e in each), max(e.high for e in each)
     return Estimate(asked.metric, estimate.value, estimate.se, low, high, level, note=note)
 
 
 def _refused(estimate: Estimate, reason: str) -> Estimate:
     return Estimate(estimate.metric, estimate.value, estimate.se, np.nan, np.nan, estimate.level, reason=reason)
-
-
-def _levels(table: ScoreTable, found: Sequence[Population], places: Sequence[int]) -> list[float]:
-    level = [0.0] * len(table.groups)
-    for population, place in zip(found, places):
-        for g in population.groups:
-            level[g] = float(population.score[place])
-    return level
 
 
 def _at_levels(
