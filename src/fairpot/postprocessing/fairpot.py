@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
-from fairpot._defaults import Region, Ties
+from fairpot._defaults import Meaning, Region, Ties
 from fairpot._validation import check_choice, check_share
 from fairpot.inference.dial import Evidence, Part, Top
 from fairpot.postprocessing.dial import Dial, find_reference, require_outcomes
@@ -63,7 +63,7 @@ class FairPOT(Postprocessor):
     monotone : bool, default False
         Keep moved scores from falling below the highest score that stays, so that nobody is overtaken
         inside a group. It matters where the group is moved downwards.
-    confidence, min_group, groups, ties, pos_label
+    confidence, capacity, net_benefit_at, calibrate, keep_grid, high_score_means, min_group, groups, ties, pos_label
         What every method takes.
 
     Attributes
@@ -116,6 +116,13 @@ class FairPOT(Postprocessor):
         max_auc_loss: float | None = None,
         confidence: float | None = None,
         monotone: bool = False,
+        capacity: float | int | None = None,
+        net_benefit_at: float | None = None,
+        calibrate: bool = False,
+        keep_grid: bool = False,
+        high_score_means: Meaning | None = None,
+        common_dial: bool = False,
+        exact: bool = False,
         min_group: int = 0,
         groups: Any = None,
         ties: Ties = "half",
@@ -130,6 +137,13 @@ class FairPOT(Postprocessor):
         self.max_auc_loss = max_auc_loss
         self.confidence = confidence
         self.monotone = monotone
+        self.capacity = capacity
+        self.net_benefit_at = net_benefit_at
+        self.calibrate = calibrate
+        self.keep_grid = keep_grid
+        self.high_score_means = high_score_means
+        self.common_dial = common_dial
+        self.exact = exact
         self.min_group = min_group
         self.groups = groups
         self.ties = ties

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
-from fairpot._defaults import Ties
+from fairpot._defaults import Meaning, Ties
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.shares import merge_entries
 from fairpot.postprocessing.dial import Dial, Value, find_reference, require_outcomes
@@ -48,7 +48,7 @@ class LogitShift(Postprocessor):
         The rule for ``shift=None``. ``max_gap``: the smallest shift with at most that xAUC gap; of several groups,
         the shifts with the highest AUC whose largest gap is at most that. ``max_auc_loss``
         alone: the smallest gap that costs at most that much AUC. Neither: the smallest gap.
-    confidence, min_group, groups, ties, pos_label
+    confidence, capacity, net_benefit_at, calibrate, keep_grid, high_score_means, min_group, groups, ties, pos_label
         What every method takes.
 
     Attributes
@@ -95,6 +95,12 @@ class LogitShift(Postprocessor):
         max_gap: float | None = None,
         max_auc_loss: float | None = None,
         confidence: float | None = None,
+        capacity: float | int | None = None,
+        net_benefit_at: float | None = None,
+        calibrate: bool = False,
+        keep_grid: bool = False,
+        high_score_means: Meaning | None = None,
+        common_dial: bool = False,
         min_group: int = 0,
         groups: Any = None,
         ties: Ties = "half",
@@ -105,6 +111,12 @@ class LogitShift(Postprocessor):
         self.max_gap = max_gap
         self.max_auc_loss = max_auc_loss
         self.confidence = confidence
+        self.capacity = capacity
+        self.net_benefit_at = net_benefit_at
+        self.calibrate = calibrate
+        self.keep_grid = keep_grid
+        self.high_score_means = high_score_means
+        self.common_dial = common_dial
         self.min_group = min_group
         self.groups = groups
         self.ties = ties

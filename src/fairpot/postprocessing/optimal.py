@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from fairpot._defaults import Ties
+from fairpot._defaults import Meaning, Ties
 from fairpot._validation import check_choice
 from fairpot.counts import GroupCounts
 from fairpot.metrics.wins import cross_half_wins
@@ -268,7 +268,7 @@ class OptimalMerge(Postprocessor):
         scores are no probabilities) for each group. "isotonic": pooled blocks, with straight lines between their
         centres. "none": pooled blocks as they are, which reaches the limit (of strict ties) on the fitted rows and
         is fitted to their chance as well. On new data the line did best in our comparisons.
-    confidence, min_group, groups, ties, pos_label
+    confidence, capacity, net_benefit_at, calibrate, keep_grid, high_score_means, min_group, groups, ties, pos_label
         What every method takes.
 
     Attributes
@@ -316,6 +316,13 @@ class OptimalMerge(Postprocessor):
         confidence: float | None = None,
         reference: Hashable | None = None,
         smoothing: Literal["logistic", "isotonic", "none"] = "logistic",
+        capacity: float | int | None = None,
+        net_benefit_at: float | None = None,
+        calibrate: bool = False,
+        keep_grid: bool = False,
+        high_score_means: Meaning | None = None,
+        common_dial: bool = False,
+        exact: bool = False,
         min_group: int = 0,
         groups: Any = None,
         ties: Ties = "half",
@@ -327,6 +334,13 @@ class OptimalMerge(Postprocessor):
         self.confidence = confidence
         self.reference = reference
         self.smoothing = smoothing
+        self.capacity = capacity
+        self.net_benefit_at = net_benefit_at
+        self.calibrate = calibrate
+        self.keep_grid = keep_grid
+        self.high_score_means = high_score_means
+        self.common_dial = common_dial
+        self.exact = exact
         self.min_group = min_group
         self.groups = groups
         self.ties = ties

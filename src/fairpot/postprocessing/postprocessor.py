@@ -14,7 +14,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from fairpot._arguments import argument, by_name
-from fairpot._defaults import LEVEL, TIES, Ties
+from fairpot._defaults import LEVEL, TIES, Meaning, Ties
 from fairpot._validation import check_choice, check_level, check_share
 from fairpot._warn import warn_user
 from fairpot.counting import as_table
@@ -38,12 +38,27 @@ _COLUMNS = ("sensitive_features", "sample_weight", "clusters", "weights")
 
 
 # What the docstring of a method says of the parameters that all have; it stands here once.
-_NAMED = "    confidence, min_group, groups, ties, pos_label\n        What every method takes.\n"
+_NAMED = (
+    "    confidence, capacity, net_benefit_at, calibrate, keep_grid, high_score_means, min_group, groups, ties, "
+    "pos_label\n"
+    "        What every method takes.\n"
+)
 _SHARED = """\
     confidence : float or None, default None
         With ``max_gap``: certify the choice. The gap is at most ``max_gap`` with this confidence, tested on rows that
         the maps were not fitted on (cross-fitting inside ``fit``); see ``certificate_``. If no value can be certified,
         the error says what is missing.
+    capacity : float in (0, 1], int or None, default None
+        How many can be acted on: a share of all rows, or so many of the fitted rows. The rule then looks at the gap in
+        that top of the list.
+    net_benefit_at : float in (0, 1) or None, default None
+        The threshold at which is acted. The rule then takes the highest net benefit at it, instead of the highest AUC.
+    calibrate : bool, default False
+        Make the repaired scores probabilities again, by one increasing map that is common to all groups.
+    keep_grid : bool, default False
+        Give back scores of the grid that came in: deciles in, deciles out. The dial is chosen after cutting.
+    high_score_means : {"help", "harm"} or None, default None
+        What a high score does to the person who has it; where it harms, the group scored lower is the reference.
     min_group : int, default 0
         Groups with fewer rows are left out of the comparison: their scores stay as they are, and a warning names
         them.
@@ -80,6 +95,11 @@ class Postprocessor(ScoreMapper):
     max_gap: float | None
     max_auc_loss: float | None
     confidence: float | None
+    capacity: float | int | None
+    net_benefit_at: float | None
+    calibrate: bool
+    keep_grid: bool
+    high_score_means: Meaning | None
     min_group: int
     groups: Any
     ties: Ties

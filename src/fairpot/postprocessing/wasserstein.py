@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._defaults import Ties
+from fairpot._defaults import Meaning, Ties
 from fairpot._validation import check_choice
 from fairpot.postprocessing.dial import Dial, advantaged_group
 from fairpot.postprocessing.mapper import ROW_BY_ROW, all_of, barycentre_maps, part_of_the_way
@@ -42,7 +42,7 @@ class WassersteinRepair(Postprocessor):
         The rule that chooses ``t`` where it is None, which needs ``y``. ``max_gap``: the highest AUC with at most
         that xAUC gap; if the scores keep it as they are, ``t_`` is 0 and nobody is moved. ``max_auc_loss`` alone:
         the smallest gap that costs at most that much AUC. Neither: ``t=1``, which needs no ``y``.
-    confidence, min_group, groups, ties, pos_label
+    confidence, capacity, net_benefit_at, calibrate, keep_grid, high_score_means, min_group, groups, ties, pos_label
         What every method takes.
 
     Attributes
@@ -83,6 +83,12 @@ class WassersteinRepair(Postprocessor):
         max_gap: float | None = None,
         max_auc_loss: float | None = None,
         confidence: float | None = None,
+        capacity: float | int | None = None,
+        net_benefit_at: float | None = None,
+        calibrate: bool = False,
+        keep_grid: bool = False,
+        high_score_means: Meaning | None = None,
+        exact: bool = False,
         min_group: int = 0,
         groups: Any = None,
         ties: Ties = "half",
@@ -93,6 +99,12 @@ class WassersteinRepair(Postprocessor):
         self.max_gap = max_gap
         self.max_auc_loss = max_auc_loss
         self.confidence = confidence
+        self.capacity = capacity
+        self.net_benefit_at = net_benefit_at
+        self.calibrate = calibrate
+        self.keep_grid = keep_grid
+        self.high_score_means = high_score_means
+        self.exact = exact
         self.min_group = min_group
         self.groups = groups
         self.ties = ties
