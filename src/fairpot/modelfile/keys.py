@@ -150,7 +150,10 @@ def _shape(data: bytes) -> tuple[str, str] | None:
     if kind is not None:
         return _block(kind[1].decode(), first=data.startswith(b"-----BEGIN"))
     if data[:1] == b"\x30" and _is_der(data):
-        return "in DER form (a key or certificate in binary)", f"turn it into PEM: {_PUBLIC} (or, if private, {_PRIVATE})"
+        return (
+            "in DER form (a key or certificate in binary)",
+            f"turn it into PEM: {_PUBLIC} (or, if private, {_PRIVATE})",
+        )
     if _is_text(data) and len(data.split()) > 1:
         return "text of several lines or words, such as data", _NEW
     if len(data.rstrip(b"\r\n")) < _MIN_SECRET:
