@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from fairpot._validation import wording
 from fairpot.cli._errors import Failure
 from fairpot.exceptions import ModelFileError
 
@@ -124,7 +123,7 @@ def _renamed(given: dict[str, Any], section: str, where: str, keys: dict[str, di
             way_out = f"known are {', '.join(known)}"
             if home is not None:
                 way_out = f"put {key} under [{home}]" if home else f"put {key} at the top, before any section"
-            raise Failure(f"{where} has a key that is not known, {wording.quoted(key)}.\nHint: {way_out}.")
+            raise Failure(f"{where} has a key that is not known, {key!r:.60}.\nHint: {way_out}.")
         if not all(isinstance(each, _PLAIN) for each in (value if isinstance(value, list) else [value])):
             raise Failure(f"{where}: {key} must be a text, a number, true or false, or a list of them.")
     return {known[key]: value for key, value in given.items()}

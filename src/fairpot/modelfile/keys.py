@@ -47,9 +47,9 @@ class Key(NamedTuple):
 def read_key(path: Name) -> Key:
     """Read a key from a file that says what it is.
 
-    A shared secret is the one line that :func:`new_key` writes; an Ed25519 key is one PEM block, and nothing else in the
-    file. Any other file is refused by the name of what it looks like, so that a public key is never taken for a secret.
-    The kind of the key decides how a signature is checked, never the signature itself.
+    A shared secret is the one line that :func:`new_key` writes; an Ed25519 key is one PEM block, and nothing else in
+    the file. Any other file is refused by the name of what it looks like, so that a public key is never taken for a
+    secret. The kind of the key decides how a signature is checked, never the signature itself.
     """
     where = os.fspath(path)
     data = _bytes(where)
@@ -78,8 +78,8 @@ def new_key(path: Name, algorithm: str = HMAC, *, from_secret: Name | None = Non
     algorithm : {"hmac-sha256", "ed25519"}, default "hmac-sha256"
         A shared secret, or a pair of keys, which needs the extra ``sign``.
     from_secret : str, path or None, default None
-        Take over the secret of an earlier version, a file of at least 32 bytes without a header: what was signed with it
-        stays good. A file that looks like a public key, a certificate or data is refused.
+        Take over the secret of an earlier version, a file of at least 32 bytes without a header: what was signed with
+        it stays good. A file that looks like a public key, a certificate or data is refused.
 
     Examples
     --------
