@@ -31,8 +31,9 @@ def test_what_a_high_score_means_is_carried_from_the_rows_to_the_map(run, csv, t
 
 def test_settings_say_it_and_other_words_are_refused(run, people, tmp_path):
     people.to_csv(tmp_path / "people.csv", index=False)
+    audit = ["audit", tmp_path / "people.csv", "--settings", tmp_path / "fairpot.toml"]
     columns = '[columns]\nscore = "risk"\nlabel = "outcome"\ngroup = "sex"\nhigh_score_means = '
     (tmp_path / "fairpot.toml").write_text(columns + '"help"\n')
-    assert ", which benefits M:" in run("audit", tmp_path / "people.csv").out
+    assert ", which benefits M:" in run(*audit).out
     (tmp_path / "fairpot.toml").write_text(columns + '"good"\n')
-    assert "'good'" in run("audit", tmp_path / "people.csv", expect=2).err
+    assert "'good'" in run(*audit, expect=2).err
