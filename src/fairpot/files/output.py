@@ -186,6 +186,8 @@ def check_output(target: str | Path, *, overwrite: bool = False, inputs: Iterabl
 
     Parameters and errors are those of :func:`complete_file`, which checks again when it comes to writing.
     """
+    if "\0" in os.fspath(target):
+        raise OutputFileError(f"{os.fspath(target)!r} is no name of a file.\nHint: leave the NUL out.")
     place, inputs = Path(os.path.realpath(target)), list(inputs)
     if place.is_dir():
         raise OutputFileError(f"{target} is a folder.\nHint: name a file in it.")
