@@ -241,7 +241,7 @@ def _print(out: Output, made: FairnessReport, document: dict[str, Any]) -> None:
         out.line(wording.weights_taken(weights, rows))
     for sentence in words.answer(summary):
         out.line(shown(sentence))
-    for found in summary["warnings"]:
-        out.warning(shown(words.warning(found)))
+    for text in words.warnings(summary):
+        out.warning(shown(text))
     out.line()
     out.line(f"Written: {shown(document['output'])}")

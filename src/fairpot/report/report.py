@@ -11,12 +11,13 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from fairpot._defaults import TIES, Ties
+from fairpot._defaults import TIES, Region, Ties
 from fairpot._validation import check_choice, check_share, is_number
 from fairpot.auditing.effect import fitted_on, parameters_of, standing
 from fairpot.auditing.measures import listed
 from fairpot.counting import as_table
 from fairpot.display.display import table_of
+from fairpot.report.card import read_card
 from fairpot.report.figures import Figure, make_figures
 from fairpot.report.markdown import make_markdown
 from fairpot.report.measure import ALPHAS, Lines, Measured, measure
@@ -55,6 +56,9 @@ class FairnessReport:
         More that a reader should know.
     largest_changes : list of dict or None, default None
         People to name, see :meth:`from_predictions`.
+    card : dict, path of a TOML file, or None, default None
+        What the score is for (``purpose``), who owns it (``owner``), what it must not be used for (``not_for``, one
+        text or a list), and whatever else its owner wants to be read; shown as it is.
 
     Examples
     --------
@@ -86,6 +90,7 @@ class FairnessReport:
         created: str = "",
         warnings: Any = (),
         largest_changes: Any = None,
+        card: Any = None,
     ) -> None:
         _check_table(table)
         left_out = tuple(getattr(method, "left_out_", ()))
@@ -108,6 +113,7 @@ class FairnessReport:
             left_out={str(g): table[g].weight.sum().item() for g in left_out if g in table.groups},
             warnings=tuple(warnings),
             largest_changes=largest_changes,
+            card=read_card(card),
         )
 
     @classmethod
@@ -192,14 +198,20 @@ class FairnessReport:
         size = len(self.table.groups)
         most = 100 if size <= 3 else 50 if size <= 6 else 20 if size <= 12 else 10
         dial = no_dial() if self.method is None else dial_of(self.method, self.table, self.ties, most)
+        top = self._top()
+        alphas = self._alphas if top is None else (*self._alphas, top[0])
         lines = Lines(
             _thresholds(self.table, self._thresholds, 48 if size <= 4 else 24),
-            tuple(sorted({*ALPHAS, *self._alphas})),
+            tuple(sorted({*ALPHAS, *alphas})),
             float(self._thresholds[0]) if len(self._thresholds) else None,
-            next(iter(self._alphas), None),
+            next(iter(alphas), None),
         )
-        top = getattr(self.method, "alpha", None) is not None and hasattr(self.method, "region")
         return measure(self.table, dial, self.ties, lines, top=top)
+
+    def _top(self) -> tuple[float, Region] | None:
+        """Name the part of the ranking that the repair works on; None for all of it."""
+        about = self._about.method
+        return None if about is None or about["alpha"] is None else (float(about["alpha"]), about["region"])
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -308,6 +320,7 @@ def _describe(method: Any, table: ScoreTable) -> dict[str, Any]:
         "parameters": {k: v for k, v in parameters.items() if v is not None},
         "reference": None if reference is None else str(reference),
         "moved": [str(g) for g in moved_groups(method, table.groups)],
+        "aim": parameters.get("max_gap"),
         "alpha": parameters.get("alpha") if name == "FairPOT" else None,
         "region": parameters.get("region") if name == "FairPOT" and parameters.get("alpha") is not None else None,
         "certificate": None,  # judged once the rows are measured
