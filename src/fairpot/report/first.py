@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,14 +10,14 @@ from fairpot.report import queue, words
 from fairpot.report.figures import style
 from fairpot.report.measure import Measured
 from fairpot.report.pairs import forest, pairs_of
-from fairpot.report.sections import Live, choice_label, listed
+from fairpot.report.sections import Live, choice_label, choice_question, listed
 from fairpot.report.svg import Markup, tag
 from fairpot.report.text import TEXT
 from fairpot.report.words import count, number, percent, points, rate, say, signed, told, top_share
 
 Numbers = Mapping[str, Any]
 # More pairs and more warnings than these are folded away; more groups than these share a table below.
-_PAIRS, _WARNINGS, _GROUPS = 4, 3, 8
+_PAIRS, _WARNINGS, _GROUPS, _ROWS = 5, 3, 8, 3
 
 
 def header(summary: Numbers) -> Markup:
@@ -64,10 +65,15 @@ def screen(found: Measured, summary: Numbers, live: Live, moving: dict[str, Any]
 def _queue(found: Measured, summary: Numbers) -> Markup:
     repaired = summary["method"] is not None
     choice = summary["who"]["choices"][summary["who"]["shown"]]
-    line = tag("span", choice_label(choice), data_line=True)
-    before, _, after = TEXT["queue_note"].partition("{line}")
-    note = [before.format(outcome=summary["data"]["outcome"]), line, after]
+    shares = [found.settings[place].acted[summary["who"]["shown"]] for place in (0, found.dial.chosen)][: 1 + repaired]
+    fields = {
+        "outcome": [summary["data"]["outcome"]],
+        "line": tag("span", choice_label(choice), data_line=True),
+        "acted": tag("span", " → ".join(percent(each) for each in shares), data_acted=True),
+    }
+    note = [fields.get(part, part) for part in re.split(r"[{}]", TEXT["queue_note"])]
     note += [" ", TEXT["queue_note_repair"]] if repaired else []
+    note += [" ", TEXT["same_people"]] if repaired and summary["method"]["region"] == "pooled" else []
     drawn, groups = len(found.drawn), len(found.groups)
     left = say("queue_left_out", drawn=drawn, groups=groups) if drawn < groups else ""
     button = tag("button", TEXT["queue_png"], type="button", id="png", hidden=True, data_script=True)
@@ -75,7 +81,7 @@ def _queue(found: Measured, summary: Numbers) -> Markup:
     return tag(
         "figure",
         tag("div", queue.lanes(found, summary), class_=f"lanes {many} n{min(drawn, 4)}", id="queue"),
-        tag("figcaption", tag("p", note, " ", left, id="queue-note"), button),
+        tag("figcaption", tag("p", note, " ", queue.mark_sizes(found), " ", left, id="queue-note"), button),
         class_="queue",
     )
 
@@ -101,34 +107,58 @@ def _gap(summary: Numbers, live: Live, moving: dict[str, Any]) -> Markup:
 def _who(summary: Numbers, repaired: bool) -> Markup:
     """Show rates and counts above the line by group and outcome."""
     choice = summary["who"]["choices"][summary["who"]["shown"]]
-    head = [TEXT["col_group"], TEXT["col_rows"], TEXT["now"], *([TEXT["repaired"]] if repaired else [])]
-    rows = []
-    for place, (g, size) in enumerate(listed(summary)[:_GROUPS]):
-        for k, label in enumerate(("with", "without")):
-            people = size["positives" if label == "with" else "negatives"]
-            was, enter, leave = (choice[name][g][k] for name in ("above", "enter", "leave"))
-            values = {"before": was, "now": was + enter - leave}
-            cells = [
-                tag(
-                    "td",
-                    tag("b", rate(values[name], people), data_rate=f"{name} {2 * place + k}"),
-                    " ",
-                    _small(count(values[name]), f"{name} {2 * place + k}"),
-                )
-                for name in (("before", "now") if repaired else ("before",))
-            ]
-            name = tag("span", say(f"group_{label}", group=size["group"]), class_=f"name {style(g)}")
-            rows.append(tag("tr", tag("th", name, scope="row"), tag("td", count(people)), cells))
-    top = tag("tr", [tag("th", name, scope="col") for name in head])
-    made = tag("table", tag("thead", top), tag("tbody", rows), class_="who", aria_labelledby="above-title")
-    title = [TEXT["panel_who"], " ", tag("span", choice_label(choice), data_line=True, class_="soft")]
+    made = (_by_outcome if len(listed(summary)) <= _ROWS else _by_group)(summary, choice, repaired)
+    title = tag("span", choice_question(choice), data_question=True)
     note = say("panel_who_note", outcome=summary["data"]["outcome"])
     scroll = tag("div", made, class_="scroll", role="region", aria_labelledby="above-title", tabindex=0)
     return _panel("above", title, scroll, tag("p", note, class_="note"))
 
 
-def _small(text: str, name: str) -> Markup:
-    return tag("span", text, class_="soft", data_who=name)
+def _by_outcome(summary: Numbers, choice: Numbers, repaired: bool) -> Markup:
+    """Make a row for each group and outcome."""
+    head = [TEXT["col_group"], TEXT["col_rows"]]
+    head += [TEXT["now"], TEXT["repaired"]] if repaired else [TEXT["col_share"]]
+    rows = []
+    for place, (g, size) in enumerate(listed(summary)):
+        for k, label in enumerate(("with", "without")):
+            people = count(size["positives" if label == "with" else "negatives"])
+            name = tag("span", say(f"group_{label}", group=size["group"]), class_=f"name {style(g)}")
+            cells = [tag("td", cell) for cell in _rates(size, choice, g, place, k, repaired)]
+            rows.append(tag("tr", tag("th", name, scope="row"), tag("td", people), cells))
+    return _who_table(head, rows)
+
+
+def _by_group(summary: Numbers, choice: Numbers, repaired: bool) -> Markup:
+    """Make a row for each group, with its outcomes side by side: many groups would be twice as many rows."""
+    kind = "" if repaired else "_audit"
+    head = [TEXT["col_group"], TEXT["col_rows"], *(TEXT[f"col_{label}{kind}"] for label in ("with", "without"))]
+    rows = []
+    for place, (g, size) in enumerate(listed(summary)[:_GROUPS]):
+        cells = []
+        for k in (0, 1):
+            both = _rates(size, choice, g, place, k, repaired)
+            cells.append(tag("td", both[0], *([" → ", both[1]] if repaired else [])))
+        name = tag("span", size["group"], class_=f"name {style(g)}")
+        rows.append(tag("tr", tag("th", name, scope="row"), tag("td", count(size["rows"])), cells))
+    return _who_table(head, rows)
+
+
+def _rates(size: Numbers, choice: Numbers, g: int, place: int, k: int, repaired: bool) -> list[list[Any]]:
+    """Write rate and count above the line, before and after."""
+    people = size[("positives", "negatives")[k]]
+    was, enter, leave = (choice[name][g][k] for name in ("above", "enter", "leave"))
+    shown = []
+    for name, value in (("before", was), ("now", was + enter - leave))[: 1 + repaired]:
+        at = f"{name} {2 * place + k}"
+        shown.append(
+            [tag("b", rate(value, people), data_rate=at), " ", tag("span", count(value), class_="soft", data_who=at)]
+        )
+    return shown
+
+
+def _who_table(head: Sequence[str], rows: Sequence[Markup]) -> Markup:
+    top = tag("tr", [tag("th", name, scope="col", class_=None if i else "text") for i, name in enumerate(head)])
+    return tag("table", tag("thead", top), tag("tbody", rows), class_="who", aria_labelledby="above-title")
 
 
 def _price(summary: Numbers, live: Live) -> Markup:

@@ -11,6 +11,7 @@ from fairpot.report.sections import (
     MOVES,
     SHIFTS,
     choice_label,
+    choice_question,
     cost_rows,
     how_to_read,
     listed,
@@ -70,7 +71,7 @@ def _card(summary: Mapping[str, Any]) -> list[str]:
 def _above(summary: Mapping[str, Any]) -> list[str]:
     """Show who is above the line, in rates and rows, by group and outcome."""
     choice, repaired = summary["who"]["choices"][summary["who"]["shown"]], summary["after"] is not None
-    head = [TEXT["col_group"], TEXT["col_outcome"], TEXT["col_rows"], TEXT["now"]]
+    head = [TEXT[f"col_{name}"] for name in ("group", "outcome", "rows")]
     rows = []
     for g, size in listed(summary):
         for k, label in enumerate(("with", "without")):
@@ -78,8 +79,8 @@ def _above(summary: Mapping[str, Any]) -> list[str]:
             was, enter, leave = (choice[name][g][k] for name in ("above", "enter", "leave"))
             cells = [f"{rate(each, people)} ({count(each)})" for each in (was, was + enter - leave)]
             rows.append([size["group"], TEXT[label], count(people), *cells[: 1 + repaired]])
-    head += [TEXT["repaired"]] if repaired else []
-    return [f"## {TEXT['panel_who']} {plain_line(choice_label(choice))}", table(head, rows, texts=2)]
+    head += [TEXT["now"], TEXT["repaired"]] if repaired else [TEXT["col_share"]]
+    return [f"## {plain_line(choice_question(choice))}", table(head, rows, texts=2)]
 
 
 def plain_line(text: Any) -> str:

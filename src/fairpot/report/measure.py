@@ -270,7 +270,7 @@ def shares_won(matrix: WinMatrix) -> Floats:
 
 
 def audited_xauc(found: auditing.Measured, part: dict[str, Any] | None = None) -> Floats:
-    """Give every xAUC of an audit or of a part of it, groups' own AUCs on the diagonal; NaN where there are no pairs."""
+    """Give every xAUC of an audit, or of one of its tops; groups' own AUCs on the diagonal, NaN without pairs."""
     numbers = found.numbers
     groups = [each["group"] for each in numbers["groups"]]
     own = [each["auc"] if part is None else None for each in numbers["groups"]]

@@ -56,6 +56,9 @@
 
   function count() {
     for (const one of all("[data-line]")) one.textContent = who.labels[at];
+    for (const one of all("[data-question]")) one.textContent = who.questions[at];
+    const acted = [queue.acted[0][at], queue.acted[place][at]].slice(0, queue.columns.length);
+    for (const one of all("[data-acted]")) one.textContent = acted.map((v) => (v / 1e4).toFixed(1) + "%").join(" \u2192 ");
     if (value) value.setAttribute("aria-valuetext", who.labels[at]);
     for (const cell of all("[data-who]")) cell.textContent = number(above(...cell.dataset.who.split(" ")));
     for (const cell of all("[data-rate]")) {
@@ -81,7 +84,8 @@
     for (const one of all("[data-go-mark]")) {
       const [g, j] = one.dataset.goMark.split(" ");
       const was = queue.places[0][g][j], now = queue.places[place][g][j];
-      one.setAttribute("d", "M" + left + " " + down(was) + "L" + right + " " + down(now));
+      const side = queue.aside[g][j];
+      one.setAttribute("d", "M" + (left + side) + " " + down(was) + "L" + (right + side) + " " + down(now));
       one.classList.toggle("cross", (was < lines[0]) !== (now < lines[1]));
     }
     for (const one of all("[data-dot]")) {

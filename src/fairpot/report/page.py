@@ -104,6 +104,7 @@ def _script_data(
             **counts,
             "rows": [each[name] for each in sizes for name in ("positives", "negatives")],
             "labels": [sections.choice_label(choice) for choice in summary["who"]["choices"]],
+            "questions": [sections.choice_question(choice) for choice in summary["who"]["choices"]],
             "ranges": {"threshold": [0, size], "top": [size, size + len(found.alphas)]},
             "start": found.start,
             "shown": summary["who"]["shown"],

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairpot.report.svg import Markup, tag
 from fairpot.report.text import TEXT
-from fairpot.report.words import points, say, signed_points, told
+from fairpot.report.words import many, pair_limits, points, say, signed_points, told
 
 Numbers = Mapping[str, Any]
 # A bar is drawn a thousand units wide and stretched to its cell.
@@ -21,35 +21,41 @@ STEP = 4.0
 def forest(
     summary: Numbers, live: Callable[[Callable[[Numbers], str]], Markup], most: int, moving: dict[str, Any], name: str
 ) -> Markup:
-    """Show the gaps of the widest pairs, before and at the setting, with their intervals; what is aimed at is shaded."""
+    """Show the gaps of the widest pairs, before and at the setting, with their intervals; the target is shaded."""
     settings, chosen = summary["dial"]["settings"], summary["dial"]["chosen"]
     repaired = summary["method"] is not None
     pairs = pairs_of(summary, summary["before"])[:most]
+    one = not many(summary)
     aim = summary["method"]["aim"] if repaired else None
     scale = _scale(summary, len(pairs), aim)
     rows = []
     for i, pair in enumerate(pairs):
         gap, limits = pair["signed_gap"], pair["limits"]
-        label = tag("th", say("versus", first=pair["first"], second=pair["second"]), scope="row", rowspan=1 + repaired)
-        bar = _bar(scale, aim, gap, limits, "was")
-        text = [tag("b", points_of(gap)), " ", _limits_text(limits)]
-        before = tag("td", TEXT["now"], class_="text") if repaired else None
-        rows.append(
-            tag("tr", label if len(pairs) > 1 else None, before, tag("td", bar), tag("td", text, class_="text"))
-        )
-        if not repaired:
-            continue
-        ends = [_ends(summary, k, i) for k in range(len(settings))]
-        key = f"{name}-{i}"
-        if len({str(each) for each in ends}) > 1:
-            moving[f"{key}-bar"] = {"d": [_line(scale, gap, limits) for gap, limits in ends]}
-            moving[f"{key}-dot"] = {"d": [_dot(scale, gap) for gap, _ in ends]}
-        bar = _bar(scale, aim, *ends[chosen], "now", key)
-        text = live(_after(settings, ends))
-        rows.append(
-            tag("tr", tag("td", TEXT["repaired"], class_="text"), tag("td", bar), tag("td", text, class_="text"))
-        )
-    return tag("table", tag("tbody", rows), class_="forest", aria_labelledby=f"{name}-title")
+        key, ends = f"{name}-{i}", [_ends(summary, k, i) for k in range(len(settings))]
+        if repaired and len({str(each) for each in ends}) > 1:
+            moving[f"{key}-bar"] = {"d": [_line(scale, *each) for each in ends]}
+            moving[f"{key}-dot"] = {"d": [_dot(scale, each) for each, _ in ends]}
+        was, now = _marks(scale, gap, limits, "original"), _marks(scale, *ends[chosen], "adjusted", key)
+        before = [tag("b", points(gap)), " ", _limits_text(limits)]
+        after = live(_after(settings, ends)) if repaired else None
+        if one:
+            rows.append(
+                _row(TEXT["now"], _bar(scale, aim, was), before)
+                if repaired
+                else _row("", _bar(scale, aim, was), before)
+            )
+            rows += [_row(TEXT["repaired"], _bar(scale, aim, now), tag("b", after))] if repaired else []
+        else:
+            label = say("versus", first=pair["first"], second=pair["second"])
+            label = say("few_rows", text=label) if pair["small"] else label
+            text = [points(gap), " → ", tag("b", after)] if repaired else before
+            rows.append(_row(label, _bar(scale, aim, *([was, now] if repaired else [was])), text))
+    return tag("table", tag("tbody", rows), class_="forest" + ("" if one else " many"), aria_labelledby=f"{name}-title")
+
+
+def _row(label: str, bar: Markup, text: Any) -> Markup:
+    head = tag("th", label, scope="row") if label else None
+    return tag("tr", head, tag("td", bar), tag("td", text, class_="text"))
 
 
 def pairs_of(summary: Numbers, numbers: Numbers) -> list[Numbers]:
@@ -72,9 +78,7 @@ def _ends(summary: Numbers, place: int, i: int) -> tuple[float | None, Sequence[
         return None, None
     gap, limits = pair["signed_gap"], pair["limits"]
     if len(summary["data"]["groups"]) == 2:
-        gap = told(summary, numbers)["signed_gap"]
-        if limits is None and summary["band"] is not None:
-            limits = [summary["band"][end][place] for end in ("low", "high")]
+        gap, limits = told(summary, numbers)["signed_gap"], pair_limits(summary, numbers)
     return gap, limits
 
 
@@ -83,14 +87,9 @@ def _after(
 ) -> Callable[[Numbers], str]:
     def said(numbers: Numbers) -> str:
         gap, limits = next(each for each, setting in zip(ends, settings) if setting is numbers)
-        return f"{points_of(gap)} {_limits_text(limits)}".strip()
+        return f"{points(gap)} {_limits_text(limits)}".strip()
 
     return said
-
-
-def points_of(gap: float | None) -> str:
-    """Write a gap seen from the group that was ranked higher: a minus where the other one is."""
-    return points(gap)
 
 
 def _limits_text(limits: Sequence[float] | None) -> str:
@@ -120,35 +119,28 @@ def _line(scale: tuple[float, float], gap: float | None, limits: Sequence[float]
 
 
 def _dot(scale: tuple[float, float], gap: float | None) -> str:
-    return "" if gap is None else f"M{_x(scale, gap)} 11h0"
+    return "" if gap is None else f"M{_x(scale, gap)} 11h.1"
 
 
-def _bar(
-    scale: tuple[float, float],
-    aim: float | None,
-    gap: float | None,
-    limits: Sequence[float] | None,
-    kind: str,
-    name: str = "",
-) -> Markup:
-    zero = _x(scale, 0.0)
-    shaded = None
+def _marks(
+    scale: tuple[float, float], gap: float | None, limits: Sequence[float] | None, kind: str, name: str = ""
+) -> list[Markup]:
+    """Draw a gap as a dot on its interval."""
+    line, dot = ({"data_path": f"{name}-{part}"} if name else {} for part in ("bar", "dot"))
+    return [
+        tag("path", d=_line(scale, gap, limits), class_=f"whisker {kind}", **line),
+        tag("path", d=_dot(scale, gap), class_=f"dot {kind}", **dot),
+    ]
+
+
+def _bar(scale: tuple[float, float], aim: float | None, *marks: list[Markup]) -> Markup:
+    zero, shaded = _x(scale, 0.0), None
     if aim is not None:
         left, right = _x(scale, -aim), _x(scale, aim)
         shaded = tag("rect", x=left, y=0, width=right - left, height=22, class_="aim")
-    moves = {"data_path": f"{name}-bar"} if name else {}
-    dots = {"data_path": f"{name}-dot"} if name else {}
-    return tag(
-        "svg",
-        shaded,
-        tag("path", d=f"M{zero} 0V22", class_="zero"),
-        tag("path", d=_line(scale, gap, limits), class_="whisker", **moves),
-        tag("path", d=_dot(scale, gap), class_=f"dot {kind}", **dots),
-        viewBox=f"0 0 {_WIDE} 22",
-        preserveAspectRatio="none",
-        aria_hidden="true",
-        class_="bar",
-    )
+    line = tag("path", d=f"M{zero} 0V22", class_="zero")
+    fixed = {"viewBox": f"0 0 {_WIDE} 22", "preserveAspectRatio": "none", "aria_hidden": "true", "class_": "bar"}
+    return tag("svg", shaded, line, list(marks), **fixed)
 
 
 def heat_map(summary: Numbers, live: Callable[..., Markup]) -> Markup:

@@ -18,6 +18,8 @@ from fairpot.transport import Floats
 MILLION = 1_000_000
 WIDTH, TOP = 220, 26
 _LEFT, _RIGHT = 34, 214
+# Marks with the outcome stand this far to the left, those without it to the right.
+_SIDE, _FILLS = 5, ("no", "yes")
 _TICKS = ((0.0, "tick_first"), (0.05, "5%"), (0.1, "10%"), (0.2, "20%"), (0.5, "50%"), (1.0, "tick_last"))
 
 
@@ -53,31 +55,41 @@ def _lane(found: Measured, summary: Mapping[str, Any], i: int) -> Markup:
     parts = [*_frame(bottom), _head(left, "queue_now") if repaired else None]
     parts += [_head(right, "queue_repaired")] if repaired else []
     parts.append(tag("path", d=shade(lines, repaired), class_="acted", data_shade=i))
+    aside = np.where(shown.positive, -_SIDE, _SIDE).tolist()
     if repaired:
         parts += [
             tag(
                 "path",
-                d=f"M{left} {a:.1f}L{right} {b:.1f}",
-                class_="go cross" if over else "go",
+                d=f"M{left + s} {a:.1f}L{right + s} {b:.1f}",
+                class_=f"go{' cross' * over}",
                 data_go_mark=f"{i} {j}",
             )
-            for j, (a, b, over) in enumerate(zip(was, now, crossed))
+            for j, (a, b, over, s) in enumerate(zip(was, now, crossed, aside))
         ]
     for x, heights, name in ((left, was, "was"), (right, now, "now"))[: 2 if repaired else 1]:
         parts += [
-            tag("circle", cx=x, cy=f"{y:.1f}", r=4, class_=f"mark {'yes' if yes else 'no'}", data_dot=f"{name} {i} {j}")
-            for j, (y, yes) in enumerate(zip(heights, shown.positive))
+            tag("circle", cx=x + s, cy=f"{y:.1f}", r=4, class_=f"mark {_FILLS[s < 0]}", data_dot=f"{name} {i} {j}")
+            for j, (y, s) in enumerate(zip(heights, aside))
         ]
     parts.append(tag("path", d=rule(lines, repaired), class_="rule", data_rule=i))
     svg = tag(
         "svg", parts, viewBox=f"0 0 {WIDTH} {tall}", role="img", aria_labelledby=f"lane-{i}", class_=f"lane {style(g)}"
     )
     rows = say("queue_of", rows=count(summary["data"]["groups"][g]["rows"]))
-    each = tag("span", " · ", say("queue_each", rows=count(round(shown.rows))), class_="soft")
     name = tag("h3", str(found.groups[g]), class_=f"name {style(g)}")
-    return tag(
-        "div", name, tag("p", _counted(found, summary, g), " ", rows, each, id=f"lane-{i}"), svg, class_="queue-lane"
-    )
+    return tag("div", name, tag("p", _counted(found, summary, g), " ", rows, id=f"lane-{i}"), svg, class_="queue-lane")
+
+
+def mark_sizes(found: Measured) -> str:
+    """Say how many rows a mark stands for."""
+    sizes = [count(round(each.rows)) for each in found.marks]
+    if len(set(sizes)) == 1:
+        return say("queue_each", rows=sizes[0])
+    if len(sizes) > 3:
+        known = sorted(each.rows for each in found.marks)
+        return say("queue_each_many", least=count(round(known[0])), most=count(round(known[-1])))
+    named = [say("queue_each_of", rows=rows, group=found.groups[g]) for rows, g in zip(sizes, found.drawn)]
+    return say("queue_each_named", groups=", ".join(named))
 
 
 def _counted(found: Measured, summary: Mapping[str, Any], g: int) -> list[Any]:
@@ -127,6 +139,7 @@ def moving(found: Measured) -> dict[str, Any]:
         "left": _LEFT,
         "right": _RIGHT,
         "columns": columns(len(found.dial) > 1),
+        "aside": [np.where(each.positive, -_SIDE, _SIDE).tolist() for each in found.marks],
         "places": [[_whole(np.floor(each * MILLION)) for each in setting.queue] for setting in found.settings],
         "acted": [_whole(np.ceil(setting.acted * MILLION)) for setting in found.settings],
     }

@@ -11,9 +11,9 @@ from fairpot._validation import wording
 from fairpot.metrics.cells import SMALL
 from fairpot.report import words
 from fairpot.report.figures import Figure, style
+from fairpot.report.pairs import forest, heat_map, pairs_of
 from fairpot.report.people import SMALLEST_BAND
 from fairpot.report.svg import Markup, figure_svg, join, tag
-from fairpot.report.pairs import forest, heat_map, pairs_of
 from fairpot.report.text import HOW_TO_READ, HOW_TO_READ_REPAIR, NOT_SHOWN, TEXT
 from fairpot.report.words import change, count, number, percent, points, say, score, signed, signed_points
 
@@ -195,9 +195,18 @@ def _choose(summary: Numbers, start: Mapping[str, int]) -> Markup:
 
 def choice_label(choice: Numbers) -> str:
     """Name a threshold or a top share."""
+    return _choice(choice, "choice")
+
+
+def choice_question(choice: Numbers) -> str:
+    """Ask who is above a threshold or in a top share."""
+    return _choice(choice, "who")
+
+
+def _choice(choice: Numbers, key: str) -> str:
     if "threshold" in choice:
-        return say("choice_threshold", value=score(choice["threshold"]))
-    return say("choice_top", value=words.top_share(choice["top"]))
+        return say(f"{key}_threshold", value=score(choice["threshold"]))
+    return say(f"{key}_top", value=words.top_share(choice["top"]))
 
 
 def _who_table(summary: Numbers, repaired: bool) -> Markup:
@@ -364,7 +373,7 @@ def _pairs(summary: Numbers, live: Live, moving: dict[str, Any]) -> list[Any]:
     return [
         heat,
         tag("p", say("heat_note", least=SMALL), class_="note") if summary["data"]["small_groups"] else None,
-        tag("h4", TEXT["part_pairs"], id="forest-title"),
+        tag("h4", TEXT["forest_title"], id="forest-title"),
         tag(
             "div",
             forest(summary, live, shown, moving, "forest"),

@@ -20,16 +20,20 @@ TEXT: dict[str, str] = {
     "gap_overall": "the gap",
     "gap_many": "the largest gap",
     "gap_top": "the gap in the top {alpha}",
-    "raised": "It raises {up} scores of {group}",
-    "lowered": "It lowers {down} scores of {group}",
-    "both_ways": "It raises {up} and lowers {down} scores of {group}",
+    "raised": "It raises {up} of the {rows} scores of {group}",
+    "lowered": "It lowers {down} of the {rows} scores of {group}",
+    "both_ways": "It raises {up} and lowers {down} of the {rows} scores of {group}",
+    "raised_too": "{up} of {rows} of {group}",
+    "lowered_too": "{down} of {rows} of {group}",
+    "both_ways_too": "raises {up} and lowers {down} of {rows} of {group}",
     "and_more": "and changes {rows} scores of {groups} more groups",
     "unchanged": "no score of {groups} changes",
     "nothing_changes": "At this setting no score changes.",
-    "overshoots": "The repair overshoots: {lower} is now ranked higher.",
+    "overshoots": "It overshoots: {lower} is now ranked higher, by {gap} points.",
+    "overshoots_unsure": "It overshoots: {lower} is now ranked higher, by {gap} points, which could be chance.",
     "same_people": "Nobody joins the top, and nobody leaves it unless scores tie at its edge: only the order changes.",
-    "changed": "On the same rows the gap of {higher} over {lower} changes by {change} points ({level} interval {low} to "
-    "{high}).",
+    "changed": "On the same rows the gap of {higher} over {lower} changes by {change} points ({level} interval {low} "
+    "to {high}).",
     "changed_unsure": "On the same rows the gap of {higher} over {lower} changes by {change} points. There are too few "
     "rows for an interval.",
     "warn_group": "{group}: only {cells}. Do not act on numbers that depend on them.",
@@ -38,12 +42,15 @@ TEXT: dict[str, str] = {
     "and": "{first} and {second}",
     # The queue
     "queue": "Everyone’s place in the list",
-    "queue_note": "The list of all rows, highest score first. Each mark stands for a few rows of a group, filled if they "
-    "have {outcome}. Shaded: {line}.",
+    "queue_note": "The list of all rows, highest score first. Filled marks have {outcome}. Shaded: {line}, {acted} of "
+    "rows.",
     "queue_note_repair": "Bold: rows that cross the line.",
     "queue_now": "now",
     "queue_repaired": "repaired",
-    "queue_each": "1 mark: {rows}",
+    "queue_each": "One mark is about {rows} rows.",
+    "queue_each_of": "{rows} rows of {group}",
+    "queue_each_named": "One mark is about {groups}.",
+    "queue_each_many": "One mark is {least} to {most} rows of its group.",
     "queue_of": "of {rows}",
     "queue_png": "Download as PNG",
     "queue_alt": "{group}: {before} of {rows} rows are above the line now.",
@@ -57,7 +64,8 @@ TEXT: dict[str, str] = {
     "panel_gap_note_many": "Points of 100, 95% interval. Line: 0. Right of it the first of the two is ranked higher.",
     "panel_gap_aim": "Shaded: the target, at most {aim} points.",
     "panel_gap_more": "{left} more pairs are listed below, for the validator.",
-    "panel_who": "Who is above the line?",
+    "who_threshold": "Who has a score of {value} or more?",
+    "who_top": "Who is in the top {value}?",
     "panel_who_note": "Share and number of rows of each group, with and without {outcome}.",
     "panel_cost": "What does it cost?",
     "panel_quality": "How good is the ranking?",
@@ -157,8 +165,8 @@ TEXT: dict[str, str] = {
     "it in the other. The gap is 0 where both areas are equal. Faint: original scores.",
     "fig_calibration": "Calibration error: {groups}",
     "fig_calibration_none": "Scores that are not probabilities have no calibration error",
-    "fig_calibration_note": "On the diagonal a score of 0.3 means that 30 of 100 have the outcome. Below it, scores are "
-    "too high. Upright lines: 95% intervals.",
+    "fig_calibration_note": "On the diagonal a score of 0.3 means that 30 of 100 have the outcome. Below it, scores "
+    "are too high. Upright lines: 95% intervals.",
     "fig_calibration_note_repair": "On the diagonal a score of 0.3 means that 30 of 100 have the outcome. Below it, "
     "scores are too high. Upright lines: 95% intervals. Faint: original scores.",
     "axis_gap": "gap in points (above 0: {higher} ranked higher)",
@@ -176,9 +184,11 @@ TEXT: dict[str, str] = {
     "over": "{first} over {second}",
     "across_up": "To the right: {x}. Upwards: {y}.",
     # Pairs
-    "heat_caption": "By how many points the group of the row is ranked higher than that of the column",
+    "heat_caption": "Points by which the group of the row is ranked higher than that of the column",
+    "forest_title": "Gaps of pairs in points, with 95% intervals",
+    "few_rows": "{text} (few rows)",
     "heat_note": "Hatched: a group has fewer than {least} rows with, or without, the outcome. Do not act on it.",
-    "pairs_caption": "Every pair of groups",
+    "pairs_caption": "xAUC and gap of pairs",
     "pairs_note": "Each interval is of one pair by itself. It is known before the repair and at the reported setting.",
     "pairs_note_audit": "Each interval is of one pair by itself.",
     "pairs_left_out": "{left} more pairs have smaller gaps; the JSON form has them.",
@@ -202,12 +212,17 @@ TEXT: dict[str, str] = {
     "col_group": "Group",
     "col_outcome": "Outcome",
     "col_rows": "Rows",
+    "col_share": "Share and rows",
     "col_above_before": "Above now",
     "col_above_now": "Repaired",
     "col_enter": "Newly above",
     "col_leave": "No longer above",
     "with": "with the outcome",
     "without": "without it",
+    "col_with": "with it: now → repaired",
+    "col_without": "without: now → repaired",
+    "col_with_audit": "with it",
+    "col_without_audit": "without",
     "group_with": "{group}, with",
     "group_without": "{group}, without",
     "moves_caption": "Scores that change",
@@ -248,10 +263,10 @@ TEXT: dict[str, str] = {
     # Warnings
     "warnings": "Read with care",
     "warnings_more": "{left} more",
-    "warn_same_rows": "These are the same rows that the repair was fitted on. On new rows expect a larger gap: report on "
-    "held-out rows.",
-    "warn_calibration": "{group}: calibration gets worse, from an error of {before} to {after}. Its adjusted scores are "
-    "not probabilities.",
+    "warn_same_rows": "These are the same rows that the repair was fitted on. On new rows expect a larger gap: report "
+    "on held-out rows.",
+    "warn_calibration": "{group}: calibration gets worse, from an error of {before} to {after}. Its adjusted scores "
+    "are not probabilities.",
     "warn_reference": "{group} ({others} rows) is moved to the scores of {reference}, which has only {rows} rows.",
     "warn_reversed": "AUC is below one half: higher scores go with fewer outcomes. Are they reversed?",
     "warn_left_out": "{group} ({rows} rows) was left out of the repair and is not in these numbers.",
@@ -259,8 +274,8 @@ TEXT: dict[str, str] = {
     "warn_ties": "Ties matter: the {name} is {strict} if a tie is no win, {half} if it is half a win.",
     "ties_AUC": "AUC",
     "ties_xAUC gap": "gap in points",
-    "warn_coarse": "There are very many different scores: rows are counted in {bins} bins. AUC and gaps are not affected "
-    "where the curve is exact.",
+    "warn_coarse": "There are very many different scores: rows are counted in {bins} bins. AUC and gaps are not "
+    "affected where the curve is exact.",
     "warn_note": "{text}",
     # Model card
     "card": "About this score",

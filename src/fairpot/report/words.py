@@ -153,9 +153,20 @@ def answer(summary: Numbers) -> list[str]:
 def repaired(summary: Numbers, numbers: Numbers) -> list[str]:
     """Say what one setting does to the gap, whose scores it changes, and whether it overshoots."""
     said = [*_gap_goes(summary, numbers), whose(numbers)]
-    if summary["method"]["region"] == "pooled":
-        said.append(TEXT["same_people"])
-    return [*said, say("overshoots", **summary["pair"])] if goes_past(summary, numbers) else said
+    if not goes_past(summary, numbers):
+        return said
+    limits = pair_limits(summary, numbers)
+    key = "overshoots_unsure" if limits is None or limits[0] <= 0 <= limits[1] else "overshoots"
+    return [*said, say(key, **summary["pair"], gap=points(abs(told(summary, numbers)["signed_gap"])))]
+
+
+def pair_limits(summary: Numbers, numbers: Numbers) -> Sequence[float] | None:
+    """Give the limits of the gap of two groups, with its sign, at a setting where they are known."""
+    [pair] = told(summary, numbers).get("pairs") or [{"limits": None}]
+    if pair["limits"] is not None or summary["band"] is None:
+        return pair["limits"]
+    place = next(i for i, each in enumerate(summary["dial"]["settings"]) if each is numbers)
+    return [summary["band"][end][place] for end in ("low", "high")]
 
 
 def _gap_goes(summary: Numbers, numbers: Numbers) -> list[str]:
@@ -175,7 +186,11 @@ def whose(numbers: Numbers) -> str:
     moved = sorted((g for g in numbers["groups"] if g["moved"]), key=lambda each: -each["moved"])
     if not moved:
         return TEXT["nothing_changes"]
-    said = [_moved(each, first=place == 0) for place, each in enumerate(moved[:_NAMED])]
+    kinds = [_way(each) for each in moved]
+    said = [
+        say(kind + ("_too" if place and kind == kinds[0] else ""), **_moved(each)).removeprefix("It " if place else "")
+        for place, (each, kind) in enumerate(zip(moved[:_NAMED], kinds))
+    ]
     rest = moved[_NAMED:]
     if rest:
         said.append(say("and_more", rows=count(sum(g["moved"] for g in rest)), groups=len(rest)))
@@ -184,10 +199,12 @@ def whose(numbers: Numbers) -> str:
     return told_of + "."
 
 
-def _moved(each: Numbers, *, first: bool) -> str:
-    key = "both_ways" if each["up"] and each["down"] else "raised" if each["up"] else "lowered"
-    text = say(key, up=count(each["up"]), down=count(each["down"]), group=each["group"])
-    return text if first else text.removeprefix("It ")
+def _way(each: Numbers) -> str:
+    return "both_ways" if each["up"] and each["down"] else "raised" if each["up"] else "lowered"
+
+
+def _moved(each: Numbers) -> dict[str, str]:
+    return {"group": each["group"], **{name: count(each[name]) for name in ("up", "down", "rows")}}
 
 
 def _or(names: Sequence[str]) -> str:
