@@ -122,7 +122,7 @@ def tradeoff_title(summary: Numbers, numbers: Numbers) -> str:
 def _tradeoff_note(summary: Numbers, signed: bool) -> str:
     note = TEXT["fig_tradeoff_note"] + _limit_note(summary["limit"])
     if summary["before"]["top"] is not None:
-        note += " " + say("fig_top_note", alpha=top_share(summary["method"]["alpha"]))
+        note += " " + say("fig_top_note", alpha=top_share(summary["finding"]["alpha"]))
     note += " " + TEXT["fig_band_note"] if summary["band"] else ""
     return note + ("" if signed else " " + TEXT["fig_many_note"])
 
@@ -132,7 +132,7 @@ def _axis(name: str, summary: Numbers) -> str:
     words = say(name, **summary["pair"])
     if summary["before"]["top"] is None:
         return words
-    return say("axis_top", name=words, alpha=top_share(summary["method"]["alpha"]))
+    return say("axis_top", name=words, alpha=top_share(summary["finding"]["alpha"]))
 
 
 def _point(summary: Numbers, place: int, signed: bool) -> tuple[float, float]:

@@ -33,15 +33,15 @@ def header(summary: Numbers) -> Markup:
     about = " · ".join(part for part in (said, data["source"], made["created"]) if part)
     badge = None
     if trust is not None:
-        badge = tag("p", trust["badge"], class_=f"badge {trust['state'].replace(' ', '-')}")
-    off = tag("noscript", tag("p", TEXT["no_script"], class_="note"))
+        text, kind = words.badge(summary)
+        badge = tag("p", text, class_=f"badge {kind}")
+    off = tag("noscript", tag("p", TEXT["no_script"], class_="note")) if summary["method"] is not None else None
     subject = tag("div", tag("h1", summary["title"]), tag("p", about, class_="sub"), off)
     return tag("header", subject, badge)
 
 
 def screen(found: Measured, summary: Numbers, live: Live, moving: dict[str, Any]) -> Markup:
     """Make the first screen."""
-    finding = summary["finding"]
     repaired = summary["method"] is not None
     lead = live(lambda n: " ".join(words.repaired(summary, n)), "lead") if repaired else None
     panels = [
@@ -52,14 +52,21 @@ def screen(found: Measured, summary: Numbers, live: Live, moving: dict[str, Any]
     panels += [_dial(summary, live)] if len(summary["dial"]["settings"]) > 1 else []
     return tag(
         "section",
-        tag("h2", finding["headline"], id="finding", tabindex=-1),
-        tag("p", lead, class_="lead") if repaired else None,
-        tag("p", finding["meaning"], class_="meaning") if finding["meaning"] else None,
+        tag("h2", words.finding(summary), id="finding", tabindex=-1),
+        tag("p", words.size(summary), " ", lead, class_="lead"),
+        tag("p", _small_print(summary), class_="meaning"),
         tag("div", _queue(found, summary), tag("div", panels, class_="panels"), class_="first"),
         _care(summary),
         _card(summary),
         aria_labelledby="finding",
     )
+
+
+def _small_print(summary: Numbers) -> str:
+    """Say what the finding means in pairs, and what was certified; that rows are not new says the badge."""
+    certified = summary["method"] is not None and summary["method"]["certificate"] is not None
+    said = [summary["finding"]["meaning"], words.trust(summary) if certified else ""]
+    return " ".join(text for text in said if text)
 
 
 def _queue(found: Measured, summary: Numbers) -> Markup:
@@ -69,7 +76,7 @@ def _queue(found: Measured, summary: Numbers) -> Markup:
     fields = {
         "outcome": [summary["data"]["outcome"]],
         "line": tag("span", choice_label(choice), data_line=True),
-        "acted": tag("span", " → ".join(percent(each) for each in shares), data_acted=True),
+        "acted": tag("span", " → ".join(dict.fromkeys(percent(each) for each in shares)), data_acted=True),
     }
     note = [fields.get(part, part) for part in re.split(r"[{}]", TEXT["queue_note"])]
     note += [" ", TEXT["queue_note_repair"]] if repaired else []
@@ -92,7 +99,7 @@ def _panel(name: str, title: Any, *parts: Any) -> Markup:
 
 def _gap(summary: Numbers, live: Live, moving: dict[str, Any]) -> Markup:
     method = summary["method"]
-    alpha = None if method is None else method["alpha"]
+    alpha = summary["finding"]["alpha"]
     title = TEXT["panel_gap"] if alpha is None else say("panel_gap_top", alpha=top_share(alpha))
     pairs = pairs_of(summary, summary["before"])
     one = len(pairs) == 1
@@ -110,6 +117,7 @@ def _who(summary: Numbers, repaired: bool) -> Markup:
     made = (_by_outcome if len(listed(summary)) <= _ROWS else _by_group)(summary, choice, repaired)
     title = tag("span", choice_question(choice), data_question=True)
     note = say("panel_who_note", outcome=summary["data"]["outcome"])
+    note += " " + words.other_reference(summary) if repaired else ""
     scroll = tag("div", made, class_="scroll", role="region", aria_labelledby="above-title", tabindex=0)
     return _panel("above", title, scroll, tag("p", note, class_="note"))
 
@@ -163,7 +171,7 @@ def _who_table(head: Sequence[str], rows: Sequence[Markup]) -> Markup:
 
 def _price(summary: Numbers, live: Live) -> Markup:
     before, changes = summary["before"], summary["changes"]
-    alpha = summary["method"]["alpha"]
+    alpha = summary["finding"]["alpha"]
     chosen = summary["dial"]["settings"][summary["dial"]["chosen"]]
     known = None if changes is None or changes["auc"]["reason"] is not None else changes["auc"]
 

@@ -34,7 +34,7 @@ def make_markdown(summary: Mapping[str, Any]) -> str:
         outcome=data["outcome"],
     )
     about = " · ".join(part for part in (head, data["source"], made["created"]) if part)
-    badge = "" if trust is None else f"**{plain_line(trust['badge'])}**"
+    badge = "" if trust is None else f"**{plain_line(words.badge(summary)[0])}**"
     parts = [
         f"# {plain_line(summary['title'])}",
         plain_line(about),

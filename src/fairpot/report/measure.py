@@ -11,6 +11,7 @@ import numpy as np
 from fairpot._defaults import Region, Ties
 from fairpot.auditing import measures as auditing
 from fairpot.auditing.calibration import calibration_errors
+from fairpot.auditing.finding import Finding, main_finding
 from fairpot.counts import GroupCounts
 from fairpot.display.calibration import reliability
 from fairpot.display.distributions import histogram, score_edges
@@ -93,7 +94,8 @@ class Measured:
     settings: list[Setting]
     audits: dict[int, auditing.Measured]  # of the scores as they came, and at the reported setting
     changes: Changes | None  # from the one to the other
-    top: bool = False  # whether the repair works on the top of the ranking alone
+    finding: Finding  # what the audit of the original scores found, groups by their names as text
+    top: bool  # whether the repair works on the top of the ranking alone
 
     @property
     def groups(self) -> tuple[Hashable, ...]:
@@ -131,7 +133,8 @@ def measure(
     large = large if len(large) > 1 else list(range(len(table.groups)))
     xauc = audited_xauc(audits[0]) if people is table else _counted_xauc(table, ties)
     told = xauc if top is None else audited_xauc(audits[0], auditing.tops(audits[0].numbers)[0])
-    pair, order = _pair_and_order(told if np.isfinite(told - told.T).any() else xauc, large)
+    finding = main_finding(audits[0].numbers).named(str)
+    pair, order = _pair_and_order(told if np.isfinite(told - told.T).any() else xauc, large, _places(table, finding))
     drawn = sorted(order[:DRAWN])
     tops = _tops(people.pooled(), lines.alphas)
     counted = np.concatenate((above(people, lines.thresholds), above(people, tops)))
@@ -155,6 +158,7 @@ def measure(
         [],
         audits,
         _changes(people, dial, ties),
+        finding,
         top is not None,
     )
     whole.settings.extend(_setting(whole, place, ties) for place in range(len(dial)))
@@ -294,14 +298,21 @@ def _calibration(whole: Measured, place: int, counts: list[GroupCounts]) -> list
     return [c and (float(c["error_in_the_large"]), float(c["expected_calibration_error"])) for c in found]
 
 
-def _pair_and_order(xauc: Floats, large: list[int]) -> tuple[tuple[int, int], list[int]]:
-    """Find the pair of large groups with the widest gap; order all: that pair first, then by their widest gap."""
+def _places(table: ScoreTable, finding: Finding) -> tuple[int, int] | None:
+    """Give the places of the two groups that the finding is of."""
+    names = [str(group) for group in table.groups]
+    return None if finding.pair is None else (names.index(str(finding.pair[0])), names.index(str(finding.pair[1])))
+
+
+def _pair_and_order(xauc: Floats, large: list[int], pair: tuple[int, int] | None) -> tuple[tuple[int, int], list[int]]:
+    """Take the pair of the finding, else the widest of large groups; order all: it first, then by their widest gap."""
     gap = np.nan_to_num(xauc - xauc.T)
     told = np.zeros(gap.shape)
     told[np.ix_(large, large)] = gap[np.ix_(large, large)]
     first, second = divmod(int(np.argmax(told)), len(gap))
     if first == second:
         first, second = large[:2]
+    first, second = pair or (first, second)
     widest = np.abs(gap).max(axis=1)
     widest[[first, second]] = np.inf
     return (first, second), np.argsort(-widest, kind="stable").tolist()
@@ -351,6 +362,8 @@ def _steps(winners: GroupCounts, losers: GroupCounts) -> tuple[Floats, Floats]:
     thresholds = np.union1d(_some(winners.score), _some(losers.score))[::-1]
     x = _reached(losers.score, losers.negative, thresholds) / negatives
     y = _reached(winners.score, winners.positive, thresholds) / positives
+    fresh = np.append(True, (np.diff(x) > 0) | (np.diff(y) > 0))
+    x, y = x[fresh], y[fresh]
     bends = np.ones(len(x), dtype=bool)
     bends[1:-1] = np.diff(x)[:-1] * np.diff(y)[1:] != np.diff(x)[1:] * np.diff(y)[:-1]
     x, y = x[bends], y[bends]

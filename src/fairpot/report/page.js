@@ -58,7 +58,7 @@
     for (const one of all("[data-line]")) one.textContent = who.labels[at];
     for (const one of all("[data-question]")) one.textContent = who.questions[at];
     const acted = [queue.acted[0][at], queue.acted[place][at]].slice(0, queue.columns.length);
-    for (const one of all("[data-acted]")) one.textContent = acted.map((v) => (v / 1e4).toFixed(1) + "%").join(" \u2192 ");
+    for (const one of all("[data-acted]")) one.textContent = [...new Set(acted.map((v) => (v / 1e4).toFixed(1) + "%"))].join(" \u2192 ");
     if (value) value.setAttribute("aria-valuetext", who.labels[at]);
     for (const cell of all("[data-who]")) cell.textContent = number(above(...cell.dataset.who.split(" ")));
     for (const cell of all("[data-rate]")) {
@@ -251,7 +251,7 @@
     const canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
     const texts = [
       ["bold 19px ", document.getElementById("finding").textContent, 25],
-      ["15px ", (document.querySelector("[data-k=lead]") || { textContent: "" }).textContent, 20],
+      ["15px ", document.querySelector(".lead").textContent, 20],
       ["13px ", document.getElementById("queue-note").textContent, 17],
     ].filter((each) => each[1]);
     let height = gap;

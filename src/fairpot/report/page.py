@@ -72,7 +72,7 @@ def _bar(summary: Mapping[str, Any], live: sections.Live) -> Markup:
 
 
 # Colours of the groups in the dark: the same hues as those of the pictures, lighter.
-_DARK = ("#5cb8f0", "#ff9a57", "#3fd0a2", "#f0a3cf", "#e8c34a", "#c3a6ff", "#6fd3de", "#d5d9e0")
+_DARK = ("#5cb8f0", "#ff9a57", "#d5d9e0", "#ff8fbf", "#b3a6ff", "#d8cf5a", "#3fd0a2", "#d69bff")
 _DASHES = ("none", "7 3", "9 3 2 3", "2 2", "12 3 2 3 2 3")
 
 

@@ -61,7 +61,7 @@ def _lane(found: Measured, summary: Mapping[str, Any], i: int) -> Markup:
             tag(
                 "path",
                 d=f"M{left + s} {a:.1f}L{right + s} {b:.1f}",
-                class_=f"go{' cross' * over}",
+                class_=f"{'go cross' if over else 'go'}",
                 data_go_mark=f"{i} {j}",
             )
             for j, (a, b, over, s) in enumerate(zip(was, now, crossed, aside))

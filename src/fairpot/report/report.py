@@ -11,9 +11,10 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from fairpot._defaults import TIES, Meaning, Region, Ties
+from fairpot._defaults import REGIONS, TIES, Meaning, Region, Ties
 from fairpot._validation import check_choice, check_share, is_number
-from fairpot.auditing.effect import fitted_on, parameters_of, standing
+from fairpot.auditing.effect import fitted_on, parameters_of, standing, trust_in
+from fairpot.auditing.gains import other_reference
 from fairpot.auditing.measures import listed
 from fairpot.counting import as_table
 from fairpot.display.display import table_of
@@ -45,7 +46,9 @@ class FairnessReport:
     threshold : float or list of floats or None, default None
         Scores from which people are acted on, to be shown among others.
     alpha : float in (0, 1], list of them, or None, default None
-        Shares of the ranking that are acted on, to be shown among others.
+        Shares of the ranking that are acted on, to be shown among others. An audit is about the first of them.
+    region : {"pooled", "group"}, default "pooled"
+        Whether an audit's share is that of the whole list or of each group.
     ties : {"half", "strict"}, default "half"
         Whether a tie between a positive and a negative is half a win or none.
     high_score_means : {"help", "harm"} or None, default None
@@ -71,7 +74,7 @@ class FairnessReport:
     >>> fp = FairPOT(lam=None, max_gap=0.02).fit(data.probability, data.target, sensitive_features=data.group)
     >>> report = FairnessReport.from_estimator(fp)
     >>> report.summary["pair"]
-    {'ahead': 'a', 'behind': 'b'}
+    {'higher': 'a', 'lower': 'b'}
     >>> len(report.to_html()) < 3_000_000
     True
     """
@@ -86,6 +89,7 @@ class FairnessReport:
         outcome: str = "",
         threshold: Any = None,
         alpha: Any = None,
+        region: Region = "pooled",
         ties: str = "half",
         high_score_means: Meaning | None = None,
         columns: Any = None,
@@ -102,6 +106,7 @@ class FairnessReport:
         self.table = table.only([g for g in table.groups if g not in left_out]) if left_out else table
         self.method = method
         self.ties = cast(Ties, check_choice(ties, "ties", TIES))
+        self.region = cast(Region, check_choice(region, "region", REGIONS))
         self._thresholds = _check_thresholds(threshold)
         self._alphas = tuple(check_share(each, "alpha", zero=False) for each in listed(alpha))
         self._about = About(
@@ -213,21 +218,31 @@ class FairnessReport:
         return measure(self.table, dial, self.ties, lines, top=top)
 
     def _top(self) -> tuple[float, Region] | None:
-        """Name the part of the ranking that the repair works on; None for all of it."""
+        """Name the part of the ranking that the report is about: what is repaired, or audited; None for all of it."""
         about = self._about.method
-        return None if about is None or about["alpha"] is None else (float(about["alpha"]), about["region"])
+        if about is None:
+            return (self._alphas[0], self.region) if self._alphas else None
+        return None if about["alpha"] is None else (float(about["alpha"]), about["region"])
 
     @cached_property
     def summary(self) -> dict[str, Any]:
         """The report as plain numbers, lists, dicts and texts."""
-        return summarise(self.measured, replace(self._about, method=self._judged_method()))
+        return summarise(self.measured, replace(self._about, **self._judged()))
 
-    def _judged_method(self) -> dict[str, Any] | None:
-        """Say which method it is, with its certificate as these rows leave it."""
-        if self._about.method is None:
-            return None
+    def _judged(self) -> dict[str, Any]:
+        """Say what is known of the method on these rows: its certificate, trust in it, and the other reference."""
+        about = self._about.method
+        if about is None:
+            return {}
         found = standing(self.method, self._all_groups)
-        return {**self._about.method, "certificate": None if found is None else found.to_dict()}
+        trust = trust_in(self.method, self._all_groups, found)
+        options = {"alpha": about["alpha"], "region": about["region"] or "pooled", "ties": self.ties, "threshold": None}
+        other = other_reference(self.method, self.table, options)
+        return {
+            "method": {**about, "certificate": None if found is None else found.to_dict()},
+            "trust": None if trust is None else trust.to_dict(),
+            "other_reference": None if other is None else other.to_dict(),
+        }
 
     @cached_property
     def figures(self) -> dict[str, Figure]:

@@ -204,6 +204,8 @@ def choice_question(choice: Numbers) -> str:
 
 
 def _choice(choice: Numbers, key: str) -> str:
+    if choice.get("below"):
+        return say(f"{key}_below", value=score(-choice["threshold"]))
     if "threshold" in choice:
         return say(f"{key}_threshold", value=score(choice["threshold"]))
     return say(f"{key}_top", value=words.top_share(choice["top"]))
@@ -302,7 +304,7 @@ def cost_rows(summary: Numbers) -> list[tuple[str, Write, Read]]:
     if len(groups) > 2:
         rows.append((TEXT["row_largest_gap"], points, lambda n: n["gap"]))
     if summary["before"]["top"] is not None:
-        alpha = words.top_share(summary["method"]["alpha"])
+        alpha = words.top_share(summary["finding"]["alpha"])
         rows.append((say("row_auc_top", alpha=alpha), number, lambda n: n["top"]["auc"]))
         rows.append((say("row_gap_top", alpha=alpha), points, lambda n: n["top"]["gap"]))
     rows += [(say("row_inside", group=g["group"]), number, _of(i, "auc")) for i, g in groups]

@@ -11,6 +11,7 @@ import numpy as np
 
 from fairpot._defaults import LEVEL, Ties
 from fairpot._version import __version__
+from fairpot.auditing.gains import own_scale_moves
 from fairpot.auditing.measures import Measured as Audited
 from fairpot.auditing.measures import tops
 from fairpot.counts import GroupCounts
@@ -47,6 +48,8 @@ class About:
     warnings: Sequence[str] = ()
     largest_changes: Sequence[Mapping[str, Any]] | None = None
     card: Mapping[str, list[str]] | None = None
+    trust: Mapping[str, Any] | None = None
+    other_reference: Mapping[str, Any] | None = None
 
 
 def summarise(found: Measured, about: About) -> dict[str, Any]:
@@ -82,8 +85,9 @@ def summarise(found: Measured, about: About) -> dict[str, Any]:
         "pair": {"higher": first, "lower": second},
         "listed": found.listed,
         "ties": about.ties,
-        "finding": _finding(found),
-        "trust": _trust(about),
+        "finding": {**found.finding.to_dict(), "who": found.finding.who},
+        "trust": about.trust,
+        "other_reference": about.other_reference,
         "method": None if about.method is None else dict(about.method),
         "before": settings[0],
         "after": settings[chosen] if about.method is not None else None,
@@ -100,17 +104,6 @@ def summarise(found: Measured, about: About) -> dict[str, Any]:
         "origin": _origin(about),
     }
     return plain(content)
-
-
-def _finding(found: Measured) -> dict[str, Any]:
-    a, b = (str(found.groups[g]) for g in found.pair)
-    return {"headline": f"{a} is ranked higher than {b}.", "meaning": "", "state": "difference"}
-
-
-def _trust(about: About) -> dict[str, Any] | None:
-    if about.method is None:
-        return None
-    return {"state": "not checked", "badge": "Not yet checked on new rows", "sentence": "Not yet checked on new rows."}
 
 
 def plain(value: Any) -> Any:
@@ -185,7 +178,7 @@ def _numbers(found: Measured, setting: Setting) -> dict[str, Any]:
 def _group(found: Measured, setting: Setting, g: int) -> dict[str, Any]:
     change = 100 * (setting.places[g] - found.settings[0].places[g])
     return {
-        **setting.moves[g],
+        **own_scale_moves([setting.moves[g]], found.table.lower_is_riskier)[0],
         "group": str(found.groups[g]),
         "auc": setting.xauc[g, g],
         "calibration": _calibration(setting.calibration[g]),
@@ -332,7 +325,8 @@ def _limit(found: Measured, ties: Ties) -> dict[str, Any] | None:
 def _who(found: Measured) -> dict[str, Any]:
     """Say who is above each threshold and in each top share, and at the reported setting who comes and goes."""
     chosen = found.settings[found.dial.chosen]
-    choices = [{"threshold": t} for t in found.thresholds] + [{"top": a} for a in found.alphas[::-1]]
+    turned = {"below": True} if found.table.lower_is_riskier else {}
+    choices = [{"threshold": t, **turned} for t in found.thresholds] + [{"top": a} for a in found.alphas[::-1]]
     return {
         "labels": ["positive", "negative"],
         "groups": [str(g) for g in found.groups],

@@ -13,6 +13,26 @@ TEXT: dict[str, str] = {
     "skip": "Skip to the finding",
     "outcome": "the outcome",
     "finding": "What was found",
+    "headline": "{who}.",
+    "headline_top": "In the top {alpha}: {who}.",
+    "size": "The gap is {gap}.",
+    "size_top": "The gap there is {gap}.",
+    "size_many": "The largest gap of {pairs} pairs is {gap}.",
+    "gap_interval": "{gap} points (95% interval {low} to {high})",
+    "gap_only": "{gap} points (too few rows for an interval)",
+    "badge_certified": "Certified: at most {bound} points, {confidence} confidence",
+    "badge_contradicted": "Certificate contradicted by these rows",
+    "badge_cannot_tell": "Certified: at most {bound} points; these rows cannot tell",
+    "certified": "Certified: with {confidence} confidence {where} on rows like these is at most {bound} points (tested "
+    "on {rows}).",
+    "certified_limit": "One-sided upper limit then: {limit} points.",
+    "certified_compatible": "These rows agree: {gap} points (interval {low} to {high}).",
+    "certified_contradicted": "These rows contradict it: {gap} points (interval {low} to {high}).",
+    "certified_cannot_tell": "These rows cannot tell whether it holds: {gap} points (interval {low} to {high}).",
+    "certified_no_interval": "These rows are too few to tell whether it holds.",
+    "certified_same_rows": "These are the rows that the repair was fitted on, which cannot test it.",
+    "other_reference": "With {reference} as the reference instead: gap {gap} points, AUC {auc}, {up} scores up and "
+    "{down} down.",
     # The first screen: what the repair does
     "narrows": "The repair narrows {where} from {before} to {after} points.",
     "keeps": "The repair leaves {where} at {after} points.",
@@ -42,8 +62,7 @@ TEXT: dict[str, str] = {
     "and": "{first} and {second}",
     # The queue
     "queue": "Everyone’s place in the list",
-    "queue_note": "The list of all rows, highest score first. Filled marks have {outcome}. Shaded: {line}, {acted} of "
-    "rows.",
+    "queue_note": "All rows in the order of the ranking. Filled marks have {outcome}. Shaded: {line}, {acted} of rows.",
     "queue_note_repair": "Bold: rows that cross the line.",
     "queue_now": "now",
     "queue_repaired": "repaired",
@@ -53,7 +72,6 @@ TEXT: dict[str, str] = {
     "queue_each_many": "One mark is {least} to {most} rows of its group.",
     "queue_of": "of {rows}",
     "queue_png": "Download as PNG",
-    "queue_alt": "{group}: {before} of {rows} rows are above the line now.",
     "queue_left_out": "The picture shows {drawn} of {groups} groups: those with the largest gaps.",
     "tick_first": "1st",
     "tick_last": "last",
@@ -65,6 +83,7 @@ TEXT: dict[str, str] = {
     "panel_gap_aim": "Shaded: the target, at most {aim} points.",
     "panel_gap_more": "{left} more pairs are listed below, for the validator.",
     "who_threshold": "Who has a score of {value} or more?",
+    "who_below": "Who has a score of {value} or less?",
     "who_top": "Who is in the top {value}?",
     "panel_who_note": "Share and number of rows of each group, with and without {outcome}.",
     "panel_cost": "What does it cost?",
@@ -207,6 +226,7 @@ TEXT: dict[str, str] = {
     "choose_kind": "Rows are acted on",
     "choose_value": "Where the line is",
     "choice_threshold": "score {value} and above",
+    "choice_below": "score {value} and below",
     "choice_top": "the top {value}",
     "who_caption": "Rows above the line",
     "col_group": "Group",
@@ -303,7 +323,7 @@ TEXT: dict[str, str] = {
     "privacy": "Privacy",
     "privacy_counts": "This file holds counts, no person's row. A count of very few rows can still tell about "
     "them: look before you publish it. It makes no connection to anywhere.",
-    "privacy_ids": "This file names the rows with the largest changes, because an id column was asked for. "
+    "privacy_ids": "This file names the people with the largest changes, because an id column was asked for. "
     "Handle it as you handle that column. It makes no connection to anywhere.",
     "no_script": "JavaScript is off: the page shows the reported setting.",
     "figure_table": "The curve as a table",

@@ -143,11 +143,71 @@ def many(summary: Numbers) -> bool:
 
 def answer(summary: Numbers) -> list[str]:
     """Say what was found, then whose scores the repair changes, how sure that is, and what is known of it."""
-    said = [summary["finding"]["headline"], summary["finding"]["meaning"]]
+    said = [finding(summary), size(summary), summary["finding"]["meaning"]]
     if summary["after"] is not None:
-        said += [*repaired(summary, summary["after"]), *_changed(summary)]
-        said += [] if summary["trust"] is None else [summary["trust"]["sentence"]]
+        said += [*repaired(summary, summary["after"]), *_changed(summary), other_reference(summary), trust(summary)]
     return [sentence for sentence in said if sentence]
+
+
+def finding(summary: Numbers) -> str:
+    """Say who is ranked higher, and what that does to them if it is known."""
+    found = summary["finding"]
+    key = "headline" if found["alpha"] is None else "headline_top"
+    return say(key, who=found["who"], alpha=top_share(found["alpha"] or 0.0))
+
+
+def size(summary: Numbers) -> str:
+    """Say how large the gap is, in points, and how surely."""
+    found = summary["finding"]
+    gap = found["gap"]
+    if gap is None or gap["estimate"] is None:
+        return ""
+    known = {"gap": points(gap["estimate"]), "low": points(gap["low"]), "high": points(gap["high"])}
+    written = say("gap_only" if gap["low"] is None else "gap_interval", **known)
+    key = "size_many" if found["pairs"] > 1 else "size" if found["alpha"] is None else "size_top"
+    return say(key, gap=written, pairs=found["pairs"])
+
+
+def badge(summary: Numbers) -> tuple[str, str]:
+    """Give the trust badge and what kind it is."""
+    found, certificate = summary["trust"], summary["method"]["certificate"]
+    if certificate is None:
+        return str(found["badge"][:1]).upper() + str(found["badge"][1:]), str(found["state"]).replace(" ", "-")
+    fields = {"bound": points(certificate["bound"]), "confidence": percent(certificate["confidence"], 0)}
+    answer = {"contradicted": "contradicted", "cannot tell": "cannot_tell"}.get(certificate["answer"], "certified")
+    return say(f"badge_{answer}", **fields), answer.replace("_", "-")
+
+
+def trust(summary: Numbers) -> str:
+    """Say what is known of the repair on new rows: what was certified, on what, and what these rows say of it."""
+    found = summary["method"]["certificate"]
+    if found is None:
+        return "" if summary["trust"] is None else str(summary["trust"]["sentence"])
+    alpha = found.get("alpha")
+    where = TEXT["gap_overall"] if alpha is None else say("gap_top", alpha=top_share(alpha))
+    rows = ", ".join(filter(None, (found["rows"], found["time"])))
+    fields = {"bound": points(found["bound"]), "confidence": percent(found["confidence"], 0)}
+    said = [say("certified", where=where, rows=rows, **fields)]
+    if found.get("limit") is not None:
+        said.append(say("certified_limit", limit=points(found["limit"])))
+    if found["answer"] is None:
+        return " ".join([*said, TEXT["certified_same_rows"]])
+    now = found["on_these_rows"]["gap"]
+    if now["reason"] is not None:
+        return " ".join([*said, TEXT["certified_no_interval"]])
+    limits = {"gap": points(now["estimate"]), "low": points(now["low"]), "high": points(now["high"])}
+    return " ".join([*said, say("certified_" + found["answer"].replace(" ", "_"), **limits)])
+
+
+def other_reference(summary: Numbers) -> str:
+    """Say what the same repair does with the other choice of reference."""
+    found = summary["other_reference"]
+    if found is None or found["reason"] is not None:
+        return ""
+    counts = {name: count(found[name]) for name in ("up", "down")}
+    return say(
+        "other_reference", reference=found["reference"], gap=points(found["gap"]), auc=number(found["auc"]), **counts
+    )
 
 
 def repaired(summary: Numbers, numbers: Numbers) -> list[str]:
@@ -173,7 +233,7 @@ def _gap_goes(summary: Numbers, numbers: Numbers) -> list[str]:
     was, now = headline(summary, summary["before"]), headline(summary, numbers)
     if was is None or now is None:
         return []
-    alpha = summary["method"]["alpha"]
+    alpha = summary["finding"]["alpha"]
     where = TEXT["gap_many" if many(summary) else "gap_overall"]
     where = where if alpha is None else say("gap_top", alpha=top_share(alpha))
     before, after = points(abs(was)), points(abs(now))
@@ -217,7 +277,7 @@ def _or(names: Sequence[str]) -> str:
 def _changed(summary: Numbers) -> list[str]:
     """Say how surely the gap changed, with its sign: its size alone cannot fall below 0."""
     signed_gap = (summary["changes"] or {}).get("gap", {}).get("signed")
-    if signed_gap is None or signed_gap["change"] is None or summary["method"]["alpha"] is not None:
+    if signed_gap is None or signed_gap["change"] is None or summary["finding"]["alpha"] is not None:
         return []
     higher, lower = signed_gap["groups"]
     fields = {"higher": higher, "lower": lower, "change": signed_points(signed_gap["change"])}
@@ -272,7 +332,7 @@ def live_line(summary: Numbers, numbers: Numbers) -> str:
     inside = told(summary, numbers)
     fields = {"gap": points(headline(summary, numbers)), "auc": number(inside["auc"]), "moved": count(numbers["moved"])}
     if numbers["top"] is not None:
-        return say("live_top", **fields, alpha=top_share(summary["method"]["alpha"]))
+        return say("live_top", **fields, alpha=top_share(summary["finding"]["alpha"]))
     return say("live_many" if many(summary) else "live", **fields)
 
 
