@@ -351,7 +351,8 @@ def _roc(found: Measured, summary: Numbers) -> Figure | None:
         )
         middle = min(middle, len(now[0]) - 1)
         labels.append((now[0][middle] + 8, now[1][middle] + 26 * (1 + i), name, look))
-    axes = tuple(say(key, outcome=summary["data"]["outcome"]) for key in ("axis_false", "axis_true"))
+    across, up = (say(key, outcome=summary["data"]["outcome"]) for key in ("axis_false", "axis_true"))
+    axes = (across, up)
     body = Markup("".join((*frame.axes(*axes), inside(parts), direct_labels(labels))))
 
     def title(numbers: Numbers) -> str:

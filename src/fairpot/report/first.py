@@ -94,7 +94,7 @@ def _queue(found: Measured, summary: Numbers) -> Markup:
 
 
 def _panel(name: str, title: Any, *parts: Any) -> Markup:
-    return tag("section", tag("h3", title, id=f"{name}-title"), parts, class_="panel", aria_labelledby=f"{name}-title")
+    return tag("div", tag("h3", title, id=f"{name}-title"), parts, class_="panel")
 
 
 def _gap(summary: Numbers, live: Live, moving: dict[str, Any]) -> Markup:

@@ -123,7 +123,7 @@ def measure(
 ) -> Measured:
     """Measure a labelled table of at least two groups at every setting of a dial; ``top`` is what a repair works on."""
     people = table if entries(table) <= MOST_ENTRIES else table.quantise(COARSE_BINS)[0]
-    inside = {} if top is None else dict(zip(("alpha", "region"), top))
+    inside: dict[str, Any] = {} if top is None else {"alpha": top[0], "region": top[1]}
     audits = {
         place: auditing.measure(people.rescored(dial.maps(place)) if place else people, ties=ties, **inside)
         for place in sorted({0, dial.chosen})

@@ -35,7 +35,10 @@ def forest(
         if repaired and len({str(each) for each in ends}) > 1:
             moving[f"{key}-bar"] = {"d": [_line(scale, *each) for each in ends]}
             moving[f"{key}-dot"] = {"d": [_dot(scale, each) for each, _ in ends]}
-        was, now = _marks(scale, gap, limits, "original"), _marks(scale, *ends[chosen], "adjusted", key)
+        was, now = (
+            _marks(scale, gap, limits, "original"),
+            _marks(scale, ends[chosen][0], ends[chosen][1], "adjusted", key),
+        )
         before = [tag("b", points(gap)), " ", _limits_text(limits)]
         after = live(_after(settings, ends)) if repaired else None
         if one:
