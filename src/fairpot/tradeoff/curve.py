@@ -534,7 +534,9 @@ class Aims:
             best = curve.point(int(np.nanargmax(np.where(usable, curve.auc, np.nan))))
             rule = f"no {curve.dial} keeps {argument('max_auc_loss', max_auc_loss)}"
             return f"{rule}: the highest {curve.auc_name} is {best.auc:.6g} at {curve._named(best)}."
-        asked = [argument("max_gap", max_gap)] + ([argument("capacity", self.rule.capacity)] if self.rule.capacity else [])
+        asked = [argument("max_gap", max_gap)] + (
+            [argument("capacity", self.rule.capacity)] if self.rule.capacity else []
+        )
         smallest = int(np.nanargmin(self._at(usable)))
         message = f"no {curve.dial} keeps {' with '.join(asked)}"
         if max_auc_loss is not None:
