@@ -186,12 +186,12 @@ def test_a_curve_of_many_points_is_looked_at_around_its_best():
 def test_the_gap_at_the_top_is_certified(name):
     """Cross-fitted and on rows held out, with numbers that are those of the top."""
     rows, later = draw(6, n=3000, digits=4), draw(7, n=3000, digits=4)
-    model = fitted(METHODS[name](max_gap=0.3, confidence=0.9, capacity=1500), rows)
+    model = fitted(METHODS[name](max_gap=0.4, confidence=0.9, capacity=1500), rows)
     found = model.certificate_
     assert (found.alpha, found.region, found.metric) == (0.5, "pooled", "gap in the top 50%")
-    assert found.limit <= 0.3
+    assert found.limit <= 0.4
     other = fitted(METHODS[name](0.0), rows)
-    given = {"sensitive_features": later[2], "max_gap": 0.3, "confidence": 0.9}
+    given = {"sensitive_features": later[2], "max_gap": 0.4, "confidence": 0.9}
     chosen = other.certify(*later[:2], **given, capacity=1500, net_benefit_at=0.4)
     after = np.asarray(chosen.transform(later[0], sensitive_features=later[2]))
     measured = partial_xauc_gap(later[1], after, sensitive_features=later[2], alpha=0.5)

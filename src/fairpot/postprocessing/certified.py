@@ -43,13 +43,14 @@ def certified_choice(model: Postprocessor, table: ScoreTable) -> tuple[Value, Ce
     delivered = Evidence((_part(model, table),), model._ties, fitted=True, top=model._top())
     worth = None
     if rule.operating:
-        rows = OperatingRows.of(evidence.parts, model._ties, rule)
-        seen, before = rows.look(values, auc=True), rows.before(auc=True)
-        worth = Worth(seen.auc, float(before.auc[0]))
+        looked = OperatingRows.of(evidence.parts, model._ties, rule)
+        seen, before = looked.look(values, auc=True), looked.before(auc=True)
+        kept = looked.countable(seen, model.dial.name)
+        values, worth = values[kept], Worth(seen.auc[kept], float(before.auc[0]))
         if rule.net_benefit_at is not None:
-            worth = worth._replace(benefit=seen.net_benefit, benefit_before=float(before.net_benefit[0]))
-        if rows.share is not None:
-            evidence, delivered = evidence.in_top(rows.share), delivered.in_top(rows.share)
+            worth = worth._replace(benefit=seen.net_benefit[kept], benefit_before=float(before.net_benefit[0]))
+        if looked.share is not None:
+            evidence, delivered = evidence.in_top(looked.share), delivered.in_top(looked.share)
     own = delivered.estimate(values)
     if own.regions is None:
         dial = replace(evidence.estimate(values), least=own.largest(1 - confidence))

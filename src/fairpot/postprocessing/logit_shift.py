@@ -172,6 +172,7 @@ class LogitShift(Postprocessor):
         if few is not None:
             return few, None
         spread = self.sweep_values(table)
+        assert spread is not None
         return np.union1d(spread, self._default_values(table, ties)), partial(np.linspace, num=_CLOSE)
 
     def _choose_together(self, table: ScoreTable, ties: Ties) -> Value:

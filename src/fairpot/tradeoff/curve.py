@@ -394,14 +394,16 @@ class TradeoffCurve:
             )
         places = thin(len(self))
         places = places[Aims(self, rule, self.gap, self.auc).usable()[places]]
-        dial, worth = self._estimates(places), None
+        worth = None
         if rule.operating:
-            rows, at = self._operating(rule), self.lam[places]
-            benefit = None if rule.net_benefit_at is None else rows.look(at).net_benefit
+            rows = self._operating(rule)
+            seen = rows.look(self.lam[places])
+            kept = rows.countable(seen, self.dial)
+            places = places[kept]
+            benefit = None if rule.net_benefit_at is None else seen.net_benefit[kept]
             worth = Worth(self.auc[places], self.unmoved_auc, benefit, rows.benefit_before)
-            if rows.share is not None:
-                evidence = evidence.in_top(rows.share)
-                dial = evidence.estimate(at)
+            evidence = evidence if rows.share is None else evidence.in_top(rows.share)
+        dial = evidence.estimate(self.lam[places]) if rule.capacity is not None else self._estimates(places)
         place, certificate = choose_certified(
             dial,
             rule.max_gap,

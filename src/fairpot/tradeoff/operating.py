@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._validation import as_double, check_share, is_number
-from fairpot.exceptions import UndefinedMetricWarning
+from fairpot.exceptions import InfeasibleRuleError, UndefinedMetricWarning
 from fairpot.inference.dial import Part, SameMaps
-from fairpot.inference.shares import Kernel
+from fairpot.inference.shares import FEWEST, Kernel
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import Maps, ScoreTable
 from fairpot.transport import Floats
@@ -152,12 +153,14 @@ def require_probabilities(tables: Iterable[ScoreTable], threshold: float) -> Non
 class Seen:
     """What rows show at values of a dial: overall AUC, the gap in a top share, net benefit at a threshold.
 
-    NaN where a number was not asked for, or where a group has nobody with or without the outcome in the top.
+    NaN where a number was not asked for, or where a group has nobody with or without the outcome in the top. ``fewest``
+    is how many independent rows of either outcome a group has there at least, in any part.
     """
 
     auc: Floats
     gap: Floats
     net_benefit: Floats
+    fewest: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,8 +183,21 @@ class OperatingRows:
     def look(self, values: Any, *, auc: bool = False) -> Seen:
         """Look at the rows moved to every value; of several parts, the means are given."""
         found = [self._look_at(part.table, part.steps(values), auc) for part in self.parts]
-        aucs, xaucs, benefits = (np.mean(each, axis=0) for each in zip(*found))
-        return Seen(aucs, np.abs(xaucs - xaucs.swapaxes(1, 2)).max(axis=(1, 2)), benefits)
+        aucs, xaucs, benefits = (np.mean(each, axis=0) for each in list(zip(*found))[:3])
+        fewest = np.min([each[3] for each in found], axis=0)
+        return Seen(aucs, np.abs(xaucs - xaucs.swapaxes(1, 2)).max(axis=(1, 2)), benefits, fewest)
+
+    def countable(self, seen: Seen, dial: str) -> NDArray[np.bool_]:
+        """Mark the values at which every group has rows enough in the top for an interval; insist on one."""
+        enough = seen.fewest >= FEWEST
+        if not enough.any():
+            assert self.rule.capacity is not None
+            raise InfeasibleRuleError(
+                f"no {dial} can be certified: {among(self.rule.capacity)} some group has fewer than {FEWEST} rows "
+                "with, or without, the outcome in the rows that it is tried on, whatever the repair.\n"
+                f"Hint: a larger {argument('capacity')}, more rows, or no confidence for a choice by the measured gap."
+            )
+        return enough
 
     def before(self, *, auc: bool = False) -> Seen:
         """Look at the original scores."""
@@ -193,19 +209,20 @@ class OperatingRows:
         """The net benefit of the original scores, if the rule asks for net benefit."""
         return None if self.rule.net_benefit_at is None else float(self.before().net_benefit[0])
 
-    def _look_at(self, table: ScoreTable, steps: Iterable[Maps], auc: bool) -> tuple[Floats, Floats, Floats]:
+    def _look_at(self, table: ScoreTable, steps: Iterable[Maps], auc: bool) -> tuple[Floats, ...]:
         assert self.ties != "equal"
         at, size = self.rule.net_benefit_at, len(table.groups)
-        aucs, xaucs, benefits = [], [], []
+        aucs, xaucs, benefits, fewest = [], [], [], []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndefinedMetricWarning)
             for maps in steps:
                 after = table.rescored(maps)
                 aucs.append(WinMatrix.of(after, self.ties).auc() if auc else np.nan)
-                top = None if self.share is None else WinMatrix.of(after.top(self.share), self.ties)
-                xaucs.append(np.full((size, size), np.nan) if top is None else top.xauc())
+                top = None if self.share is None else after.top(self.share)
+                xaucs.append(np.full((size, size), np.nan) if top is None else WinMatrix.of(top, self.ties).xauc())
+                fewest.append(np.inf if top is None else np.min(top.independent))
                 benefits.append(np.nan if at is None else net_benefit(after, at))
-        return np.array(aucs), np.array(xaucs), np.array(benefits)
+        return np.array(aucs), np.array(xaucs), np.array(benefits), np.array(fewest)
 
 
 def two_tops(capacity: int | float, alpha: float) -> str:
