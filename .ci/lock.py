@@ -1,7 +1,7 @@
 """Write constraints-hashes.txt: every pin of constraints.txt with the SHA-256 of the file that pip takes here.
 
-``make lock`` runs it; ``pip install --require-hashes --requirement constraints-hashes.txt`` then installs these bytes or nothing. No address is
-in it: where packages come from is a matter of how pip is set up.
+``make lock`` runs it; ``pip install --require-hashes --requirement constraints-hashes.txt`` then installs these
+bytes or nothing. No address is in it: where packages come from is a matter of how pip is set up.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def main() -> None:
+    """Ask pip what it would install, and write it down."""
     with tempfile.TemporaryDirectory() as place:
         report = Path(place) / "report.json"
         ask = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--dry-run"]

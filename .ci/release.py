@@ -1,7 +1,7 @@
 """Build both distributions twice and compare them, check them, install them, and write down what is in them.
 
-``make release`` runs it on the last commit. What comes of it is in ``dist/``: sdist and wheel of fairpot and fairpot-paper, a
-CycloneDX list of what an installation of the wheel brings, and the SHA-256 of each file.
+``make release`` runs it on the last commit. What comes of it is in ``dist/``: sdist and wheel of fairpot and
+fairpot-paper, a CycloneDX list of what an installation of the wheel brings, and the SHA-256 of each file.
 """
 
 from __future__ import annotations
@@ -65,6 +65,7 @@ def repack(path: Path, moment: int) -> None:
 
 
 def hashes(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of each file."""
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())}
 
 
@@ -137,6 +138,7 @@ def tested(work: Path, version: str) -> None:
 
 
 def main() -> None:
+    """Do all of it, in this order."""
     os.umask(0o022)
     sys.path.insert(0, str(ROOT / "src"))
     from fairpot._version import __version__ as version

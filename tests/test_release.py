@@ -1,4 +1,4 @@
-"""What is released agrees with itself: versions, pins and their hashes, the recipe, workflows; and nothing is for one system alone."""
+"""What is released agrees with itself (versions, pins, hashes, recipe, workflows), and is for more than one system."""
 
 import ast
 import re
@@ -91,7 +91,8 @@ def test_nothing_of_one_system_alone_is_needed_for_importing():
         for node in _at_import(ast.parse(path.read_text())):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            if POSIX & {name.split(".")[0] for name in names} or (isinstance(node, ast.Attribute) and node.attr in NAMES):
+            used = isinstance(node, ast.Attribute) and node.attr in NAMES
+            if used or POSIX & {name.split(".")[0] for name in names}:
                 found.append(f"{path.name}:{node.lineno}")
     assert found == []
 
@@ -103,8 +104,8 @@ import os, signal, sys
 for name in {sorted(POSIX)!r}:
     if name != "posix":
         sys.modules[name] = None
-for owner, names in ((os, ("geteuid", "getuid", "fchmod", "chown", "O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC", "O_NONBLOCK")),
-                     (signal, ("SIGHUP", "SIGKILL"))):
+flags = ("O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC", "O_NONBLOCK")
+for owner, names in ((os, ("geteuid", "getuid", "fchmod", "chown", *flags)), (signal, ("SIGHUP", "SIGKILL"))):
     for name in names:
         if hasattr(owner, name):
             delattr(owner, name)

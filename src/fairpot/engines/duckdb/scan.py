@@ -33,7 +33,7 @@ _ROOM = 512 << 20  # bytes of addresses that the threads of DuckDB and PyArrow t
 
 
 def check_room() -> None:
-    """Raise where a limit on memory leaves threads no room to start: PyArrow and DuckDB would wait for them for ever."""
+    """Raise where a limit on memory leaves threads no room to start: PyArrow would wait for them for ever."""
     if sys.platform != "win32":
         try:
             mmap.mmap(-1, _ROOM, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()  # nothing is touched
