@@ -346,7 +346,7 @@ def _environment(values: dict[str, str]) -> Iterator[None]:
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
     """Hold back interrupts in the block, and in processes it starts until they handle them themselves."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
+    if sys.platform == "win32":
         yield
         return
     from multiprocessing import resource_tracker
