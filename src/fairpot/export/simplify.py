@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairpot._validation import is_number
 from fairpot.export.functions import Maps
 from fairpot.table import ScoreTable
-from fairpot.transport import Floats, ScoreMap
+from fairpot.transport import Floats, ScoreMap, followed, parted
 from fairpot.transport.scoremap import interpolate
 
 # Up to this many points the fewest are found; beyond, a walk that is close to it, in linear time.
@@ -128,7 +128,7 @@ def simplify(
     Parameters
     ----------
     maps : dict of group to ScoreMap
-        Sigmoids and identities stay as they are.
+        Sigmoids and identities stay as they are, and so does a map that follows those of all groups.
     max_error : float >= 0 or None, default None
         No score's new value may differ by more than this.
     max_knots : int >= 2 or None, default None
@@ -151,6 +151,9 @@ def simplify(
     simplified from 101 to 6 knots, scores within 0.011
     """
     _check(max_error, max_knots, keep_ranks_of)
+    maps, then = parted(maps)
+    rise = 1.0 if then is None else _steepest(then)
+    reach = None if max_error is None else max_error / rise
     bounds = None if keep_ranks_of is None else _rank_bounds(maps, keep_ranks_of)
     made: dict[Hashable, ScoreMap] = {}
     for group, full in maps.items():
@@ -159,13 +162,18 @@ def simplify(
         elif max_knots is not None:
             made[group] = _at_most(full, max_knots)
         else:
-            made[group] = _within(full, max_error, None if bounds is None else bounds.get(group))
+            made[group] = _within(full, reach, None if bounds is None else bounds.get(group))
     return SimplifiedMaps(
-        maps=made,
-        errors={group: _error(full, made[group]) for group, full in maps.items()},
+        maps=followed(made, then),
+        errors={group: rise * _error(full, made[group]) for group, full in maps.items()},
         knots={group: (len(full.knots), len(made[group].knots)) for group, full in maps.items()},
         ranks_kept=keep_ranks_of is not None,
     )
+
+
+def _steepest(then: ScoreMap) -> float:
+    """Give the most by which a map that follows can enlarge a difference."""
+    return float(np.abs(np.diff(then.values) / np.diff(then.knots)).max(initial=0.0))
 
 
 def _check(max_error: Any, max_knots: Any, table: Any) -> None:

@@ -127,6 +127,20 @@ def check_plausible(method: str, maps: Mapping[Hashable, dict[str, Any]], score_
             _check_reach(values, float(low), float(high), float(width), group)
 
 
+def check_then(content: Any, *, private: bool) -> None:
+    """Refuse a map after all others that does not ascend, or leads to what are no probabilities."""
+    values = np.array(content["values"], dtype=np.float64)
+    rises = np.diff(values) >= 0 if private else np.diff(values) > 0
+    if len(values) < 2 or not rises.all():
+        refuse("then", "ascending, from knot to knot", content["values"])
+    edges = (content["below"], content["above"], content["floor"], content["start"])
+    if edges != ("hold", "hold", None, None):
+        refuse("then", "held at both edges, without floor and start", edges)
+    inside = (values[0] >= 0 and values[-1] <= 1) or (values[0] >= -1 and values[-1] <= 0)
+    if not inside:
+        refuse("then", "a map to probabilities", [float(values[0]), float(values[-1])])
+
+
 def _check_shift(content: Mapping[str, Any], low: float, high: float, group: Hashable) -> None:
     """Refuse a factor on the odds of what are no probabilities."""
     if content["factor"] is None:

@@ -23,15 +23,16 @@ from fairpot.inference.certify import Certificate
 from fairpot.inference.dial import Evidence, Part, Top, same_rows
 from fairpot.modelfile import ModelFile, describe_table
 from fairpot.postprocessing.adopting import adopt, unfitted
+from fairpot.postprocessing.calibrating import common_map
 from fairpot.postprocessing.certified import certified_choice
 from fairpot.postprocessing.dial import Dial, Value, kept_groups
 from fairpot.postprocessing.mapper import ROW_BY_ROW, ScoreMapper, ScoreScale, maps_on, seen_table
 from fairpot.postprocessing.notices import warn_of_choice, warn_of_flat, warn_of_needless, warn_of_table
-from fairpot.postprocessing.saving import maps_content
+from fairpot.postprocessing.saving import maps_content, then_content
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.building import keeps_order, trace
 from fairpot.tradeoff.curve import TradeoffCurve
-from fairpot.transport import ScoreMap, moving
+from fairpot.transport import ScoreMap, followed, moving
 
 RULES = ("max_gap", "max_auc_loss")
 _COLUMNS = ("sensitive_features", "sample_weight", "clusters", "weights")
@@ -54,7 +55,9 @@ _SHARED = """\
     net_benefit_at : float in (0, 1) or None, default None
         The threshold at which is acted. The rule then takes the highest net benefit at it, instead of the highest AUC.
     calibrate : bool, default False
-        Make the repaired scores probabilities again, by one increasing map that is common to all groups.
+        Make the adjusted scores probabilities again, by one increasing map that is common to all groups and follows
+        their repair. Ranks, AUC and gap stay to the last bit; scores that were no probabilities become some. Needs
+        outcomes.
     keep_grid : bool, default False
         Give back scores of the grid that came in: deciles in, deciles out. The dial is chosen after cutting.
     high_score_means : {"help", "harm"} or None, default None
@@ -185,7 +188,7 @@ class Postprocessor(ScoreMapper):
         """
         check_is_fitted(self, "groups_")
         checked = self.dial.check_given(value, self.moved_groups)
-        return self._maps(checked)
+        return self._all_maps(checked)
 
     def at(self, value: float | Mapping[Hashable, float]) -> Self:
         """Return a fitted copy with the dial at another value, without fitting again.
@@ -308,6 +311,7 @@ class Postprocessor(ScoreMapper):
             parameters=self.get_params(deep=False),
             dial=(self.dial.name, self._value),
             maps=maps_content(self.maps_, self.groups_),
+            then=then_content(self.maps_),
             reference=self._named_reference(),
             thresholds=getattr(self, "thresholds_", None),
             apply=dict(self._applied_by()),
@@ -360,6 +364,7 @@ class Postprocessor(ScoreMapper):
                         f"Hint: leave one of them out."
                     )
         self._check_confidence(given)
+        self._check_after(labelled)
         if given is not None and not isinstance(given, Mapping):
             self.dial.check(given)
         self._check_parameters(labelled)
@@ -374,6 +379,17 @@ class Postprocessor(ScoreMapper):
             raise ValueError(
                 f"confidence={self.confidence!r} certifies a choice of {self.dial.name} by max_gap.\n"
                 f"Hint: {self.dial.name}=None, max_gap=0.05, confidence={self.confidence!r}."
+            )
+
+    def _check_after(self, labelled: bool) -> None:
+        """Check what is to become of the scores after the repair."""
+        for name in ("calibrate", "keep_grid"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}.")
+        if self.calibrate and not labelled:
+            raise ValueError(
+                f"{argument('y')} is missing: {argument('calibrate', True)} learns from outcomes what a score means.\n"
+                "Hint: pass it, or leave calibrate out."
             )
 
     def _check_without_outcomes(self) -> None:
@@ -437,7 +453,15 @@ class Postprocessor(ScoreMapper):
     def _turn(self, value: Value) -> None:
         """Set the dial, and the maps to it."""
         setattr(self, f"{self.dial.name}_", value)
-        self.maps_ = self._maps(value)
+        self.maps_ = self._all_maps(value)
+
+    def _all_maps(self, value: Value) -> dict[Hashable, ScoreMap]:
+        """Return the maps at a value, and after them the one that makes probabilities of what they leave."""
+        own = self._maps(value)
+        if not self.calibrate:
+            return own
+        repaired = self.table_.rescored(moving(maps_on(self.table_, own, self._applied_by())))
+        return followed(own, common_map(repaired))
 
     def _maps(self, value: Value) -> dict[Hashable, ScoreMap]:
         moved = self.moved_groups

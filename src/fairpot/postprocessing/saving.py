@@ -16,7 +16,7 @@ from fairpot.export import simplify
 from fairpot.modelfile import FEWER_THAN, ModelFile, read_key, table_fingerprint
 from fairpot.modelfile.origin import rounded_outwards
 from fairpot.table import ScoreTable
-from fairpot.transport import Floats, ScoreMap, ShiftMap
+from fairpot.transport import Floats, ScoreMap, ShiftMap, parted
 
 
 def small_groups(content: ModelFile, table: ScoreTable | None) -> list[Hashable]:
@@ -128,14 +128,16 @@ def made_private(content: ModelFile, table: ScoreTable | None = None) -> ModelFi
         )
     grid = Grid.for_range(*content.fitted_on["score_range"])
     made = {group: _rounded_map(each, grid) for group, each in content.maps.items()}
+    then, rise, beyond = _rounded_then(content.then, grid)
     return replace(
         content,
         maps={group: each for group, (each, _) in made.items()},
+        then=then,
         thresholds=_rounded_thresholds(content.thresholds, grid),
         dial=(content.dial[0], _three_digits(content.dial[1])),
         fitted_on=_rounded_origin(content.fitted_on),
         certificate=None,
-        private={"largest_error": max(error for _, error in made.values()), "step": grid.step},
+        private={"largest_error": rise * max(error for _, error in made.values()) + beyond, "step": grid.step},
     )
 
 
@@ -181,6 +183,21 @@ def _rounded_map(content: dict[str, Any], grid: Grid) -> tuple[dict[str, Any], f
     sampled = ScoreMap(x, v, below=full.below, above=full.above, **bounds)
     made = simplify({"": sampled}, max_error=_REACH * grid.step).maps[""]
     return {"kind": "piecewise", **made.to_dict()}, largest_difference(full, made)
+
+
+def _rounded_then(content: dict[str, Any] | None, grid: Grid) -> tuple[dict[str, Any] | None, float, float]:
+    """Return the map that follows with rounded knots, the most by which it enlarges an error, and its own error."""
+    if content is None:
+        return None, 1.0, 0.0
+    full = ScoreMap.from_dict({key: value for key, value in content.items() if key != "kind"})
+    x = grid.covering(float(full.knots[0]), float(full.knots[-1]))
+    sampled = ScoreMap(x, np.round(full(x), _DIGITS), below=full.below, above=full.above)
+    made = simplify({"": sampled}, max_error=_REACH * 10.0**-_DIGITS).maps[""]
+    steepest = float((np.diff(made.values) / np.diff(made.knots)).max(initial=0.0))
+    return {"kind": "piecewise", **made.to_dict()}, steepest, largest_difference(full, made)
+
+
+_DIGITS = 4  # of probabilities in a private file
 
 
 def _rounded_shift(content: dict[str, Any]) -> tuple[dict[str, Any], float]:
@@ -248,8 +265,15 @@ def map_content(score_map: ScoreMap) -> dict[str, Any]:
 
 
 def maps_content(maps: Mapping[Hashable, ScoreMap], groups: tuple[Hashable, ...]) -> dict[Hashable, dict[str, Any]]:
-    """Return the maps of all groups as plain values."""
-    return {group: map_content(maps[group]) for group in groups}
+    """Return each group's own map as plain values."""
+    own, _ = parted(maps)
+    return {group: map_content(own[group]) for group in groups}
+
+
+def then_content(maps: Mapping[Hashable, ScoreMap]) -> dict[str, Any] | None:
+    """Return the map that follows those of all groups as plain values; None where nothing does."""
+    _, then = parted(maps)
+    return None if then is None else map_content(then)
 
 
 def stamped(content: ModelFile) -> ModelFile:
