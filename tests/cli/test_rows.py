@@ -120,6 +120,8 @@ def test_a_command_has_the_options_that_mean_something_to_it(run, name):
 def test_settings_and_json_know_what_options_know(run, stays, name):
     said = run(name, stays, *spoken(), *OUTCOMES[name], "--json").json
     read = run(name, stays, "--settings", "stays.toml", *OUTCOMES[name], "--json").json
+    assert said["fairpot"].pop("settings") is None
+    assert read["fairpot"].pop("settings")["file"] == "stays.toml"
     assert said == read
     for option in ROW_OPTIONS:
         if option.section != "scan":

@@ -302,5 +302,7 @@ def with_fingerprint(content: ModelFile, table: ScoreTable | None, key: str | Pa
         )
     found = read_key(key)
     if not isinstance(found.secret, bytes):
-        raise ModelFileError("a fingerprint takes a shared secret, not an Ed25519 key.\nHint: openssl rand -hex 32")
+        raise ModelFileError(
+            "a fingerprint takes a shared secret, not an Ed25519 key.\nHint: fairpot sign --new-key FILE"
+        )
     return replace(content, fitted_on=content.fitted_on | {"fingerprint": table_fingerprint(table, found.secret)})
