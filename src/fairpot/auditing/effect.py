@@ -20,7 +20,7 @@ from fairpot.inference.limits import gap_name
 from fairpot.modelfile.origin import describes, table_sha256
 from fairpot.postprocessing.mapper import seen_table
 from fairpot.table import ScoreTable
-from fairpot.transport import ScoreMap, moving
+from fairpot.transport import ScoreMap, moving, parted
 
 # Calibration that gets this many times worse, and visibly so, is said in words.
 _SEVERAL, _VISIBLE = 3.0, 0.01
@@ -117,7 +117,8 @@ def effect(
     told = model._fitted_scale().mismatch_of_range(low, high) if hasattr(model, "_fitted_scale") else None
     if told is not None:
         first.numbers["warnings"].insert(0, told)
-    found = (first.numbers, second.numbers, moves(table, maps), getattr(model, "reference_", None), left_out, changes)
+    who = moves(table, parted(maps)[0])
+    found = (first.numbers, second.numbers, who, getattr(model, "reference_", None), left_out, changes)
     return Effect(*found, standing(model, table))
 
 
@@ -247,7 +248,8 @@ class Effect:
     before, after : dict
         As ``Audit.summary``: every number knows its interval.
     moves : list of dict
-        For each group: rows, how many move, up and down, mean and largest shift.
+        For each group: rows, how many the repair moves, up and down, mean and largest shift. A map that then makes
+        probabilities of all scores is no part of that.
     reference : the group that stays as it is, or None
     left_out : tuple of groups that were left out of the comparison
     changes : Changes or None

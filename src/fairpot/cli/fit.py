@@ -59,6 +59,8 @@ _DRAWABLE = 4_000_000
     metavar="SCORE",
     help="Also show who is flagged at this score or above; repeatable.",
 )
+@click.option("--calibrate", is_flag=True, help="Make the adjusted scores probabilities again; no rank changes.")
+@click.option("--keep-grid", is_flag=True, help="Give back scores of the grid that came in: deciles in, deciles out.")
 @click.option("--monotone", is_flag=True, help="Let nobody be overtaken inside a group (fairpot).")
 @click.option(
     "--validate",
@@ -117,6 +119,7 @@ def fit(
         content = model.private_content() if private else model.file_content()
         ranking["reference"] = options["reference"]
         fitted = _effect(model, counted.table, ranking, rows)
+        grid = model.grid_cost() if model.grid_ is not None else None
         later = None if other is None else _effect(model, other, ranking, rows)
         if place is not None:
             _save(model, place, rows, private)
@@ -129,6 +132,7 @@ def fit(
             "repair_needed": _repair_needed(wish, fitted),
             "certificate": content.certificate,
             "private": content.private,
+            "grid": grid,
             "quantisation": quantisation_document(counted.quantisation),
             "output": output,
         }
@@ -138,6 +142,8 @@ def fit(
     _print_fit(out, content, wish, shown_fit, shown_later, rows.lower_is_riskier)
     if model.certificate_ is not None:
         _print_certificate(out, model.certificate_)
+    if grid is not None:
+        _print_grid(out, grid)
     _print_curve(out, method, model, fitted.after)
     print_quantisation(out, counted.quantisation)
     if content.private is not None:
@@ -276,6 +282,18 @@ def _print_certificate(out: Output, found: Certificate) -> None:
         )
     ]
     out.table(["", "before", "from", "to", "after", "from", "to"], rows)
+
+
+def _print_grid(out: Output, cost: dict[str, float | None]) -> None:
+    """Say what it costs that scores stay on their grid."""
+    out.line(f"adjusted scores stay on the grid of {cost['scores']} scores that came in")
+    if cost["auc_uncut"] is None:
+        out.line("uncut, no repair keeps the rule")
+        return
+    out.line(
+        f"cut AUC {number(cost['auc'])}, xAUC gap {number(cost['gap'])}; the same repair uncut: AUC "
+        f"{number(cost['auc_uncut'])}, xAUC gap {number(cost['gap_uncut'])}"
+    )
 
 
 def _shown_dial(value: Any) -> str:

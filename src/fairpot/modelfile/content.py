@@ -178,7 +178,8 @@ class ModelFile:
             columns=content["columns"],
             **{key: content.get(key) for key in _OPTIONAL},
         )
-        check_plausible(model.method, model.maps, model.fitted_on["score_range"])
+        cut = bool(model.parameters.get("keep_grid"))
+        check_plausible(model.method, model.maps, model.fitted_on["score_range"], cut=cut)
         if model.then is not None:
             model = replace(model, then=_map(model.then, "then"))
             check_then(model.then, private=model.private is not None)

@@ -8,6 +8,7 @@ export and engine computes to the same bits, as it would not powers and logarith
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,7 +159,7 @@ def _basis(z: Floats, bends: Floats) -> Floats:
     """Say how far each place is from the level's along each straight piece."""
     anchor = bends[len(bends) // 2] if len(bends) else 0.0
     ends = np.concatenate(([-np.inf], bends, [np.inf]))
-    return np.column_stack([np.clip(z, a, b) - np.clip(anchor, a, b) for a, b in zip(ends[:-1], ends[1:])])
+    return np.column_stack([np.clip(z, a, b) - np.clip(anchor, a, b) for a, b in pairwise(ends)])
 
 
 def _most_likely(z: Floats, positive: Floats, weight: Floats, bends: Floats, start: Floats) -> Curve:
@@ -217,10 +218,10 @@ def _ends(counts: GroupCounts, curve: Curve, low: float, high: float) -> Floats:
 
 def _ascending(x: Floats, v: Floats) -> tuple[Floats, Floats]:
     """Keep the points that lie higher than all before them in both."""
-    for key in (x, v):
-        kept = np.append(True, np.diff(key) > 0)
-        x, v = x[kept], v[kept]
-    return x, v
+    kept = np.append(True, np.diff(x) > 0)
+    x, v = x[kept], v[kept]
+    kept = np.append(True, np.diff(v) > 0)
+    return x[kept], v[kept]
 
 
 def _kept_apart(found: ScoreMap, score: Floats) -> ScoreMap:

@@ -119,7 +119,7 @@ def warn_of_choice(model: Postprocessor, table: ScoreTable, chosen: Value) -> No
     other: Ties = "strict" if ties == "half" else "half"
     name = model.dial.name
     try:
-        else_chosen = model._choose(table, other)
+        else_chosen = model._chosen(table, other)
     except InfeasibleRuleError:
         warn_user(f"ties matter: with ties={other!r} no {name} keeps the rule.", TiesWarning)
         return
@@ -176,7 +176,7 @@ def _row(model: Postprocessor, value: Value) -> Any:
 
 
 def _cost(model: Postprocessor, table: ScoreTable, value: Value, ties: Ties) -> float:
-    curve = model._curve(table, np.array([_row(model, value)]), ties)
+    curve = model._traced(table, np.array([_row(model, value)]), ties)
     return curve.unmoved_auc - float(curve.auc[0])
 
 

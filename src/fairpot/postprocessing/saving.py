@@ -128,7 +128,11 @@ def made_private(content: ModelFile, table: ScoreTable | None = None) -> ModelFi
         )
     grid = Grid.for_range(*content.fitted_on["score_range"])
     made = {group: _rounded_map(each, grid) for group, each in content.maps.items()}
-    then, rise, beyond = _rounded_then(content.then, grid)
+    then, beyond = _rounded_then(content.then, grid)
+    errors = [error for _, error in made.values()]
+    if content.then is not None and then is not None:
+        pairs = [(each, made[group][0]) for group, each in content.maps.items()]
+        errors = [beyond, *(_largest_after(*pair, content.then, then) for pair in pairs)]
     return replace(
         content,
         maps={group: each for group, (each, _) in made.items()},
@@ -137,7 +141,7 @@ def made_private(content: ModelFile, table: ScoreTable | None = None) -> ModelFi
         dial=(content.dial[0], _three_digits(content.dial[1])),
         fitted_on=_rounded_origin(content.fitted_on),
         certificate=None,
-        private={"largest_error": rise * max(error for _, error in made.values()) + beyond, "step": grid.step},
+        private={"largest_error": max(errors), "step": grid.step},
     )
 
 
@@ -172,7 +176,7 @@ def _rounded_map(content: dict[str, Any], grid: Grid) -> tuple[dict[str, Any], f
         return _rounded_shift(content)
     if content["kind"] != "piecewise" or not content["knots"]:
         return content, 0.0
-    full = ScoreMap.from_dict({key: value for key, value in content.items() if key != "kind"})
+    full = _piecewise(content)
     x = grid.covering(float(full.knots[0]), float(full.knots[-1]))
     v = grid.nearest(full.starting_at(None)(x))
     if full.below == "identity":  # where the moved part begins a map may fall, once
@@ -185,19 +189,52 @@ def _rounded_map(content: dict[str, Any], grid: Grid) -> tuple[dict[str, Any], f
     return {"kind": "piecewise", **made.to_dict()}, largest_difference(full, made)
 
 
-def _rounded_then(content: dict[str, Any] | None, grid: Grid) -> tuple[dict[str, Any] | None, float, float]:
-    """Return the map that follows with rounded knots, the most by which it enlarges an error, and its own error."""
+def _rounded_then(content: dict[str, Any] | None, grid: Grid) -> tuple[dict[str, Any] | None, float]:
+    """Return the map that follows with rounded knots, and its largest error."""
     if content is None:
-        return None, 1.0, 0.0
-    full = ScoreMap.from_dict({key: value for key, value in content.items() if key != "kind"})
+        return None, 0.0
+    full = _piecewise(content)
     x = grid.covering(float(full.knots[0]), float(full.knots[-1]))
     sampled = ScoreMap(x, np.round(full(x), _DIGITS), below=full.below, above=full.above)
     made = simplify({"": sampled}, max_error=_REACH * 10.0**-_DIGITS).maps[""]
-    steepest = float((np.diff(made.values) / np.diff(made.knots)).max(initial=0.0))
-    return {"kind": "piecewise", **made.to_dict()}, steepest, largest_difference(full, made)
+    return {"kind": "piecewise", **made.to_dict()}, largest_difference(full, made)
 
 
 _DIGITS = 4  # of probabilities in a private file
+_TRIED = 2001
+
+
+def _piecewise(content: dict[str, Any]) -> ScoreMap:
+    return ScoreMap.from_dict({key: value for key, value in content.items() if key != "kind"})
+
+
+def _largest_after(full: dict[str, Any], made: dict[str, Any], then: dict[str, Any], rounded: dict[str, Any]) -> float:
+    """Return the most by which a group's scores differ once the map that follows has been rounded as well.
+
+    Tried are the bends of both ways, which lie at knots and where a knot of the map that follows is reached, and the
+    numbers next to them; of shifts, which bend everywhere, many points.
+    """
+    if full["kind"] == "sigmoid":  # stays as it is, so that what follows it makes all the difference
+        return 0.0
+    ways = []
+    for own, after in ((full, then), (made, rounded)):
+        fields = {key: value for key, value in own.items() if key != "kind"}
+        first = ShiftMap.from_dict(fields) if own["kind"] == "shift" else ScoreMap.from_dict(fields)
+        ways.append((first, _piecewise(after)))
+    points = [np.linspace(float(after.knots[0]), float(after.knots[-1]), _TRIED) for _, after in ways]
+    for first, after in ways:
+        points += [after.knots, _bends(first), *(_reached(first, each) for each in after.knots.tolist())]
+    x = np.concatenate(points)
+    x = np.concatenate((x, np.nextafter(x, np.inf), np.nextafter(x, -np.inf)))
+    one, other = (after(first(x)) for first, after in ways)
+    return float(np.abs(one - other).max())
+
+
+def _reached(found: ScoreMap, level: float) -> Floats:
+    """Give the scores at which the lines between knots reach a value."""
+    x, v = found.knots, found.values
+    crossing = np.flatnonzero((v[:-1] < level) != (v[1:] < level)) if len(x) > 1 else np.empty(0, dtype=np.intp)
+    return x[crossing] + (level - v[crossing]) / (v[crossing + 1] - v[crossing]) * (x[crossing + 1] - x[crossing])
 
 
 def _rounded_shift(content: dict[str, Any]) -> tuple[dict[str, Any], float]:
