@@ -469,12 +469,8 @@ class Postprocessor(ScoreMapper):
         table = table.meaning(self.high_score_means)
         fresh = unfitted(self)
         fresh.table_, fresh.groups_ = table.nameless(), table.groups
-<<<<<<< HEAD
-        fresh.lower_is_riskier_ = table.lower_is_riskier
         fresh.grid_ = grid_of(table) if self.keep_grid else None
-=======
         fresh.lower_is_riskier_, fresh.high_score_means_ = table.lower_is_riskier, table.high_score_means
->>>>>>> main
         kept = kept_groups(table, self.min_group, self.groups)
         fresh.left_out_ = tuple(g for g in table.groups if g not in kept.groups)
         warn_of_table(kept, fresh.left_out_, table, self.min_group)
