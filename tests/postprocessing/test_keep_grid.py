@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairpot
-from fairpot.exceptions import InfeasibleRuleError
+from fairpot.exceptions import InfeasibleRuleError, ModelFileError
 from fairpot.metrics import auc, xauc_gap
 from fairpot.metrics.wins import WinMatrix
 from fairpot.postprocessing import FairPOT, LogitShift, OptimalMerge, WassersteinRepair, XOrder
@@ -178,6 +178,17 @@ def test_with_calibrate_each_score_of_the_grid_becomes_one_probability(tmp_path)
     np.testing.assert_array_equal(np.unique(p, return_inverse=True)[1], np.unique(cut, return_inverse=True)[1])
     assert p.mean() == pytest.approx(y.mean(), abs=1e-3)
     assert set(made.transform([3.4, 4.2], sensitive_features=["b", "b"])) <= set(p)
+
+
+def test_private_tables_are_exact_or_refused():
+    scores, y, group = deciles()
+    made = FairPOT(0.6, keep_grid=True).fit(scores, y, sensitive_features=group)
+    assert made.private_content().private["largest_error"] == 0
+    assert made.private_content().maps == made.file_content().maps
+    scores[0] = 11
+    made.fit(scores, y, sensitive_features=group)
+    with pytest.raises(ModelFileError, match="fewer than 10 people have some score of its grid"):
+        made.private_content()
 
 
 def test_what_is_no_grid_is_refused():

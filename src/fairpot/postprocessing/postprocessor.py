@@ -544,8 +544,8 @@ class Postprocessor(ScoreMapper):
         dial, identity = self.dial.name, self.dial.identity
         if top is None:
             return trace(table, values, steps, dial=dial, identity=identity, reference=reference, ties=ties)
-        where = {"alpha": top.alpha, "region": top.region}
-        return trace_top(table, values, steps, dial=dial, reference=reference, ties=ties, **where)
+        alpha, region = top.alpha, top.region
+        return trace_top(table, values, steps, alpha=alpha, region=region, dial=dial, reference=reference, ties=ties)
 
     def _stepped(self, table: ScoreTable, values: NDArray[np.float64]) -> Iterable[Mapping[Hashable, ScoreMap]]:
         """Give the maps that move anybody in the table at each of the values, cut to the grid if there is one."""

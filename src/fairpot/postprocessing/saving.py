@@ -101,7 +101,8 @@ def made_private(content: ModelFile, table: ScoreTable | None = None) -> ModelFi
 
     Maps are read off at multiples of a step, about a thousandth of the fitted range, rounded to it, and simplified
     within five steps; the largest error of any score stands in ``private``. Counts are rounded to tens, score
-    ranges outwards, thresholds to the step, the dial to three digits. Maps that are made anew from each batch are left
+    ranges outwards, thresholds to the step, the dial to three digits. Tables of scores that stay on a grid are kept as
+    they are, if ten people or more have each of its scores. Maps that are made anew from each batch are left
     out, and so is a certificate: it is signed for the full maps, not for these.
 
     Parameters
@@ -128,6 +129,9 @@ def made_private(content: ModelFile, table: ScoreTable | None = None) -> ModelFi
         )
     grid = Grid.for_range(*content.fitted_on["score_range"])
     made = {group: _rounded_map(each, grid) for group, each in content.maps.items()}
+    if content.parameters.get("keep_grid"):
+        _check_grid(table)
+        made = {group: (each, 0.0) for group, each in content.maps.items()}
     then, beyond = _rounded_then(content.then, grid)
     errors = [error for _, error in made.values()]
     if content.then is not None and then is not None:
@@ -143,6 +147,15 @@ def made_private(content: ModelFile, table: ScoreTable | None = None) -> ModelFi
         certificate=None,
         private={"largest_error": max(errors), "step": grid.step},
     )
+
+
+def _check_grid(table: ScoreTable | None) -> None:
+    """Insist that ten people or more have each score of a grid: tables of scores are not rounded."""
+    if table is None or (table.pooled().weight < FEWER_THAN).any():
+        raise ModelFileError(
+            f"a table of scores is saved as it is, and fewer than {FEWER_THAN} people have some score of its grid.\n"
+            "Hint: round the scores to a coarser grid before fit."
+        )
 
 
 def largest_difference(full: ScoreMap, other: ScoreMap) -> float:
@@ -216,11 +229,11 @@ def _largest_after(full: dict[str, Any], made: dict[str, Any], then: dict[str, A
     """
     if full["kind"] == "sigmoid":  # stays as it is, so that what follows it makes all the difference
         return 0.0
-    ways = []
-    for own, after in ((full, then), (made, rounded)):
+    ways: list[tuple[ScoreMap, ScoreMap]] = []
+    for own, later in ((full, then), (made, rounded)):
         fields = {key: value for key, value in own.items() if key != "kind"}
-        first = ShiftMap.from_dict(fields) if own["kind"] == "shift" else ScoreMap.from_dict(fields)
-        ways.append((first, _piecewise(after)))
+        kind = ShiftMap if own["kind"] == "shift" else ScoreMap
+        ways.append((kind.from_dict(fields), _piecewise(later)))
     points = [np.linspace(float(after.knots[0]), float(after.knots[-1]), _TRIED) for _, after in ways]
     for first, after in ways:
         points += [after.knots, _bends(first), *(_reached(first, each) for each in after.knots.tolist())]
