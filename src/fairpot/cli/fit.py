@@ -21,7 +21,17 @@ from fairpot.cli._lines import (
     print_quantisation,
     quantisation_document,
 )
-from fairpot.cli._methods import WISHES, MethodName, Wish, certifying, how_far, make_method, one_wish, settings_for
+from fairpot.cli._methods import (
+    WISHES,
+    MethodName,
+    Wish,
+    afterwards,
+    certifying,
+    how_far,
+    make_method,
+    one_wish,
+    settings_for,
+)
 from fairpot.cli._options import SCORE, group_options, output_options, ranking_options, was_given
 from fairpot.cli._printing import Output, curve_picture, number, shown
 from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
@@ -59,8 +69,7 @@ _DRAWABLE = 4_000_000
     metavar="SCORE",
     help="Also show who is flagged at this score or above; repeatable.",
 )
-@click.option("--calibrate", is_flag=True, help="Make the adjusted scores probabilities again; no rank changes.")
-@click.option("--keep-grid", is_flag=True, help="Give back scores of the grid that came in: deciles in, deciles out.")
+@afterwards
 @click.option("--monotone", is_flag=True, help="Let nobody be overtaken inside a group (fairpot).")
 @click.option(
     "--validate",

@@ -122,6 +122,13 @@ def fitted_curve(counts: GroupCounts) -> tuple[Scale, Curve]:
     return scale, _most_likely(z, positive, weight, bends, start)
 
 
+def own_risks(counts: GroupCounts) -> Floats:
+    """Give the risk at each score by the straight line, in log-odds, of these rows alone."""
+    scale = Scale.of(counts.score, counts.weight.astype(np.float64))
+    line = _most_likely(*_entries(scale, counts), np.empty(0), np.array([0.0, 1.0]))
+    return np.asarray(expit(line(scale.forward(counts.score))))
+
+
 def _entries(scale: Scale, counts: GroupCounts) -> tuple[Floats, Floats, Floats]:
     """Give places on the scale, and the weight of outcomes and of all at each.
 
