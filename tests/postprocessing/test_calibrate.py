@@ -268,6 +268,8 @@ def test_a_classifier_gives_calibrated_probabilities():
 def test_outcomes_are_needed():
     with pytest.raises(ValueError, match="learns from outcomes"):
         WassersteinRepair(calibrate=True).fit([0.1, 0.2, 0.3, 0.4], sensitive_features=list("abab"))
+    with pytest.raises(ValueError, match="gives them another meaning"):
+        FairPOT(max_gap=0.1, net_benefit_at=0.3, calibrate=True).fit([0.1], [1], sensitive_features=["a"])
     with pytest.raises(TypeError, match="calibrate must be True or False"):
         FairPOT(calibrate="yes").fit([0.1, 0.2, 0.3, 0.4], [0, 1, 0, 1], sensitive_features=list("aabb"))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import LEVEL, TIES, Meaning, Ties
-from fairpot._validation import check_choice, check_level, check_share
+from fairpot._validation import check_choice, check_level
 from fairpot._warn import warn_user
 from fairpot.counting import as_table, check_meaning
 from fairpot.exceptions import InfeasibleRuleError, ModelFileError, ScaleWarning
@@ -33,9 +33,13 @@ from fairpot.postprocessing.saving import maps_content, then_content
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.building import keeps_order, trace, trace_top
 from fairpot.tradeoff.curve import TradeoffCurve
+from fairpot.tradeoff.operating import Rule, capacity_share
 from fairpot.transport import Floats, ScoreMap, followed, moving
 
-RULES = ("max_gap", "max_auc_loss")
+RULES = ("max_gap", "max_auc_loss", "capacity", "net_benefit_at")
+# How often a rule of an operation looks at values closer and closer around its choice.
+_CLOSER = 3
+Finer = Callable[[float, float], NDArray[np.float64]]
 _COLUMNS = ("sensitive_features", "sample_weight", "clusters", "weights")
 
 
@@ -51,10 +55,12 @@ _SHARED = """\
         the maps were not fitted on (cross-fitting inside ``fit``); see ``certificate_``. If no value can be certified,
         the error says what is missing.
     capacity : float in (0, 1], int or None, default None
-        How many can be acted on: a share of all rows, or so many of the fitted rows. The rule then looks at the gap in
-        that top of the list.
+        How many you can act on: so many of the fitted rows (``200``), or a share of them (``0.1``). The rule then looks
+        at the gap among those that are ranked highest after the repair, of the groups that are compared. The AUC is
+        still that of all rows.
     net_benefit_at : float in (0, 1) or None, default None
-        The threshold at which is acted. The rule then takes the highest net benefit at it, instead of the highest AUC.
+        The adjusted score from which you act, a probability. With ``max_gap``: the highest net benefit there within
+        the gap, instead of the highest AUC.
     calibrate : bool, default False
         Make the adjusted scores probabilities again, by one increasing map that is common to all groups and follows
         their repair. Ranks, AUC and gap stay to the last bit; scores that were no probabilities become some. Needs
@@ -221,6 +227,8 @@ class Postprocessor(ScoreMapper):
         max_gap: float,
         confidence: float = LEVEL,
         max_auc_loss: float | None = None,
+        capacity: float | int | None = None,
+        net_benefit_at: float | None = None,
     ) -> Self:
         """Return a fitted copy whose dial is chosen on other rows, with a gap that can be signed for.
 
@@ -234,6 +242,11 @@ class Postprocessor(ScoreMapper):
             How surely it is kept, whichever value of the dial that leads to.
         max_auc_loss : float or None, default None
             Bound the cost as well.
+        capacity : float in (0, 1], int or None, default None
+            Certify the gap in this top of the list: a share, or a number of the fitted rows, taken as the share that
+            they are of those.
+        net_benefit_at : float in (0, 1) or None, default None
+            Choose the highest net benefit at this threshold instead of the highest AUC.
 
         Returns
         -------
@@ -247,7 +260,10 @@ class Postprocessor(ScoreMapper):
         """
         given = {"sample_weight": sample_weight, "clusters": clusters, "weights": weights}
         curve = self.tradeoff(scores, y, sensitive_features=sensitive_features, **given)
-        point = curve.select(max_gap=max_gap, max_auc_loss=max_auc_loss, confidence=confidence)
+        rules: dict[str, Any] = {"max_gap": max_gap, "max_auc_loss": max_auc_loss, "net_benefit_at": net_benefit_at}
+        if capacity is not None:
+            rules["capacity"] = capacity_share(capacity, [self._compared])
+        point = curve.select(**rules, confidence=confidence)
         other = self.at(point.lam)
         other.certificate_ = point.certificate
         return other
@@ -322,7 +338,7 @@ class Postprocessor(ScoreMapper):
         uncut.grid_ = None
         cut = self._point(table, self._value)
         try:
-            chosen = uncut._choose(table, self._ties) if self._has_rule and self.confidence is None else self._value
+            chosen = uncut._chosen(table, self._ties) if self._has_rule and self.confidence is None else self._value
             other = uncut._point(table, chosen)
         except InfeasibleRuleError:
             other = None
@@ -401,14 +417,13 @@ class Postprocessor(ScoreMapper):
         given = getattr(self, name)
         check_choice(self.ties, "ties", TIES)
         check_meaning(self.high_score_means)
-        for rule in RULES:
-            if getattr(self, rule) is not None:
-                check_share(getattr(self, rule), rule, zero=True)
-                if given is not None:
-                    raise ValueError(
-                        f"{argument(rule)} is a rule for choosing {name}, but {argument(name, given)} is given.\n"
-                        f"Hint: leave one of them out."
-                    )
+        for rule in self._rules:
+            if self._rules[rule] is not None and given is not None:
+                raise ValueError(
+                    f"{argument(rule)} is a rule for choosing {name}, but {argument(name, given)} is given.\n"
+                    f"Hint: leave one of them out."
+                )
+        self._rule.checked()
         self._check_confidence(given)
         self._check_after(labelled)
         if given is not None and not isinstance(given, Mapping):
@@ -436,6 +451,12 @@ class Postprocessor(ScoreMapper):
             raise ValueError(
                 f"{argument('keep_grid', True)} makes one table of scores, and maps that look at each batch have none."
                 f"\nHint: leave out {argument('region_from', 'batch')} or {argument('distributions', 'batch')}."
+            )
+        if self.calibrate and self.net_benefit_at is not None:
+            raise ValueError(
+                f"{argument('net_benefit_at')} is judged at every value of the dial by scores as the repair leaves them, "
+                f"and {argument('calibrate', True)} gives them another meaning once the dial is chosen.\n"
+                "Hint: leave one of them out."
             )
         if self.calibrate and not labelled:
             raise ValueError(
@@ -500,10 +521,16 @@ class Postprocessor(ScoreMapper):
         return chosen
 
     def _chosen(self, table: ScoreTable, ties: Ties) -> Value:
-        """Choose the value of the dial by rule; of scores that stay on a grid, by the cut ones."""
+        """Choose the value of the dial by rule; of scores that stay on a grid, by the cut ones.
+
+        A rule of an operation looks at the rows at each value.
+        """
         if self.grid_ is None:
-            return self._choose(table, ties)
+            return self._choose_operating(table, ties) if self._rule.operating else self._choose(table, ties)
         try:
+            if self._rule.operating:
+                evidence = self._plain_evidence(table, ties)
+                return replace(self._traced(table, None, ties), evidence=evidence).aims(self._rule).chosen().lam
             return self._traced(table, None, ties).select(**self._rules).lam
         except InfeasibleRuleError as error:
             what, _, _ = str(error).partition("\nHint: ")
@@ -513,8 +540,24 @@ class Postprocessor(ScoreMapper):
             ) from error
 
     def _choose(self, table: ScoreTable, ties: Ties) -> Value:
-        """Choose the value of the dial by rule."""
+        """Choose by gap and AUC of all rows."""
         return self._curve(table, None, ties).select(**self._rules).lam
+
+    def _choose_operating(self, table: ScoreTable, ties: Ties) -> Value:
+        """Choose by the gap at the top or by net benefit; where any value may be chosen, closer and closer."""
+        evidence, (values, finer) = self._evidence(table, ties), self._operating_values(table, ties)
+        for _ in range(_CLOSER):
+            aims = replace(self._curve(table, values, ties), evidence=evidence).aims(self._rule)
+            if finer is None or aims.curve.lam.ndim > 1:
+                break
+            low, found, high = aims.beside()
+            kept = [found] if self.dial.identity is None else [found, self.dial.identity]
+            values = np.unique(np.concatenate((finer(low, high), kept)))
+        return aims.chosen().lam
+
+    def _operating_values(self, table: ScoreTable, ties: Ties) -> tuple[NDArray[np.float64] | None, Finer | None]:
+        """Give the values that a rule of an operation tries, None for those of a curve; and how to put more between."""
+        return None, None
 
     def _turn(self, value: Value) -> None:
         """Set the dial, and the maps to it."""
@@ -628,6 +671,11 @@ class Postprocessor(ScoreMapper):
                 warn_user(told, ScaleWarning)
         return table.only([g for g in table.groups if g not in self.left_out_]) if self.left_out_ else table
 
+    @property
+    def _compared(self) -> ScoreTable:
+        """The fitted rows of the groups that are compared."""
+        return self.table_.only([g for g in self.groups_ if g not in self.left_out_]) if self.left_out_ else self.table_
+
     def _moves_by(self) -> str:
         return self.moves_by
 
@@ -647,8 +695,12 @@ class Postprocessor(ScoreMapper):
         return self.ties
 
     @property
-    def _rules(self) -> dict[str, float | None]:
+    def _rules(self) -> dict[str, Any]:
         return {rule: getattr(self, rule) for rule in RULES}
+
+    @property
+    def _rule(self) -> Rule:
+        return Rule(**self._rules)
 
     @property
     def _has_rule(self) -> bool:
