@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import fairpot
 from fairpot.exceptions import InfeasibleRuleError, ModelFileError
-from fairpot.metrics import auc, xauc_gap
+from fairpot.metrics import auc, partial_xauc_gap, xauc_gap
 from fairpot.metrics.wins import WinMatrix
 from fairpot.postprocessing import FairPOT, LogitShift, OptimalMerge, WassersteinRepair, XOrder
 from fairpot.postprocessing.gridding import cut_map
@@ -218,3 +218,11 @@ def test_a_table_from_rows_and_from_counts_is_the_same():
     table = ScoreTable.from_rows(scores, y.astype(np.int8), (group == "b").astype(int), ("a", "b"))
     one = WassersteinRepair(0.5, keep_grid=True).fit(scores, y, sensitive_features=group)
     assert one.maps_ == WassersteinRepair(0.5, keep_grid=True).fit_table(table).maps_
+
+
+def test_a_rule_of_an_operation_is_judged_on_cut_scores():
+    scores, y, group = deciles(1500)
+    made = OptimalMerge(max_gap=0.15, capacity=0.4, keep_grid=True).fit(scores, y, sensitive_features=group)
+    new = made.transform(scores, sensitive_features=group)
+    assert set(new) <= set(scores)
+    assert partial_xauc_gap(y, new, alpha=0.4, sensitive_features=group) <= 0.15
