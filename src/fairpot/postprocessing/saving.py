@@ -128,6 +128,7 @@ def made_private(content: ModelFile, table: ScoreTable | None = None) -> ModelFi
         )
     grid = Grid.for_range(*content.fitted_on["score_range"])
     made = {group: _rounded_map(each, grid) for group, each in content.maps.items()}
+    before = 0.0 if content.simplified is None else content.simplified["largest_error"]
     return replace(
         content,
         maps={group: each for group, (each, _) in made.items()},
@@ -135,7 +136,8 @@ def made_private(content: ModelFile, table: ScoreTable | None = None) -> ModelFi
         dial=(content.dial[0], _three_digits(content.dial[1])),
         fitted_on=_rounded_origin(content.fitted_on),
         certificate=None,
-        private={"largest_error": max(error for _, error in made.values()), "step": grid.step},
+        private={"largest_error": max(error for _, error in made.values()) + before, "step": grid.step},
+        simplified=None,
     )
 
 
