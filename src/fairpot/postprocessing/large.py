@@ -12,6 +12,7 @@ import numpy as np
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.export.simplify import SimplifiedMaps, spread_knots
 from fairpot.postprocessing.certified import learnt_again
+from fairpot.postprocessing.dial import RULES
 from fairpot.postprocessing.mapper import maps_on
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.building import trace, trace_top
@@ -28,8 +29,6 @@ MOST_KNOTS = 100_000
 _MOST_ENTRIES, _BINS = 200_000, 50_000
 # How often the dial is looked for again with tighter bounds, before every score and knot is kept.
 _TRIES = 6
-# The rules that simplified maps are held to.
-RULES = ("max_gap", "max_auc_loss")
 
 
 def simplified(model: Postprocessor, maps: Maps) -> SimplifiedMaps | None:

@@ -25,8 +25,9 @@ from fairpot.inference.dial import Evidence, Part, Top, same_rows
 from fairpot.modelfile import ModelFile, describe_table
 from fairpot.postprocessing.adopting import adopt, unfitted
 from fairpot.postprocessing.certified import certified_choice
+from fairpot.postprocessing.dial import RULES as RULES
 from fairpot.postprocessing.dial import Dial, Value, kept_groups
-from fairpot.postprocessing.large import RULES, Measured, chosen_by_rule, in_document, simplified
+from fairpot.postprocessing.large import Measured, chosen_by_rule, in_document, simplified
 from fairpot.postprocessing.mapper import ROW_BY_ROW, ScoreMapper, ScoreScale, maps_on, seen_table
 from fairpot.postprocessing.notices import warn_of_choice, warn_of_flat, warn_of_needless, warn_of_table
 from fairpot.postprocessing.saving import maps_content
