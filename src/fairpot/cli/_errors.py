@@ -35,7 +35,7 @@ _OPTIONS = {
     "scores": "--score",
     "y_score": "--score",
 }
-_FLAGS = ("--force", "--replace", "--lower-is-riskier", "--private", "--exact")
+_FLAGS = ("--force", "--replace", "--lower-is-riskier", "--private", "--follow-links", "--exact")
 _ASKED = {
     "--reference": "NAME",
     "--validate": "FILE",

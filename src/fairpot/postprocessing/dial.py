@@ -101,8 +101,6 @@ def _named(groups: Any, known: Sequence[Hashable]) -> list[Hashable]:
     return found
 
 
-# What the dial is chosen by.
-RULES = ("max_gap", "max_auc_loss")
 Value = float | dict[Hashable, float]
 
 

@@ -12,7 +12,6 @@ import numpy as np
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.export.simplify import SimplifiedMaps, spread_knots
 from fairpot.postprocessing.certified import learnt_again
-from fairpot.postprocessing.dial import RULES
 from fairpot.postprocessing.mapper import maps_on
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.building import trace, trace_top
@@ -29,6 +28,8 @@ MOST_KNOTS = 100_000
 _MOST_ENTRIES, _BINS = 200_000, 50_000
 # How often the dial is looked for again with tighter bounds, before every score and knot is kept.
 _TRIES = 6
+# The rules that simplified maps are held to.
+_BOUNDS = ("max_gap", "max_auc_loss")
 
 
 def simplified(model: Postprocessor, maps: Maps) -> SimplifiedMaps | None:
@@ -49,7 +50,7 @@ class Measured:
     @classmethod
     def of(cls, model: Postprocessor, full: Maps, small: Maps) -> Measured:
         """Count the pairs again, in the top of the list where the method looks there."""
-        table, rule = model._compared(), model._applied_by()
+        table, rule = model._compared, model._applied_by()
         steps: list[Maps] = [{}, *(moving(maps_on(table, maps, rule)) for maps in (full, small))]
         reference, top = model._seen_from(table, model._ties), model._top()
         places = np.arange(3.0)
@@ -98,12 +99,12 @@ def chosen_by_rule(model: Postprocessor, table: ScoreTable) -> Value:
 
     Where the table is very large the choice is made on a quantised one, by a copy that learnt from it; where maps have
     very many knots they are simplified. Either may break a rule by a little: then its bound is drawn tighter. If
-    that does not help, nothing is quantised or simplified.
+    that does not help, nothing is quantised or simplified, nor where a rule looks at a capacity or at net benefit.
     """
-    if getattr(model, "exact", True):
-        return model._turn(model._choose(table, model._ties))
+    if getattr(model, "exact", True) or model._rule.operating:
+        return model._turn(model._chosen(table, model._ties), whole=True)
     searching, rows = _searched(model, table)
-    rules = {name: bound for name in RULES if (bound := getattr(model, name)) is not None}
+    rules = {name: bound for name in _BOUNDS if (bound := getattr(model, name)) is not None}
     tighter = dict(rules)
     for _ in range(_TRIES):
         try:
