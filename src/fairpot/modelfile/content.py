@@ -19,7 +19,7 @@ from fairpot.modelfile.origin import FEWER_THAN, plain_group
 
 SCHEMA_VERSION = 2
 # Absent from a file where they are None.
-_OPTIONAL = ("certificate", "private", "then")
+_OPTIONAL = ("certificate", "private", "simplified", "then")
 
 
 def schema() -> dict[str, Any]:
@@ -123,6 +123,9 @@ class ModelFile:
         ``{"largest_error", "step"}``: where the maps are simplified and rounded ones, by how much.
     then : dict or None
         The piecewise map that follows those of all groups and makes probabilities of their scores, if there is one.
+    simplified : dict or None
+        ``{"largest_error", "knots_before", "knots", "auc_change", "gap_change"}``: where maps of very many
+        knots were simplified, what that changes.
     """
 
     method: str
@@ -137,6 +140,7 @@ class ModelFile:
     certificate: dict[str, Any] | None = None
     private: dict[str, Any] | None = None
     then: dict[str, Any] | None = None
+    simplified: dict[str, Any] | None = None
 
     @property
     def groups(self) -> tuple[Hashable, ...]:
@@ -198,7 +202,12 @@ def _maps(maps: Mapping[Hashable, Any]) -> dict[Hashable, dict[str, Any]]:
         _schema().document["$defs"]["knots"]["maxItems"],
     )
     if knots > most:
-        refuse("maps", f"of at most {most} knots together", knots, "Hint: fit on a quantised score table.")
+        refuse(
+            "maps",
+            f"of at most {most} knots together",
+            knots,
+            "Hint: fit with exact=False.",
+        )
     return made
 
 

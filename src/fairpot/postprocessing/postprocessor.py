@@ -19,6 +19,7 @@ from fairpot._validation import check_choice, check_level
 from fairpot._warn import warn_user
 from fairpot.counting import as_table, check_meaning
 from fairpot.exceptions import InfeasibleRuleError, ModelFileError, ScaleWarning
+from fairpot.export.simplify import SimplifiedMaps
 from fairpot.inference.certify import Certificate
 from fairpot.inference.dial import Evidence, Part, Top, same_rows
 from fairpot.modelfile import ModelFile, describe_table
@@ -27,6 +28,7 @@ from fairpot.postprocessing.calibrating import common_map
 from fairpot.postprocessing.certified import certified_choice
 from fairpot.postprocessing.dial import Dial, Value, kept_groups
 from fairpot.postprocessing.gridding import cut_map, distinct_values, grid_of
+from fairpot.postprocessing.large import Measured, chosen_by_rule, in_document, simplified
 from fairpot.postprocessing.mapper import ROW_BY_ROW, ScoreMapper, ScoreScale, maps_on, seen_table
 from fairpot.postprocessing.notices import warn_of_choice, warn_of_flat, warn_of_needless, warn_of_table
 from fairpot.postprocessing.saving import maps_content, then_content
@@ -102,6 +104,8 @@ class Postprocessor(ScoreMapper):
     table_: ScoreTable
     grid_: Floats | None = None
     certificate_: Certificate | None
+    simplification_: SimplifiedMaps | None
+    measured_: Measured | None
 
     __metadata_request__fit: ClassVar = {"scores": UNUSED, "weights": UNUSED}  # a word, not a column
 
@@ -210,8 +214,8 @@ class Postprocessor(ScoreMapper):
         check_is_fitted(self, "maps_")
         other = copy(self)
         other.set_params(**{self.dial.name: value}, **dict.fromkeys(RULES), confidence=None)
-        other._turn(self.dial.check_given(value, self.moved_groups))
         other.certificate_ = None
+        other._turn(self.dial.check_given(value, self.moved_groups))
         return other
 
     @by_name
@@ -266,6 +270,7 @@ class Postprocessor(ScoreMapper):
         point = curve.select(**rules, confidence=confidence)
         other = self.at(point.lam)
         other.certificate_ = point.certificate
+        other._keep_certified()
         return other
 
     @by_name
@@ -378,7 +383,20 @@ class Postprocessor(ScoreMapper):
             apply=dict(self._applied_by()),
             fitted_on=describe_table(self.table_),
             certificate=None if self.certificate_ is None else self.certificate_.to_dict(),
+            simplified=self.simplified_,
         )
+
+    @property
+    def simplified_(self) -> dict[str, Any] | None:
+        """What it changes that maps of very many knots were simplified; None where every knot is kept.
+
+        ``largest_error`` of any adjusted score, ``knots_before`` and ``knots``, and ``auc_change`` and ``gap_change``
+        of the fitted rows, None where they have no outcomes.
+        """
+        check_is_fitted(self, "maps_")
+        if self.simplification_ is None:
+            return None
+        return in_document(self.simplification_, self._measure() if self.table_.labelled else None)
 
     # What a method says of itself.
 
@@ -401,6 +419,10 @@ class Postprocessor(ScoreMapper):
         """Return the value of the dial where it is neither given nor to be chosen; None if it is then chosen."""
         return None
 
+    def _traces_at_once(self) -> bool:
+        """Whether the dial is chosen from all its values at once, in the time of a few sorts."""
+        return False
+
     def obstacle(self, table: ScoreTable) -> str | None:
         """Say why the method cannot run on a table in reasonable time, or at all; None if it can."""
         return None
@@ -416,6 +438,8 @@ class Postprocessor(ScoreMapper):
         name = self.dial.name
         given = getattr(self, name)
         check_choice(self.ties, "ties", TIES)
+        if not isinstance(getattr(self, "exact", False), bool | np.bool_):
+            raise TypeError(f"{argument('exact')} must be True or False, got {self.exact!r}.")
         check_meaning(self.high_score_means)
         for rule in self._rules:
             if self._rules[rule] is not None and given is not None:
@@ -496,7 +520,10 @@ class Postprocessor(ScoreMapper):
         fresh.left_out_ = tuple(g for g in table.groups if g not in kept.groups)
         warn_of_table(kept, fresh.left_out_, table, self.min_group)
         fresh._learn(kept)
-        fresh._turn(fresh._find_value(kept))
+        value = fresh._find_value(kept)
+        if not hasattr(fresh, "maps_"):  # a rule has turned it
+            fresh._turn(value)
+        fresh._keep_certified()
         fresh.n_features_in_ = 1
         return adopt(self, fresh)
 
@@ -515,7 +542,7 @@ class Postprocessor(ScoreMapper):
         if default is not None and not self._has_rule:
             warn_of_flat(self, table, default)
             return default
-        chosen = self._chosen(table, self._ties)
+        chosen = chosen_by_rule(self, table)
         warn_of_choice(self, table, chosen)
         warn_of_needless(self, table)
         return chosen
@@ -559,18 +586,43 @@ class Postprocessor(ScoreMapper):
         """Give the values that a rule of an operation tries, None for those of a curve; and how to put more between."""
         return None, None
 
-    def _turn(self, value: Value) -> None:
-        """Set the dial, and the maps to it."""
+    def _turn(self, value: Value, whole: bool = False) -> Value:
+        """Set the dial, and the maps to it; ``whole`` keeps every knot."""
         setattr(self, f"{self.dial.name}_", value)
-        self.maps_ = self._all_maps(value)
+        self.maps_ = self._maps(value)
+        self.simplification_ = None if whole else simplified(self, self.maps_)
+        self.measured_ = None
+        if self.simplification_ is not None:
+            self.maps_ = self.simplification_.maps
+        if self.calibrate:
+            self._calibrate()
+        return value
 
-    def _all_maps(self, value: Value) -> dict[Hashable, ScoreMap]:
-        """Return the maps at a value, and after them the one that makes probabilities of what they leave."""
-        own = self._maps(value)
-        if not self.calibrate:
-            return own
-        repaired = self.table_.rescored(moving(maps_on(self.table_, own, self._applied_by())))
-        return followed(own, common_map(repaired))
+    def _calibrate(self) -> None:
+        """Let the map follow that makes probabilities of what the others leave."""
+        repaired = self.table_.rescored(moving(maps_on(self.table_, self.maps_, self._applied_by())))
+        then = common_map(repaired)
+        self.maps_ = followed(self.maps_, then)
+        if self.simplification_ is not None:
+            self.simplification_ = self.simplification_.followed_by(then)
+
+    def _keep_certified(self) -> None:
+        """Let simplified maps keep what is certified, with what they change; else keep every knot."""
+        if self.certificate_ is None or self.simplification_ is None:
+            return
+        top, measured = self._top(), self._measure()
+        limit = self.certificate_.limit + abs(measured.gap[2] - measured.gap[1])
+        same_gap = self.certificate_.alpha == (None if top is None else top.alpha)
+        if same_gap and limit <= self.certificate_.bound:
+            self.certificate_ = replace(self.certificate_, limit=limit)
+        else:
+            self._turn(self._value, whole=True)
+
+    def _measure(self) -> Measured:
+        """Measure on the fitted rows what simplified maps change."""
+        if self.measured_ is None:
+            self.measured_ = Measured.of(self, self._maps(self._value), self.maps_)
+        return self.measured_
 
     def _maps(self, value: Value) -> dict[Hashable, ScoreMap]:
         moved = self.moved_groups

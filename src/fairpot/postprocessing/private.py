@@ -106,6 +106,7 @@ def made_private(content: ModelFile, table: ScoreTable | None = None) -> ModelFi
     if content.then is not None and then is not None:
         pairs = [(each, made[group][0]) for group, each in content.maps.items()]
         errors = [beyond, *(_largest_after(*pair, content.then, then) for pair in pairs)]
+    before = 0.0 if content.simplified is None else content.simplified["largest_error"]
     return replace(
         content,
         maps={group: each for group, (each, _) in made.items()},
@@ -114,7 +115,8 @@ def made_private(content: ModelFile, table: ScoreTable | None = None) -> ModelFi
         dial=(content.dial[0], _three_digits(content.dial[1])),
         fitted_on=origin,
         certificate=None,
-        private={"largest_error": _rounded_up(max(errors)), "step": grid.step},
+        private={"largest_error": _rounded_up(max(errors) + before), "step": grid.step},
+        simplified=None,
     )
 
 
