@@ -14,6 +14,7 @@ import click
 
 from fairpot._validation import wording
 from fairpot.auditing import Effect, effect
+from fairpot.cli._errors import Failure
 from fairpot.cli._lines import (
     effect_by_column,
     own_scale_effect,
@@ -21,14 +22,27 @@ from fairpot.cli._lines import (
     print_quantisation,
     quantisation_document,
 )
-from fairpot.cli._methods import WISHES, MethodName, Wish, certifying, how_far, make_method, one_wish, settings_for
+from fairpot.cli._methods import (
+    WISHES,
+    MethodName,
+    Wish,
+    afterwards,
+    certifying,
+    how_far,
+    make_method,
+    one_wish,
+    settings_for,
+)
 from fairpot.cli._options import SCORE, group_options, output_options, ranking_options, was_given
 from fairpot.cli._printing import Output, curve_picture, number, shown
 from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
+from fairpot.engines.memory import Memory
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
+from fairpot.files import CountedRows
 from fairpot.files.output import complete_file
 from fairpot.inference import Certificate
 from fairpot.modelfile import ModelFile
+from fairpot.postprocessing.large import in_words
 from fairpot.postprocessing.postprocessor import RULES, Postprocessor
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.operating import capacity_share, net_benefit
@@ -60,7 +74,9 @@ _DRAWABLE = 4_000_000
     metavar="SCORE",
     help="Also show who is flagged at this score or above; repeatable.",
 )
+@afterwards
 @click.option("--monotone", is_flag=True, help="Let nobody be overtaken inside a group (fairpot).")
+@click.option("--exact", is_flag=True, help="Keep every distinct score and every breakpoint, however many.")
 @click.option(
     "--validate",
     "held_out",
@@ -110,6 +126,8 @@ def fit(
     validated = rows.elsewhere(held_out) if held_out else None
     with _target(output, force, [rows] if validated is None else [rows, validated]) as place:
         counted = rows.counted(out)
+        if options["exact"] and counted.quantisation is not None:
+            raise Failure(_no_room(counted, rows))
         options["reference"] = named_group(options["reference"], counted.table.groups)
         options["groups"] = listed_groups(only, counted.table.groups)
         made = make_method(method, wish, settings_for(method, options))
@@ -121,6 +139,7 @@ def fit(
         if "capacity" in (wish.rules or {}):
             ranking["alpha"] = capacity_share(wish.rules["capacity"], [model._compared])  # type: ignore[index]
         fitted = _effect(model, counted.table, ranking, rows)
+        grid = model.grid_cost() if model.grid_ is not None else None
         later = None if other is None else _effect(model, other, ranking, rows)
         benefits = _net_benefits(model, wish, counted.table, other)
         if place is not None:
@@ -135,6 +154,8 @@ def fit(
             "net_benefit": benefits,
             "certificate": content.certificate,
             "private": content.private,
+            "grid": grid,
+            "simplified": content.simplified,
             "quantisation": quantisation_document(counted.quantisation),
             "output": output,
         }
@@ -145,8 +166,12 @@ def fit(
     _print_net_benefits(out, benefits)
     if model.certificate_ is not None:
         _print_certificate(out, model.certificate_)
+    if grid is not None:
+        _print_grid(out, grid)
     _print_curve(out, method, model, fitted.after)
     print_quantisation(out, counted.quantisation)
+    if content.simplified is not None:
+        out.line(f"{in_words(content.simplified)} (--exact keeps them all)")
     if content.private is not None:
         error = f"{content.private['largest_error']:.3g}"
         out.line(f"private: maps are simplified; new scores within {error} of those shown, counts rounded")
@@ -163,6 +188,13 @@ def _target(output: str | None, force: bool, inputs: Sequence[RowOptions]) -> It
         return
     with complete_file(output, overwrite=force, inputs=[file for rows in inputs for file in rows.files()]) as place:
         yield place
+
+
+def _no_room(counted: CountedRows, rows: RowOptions) -> str:
+    """Say that not all distinct scores fit into the memory that was allowed."""
+    scores = f"those of {counted.rows:,} rows do not fit into --memory {rows.memory}"
+    way = f"--memory {Memory.for_entries(counted.rows)}"
+    return f"--exact keeps every distinct score, and {scores}.\nHint: {way}"
 
 
 def _fitted(
@@ -314,6 +346,18 @@ def _print_certificate(out: Output, found: Certificate) -> None:
         )
     ]
     out.table(["", "before", "from", "to", "after", "from", "to"], rows)
+
+
+def _print_grid(out: Output, cost: dict[str, float | None]) -> None:
+    """Say what it costs that scores stay on their grid."""
+    out.line(f"adjusted scores stay on the grid of {cost['scores']} scores that came in")
+    if cost["auc_uncut"] is None:
+        out.line("uncut, no repair keeps the rule")
+        return
+    out.line(
+        f"cut AUC {number(cost['auc'])}, xAUC gap {number(cost['gap'])}; the same repair uncut: AUC "
+        f"{number(cost['auc_uncut'])}, xAUC gap {number(cost['gap_uncut'])}"
+    )
 
 
 def _shown_dial(value: Any) -> str:
