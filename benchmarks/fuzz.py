@@ -4,8 +4,8 @@ Each round takes a good file, damages it (bits, cuts, repeats, numbers that lie)
 counts it, adjusts it and, for model files, loads it. A file may be refused with one of our errors, or read; then
 counting and adjusting must see the same rows, and as many must be written as were read. Anything else (a signal,
 another error, a leftover, an output after a refusal, a changed input) is a failure and its file is kept. Some files of
-each round also go through the command line, ``audit`` or ``show``: it must end with 0 or 2, without a traceback, and never
-with "this should not happen", which is counted by itself.
+each round also go through the command line, ``audit`` or ``show``: it must end with 0 or 2, without a traceback, and
+never with "this should not happen", which is counted by itself.
 """
 
 from __future__ import annotations

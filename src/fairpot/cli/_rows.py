@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 import functools
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -19,6 +21,8 @@ from fairpot.cli._errors import Failure
 from fairpot.cli._options import SIZE, Command, was_given, with_options
 from fairpot.cli._printing import Output, Report, shown
 from fairpot.cli._settings import settings_option
+from fairpot.engines.memory import Memory
+from fairpot.engines.protocol import MOST_DISTINCT
 from fairpot.files import CountedRows, RowSource, count_rows
 from fairpot.files.layout import FORMATS
 from fairpot.files.source import files_inside
@@ -135,7 +139,7 @@ class RowOptions:
     drop_missing: bool = _file(
         "Leave out rows with missing values, and say how many.", False, is_flag=True, source=None
     )
-    memory: str = _scan("Memory of the scan.", "2GB", type=SIZE, metavar="SIZE")
+    memory: str = _scan("Memory of the whole process.", "2GB", type=SIZE, metavar="SIZE")
     threads: int | None = _scan("Threads of the scan; default: all cores.", type=click.IntRange(1), metavar="N")
     engine: str = _scan(
         "What reads the rows: this machine, or a Spark cluster.", "duckdb", type=click.Choice(["duckdb", "spark"])
@@ -341,6 +345,23 @@ class OnThisMachine:
         return dict(vars(done))
 
 
+@contextmanager
+def _without_javas_log() -> Iterator[None]:
+    """Let a Java that starts in here write its log nowhere, for as long as it lives; --debug shows it."""
+    if click.get_current_context().params.get("debug") or sys.stderr is None:
+        yield
+        return
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
 class OnSpark:
     """Rows that a Spark cluster reads, in files that all its workers can open."""
 
@@ -362,7 +383,8 @@ class OnSpark:
         for name in self.rows.inputs:  # Spark would follow links
             if os.path.isdir(name):
                 files_inside(Path(name), any_name=True, follow_links=self.rows.follow_links)
-        session = spark_session(self.rows.master or "local[*]")
+        with _without_javas_log():
+            session = spark_session(self.rows.master or "local[*]")
         known = {each.name for each in fields(SparkRows)}
         parts = {name: value for name, value in self.rows.parts().items() if name in known}
         return SparkRows.read(session, list(self.rows.inputs), format=self.rows.format, **parts)
@@ -371,7 +393,8 @@ class OnSpark:
         """Count the rows into a score table."""
         from fairpot.engines.spark import SparkEngine
 
-        return SparkEngine().count(self.source, drop_missing=self.rows.drop_missing)
+        most = min(MOST_DISTINCT, Memory.of(self.rows.memory).entries // 2)
+        return SparkEngine().count(self.source, drop_missing=self.rows.drop_missing, max_distinct=most)
 
     def apply(
         self,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
-import numpy as np
 
 from fairpot.cli._lines import print_quantisation, quantisation_document
 from fairpot.cli._methods import METHODS, MethodName
-from fairpot.cli._options import SHARE, group_options, output_options
+from fairpot.cli._options import CAPACITY, SHARE, group_options, output_options
 from fairpot.cli._printing import Output, number, shown
 from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
 from fairpot.comparison import Comparison, ComparisonRow
@@ -21,6 +21,7 @@ from fairpot.tradeoff import Limit
 @click.command(short_help="Compare all methods on one file.")
 @row_options()
 @click.option("--method", "methods", multiple=True, type=MethodName(), help="Only this one; repeatable.")
+@click.option("--keep-grid", is_flag=True, help="Judge every method by scores that are cut to the grid that came in.")
 @click.option(
     "--max-gap",
     "max_gaps",
@@ -30,6 +31,12 @@ from fairpot.tradeoff import Limit
     show_default="0.02, 0.05, 0.1",
     metavar="GAP",
     help="Show the highest AUC with at most this gap; repeatable.",
+)
+@click.option(
+    "--capacity",
+    type=CAPACITY,
+    metavar="ROWS|SHARE",
+    help="Compare gaps among so many ranked highest: 200 of the rows to fit on, or 10%.",
 )
 @click.option("--validate", "held_out", multiple=True, metavar="FILE", help="Judge on these rows instead of in folds.")
 @click.option("--folds", type=click.IntRange(2), default=5, show_default=True, metavar="N", help="Number of folds.")
@@ -65,7 +72,7 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
         result = compare_methods(
             table,
             held_out=other,
-            methods=[METHODS[name]() for name in options["methods"]] or None,
+            methods=_methods(options["methods"], options["keep_grid"]),
             cv=options["folds"],
             random_state=options["seed"],
             reference=named_group(reference, table.groups),
@@ -73,6 +80,7 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
             groups=listed_groups(options["only"], table.groups),
             ties=options["ties"],
             max_gaps=options["max_gaps"],
+            capacity=options["capacity"],
             progress=False if bar is None else lambda done, total: bar(done / total),
         )
     document = {"evaluated_on": result.rows, **_document(result)}
@@ -81,11 +89,19 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
     print_quantisation(out, counted.quantisation)
 
 
+def _methods(names: Sequence[str], keep_grid: bool) -> list[Any] | None:
+    """Make the methods that are compared; None leaves the choice to the library."""
+    if keep_grid:
+        return [METHODS[name](keep_grid=True) for name in names or METHODS]
+    return [METHODS[name]() for name in names] or None
+
+
 def _document(result: Comparison) -> dict[str, Any]:
     limit = result.limit
     return {
         "weights": result.table.weights,
         "reference": result.reference,
+        "capacity": result.capacity,
         "methods": [_method(result, name) for name in ("unrepaired", *result.methods)],
         "limit": None if limit is None else [_possible(limit, bound) for bound in result.max_gaps],
         "limit_notes": result.limit_notes,
@@ -111,8 +127,7 @@ def _rivals(result: Comparison, bound: float) -> list[dict[str, Any]]:
 
 
 def _method(result: Comparison, name: str) -> dict[str, Any]:
-    places = np.flatnonzero(result.method == name)
-    smallest = result.row(int(places[np.argmin(result.gap[places])]))
+    smallest = result.smallest_gap(name)
     best = [{"max_gap": bound, **_best(result, name, bound)} for bound in result.max_gaps]
     return {"method": name, "best": best, "smallest_gap": _point(smallest)}
 
@@ -131,7 +146,7 @@ def _point(row: ComparisonRow) -> dict[str, Any]:
 
 
 def _print(out: Output, result: Comparison, document: dict[str, Any]) -> None:
-    out.line(f"{document['evaluated_on']}; group {shown(result.reference)} is the reference", "bold")
+    out.line(f"{document['evaluated_on']}; group {shown(result.reference)} is the reference{result.gaps_where}", "bold")
     if result.weighed:
         out.line(result.weighed)
     out.heading("Highest AUC at a gap of at most")

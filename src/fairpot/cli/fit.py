@@ -14,6 +14,7 @@ import click
 
 from fairpot._validation import wording
 from fairpot.auditing import Effect, effect
+from fairpot.cli._errors import Failure
 from fairpot.cli._lines import (
     effect_by_column,
     own_scale_effect,
@@ -21,16 +22,30 @@ from fairpot.cli._lines import (
     print_quantisation,
     quantisation_document,
 )
-from fairpot.cli._methods import WISHES, MethodName, Wish, certifying, how_far, make_method, one_wish, settings_for
+from fairpot.cli._methods import (
+    WISHES,
+    MethodName,
+    Wish,
+    afterwards,
+    certifying,
+    how_far,
+    make_method,
+    one_wish,
+    settings_for,
+)
 from fairpot.cli._options import SCORE, group_options, output_options, ranking_options, was_given
 from fairpot.cli._printing import Output, curve_picture, number, shown
 from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
+from fairpot.engines.memory import Memory
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
+from fairpot.files import CountedRows
 from fairpot.files.output import complete_file
 from fairpot.inference import Certificate
 from fairpot.modelfile import ModelFile
-from fairpot.postprocessing.postprocessor import Postprocessor
+from fairpot.postprocessing.large import in_words
+from fairpot.postprocessing.postprocessor import RULES, Postprocessor
 from fairpot.table import ScoreTable
+from fairpot.tradeoff.operating import capacity_share, net_benefit
 
 # Above this many pairs of distinct scores xOrder's curve would take longer than its fit is worth waiting for.
 _DRAWABLE = 4_000_000
@@ -59,7 +74,9 @@ _DRAWABLE = 4_000_000
     metavar="SCORE",
     help="Also show who is flagged at this score or above; repeatable.",
 )
+@afterwards
 @click.option("--monotone", is_flag=True, help="Let nobody be overtaken inside a group (fairpot).")
+@click.option("--exact", is_flag=True, help="Keep every distinct score and every breakpoint, however many.")
 @click.option(
     "--validate",
     "held_out",
@@ -93,6 +110,7 @@ def fit(
       fairpot fit train.parquet --score risk --label outcome --group sex --max-gap 0.02 -o map.json
       fairpot fit train.csv --max-auc-loss 0.005 --validate held_out.csv -o map.json
       fairpot fit train.csv --max-gap 0.05 --confidence 0.95 -o map.json      # a gap that can be signed for
+      fairpot fit train.csv --max-gap 0.05 --capacity 200 -o map.json         # the gap among the 200 ranked highest
       fairpot fit train.csv --lam 0.4 --alpha 0.1 -o map.json       # repair the top tenth only
       fairpot fit train.csv --method wasserstein --t 1 -o map.json
 
@@ -108,6 +126,8 @@ def fit(
     validated = rows.elsewhere(held_out) if held_out else None
     with _target(output, force, [rows] if validated is None else [rows, validated]) as place:
         counted = rows.counted(out)
+        if options["exact"] and counted.quantisation is not None:
+            raise Failure(_no_room(counted, rows))
         options["reference"] = named_group(options["reference"], counted.table.groups)
         options["groups"] = listed_groups(only, counted.table.groups)
         made = make_method(method, wish, settings_for(method, options))
@@ -116,8 +136,12 @@ def fit(
             model, other = _fitted(made, counted.table, other)
         content = model.private_content() if private else model.file_content()
         ranking["reference"] = options["reference"]
+        if "capacity" in (wish.rules or {}):
+            ranking["alpha"] = capacity_share(wish.rules["capacity"], [model._compared])  # type: ignore[index]
         fitted = _effect(model, counted.table, ranking, rows)
+        grid = model.grid_cost() if model.grid_ is not None else None
         later = None if other is None else _effect(model, other, ranking, rows)
+        benefits = _net_benefits(model, wish, counted.table, other)
         if place is not None:
             _save(model, place, rows, private)
     out.document(
@@ -127,8 +151,11 @@ def fit(
             "fitted": fitted.to_dict(),
             "held_out": None if later is None else later.to_dict(),
             "repair_needed": _repair_needed(wish, fitted),
+            "net_benefit": benefits,
             "certificate": content.certificate,
             "private": content.private,
+            "grid": grid,
+            "simplified": content.simplified,
             "quantisation": quantisation_document(counted.quantisation),
             "output": output,
         }
@@ -136,10 +163,15 @@ def fit(
     shown_fit, shown_later = (each and effect_by_column(each, rows.groups) for each in (fitted, later))
     assert shown_fit is not None
     _print_fit(out, content, wish, shown_fit, shown_later, rows.lower_is_riskier)
+    _print_net_benefits(out, benefits)
     if model.certificate_ is not None:
         _print_certificate(out, model.certificate_)
+    if grid is not None:
+        _print_grid(out, grid)
     _print_curve(out, method, model, fitted.after)
     print_quantisation(out, counted.quantisation)
+    if content.simplified is not None:
+        out.line(f"{in_words(content.simplified)} (--exact keeps them all)")
     if content.private is not None:
         error = f"{content.private['largest_error']:.3g}"
         out.line(f"private: maps are simplified; new scores within {error} of those shown, counts rounded")
@@ -158,6 +190,13 @@ def _target(output: str | None, force: bool, inputs: Sequence[RowOptions]) -> It
         yield place
 
 
+def _no_room(counted: CountedRows, rows: RowOptions) -> str:
+    """Say that not all distinct scores fit into the memory that was allowed."""
+    scores = f"those of {counted.rows:,} rows do not fit into --memory {rows.memory}"
+    way = f"--memory {Memory.for_entries(counted.rows)}"
+    return f"--exact keeps every distinct score, and {scores}.\nHint: {way}"
+
+
 def _fitted(
     model: Postprocessor, table: ScoreTable, held_out: ScoreTable | None
 ) -> tuple[Postprocessor, ScoreTable | None]:
@@ -165,10 +204,10 @@ def _fitted(
 
     Where a gap is to be certified and rows are held out for it, the dial is chosen on those.
     """
-    given = {"max_gap": model.max_gap, "max_auc_loss": model.max_auc_loss}
+    given = {rule: getattr(model, rule) for rule in RULES}
     confidence = None if held_out is None else model.confidence
     if confidence is not None:
-        model.set_params(max_gap=None, max_auc_loss=None, confidence=None)
+        model.set_params(**dict.fromkeys(RULES), confidence=None)
     with warnings.catch_warnings():
         for told in (SmallGroupWarning, ReversedScoreWarning):
             warnings.simplefilter("ignore", told)
@@ -177,7 +216,7 @@ def _fitted(
         return model, None
     known = with_groups_of(held_out, model.groups_, "the held-out file")
     if confidence is not None:
-        model = model.certify(known, confidence=confidence, **given)  # type: ignore[arg-type]
+        model = model.certify(known, confidence=confidence, **given)
     return model, known
 
 
@@ -213,7 +252,7 @@ def _print_fit(
     name, value = content.dial
     out.line(
         f"{name} = {_shown_dial(value)}"
-        + (f", chosen: {wish.in_words(fitted.before['partial'] is not None)}" if wish.is_rule else "")
+        + (f", chosen: {wish.in_words(content.parameters.get('alpha') is not None)}" if wish.is_rule else "")
     )
     if _repair_needed(wish, fitted) is False:
         out.line(_not_needed(wish, fitted), "green")
@@ -234,6 +273,37 @@ def _print_fit(
     later = [] if held_out is None else [f"held out: {text}" for text in held_out.warnings]
     for text in dict.fromkeys([*fitted.warnings, *later]):
         out.warning(text)
+
+
+def _net_benefits(
+    model: Postprocessor, wish: Wish, fitted: ScoreTable, held_out: ScoreTable | None
+) -> dict[str, Any] | None:
+    """Measure net benefit before and after, where it is what was chosen by."""
+    at = (wish.rules or {}).get("net_benefit_at")
+    if at is None:
+        return None
+    found: dict[str, Any] = {"threshold": at}
+    for name, table in (("fitted", fitted), ("held_out", held_out)):
+        if table is not None:
+            after = table.rescored(model.maps_for(table))
+            found[name] = {"before": net_benefit(table, at), "after": net_benefit(after, at)}
+    return found
+
+
+def _print_net_benefits(out: Output, found: dict[str, Any] | None) -> None:
+    """Say what acting from the threshold on brings, in rows with the outcome for every 1,000 rows."""
+    if found is None:
+        return
+    out.heading(f"Net benefit of acting from {found['threshold']:g} on")
+    head = ["", "before", "after", "change for 1,000 rows"]
+    names = (("fitted", "fitted rows"), ("held_out", "held-out rows"))
+    lines = [
+        [said, number(each["before"]), number(each["after"]), f"{1000 * (each['after'] - each['before']):+.1f}"]
+        for name, said in names
+        if (each := found.get(name)) is not None
+    ]
+    out.table(head, lines)
+    out.line("net benefit: rows with the outcome found, less those acted on without it at the threshold's odds")
 
 
 def _repair_needed(wish: Wish, fitted: Effect) -> bool | None:
@@ -276,6 +346,18 @@ def _print_certificate(out: Output, found: Certificate) -> None:
         )
     ]
     out.table(["", "before", "from", "to", "after", "from", "to"], rows)
+
+
+def _print_grid(out: Output, cost: dict[str, float | None]) -> None:
+    """Say what it costs that scores stay on their grid."""
+    out.line(f"adjusted scores stay on the grid of {cost['scores']} scores that came in")
+    if cost["auc_uncut"] is None:
+        out.line("uncut, no repair keeps the rule")
+        return
+    out.line(
+        f"cut AUC {number(cost['auc'])}, xAUC gap {number(cost['gap'])}; the same repair uncut: AUC "
+        f"{number(cost['auc_uncut'])}, xAUC gap {number(cost['gap_uncut'])}"
+    )
 
 
 def _shown_dial(value: Any) -> str:

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot.exceptions import InfeasibleRuleError
-from fairpot.inference.certify import Certificate, choose_certified
+from fairpot.inference.certify import Certificate, Worth, choose_certified
 from fairpot.inference.dial import Evidence, Part
 from fairpot.inference.shares import FEWEST
 from fairpot.postprocessing.adopting import unfitted
 from fairpot.splitting import all_but, split_table
 from fairpot.table import ScoreTable
+from fairpot.tradeoff.operating import OperatingRows
 from fairpot.transport import Floats
 
 if TYPE_CHECKING:
@@ -38,8 +39,18 @@ def certified_choice(model: Postprocessor, table: ScoreTable) -> tuple[Value, Ce
     values = values[model._orders(table, values)]
     if len(values) == 0:
         raise InfeasibleRuleError(f"no {model.dial.name} can be certified: each makes all scores of a group equal.")
-    confidence = float(model.confidence or 0.0)
+    confidence, rule = float(model.confidence or 0.0), model._rule
     delivered = Evidence((_part(model, table),), model._ties, fitted=True, top=model._top())
+    worth = None
+    if rule.operating:
+        looked = OperatingRows.of(evidence.parts, model._ties, rule)
+        seen, before = looked.look(values, auc=True), looked.before(auc=True)
+        kept = looked.countable(seen, model.dial.name)
+        values, worth = values[kept], Worth(seen.auc[kept], float(before.auc[0]))
+        if rule.net_benefit_at is not None:
+            worth = worth._replace(benefit=seen.net_benefit[kept], benefit_before=float(before.net_benefit[0]))
+        if looked.share is not None:
+            evidence, delivered = evidence.in_top(looked.share), delivered.in_top(looked.share)
     own = delivered.estimate(values)
     if own.regions is None:
         dial = replace(evidence.estimate(values), least=own.largest(1 - confidence))
@@ -55,6 +66,7 @@ def certified_choice(model: Postprocessor, table: ScoreTable) -> tuple[Value, Ce
         rows=rows,
         name=model.dial.name,
         max_auc_loss=model.max_auc_loss,
+        worth=worth,
         top=evidence.top,
         unmoved=next((k for k, value in enumerate(values) if np.all(value == model.dial.identity)), None),
     )
@@ -67,7 +79,7 @@ def cross_fitted(model: Postprocessor, table: ScoreTable) -> Evidence:
     parts = []
     for k, fold in enumerate(folds):
         try:
-            parts.append(_part(_learnt(model, all_but(folds, k)), fold))
+            parts.append(_part(learnt_again(model, all_but(folds, k)), fold))
         except ValueError as error:  # all rows were enough to learn from
             what, _, _ = str(error).partition("\nHint: ")
             raise InfeasibleRuleError(
@@ -93,15 +105,15 @@ def _part(model: Postprocessor, fold: ScoreTable) -> Part:
     """Keep a fold with the maps of a model; of two groups, the model's own curve counts it quickly."""
 
     def count(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        curve = model._curve(fold, np.asarray(values), model._ties)
+        curve = model._traced(fold, np.asarray(values), model._ties)
         pairs = np.stack([curve.xauc_ab, curve.xauc_ba], axis=1)
         return curve.auc, pairs if fold.groups[0] == curve.reference else pairs[:, ::-1]
 
     def views(small: ScoreTable, values: NDArray[np.float64]) -> list[list[Floats]]:
-        return [small.view(maps) for maps in model._steps(fold, np.asarray(values))]
+        return [small.view(maps) for maps in model._stepped(fold, np.asarray(values))]
 
     quick = count if len(fold.groups) == 2 else None
-    return Part(fold, lambda values: model._steps(fold, np.asarray(values)), quick, views)
+    return Part(fold, lambda values: model._stepped(fold, np.asarray(values)), quick, views)
 
 
 def fold_count(table: ScoreTable, dial: str = "the dial") -> int:
@@ -124,6 +136,8 @@ def fold_count(table: ScoreTable, dial: str = "the dial") -> int:
 
 def dial_values(model: Postprocessor, table: ScoreTable) -> NDArray[np.float64]:
     """Give the values that are tried, the same in all folds."""
+    if model.grid_ is not None:
+        return model._grid_values(table, model._ties)
     values = model.sweep_values(table)
     return model._default_values(table, model._ties) if values is None else values
 
@@ -135,11 +149,12 @@ def value_at(model: Postprocessor, row: NDArray[np.float64]) -> Value:
     return {g: float(v) for g, v in zip(model.moved_groups, row)}
 
 
-def _learnt(model: Postprocessor, table: ScoreTable) -> Postprocessor:
+def learnt_again(model: Postprocessor, table: ScoreTable) -> Postprocessor:
     """Teach a copy other rows, with the reference that all rows have."""
     other = unfitted(model)
     other.table_, other.groups_, other.left_out_ = table, table.groups, ()
     if hasattr(model, "reference_"):
         other.set_params(reference=model.reference_)
+    other.grid_ = model.grid_
     other._learn(table)
     return other

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, cast
 
@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from fairpot._arguments import argument
 from fairpot._defaults import Meaning, Region, Ties
 from fairpot._validation import check_choice, check_share
-from fairpot.inference.dial import Evidence, Part, Top
+from fairpot.inference.dial import Evidence, Top
 from fairpot.postprocessing.dial import Dial, find_reference, require_outcomes
 from fairpot.postprocessing.mapper import ROW_BY_ROW
 from fairpot.postprocessing.postprocessor import Postprocessor
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.building import exact_curve, keeps_region, on_grid, trace_top
 from fairpot.tradeoff.curve import TradeoffCurve
+from fairpot.tradeoff.operating import two_tops
 from fairpot.transport import ScoreMap, TransportPlan
 
 _GRID = np.linspace(0.0, 1.0, 101)
@@ -63,6 +64,10 @@ class FairPOT(Postprocessor):
     monotone : bool, default False
         Keep moved scores from falling below the highest score that stays, so that nobody is overtaken
         inside a group. It matters where the group is moved downwards.
+    exact : bool, default False
+        Keep every knot of the maps, and look at every distinct score where the dial is chosen by rule. Otherwise maps
+        with more than 100,000 knots are simplified to so many, and ``simplified_`` says what that changes; a rule
+        then holds on the fitted rows with the simplified maps.
     confidence, capacity, net_benefit_at, calibrate, keep_grid, high_score_means, min_group, groups, ties, pos_label
         What every method takes.
 
@@ -79,6 +84,8 @@ class FairPOT(Postprocessor):
         The full transport of each moved group, from which any ``lam`` can be read.
     thresholds_ : dict of group to float, or None
         The lowest score of the fitted top-alpha region.
+    simplified_ : dict or None
+        What it changes that maps of very many knots were simplified; None where every knot is kept.
     table_ : ScoreTable
         The fitted rows, counted.
     certificate_ : Certificate or None
@@ -156,6 +163,8 @@ class FairPOT(Postprocessor):
             raise TypeError(f"monotone must be True or False, got {self.monotone!r}.")
         if self.alpha is not None:
             check_share(self.alpha, "alpha", zero=False)
+            if self.capacity is not None:
+                raise ValueError(two_tops(self.capacity, float(self.alpha)))
 
     def _learn(self, table: ScoreTable) -> None:
         self.thresholds_ = None
@@ -197,6 +206,9 @@ class FairPOT(Postprocessor):
         if len(plans) != 1 or len(plans[0].scores) > _FEW:
             return np.empty(0)
         return np.asarray(plans[0].top_weight[::-1] / plans[0].top_weight[0], dtype=np.float64)
+
+    def _traces_at_once(self) -> bool:
+        return len(self.plans_) == 1 and self.alpha is None
 
     def sweep_values(self, table: ScoreTable) -> NDArray[np.float64]:
         """Return the hundredths."""
@@ -241,8 +253,9 @@ class FairPOT(Postprocessor):
         plans = [(g, p) for g, p in self.plans_.items() if g in table.groups]
         if self.alpha is not None or len(plans) != 1 or len(plans[0][1].scores) <= _LONG:
             return found
-        [(moved, plan)] = plans
-        return replace(found, parts=(Part(table, _QuickSteps(moved, plan, bool(self.monotone))),))
+        [(moved, plan)], [part] = plans, found.parts
+        quick = _QuickSteps(moved, plan, bool(self.monotone))
+        return replace(found, parts=(part._replace(views=quick.views),))
 
     def _top(self) -> Top | None:
         return None if self.alpha is None else Top(float(self.alpha), self._region)
@@ -274,10 +287,11 @@ class _QuickSteps:
     plan: TransportPlan
     monotone: bool
 
-    def __call__(self, values: NDArray[np.float64]) -> Iterator[dict[Hashable, Any]]:
+    def views(self, entries: ScoreTable, values: NDArray[np.float64]) -> list[list[NDArray[np.float64]]]:
+        """Score the entries of a table at all values."""
         full = self.plan.map(0)
-        for value in values:
-            yield {self.moved: _QuickMap(self.plan, full, self.plan.cut(float(value)), self.monotone)}
+        maps = (_QuickMap(self.plan, full, self.plan.cut(float(value)), self.monotone) for value in values)
+        return [entries.view({self.moved: move}) for move in maps]
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,8 +19,8 @@ from fairpot.modelfile.checks import refuse, shown
 from fairpot.postprocessing.mapper import ScoreMapper, ScoreScale
 from fairpot.postprocessing.post_logit import PROBES, LogitMap
 from fairpot.postprocessing.registry import METHODS
-from fairpot.postprocessing.saving import maps_content
-from fairpot.transport import ScoreMap, ShiftMap
+from fairpot.postprocessing.saving import maps_content, then_content
+from fairpot.transport import FollowedMap, ScoreMap, ShiftMap, followed
 
 _CLASSES = {each.__name__: each for each in METHODS.values()}
 # What parameters and dials were called in files of earlier versions.
@@ -58,6 +58,9 @@ class FittedMaps(ScoreMapper):
         What the gap was certified to be within, if it was.
     private_ : dict or None
         The ``largest_error`` of any new score and the ``step`` of the knots, if the file is a private one.
+    simplified_ : dict or None
+        What it changes that maps of very many knots were simplified, if they were: ``largest_error`` of any adjusted
+        score, ``knots_before``, ``knots``, and ``auc_change`` and ``gap_change`` of the fitted rows.
     """
 
     method_: str
@@ -70,6 +73,7 @@ class FittedMaps(ScoreMapper):
     columns_: dict[str, Any] | None
     certified_: dict[str, Any] | None
     private_: dict[str, Any] | None
+    simplified_: dict[str, Any] | None
 
     @classmethod
     def from_content(cls, content: ModelFile) -> Self:
@@ -82,7 +86,8 @@ class FittedMaps(ScoreMapper):
         model.dial_ = content.dial
         setattr(model, f"{content.dial[0]}_", content.dial[1])
         model.groups_ = content.groups
-        model.maps_ = {group: _make_map(each) for group, each in content.maps.items()}
+        own = {group: _make_map(each) for group, each in content.maps.items()}
+        model.maps_ = followed(own, None if content.then is None else _make_map(content.then))
         model.reference_ = content.reference
         model.thresholds_ = content.thresholds
         model.apply_ = content.apply
@@ -92,6 +97,7 @@ class FittedMaps(ScoreMapper):
         model.high_score_means_ = (content.columns or {}).get("high_score_means")
         model.certified_ = content.certificate
         model.private_ = content.private
+        model.simplified_ = content.simplified
         model.n_features_in_ = 1
         return model
 
@@ -160,6 +166,7 @@ class FittedMaps(ScoreMapper):
             parameters=self.params_,
             dial=self.dial_,
             maps=maps_content(self.maps_, self.groups_),
+            then=then_content(self.maps_),
             reference=self.reference_,
             thresholds=self.thresholds_,
             apply=self.apply_,
@@ -167,6 +174,7 @@ class FittedMaps(ScoreMapper):
             columns=self.columns_,
             certificate=self.certified_,
             private=self.private_,
+            simplified=self.simplified_,
         )
 
     def _moves_by(self) -> str:
@@ -273,6 +281,8 @@ def _with_new_names(content: ModelFile) -> ModelFile:
 
 
 def _in_words(found: ScoreMap) -> str:
+    if isinstance(found, FollowedMap):
+        return f"{_in_words(found.first)}, then a probability"
     if found.is_identity:
         return "stays as it is"
     return found.in_words() if isinstance(found, ShiftMap) else f"{len(found.knots)} knots"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
@@ -17,7 +18,7 @@ from fairpot.counts import GroupCounts
 from fairpot.metrics.wins import cross_half_wins
 from fairpot.postprocessing.dial import Dial, Value, find_reference, require_outcomes
 from fairpot.postprocessing.notices import in_rows
-from fairpot.postprocessing.postprocessor import Postprocessor
+from fairpot.postprocessing.postprocessor import Finer, Postprocessor
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.limit import block_starts, pool
 from fairpot.transport import Floats, ScoreMap
@@ -268,6 +269,10 @@ class OptimalMerge(Postprocessor):
         scores are no probabilities) for each group. "isotonic": pooled blocks, with straight lines between their
         centres. "none": pooled blocks as they are, which reaches the limit (of strict ties) on the fitted rows and
         is fitted to their chance as well. On new data the line did best in our comparisons.
+    exact : bool, default False
+        Keep every knot of the maps, and look at every distinct score where the dial is chosen by rule. Otherwise maps
+        with more than 100,000 knots are simplified to so many, and ``simplified_`` says what that changes; a rule
+        then holds on the fitted rows with the simplified maps.
     confidence, capacity, net_benefit_at, calibrate, keep_grid, high_score_means, min_group, groups, ties, pos_label
         What every method takes.
 
@@ -282,6 +287,8 @@ class OptimalMerge(Postprocessor):
     reference_ : name of the reference group
     groups_ : tuple of the groups' names
     left_out_ : tuple of the groups left out of the comparison
+    simplified_ : dict or None
+        What it changes that maps of very many knots were simplified; None where every knot is kept.
     table_ : ScoreTable
         The fitted rows, counted.
     certificate_ : Certificate or None
@@ -374,6 +381,9 @@ class OptimalMerge(Postprocessor):
         near_by = values[np.abs(np.arange(len(values)) - np.searchsorted(values, chosen)) <= 1]
         finer = np.append(np.geomspace(near_by[0], near_by[-1], _FINER), chosen)
         return self._curve(table, np.unique(finer), ties).select(**self._rules).lam
+
+    def _operating_values(self, table: ScoreTable, ties: Ties) -> tuple[Floats | None, Finer | None]:
+        return None, partial(np.geomspace, num=_FINER)
 
     def _default_values(self, table: ScoreTable, ties: Ties) -> Floats:
         """Give a grid for one moved group; for more, the way to each one's smallest gap."""
