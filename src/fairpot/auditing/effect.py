@@ -326,9 +326,16 @@ class Effect:
     def sentences(self) -> list[str]:
         """What these rows say of a certificate, if there is one; how the gap changes, whose scores do; and trust."""
         known = [] if self.certificate is None else [_sentence(text) for text in self.certificate.sentences]
-        said = [words.gap_change(self.finding, self.finding_after), words.changed_scores(self.moves)]
+        said = [words.gap_change(self.finding, self.finding_after), words.changed_scores(self.moves), self.price]
         trust = [] if self.trust is None or known else [self.trust.sentence]
         return [*known, *said, *trust]
+
+    @property
+    def price(self) -> str:
+        """What the repair costs in AUC."""
+        first, second = (found["partial"] or found for found in (self.before, self.after))
+        change = None if self.changes is None else self.changes.auc
+        return words.price(first["auc"], second["auc"], change, self.finding.alpha)
 
     @property
     def gains(self) -> list[str]:

@@ -44,7 +44,7 @@ class Finding:
     lower_is_riskier : bool
         Whether a low score means high risk: ranked higher is then scored lower.
     auc : float or None
-        Of the same rows; below 0.5 the score should be looked at first.
+        Of all rows; below 0.5 the score should be looked at first.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class Finding:
             tuple(ranking["headline"]["small_groups"]),
             numbers["high_score_means"],
             numbers["lower_is_riskier"],
-            ranking["auc"],
+            numbers["auc"],
         )
 
     @property

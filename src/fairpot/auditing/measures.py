@@ -528,17 +528,17 @@ def _warnings(table: ScoreTable, summary: dict[str, Any]) -> list[str]:
     found += _missing_pairs(summary)
     for partial in tops(summary):
         top = table.top(partial["alpha"], partial["region"])
-        found += small_cells(top, f" in the top {partial['alpha']:g}")
+        found += small_cells(top, f" in the top {100 * partial['alpha']:.4g}%")
     if summary["calibration"] is None:
         low, high = summary["score_range"]
-        found.append(f"calibration is not measured: scores run from {low:g} to {high:g} and are no probabilities.")
+        found.append(f"calibration is not measured: scores run from {low:g} to {high:g} and are not probabilities.")
     tied = summary["tied"]
     for name in ("auc", "gap"):
         strict, half = tied[f"{name}_strict"], tied[f"{name}_half"]
         if strict is not None and abs(strict - half) >= _VISIBLE:
-            shown = "AUC" if name == "auc" else "xAUC gap"
+            shown = "AUC" if name == "auc" else "overall gap"
             found.append(
-                f"ties matter: the {shown} is {strict:.4f} if a tie is no win, {half:.4f} if it is half of one."
+                f"ties matter: the {shown} is {strict:.3f} if a tie is no win, {half:.3f} if it is half of one."
             )
     return found
 

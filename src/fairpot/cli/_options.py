@@ -191,6 +191,11 @@ def interval_options(command: Command) -> Callable[..., Any]:
     )
 
 
+def all_option(command: Command) -> Callable[..., Any]:
+    """Add --all, which the command takes as ``everything``."""
+    return click.option("--all", "everything", is_flag=True, help="Print every table and every warning.")(command)
+
+
 def one_or_several(given: tuple[float, ...]) -> float | list[float] | None:
     """Give what an option was given: nothing, one value, or a list of several."""
     return list(given) if len(given) > 1 else given[0] if given else None

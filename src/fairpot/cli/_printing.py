@@ -20,6 +20,7 @@ from rich.text import Text
 from fairpot._validation import wording
 from fairpot._version import __version__
 from fairpot.cli._settings import in_force
+from fairpot.inference.limits import gap_name
 
 if TYPE_CHECKING:
     from fairpot.tradeoff.curve import TradeoffCurve
@@ -67,7 +68,7 @@ def curve_picture(curve: TradeoffCurve, chosen: tuple[float, float] | None, *, w
     return [
         curve.auc_name,
         *picture(layers, width=width),
-        " " * 11 + f"{'' if curve.alpha is None else 'partial '}xAUC gap".rjust(width),
+        " " * 11 + gap_name(curve.alpha).rjust(width),
         f"0 {curve.dial}=0   . other {curve.dial}   o nothing beats it in both   X chosen",
     ]
 
@@ -78,6 +79,7 @@ def _places(values: NDArray[np.float64], low: float, high: float, size: int) -> 
 
 
 Report = Callable[[float], object]
+_FEW = 3  # warnings that are shown unless all are asked for
 # The form of the JSON documents; it changes when a key goes or changes its meaning.
 DOCUMENT = 1
 
@@ -155,7 +157,7 @@ class Output:
                 click.echo(line)
             return
         for part in fitting(columns, rows, texts, self.console.width):
-            made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+            made = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
             for place in part:
                 text = place < texts
                 made.add_column(
@@ -164,6 +166,14 @@ class Output:
             for row in rows:
                 made.add_row(*(Text(row[place]) for place in part))
             self.console.print(made)
+
+    def warnings(self, texts: Sequence[str], *, everything: bool = True) -> None:
+        """Write warnings; those after the third are counted, unless all are asked for."""
+        shown_here = texts if everything or len(texts) <= _FEW + 1 else texts[:_FEW]
+        for text in shown_here:
+            self.warning(text)
+        if len(shown_here) < len(texts):
+            self.line(f"and {len(texts) - len(shown_here)} more warnings: --all shows them", "yellow")
 
     def warning(self, text: str) -> None:
         """Write a warning that belongs to the answer, on one line."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -396,8 +397,12 @@ def named_group(text: str | None, groups: Iterable[Hashable]) -> Hashable | None
     for group in known:
         if str(group) == text or (isinstance(group, bool) and str(group).lower() == text.lower()):
             return group
+    plain = re.sub(r"[^=,/]+=", "", text.replace(" / ", ", "))  # as tables show intersections
+    short = [group for group in known if re.sub(r"(^|, )[^=,]+=", r"\1", str(group)) == plain]
+    if len(short) == 1:
+        return short[0]
     near = difflib.get_close_matches(text, list(map(str, known)), n=1)
-    hint = f"did you mean {near[0]!r}?" if near else "names are compared letter by letter."
+    hint = f"did you mean {near[0]!r}?" if near else "upper and lower case matter."
     raise Failure(f"there is no group {text!r}: the groups are {', '.join(map(shown, known))}.\nHint: {hint}")
 
 
