@@ -320,6 +320,12 @@ def print_rates(
             changed = [*after["groups"], {"group": "all", **after["all"]}]
             rows = [line for pair in zip(rows, map(_rates, changed)) for line in (pair[0], ["  after", *pair[1][1:]])]
         out.table(columns, rows)
+        if each["at"] == "top" and after is not None:
+            same = all(one["flagged"] == other["flagged"] for one, other in zip(groups, changed))
+            changes = (
+                "As many of each group are in the top as before." if same else "The repair changes who is in the top."
+            )
+            out.line(changes)
     if found:
         out.line("TPR, FPR: share of rows with, and without, the outcome that are flagged; PPV: flagged rows with it")
 

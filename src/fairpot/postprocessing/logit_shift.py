@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,13 +14,17 @@ from fairpot._defaults import Meaning, Ties
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.shares import merge_entries
 from fairpot.postprocessing.dial import Dial, Value, find_reference, require_outcomes
-from fairpot.postprocessing.postprocessor import Postprocessor
+from fairpot.postprocessing.postprocessor import Finer, Postprocessor
 from fairpot.postprocessing.shifting import ShiftedGroups, ShiftedPair, ShiftScale
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats, ScoreMap
 
 # Where a curve is traced, as shares of the way to the smallest gap.
 _PATH = np.linspace(0.0, 1.25, 101)
+# The same where the top of the list decides: there the gap may be the other way round.
+_BOTH_WAYS = np.arange(-80, 121) / 40
+# Shifts that are tried between two of them.
+_CLOSE = 41
 # Entries of the tables on which a bound on the cost is looked for first.
 _ENTRIES = 1000
 # Shifts to compare methods at, on either side of 0.
@@ -150,6 +155,25 @@ class LogitShift(Postprocessor):
             chosen = float(self._curve(small, np.unique(np.append(tried, 0.0)), ties).select(**self._rules).lam)  # type: ignore[arg-type]
             tried, step = np.append(np.linspace(chosen - step, chosen + step, points), [chosen, best]), step / 20
         return self._curve(table, np.unique(np.append(tried, 0.0)), ties).select(**self._rules).lam
+
+    def _choose_operating(self, table: ScoreTable, ties: Ties) -> Value:
+        chosen = super()._choose_operating(table, ties)
+        if self.net_benefit_at is not None or not isinstance(chosen, float):
+            return chosen
+        return self._pair(table, ties).settled(chosen)
+
+    def _operating_values(self, table: ScoreTable, ties: Ties) -> tuple[Floats, Finer | None]:
+        """Try shifts either way: the top of the list may have its gap the other way round."""
+        moved = self._moved_in(table)
+        if len(moved) > 1:
+            best = self._named(table, ShiftedGroups(table, self.reference_, self.scale_, ties).closest())
+            return np.outer(_BOTH_WAYS, [best[g] for g in moved]), None
+        few = self._pair(table, ties).few(self.net_benefit_at)
+        if few is not None:
+            return few, None
+        spread = self.sweep_values(table)
+        assert spread is not None
+        return np.union1d(spread, self._default_values(table, ties)), partial(np.linspace, num=_CLOSE)
 
     def _choose_together(self, table: ScoreTable, ties: Ties) -> Value:
         groups = ShiftedGroups(table, self.reference_, self.scale_, ties)
