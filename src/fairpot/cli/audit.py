@@ -37,6 +37,7 @@ from fairpot.cli._lines import (
 from fairpot.cli._options import (
     SCORE,
     SHARE,
+    Sectioned,
     all_option,
     group_options,
     interval_options,
@@ -54,11 +55,11 @@ from fairpot.inference import Estimate
 from fairpot.metrics.cells import small_cells
 
 
-@click.command(short_help="Measure who is ranked above whom.")
+@click.command(cls=Sectioned, short_help="Measure who is ranked above whom.")
 @row_options()
 @ranking_options(
-    "Also look at the top SHARE of the ranking; repeatable.",
-    "Group to compare with; default: the one ahead.",
+    "Look at the top SHARE of the list, such as 0.1; repeatable.",
+    "Group that signed gaps are seen from; default: the one that a repair would not change.",
     several=True,
 )
 @group_options
@@ -99,26 +100,21 @@ def audit(
     force: bool,
     everything: bool,
 ) -> None:
-    """Measure how fairly scores rank: AUC in each group, xAUC between groups, their gap, and calibration.
+    """Say whether one group is ranked higher than another: the gap with its interval, then pairs and groups.
 
-    xAUC is how often a positive of one group is ranked above a negative of another. The gap is how much that
-    differs from the other way round: 0 is fair.
+    xAUC of A over B is how often someone in A with the outcome is ranked above someone in B without it. The gap is the
+    difference of the two xAUCs of a pair of groups: 0 is equal.
 
     \b
     Examples:
-      fairpot audit scores.parquet --score risk --label outcome --group sex
-      fairpot audit 'scores/*.csv' --group sex --group age_band --alpha 0.1 --threshold 0.2 --threshold 0.3
-      fairpot audit scores.csv --label churned --positive yes --fail-above 0.05   # for pipelines
-      fairpot audit visits.csv --cluster patient --bound 0.05 --require within    # and shown to be so
-      fairpot audit scores.csv --html audit.html                                  # for people
-      cat scores.csv | fairpot audit - --json
-      fairpot audit --sql "select * from visits" --database clinic.duckdb --score risk
+      fairpot audit scores.parquet --score risk --label outcome --group sex --high-score-means harm
+      fairpot audit 'scores/*.csv' --group sex --group age_band --alpha 0.1 --threshold 0.3
+      fairpot audit visits.csv --cluster patient --bound 0.05 --require within     # a gate for pipelines
 
     FILE is a file, a folder, a pattern or - for standard input: Parquet, CSV or TSV (also .gz), Arrow, JSON lines.
-    With --alpha, --fail-above and --bound look at the gap over all rows and at the gap in the top of the ranking; the
-    stricter decides. --fail-metric names one of them.
-    Intervals take rows as independent, unless --cluster says which belong together. With --lower-is-riskier,
-    --threshold 3 flags who has 3 or less.
+    With --alpha, --fail-above and --bound look at the overall gap and at the gap in the top; the stricter decides.
+    --fail-metric names one of them. Intervals take rows as independent, unless --cluster says which belong together.
+    With --lower-is-riskier, --threshold 3 flags who has 3 or less.
     """
     if require is not None and bound is None:
         raise click.UsageError("--require needs the bound to compare with: --bound 0.05, say.")

@@ -14,7 +14,7 @@ from fairpot.auditing import audit
 from fairpot.auditing.finding import Finding
 from fairpot.cli._lines import name_of, print_quantisation, quantisation_document
 from fairpot.cli._methods import METHODS, MethodName
-from fairpot.cli._options import CAPACITY, SHARE, group_options, output_options
+from fairpot.cli._options import CAPACITY, SHARE, Sectioned, group_options, output_options
 from fairpot.cli._printing import Output, number, shown
 from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
 from fairpot.comparison import Comparison, ComparisonRow
@@ -24,7 +24,7 @@ from fairpot.exceptions import FairpotWarning, InfeasibleRuleError
 from fairpot.tradeoff import Limit
 
 
-@click.command(short_help="Compare all methods on one file.")
+@click.command(cls=Sectioned, short_help="Compare all methods on one file.")
 @row_options()
 @click.option("--method", "methods", multiple=True, type=MethodName(), help="Only this one; repeatable.")
 @click.option(
@@ -49,11 +49,11 @@ from fairpot.tradeoff import Limit
     "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, metavar="N", help="Seed of the folds."
 )
 @click.option("--ties", type=click.Choice(["half", "strict"]), default="half", show_default=True)
-@click.option("--reference", metavar="GROUP", help="Group that stays as it is; default: the one ahead.")
+@click.option("--reference", metavar="GROUP", help="Reference group; default: as in `fit`.")
 @group_options
 @output_options
 def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference: str | None, **options: Any) -> None:
-    """Compare methods: the highest AUC that each reaches at a bounded gap, on rows it was not fitted on.
+    """Compare repair methods: the highest AUC of each at a gap of at most GAP, on rows it was not fitted on.
 
     \b
     Examples:
@@ -61,8 +61,8 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
       fairpot compare train.csv --validate held_out.csv --max-gap 0.03
       fairpot compare scores.csv --method fairpot --method wasserstein --json
 
-    Maps are fitted on other rows, but each method's dial is the best one for the rows it is judged on: that
-    compares the methods. What a dial chosen beforehand does on new rows, `fit --validate` shows.
+    Maps are fitted on other rows, but each method's repair strength is the best one for the rows it is judged on: that
+    compares the methods. `fit --validate` shows what a strength chosen beforehand does on new rows.
 
     The line `best possible` is what no repair that keeps the order inside each group could exceed on these rows: it
     knows their outcomes. `within reach` is what a repair fixed beforehand can be expected to have.

@@ -22,7 +22,7 @@ from fairpot.cli._lines import (
     quantisation_document,
 )
 from fairpot.cli._methods import WISHES, MethodName, Wish, certifying, how_far, make_method, one_wish, settings_for
-from fairpot.cli._options import SCORE, all_option, group_options, output_options, ranking_options, was_given
+from fairpot.cli._options import SCORE, Sectioned, all_option, group_options, output_options, ranking_options, was_given
 from fairpot.cli._printing import Output, curve_picture, number, shown
 from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
@@ -38,13 +38,13 @@ from fairpot.tradeoff.operating import capacity_share, net_benefit
 _DRAWABLE = 4_000_000
 
 
-@click.command(short_help="Learn a repair and show what it costs.")
+@click.command(cls=Sectioned, short_help="Learn a repair and show what it costs.")
 @row_options()
 @click.option("--method", type=MethodName(), default="fairpot", show_default=True, help="How scores are repaired.")
 @how_far
 @ranking_options(
-    "Repair only the top SHARE of the ranking (fairpot): nobody joins it, what changes is the order.",
-    "Group that stays as it is; default: the one ahead.",
+    "Repair only the top SHARE of the list (fairpot): nobody joins it, what changes is the order.",
+    "Reference group, whose scores do not change; default: the one ranked highest, or lowest if a high score harms.",
 )
 @click.option(
     "--region-from",
@@ -87,19 +87,16 @@ def fit(
     everything: bool,
     **options: Any,
 ) -> None:
-    """Learn a repair of the scores; say how far to go with --max-gap, --max-auc-loss, --lam, ...
+    """Learn a repair of the scores; say how far it goes with --max-gap, --max-auc-loss, --lam, ...
 
-    The reference group stays as it is, the others are moved towards it. Shown are the chosen point, AUC, gap
-    and calibration before and after, and how many people move. Fit on rows that the model was not trained on.
+    The scores of the reference group do not change; those of the others are moved towards it. You see how the gap
+    changes, whose scores change, the price in AUC and who is acted on. Fit on rows that the model was not trained on.
 
     \b
     Examples:
       fairpot fit train.parquet --score risk --label outcome --group sex --max-gap 0.02 -o map.json
-      fairpot fit train.csv --max-auc-loss 0.005 --validate held_out.csv -o map.json
-      fairpot fit train.csv --max-gap 0.05 --confidence 0.95 -o map.json      # a gap that can be signed for
-      fairpot fit train.csv --max-gap 0.05 --capacity 200 -o map.json         # the gap among the 200 ranked highest
-      fairpot fit train.csv --lam 0.4 --alpha 0.1 -o map.json       # repair the top tenth only
-      fairpot fit train.csv --method wasserstein --t 1 -o map.json
+      fairpot fit train.csv --max-gap 0.05 --capacity 200 --validate held_out.csv -o map.json
+      fairpot fit train.csv --max-gap 0.05 --confidence 0.95 -o map.json      # certified
 
     Without -o nothing is written: look first, then save. `fairpot apply` uses the map. Exits with 4 if --confidence is
     given and no repair can be certified; --json then has what is missing.

@@ -44,7 +44,7 @@ class FittedMaps(ScoreMapper):
         The same by its name, as the fitted method has it.
     groups_ : tuple of the groups' names
     maps_ : dict of group to ScoreMap
-    reference_ : name of the group that stays as it is, or None
+    reference_ : name of the group that does not change, or None
     thresholds_ : dict of group to float, or None
         The lowest score of the fitted top-alpha region.
     apply_ : dict
@@ -258,7 +258,7 @@ def _with_new_names(content: ModelFile) -> ModelFile:
 
 def _in_words(found: ScoreMap) -> str:
     if found.is_identity:
-        return "stays as it is"
+        return "does not change"
     return found.in_words() if isinstance(found, ShiftMap) else f"{len(found.knots)} knots"
 
 

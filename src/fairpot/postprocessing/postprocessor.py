@@ -62,17 +62,16 @@ _SHARED = """\
     calibrate : bool, default False
         Make the repaired scores probabilities again, by one increasing map that is common to all groups.
     keep_grid : bool, default False
-        Give back scores of the grid that came in: deciles in, deciles out. The dial is chosen after cutting.
+        Give back scores of the grid that came in: deciles in, deciles out. The repair strength is chosen after cutting.
     high_score_means : {"help", "harm"} or None, default None
         What a high score does to the person who has it. Where it harms, the default reference is the group ranked
         lowest, so that scores are lowered. A table may say it as well; if both do, they must agree.
     min_group : int, default 0
-        Groups with fewer rows are left out of the comparison: their scores stay as they are, and a warning names
-        them.
+        Groups with fewer rows are left out of the comparison: their scores do not change, and a warning names them.
     groups : list of group names or None, default None
-        Compare these only; the scores of all others stay as they are.
+        Compare these only; the scores of all others do not change.
     ties : {"half", "strict"}, default "half"
-        How ties count where the reference group or the dial is chosen; "strict" is the paper's way.
+        How ties count where the reference group or the repair strength is chosen; "strict" is the paper's way.
     pos_label : default None
         The positive label where ``y`` is not 0/1.
 """

@@ -18,6 +18,7 @@ from fairpot._validation import as_double, check_share, is_number
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.certify import Certificate, Worth, choose_certified
 from fairpot.inference.dial import Band, DialEstimates, Evidence, band_of, thin
+from fairpot.inference.limits import gap_name
 from fairpot.tradeoff.operating import OperatingRows, Rule, among, two_tops
 from fairpot.transport import Floats, top_place
 
@@ -168,7 +169,7 @@ class TradeoffCurve:
     @property
     def gap_name(self) -> str:
         """Say which gap it is."""
-        return "gap" if self.alpha is None else "partial gap"
+        return "gap" if self.alpha is None else gap_name(self.alpha)
 
     @cached_property
     def signed_gap(self) -> NDArray[np.float64]:
