@@ -185,8 +185,8 @@ def app(ctx: click.Context) -> None:
     an example of each command; --json makes any of them answer a program. Tab completion for bash:
     eval "$(_FAIRPOT_COMPLETE=bash_source fairpot)" (zsh_source and fish_source for the others).
 
-    Exit codes: 0 fine, 2 an error, 3 above --fail-above or not what --require asks for, 4 no repair
-    could be certified with --confidence, 130 interrupted.
+    Exit codes: 0 fine, 2 an error, 3 above --fail-above or not what --require asks for, 4 no repair could be certified
+    with --confidence, 5 a Spark cluster cannot be reached, 130 interrupted.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
