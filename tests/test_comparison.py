@@ -327,7 +327,7 @@ def test_verdict():
         "at gap <= 0.05 nothing beats the original scores: AUC 0.750"
     )
     assert made([0.75, 0.72, 0.74], [0.2, 0.1, 0.3]).verdict() == (
-        "no method reaches gap <= 0.05: the smallest is 0.1000, by FairPOT (lam = 0.25): AUC 0.7200"
+        "no method reaches gap <= 0.05: the smallest is 0.100, by FairPOT (lam = 0.25): AUC 0.720"
     )
 
 
