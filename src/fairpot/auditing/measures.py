@@ -247,6 +247,26 @@ def _limits(found: Estimate | None) -> dict[str, Any] | None:
     return None if found is None else found.to_dict()
 
 
+def with_limits(row: dict[str, Any]) -> dict[str, Any]:
+    """Put the ends of its interval beside every number of a row that knows them.
+
+    Examples
+    --------
+    >>> with_limits({"group": "F", "auc": Estimate("auc", 0.8, 0.02, 0.75, 0.84)})
+    {'group': 'F', 'auc': 0.8, 'auc_low': 0.75, 'auc_high': 0.84}
+    """
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        found[name] = value
+        if isinstance(value, Estimate):
+            found |= {f"{name}_low": _finite(value.low), f"{name}_high": _finite(value.high)}
+    return found
+
+
+def _finite(value: float) -> float | None:
+    return None if value != value else float(value)
+
+
 def plain(tree: Any) -> Any:
     """Turn a tree of estimates into plain numbers, lists and dicts."""
     if isinstance(tree, dict):

@@ -11,7 +11,6 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fairpot._html import html_table
 from fairpot._version import __version__
 from fairpot.exceptions import ModelFileError
 from fairpot.modelfile import MAX_BYTES, ModelFile, naming, read
@@ -140,18 +139,6 @@ class FittedMaps(ScoreMapper):
         dial, value = getattr(self, "dial_", ("", None))
         shown = f"{value:.6g}" if isinstance(value, float | int) else str(value)
         return f"<{getattr(self, 'method_', 'FittedMaps')} from a file: {dial} = {shown}>"
-
-    def _repr_html_(self) -> str:
-        counts = {each["group"]: each["counts"] for each in self.fitted_on_["groups"]}
-        rows = [
-            {
-                "group": group,
-                "rows": counts[group]["rows"],
-                "map": _in_words(self.maps_[group]),
-            }
-            for group in self.groups_
-        ]
-        return html_table(rows, repr(self).strip("<>"))
 
     def file_content(self) -> ModelFile:
         """Return what a model file holds of this model."""
