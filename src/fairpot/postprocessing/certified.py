@@ -79,7 +79,7 @@ def cross_fitted(model: Postprocessor, table: ScoreTable) -> Evidence:
     parts = []
     for k, fold in enumerate(folds):
         try:
-            parts.append(_part(_learnt(model, all_but(folds, k)), fold))
+            parts.append(_part(learnt_again(model, all_but(folds, k)), fold))
         except ValueError as error:  # all rows were enough to learn from
             what, _, _ = str(error).partition("\nHint: ")
             raise InfeasibleRuleError(
@@ -147,7 +147,7 @@ def value_at(model: Postprocessor, row: NDArray[np.float64]) -> Value:
     return {g: float(v) for g, v in zip(model.moved_groups, row)}
 
 
-def _learnt(model: Postprocessor, table: ScoreTable) -> Postprocessor:
+def learnt_again(model: Postprocessor, table: ScoreTable) -> Postprocessor:
     """Teach a copy other rows, with the reference that all rows have."""
     other = unfitted(model)
     other.table_, other.groups_, other.left_out_ = table, table.groups, ()

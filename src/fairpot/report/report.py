@@ -18,6 +18,7 @@ from fairpot.auditing.gains import other_reference
 from fairpot.auditing.measures import listed
 from fairpot.counting import as_table
 from fairpot.display.display import table_of
+from fairpot.postprocessing.large import in_words
 from fairpot.report.card import read_card
 from fairpot.report.figures import Figure, make_figures
 from fairpot.report.markdown import make_markdown
@@ -120,7 +121,7 @@ class FairnessReport:
             method=None if method is None else _describe(method, self.table),
             same_rows=method is not None and fitted_on(method, table),
             left_out={str(g): table[g].weight.sum().item() for g in left_out if g in table.groups},
-            warnings=tuple(warnings),
+            warnings=(*warnings, *_simplified(method)),
             largest_changes=largest_changes,
             card=read_card(card),
         )
@@ -359,3 +360,9 @@ def _largest(method: Any, scores: Any, groups: Any, ids: Any, most: int) -> list
         for i in order.tolist()
         if after[i] != before[i]
     ]
+
+
+def _simplified(method: Any) -> list[str]:
+    """Say what it changes that the maps of a method were simplified, if they were."""
+    found = getattr(method, "simplified_", None)
+    return [] if found is None else [f"The {in_words(found)}."]
