@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import click
 import numpy as np
@@ -78,7 +78,13 @@ def _places(values: NDArray[np.float64], low: float, high: float, size: int) -> 
     return np.rint((values - low) / span * (size - 1)).astype(np.intp)
 
 
-Report = Callable[[float], object]
+class Report(Protocol):
+    """Told how far a command is, and what it is doing."""
+
+    def __call__(self, done: float, doing: str | None = None, /) -> object:
+        """Take the share of the work that is done, from 0 to 1."""
+
+
 _FEW = 3  # warnings that are shown unless all are asked for
 # The form of the JSON documents; it changes when a key goes or changes its meaning.
 DOCUMENT = 1
@@ -181,7 +187,7 @@ class Output:
 
     @contextmanager
     def progress(self, what: str, *, known: bool = True) -> Iterator[Report | None]:
-        """Give a callable that takes the share done, from 0 to 1; None where nobody would see the bar."""
+        """Give a callable that takes the share done, from 0 to 1, and what is being done; None where nobody looks."""
         console = Console(file=sys.stderr, markup=False, emoji=False)
         if self.silent or not console.is_terminal:
             yield None
@@ -189,7 +195,11 @@ class Output:
         columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
         with Progress(*columns, console=console, transient=True) as bar:
             task = bar.add_task(shown(what), total=1.0 if known else None)
-            yield lambda done: bar.update(task, completed=done)
+
+            def report(done: float, doing: str | None = None) -> None:
+                bar.update(task, completed=done, description=shown(what if doing is None else f"{what}: {doing}"))
+
+            yield report
 
 
 def fitting(columns: Sequence[str], rows: Sequence[Sequence[str]], texts: int, width: int) -> list[list[int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import warnings
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -15,7 +16,7 @@ from fairpot.auditing.finding import Finding
 from fairpot.cli._lines import name_of, print_quantisation, quantisation_document
 from fairpot.cli._methods import METHODS, MethodName
 from fairpot.cli._options import CAPACITY, SHARE, Sectioned, group_options, output_options
-from fairpot.cli._printing import Output, number, shown
+from fairpot.cli._printing import Output, Report, number, shown
 from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
 from fairpot.comparison import Comparison, ComparisonRow
 from fairpot.comparison import compare as compare_methods
@@ -86,13 +87,23 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
             ties=options["ties"],
             max_gaps=options["max_gaps"],
             capacity=options["capacity"],
-            progress=False if bar is None else lambda done, total: bar(done / total),
+            progress=False if bar is None else _phases(bar, options["methods"] or list(METHODS)),
         )
     document = {"evaluated_on": result.rows, **_document(result)}
     out.document({**rows.document(), **document, "quantisation": quantisation_document(counted.quantisation)})
     finding = _finding(result, options["ties"]).named(lambda group: name_of(group, rows.groups))
     _print(out, result, document, finding, _next(result, finding, rows))
     print_quantisation(out, counted.quantisation)
+
+
+def _phases(bar: Report, names: Sequence[str]) -> Callable[[int, int], object]:
+    """Say which method is being tried, and how many of all steps are done."""
+
+    def report(done: int, total: int) -> object:
+        name = names[min(done * len(names) // max(total, 1), len(names) - 1)]
+        return bar(done / total, f"{name}, {done} of {total} steps")
+
+    return report
 
 
 def _finding(result: Comparison, ties: Ties) -> Finding:

@@ -122,7 +122,9 @@ def fit(
         made = make_method(method, wish, settings_for(method, options))
         other = None if validated is None else validated.counted(out, "counting held-out rows").table
         with certifying(out, wish, {**rows.document(), "method": method}):
-            model, other = _fitted(made, counted.table, other)
+            what = "fitting" if wish.confidence is None else "certifying, on rows that the maps were not fitted on"
+            with out.progress(what, known=False):
+                model, other = _fitted(made, counted.table, other)
         content = model.private_content() if private else model.file_content()
         ranking["reference"] = options["reference"]
         if "capacity" in (wish.rules or {}):
