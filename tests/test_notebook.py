@@ -90,5 +90,5 @@ def test_frames_have_low_and_high():
 def test_what_people_would_plot_can_be_plotted():
     pytest.importorskip("matplotlib")
     views, _ = shown_objects()
-    for each in views:
+    for each in (view for view in views if not isinstance(view, fairpot.ScoreTable)):
         assert hasattr(each.plot(), "get_figure") or hasattr(each.plot(), "figure")

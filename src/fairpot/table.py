@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fairpot._arguments import argument
 from fairpot._defaults import MEANINGS, REGIONS, Meaning, Region, Weights
 from fairpot._html import html_table
-from fairpot._optional import import_optional, make_frame
+from fairpot._optional import make_frame
 from fairpot._validation import check_choice, check_share
 from fairpot.counts import (
     NOBODY,
@@ -150,11 +150,6 @@ class ScoreTable:
         parts = ("score", "positive", "negative")
         groups = [g for g, c in zip(self.groups, self.counts) for _ in range(len(c.score))]
         return make_frame({"group": groups, **{n: np.concatenate([getattr(c, n) for c in self.counts]) for n in parts}})
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the scores of each group, see :class:`fairpot.display.ScoreDistributionDisplay`; return the axes."""
-        display = import_optional("fairpot.display", "plot").ScoreDistributionDisplay
-        return display.from_table(self, ax=ax).ax_
 
     def _repr_html_(self) -> str:
         rows = [
