@@ -272,6 +272,8 @@ def print_effect(
     _print_actions(out, found)
     if everything:
         print_rates(out, before["rates"], after["rates"], lower_is_riskier=lower_is_riskier)
+    if everything or any(each["recalibrated"] is not None for each in found.calibration or []):
+        _print_stages(out, found.calibration)
 
 
 def _print_moves(out: Output, found: Effect) -> None:
@@ -358,6 +360,29 @@ def _calibrations(before: dict[str, Any], after: dict[str, Any], everything: boo
         large = "error_in_the_large"
         rows += [_change(f"mean score - rate, {g}", b[large], a[large]) for g, b, a in known]
     return rows if everything else rows[:1]
+
+
+def _print_stages(out: Output, found: list[dict[str, Any]] | None) -> None:
+    """Show calibration by group, step by step, with what is left over at the end."""
+    if found is None:
+        return
+    out.line()
+    columns = ["calibration of", "scores", "mean score - rate", "from", "to", "error", "by chance", "left over"]
+    rows = []
+    for each in found:
+        stages = [stage for stage in ("before", "repaired", "recalibrated") if each[stage] is not None]
+        for stage in stages:
+            bias, last = each[stage]["error_in_the_large"], stage == stages[-1]
+            limits = [bias, bias.low, bias.high] if bias.reason is None else [bias, None, None]
+            errors = [each[stage][name] for name in ("expected_calibration_error", "error_by_chance")]
+            name = "all" if each["group"] is None else shown(each["group"])
+            price = number(each.get("price")) if last else ""
+            rows.append([name if stage == stages[0] else "", stage, *map(signed, limits), *map(number, errors), price])
+    out.table(columns, rows)
+    out.line(
+        "by chance: the error that right scores of so many rows would show; left over: the squared error that a map of"
+    )
+    out.line("the group's own would save, which would bring the gap back")
 
 
 def _change(name: str, before: float | None, after: float | None, known: Change | None = None) -> list[str]:
