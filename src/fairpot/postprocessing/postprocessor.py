@@ -477,8 +477,8 @@ class Postprocessor(ScoreMapper):
             )
         if self.calibrate and self.net_benefit_at is not None:
             raise ValueError(
-                f"{argument('net_benefit_at')} is judged at every value of the dial by scores as the repair leaves "
-                f"them, and {argument('calibrate', True)} gives them another meaning once the dial is chosen.\n"
+                f"{argument('net_benefit_at')} is judged at every repair strength by scores as the repair leaves "
+                f"them, and {argument('calibrate', True)} gives them another meaning once the strength is chosen.\n"
                 "Hint: leave one of them out."
             )
         if self.calibrate and not labelled:
