@@ -133,11 +133,25 @@ def test_what_is_printed(run, csv, folder, tmp_path):
     answer = run(
         "fit", csv, *COLUMNS, "--max-gap", 0.03, "--validate", folder / "held_out.csv", "-o", tmp_path / "map.json"
     )
-    for part in ("FairPOT fitted on 600 rows", "lam = ", "gap of at most 0.03", "group M stays", "signed gap", "moved"):
+    for part in (
+        "FairPOT fitted on 600 rows",
+        "lam = ",
+        "gap of at most 0.03",
+        "reference group: M",
+        "Whose scores change",
+    ):
         assert part in answer.out
-    assert "On 400 held-out rows" in answer.out
-    assert "calibration of" in answer.out
-    assert "Next: fairpot apply" in answer.out
+    gap, changed, price, trust, following, *_ = answer.out.splitlines()
+    assert gap.startswith("The overall gap goes from ")
+    assert "scores in F change" in changed
+    assert "no score in M changes" in changed
+    assert price.startswith("AUC goes from ")
+    assert trust == "Checked on 400 new rows, which the repair was not fitted on."
+    assert "Next: fairpot apply" in following
+    assert answer.out.index("On 400 held-out rows") < answer.out.index("On the fitted rows")
+    assert "With F as the reference instead: overall gap " in answer.out
+    assert "calibration error, all" in answer.out
+    assert "calibration error, F" in run("fit", csv, *COLUMNS, "--lam", 0.3, "--all").out
     assert all(line.startswith("warning: ties matter") for line in answer.err.splitlines())
 
 
