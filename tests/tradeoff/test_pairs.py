@@ -100,7 +100,7 @@ def test_a_curve_of_the_top_says_partial():
         for curve in (fair.tradeoff(), fair.tradeoff(lams=[0, 0.5])):
             assert curve.alpha == 0.5
             assert "partial AUC" in repr(curve)
-            assert "partial gap" in repr(curve)
+            assert "gap in the top 50%" in repr(curve)
             assert "<th scope='col'>partial AUC</th>" in curve._repr_html_()
             axes = TradeoffDisplay.from_curve(curve).plot()
             assert axes.get_ylabel() == "partial AUC (top 50%)"

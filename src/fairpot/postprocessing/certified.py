@@ -116,7 +116,7 @@ def _part(model: Postprocessor, fold: ScoreTable) -> Part:
     return Part(fold, lambda values: model._stepped(fold, np.asarray(values)), quick, views)
 
 
-def fold_count(table: ScoreTable, dial: str = "the dial") -> int:
+def fold_count(table: ScoreTable, dial: str = "the repair strength") -> int:
     """Say how many folds leave enough positives and negatives of every group in each."""
     counted = "clusters with " if table.units is not None else ""
     cells = [
