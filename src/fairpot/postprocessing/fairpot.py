@@ -15,10 +15,12 @@ from fairpot._validation import check_choice, check_share
 from fairpot.inference.dial import Evidence, Part, Top
 from fairpot.postprocessing.dial import Dial, find_reference, require_outcomes
 from fairpot.postprocessing.mapper import ROW_BY_ROW
+from fairpot.postprocessing.own_dials import has_own_dials
 from fairpot.postprocessing.postprocessor import Postprocessor
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.building import exact_curve, keeps_region, on_grid, trace_top
 from fairpot.tradeoff.curve import TradeoffCurve
+from fairpot.tradeoff.together import Mover
 from fairpot.transport import ScoreMap, TransportPlan
 
 _GRID = np.linspace(0.0, 1.0, 101)
@@ -26,6 +28,8 @@ _GRID = np.linspace(0.0, 1.0, 101)
 _LONG = 20_000
 # Up to this many distinct lambdas are traced one by one where they cannot be traced together.
 _FEW = 400
+# Up to this many distinct lambdas of each of several groups are all tried.
+_FEW_OWN = 200
 
 
 class FairPOT(Postprocessor):
@@ -187,6 +191,25 @@ class FairPOT(Postprocessor):
             return ROW_BY_ROW
         return {"kind": "top_of_batch", "alpha": float(self.alpha), "region": self.region}
 
+    _enough_is_as_before: ClassVar[bool] = True
+
+    def _searched(self, table: ScoreTable) -> ScoreTable:
+        return table if self.alpha is None else self._cut(table, table.thresholds(self.alpha, self._region))
+
+    def _reach(self, table: ScoreTable, group: Hashable, ties: Ties) -> NDArray[np.float64]:
+        plan = self.plans_[group]
+        few = np.asarray(plan.top_weight[::-1] / plan.top_weight[0], dtype=np.float64)
+        reach = few if len(few) <= _FEW_OWN else np.linspace(0.0, 1.0, _FEW_OWN + 1)
+        flat = [len(plan.scores) > 1 and np.ptp(self._mover(group, plan.scores)(float(v))) == 0 for v in reach[-1:]]
+        return reach[:-1] if flat[0] else reach
+
+    def _mover(self, group: Hashable, scores: NDArray[np.float64]) -> Mover:
+        if self.alpha is not None:
+            return super()._mover(group, scores)
+        plan, monotone = self.plans_[group], bool(self.monotone)
+        full = plan.map(0)
+        return lambda value: _QuickMap(plan, full, plan.cut(value), monotone)(scores)
+
     def _default_values(self, table: ScoreTable, ties: Ties) -> NDArray[np.float64]:
         few = self._distinct(table)
         return few if len(few) else _GRID.copy()
@@ -198,9 +221,9 @@ class FairPOT(Postprocessor):
             return np.empty(0)
         return np.asarray(plans[0].top_weight[::-1] / plans[0].top_weight[0], dtype=np.float64)
 
-    def sweep_values(self, table: ScoreTable) -> NDArray[np.float64]:
-        """Return the hundredths."""
-        return _GRID.copy()
+    def sweep_values(self, table: ScoreTable) -> NDArray[np.float64] | None:
+        """Return the hundredths; several groups have each their own way."""
+        return None if has_own_dials(self, table) else _GRID.copy()
 
     def _curve(self, table: ScoreTable, values: NDArray[np.float64] | None, ties: Ties) -> TradeoffCurve:
         reference = self._seen_from(table, ties)

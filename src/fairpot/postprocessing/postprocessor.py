@@ -27,10 +27,12 @@ from fairpot.postprocessing.certified import certified_choice
 from fairpot.postprocessing.dial import Dial, Value, kept_groups
 from fairpot.postprocessing.mapper import ROW_BY_ROW, ScoreMapper, ScoreScale, maps_on, seen_table
 from fairpot.postprocessing.notices import warn_of_choice, warn_of_flat, warn_of_needless, warn_of_table
+from fairpot.postprocessing.own_dials import OwnDials, choose_common, has_common_dial, has_own_dials
 from fairpot.postprocessing.saving import maps_content
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.building import keeps_order, trace
 from fairpot.tradeoff.curve import TradeoffCurve
+from fairpot.tradeoff.together import Mover
 from fairpot.transport import ScoreMap, moving
 
 RULES = ("max_gap", "max_auc_loss")
@@ -267,8 +269,10 @@ class Postprocessor(ScoreMapper):
             rows, which are still counted.
         lams : list of floats, dict of group to list, or None, default None
             Values of the dial, whatever the method calls it. None: every distinct value, exactly, where that is
-            possible (FairPOT with two groups), else a grid that suits the method. A list: these in ascending order,
-            each once, the same for all groups. A dict: lists of equal length, one for each moved group.
+            possible (FairPOT with two groups), else a grid that suits the method. Where several groups have their own
+            dials: the values with the highest AUC for each of 33 target gaps, from the gap as it is to the smallest,
+            found on the fitted rows. A list: these in ascending order, each once, the same for all groups. A dict:
+            lists of equal length, one for each moved group.
         ties : {"strict", "half"} or None, default None
             None takes the estimator's own.
 
@@ -282,7 +286,7 @@ class Postprocessor(ScoreMapper):
         checked = self._ties if ties is None else cast(Ties, check_choice(ties, "ties", TIES))
         table = self._table_to_trace(scores, y, sensitive_features, sample_weight, clusters, weights)
         moved = [g for g in table.groups if g in self.moved_groups]
-        values = None if lams is None else self.dial.check_values(lams, moved)
+        values = self._own_path(checked, moved) if lams is None else self.dial.check_values(lams, moved)
         curve = self._curve(table, values, checked)
         return replace(curve, evidence=self._evidence(table, checked))
 
@@ -343,6 +347,32 @@ class Postprocessor(ScoreMapper):
     def sweep_values(self, table: ScoreTable) -> NDArray[np.float64] | None:
         """Return values of the dial to compare methods at, on parts of a table; None where each part has its own."""
         return self._default_values(table, self._ties)
+
+    # What a method with a dial for each of several groups says besides.
+
+    # Whether a rule counts an AUC above that of the original scores as equal to it, as a curve does.
+    _enough_is_as_before: ClassVar[bool] = False
+
+    def _searched(self, table: ScoreTable) -> ScoreTable:
+        """Return the rows in which dials are looked for: all, or the top."""
+        return table
+
+    def _reach(self, table: ScoreTable, group: Hashable, ties: Ties) -> NDArray[np.float64]:
+        """Return values that the dial of a group may take, ascending, as logarithms where it is a factor."""
+        raise NotImplementedError
+
+    def _mover(self, group: Hashable, scores: NDArray[np.float64]) -> Mover:
+        """Return what gives some scores of a group at a value of its dial."""
+        return lambda value: self._map(group, value)(scores)
+
+    def _settled(self, table: ScoreTable, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values of the moved groups that are delivered for those that were found."""
+        return values
+
+    def _common_values(self, table: ScoreTable) -> NDArray[np.float64]:
+        """Return values of one dial for all groups."""
+        values = self.sweep_values(table)
+        return self._default_values(table, self._ties) if values is None else values
 
     # What follows from that.
 
@@ -431,7 +461,15 @@ class Postprocessor(ScoreMapper):
         return chosen
 
     def _choose(self, table: ScoreTable, ties: Ties) -> Value:
-        """Choose the value of the dial by rule."""
+        """Choose the value of the dial by rule; of several groups that have their own, all together."""
+        if has_own_dials(self, table):
+            return OwnDials(self, table, ties).choose()
+        if has_common_dial(self, table):
+            return choose_common(self, table, ties)
+        return self._choose_one(table, ties)
+
+    def _choose_one(self, table: ScoreTable, ties: Ties) -> Value:
+        """Choose the value of the one moved group, or of all groups, by rule."""
         return self._curve(table, None, ties).select(**self._rules).lam
 
     def _turn(self, value: Value) -> None:
@@ -451,6 +489,16 @@ class Postprocessor(ScoreMapper):
         steps = self._steps(table, values)
         dial, identity = self.dial.name, self.dial.identity
         return trace(table, values, steps, dial=dial, identity=identity, reference=reference, ties=ties)
+
+    def _own_path(self, ties: Ties, moved: list[Hashable]) -> NDArray[np.float64] | None:
+        """Give the way of some groups' own dials, found on the fitted rows; None where they have none."""
+        table = self.table_.only([g for g in self.groups_ if g not in self.left_out_])
+        if not (has_own_dials(self, table) and table.labelled and moved):
+            return None
+        known: dict[Ties, NDArray[np.float64]] = vars(self).setdefault("path_", {})
+        if ties not in known:
+            known[ties] = OwnDials(self, table, ties).path()
+        return known[ties][:, [self.moved_groups.index(g) for g in moved]]
 
     def _steps(self, table: ScoreTable, values: NDArray[np.float64]) -> Iterable[Mapping[Hashable, ScoreMap]]:
         """Give the maps that move anybody in the table at each of the values."""
