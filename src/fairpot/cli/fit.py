@@ -61,6 +61,11 @@ _DRAWABLE = 4_000_000
 )
 @click.option("--monotone", is_flag=True, help="Let nobody be overtaken inside a group (fairpot).")
 @click.option(
+    "--common-dial",
+    is_flag=True,
+    help="With more than two groups: one value for all (fairpot, logit-shift, optimal-merge); default: one for each.",
+)
+@click.option(
     "--validate",
     "held_out",
     multiple=True,

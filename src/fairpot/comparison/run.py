@@ -129,8 +129,9 @@ def compare(
     -----
     Dials: ``lam`` of FairPOT and ``t`` in steps of 0.01; the grid of PostLogit; 13 values of xOrder's ``lam``, most
     of them small; 261 values of ``theta``, finest up to the ratio of the groups' odds; 201 of ``shift``, on either
-    side of 0. With more than two groups the dial of OptimalMerge and LogitShift is the ``share`` of the way from
-    theta 1, or shift 0, to each group's value of the smallest fitted gap, and up to a quarter beyond.
+    side of 0. With more than two groups FairPOT, OptimalMerge and LogitShift have a dial for each group, and what is
+    swept is the ``share`` of the way from the gap as it is (at theta 1, of OptimalMerge) to the smallest fitted gap: at
+    each of 33 shares the values with the highest AUC at that gap. Give ``FairPOT(common_dial=True)`` for one dial.
 
     The best of many points is a little flattered by chance even on held-out rows. ``verdict`` calls a method the
     best only if chance does not explain its lead over every other (:meth:`Comparison.versus`).

@@ -48,7 +48,8 @@ class FairPOT(Postprocessor):
         Share of each other group that is moved, ties at the cut included; a dict gives each group its own.
         None chooses it in ``fit`` by rule, which needs ``y``.
     alpha : float in (0, 1] or None, default None
-        Repair only the top alpha of the ranking, for use with partial AUC; None repairs everywhere.
+        Repair only the top alpha of the ranking, for use with partial AUC; None repairs everywhere. Several groups
+        have their own ``lam`` there too.
     region : {"pooled", "group"}, default "pooled"
         Whether the top alpha is that of all rows together or of each group. With "pooled" nobody
         joins the top, and nobody leaves it unless scores tie at its edge: what changes is the order.
@@ -63,10 +64,14 @@ class FairPOT(Postprocessor):
     max_gap, max_auc_loss : float or None, default None
         The rule for ``lam=None``. ``max_gap``: the highest AUC with at most that xAUC gap; if the scores keep it as
         they are, ``lam_`` is 0 and nobody is moved. ``max_auc_loss`` alone: the smallest gap that costs at most
-        that much AUC. Neither: the smallest gap.
+        that much AUC. Neither: the smallest gap. With more than two groups the gap is the largest between any two.
     monotone : bool, default False
         Keep moved scores from falling below the highest score that stays, so that nobody is overtaken
         inside a group. It matters where the group is moved downwards.
+    common_dial : bool, default False
+        With more than two groups: choose one value of ``lam`` for all moved groups. By default each has its own, and all
+        are chosen together: the highest AUC whose largest gap between any two groups keeps the rule. That reaches
+        target gaps which one value for all misses.
     confidence, capacity, net_benefit_at, calibrate, keep_grid, high_score_means, min_group, groups, ties, pos_label
         What every method takes.
 
@@ -78,7 +83,8 @@ class FairPOT(Postprocessor):
     groups_ : tuple of the groups' names
     left_out_ : tuple of the groups left out of the comparison
     lam_ : float or dict
-        The share that is moved, given or chosen.
+        The share that is moved, given or chosen; with more than two groups the rule chooses one for each, or 0 where
+        no group has to be moved.
     plans_ : dict of group to TransportPlan
         The full transport of each moved group, from which any ``lam`` can be read.
     thresholds_ : dict of group to float, or None

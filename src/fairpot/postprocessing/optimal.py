@@ -282,6 +282,10 @@ class OptimalMerge(Postprocessor):
         scores are no probabilities) for each group. "isotonic": pooled blocks, with straight lines between their
         centres. "none": pooled blocks as they are, which reaches the limit (of strict ties) on the fitted rows and
         is fitted to their chance as well. On new data the line did best in our comparisons.
+    common_dial : bool, default False
+        With more than two groups: choose one value of ``theta`` for all moved groups. By default each has its own, and all
+        are chosen together: the highest AUC whose largest gap between any two groups keeps the rule. That reaches
+        target gaps which one value for all misses.
     confidence, capacity, net_benefit_at, calibrate, keep_grid, high_score_means, min_group, groups, ties, pos_label
         What every method takes.
 

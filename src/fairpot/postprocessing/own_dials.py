@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairpot._arguments import argument
 from fairpot._defaults import Ties
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
@@ -22,6 +24,8 @@ SHARES = np.linspace(0.0, 1.0, 33)
 # Whole tables are counted so many times at most, until one keeps what its fewer entries keep.
 _CHECKS = 8
 _LEAST_STEP = 1e-6
+# A gap on fewer entries that is above the bound by more than this is so on the whole table.
+_WORTH_A_CHECK = 2e-3
 _ROUND_OFF = 1e-12
 # How often a common dial is looked at more closely, and at how many values.
 _CLOSER, _VALUES = 3, 21
@@ -35,6 +39,19 @@ def has_own_dials(model: Postprocessor, table: ScoreTable) -> bool:
 def has_common_dial(model: Postprocessor, table: ScoreTable) -> bool:
     """Whether a method that could is asked to find one value for all of several moved groups."""
     return getattr(model, "common_dial", None) is True and len(table.groups) > 2
+
+
+def check_common_dial(model: Postprocessor, given: Any) -> None:
+    """Insist on True or False, and that one value for all is not asked for beside one for each."""
+    common = getattr(model, "common_dial", False)
+    if not isinstance(common, bool | np.bool_):
+        raise TypeError(f"common_dial must be True or False, got {common!r}.")
+    if common and isinstance(given, Mapping):
+        name = model.dial.name
+        raise ValueError(
+            f"{argument('common_dial')} asks for one {name} for all groups, but {name} has one for each.\n"
+            f"Hint: leave out {argument('common_dial')}, or give one number."
+        )
 
 
 class OwnDials:
@@ -91,7 +108,7 @@ class OwnDials:
         """Find rows for an aim; where the whole table misses what its fewer entries keep, aim higher."""
         limit = None if aim.bound is not None else self.search.coarse(self._gap_now())
         rows, tried, found = [], aim, self.search.find(aim, limit)
-        for _ in range(_CHECKS):
+        for _ in range(_CHECKS if aim.bound is None or found.gap <= aim.bound + _WORTH_A_CHECK else 0):
             rows.append(self.row(found))
             point = self.curve(rows[-1:])
             auc, gap = float(point.auc[0]), float(point.gap[0])

@@ -27,7 +27,7 @@ from fairpot.postprocessing.certified import certified_choice
 from fairpot.postprocessing.dial import Dial, Value, kept_groups
 from fairpot.postprocessing.mapper import ROW_BY_ROW, ScoreMapper, ScoreScale, maps_on, seen_table
 from fairpot.postprocessing.notices import warn_of_choice, warn_of_flat, warn_of_needless, warn_of_table
-from fairpot.postprocessing.own_dials import OwnDials, choose_common, has_common_dial, has_own_dials
+from fairpot.postprocessing.own_dials import OwnDials, check_common_dial, choose_common, has_common_dial, has_own_dials
 from fairpot.postprocessing.saving import maps_content
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.building import keeps_order, trace
@@ -390,6 +390,7 @@ class Postprocessor(ScoreMapper):
                         f"Hint: leave one of them out."
                     )
         self._check_confidence(given)
+        check_common_dial(self, given)
         if given is not None and not isinstance(given, Mapping):
             self.dial.check(given)
         self._check_parameters(labelled)

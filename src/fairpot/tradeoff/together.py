@@ -43,6 +43,8 @@ _BESIDE_MANY = 9
 _KEPT = 4000
 # Places around what was found, how often they are spread more finely, and how often they follow it sideways.
 _AROUND, _ROUNDS, _SIDEWAYS = 9, 5, 4
+# The same where many points of a curve are looked for.
+_QUICK = 5, 2, 2
 # What an excess over a bound costs while the places are still coarse; AUC falls more slowly than the gap.
 _PRICE = 2.0
 _ROUND_OFF = 1e-12
@@ -297,24 +299,30 @@ class Together:
                 starts.append(chosen)
             if len(starts) == (_STARTS if fine else 1):
                 break
-        found = [self._closer(aim, tables, chosen, self._small) for chosen in starts]
+        how = (_AROUND, _ROUNDS, _SIDEWAYS) if fine else _QUICK
+        found = [self._closer(aim, tables, chosen, self._small, how) for chosen in starts]
         best = _better(aim, found)
         return self.polish(aim, best) if fine else best
 
     def polish(self, aim: Aim, found: Found) -> Found:
         """Look around what was found on the finer entries."""
-        around = [self._around(g, float(u), float(u), float(u)) for g, u in enumerate(found.places)]
+        around = [self._around(g, float(u), float(u), float(u), _AROUND) for g, u in enumerate(found.places)]
         tables = PairTables.of(*self._fine, around, self.ties)
         return self._closer(aim, tables, tables.best(aim, self.still)[0], self._fine)
 
     def _closer(
-        self, aim: Aim, tables: PairTables, chosen: Combinations, entries: tuple[tuple[GroupCounts, ...], list[Mover]]
+        self,
+        aim: Aim,
+        tables: PairTables,
+        chosen: Combinations,
+        entries: tuple[tuple[GroupCounts, ...], list[Mover]],
+        how: tuple[int, int, int] = (_AROUND, _ROUNDS, _SIDEWAYS),
     ) -> Found:
         """Spread places more and more finely around a combination; keep the best that was seen."""
-        seen = [self._found(tables, chosen)]
-        for _ in range(_ROUNDS):
-            for _ in range(_SIDEWAYS):
-                around = [self._neighbours(tables.places[g], int(k), g) for g, k in enumerate(chosen)]
+        seen, (many, rounds, sideways) = [self._found(tables, chosen)], how
+        for _ in range(rounds):
+            for _ in range(sideways):
+                around = [self._neighbours(tables.places[g], int(k), g, many) for g, k in enumerate(chosen)]
                 finer = PairTables.of(*entries, around, self.ties)
                 best = finer.best(aim, self.still)
                 seen.append(self._found(finer, best[0]))
@@ -330,21 +338,20 @@ class Together:
     def _found(self, tables: PairTables, chosen: Combinations) -> Found:
         return Found(np.array([at[k] for at, k in zip(tables.places, chosen)]), *tables.measure(chosen))
 
-    def _neighbours(self, places: Floats, k: int, g: int) -> Floats:
-        return self._around(
-            g, float(places[max(k - 1, 0)]), float(places[k]), float(places[min(k + 1, len(places) - 1)])
-        )
+    def _neighbours(self, places: Floats, k: int, g: int, many: int) -> Floats:
+        low, high = places[max(k - 1, 0)], places[min(k + 1, len(places) - 1)]
+        return self._around(g, float(low), float(places[k]), float(high), many)
 
-    def _around(self, g: int, low: float, place: float, high: float) -> Floats:
+    def _around(self, g: int, low: float, place: float, high: float, many: int) -> Floats:
         """Spread places between two neighbours of one; a place at an end has room beyond it."""
         reach = self.reach[g]
         if len(reach) == 1:
             return reach
         if len(reach) < _ALONE:  # all there are: nothing lies between them
             k = int(np.argmin(np.abs(reach - place)))
-            return reach[max(k - _AROUND // 2, 0) : k + _AROUND // 2 + 1]
+            return reach[max(k - many // 2, 0) : k + many // 2 + 1]
         step = max(high - place, place - low) or (reach[-1] - reach[0]) / 400
-        spread = np.linspace(max(place - step, reach[0]), min(place + step, reach[-1]), _AROUND)
+        spread = np.linspace(max(place - step, reach[0]), min(place + step, reach[-1]), many)
         return np.union1d(spread, place)
 
 
