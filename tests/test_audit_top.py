@@ -94,8 +94,9 @@ def test_several_are_shown_everywhere():
     for said in (
         "flagged at 0.25 or above",
         "flagged at 1.5 or above",
-        "in the top 0.2: xAUC",
-        "in the top 0.35: xAUC",
+        "gap in the top 20%",
+        "gap in the top 35%",
+        "overall gap",
     ):
         assert said in text
     top = found.frame("top")

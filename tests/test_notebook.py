@@ -16,7 +16,7 @@ def test_an_audit_object():
     assert set(found.frame("rates")["at"]) == {"score", "top"}
     assert len(found.frame("groups")) == 2
     assert found.frame().loc[0, "gap"] == found.gap
-    assert "Of 1,000 pairs" in str(found)
+    assert "of 100 pairs" in str(found)
     assert "<table>" in found._repr_html_()
     with pytest.raises(ValueError, match="part must be one of"):
         found.frame("all")

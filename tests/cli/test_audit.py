@@ -152,6 +152,7 @@ def test_json_is_alone_and_stable(run, csv):
         "weights": None,
         "cluster": None,
         "lower_is_riskier": False,
+        "high_score_means": None,
     }
 
 

@@ -12,6 +12,7 @@ import modelfile_cases as cases
 from fairpot import FairPOT, ModelFileError, modelfile
 from fairpot.exceptions import SmallGroupWarning
 from fairpot.metrics import auc
+from fairpot.modelfile.keys import HEADER
 from fairpot.postprocessing import LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
 from fairpot.postprocessing.saving import largest_difference
 from fairpot.table import ScoreTable
@@ -78,8 +79,8 @@ def test_a_fingerprint_takes_a_key(tmp_path):
     model = people().fit(FairPOT(0.4))
     assert saved(model, tmp_path / "m")["fitted_on"]["fingerprint"] is None
     found = []
-    for name, secret in (("a", b"k" * 32), ("b", b"k" * 32 + b"\n"), ("c", b"j" * 32)):
-        (tmp_path / name).write_bytes(secret)
+    for name, secret, end in (("a", b"k" * 32, b""), ("b", b"k" * 32, b"\n"), ("c", b"j" * 32, b"\n")):
+        (tmp_path / name).write_bytes(HEADER + secret.hex().encode() + end)
         (tmp_path / name).chmod(0o600)
         found.append(saved(model, tmp_path / "m", fingerprint_key=tmp_path / name)["fitted_on"]["fingerprint"])
     assert found[0] == found[1] != found[2]

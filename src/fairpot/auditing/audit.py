@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args, ove
 import numpy as np
 
 from fairpot._arguments import argument, by_name
-from fairpot._defaults import LEVEL, Region, Ties, Weights
-from fairpot._html import cell, html_table, notes
+from fairpot._defaults import LEVEL, Meaning, Region, Ties, Weights
+from fairpot._html import html_table, notes
 from fairpot._optional import make_frame
 from fairpot._validation import check_choice, wording
 from fairpot.auditing.calibration import BINS
+from fairpot.auditing.finding import Finding, findings, main_finding
 from fairpot.auditing.measures import MOST_GROUPS, Measured, intervals_to_dict, measure, plain, tops
-from fairpot.auditing.words import gap_sentence, rate_lines, widest_pair
+from fairpot.auditing.words import rate_lines, widest_pair, with_interval
 from fairpot.counting import as_table
 from fairpot.inference import Change, Changes, Estimate, Overview, Verdict, verdict
 from fairpot.inference.change import change_of_columns
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 
 def audit_html(audit: Audit) -> str:
     """Show an audit."""
-    head = f"<p><b>xAUC gap {cell(audit.headline)}, AUC {cell(audit.auc)}.</b> {escape(audit.sentence)}</p>"
+    first, *rest = audit.finding.sentences
+    head = f"<p><b>{escape(first)}</b> {escape(' '.join(rest))}</p>"
     parts: dict[Part, str] = {"groups": "Groups", "pairs": "Pairs of groups", "top": "Top of the ranking"}
     tables = "".join(html_table(audit.rows(part), title) for part, title in parts.items())
     said = filter(None, [audit._weighed()])
@@ -73,6 +75,7 @@ class _Asked(TypedDict, total=False):
     level: float | None
     clusters: Any
     weights: Weights | None
+    high_score_means: Meaning | None
 
 
 @overload
@@ -98,6 +101,7 @@ def audit(
     level: float | None = LEVEL,
     clusters: Any = None,
     weights: Weights | None = None,
+    high_score_means: Meaning | None = None,
 ) -> Audit | Audits:
     """Measure how fairly scores rank: AUC in each group, xAUC between groups, their gap, calibration.
 
@@ -121,7 +125,8 @@ def audit(
     ties : {"half", "strict"}, default "half"
         Whether a tie is half a win or none.
     reference : name of a group or None, default None
-        The group that signed gaps are seen from; None takes the one ahead.
+        The group that signed gaps are seen from; None takes the one that a repair would not change: ranked highest,
+        or, where a high score harms, ranked lowest.
     threshold : float, list of floats, or None, default None
         Also count who is flagged at this score or above, with TPR, FPR and PPV by group: ``frame("rates")``.
     min_group : int, default 0
@@ -137,12 +142,16 @@ def audit(
     weights : {"frequency", "importance"} or None, default None
         What ``sample_weight`` means for the intervals: how many rows a row is, or how much it counts. None takes whole
         numbers for the first and others for the second.
+    high_score_means : {"help", "harm"} or None, default None
+        What a high score does to the person who has it: "help" (offered screening, a place, a loan) or "harm" (denied,
+        detained, flagged). Sentences then say whom a difference benefits or harms. A table may say it as well.
 
     Returns
     -------
     Audit
-        Numbers as attributes; ``print`` it, ``.frame()`` it, or let a notebook show it. What is odd about the data
-        (small groups, reversed scores, ties that matter) is in ``warnings``. Of a dict, an :class:`Audits`.
+        ``finding`` is the answer; numbers are attributes; ``print`` it, ``.frame()`` it, or let a notebook show it.
+        What is odd about the data (small groups, reversed scores, ties that matter) is in ``warnings``. Of a dict, an
+        :class:`Audits`.
 
     Examples
     --------
@@ -155,6 +164,7 @@ def audit(
     if isinstance(y_score, Mapping):
         rows = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
         meant: dict[str, Any] = {"weights": weights, "pos_label": pos_label, "ties": ties, "level": level}
+        meant["high_score_means"] = high_score_means
         looked_at = {"alpha": alpha, "region": region, "reference": reference, "threshold": threshold, "bins": bins}
         return _audit_models(y_true, y_score, rows | meant, {**looked_at, "min_group": min_group, "groups": groups})
     everything = as_table(
@@ -165,6 +175,7 @@ def audit(
         clusters=clusters,
         weights=weights,
         pos_label=pos_label,
+        high_score_means=high_score_means,
     ).require("an audit", groups=2)
     table = kept_groups(everything, min_group, groups)
     ranking = {"alpha": alpha, "region": region, "ties": ties, "reference": reference}
@@ -189,7 +200,8 @@ def _audit_models(y_true: Any, models: Mapping[str, Any], rows: dict[str, Any], 
     kept = next(iter(found.values())).table.groups
     if rows["level"] is None or len(kept) > MOST_GROUPS or len(found) < 2:
         return Audits(found, {})
-    return Audits(found, change_of_columns(y_true, dict(zip(found, models.values())), groups=kept, **rows))
+    asked = {name: value for name, value in rows.items() if name != "high_score_means"}
+    return Audits(found, change_of_columns(y_true, dict(zip(found, models.values())), groups=kept, **asked))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -363,15 +375,26 @@ class Audit:
         return [*said, *self.summary["warnings"]]
 
     @property
+    def finding(self) -> Finding:
+        """The one finding: which pair, which way, how surely, what to do next; of the top, where one was asked for."""
+        return main_finding(self.summary)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The finding of all rows, then that of each top."""
+        return findings(self.summary)
+
+    @property
     def sentence(self) -> str:
-        """The gap in words."""
-        return gap_sentence(self.summary)
+        """What the finding means in pairs of 100."""
+        return self.finding.meaning
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers as plain values, ready for JSON."""
         left_out = [{"group": g, "rows": rows} for g, rows in self.left_out.items()]
         intervals = intervals_to_dict(self.measured)
-        return {**plain(self.summary), "intervals": intervals, "warnings": self.warnings, "left_out": left_out}
+        found = {"finding": self.finding.to_dict(), "findings": [each.to_dict() for each in self.findings]}
+        return {**found, **plain(self.summary), "intervals": intervals, "warnings": self.warnings, "left_out": left_out}
 
     def frame(self, part: Part = "pairs") -> Any:
         """Return one of the tables (pandas, Polars or PyArrow, whichever is in use).
@@ -413,17 +436,13 @@ class Audit:
 
     def __str__(self) -> str:
         summary = self.summary
-        known = [top for top in tops(summary) if top["gap"] is not None]
-        auc, gap = (("-" if value is None else f"{value:.4f}") for value in (self.auc, self.headline))
         lines = [
-            f"{wording.rows_by(summary['rows'], summary['weights'])}, {wording.shown_rows(summary['positives'])} "
-            f"positive, {len(summary['groups'])} groups",
+            *self.finding.sentences,
+            f"{wording.rows_by(summary['rows'], summary['weights'])}, {wording.shown_rows(summary['positives'])} with "
+            f"the outcome, {len(summary['groups'])} groups, AUC {'-' if self.auc is None else with_interval(self.auc)}",
             *filter(None, [self._weighed()]),
-            f"AUC {auc}, xAUC gap {gap}, reference {self.reference}",
-            *self._trusted(),
-            self.sentence,
             *self._pairs(),
-            *(f"in the top {top['alpha']:g}: xAUC gap {top['gap']:.4f}" for top in known),
+            *(each.headline for each in self.findings if each.alpha != self.finding.alpha),
             *rate_lines(summary["rates"]),
         ]
         return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
@@ -432,23 +451,14 @@ class Audit:
         """Say what weights were taken for."""
         return wording.weights_taken(self.summary["weights"], self.summary["rows"])
 
-    def _trusted(self) -> list[str]:
-        """Say how far AUC and gap can be trusted."""
-        if self.intervals is None:
-            return []
-        auc, gap = self.intervals.auc, self.headline or self.intervals.gap
-        if gap.reason is not None:
-            return [f"no interval for the gap: {gap.reason}"]
-        limits = [f"{name} {each.low:.4f} to {each.high:.4f}" for name, each in (("AUC", auc), ("gap", gap))]
-        return [f"{self.intervals.level:.0%} intervals: {', '.join(limits)}"]
-
     def _pairs(self, most: int = 10) -> list[str]:
-        """Say the signed gap of every pair of three groups and more, the widest first, each with its interval."""
-        pairs = [pair for pair in self.summary["gaps"] if pair["signed_gap"] is not None]
+        """Say the signed gap of every pair of three groups and more, the largest first, each with its interval."""
+        ranking = self.summary if self.finding.alpha is None else tops(self.summary)[0]
+        pairs = [pair for pair in ranking["gaps"] if pair["signed_gap"] is not None]
         if len(self.summary["gaps"]) == 1:
             return []
         widest = sorted(pairs, key=lambda pair: -abs(pair["signed_gap"]))[:most]
-        return [f"gap of {pair['first']} over {pair['second']}: {pair['signed_gap']!s}" for pair in widest]
+        return [f"{pair['first']} over {pair['second']}: gap {with_interval(pair['signed_gap'])}" for pair in widest]
 
     def _repr_html_(self) -> str:
         return audit_html(self)

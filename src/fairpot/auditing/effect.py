@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from fairpot._arguments import argument, by_name
-from fairpot._defaults import LEVEL, Region, Ties, Weights
+from fairpot._defaults import LEVEL, Meaning, Region, Ties, Weights
 from fairpot._optional import import_optional, make_frame
 from fairpot._validation import check_rows, check_scores, check_seen, check_share, wording
+from fairpot.auditing import words
 from fairpot.auditing.audit import effect_html
 from fairpot.auditing.calibration import BINS
+from fairpot.auditing.finding import Finding, Trust, main_finding
+from fairpot.auditing.gains import Action, OtherReference, actions, other_reference, own_scale_moves
 from fairpot.auditing.measures import MOST_GROUPS, measure, moves, moves_of_rows, plain
-from fairpot.auditing.words import change_sentences, rate_lines
 from fairpot.counting import as_table
 from fairpot.inference import Changes, Verdict, change_by_maps, change_of_scores, verdict
 from fairpot.inference.limits import gap_name
@@ -41,6 +43,7 @@ def effect(
     clusters: Any = None,
     weights: Weights | None = None,
     pos_label: Any = None,
+    high_score_means: Meaning | None = None,
     alpha: float | None = None,
     region: Region = "pooled",
     ties: Ties = "half",
@@ -65,10 +68,12 @@ def effect(
         Outcomes, 0/1.
     before, after : columns of shape (n,), default None
         Two scores of the same rows, in place of ``scores`` and ``y``; of any package, on any scale.
-    sensitive_features, sample_weight, clusters, weights, pos_label
-        As in :func:`fairpot.audit`.
+    sensitive_features, sample_weight, clusters, weights, pos_label, high_score_means
+        As in :func:`fairpot.audit`; what the model knows of a high score holds here.
     alpha, region, ties, threshold, bins
-        As in :func:`fairpot.audit`, but one alpha. The top is that of the scores before, and of the scores after.
+        As in :func:`fairpot.audit`, but one alpha; None takes that of the model, if it repairs a top. The top is that
+        of the scores before, and of the scores after. ``actions`` counts who is acted on at the threshold or in the
+        top; where neither is given, in the top tenth.
     reference : name of a group or None, default None
         The group that signed gaps are seen from; None takes the model's own.
     level : float or None, default 0.95
@@ -92,7 +97,7 @@ def effect(
     0.0
     """
     columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
-    meant: dict[str, Any] = {"weights": weights, "pos_label": pos_label}
+    meant: dict[str, Any] = {"weights": weights, "pos_label": pos_label, "high_score_means": high_score_means}
     share = None if alpha is None else check_share(alpha, "alpha", zero=False)
     options: dict[str, Any] = {"alpha": share, "region": region, "ties": ties, "threshold": threshold, "bins": bins}
     if before is not None or after is not None:
@@ -101,6 +106,8 @@ def effect(
     table = as_table(y, scores, **columns, **meant, names=("y", "scores")).require("an effect", groups=2)
     if hasattr(model, "groups_"):
         table = seen_table(table, model.groups_)
+    table = table.meaning(getattr(model, "high_score_means_", None))
+    options |= _own_top(model) if share is None else {}
     maps = _maps(model, table)
     seen_from = reference
     if reference is None and getattr(model, "reference_", None) in table.groups:
@@ -117,8 +124,35 @@ def effect(
     told = model._fitted_scale().mismatch_of_range(low, high) if hasattr(model, "_fitted_scale") else None
     if told is not None:
         first.numbers["warnings"].insert(0, told)
-    found = (first.numbers, second.numbers, moves(table, maps), getattr(model, "reference_", None), left_out, changes)
-    return Effect(*found, standing(model, table))
+    moved_rows = own_scale_moves(moves(table, maps), table.lower_is_riskier)
+    known = (first.numbers, second.numbers, moved_rows, getattr(model, "reference_", None), left_out, changes)
+    judged = standing(model, table)
+    return Effect(
+        *known,
+        judged,
+        actions(kept, moved, options["threshold"], options["alpha"]),
+        _trust(model, table, judged),
+        other_reference(model, kept, options),
+    )
+
+
+def _own_top(model: Any) -> dict[str, Any]:
+    """Give the top that a model repairs, if it repairs one."""
+    if not hasattr(model, "params_") and not hasattr(model, "get_params"):
+        return {}
+    given = parameters_of(model)
+    return {name: given[name] for name in ("alpha", "region")} if given.get("alpha") is not None else {}
+
+
+def _trust(model: Any, table: ScoreTable, judged: Standing | None) -> Trust | None:
+    """Say what is known of the repair on these rows; None where it is not known what it was fitted on."""
+    if not hasattr(model, "maps_"):
+        return None
+    same = fitted_on(model, table)
+    clusters = None if table.units is None else table.units.size
+    if judged is not None:
+        return Trust("certified", table.rows, clusters, same, judged.certificate, judged.answer)
+    return Trust("not checked" if same else "checked", table.rows, clusters, same)
 
 
 def _check_two_scores(y_true: Any, scores: Any, y: Any, before: Any, after: Any) -> None:
@@ -151,8 +185,10 @@ def _effect_of_scores(
     second = measure(tables[1], level, **{**options, "reference": first.numbers["reference"]})
     changes = None
     if level is not None and len(tables[0].groups) <= MOST_GROUPS:
-        changes = change_of_scores(y_true, before, after, **known, ties=options["ties"], level=level)
-    return Effect(first.numbers, second.numbers, moves_of_rows(rows, new), changes=changes)
+        asked = {name: value for name, value in known.items() if name != "high_score_means"}
+        changes = change_of_scores(y_true, before, after, **asked, ties=options["ties"], level=level)
+    acted = actions(tables[0], tables[1], options["threshold"], options["alpha"])
+    return Effect(first.numbers, second.numbers, moves_of_rows(rows, new), changes=changes, actions=acted)
 
 
 Stands = Literal["compatible", "contradicted", "cannot tell"]
@@ -255,6 +291,14 @@ class Effect:
         twice, so that what both have in common cancels. None for more than 20 groups.
     certificate : Standing or None
         What was certified of the repair, and what these rows say of it.
+    actions : list of Action
+        Who is acted on before and after, by group and outcome: at the threshold, in the top share, else in the top
+        tenth; with who gains and who loses, if it was said what a high score does.
+    trust : Trust or None
+        What is known of the repair: not yet checked on new rows, checked, or certified. None of maps or scores that
+        do not say what they were fitted on.
+    other_reference : OtherReference or None
+        The same repair with the other choice of reference.
     """
 
     before: dict[str, Any]
@@ -264,12 +308,34 @@ class Effect:
     left_out: tuple[Hashable, ...] = ()
     changes: Changes | None = None
     certificate: Standing | None = None
+    actions: list[Action] = field(default_factory=list)
+    trust: Trust | None = None
+    other_reference: OtherReference | None = None
+
+    @property
+    def finding(self) -> Finding:
+        """What was found before the repair: of the top, where one is repaired."""
+        return main_finding(self.before)
+
+    @property
+    def finding_after(self) -> Finding:
+        """What is found after it."""
+        return main_finding(self.after)
 
     @property
     def sentences(self) -> list[str]:
-        """What these rows say of a certificate, if there is one; who was and who is ahead."""
+        """What these rows say of a certificate, if there is one; how the gap changes, whose scores do; and trust."""
         known = [] if self.certificate is None else [_sentence(text) for text in self.certificate.sentences]
-        return [*known, *change_sentences(self.before, self.after)]
+        said = [words.gap_change(self.finding, self.finding_after), words.changed_scores(self.moves)]
+        trust = [] if self.trust is None or known else [self.trust.sentence]
+        return [*known, *said, *trust]
+
+    @property
+    def gains(self) -> list[str]:
+        """Who is acted on before and after, by group and outcome; then what the other reference would do."""
+        other = self.other_reference
+        said = [text for action in self.actions for text in action.sentences]
+        return said if other is None else [*said, words.other_reference(other, self.finding.alpha)]
 
     @property
     def warnings(self) -> list[str]:
@@ -282,7 +348,17 @@ class Effect:
         changes = None if self.changes is None else self.changes.to_dict()
         numbers = {"before": plain(self.before), "after": plain(self.after), "moves": self.moves, "changes": changes}
         certificate = None if self.certificate is None else self.certificate.to_dict()
-        return {**numbers, "certificate": certificate, "warnings": self.warnings}
+        other = None if self.other_reference is None else self.other_reference.to_dict()
+        return {
+            "finding": self.finding.to_dict(),
+            "finding_after": self.finding_after.to_dict(),
+            **numbers,
+            "actions": [each.to_dict() for each in self.actions],
+            "other_reference": other,
+            "certificate": certificate,
+            "trust": None if self.trust is None else self.trust.to_dict(),
+            "warnings": self.warnings,
+        }
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the main numbers before and after as a list of rows."""
@@ -320,7 +396,7 @@ class Effect:
     def __str__(self) -> str:
         shown = [f"{row['metric']}: {_number(row['before'])} -> {_number(row['after'])}" for row in self.rows()]
         for which, found in (("before", self.before), ("after", self.after)):
-            shown += [f"{line} ({which})" for line in rate_lines(found["rates"])]
+            shown += [f"{line} ({which})" for line in words.rate_lines(found["rates"])]
         moved = [
             f"{each['group']}: {wording.shown_rows(each['moved'])} of {wording.shown_rows(each['rows'])} scores move"
             for each in self.moves
@@ -328,7 +404,7 @@ class Effect:
         sure = [] if self.changes is None else [f"AUC {self.changes.auc}", f"gap {self.changes.gap}"]
         weighed = wording.weights_taken(self.before["weights"], self.before["rows"])
         warned = [f"warning: {text}" for text in self.warnings]
-        return "\n".join([*self.sentences, *shown, *sure, *moved, *filter(None, [weighed]), *warned])
+        return "\n".join([*self.sentences, *self.gains, *shown, *sure, *moved, *filter(None, [weighed]), *warned])
 
     def _repr_html_(self) -> str:
         return effect_html(self)

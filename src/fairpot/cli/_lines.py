@@ -36,14 +36,10 @@ def own_scale_effect(found: Effect, lower_is_riskier: bool) -> Effect:
     """Give the scores before and after a repair, and who moves up or down, as the user's file has them."""
     if not lower_is_riskier:
         return found
-    moves = [
-        {**each, "up": each["down"], "down": each["up"], **{name: _minus(each[name]) for name in _SHIFTS}}
-        for each in found.moves
-    ]
-    return replace(found, before=own_scale(found.before, True), after=own_scale(found.after, True), moves=moves)
+    return replace(found, before=own_scale(found.before, True), after=own_scale(found.after, True))
 
 
-_NAMED = ("group", "reference", "first", "second", "positive", "negative")
+_NAMED = ("group", "reference", "first", "second", "positive", "negative", "small_groups")
 
 
 def name_of(group: Any, columns: Sequence[str]) -> Any:
@@ -54,6 +50,8 @@ def name_of(group: Any, columns: Sequence[str]) -> Any:
     >>> name_of(0, ["black"]), name_of("true", ["black"]), name_of("F", ["sex"])
     ('black=0', 'black=true', 'F')
     """
+    if isinstance(group, list):
+        return [name_of(each, columns) for each in group]
     bare = re.fullmatch(r"[-+]?[0-9.]+|true|false", str(group), re.IGNORECASE)
     return f"{columns[0]}={group}" if len(columns) == 1 and group is not None and bare else group
 
@@ -74,6 +72,10 @@ def effect_by_column(found: Effect, columns: Sequence[str]) -> Effect:
         ahead, behind = (name_of(each, columns) for each in changes.gap.groups)
         changes = replace(changes, gap=replace(changes.gap, groups=(ahead, behind)))
     named = {name: by_column(getattr(found, name), columns) for name in ("before", "after", "moves")}
+    named["actions"] = [replace(each, groups=by_column(each.groups, columns)) for each in found.actions]
+    if found.other_reference is not None:
+        other = name_of(found.other_reference.reference, columns)
+        named["other_reference"] = replace(found.other_reference, reference=other)
     left_out = tuple(name_of(each, columns) for each in found.left_out)
     return replace(found, **named, reference=name_of(found.reference, columns), left_out=left_out, changes=changes)
 

@@ -25,7 +25,7 @@ class Number(click.ParamType):  # type: ignore[type-arg]
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Read a number, or say what it should have been."""
         try:
-            found = float(value)
+            found = math.nan if isinstance(value, bool) else float(value)  # a settings file may say true
         except (TypeError, ValueError):
             self.fail(f"{value!r} is not a number.", param, ctx)
         inside = self.low < found if self.above else self.low <= found

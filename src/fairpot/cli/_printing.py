@@ -19,6 +19,7 @@ from rich.text import Text
 
 from fairpot._validation import wording
 from fairpot._version import __version__
+from fairpot.cli._settings import in_force
 
 if TYPE_CHECKING:
     from fairpot.tradeoff.curve import TradeoffCurve
@@ -96,6 +97,7 @@ class Output:
         self.as_json = as_json
         self.quiet = quiet
         self.silent = as_json or quiet
+        self._begun = False
         self.console = Console(file=sys.stdout, markup=False, emoji=False, highlight=False)
 
     @property
@@ -112,17 +114,31 @@ class Output:
         """Write the JSON document, if that is asked for."""
         if self.as_json:
             context = click.get_current_context(silent=True)
-            head = {"version": __version__, "document": DOCUMENT, "command": context.info_name if context else None}
+            head: dict[str, Any] = {
+                "version": __version__,
+                "document": DOCUMENT,
+                "command": context.info_name if context else None,
+            }
+            head["settings"] = in_force(context)
             click.echo(json.dumps(plain({"fairpot": head, **content}), allow_nan=False, indent=2))
 
     def line(self, text: str = "", style: str | None = None) -> None:
         """Write a line of text."""
         if self.silent:
             return
+        self._begin()
         if self.on_terminal:
             self.console.print(Text(text, style or ""))
         else:
             click.echo(text)
+
+    def _begin(self) -> None:
+        """Say before anything else which settings hold."""
+        settings = None if self._begun else in_force(click.get_current_context(silent=True))
+        self._begun = True
+        if settings is not None:
+            held = ", ".join(f"{key} = {value!r}" for key, value in settings["in_force"].items())
+            self.line(shown(f"settings: {settings['file']} ({held or 'nothing of it holds here'})"))
 
     def heading(self, text: str) -> None:
         """Write what the following lines are about, after an empty line."""
@@ -133,6 +149,7 @@ class Output:
         """Write a table whose first columns are text and whose others are numbers."""
         if self.silent:
             return
+        self._begin()
         if not self.on_terminal:
             for line in plain_table(columns, rows, texts):
                 click.echo(line)

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 import click
 
 from fairpot import journeys
+from fairpot._defaults import MEANINGS
 from fairpot._validation import wording
 from fairpot.cli._errors import Failure
 from fairpot.cli._options import SIZE, Command, was_given, with_options
@@ -115,6 +116,12 @@ class RowOptions:
     lower_is_riskier: bool = _said(
         "Low scores mean high risk, as with credit scores.", False, reads="names", map_decides=True, is_flag=True
     )
+    high_score_means: str | None = _said(
+        "What a high score does to the person: help (an offer, a place) or harm (a denial, an arrest).",
+        reads="names",
+        map_decides=True,
+        type=click.Choice(MEANINGS),
+    )
     format: str | None = _file("Format of the files, where names do not say.", type=click.Choice(FORMATS))
     sql: str | None = _file("Take the rows of a DuckDB query instead of files.", metavar="SELECT")
     database: str | None = _file("The DuckDB file that --sql asks; it is only read.", metavar="FILE")
@@ -149,18 +156,25 @@ class RowOptions:
         return {option.source: getattr(self, option.name) for option in ROW_OPTIONS if option.source is not None}
 
     def of_map(self, model: Any) -> RowOptions:
-        """Take from a map what was not given: the names of columns, and which way scores run."""
+        """Take from a map what was not given: the names of columns, which way scores run, what a high one does."""
         known = model.columns_ or {"score": "score", "group": ["group"]}
         if self.lower_is_riskier and not model.lower_is_riskier_:
             raise Failure(
                 "the map is of scores whose high values mean high risk, and --lower-is-riskier says otherwise.\n"
                 "Hint: leave it out, or fit the map again with it."
             )
+        known_meaning = model.high_score_means_
+        if self.high_score_means is not None and known_meaning not in (None, self.high_score_means):
+            raise Failure(
+                f"the map is of scores of which a high one is said to {known_meaning}, and --high-score-means "
+                f"{self.high_score_means} says otherwise.\nHint: leave it out, or fit the map again with it."
+            )
         return replace(
             self,
             score=self.score or known["score"],
             groups=self.groups or tuple(known["group"]),
             lower_is_riskier=model.lower_is_riskier_,
+            high_score_means=known_meaning or self.high_score_means,
         )
 
     def elsewhere(self, inputs: Sequence[str]) -> RowOptions:

@@ -15,8 +15,9 @@ from fairpot._defaults import ADJUSTED
 from fairpot._validation import wording
 from fairpot.auditing import audit as audit_table
 from fairpot.auditing.audit import GUARDS, Guards
+from fairpot.auditing.finding import Finding
 from fairpot.auditing.measures import tops
-from fairpot.auditing.words import gap_sentence, widest_pair
+from fairpot.auditing.words import widest_pair
 from fairpot.cli._errors import ABOVE_LIMIT, Failure
 from fairpot.cli._lines import (
     by_column,
@@ -143,7 +144,8 @@ def audit(
             "verdict": verdict_document(judged),
         }
     )
-    print_audit(out, by_column(summary, rows.groups), rows)
+    named = found.finding.named(lambda group: name_of(group, rows.groups))
+    print_audit(out, by_column(summary, rows.groups), named, rows)
     print_quantisation(out, counted.quantisation)
     if html is not None:
         out.line(f"Written: {shown(html)}")
@@ -175,7 +177,7 @@ def _write_page(place: Path, rows: RowOptions, counted: CountedRows, options: di
     place.write_text(made.to_html(), encoding="utf-8", newline="\n")
 
 
-def print_audit(out: Output, summary: dict[str, Any], rows: RowOptions) -> None:
+def print_audit(out: Output, summary: dict[str, Any], finding: Finding, rows: RowOptions) -> None:
     """Show an audit."""
     low, high = summary["score_range"]
     sized = wording.rows_by(summary["rows"], summary["weights"])
@@ -191,7 +193,8 @@ def print_audit(out: Output, summary: dict[str, Any], rows: RowOptions) -> None:
     print_matrix(out, summary)
     out.line()
     print_gap(out, summary)
-    out.line(shown(gap_sentence(summary)))
+    out.line(shown(finding.headline))
+    out.line(shown(finding.meaning))
     for top in tops(summary):
         _print_partial(out, top, "to score" if rows.lower_is_riskier else "from score")
     if summary["intervals"] is not None:

@@ -216,12 +216,15 @@ def _quantised(counted: CountedRows) -> list[str]:
     ]
 
 
+_GIVEN = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.DEFAULT_MAP)
+
+
 def command_line(context: click.Context) -> str:
-    """Write down the command again, with what was given and nothing else."""
+    """Write down the command again, with what was given, here or in settings, and nothing else."""
     words = ["fairpot", str(context.info_name)]
     for parameter in context.command.params:
         name = str(parameter.name)
-        if context.get_parameter_source(name) is not click.core.ParameterSource.COMMANDLINE:
+        if context.get_parameter_source(name) not in _GIVEN:
             continue
         value = context.params[name]
         flag = max(parameter.opts, key=len) if isinstance(parameter, click.Option) else None

@@ -46,6 +46,8 @@ def show(map_file: MapFile, out: Output) -> None:
     if model.columns_ is not None:
         groups = ", ".join(map(repr, model.columns_["group"]))
         direction = ", low score = high risk" if model.lower_is_riskier_ else ""
+        if model.high_score_means_ is not None:
+            direction += f", a high score {model.high_score_means_}s the person"
         out.line(shown(f"columns: score {model.columns_['score']!r}, group {groups}{direction}"))
     out.line(_KINDS[model.apply_["kind"]])
     out.heading("Groups")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairpot._arguments import argument, by_name
-from fairpot._defaults import Ties
+from fairpot._defaults import Meaning, Ties
 from fairpot._validation import check_share, is_number, wording
 from fairpot.comparison.methods import Part, Points, Setting, find_methods, measure, obstacle, prepare, sweep
 from fairpot.comparison.result import UNREPAIRED, Comparison, mean_limit
@@ -64,6 +64,7 @@ def compare(
     sample_weight: Any = None,
     clusters: Any = None,
     weights: str | None = None,
+    high_score_means: Meaning | None = None,
     reference: Hashable | None = None,
     min_group: int = 0,
     groups: Any = None,
@@ -104,9 +105,11 @@ def compare(
     weights : {"frequency", "importance"} or None, default None
         What ``sample_weight`` means: how many rows a row is, or how much it counts. None takes whole numbers for
         the first and others for the second.
+    high_score_means : {"help", "harm"} or None, default None
+        What a high score does to the person who has it, as in :func:`fairpot.audit`.
     reference : name of a group, default None
-        The group that stays as it is, in all methods that leave one so. None takes the advantaged group, found
-        once on all rows given to fit.
+        The group whose scores do not change, in all methods that have one. None takes the group ranked highest, or,
+        where a high score harms, the one ranked lowest; it is found once on all rows given to fit.
     min_group : int, default 0
         Groups with fewer rows are left out of the comparison, with a warning that names them.
     groups : list of group names or None, default None
@@ -157,7 +160,7 @@ def compare(
     columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
     order = "the order is compare(y_true, y_score, ...), the outcomes first."
     everything = as_table(y_true, y_score, **columns, weights=weights, pos_label=pos_label, order=order)
-    everything.require("a comparison", groups=2)
+    everything = everything.meaning(high_score_means).require("a comparison", groups=2)
     table = kept_groups(everything, min_group, groups)
     left_out = tuple(g for g in everything.groups if g not in table.groups)
     warn_of_table(table, left_out, everything, min_group)

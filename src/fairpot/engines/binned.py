@@ -183,8 +183,8 @@ class BinnedRows:
             squared = None if squares is None else (squares[0, group, there], squares[1, group, there])
             sides = positive[there].astype(kind), negative[there].astype(kind)
             counts.append(GroupCounts(centres[there], *sides, squared))
-        lower, weighted = self.source.lower_is_riskier, self.source.weight is not None
-        return ScoreTable(groups, tuple(counts), labelled, lower_is_riskier=lower, weighted=weighted)
+        known = (None, self.source.lower_is_riskier, self.source.weight is not None, self.source.high_score_means)
+        return ScoreTable(groups, tuple(counts), labelled, *known)
 
     def _bound(self, positives: Floats, negatives: Floats, used: Indices) -> QuantisationBound:
         """Measure the loss: only pairs of different scores that share a bin can change."""

@@ -559,6 +559,7 @@ class GroupedRows:
             unit=unit,
             units=units,
             lower_is_riskier=self.source.lower_is_riskier,
+            high_score_means=self.source.high_score_means,
         )
         return replace(table, weighted=means is not None)
 

@@ -18,9 +18,10 @@ from typing import Any, BinaryIO, cast
 from urllib.parse import unquote
 
 from fairpot._arguments import argument
+from fairpot._defaults import Meaning
 from fairpot._leftovers import scratch_folder
 from fairpot._optional import import_optional
-from fairpot.counting import check_weights_word
+from fairpot.counting import check_meaning, check_weights_word
 from fairpot.engines.duckdb.scan import Relation
 from fairpot.engines.naming import Kind, find_column, number_from_json, numbers_from_text
 from fairpot.exceptions import InputFileError
@@ -69,6 +70,8 @@ class RowSource:
         The column with what rows have in common that are not independent: the patient of each visit.
     lower_is_riskier : bool, default False
         Whether a low score means high risk; scores are then counted with a minus.
+    high_score_means : {"help", "harm"} or None, default None
+        What a high score does to the person who has it.
     pos_label : default None
         The positive value of a label that is not 0/1 or boolean.
     format : str or None, default None
@@ -103,6 +106,7 @@ class RowSource:
     weights: str | None = None
     cluster: str | None = None
     lower_is_riskier: bool = False
+    high_score_means: Meaning | None = None
     pos_label: Any = None
     format: str | None = None
     sql: str | None = None
@@ -125,6 +129,7 @@ class RowSource:
         if len(set(groups)) < len(groups):
             raise InputFileError(f"the groups name a column twice: {list(groups)}.")
         check_weights_word(self.weights)
+        check_meaning(self.high_score_means)
 
     @property
     def group_columns(self) -> tuple[str, ...]:

@@ -117,7 +117,8 @@ class ModelFile:
         :meth:`fairpot.inference.Certificate.to_dict`.
     columns : dict or None
         ``{"score": name, "group": [names]}``: where the rows' columns were called something, what; with
-        ``"lower_is_riskier": True`` where a low score means high risk, and the maps are of scores with a minus.
+        ``"lower_is_riskier": True`` where a low score means high risk, and the maps are of scores with a minus, and
+        ``"high_score_means"``, "help" or "harm", where that was said.
     private : dict or None
         ``{"largest_error", "step"}``: where the maps are simplified and rounded ones, by how much.
     """

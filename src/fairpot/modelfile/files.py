@@ -14,7 +14,8 @@ from fairpot.exceptions import ModelFileError
 from fairpot.files.output import atomic_file
 from fairpot.modelfile.checks import shown
 from fairpot.modelfile.content import ModelFile
-from fairpot.modelfile.signing import check_signature, read_key, signature_path
+from fairpot.modelfile.keys import read_key
+from fairpot.modelfile.signing import check_signature, signature_path
 from fairpot.modelfile.text import MAX_BYTES, bytes_of, dumps, loads, naming
 
 

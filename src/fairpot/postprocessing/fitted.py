@@ -89,6 +89,7 @@ class FittedMaps(ScoreMapper):
         model.fitted_on_ = content.fitted_on
         model.columns_ = content.columns
         model.lower_is_riskier_ = bool((content.columns or {}).get("lower_is_riskier", False))
+        model.high_score_means_ = (content.columns or {}).get("high_score_means")
         model.certified_ = content.certificate
         model.private_ = content.private
         model.n_features_in_ = 1

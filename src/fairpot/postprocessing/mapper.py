@@ -14,7 +14,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from fairpot._arguments import argument, by_name
-from fairpot._defaults import UNMAPPED, Unmapped
+from fairpot._defaults import UNMAPPED, Meaning, Unmapped
 from fairpot._optional import import_optional, make_frame
 from fairpot._validation import check_alignment, check_choice, check_scores, check_seen, place_groups, restore
 from fairpot._validation.columns import as_column
@@ -216,6 +216,8 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
     maps_: dict[Hashable, ScoreMap]
     # Whether a low score means high risk: maps are then of scores with a minus, which the rows' own scores are given.
     lower_is_riskier_: bool = False
+    # What a high score does to a person, if that was said.
+    high_score_means_: Meaning | None = None
 
     # To scikit-learn's routing the first argument is data, whatever its name.
     __metadata_request__transform: ClassVar = dict.fromkeys(
@@ -456,8 +458,9 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
             )
         if fingerprint_key is not None:
             content = with_fingerprint(content, table, fingerprint_key)
-        if columns is not None or self.lower_is_riskier_:
-            content = with_columns(content, columns or USUAL_COLUMNS, self.lower_is_riskier_)
+        known = {"lower_is_riskier": self.lower_is_riskier_, "high_score_means": self.high_score_means_}
+        if columns is not None or any(known.values()):
+            content = with_columns(content, columns or USUAL_COLUMNS, **known)
         write(stamped(content) if timestamp else content, path, overwrite=overwrite, max_bytes=max_bytes)
 
     def private_content(self) -> ModelFile:

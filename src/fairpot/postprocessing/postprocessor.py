@@ -17,7 +17,7 @@ from fairpot._arguments import argument, by_name
 from fairpot._defaults import LEVEL, TIES, Meaning, Ties
 from fairpot._validation import check_choice, check_level, check_share
 from fairpot._warn import warn_user
-from fairpot.counting import as_table
+from fairpot.counting import as_table, check_meaning
 from fairpot.exceptions import ModelFileError, ScaleWarning
 from fairpot.inference.certify import Certificate
 from fairpot.inference.dial import Evidence, Part, Top, same_rows
@@ -60,7 +60,8 @@ _SHARED = """\
     keep_grid : bool, default False
         Give back scores of the grid that came in: deciles in, deciles out. The dial is chosen after cutting.
     high_score_means : {"help", "harm"} or None, default None
-        What a high score does to the person who has it; where it harms, the group scored lower is the reference.
+        What a high score does to the person who has it. Where it harms, the default reference is the group ranked
+        lowest, so that scores are lowered. A table may say it as well; if both do, they must agree.
     min_group : int, default 0
         Groups with fewer rows are left out of the comparison: their scores stay as they are, and a warning names
         them.
@@ -381,6 +382,7 @@ class Postprocessor(ScoreMapper):
         name = self.dial.name
         given = getattr(self, name)
         check_choice(self.ties, "ties", TIES)
+        check_meaning(self.high_score_means)
         for rule in RULES:
             if getattr(self, rule) is not None:
                 check_share(getattr(self, rule), rule, zero=True)
@@ -420,19 +422,20 @@ class Postprocessor(ScoreMapper):
             why = (
                 f"{name} is chosen by its effect on outcomes"
                 if wanted[0] == name
-                else "who is ahead is seen from outcomes"
+                else "who is ranked higher is seen from outcomes"
             )
             raise ValueError(
                 f"{argument('y')} is missing: {why}.\n"
                 f"Hint: pass it, or give {' and '.join(argument(each, ...) for each in wanted)}"
-                + (" (the group that stays as it is)." if "reference" in wanted else ".")
+                + (" (the group whose scores do not change)." if "reference" in wanted else ".")
             )
 
     def _fit_counted(self, table: ScoreTable) -> Self:
         """Learn on a copy and take it over at the end: a fit that fails leaves the model as it was."""
+        table = table.meaning(self.high_score_means)
         fresh = unfitted(self)
         fresh.table_, fresh.groups_ = table.nameless(), table.groups
-        fresh.lower_is_riskier_ = table.lower_is_riskier
+        fresh.lower_is_riskier_, fresh.high_score_means_ = table.lower_is_riskier, table.high_score_means
         kept = kept_groups(table, self.min_group, self.groups)
         fresh.left_out_ = tuple(g for g in table.groups if g not in kept.groups)
         warn_of_table(kept, fresh.left_out_, table, self.min_group)

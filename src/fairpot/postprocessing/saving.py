@@ -262,12 +262,12 @@ def stamped(content: ModelFile) -> ModelFile:
 USUAL_COLUMNS = {"score": "score", "group": ["group"]}
 
 
-def with_columns(content: ModelFile, columns: Mapping[str, Any], lower_is_riskier: bool = False) -> ModelFile:
-    """Put down what the columns were called, and that a low score means high risk if it does."""
+def with_columns(content: ModelFile, columns: Mapping[str, Any], **known: Any) -> ModelFile:
+    """Store what the columns were called, and what is known of the score: its direction, what a high one does."""
     if set(columns) != {"score", "group"} or isinstance(columns["group"], str):
         raise ModelFileError("columns must be {'score': name, 'group': [names]}.")
     named = {"score": str(columns["score"]), "group": [str(name) for name in columns["group"]]}
-    return replace(content, columns=named | ({"lower_is_riskier": True} if lower_is_riskier else {}))
+    return replace(content, columns=named | {name: value for name, value in known.items() if value})
 
 
 def with_fingerprint(content: ModelFile, table: ScoreTable | None, key: str | PathLike[str]) -> ModelFile:
@@ -278,5 +278,7 @@ def with_fingerprint(content: ModelFile, table: ScoreTable | None, key: str | Pa
         )
     found = read_key(key)
     if not isinstance(found.secret, bytes):
-        raise ModelFileError("a fingerprint takes a shared secret, not an Ed25519 key.\nHint: openssl rand -hex 32")
+        raise ModelFileError(
+            "a fingerprint takes a shared secret, not an Ed25519 key.\nHint: fairpot sign --new-key FILE"
+        )
     return replace(content, fitted_on=content.fitted_on | {"fingerprint": table_fingerprint(table, found.secret)})

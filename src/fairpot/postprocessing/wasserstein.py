@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fairpot._defaults import Meaning, Ties
 from fairpot._validation import check_choice
-from fairpot.postprocessing.dial import Dial, advantaged_group
+from fairpot.postprocessing.dial import Dial, find_reference
 from fairpot.postprocessing.mapper import ROW_BY_ROW, all_of, barycentre_maps, part_of_the_way
 from fairpot.postprocessing.postprocessor import Postprocessor
 from fairpot.table import ScoreTable
@@ -141,4 +141,4 @@ class WassersteinRepair(Postprocessor):
     def _seen_from(self, table: ScoreTable, ties: Ties) -> Hashable:
         """Name the group that is ahead in these rows: all groups move, and the signed gap starts positive."""
         compared = (table.positives > 0).all() and (table.negatives > 0).all()
-        return advantaged_group(table, ties) if compared else table.groups[0]
+        return find_reference(table, None, ties) if compared else table.groups[0]

@@ -11,7 +11,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from fairpot._defaults import TIES, Ties
+from fairpot._defaults import TIES, Meaning, Ties
 from fairpot._validation import check_choice, check_share, is_number
 from fairpot.auditing.effect import fitted_on, parameters_of, standing
 from fairpot.auditing.measures import listed
@@ -47,6 +47,8 @@ class FairnessReport:
         Shares of the ranking that are acted on, to be shown among others.
     ties : {"half", "strict"}, default "half"
         Whether a tie between a positive and a negative is half a win or none.
+    high_score_means : {"help", "harm"} or None, default None
+        What a high score does to the person who has it; table or method may say it as well.
     columns : dict or None, default None
         What the columns are called, by the part they play.
     command, created : str, default ""
@@ -81,6 +83,7 @@ class FairnessReport:
         threshold: Any = None,
         alpha: Any = None,
         ties: str = "half",
+        high_score_means: Meaning | None = None,
         columns: Any = None,
         command: str = "",
         created: str = "",
@@ -88,6 +91,7 @@ class FairnessReport:
         largest_changes: Any = None,
     ) -> None:
         _check_table(table)
+        table = table.meaning(high_score_means).meaning(getattr(method, "high_score_means_", None))
         left_out = tuple(getattr(method, "left_out_", ()))
         self._all_groups = table
         self.table = table.only([g for g in table.groups if g not in left_out]) if left_out else table

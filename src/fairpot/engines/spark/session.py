@@ -13,8 +13,9 @@ from functools import cached_property
 from typing import Any, Literal, cast
 
 from fairpot._arguments import argument
+from fairpot._defaults import Meaning
 from fairpot._optional import import_optional
-from fairpot.counting import check_weights_word
+from fairpot.counting import check_meaning, check_weights_word
 from fairpot.engines.naming import Kind, find_column
 from fairpot.exceptions import InputFileError
 
@@ -124,6 +125,8 @@ class SparkRows:
         The column with what rows have in common that are not independent.
     lower_is_riskier : bool, default False
         Whether a low score means high risk; scores are then counted with a minus.
+    high_score_means : {"help", "harm"} or None, default None
+        What a high score does to the person who has it.
     pos_label : default None
         The positive value of a label that is not 0/1 or boolean.
     kind : {"typed", "text"}, default "typed"
@@ -139,6 +142,7 @@ class SparkRows:
     weights: str | None = None
     cluster: str | None = None
     lower_is_riskier: bool = False
+    high_score_means: Meaning | None = None
     pos_label: Any = None
     kind: Kind = "typed"
 
@@ -148,6 +152,7 @@ class SparkRows:
         if len(set(groups)) < len(groups):
             raise InputFileError(f"the groups name a column twice: {list(groups)}.")
         check_weights_word(self.weights)
+        check_meaning(self.high_score_means)
         for name in self.roles.values():
             find_column(name, self.frame.columns, "the frame")
 
