@@ -41,7 +41,7 @@ def test_lambdas_against_every_combination(ties):
     """Of three small groups with weights and ties: the rule's own choice among all distinct lambdas, in fractions."""
     rng = np.random.default_rng(len(ties))
     reached = missed = 0
-    for _ in range(6):
+    for _ in range(4):
         group, y = np.repeat(list("abc"), 8), np.tile([0, 1, 0, 1, 0, 1, 0, 0], 3)
         scores = rng.integers(0, 12, 24) + np.repeat([3, 0, -2], 8) + 2.0 * y
         weight = rng.integers(1, 3, 24)
@@ -69,15 +69,18 @@ def test_lambdas_against_every_combination(ties):
             model.fit(scores, y, **columns)
             gap, area = counted(model.transform(scores, sensitive_features=group), y, group, weight, ties)
             if "max_gap" not in rule:
-                assert gap == min(kept)[0] and keep(gap, area)
+                assert gap == min(kept)[0]
+                assert keep(gap, area)
             elif keep(gap_before, before):
                 assert model.lam_ == 0.0
             else:
                 # An AUC above the original counts as equal to it; of equals the least is moved.
                 best = max((min(area, before), moved) for _, area, moved in kept)
-                assert keep(gap, area) and (min(area, before), -round(sum(model.lam_.values()), 9)) == best
+                assert keep(gap, area)
+                assert (min(area, before), -round(sum(model.lam_.values()), 9)) == best
                 reached += 1
-    assert reached >= 3 and missed >= 1
+    assert reached >= 3
+    assert missed >= 1
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -109,7 +112,7 @@ def test_against_a_grid(method, seed):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_own_dials_keep_what_a_common_one_misses(method):
-    scores, y, group = people(0, n=3000, groups="abcde", spread=0.35)
+    scores, y, group = people(0, n=1500, groups="abcd", spread=0.5)
     weight = np.random.default_rng(0).integers(1, 4, len(y))
     columns = {"sensitive_features": group, "sample_weight": weight}
     common = method(common_dial=True).fit(scores, y, **columns)
@@ -179,7 +182,8 @@ def test_the_curve_of_own_dials(method):
     targets = np.linspace(curve.gap[0], smallest, 33)
     assert (curve.gap <= targets + 0.006).all()
     band = curve.band()
-    assert (band.gap.low_all <= band.gap.value).all() and (band.gap.value <= band.gap.high_all).all()
+    assert (band.gap.low_all <= band.gap.value).all()
+    assert (band.gap.value <= band.gap.high_all).all()
     later = people(8, n=1500, groups="abcd", spread=0.4)
     other = model.tradeoff(later[0], later[1], sensitive_features=later[2])
     np.testing.assert_array_equal(other.lam, curve.lam)  # found on the fitted rows
@@ -207,8 +211,8 @@ def test_every_door(method, tmp_path):
 @pytest.mark.parametrize("method", METHODS)
 def test_certificates_are_about_how_far_to_go(method):
     """Every fold follows its own way; the delivered dials are those of all rows, or nobody is moved."""
-    scores, y, group = people(11, n=6000, spread=0.2)
-    clusters = np.arange(6000) // 2
+    scores, y, group = people(11, n=2400, spread=0.3)
+    clusters = np.arange(2400) // 2
     gap = xauc_gap(y, scores, sensitive_features=group)
     model = method(max_gap=0.9 * gap, confidence=0.8)
     model.fit(scores, y, sensitive_features=group, clusters=clusters)

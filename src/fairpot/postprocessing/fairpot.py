@@ -69,8 +69,8 @@ class FairPOT(Postprocessor):
         Keep moved scores from falling below the highest score that stays, so that nobody is overtaken
         inside a group. It matters where the group is moved downwards.
     common_dial : bool, default False
-        With more than two groups: choose one value of ``lam`` for all moved groups. By default each has its own, and all
-        are chosen together: the highest AUC whose largest gap between any two groups keeps the rule. That reaches
+        With more than two groups: choose one value of ``lam`` for all moved groups. By default each has its own, and
+        all are chosen together: the highest AUC whose largest gap between any two groups keeps the rule. That reaches
         target gaps which one value for all misses.
     confidence, capacity, net_benefit_at, calibrate, keep_grid, high_score_means, min_group, groups, ties, pos_label
         What every method takes.

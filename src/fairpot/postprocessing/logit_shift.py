@@ -52,8 +52,8 @@ class LogitShift(Postprocessor):
         the shifts with the highest AUC whose largest gap is at most that. ``max_auc_loss``
         alone: the smallest gap that costs at most that much AUC. Neither: the smallest gap.
     common_dial : bool, default False
-        With more than two groups: choose one value of ``shift`` for all moved groups. By default each has its own, and all
-        are chosen together: the highest AUC whose largest gap between any two groups keeps the rule. That reaches
+        With more than two groups: choose one value of ``shift`` for all moved groups. By default each has its own, and
+        all are chosen together: the highest AUC whose largest gap between any two groups keeps the rule. That reaches
         target gaps which one value for all misses.
     confidence, capacity, net_benefit_at, calibrate, keep_grid, high_score_means, min_group, groups, ties, pos_label
         What every method takes.

@@ -283,8 +283,8 @@ class OptimalMerge(Postprocessor):
         centres. "none": pooled blocks as they are, which reaches the limit (of strict ties) on the fitted rows and
         is fitted to their chance as well. On new data the line did best in our comparisons.
     common_dial : bool, default False
-        With more than two groups: choose one value of ``theta`` for all moved groups. By default each has its own, and all
-        are chosen together: the highest AUC whose largest gap between any two groups keeps the rule. That reaches
+        With more than two groups: choose one value of ``theta`` for all moved groups. By default each has its own, and
+        all are chosen together: the highest AUC whose largest gap between any two groups keeps the rule. That reaches
         target gaps which one value for all misses.
     confidence, capacity, net_benefit_at, calibrate, keep_grid, high_score_means, min_group, groups, ties, pos_label
         What every method takes.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from fairpot._arguments import argument
 from fairpot._defaults import Ties
+from fairpot.exceptions import InfeasibleRuleError
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
@@ -91,7 +92,7 @@ class OwnDials:
 
     def choose(self) -> Value:
         """Choose by the method's rule."""
-        model, [start] = self.model, [self.curve([self.neutral])]
+        model, start = self.model, self.curve([self.neutral])
         before = WinMatrix.of(self.model._searched(self.table), self.ties).auc()
         if model.max_gap is not None:
             if self.dial.identity is not None and start.gap[0] <= model.max_gap + _ROUND_OFF:
@@ -102,7 +103,17 @@ class OwnDials:
             rows = [self.neutral, *self._kept(Aim(None, least=start.unmoved_auc - float(model.max_auc_loss)))]
         else:
             rows = [self.neutral, self.row(self.search.find(Aim()))]
-        return self.curve(rows).select(**model._rules).lam
+        return self.curve([*rows, *self._in_common()]).select(**model._rules).lam
+
+    def _in_common(self) -> list[Floats]:
+        """Give the best common value besides, in a top: its rows change with the dials, which the search does not see."""
+        if self.model._top() is None:
+            return []
+        try:
+            found = choose_common(self.model, self.table, self.ties)
+        except InfeasibleRuleError:
+            return []
+        return [np.full(len(self.moved), found)]
 
     def _kept(self, aim: Aim) -> list[Floats]:
         """Find rows for an aim; where the whole table misses what its fewer entries keep, aim higher."""
@@ -137,7 +148,7 @@ class OwnDials:
         return np.array([self.neutral, *(self.row(each) for each in [*found[1:], least])])
 
 
-def choose_common(model: Postprocessor, table: ScoreTable, ties: Ties) -> Value:
+def choose_common(model: Postprocessor, table: ScoreTable, ties: Ties) -> float:
     """Choose one value for all groups by rule: from a grid, then more and more closely around what it has."""
     kept = neutral = 1.0 if model.dial.identity is None else model.dial.identity
     curve = model._curve(table, np.union1d(model._common_values(table), neutral), ties)
@@ -145,7 +156,7 @@ def choose_common(model: Postprocessor, table: ScoreTable, ties: Ties) -> Value:
         near = _best_place(curve, model)
         low, kept, high = (float(curve.lam[k]) for k in (max(near - 1, 0), near, min(near + 1, len(curve) - 1)))
         curve = model._curve(table, np.unique([neutral, kept, *np.linspace(low, high, _VALUES)]), ties)
-    return curve.select(**model._rules).lam
+    return cast(float, curve.select(**model._rules).lam)
 
 
 def _best_place(curve: TradeoffCurve, model: Postprocessor) -> int:

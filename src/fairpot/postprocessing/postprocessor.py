@@ -372,8 +372,7 @@ class Postprocessor(ScoreMapper):
 
     def _common_values(self, table: ScoreTable) -> NDArray[np.float64]:
         """Return values of one dial for all groups."""
-        values = self.sweep_values(table)
-        return self._default_values(table, self._ties) if values is None else values
+        return self._default_values(table, self._ties)
 
     # What follows from that.
 
