@@ -106,7 +106,7 @@ class OwnDials:
         return self.curve([*rows, *self._in_common()]).select(**model._rules).lam
 
     def _in_common(self) -> list[Floats]:
-        """Give the best common value besides, in a top: its rows change with the dials, which the search does not see."""
+        """Give the best common value besides, in a top: its rows change with the dials, unseen by the search."""
         if self.model._top() is None:
             return []
         try:

@@ -90,6 +90,7 @@ class Postprocessor(ScoreMapper):
     left_out_: tuple[Hashable, ...]
     maps_: dict[Hashable, ScoreMap]
     table_: ScoreTable
+    paths_: dict[Ties, NDArray[np.float64]]  # the way of several groups' own dials, once it was asked for
     certificate_: Certificate | None
 
     __metadata_request__fit: ClassVar = {"scores": UNUSED, "weights": UNUSED}  # a word, not a column
@@ -498,10 +499,9 @@ class Postprocessor(ScoreMapper):
         table = self.table_.only([g for g in self.groups_ if g not in self.left_out_])
         if not (has_own_dials(self, table) and table.labelled and moved):
             return None
-        known: dict[Ties, NDArray[np.float64]] = vars(self).setdefault("path_", {})
-        if ties not in known:
-            known[ties] = OwnDials(self, table, ties).path()
-        return known[ties][:, [self.moved_groups.index(g) for g in moved]]
+        if ties not in self.paths_:
+            self.paths_ |= {ties: OwnDials(self, table, ties).path()}
+        return self.paths_[ties][:, [self.moved_groups.index(g) for g in moved]]
 
     def _steps(self, table: ScoreTable, values: NDArray[np.float64]) -> Iterable[Mapping[Hashable, ScoreMap]]:
         """Give the maps that move anybody in the table at each of the values."""

@@ -125,20 +125,20 @@ class PairTables:
     def _complete(self, aim: Aim) -> tuple[Combinations, Floats, Floats]:
         """Add group after group, keeping the combinations that can still become the best."""
         order = sorted(range(len(self.places)), key=lambda g: len(self.places[g]))
-        chosen: Combinations = np.zeros((1, 0), dtype=np.intp)
-        auc, gap = np.zeros(1), np.zeros(1)
+        chosen: Combinations = np.empty((1, 0), dtype=np.intp)
+        auc: Floats = np.zeros(1)
+        gap: Floats = np.zeros(1)
         for step, g in enumerate(order):
-            auc = auc[:, None] + self.inside[g][None, :]
-            gap = np.broadcast_to(gap[:, None], auc.shape)
+            areas = auc[:, None] + self.inside[g][None, :]
+            gaps = np.repeat(gap[:, None], len(self.places[g]), axis=1)
             for k, h in enumerate(order[:step]):
-                auc = auc + self._table(self.auc, h, g)[chosen[:, k]]
-                gap = np.maximum(gap, self._table(self.gaps, h, g)[chosen[:, k]])
-            hope = auc + self._hope(order, step, chosen)
-            worth = aim.worth(hope, gap).ravel()
-            kept = _largest(worth, _KEPT)
-            before, here = np.divmod(kept, auc.shape[1])
+                areas += self._table(self.auc, h, g)[chosen[:, k]]
+                np.maximum(gaps, self._table(self.gaps, h, g)[chosen[:, k]], out=gaps)
+            hope = areas + self._hope(order, step, chosen)
+            kept = _largest(aim.worth(hope, gaps).ravel(), _KEPT)
+            before, here = np.divmod(kept, len(self.places[g]))
             chosen = np.column_stack((chosen[before], here))
-            auc, gap = auc.ravel()[kept], gap.ravel()[kept]
+            auc, gap = areas.ravel()[kept], gaps.ravel()[kept]
         return chosen[:, np.argsort(order)], auc, gap
 
     def _table(self, tables: dict[tuple[int, int], NDArray[np.float64]], g: int, h: int) -> NDArray[np.float64]:
@@ -284,9 +284,10 @@ class Together:
         nearest = [places[[int(np.argmin(np.abs(gap)))]] for places, gap in self._alone]
         return PairTables.of(*self._small, nearest, self.ties).measure(np.zeros(len(nearest), dtype=np.intp))[1]
 
-    def at(self, places: Floats) -> tuple[float, float]:
-        """Measure AUC and largest gap on the finer entries."""
-        tables = PairTables.of(*self._fine, [np.array([u]) for u in places], self.ties)
+    def at(self, places: Floats, *, whole: bool = False) -> tuple[float, float]:
+        """Measure AUC and largest gap on the finer entries, or on the whole table."""
+        entries = self._entries(max(len(c.score) for c in self.table.counts)) if whole else self._fine
+        tables = PairTables.of(*entries, [np.array([u]) for u in places], self.ties)
         return tables.measure(np.zeros(len(places), dtype=np.intp))
 
     def find(self, aim: Aim, tables: PairTables | None = None, *, fine: bool = True) -> Found:
