@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import cross_val_predict
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -72,7 +72,13 @@ def bank(folder: Path, by: str) -> Rows:
     text = [c for c in x if x[c].dtype.kind not in "if"]
     coded = OneHotEncoder(sparse_output=False).fit_transform(x[text])
     x = np.hstack((x.drop(columns=text).to_numpy(), coded))
-    scores = cross_val_predict(HistGradientBoostingClassifier(max_iter=60), x, y, cv=3, method="predict_proba")[:, 1]
+    scores = cross_val_predict(
+        HistGradientBoostingClassifier(max_iter=60),
+        x,
+        y,
+        cv=StratifiedKFold(3, shuffle=True, random_state=0),
+        method="predict_proba",
+    )[:, 1]
     band = pd.cut(frame["age"], [0, 30, 40, 50, 60, 120], labels=["-30", "31-40", "41-50", "51-60", "61-"]).astype(str)
     group = band.to_numpy() if by == "age" else frame[by].to_numpy()
     return large(Rows(scores, y, group))
@@ -84,14 +90,16 @@ def large(rows: Rows, least: int = 300) -> Rows:
     return rows.take(np.isin(rows.group.astype(str), names[sizes >= least]))
 
 
-def datasets(folder: Path, groups: int, splits: int) -> Iterator[tuple[str, list[tuple[Rows, Rows]]]]:
+def datasets(folder: Path, groups: int, splits: int, only: str) -> Iterator[tuple[str, list[tuple[Rows, Rows]]]]:
     """Give each dataset cut in half, some times over."""
     real = {"COMPAS by race": lambda: compas(folder)}
     real |= {f"Bank by {by}": (lambda by=by: bank(folder, by)) for by in ("marital", "age", "job")}
     for name, make in real.items():
+        if only not in name:
+            continue
         rows = make()
         yield f"{name}, {len(set(rows.group))} groups", [halves(rows, seed) for seed in range(splits)]
-    for count in range(4, groups + 1, 2):
+    for count in range(4, groups + 1, 2) if only in "simulated" else []:
         yield f"simulated, {count} groups", [halves(simulated(count, seed), seed) for seed in range(splits)]
 
 
@@ -119,9 +127,10 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("FAIRPOT_DATA", "data")))
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--groups", type=int, default=8)
+    parser.add_argument("--only", default="", metavar="TEXT", help="datasets with this in their name")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    for name, splits in datasets(given.data, given.groups, given.splits):
+    for name, splits in datasets(given.data, given.groups, given.splits, given.only):
         before = [
             (auc(late.y, late.scores), xauc_gap(late.y, late.scores, sensitive_features=late.group))
             for _, late in splits

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairpot._defaults import Ties
 from fairpot._optional import make_frame
@@ -216,7 +217,7 @@ class Merges:
         return sum(float(inner_half_wins(c, self.ties)) for c in self.counts) / 2 / total
 
 
-def _along_blocks(counts: GroupCounts, blocks: GroupCounts, first: Sequence[int]) -> Floats:
+def _along_blocks(counts: GroupCounts, blocks: GroupCounts, first: NDArray[np.intp]) -> Floats:
     """Give log-odds to scores along lines between the middles of the blocks, never falling."""
     ends = np.append(first, len(counts.score))
     middle = (ends[1:] + ends[:-1] - 1) / 2

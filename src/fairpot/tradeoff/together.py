@@ -255,7 +255,8 @@ class Together:
     def _gap_alone(self, g: int, places: Floats) -> Floats:
         (counts, movers), fixed = self._small, self.fixed
         states = np.stack([movers[g](float(u)) for u in places])
-        won, lost = _cross(counts[fixed], counts[fixed].score[None, :], counts[g], states, self.ties)
+        stays = movers[fixed](float(self.still[fixed]))
+        won, lost = _cross(counts[fixed], stays[None, :], counts[g], states, self.ties)
         pairs = _pairs(counts[fixed], counts[g])
         return np.asarray(won[0] / pairs[0] - lost[0] / pairs[1])
 
