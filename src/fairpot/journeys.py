@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Source: TypeAlias = "RowSource | SparkRows"
 # How files are read, and how rows outside memory are counted.
-_READING = ("format", "sql", "database", "delimiter", "decimal", "encoding", "partitions")
+_READING = ("format", "sql", "database", "delimiter", "decimal", "encoding", "partitions", "follow_links")
 _COUNTING = ("memory_limit", "threads", "max_distinct", "progress")
 _ON_A_CLUSTER = ("max_distinct", "progress")
 
@@ -89,9 +89,9 @@ def score_table(
     drop_missing : bool, default False
         Whether rows with a missing value are left out, with a warning that counts them, instead of an error.
     **options
-        For files: ``format``, ``sql``, ``database``, ``delimiter``, ``decimal``, ``encoding`` and ``partitions`` as in
-        :class:`fairpot.files.RowSource`; ``memory_limit``, ``threads``, ``max_distinct`` and ``progress`` as in
-        :func:`fairpot.files.count_rows`, the last two also for frames of Spark.
+        For files: ``format``, ``sql``, ``database``, ``delimiter``, ``decimal``, ``encoding``, ``partitions`` and
+        ``follow_links`` as in :class:`fairpot.files.RowSource`; ``memory_limit``, ``threads``, ``max_distinct`` and
+        ``progress`` as in :func:`fairpot.files.count_rows`, the last two also for frames of Spark.
 
     Returns
     -------
@@ -519,8 +519,7 @@ def _named_columns(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], names: Mapping[
     there = frame.collect_schema().names()
     unknown = [name for name in wanted if name not in there]
     if unknown:
-        shown = ", ".join(map(repr, there[:12])) + (f" and {len(there) - 12} more" if len(there) > 12 else "")
-        raise ValueError(f"the frame has no column {unknown[0]!r} (columns: {shown}).")
+        raise ValueError(f"the frame has no column {unknown[0]!r} {wording.all_columns(there)}.")
     return list(dict.fromkeys(wanted))
 
 

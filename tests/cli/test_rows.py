@@ -42,6 +42,7 @@ SAID = {
     "decimal": ",",
     "encoding": "latin-1",
     "partitions": True,
+    "follow_links": True,
     "drop_missing": True,
     "memory": "1GB",
     "threads": 1,

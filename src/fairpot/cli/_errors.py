@@ -35,7 +35,7 @@ _OPTIONS = {
     "scores": "--score",
     "y_score": "--score",
 }
-_FLAGS = ("--force", "--replace", "--lower-is-riskier", "--private")
+_FLAGS = ("--force", "--replace", "--lower-is-riskier", "--private", "--follow-links")
 _ASKED = {
     "--reference": "NAME",
     "--validate": "FILE",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from fairpot.cli._printing import Output, Report, shown
 from fairpot.cli._settings import settings_option
 from fairpot.files import CountedRows, RowSource, count_rows
 from fairpot.files.layout import FORMATS
+from fairpot.files.source import files_inside
 from fairpot.table import ScoreTable
 
 _MOST_GROUPS = 250
@@ -129,6 +131,7 @@ class RowOptions:
     decimal: str = _file("Decimal mark of scores in CSV.", ".", type=click.Choice([".", ","]))
     encoding: str | None = _file("Encoding of CSV, such as latin-1 or cp1252; default: utf-8.", metavar="NAME")
     partitions: bool = _file("Take folders named such as sex=F for columns.", False, is_flag=True)
+    follow_links: bool = _file("Follow links inside folders; else they are an error.", False, is_flag=True)
     drop_missing: bool = _file(
         "Leave out rows with missing values, and say how many.", False, is_flag=True, source=None
     )
@@ -356,6 +359,9 @@ class OnSpark:
         """The frame and the parts of its columns; the session starts here, and nothing is read yet."""
         from fairpot.engines.spark import SparkRows, spark_session
 
+        for name in self.rows.inputs:  # Spark would follow links
+            if os.path.isdir(name):
+                files_inside(Path(name), any_name=True, follow_links=self.rows.follow_links)
         session = spark_session(self.rows.master or "local[*]")
         known = {each.name for each in fields(SparkRows)}
         parts = {name: value for name, value in self.rows.parts().items() if name in known}

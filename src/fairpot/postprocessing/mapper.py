@@ -23,9 +23,9 @@ from fairpot.engines.adjusting import UNKNOWN
 from fairpot.exceptions import ScaleWarning, SmallGroupWarning
 from fairpot.modelfile import MAX_BYTES, ModelFile, write
 from fairpot.postprocessing.exporting import Exports
+from fairpot.postprocessing.private import made_private
 from fairpot.postprocessing.saving import (
     USUAL_COLUMNS,
-    made_private,
     small_groups,
     stamped,
     told,

@@ -405,8 +405,12 @@ _OF_ROWS = ("Conversion", "OutOfRange", "Constraint", "TypeMismatch", "InvalidIn
 def _without_values(error: Exception, line: str) -> str:
     """Return the message of an error, only its kind where it may quote what a row holds."""
     if wording.values_are_shown() or not type(error).__name__.startswith(_OF_ROWS):
-        return line[:_LONGEST]
+        return (wording.without_quotes(line) if _of_arrow(error) else line)[:_LONGEST]
     return f"{line.split(':')[0][:_LONGEST]} (what it says of the rows is shown with debug)."
+
+
+def _of_arrow(error: Exception) -> bool:
+    return isinstance(error, import_optional("pyarrow", "cli").ArrowException)
 
 
 class Parts:
