@@ -112,7 +112,7 @@ def test_against_a_grid(method, seed):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_own_dials_keep_what_a_common_one_misses(method):
-    scores, y, group = people(0, n=1500, groups="abcd", spread=0.5)
+    scores, y, group = people(0, n=1500, groups="abcde", spread=0.35)
     weight = np.random.default_rng(0).integers(1, 4, len(y))
     columns = {"sensitive_features": group, "sample_weight": weight}
     common = method(common_dial=True).fit(scores, y, **columns)

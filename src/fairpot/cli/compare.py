@@ -15,7 +15,7 @@ from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_option
 from fairpot.comparison import Comparison, ComparisonRow
 from fairpot.comparison import compare as compare_methods
 from fairpot.exceptions import InfeasibleRuleError
-from fairpot.tradeoff import Limit
+from fairpot.tradeoff import Limit, LimitBracket
 
 
 @click.command(short_help="Compare all methods on one file.")
@@ -54,6 +54,7 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
 
     The line `limit` is what no repair that keeps the order inside each group could exceed on these rows. It knows
     their outcomes; `within reach` is what a repair fixed beforehand can be expected to have, without what chance adds.
+    With more than two groups the limit lies between `at least` and `at most`.
     """
     counted = rows.counted(out)
     table = counted.table
@@ -95,8 +96,11 @@ def _document(result: Comparison) -> dict[str, Any]:
     }
 
 
-def _possible(limit: Limit, bound: float) -> dict[str, Any]:
+def _possible(limit: Limit | LimitBracket, bound: float) -> dict[str, Any]:
     """Give what could be had at most, what of it is within reach, or why that is not known."""
+    if isinstance(limit, LimitBracket):
+        ends = limit.best(bound)
+        return {"max_gap": bound, "auc": ends.high, "low": ends.low, "reachable": None, "reason": limit.reason}
     point = limit.best(bound)
     reachable = None if limit.optimism is None else point.reachable
     return {"max_gap": bound, "auc": point.auc, "reachable": reachable, "reason": limit.reason}

@@ -22,7 +22,7 @@ from fairpot.postprocessing.mapper import seen_table
 from fairpot.postprocessing.notices import warn_of_table
 from fairpot.splitting import all_but, split_table
 from fairpot.table import ScoreTable
-from fairpot.tradeoff.limit import Limit
+from fairpot.tradeoff import Limit, LimitBracket
 
 Report = Callable[[int, int], object]
 _WIDTH = 30
@@ -250,7 +250,9 @@ def _collect(
         np.abs(signed_gap) if two else np.abs(signed_gap).max(axis=1),
         signed_gap if two else np.full(len(auc), np.nan),
         setting.reference,
-        mean_limit([Limit.of(t, reference=setting.reference, ties=setting.ties) for t in tables]) if two else None,
+        mean_limit([Limit.of(t, reference=setting.reference, ties=setting.ties) for t in tables])
+        if two
+        else LimitBracket.mean([LimitBracket.of(t, ties=setting.ties) for t in tables]),
         skipped,
         bounds,
         where,

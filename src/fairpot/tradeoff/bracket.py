@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fairpot._defaults import Ties
 from fairpot._optional import make_frame
@@ -37,7 +37,7 @@ _HAIR = 1e-9
 # Whole tables are counted so many times at most, until one keeps what its fewer entries keep.
 _CHECKS = 4
 # Gaps of a curve at which the lower end is looked for; between them it is reached by choosing at random.
-_ALONG = 9
+_ALONG = 5
 
 
 class BracketPoint(NamedTuple):
@@ -91,6 +91,9 @@ class LimitBracket:
     lines: dict[tuple[Hashable, Hashable], PairLine]
     error: float = 0.0
     merges: tuple[tuple[Merges, ...], ...] = field(default=(), repr=False)  # of each fold
+    known: dict[float, float] = field(default_factory=dict, repr=False)  # lower ends, once they were looked for
+    optimism: None = None
+    reason: str = "what chance adds to the limit is estimated for two groups only"
 
     @classmethod
     def of(cls, table: ScoreTable, *, ties: Ties = "half") -> LimitBracket:
@@ -134,11 +137,18 @@ class LimitBracket:
     def low(self, max_gap: float) -> float:
         """Return the AUC of the best merge that was found within a gap."""
         bound = check_share(max_gap, "max_gap", zero=True)
-        return min(float(np.mean([max(one.best(bound) for one in each) for each in self.merges])), self.high(bound))
+        if bound not in self.known:
+            self.known[bound] = float(np.mean([_best_of(each, bound) for each in self.merges]))
+        return min(self.known[bound], self.high(bound))
 
     def best(self, max_gap: float = 1.0) -> BracketPoint:
         """Return both ends for gaps of at most ``max_gap``."""
         return BracketPoint(float(max_gap), self.low(max_gap), self.high(max_gap))
+
+    def auc_at(self, gap: ArrayLike) -> Floats:
+        """Return the upper end at each gap, in the shape of the input; it does not matter which group is higher."""
+        wanted = np.asarray(gap, dtype=np.float64)
+        return np.reshape([self.high(abs(float(each))) for each in wanted.ravel()], wanted.shape)
 
     def along(self, curve: TradeoffCurve, *, signed: bool = True) -> dict[str, Floats]:
         """Give both ends at the gap of each point of a curve; what of them is within reach is not known."""
@@ -149,9 +159,8 @@ class LimitBracket:
             )
         gaps = np.nan_to_num(curve.gap, nan=1.0)
         some = np.linspace(gaps.min(), gaps.max(), _ALONG)
-        high = np.array([self.high(float(gap)) for gap in gaps])
         low = np.interp(gaps, some, [self.low(float(gap)) for gap in some])
-        return {"limit_auc": high, "limit_low": low, "reachable_auc": np.full(len(gaps), np.nan)}
+        return {"limit_auc": self.auc_at(gaps), "limit_low": low, "reachable_auc": np.full(len(gaps), np.nan)}
 
     def frame(self) -> Any:
         """Return both ends at some bounds as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
@@ -198,8 +207,8 @@ class Merges:
         there = np.interp(scores, np.arange(len(self.log_odds[g])), self.log_odds[g]) + hair
         return lambda factor: np.where(np.abs(there) < _CERTAIN - 1, there + factor, there)
 
-    def best(self, bound: float) -> float:
-        """Find the highest AUC within a bound; without any, that of everyone on one score, which has no gap."""
+    def best(self, bound: float) -> float | None:
+        """Find the highest AUC within a bound; None if no merge keeps it."""
         tried, found = bound, None
         for _ in range(_CHECKS):
             found = self._search.find(Aim(tried)) if found is None else self._search.polish(Aim(tried), found)
@@ -209,12 +218,18 @@ class Merges:
             if gap > bound + 0.05:
                 break
             tried = max(tried - max(gap - bound, 1e-6), 0.0)
-        return 0.5 if self.ties == "half" else 0.0
+        return None
 
     @property
     def _counted_inside(self) -> float:
         total = sum(float(c.positive.sum()) for c in self.counts) * sum(float(c.negative.sum()) for c in self.counts)
         return sum(float(inner_half_wins(c, self.ties)) for c in self.counts) / 2 / total
+
+
+def _best_of(merges: Sequence[Merges], bound: float) -> float:
+    """Take the first merges that keep a bound; without any, everyone on one score, which has no gap."""
+    found = (each.best(bound) for each in merges)
+    return next((auc for auc in found if auc is not None), 0.5 if merges[0].ties == "half" else 0.0)
 
 
 def _along_blocks(counts: GroupCounts, blocks: GroupCounts, first: NDArray[np.intp]) -> Floats:
