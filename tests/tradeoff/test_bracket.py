@@ -77,7 +77,7 @@ def test_the_ends_are_close_on_real_sizes_and_no_shift_is_above():
         )
         assert np.isnan(distance_to_limit(curve, bracket)).all()
     assert list(bracket.frame()["high"]) == sorted(bracket.frame()["high"])
-    assert "without a gap" in repr(bracket)
+    assert "at a gap of at most 0.02" in repr(bracket)
 
 
 def test_the_mean_of_folds():

@@ -436,6 +436,7 @@ class Postprocessor(ScoreMapper):
         fresh = unfitted(self)
         fresh.table_, fresh.groups_ = table.nameless(), table.groups
         fresh.lower_is_riskier_, fresh.high_score_means_ = table.lower_is_riskier, table.high_score_means
+        fresh.paths_ = {}
         kept = kept_groups(table, self.min_group, self.groups)
         fresh.left_out_ = tuple(g for g in table.groups if g not in kept.groups)
         warn_of_table(kept, fresh.left_out_, table, self.min_group)

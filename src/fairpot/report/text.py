@@ -110,8 +110,8 @@ TEXT: dict[str, str] = {
     "fig_limit_note_only": "Dashed: no repair that keeps the order inside each group can be above it on these rows. It "
     "knows their outcomes; a repair fixed beforehand reaches less. How much less is not known: {reason}.",
     "fig_bracket_note": "Dashed: no repair that keeps the order inside each group can be above it on these rows. "
-    "Faint: what one that knows their outcomes has. The best possible lies between the two; a repair fixed beforehand reaches "
-    "less.",
+    "Faint: what one that knows their outcomes has. The best possible lies between the two; a repair fixed beforehand "
+    "reaches less.",
     "fig_tradeoff_alt": "Curve of AUC against the gap. As they came: gap {gap_before} points, AUC {auc_before}. "
     "Reported: gap {gap_after} points, AUC {auc_after}.",
     "fig_top_note": "Both are those of the top {alpha} of the ranking.",

@@ -122,11 +122,11 @@ class LimitBracket:
         return cls(brackets[0].groups, inside, lines, error, tuple(m for each in brackets for m in each.merges))
 
     def __repr__(self) -> str:
-        even = self.best(0.0)
+        even = self.best(0.02)
         names = ", ".join(str(g) for g in self.groups)
         return (
             f"<LimitBracket of merging {names}: AUC at most {self.high(1.0):.4f}, {even.low:.4f} to {even.high:.4f} "
-            "without a gap>"
+            "at a gap of at most 0.02>"
         )
 
     def high(self, max_gap: float) -> float:
