@@ -16,6 +16,9 @@ MODELS = [
     (["--max-gap", "0.05"], FairPOT(None, max_gap=0.05)),
     (["--max-auc-loss", "0.01"], FairPOT(None, max_auc_loss=0.01)),
     (["--smallest-gap"], FairPOT(None)),
+    (["--max-gap", "0.08", "--capacity", "200"], FairPOT(max_gap=0.08, capacity=200)),
+    (["--smallest-gap", "--capacity", "40%"], FairPOT(capacity=0.4)),
+    (["--max-gap", "0.05", "--net-benefit-at", "0.3"], FairPOT(max_gap=0.05, net_benefit_at=0.3)),
     (["--lam", "0.6", "--alpha", "0.5"], FairPOT(0.6, alpha=0.5)),
     (
         ["--lam", "1", "--alpha", "0.5", "--region", "group", "--region-from", "fitted"],
@@ -194,3 +197,43 @@ def test_xorder_by_rule_searches_where_its_dial_works(run, csv, tmp_path):
     for lam in ("0.01", "0.03", "0.1"):
         other = json.loads(run(*rule[:-3], "--lam", lam, "--json").out)["fitted"]["after"]
         assert other["gap"] > 0.1 or other["auc"] <= chosen["auc"] + 1e-12
+
+
+def test_rules_of_an_operation_are_said_and_shown(run, csv, folder, people, held_out):
+    """The gap that is shown is that among those ranked highest; net benefit is counted by rows."""
+    rules = ["--max-gap", "0.2", "--capacity", "200", "--net-benefit-at", "0.4"]
+    told = run("fit", csv, *COLUMNS, *rules).out
+    said = "the highest net benefit at 0.4 with a gap of at most 0.2 among the 200 highest"
+    assert f"chosen: {said}" in told
+    assert "Net benefit of acting from 0.4 on" in told
+    found = run("fit", csv, *COLUMNS, *rules, "--validate", folder / "held_out.csv", "--json").json
+    assert found["rule"] == {"max_gap": 0.2, "capacity": 200, "net_benefit_at": 0.4}
+    model = FairPOT(max_gap=0.2, capacity=200, net_benefit_at=0.4)
+    model.fit(people["risk"], people["outcome"], sensitive_features=people["sex"])
+    for name, frame in (("fitted", people), ("held_out", held_out)):
+        y, sex = frame["outcome"].to_numpy(), frame["sex"].to_numpy()
+        after = np.asarray(model.transform(frame["risk"], sensitive_features=sex))
+        wanted = partial_xauc_gap(y, after, sensitive_features=sex, alpha=200 / len(people))
+        assert found[name]["after"]["partial"]["gap"] == wanted
+        acted = after >= 0.4
+        benefit = ((acted & (y == 1)).sum() - (acted & (y == 0)).sum() * 0.4 / 0.6) / len(y)
+        assert found["net_benefit"][name]["after"] == pytest.approx(benefit)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--capacity", "0"], "is not a number of rows, such as 200, nor a share, such as 10% or 0.1"),
+        (["--capacity", "150%"], "is not a number of rows"),
+        (["--capacity", "many"], "is not a number of rows"),
+        (["--capacity", "100000", "--max-gap", "0.1"], "--capacity 100000 is more than the 600 rows there are"),
+        (["--net-benefit-at", "0.3"], "it needs --max-gap"),
+        (["--net-benefit-at", "1", "--max-gap", "0.1"], "is not in (0, 1)"),
+        (["--capacity", "20", "--alpha", "0.1"], "--capacity 20 judges the top of the list"),
+        (["--capacity", "20", "--lam", "0.1"], "more than one way"),
+    ],
+)
+def test_rules_of_an_operation_that_mean_nothing(run, csv, options, said):
+    told = run("fit", csv, *COLUMNS, *options, expect=2).err
+    assert said in " ".join(told.split())
+    assert "Traceback" not in told

@@ -290,8 +290,10 @@ def print_rates(
         out.table(columns, rows)
         if each["at"] == "top" and after is not None:
             same = all(one["flagged"] == other["flagged"] for one, other in zip(groups, changed))
-            stays = "who is flagged stays as it was" if same else "where scores tied at its edge, fewer are in it now"
-            out.line(f"A repair of the top alpha of all rows moves people inside it: {stays}.")
+            changes = (
+                "As many of each group are in the top as before." if same else "The repair changes who is in the top."
+            )
+            out.line(changes)
 
 
 def _rates(each: dict[str, Any]) -> list[str]:

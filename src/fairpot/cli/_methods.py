@@ -12,12 +12,23 @@ import click
 import click.shell_completion
 
 from fairpot.cli._errors import NotCertified
-from fairpot.cli._options import FACTOR, LEVEL, LIMIT, SCORE, SHARE, was_given, with_options
+from fairpot.cli._options import (
+    CAPACITY,
+    FACTOR,
+    INNER_SHARE,
+    LEVEL,
+    LIMIT,
+    SCORE,
+    SHARE,
+    was_given,
+    with_options,
+)
 from fairpot.cli._printing import Output
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.postprocessing.postprocessor import RULES, Postprocessor
 from fairpot.postprocessing.registry import METHODS as METHODS
 from fairpot.postprocessing.registry import find_method, method_name
+from fairpot.tradeoff.operating import Rule
 
 # The options that set a dial; several methods may share one.
 DIALS = tuple(dict.fromkeys(method.dial.name for method in METHODS.values()))
@@ -33,6 +44,18 @@ _HOW_FAR = [
         metavar="LEVEL",
         help="With --max-gap: certify that the gap is within it, tried on --validate or on cross-fitted rows.",
     ),
+    click.option(
+        "--capacity",
+        type=CAPACITY,
+        metavar="ROWS|SHARE",
+        help="Bound the gap among so many ranked highest: 200 rows, or 10% of them.",
+    ),
+    click.option(
+        "--net-benefit-at",
+        type=INNER_SHARE,
+        metavar="SCORE",
+        help="With --max-gap: highest net benefit of acting from this probability on, not highest AUC.",
+    ),
     click.option("--smallest-gap", is_flag=True, help="Smallest gap, whatever it costs."),
     click.option("--t", type=SHARE, metavar="SHARE", help="Share of the way (wasserstein)."),
     click.option("--theta", type=FACTOR, metavar="FACTOR", help="Factor on the odds (optimal-merge)."),
@@ -40,7 +63,10 @@ _HOW_FAR = [
     click.option("--shift", type=SCORE, metavar="NUMBER", help="What is added to the log-odds (logit-shift)."),
 ]
 # Their parameters.
-WISHES = ("lam", "max_gap", "max_auc_loss", "confidence", "smallest_gap", "t", "theta", "slope", "shift")
+WISHES = (
+    *("lam", "max_gap", "max_auc_loss", "capacity", "net_benefit_at", "confidence", "smallest_gap"),
+    *("t", "theta", "slope", "shift"),
+)
 
 
 def how_far(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -53,7 +79,7 @@ class Wish:
     """How far a repair is to go: a value of the dial, or rules that choose one."""
 
     value: float | None = None
-    rules: Mapping[str, float] | None = None
+    rules: Mapping[str, Any] | None = None
     confidence: float | None = None
 
     @property
@@ -63,23 +89,8 @@ class Wish:
 
     def in_words(self, partial: bool = False) -> str:
         """Say what the rule asks for."""
-        said = self._said()
+        said = Rule(**(self.rules or {})).in_words(self.confidence)
         return said.replace("AUC", "partial AUC").replace(" gap", " partial gap") if partial else said
-
-    def _said(self) -> str:
-        rules = self.rules or {}
-        if self.confidence is not None:
-            loss = f" and a loss of at most {rules['max_auc_loss']:g}" if "max_auc_loss" in rules else ""
-            sure = f"a gap that is at most {rules['max_gap']:g} with confidence {self.confidence:g}"
-            return f"the highest AUC with {sure}{loss}"
-        if set(rules) == set(RULES):
-            bounds = f"a gap of at most {rules['max_gap']:g} and a loss of at most {rules['max_auc_loss']:g}"
-            return f"the highest AUC with {bounds}"
-        if "max_gap" in rules:
-            return f"the highest AUC with a gap of at most {rules['max_gap']:g}"
-        if "max_auc_loss" in rules:
-            return f"the smallest gap for at most {rules['max_auc_loss']:g} of AUC"
-        return "the smallest gap"
 
     def document(self) -> dict[str, Any] | None:
         """Return the rule for JSON."""
@@ -116,6 +127,10 @@ def one_wish(method: str, given: Mapping[str, Any]) -> Wish:
     confidence = there.pop("confidence", None)
     if confidence is not None and "max_gap" not in there:
         raise click.UsageError("--confidence certifies a gap: it needs --max-gap.")
+    if "net_benefit_at" in there and "max_gap" not in there:
+        raise click.UsageError("--net-benefit-at takes the highest net benefit within a gap: it needs --max-gap.")
+    if there.pop("smallest_gap", None) is not None and set(there) != {"capacity"}:
+        there["smallest_gap"] = True
     dial = METHODS[method].dial.name
     flags = f"--{dial}, --max-gap and/or --max-auc-loss, or --smallest-gap"
     rules = {name: value for name, value in there.items() if name in RULES}

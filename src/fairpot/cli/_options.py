@@ -19,8 +19,8 @@ class Number(click.ParamType):  # type: ignore[type-arg]
 
     name = "number"
 
-    def __init__(self, low: float = 0.0, high: float = math.inf, *, above: bool = False) -> None:
-        self.low, self.high, self.above = low, high, above
+    def __init__(self, low: float = 0.0, high: float = math.inf, *, above: bool = False, below: bool = False) -> None:
+        self.low, self.high, self.above, self.below = low, high, above, below
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Read a number, or say what it should have been."""
@@ -29,7 +29,8 @@ class Number(click.ParamType):  # type: ignore[type-arg]
         except (TypeError, ValueError):
             self.fail(f"{value!r} is not a number.", param, ctx)
         inside = self.low < found if self.above else self.low <= found
-        if not (math.isfinite(found) and inside and found <= self.high):
+        inside &= found < self.high if self.below else found <= self.high
+        if not (math.isfinite(found) and inside):
             self.fail(f"{value} is not {self.rule}.", param, ctx)
         return found
 
@@ -38,7 +39,27 @@ class Number(click.ParamType):  # type: ignore[type-arg]
         """Say what is allowed."""
         if self.high == math.inf:
             return f"a finite number {'above' if self.above else 'from'} {self.low:g}{'' if self.above else ' on'}"
-        return f"in {'(' if self.above else '['}{self.low:g}, {self.high:g}]"
+        return f"in {'(' if self.above else '['}{self.low:g}, {self.high:g}{')' if self.below else ']'}"
+
+
+class Capacity(click.ParamType):  # type: ignore[type-arg]
+    """So many rows, 200, or a share of all, 10% or 0.1."""
+
+    name = "capacity"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | float:
+        """Read a whole number as rows, anything else as a share."""
+        text = str(value).strip()
+        try:
+            if re.fullmatch(r"[0-9]+", text):
+                found: int | float = int(text)
+            else:
+                found = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+        except ValueError:
+            found = 0.0
+        if not (found > 0 and (isinstance(found, int) or found <= 1)):
+            self.fail(f"{value!r} is not a number of rows, such as 200, nor a share, such as 10% or 0.1.", param, ctx)
+        return found
 
 
 class Size(click.ParamType):  # type: ignore[type-arg]
@@ -60,6 +81,8 @@ LIMIT = Number(0)
 SCORE = Number(-1e300, 1e300)
 LEVEL = Number(0.5, 0.999999, above=True)
 SIZE = Size()
+CAPACITY = Capacity()
+INNER_SHARE = Number(0, 1, above=True, below=True)
 
 
 def with_options(command: Callable[..., Any], options: Sequence[Callable[..., Any]]) -> Callable[..., Any]:

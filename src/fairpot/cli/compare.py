@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import click
-import numpy as np
 
 from fairpot.cli._lines import print_quantisation, quantisation_document
 from fairpot.cli._methods import METHODS, MethodName
-from fairpot.cli._options import SHARE, group_options, output_options
+from fairpot.cli._options import CAPACITY, SHARE, group_options, output_options
 from fairpot.cli._printing import Output, number, shown
 from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
 from fairpot.comparison import Comparison, ComparisonRow
@@ -30,6 +29,12 @@ from fairpot.tradeoff import Limit, LimitBracket
     show_default="0.02, 0.05, 0.1",
     metavar="GAP",
     help="Show the highest AUC with at most this gap; repeatable.",
+)
+@click.option(
+    "--capacity",
+    type=CAPACITY,
+    metavar="ROWS|SHARE",
+    help="Compare gaps among so many ranked highest: 200 of the rows to fit on, or 10%.",
 )
 @click.option("--validate", "held_out", multiple=True, metavar="FILE", help="Judge on these rows instead of in folds.")
 @click.option("--folds", type=click.IntRange(2), default=5, show_default=True, metavar="N", help="Number of folds.")
@@ -74,6 +79,7 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
             groups=listed_groups(options["only"], table.groups),
             ties=options["ties"],
             max_gaps=options["max_gaps"],
+            capacity=options["capacity"],
             progress=False if bar is None else lambda done, total: bar(done / total),
         )
     document = {"evaluated_on": result.rows, **_document(result)}
@@ -87,6 +93,7 @@ def _document(result: Comparison) -> dict[str, Any]:
     return {
         "weights": result.table.weights,
         "reference": result.reference,
+        "capacity": result.capacity,
         "methods": [_method(result, name) for name in ("unrepaired", *result.methods)],
         "limit": None if limit is None else [_possible(limit, bound) for bound in result.max_gaps],
         "limit_notes": result.limit_notes,
@@ -115,8 +122,7 @@ def _rivals(result: Comparison, bound: float) -> list[dict[str, Any]]:
 
 
 def _method(result: Comparison, name: str) -> dict[str, Any]:
-    places = np.flatnonzero(result.method == name)
-    smallest = result.row(int(places[np.argmin(result.gap[places])]))
+    smallest = result.smallest_gap(name)
     best = [{"max_gap": bound, **_best(result, name, bound)} for bound in result.max_gaps]
     return {"method": name, "best": best, "smallest_gap": _point(smallest)}
 
@@ -135,7 +141,7 @@ def _point(row: ComparisonRow) -> dict[str, Any]:
 
 
 def _print(out: Output, result: Comparison, document: dict[str, Any]) -> None:
-    out.line(f"{document['evaluated_on']}; group {shown(result.reference)} is the reference", "bold")
+    out.line(f"{document['evaluated_on']}; group {shown(result.reference)} is the reference{result.gaps_where}", "bold")
     if result.weighed:
         out.line(result.weighed)
     out.heading("Highest AUC at a gap of at most")

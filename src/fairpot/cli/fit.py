@@ -29,8 +29,9 @@ from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.files.output import complete_file
 from fairpot.inference import Certificate
 from fairpot.modelfile import ModelFile
-from fairpot.postprocessing.postprocessor import Postprocessor
+from fairpot.postprocessing.postprocessor import RULES, Postprocessor
 from fairpot.table import ScoreTable
+from fairpot.tradeoff.operating import capacity_share, net_benefit
 
 # Above this many pairs of distinct scores xOrder's curve would take longer than its fit is worth waiting for.
 _DRAWABLE = 4_000_000
@@ -98,6 +99,7 @@ def fit(
       fairpot fit train.parquet --score risk --label outcome --group sex --max-gap 0.02 -o map.json
       fairpot fit train.csv --max-auc-loss 0.005 --validate held_out.csv -o map.json
       fairpot fit train.csv --max-gap 0.05 --confidence 0.95 -o map.json      # a gap that can be signed for
+      fairpot fit train.csv --max-gap 0.05 --capacity 200 -o map.json         # the gap among the 200 ranked highest
       fairpot fit train.csv --lam 0.4 --alpha 0.1 -o map.json       # repair the top tenth only
       fairpot fit train.csv --method wasserstein --t 1 -o map.json
 
@@ -121,8 +123,11 @@ def fit(
             model, other = _fitted(made, counted.table, other)
         content = model.private_content() if private else model.file_content()
         ranking["reference"] = options["reference"]
+        if "capacity" in (wish.rules or {}):
+            ranking["alpha"] = capacity_share(wish.rules["capacity"], [model._compared])  # type: ignore[index]
         fitted = _effect(model, counted.table, ranking, rows)
         later = None if other is None else _effect(model, other, ranking, rows)
+        benefits = _net_benefits(model, wish, counted.table, other)
         if place is not None:
             _save(model, place, rows, private)
     out.document(
@@ -132,6 +137,7 @@ def fit(
             "fitted": fitted.to_dict(),
             "held_out": None if later is None else later.to_dict(),
             "repair_needed": _repair_needed(wish, fitted),
+            "net_benefit": benefits,
             "certificate": content.certificate,
             "private": content.private,
             "quantisation": quantisation_document(counted.quantisation),
@@ -141,6 +147,7 @@ def fit(
     shown_fit, shown_later = (each and effect_by_column(each, rows.groups) for each in (fitted, later))
     assert shown_fit is not None
     _print_fit(out, content, wish, shown_fit, shown_later, rows.lower_is_riskier)
+    _print_net_benefits(out, benefits)
     if model.certificate_ is not None:
         _print_certificate(out, model.certificate_)
     _print_curve(out, method, model, fitted.after)
@@ -170,10 +177,10 @@ def _fitted(
 
     Where a gap is to be certified and rows are held out for it, the dial is chosen on those.
     """
-    given = {"max_gap": model.max_gap, "max_auc_loss": model.max_auc_loss}
+    given = {rule: getattr(model, rule) for rule in RULES}
     confidence = None if held_out is None else model.confidence
     if confidence is not None:
-        model.set_params(max_gap=None, max_auc_loss=None, confidence=None)
+        model.set_params(**dict.fromkeys(RULES), confidence=None)
     with warnings.catch_warnings():
         for told in (SmallGroupWarning, ReversedScoreWarning):
             warnings.simplefilter("ignore", told)
@@ -182,7 +189,7 @@ def _fitted(
         return model, None
     known = with_groups_of(held_out, model.groups_, "the held-out file")
     if confidence is not None:
-        model = model.certify(known, confidence=confidence, **given)  # type: ignore[arg-type]
+        model = model.certify(known, confidence=confidence, **given)
     return model, known
 
 
@@ -218,7 +225,7 @@ def _print_fit(
     name, value = content.dial
     out.line(
         f"{name} = {_shown_dial(value)}"
-        + (f", chosen: {wish.in_words(fitted.before['partial'] is not None)}" if wish.is_rule else "")
+        + (f", chosen: {wish.in_words(content.parameters.get('alpha') is not None)}" if wish.is_rule else "")
     )
     if _repair_needed(wish, fitted) is False:
         out.line(_not_needed(wish, fitted), "green")
@@ -239,6 +246,37 @@ def _print_fit(
     later = [] if held_out is None else [f"held out: {text}" for text in held_out.warnings]
     for text in dict.fromkeys([*fitted.warnings, *later]):
         out.warning(text)
+
+
+def _net_benefits(
+    model: Postprocessor, wish: Wish, fitted: ScoreTable, held_out: ScoreTable | None
+) -> dict[str, Any] | None:
+    """Measure net benefit before and after, where it is what was chosen by."""
+    at = (wish.rules or {}).get("net_benefit_at")
+    if at is None:
+        return None
+    found: dict[str, Any] = {"threshold": at}
+    for name, table in (("fitted", fitted), ("held_out", held_out)):
+        if table is not None:
+            after = table.rescored(model.maps_for(table))
+            found[name] = {"before": net_benefit(table, at), "after": net_benefit(after, at)}
+    return found
+
+
+def _print_net_benefits(out: Output, found: dict[str, Any] | None) -> None:
+    """Say what acting from the threshold on brings, in rows with the outcome for every 1,000 rows."""
+    if found is None:
+        return
+    out.heading(f"Net benefit of acting from {found['threshold']:g} on")
+    head = ["", "before", "after", "change for 1,000 rows"]
+    names = (("fitted", "fitted rows"), ("held_out", "held-out rows"))
+    lines = [
+        [said, number(each["before"]), number(each["after"]), f"{1000 * (each['after'] - each['before']):+.1f}"]
+        for name, said in names
+        if (each := found.get(name)) is not None
+    ]
+    out.table(head, lines)
+    out.line("net benefit: rows with the outcome found, less those acted on without it at the threshold's odds")
 
 
 def _repair_needed(wish: Wish, fitted: Effect) -> bool | None:

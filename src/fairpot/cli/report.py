@@ -23,6 +23,7 @@ from fairpot.files import CountedRows
 from fairpot.files.output import complete_file
 from fairpot.report import FairnessReport, words
 from fairpot.report.report import FORMATS
+from fairpot.tradeoff.operating import capacity_share
 
 
 @click.command(short_help="Write a page that a committee can read.")
@@ -102,7 +103,7 @@ def report(
             title=title,
             outcome=outcome,
             threshold=[rows.at(each) for each in threshold] or None,
-            alpha=top,
+            alpha=_tops(top, fitted),
             ties=options["ties"],
             largest_changes=None if identity is None else _largest_changes(rows, fitted, identity),
             **origin(rows, counted),
@@ -110,6 +111,12 @@ def report(
         with out.progress("writing the report", known=False):
             _write(made, place, output)
     _print(out, made, {**rows.document(), "output": output})
+
+
+def _tops(top: tuple[float, ...], fitted: Any) -> tuple[float, ...]:
+    """Look at the tops of the list that were asked for; unless any was, at that which the repair was chosen for."""
+    capacity = getattr(fitted, "capacity", None)
+    return top or (() if capacity is None else (capacity_share(capacity, [fitted._compared]),))
 
 
 def origin(rows: RowOptions, counted: CountedRows) -> dict[str, Any]:

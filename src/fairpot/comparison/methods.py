@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from fairpot._defaults import Ties
-from fairpot.exceptions import FairpotWarning
+from fairpot.exceptions import FairpotWarning, UndefinedMetricWarning
 from fairpot.inference.dial import Evidence, SameMaps
 from fairpot.inference.dial import Part as Rows
 from fairpot.metrics.wins import WinMatrix
@@ -47,11 +47,15 @@ class Points(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """What is the same for all methods: all rows, the group that stays, and how pairs are counted."""
+    """What is the same for all methods: all rows, the group that stays, how pairs are counted, and which gap is meant.
+
+    ``top`` is the share of the list whose gap is compared; None for all of it.
+    """
 
     table: ScoreTable
     reference: Hashable
     ties: Ties
+    top: float | None = None
 
 
 def find_methods(methods: Any) -> dict[str, Any]:
@@ -123,11 +127,18 @@ def sweep(estimator: Any, part: Part, setting: Setting) -> Points:
 def measure(table: ScoreTable, setting: Setting) -> tuple[float, Floats]:
     """Return AUC and signed gap of a table; with more than two groups, the signed gaps of every two."""
     wins = WinMatrix.of(table, setting.ties)
-    won = wins.xauc()
+    won = wins.xauc() if setting.top is None else _quiet_xauc(table.top(setting.top), setting.ties)
     if len(table.groups) > 2:
         return wins.auc(), (won - won.T)[np.triu_indices(len(won), 1)]
     a = table.groups.index(setting.reference)
     return wins.auc(), won[a, 1 - a] - won[1 - a, a]
+
+
+def _quiet_xauc(top: ScoreTable, ties: Ties) -> Floats:
+    """Measure the top; what a group has too few rows there for is NaN, and such a point is left out."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        return WinMatrix.of(top, ties).xauc()
 
 
 def prepare(estimator: Any, setting: Setting) -> Any:
@@ -150,7 +161,7 @@ def _sweep_the_way(fitted: Postprocessor, part: Part, setting: Setting) -> Point
 def _points(fitted: Postprocessor, table: ScoreTable, setting: Setting, lams: Any) -> Points:
     """Measure a fitted method at every value; of two groups its own curve does so at once."""
     name = fitted.dial.name
-    if len(table.groups) == 2:
+    if len(table.groups) == 2 and setting.top is None:
         curve = fitted.tradeoff(table, ties=setting.ties, lams=lams)
         sign = 1.0 if curve.reference == setting.reference else -1.0
         return Points(name, curve.lam, curve.auc, sign * curve.signed_gap, curve.evidence, curve.lam, curve.orders)

@@ -22,6 +22,7 @@ from fairpot.inference.dial import Evidence
 from fairpot.tradeoff.bracket import LimitBracket
 from fairpot.tradeoff.curve import pareto_mask
 from fairpot.tradeoff.limit import Limit, LimitPoint
+from fairpot.tradeoff.operating import among
 from fairpot.transport import Floats
 
 UNREPAIRED = "unrepaired"
@@ -96,6 +97,8 @@ class Comparison:
         As they were compared, unfitted.
     table : ScoreTable
         All rows that were given to fit.
+    capacity : float, int or None
+        The top of the list that gaps are those of, a share or a number of the rows given to fit; None for all of it.
     """
 
     method: NDArray[np.str_]
@@ -112,6 +115,7 @@ class Comparison:
     estimators: dict[str, Any] = field(default_factory=dict, repr=False)
     table: Any = field(default=None, repr=False)
     evidence: dict[str, tuple[Evidence, Any]] = field(default_factory=dict, repr=False)
+    capacity: float | int | None = None
 
     def __len__(self) -> int:
         return len(self.auc)
@@ -126,8 +130,13 @@ class Comparison:
         lines += [[name, *(f"{auc:.4f}" for auc in aucs), ""] for name, aucs in self.limit_lines.items()]
         left_out = [f"left out: {name}: {reason}" for name, reason in self.skipped.items()]
         verdicts = [self.verdict(bound) for bound in self.max_gaps]
-        head = [f"{self.rows}, reference {self.reference}", *filter(None, [self.weighed])]
+        head = [f"{self.rows}, reference {self.reference}{self.gaps_where}", *filter(None, [self.weighed])]
         return "\n".join([*head, *_aligned(lines), "", *verdicts, *self.limit_notes, *left_out])
+
+    @property
+    def gaps_where(self) -> str:
+        """Say which part of the list the gaps are those of; empty for all of it."""
+        return "" if self.capacity is None else f"; gaps {among(self.capacity)}"
 
     @property
     def weighed(self) -> str:
@@ -232,7 +241,7 @@ class Comparison:
         places = self._places(method)
         allowed = places[self.gap[places] <= bound + _ROUND_OFF]
         if len(allowed) == 0:
-            near = self._smallest_gap(places)
+            near = self.smallest_gap(method)
             raise InfeasibleRuleError(
                 f"no point has a gap of at most {bound:g}: the smallest is {near.gap:.4f}, by {near.label}, "
                 f"AUC {near.auc:.4f}.\nHint: allow a larger gap, or look at frame() for what can be had."
@@ -315,6 +324,8 @@ class Comparison:
                 f"{row.method} has no dial that a rule could choose.\nHint: fit it yourself, on the rows you have."
             )
         estimator.set_params(**{estimator.dial.name: None, "max_gap": float(max_gap), "max_auc_loss": None})
+        if self.capacity is not None:
+            estimator.set_params(capacity=self.capacity)
         return estimator.fit_table(self.table)
 
     def _repr_html_(self) -> str:
@@ -331,7 +342,7 @@ class Comparison:
             rows[-1]["smallest gap"] = ""
         said = [*filter(None, [self.weighed]), *(self.verdict(bound) for bound in self.max_gaps), *self.limit_notes]
         said += [f"left out: {name}: {reason}" for name, reason in self.skipped.items()]
-        return f"<div><p>{escape(self.rows)}</p>{html_table(rows)}{notes(said)}</div>"
+        return f"<div><p>{escape(self.rows + self.gaps_where)}</p>{html_table(rows)}{notes(said)}</div>"
 
     def verdict(self, max_gap: float = 0.05) -> str:
         """Say in one line which method is best at gaps up to ``max_gap``, what it costs and what was possible.
@@ -341,7 +352,7 @@ class Comparison:
         try:
             best = self.best(max_gap)
         except InfeasibleRuleError:
-            near = self._smallest_gap(np.arange(len(self)))
+            near = self.smallest_gap()
             return f"no method reaches gap <= {max_gap:g}: the smallest is {near.gap:.4f}, by {_with_auc(near)}"
         close = [rival.method for rival in self.versus(max_gap) if not rival.clear]
         called = "the highest AUC has" if close else "the best is"
@@ -365,8 +376,10 @@ class Comparison:
             raise ValueError(f"method {method!r} was not compared; there are {[UNREPAIRED, *self.methods]}.")
         return places
 
-    def _smallest_gap(self, places: NDArray[np.intp]) -> ComparisonRow:
-        return self.row(int(places[np.argmin(self.gap[places])]))
+    def smallest_gap(self, method: str | None = None) -> ComparisonRow:
+        """Return the point with the smallest gap, of all methods or of one."""
+        places = self._places(method)
+        return self.row(int(places[np.argmin(np.nan_to_num(self.gap[places], nan=np.inf))]))
 
     def _line(self, method: str) -> list[str]:
         cells = [method]
@@ -375,7 +388,7 @@ class Comparison:
                 cells.append(_cell(self.best(bound, method=method)))
             except InfeasibleRuleError:
                 cells.append("-")
-        return [*cells, f"{self._smallest_gap(self._places(method)).gap:.4f}"]
+        return [*cells, f"{self.smallest_gap(method).gap:.4f}"]
 
 
 def mean_limit(limits: Sequence[Limit]) -> Limit:

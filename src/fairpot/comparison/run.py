@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from fairpot.postprocessing.notices import warn_of_table
 from fairpot.splitting import all_but, split_table
 from fairpot.table import ScoreTable
 from fairpot.tradeoff import Limit, LimitBracket
+from fairpot.tradeoff.operating import capacity_share
 
 Report = Callable[[int, int], object]
 _WIDTH = 30
@@ -72,6 +74,7 @@ def compare(
     pos_label: Any = None,
     random_state: Any = 0,
     max_gaps: Sequence[float] = (0.02, 0.05, 0.10),
+    capacity: float | int | None = None,
     progress: Any = None,
 ) -> Comparison:
     """Compare repairs on the same rows, none of which a map was fitted on.
@@ -121,6 +124,9 @@ def compare(
         Deals the rows to folds; the same rows to the same folds, in whatever order they come, unless it is None.
     max_gaps : list of floats, default (0.02, 0.05, 0.10)
         The bounds that ``print`` shows.
+    capacity : float in (0, 1], int or None, default None
+        How many you can act on: a share, or so many of the rows given to fit, taken as the share that they are. The
+        gap is then that in this top of the list; the AUC is still that of all rows, and there is no ``limit``.
     progress : bool, function or None, default None
         True draws a bar on stderr, None does so on a terminal; a function is called with (done, total).
 
@@ -171,14 +177,15 @@ def compare(
         other = _check_held_out(held_out, pos_label, weights, everything).only(table.groups)
         _require_cells(other, 1, "held_out needs at least 1 positive and 1 negative of every group")
         parts, where = [Part(table, other)], wording.rows_by(other.rows, other.weights, "held-out rows")
-    setting = Setting(table, find_reference(table, reference, checked), checked)
+    top = None if capacity is None else capacity_share(capacity, [table])
+    setting = Setting(table, find_reference(table, reference, checked), checked, top)
     skipped = {}
     if methods is None:
         reasons = {name: obstacle(each, setting) for name, each in estimators.items()}
         skipped = {name: reason for name, reason in reasons.items() if reason is not None}
     prepared = {name: prepare(each, setting) for name, each in estimators.items()}
     points = _run(estimators, parts, setting, report, skipped, strict=methods is not None)
-    return _collect(prepared, points, parts, setting, skipped, bounds, where)
+    return replace(_collect(prepared, points, parts, setting, skipped, bounds, where), capacity=capacity)
 
 
 def _run(
@@ -199,12 +206,12 @@ def _run(
                 each.append(sweep(estimator, part, setting))
                 if k < len(parts) - 1:
                     report(place * len(parts) + k + 1, total)
+            if name not in skipped:
+                points[name] = _mean(each)
         except ValueError as error:
             if strict:
                 raise
             skipped[name] = str(error).split("\n")[0]
-        if name not in skipped:
-            points[name] = _mean(each)
         report((place + 1) * len(parts), total)
     return points
 
@@ -217,6 +224,12 @@ def _mean(each: list[Points]) -> Points:
     if len(known) == len(each):
         evidence = Evidence(tuple(part for e in known for part in e.parts), known[0].ties)
     kept = np.logical_and.reduce([np.broadcast_to(p.orders, len(auc)) for p in each])
+    kept &= np.isfinite(signed_gap).reshape(len(auc), -1).all(axis=1)
+    if not kept.any():
+        raise ValueError(
+            "its gap is not defined at any value of the dial: a group has nobody with, or nobody without, the outcome "
+            "at the top of the list.\nHint: a larger capacity, fewer folds, or leave small groups out."
+        )
     settings = each[0].settings
     kept_settings = None if settings is None else settings[kept]
     return Points(each[0].dial, each[0].value[kept], auc[kept], signed_gap[kept], evidence, kept_settings)
@@ -250,9 +263,7 @@ def _collect(
         np.abs(signed_gap) if two else np.abs(signed_gap).max(axis=1),
         signed_gap if two else np.full(len(auc), np.nan),
         setting.reference,
-        mean_limit([Limit.of(t, reference=setting.reference, ties=setting.ties) for t in tables])
-        if two
-        else LimitBracket.mean([LimitBracket.of(t, ties=setting.ties) for t in tables]),
+        _limit(tables, setting) if setting.top is None else None,
         skipped,
         bounds,
         where,
@@ -260,6 +271,12 @@ def _collect(
         setting.table,
         {name: (p.evidence, p.settings) for name, p in named.items() if p.evidence is not None},
     )
+
+
+def _limit(tables: list[ScoreTable], setting: Setting) -> Limit | LimitBracket:
+    if len(tables[0].groups) > 2:
+        return LimitBracket.mean([LimitBracket.of(t, ties=setting.ties) for t in tables])
+    return mean_limit([Limit.of(t, reference=setting.reference, ties=setting.ties) for t in tables])
 
 
 def _check_bounds(max_gaps: Any) -> tuple[float, ...]:

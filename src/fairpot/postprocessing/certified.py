@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot.exceptions import InfeasibleRuleError
-from fairpot.inference.certify import Certificate, choose_certified
+from fairpot.inference.certify import Certificate, Worth, choose_certified
 from fairpot.inference.dial import Evidence, Part
 from fairpot.inference.shares import FEWEST
 from fairpot.postprocessing.adopting import unfitted
 from fairpot.postprocessing.own_dials import OwnDials, has_own_dials
 from fairpot.splitting import all_but, split_table
 from fairpot.table import ScoreTable
+from fairpot.tradeoff.operating import OperatingRows
 from fairpot.transport import Floats
 
 if TYPE_CHECKING:
@@ -40,8 +41,18 @@ def certified_choice(model: Postprocessor, table: ScoreTable) -> tuple[Value, Ce
     places = np.flatnonzero(model._orders(table, values))
     if len(places) == 0:
         raise InfeasibleRuleError(f"no {model.dial.name} can be certified: each makes all scores of a group equal.")
-    confidence = float(model.confidence or 0.0)
+    confidence, rule = float(model.confidence or 0.0), model._rule
     delivered = Evidence((_part(model, table, values),), model._ties, fitted=True, top=model._top())
+    worth = None
+    if rule.operating:
+        looked = OperatingRows.of(evidence.parts, model._ties, rule)
+        seen, before = looked.look(places, auc=True), looked.before(auc=True)
+        kept = looked.countable(seen, model.dial.name)
+        places, worth = places[kept], Worth(seen.auc[kept], float(before.auc[0]))
+        if rule.net_benefit_at is not None:
+            worth = worth._replace(benefit=seen.net_benefit[kept], benefit_before=float(before.net_benefit[0]))
+        if looked.share is not None:
+            evidence, delivered = evidence.in_top(looked.share), delivered.in_top(looked.share)
     own, values = delivered.estimate(places), values[places]
     if own.regions is None:
         dial = replace(evidence.estimate(places), least=own.largest(1 - confidence))
@@ -57,6 +68,7 @@ def certified_choice(model: Postprocessor, table: ScoreTable) -> tuple[Value, Ce
         rows=rows,
         name=model.dial.name,
         max_auc_loss=model.max_auc_loss,
+        worth=worth,
         top=evidence.top,
         unmoved=next((k for k, value in enumerate(values) if np.all(value == model.dial.identity)), None),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, cast
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairpot._arguments import argument
 from fairpot._defaults import Meaning, Region, Ties
 from fairpot._validation import check_choice, check_share
-from fairpot.inference.dial import Evidence, Part, Top
+from fairpot.inference.dial import Evidence, Top
 from fairpot.postprocessing.dial import Dial, find_reference, require_outcomes
 from fairpot.postprocessing.mapper import ROW_BY_ROW
 from fairpot.postprocessing.own_dials import has_own_dials
@@ -20,6 +20,7 @@ from fairpot.postprocessing.postprocessor import Postprocessor
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.building import exact_curve, keeps_region, on_grid, trace_top
 from fairpot.tradeoff.curve import TradeoffCurve
+from fairpot.tradeoff.operating import two_tops
 from fairpot.tradeoff.together import Mover
 from fairpot.transport import ScoreMap, TransportPlan
 
@@ -166,6 +167,8 @@ class FairPOT(Postprocessor):
             raise TypeError(f"monotone must be True or False, got {self.monotone!r}.")
         if self.alpha is not None:
             check_share(self.alpha, "alpha", zero=False)
+            if self.capacity is not None:
+                raise ValueError(two_tops(self.capacity, float(self.alpha)))
 
     def _learn(self, table: ScoreTable) -> None:
         self.thresholds_ = None
@@ -270,8 +273,9 @@ class FairPOT(Postprocessor):
         plans = [(g, p) for g, p in self.plans_.items() if g in table.groups]
         if self.alpha is not None or len(plans) != 1 or len(plans[0][1].scores) <= _LONG:
             return found
-        [(moved, plan)] = plans
-        return replace(found, parts=(Part(table, _QuickSteps(moved, plan, bool(self.monotone))),))
+        [(moved, plan)], [part] = plans, found.parts
+        quick = _QuickSteps(moved, plan, bool(self.monotone))
+        return replace(found, parts=(part._replace(views=quick.views),))
 
     def _top(self) -> Top | None:
         return None if self.alpha is None else Top(float(self.alpha), self._region)
@@ -303,10 +307,11 @@ class _QuickSteps:
     plan: TransportPlan
     monotone: bool
 
-    def __call__(self, values: NDArray[np.float64]) -> Iterator[dict[Hashable, Any]]:
+    def views(self, entries: ScoreTable, values: NDArray[np.float64]) -> list[list[NDArray[np.float64]]]:
+        """Score the entries of a table at all values."""
         full = self.plan.map(0)
-        for value in values:
-            yield {self.moved: _QuickMap(self.plan, full, self.plan.cut(float(value)), self.monotone)}
+        maps = (_QuickMap(self.plan, full, self.plan.cut(float(value)), self.monotone) for value in values)
+        return [entries.view({self.moved: move}) for move in maps]
 
 
 @dataclass(frozen=True, eq=False)

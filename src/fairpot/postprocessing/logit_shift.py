@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.shares import merge_entries
 from fairpot.postprocessing.dial import Dial, Value, find_reference, require_outcomes
 from fairpot.postprocessing.own_dials import has_own_dials
-from fairpot.postprocessing.postprocessor import Postprocessor
+from fairpot.postprocessing.postprocessor import Finer, Postprocessor
 from fairpot.postprocessing.shifting import ShiftedPair, ShiftScale, off_breakpoints
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats, ScoreMap
@@ -23,6 +24,8 @@ from fairpot.transport import Floats, ScoreMap
 _PATH = np.linspace(0.0, 1.25, 101)
 # Shifts over which those of several groups are looked for at first.
 _REACH = 401
+# Shifts that are tried between two.
+_CLOSE = 41
 # Entries of the tables on which a bound on the cost is looked for first.
 _ENTRIES = 1000
 # Shifts to compare methods at, on either side of 0.
@@ -170,6 +173,24 @@ class LogitShift(Postprocessor):
             chosen = float(self._curve(small, np.unique(np.append(tried, 0.0)), ties).select(**self._rules).lam)  # type: ignore[arg-type]
             tried, step = np.append(np.linspace(chosen - step, chosen + step, points), [chosen, best]), step / 20
         return self._curve(table, np.unique(np.append(tried, 0.0)), ties).select(**self._rules).lam
+
+    def _choose_operating(self, table: ScoreTable, ties: Ties) -> Value:
+        chosen = super()._choose_operating(table, ties)
+        if self.net_benefit_at is not None or not isinstance(chosen, float) or len(self._moved_in(table)) > 1:
+            return chosen
+        return self._pair(table, ties).settled(chosen)
+
+    def _operating_values(self, table: ScoreTable, ties: Ties) -> tuple[Floats | None, Finer | None]:
+        """Try shifts either way: the top of the list may have its gap the other way round."""
+        if has_own_dials(self, table):
+            return super()._operating_values(table, ties)
+        spread, closer = _spread_shifts(table), partial(np.linspace, num=_CLOSE)
+        if len(self._moved_in(table)) > 1:
+            return spread, closer
+        few = self._pair(table, ties).few(self.net_benefit_at)
+        if few is not None:
+            return few, None
+        return np.union1d(spread, self._default_values(table, ties)), closer
 
     def _affordable(self, table: ScoreTable, chosen: float, ties: Ties) -> Value:
         """Insist that the chosen shift costs no more than is allowed, where a bound on the cost is given."""

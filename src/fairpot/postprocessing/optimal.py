@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
@@ -18,7 +19,7 @@ from fairpot.metrics.wins import cross_half_wins
 from fairpot.postprocessing.dial import Dial, Value, find_reference, require_outcomes
 from fairpot.postprocessing.notices import in_rows
 from fairpot.postprocessing.own_dials import has_own_dials
-from fairpot.postprocessing.postprocessor import Postprocessor
+from fairpot.postprocessing.postprocessor import Finer, Postprocessor
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.limit import block_starts, pool
 from fairpot.tradeoff.together import Mover
@@ -401,6 +402,10 @@ class OptimalMerge(Postprocessor):
         near_by = values[np.abs(np.arange(len(values)) - np.searchsorted(values, chosen)) <= 1]
         finer = np.append(np.geomspace(near_by[0], near_by[-1], _FINER), chosen)
         return self._curve(table, np.unique(finer), ties).select(**self._rules).lam
+
+    def _operating_values(self, table: ScoreTable, ties: Ties) -> tuple[Floats | None, Finer | None]:
+        values, _ = super()._operating_values(table, ties)
+        return values, partial(np.geomspace, num=_FINER)
 
     def _default_values(self, table: ScoreTable, ties: Ties) -> Floats:
         """Give a grid for one moved group, and the same values for all of several."""

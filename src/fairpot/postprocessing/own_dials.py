@@ -28,6 +28,8 @@ _LEAST_STEP = 1e-6
 # A gap on fewer entries that is above the bound by more than this is so on the whole table.
 _WORTH_A_CHECK = 2e-3
 _ROUND_OFF = 1e-12
+# Where a rule of an operation looks besides, as shares of the way to the smallest gap.
+_EITHER_WAY = np.arange(-20, 31) / 10
 # How often a common dial is looked at more closely, and at how many values.
 _CLOSER, _VALUES = 3, 21
 
@@ -146,6 +148,17 @@ class OwnDials:
             target = still.gap + share * (least.gap - still.gap)
             found.append(search.find(Aim(target, enough=enough), tables, fine=False))
         return np.array([self.neutral, *(self.row(each) for each in [*found[1:], least])])
+
+    def either_way(self) -> Floats:
+        """Give the path, and the straight line through nothing and the smallest gap to either side of the two.
+
+        Where the top of the list decides, the gap there may be the other way round.
+        """
+        path = self.path()
+        least = np.log(path[-1]) if self.dial.ratio else path[-1]
+        places = self.still + np.outer(_EITHER_WAY, least - self.still)
+        beyond = np.exp(places) if self.dial.ratio else np.clip(places, self.dial.low, self.dial.high)
+        return np.concatenate((path, beyond))
 
 
 def choose_common(model: Postprocessor, table: ScoreTable, ties: Ties) -> float:

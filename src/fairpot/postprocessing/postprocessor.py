@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import LEVEL, TIES, Meaning, Ties
-from fairpot._validation import check_choice, check_level, check_share
+from fairpot._validation import check_choice, check_level
 from fairpot._warn import warn_user
 from fairpot.counting import as_table, check_meaning
 from fairpot.exceptions import ModelFileError, ScaleWarning
@@ -32,10 +32,14 @@ from fairpot.postprocessing.saving import maps_content
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.building import keeps_order, trace
 from fairpot.tradeoff.curve import TradeoffCurve
+from fairpot.tradeoff.operating import Rule, capacity_share
 from fairpot.tradeoff.together import Mover
 from fairpot.transport import ScoreMap, moving
 
-RULES = ("max_gap", "max_auc_loss")
+RULES = ("max_gap", "max_auc_loss", "capacity", "net_benefit_at")
+# How often a rule of an operation looks at values closer and closer around its choice.
+_CLOSER = 3
+Finer = Callable[[float, float], NDArray[np.float64]]
 _COLUMNS = ("sensitive_features", "sample_weight", "clusters", "weights")
 
 
@@ -51,10 +55,12 @@ _SHARED = """\
         the maps were not fitted on (cross-fitting inside ``fit``); see ``certificate_``. If no value can be certified,
         the error says what is missing.
     capacity : float in (0, 1], int or None, default None
-        How many can be acted on: a share of all rows, or so many of the fitted rows. The rule then looks at the gap in
-        that top of the list.
+        How many you can act on: so many of the fitted rows (``200``), or a share of them (``0.1``). The rule then looks
+        at the gap among those that are ranked highest after the repair, of the groups that are compared. The AUC is
+        still that of all rows.
     net_benefit_at : float in (0, 1) or None, default None
-        The threshold at which is acted. The rule then takes the highest net benefit at it, instead of the highest AUC.
+        The adjusted score from which you act, a probability. With ``max_gap``: the highest net benefit there within
+        the gap, instead of the highest AUC.
     calibrate : bool, default False
         Make the repaired scores probabilities again, by one increasing map that is common to all groups.
     keep_grid : bool, default False
@@ -218,6 +224,8 @@ class Postprocessor(ScoreMapper):
         max_gap: float,
         confidence: float = LEVEL,
         max_auc_loss: float | None = None,
+        capacity: float | int | None = None,
+        net_benefit_at: float | None = None,
     ) -> Self:
         """Return a fitted copy whose dial is chosen on other rows, with a gap that can be signed for.
 
@@ -231,6 +239,11 @@ class Postprocessor(ScoreMapper):
             How surely it is kept, whichever value of the dial that leads to.
         max_auc_loss : float or None, default None
             Bound the cost as well.
+        capacity : float in (0, 1], int or None, default None
+            Certify the gap in this top of the list: a share, or a number of the fitted rows, taken as the share that
+            they are of those.
+        net_benefit_at : float in (0, 1) or None, default None
+            Choose the highest net benefit at this threshold instead of the highest AUC.
 
         Returns
         -------
@@ -244,7 +257,10 @@ class Postprocessor(ScoreMapper):
         """
         given = {"sample_weight": sample_weight, "clusters": clusters, "weights": weights}
         curve = self.tradeoff(scores, y, sensitive_features=sensitive_features, **given)
-        point = curve.select(max_gap=max_gap, max_auc_loss=max_auc_loss, confidence=confidence)
+        rules: dict[str, Any] = {"max_gap": max_gap, "max_auc_loss": max_auc_loss, "net_benefit_at": net_benefit_at}
+        if capacity is not None:
+            rules["capacity"] = capacity_share(capacity, [self._compared])
+        point = curve.select(**rules, confidence=confidence)
         other = self.at(point.lam)
         other.certificate_ = point.certificate
         return other
@@ -383,14 +399,13 @@ class Postprocessor(ScoreMapper):
         given = getattr(self, name)
         check_choice(self.ties, "ties", TIES)
         check_meaning(self.high_score_means)
-        for rule in RULES:
-            if getattr(self, rule) is not None:
-                check_share(getattr(self, rule), rule, zero=True)
-                if given is not None:
-                    raise ValueError(
-                        f"{argument(rule)} is a rule for choosing {name}, but {argument(name, given)} is given.\n"
-                        f"Hint: leave one of them out."
-                    )
+        for rule in self._rules:
+            if self._rules[rule] is not None and given is not None:
+                raise ValueError(
+                    f"{argument(rule)} is a rule for choosing {name}, but {argument(name, given)} is given.\n"
+                    f"Hint: leave one of them out."
+                )
+        self._rule.checked()
         self._check_confidence(given)
         check_common_dial(self, given)
         if given is not None and not isinstance(given, Mapping):
@@ -460,10 +475,14 @@ class Postprocessor(ScoreMapper):
         if default is not None and not self._has_rule:
             warn_of_flat(self, table, default)
             return default
-        chosen = self._choose(table, self._ties)
+        chosen = self._chosen(table, self._ties)
         warn_of_choice(self, table, chosen)
         warn_of_needless(self, table)
         return chosen
+
+    def _chosen(self, table: ScoreTable, ties: Ties) -> Value:
+        """Choose the value of the dial by rule; one of an operation looks at the rows at each value."""
+        return self._choose_operating(table, ties) if self._rule.operating else self._choose(table, ties)
 
     def _choose(self, table: ScoreTable, ties: Ties) -> Value:
         """Choose the value of the dial by rule; of several groups that have their own, all together."""
@@ -476,6 +495,22 @@ class Postprocessor(ScoreMapper):
     def _choose_one(self, table: ScoreTable, ties: Ties) -> Value:
         """Choose the value of the one moved group, or of all groups, by rule."""
         return self._curve(table, None, ties).select(**self._rules).lam
+
+    def _choose_operating(self, table: ScoreTable, ties: Ties) -> Value:
+        """Choose by the gap at the top or by net benefit; where any value may be chosen, closer and closer."""
+        evidence, (values, finer) = self._evidence(table, ties), self._operating_values(table, ties)
+        for _ in range(_CLOSER):
+            aims = replace(self._curve(table, values, ties), evidence=evidence).aims(self._rule)
+            if finer is None or aims.curve.lam.ndim > 1:
+                break
+            low, found, high = aims.beside()
+            kept = [found] if self.dial.identity is None else [found, self.dial.identity]
+            values = np.unique(np.concatenate((finer(low, high), kept)))
+        return aims.chosen().lam
+
+    def _operating_values(self, table: ScoreTable, ties: Ties) -> tuple[NDArray[np.float64] | None, Finer | None]:
+        """Give the values that a rule of an operation tries, None for those of a curve; and how to put more between."""
+        return (OwnDials(self, table, ties).either_way() if has_own_dials(self, table) else None), None
 
     def _turn(self, value: Value) -> None:
         """Set the dial, and the maps to it."""
@@ -557,6 +592,11 @@ class Postprocessor(ScoreMapper):
                 warn_user(told, ScaleWarning)
         return table.only([g for g in table.groups if g not in self.left_out_]) if self.left_out_ else table
 
+    @property
+    def _compared(self) -> ScoreTable:
+        """The fitted rows of the groups that are compared."""
+        return self.table_.only([g for g in self.groups_ if g not in self.left_out_]) if self.left_out_ else self.table_
+
     def _moves_by(self) -> str:
         return self.moves_by
 
@@ -576,8 +616,12 @@ class Postprocessor(ScoreMapper):
         return self.ties
 
     @property
-    def _rules(self) -> dict[str, float | None]:
+    def _rules(self) -> dict[str, Any]:
         return {rule: getattr(self, rule) for rule in RULES}
+
+    @property
+    def _rule(self) -> Rule:
+        return Rule(**self._rules)
 
     @property
     def _has_rule(self) -> bool:

@@ -139,9 +139,14 @@ class ShiftedPair:
     def _same(self) -> float:
         return self.scale.same(self._z)
 
-    def few(self) -> Floats | None:
-        """List a shift for each distinct order of the two groups' scores, if there are few; 0 is among them."""
+    def few(self, threshold: float | None = None) -> Floats | None:
+        """List a shift for each distinct order of the two groups' scores, if there are few; 0 is among them.
+
+        With a threshold, also one for each distinct set of moved scores that reach it.
+        """
         fixed, moved = self._z
+        if threshold is not None:
+            fixed = np.append(fixed, self.scale.forward(np.array([threshold])))
         if len(fixed) * len(moved) > 16 * _FEW**2:
             return None
         points = np.unique(np.subtract.outer(fixed, moved))
@@ -206,6 +211,14 @@ class ShiftedPair:
         if beyond is None:
             return self.scale.held(shift + (self._unit if up else -self._unit))
         return (shift + beyond) / 2
+
+    def settled(self, shift: float) -> float:
+        """Move a shift half way between the breakpoints around it: no order changes, and no rounding can change one."""
+        fixed, moved = self._z
+        if shift == 0 or len(fixed) == 0 or len(moved) == 0:
+            return shift
+        beside = 0.02 * self._unit
+        return sum(_nearest(fixed, moved, shift, beside, up=up) for up in (False, True)) / 2
 
     def _next(self, shift: float, *, up: bool) -> float | None:
         """Find the nearest difference of a fixed and a moved score that lies beyond a shift."""
