@@ -183,7 +183,8 @@ def app(ctx: click.Context) -> None:
     eval "$(_FAIRPOT_COMPLETE=bash_source fairpot)" (zsh_source and fish_source for the others).
 
     Exit codes: 0 fine, 2 an error, 3 above the limit of --fail-above or not what --require asks for, 4 no repair
-    could be certified with --confidence, 130 interrupted.
+    could be certified with --confidence, 5 a Spark cluster cannot be reached,
+    130 interrupted.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

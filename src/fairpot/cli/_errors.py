@@ -18,7 +18,7 @@ import click
 
 import fairpot
 from fairpot._arguments import NOTHING, spoken_by
-from fairpot.exceptions import MissingDependencyError
+from fairpot.exceptions import MissingDependencyError, UnreachableError
 
 _OPTIONS = {
     "pos_label": "--positive",
@@ -62,7 +62,7 @@ def as_option(name: str, value: Any = NOTHING) -> str:
     return f"{option} {value!r}" if isinstance(value, str) else f"{option} {value}"
 
 
-OK, ERROR, ABOVE_LIMIT, NOT_CERTIFIED, INTERRUPTED, CLOSED_PIPE = 0, 2, 3, 4, 130, 141
+OK, ERROR, ABOVE_LIMIT, NOT_CERTIFIED, UNREACHABLE, INTERRUPTED, CLOSED_PIPE = 0, 2, 3, 4, 5, 130, 141
 _PACKAGE = str(Path(fairpot.__file__).parent)
 _LOOK = "Hint: this should not happen; run again with --debug to see where it did."
 
@@ -107,7 +107,13 @@ def run(work: Callable[[], Any], *, debug: bool, quiet: bool) -> int:
         if debug:
             traceback.print_exc(file=sys.stderr)
         _say(*explain(error))
-        return error.exit_code if isinstance(error, Failure) else ERROR
+        return _code_of(error)
+
+
+def _code_of(error: Exception) -> int:
+    if isinstance(error, UnreachableError):
+        return UNREACHABLE
+    return error.exit_code if isinstance(error, Failure) else ERROR
 
 
 def _exit_code(work: Callable[[], Any]) -> int:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 import functools
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -341,6 +343,23 @@ class OnThisMachine:
         return dict(vars(done))
 
 
+@contextmanager
+def _without_javas_log() -> Iterator[None]:
+    """Let a Java that starts in here write its log nowhere, for as long as it lives; --debug shows it."""
+    if click.get_current_context().params.get("debug") or sys.stderr is None:
+        yield
+        return
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
 class OnSpark:
     """Rows that a Spark cluster reads, in files that all its workers can open."""
 
@@ -362,7 +381,8 @@ class OnSpark:
         for name in self.rows.inputs:  # Spark would follow links
             if os.path.isdir(name):
                 files_inside(Path(name), any_name=True, follow_links=self.rows.follow_links)
-        session = spark_session(self.rows.master or "local[*]")
+        with _without_javas_log():
+            session = spark_session(self.rows.master or "local[*]")
         known = {each.name for each in fields(SparkRows)}
         parts = {name: value for name, value in self.rows.parts().items() if name in known}
         return SparkRows.read(session, list(self.rows.inputs), format=self.rows.format, **parts)

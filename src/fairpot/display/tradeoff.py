@@ -24,8 +24,8 @@ class TradeoffDisplay(Display):
     The columns are the dial (named as the method calls it), ``auc``, ``gap``, ``signed_gap``, ``pareto``, and where
     they are known ``limit_auc`` (the most that is possible at that gap on these rows; of more than two groups the upper
     end of a bracket, and ``limit_low`` the lower), ``reachable_auc`` (without what chance adds to it), ``gap_low`` and
-    ``gap_high``. With more than two groups the gap is drawn without its sign, and ``first`` and ``second`` name the pair
-    that it is the gap of.
+    ``gap_high``. With more than two groups the gap is drawn without its sign, and ``first`` and ``second`` name the
+    pair that it is the gap of.
 
     Attributes
     ----------

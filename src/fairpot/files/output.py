@@ -82,6 +82,8 @@ def _at_most(sources: list[os.stat_result], group: int) -> int:
 
 def _own(path: Path, user: int, group: int) -> None:
     """Give a file away as far as we may."""
+    if sys.platform == "win32":
+        return
     with suppress(OSError):
         os.chown(path, -1, group)
     if user not in (-1, os.geteuid()):

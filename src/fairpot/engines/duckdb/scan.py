@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import glob
+import mmap
 import os
 import queue
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -27,6 +29,16 @@ from fairpot.exceptions import InputFileError
 
 T = TypeVar("T")
 _WAIT = 0.1  # seconds between two looks at the progress
+_ROOM = 512 << 20  # bytes of addresses that the threads of DuckDB and PyArrow take
+
+
+def check_room() -> None:
+    """Raise where a limit on memory leaves threads no room to start: PyArrow would wait for them for ever."""
+    if sys.platform != "win32":
+        try:
+            mmap.mmap(-1, _ROOM, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()  # nothing is touched
+        except OSError as error:
+            raise MemoryError("too little room for threads") from error
 
 
 def in_background(
@@ -64,6 +76,7 @@ def in_background(
         except BaseException as error:
             put("error", error)
 
+    check_room()
     thread = Thread(target=run, name="fairpot-scan", daemon=True)
     thread.start()
     try:
