@@ -131,7 +131,7 @@ def effect(
         *known,
         judged,
         actions(kept, moved, options["threshold"], options["alpha"]),
-        _trust(model, table, judged),
+        trust_in(model, table, judged),
         other_reference(model, kept, options),
     )
 
@@ -144,7 +144,7 @@ def _own_top(model: Any) -> dict[str, Any]:
     return {name: given[name] for name in ("alpha", "region")} if given.get("alpha") is not None else {}
 
 
-def _trust(model: Any, table: ScoreTable, judged: Standing | None) -> Trust | None:
+def trust_in(model: Any, table: ScoreTable, judged: Standing | None) -> Trust | None:
     """Say what is known of the repair on these rows; None where it is not known what it was fitted on."""
     if not hasattr(model, "maps_"):
         return None

@@ -21,6 +21,8 @@ from fairpot.cli._errors import Failure
 from fairpot.cli._options import SIZE, Command, was_given, with_options
 from fairpot.cli._printing import Output, Report, shown
 from fairpot.cli._settings import settings_option
+from fairpot.engines.memory import Memory
+from fairpot.engines.protocol import MOST_DISTINCT
 from fairpot.files import CountedRows, RowSource, count_rows
 from fairpot.files.layout import FORMATS
 from fairpot.files.source import files_inside
@@ -137,7 +139,7 @@ class RowOptions:
     drop_missing: bool = _file(
         "Leave out rows with missing values, and say how many.", False, is_flag=True, source=None
     )
-    memory: str = _scan("Memory of the scan.", "2GB", type=SIZE, metavar="SIZE")
+    memory: str = _scan("Memory of the whole process.", "2GB", type=SIZE, metavar="SIZE")
     threads: int | None = _scan("Threads of the scan; default: all cores.", type=click.IntRange(1), metavar="N")
     engine: str = _scan(
         "What reads the rows: this machine, or a Spark cluster.", "duckdb", type=click.Choice(["duckdb", "spark"])
@@ -391,7 +393,8 @@ class OnSpark:
         """Count the rows into a score table."""
         from fairpot.engines.spark import SparkEngine
 
-        return SparkEngine().count(self.source, drop_missing=self.rows.drop_missing)
+        most = min(MOST_DISTINCT, Memory.of(self.rows.memory).entries // 2)
+        return SparkEngine().count(self.source, drop_missing=self.rows.drop_missing, max_distinct=most)
 
     def apply(
         self,

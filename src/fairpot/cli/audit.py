@@ -124,7 +124,7 @@ def audit(
         counted = rows.counted(out)
         if place is not None:
             acted_on = {"threshold": [rows.at(each) for each in threshold], "alpha": alpha}
-            _write_page(place, rows, counted, {**acted_on, "ties": ties})
+            _write_page(place, rows, counted, {**acted_on, "region": region, "ties": ties})
     seen_from = named_group(reference, counted.table.groups)
     ranking: dict[str, Any] = {"region": region, "ties": ties, "reference": seen_from}
     looked_at: dict[str, Any] = {"alpha": one_or_several(alpha), "threshold": one_or_several(threshold)}

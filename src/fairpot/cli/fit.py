@@ -14,6 +14,7 @@ import click
 
 from fairpot._validation import wording
 from fairpot.auditing import Effect, effect
+from fairpot.cli._errors import Failure
 from fairpot.cli._lines import (
     effect_by_column,
     own_scale_effect,
@@ -25,10 +26,13 @@ from fairpot.cli._methods import WISHES, MethodName, Wish, certifying, how_far, 
 from fairpot.cli._options import SCORE, group_options, output_options, ranking_options, was_given
 from fairpot.cli._printing import Output, curve_picture, number, shown
 from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
+from fairpot.engines.memory import Memory
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
+from fairpot.files import CountedRows
 from fairpot.files.output import complete_file
 from fairpot.inference import Certificate
 from fairpot.modelfile import ModelFile
+from fairpot.postprocessing.large import in_words
 from fairpot.postprocessing.postprocessor import RULES, Postprocessor
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.operating import capacity_share, net_benefit
@@ -61,6 +65,7 @@ _DRAWABLE = 4_000_000
     help="Also show who is flagged at this score or above; repeatable.",
 )
 @click.option("--monotone", is_flag=True, help="Let nobody be overtaken inside a group (fairpot).")
+@click.option("--exact", is_flag=True, help="Keep every distinct score and every breakpoint, however many.")
 @click.option(
     "--common-dial",
     is_flag=True,
@@ -115,6 +120,8 @@ def fit(
     validated = rows.elsewhere(held_out) if held_out else None
     with _target(output, force, [rows] if validated is None else [rows, validated]) as place:
         counted = rows.counted(out)
+        if options["exact"] and counted.quantisation is not None:
+            raise Failure(_no_room(counted, rows))
         options["reference"] = named_group(options["reference"], counted.table.groups)
         options["groups"] = listed_groups(only, counted.table.groups)
         made = make_method(method, wish, settings_for(method, options))
@@ -140,6 +147,7 @@ def fit(
             "net_benefit": benefits,
             "certificate": content.certificate,
             "private": content.private,
+            "simplified": content.simplified,
             "quantisation": quantisation_document(counted.quantisation),
             "output": output,
         }
@@ -152,6 +160,8 @@ def fit(
         _print_certificate(out, model.certificate_)
     _print_curve(out, method, model, fitted.after)
     print_quantisation(out, counted.quantisation)
+    if content.simplified is not None:
+        out.line(f"{in_words(content.simplified)} (--exact keeps them all)")
     if content.private is not None:
         error = f"{content.private['largest_error']:.3g}"
         out.line(f"private: maps are simplified; new scores within {error} of those shown, counts rounded")
@@ -168,6 +178,13 @@ def _target(output: str | None, force: bool, inputs: Sequence[RowOptions]) -> It
         return
     with complete_file(output, overwrite=force, inputs=[file for rows in inputs for file in rows.files()]) as place:
         yield place
+
+
+def _no_room(counted: CountedRows, rows: RowOptions) -> str:
+    """Say that not all distinct scores fit into the memory that was allowed."""
+    scores = f"those of {counted.rows:,} rows do not fit into --memory {rows.memory}"
+    way = f"--memory {Memory.for_entries(counted.rows)}"
+    return f"--exact keeps every distinct score, and {scores}.\nHint: {way}"
 
 
 def _fitted(

@@ -14,6 +14,7 @@ import click
 from fairpot import journeys
 from fairpot._optional import import_optional
 from fairpot._validation import wording
+from fairpot.cli._errors import Failure
 from fairpot.cli._methods import WISHES, MethodName, Wish, certifying, how_far, make_method, one_wish, settings_for
 from fairpot.cli._options import SCORE, TOP_SHARE, MapFile, map_options, output_options, ranking_options
 from fairpot.cli._printing import Output, shown
@@ -22,6 +23,7 @@ from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.files import CountedRows
 from fairpot.files.output import complete_file
 from fairpot.report import FairnessReport, words
+from fairpot.report.card import read_card
 from fairpot.report.report import FORMATS
 from fairpot.tradeoff.operating import capacity_share
 
@@ -46,6 +48,9 @@ from fairpot.tradeoff.operating import capacity_share
 @click.option("--id", "identity", metavar="COLUMN", help="Name the people whose scores change most by this column.")
 @click.option("--title", default="", help="What the report is called.")
 @click.option("--outcome", default="", help='What a positive has, such as "a stroke within a year".')
+@click.option(
+    "--card", metavar="FILE", help="Show this model card (TOML): purpose, owner, not_for, and what else it says."
+)
 @click.option("-o", "--output", required=True, metavar="FILE", help="Where it goes: .html, .json or .md.")
 @click.option("--force", is_flag=True, help="Replace the output if it is there.")
 @output_options
@@ -60,11 +65,12 @@ def report(
     identity: str | None,
     title: str,
     outcome: str,
+    card: str | None,
     output: str,
     force: bool,
     **options: Any,
 ) -> None:
-    """Write a report: who is ranked behind, what a repair changes, and at what price.
+    """Write a report: who is ranked higher, what a repair changes, and at what price.
 
     It is one file that opens in any browser, offline, with a slider for how far the repair goes. Without --map and
     without a way to say how far to go (--max-gap, --lam, ...) it is an audit of the scores as they came.
@@ -80,6 +86,7 @@ def report(
     report on others.
     """
     _check_name(output)
+    about = _card(card)
     wishes = {name: options.pop(name) for name in WISHES}
     _check_choices(map_file, fit_on, wishes)
     _check_id(rows, identity, repaired=map_file is not None or _asked(wishes))
@@ -106,6 +113,7 @@ def report(
             alpha=_tops(top, fitted),
             ties=options["ties"],
             largest_changes=None if identity is None else _largest_changes(rows, fitted, identity),
+            card=about,
             **origin(rows, counted),
         )
         with out.progress("writing the report", known=False):
@@ -142,6 +150,14 @@ def _write(made: FairnessReport, place: Path, output: str) -> None:
 def _check_name(output: str) -> None:
     if Path(output).suffix.lower() not in FORMATS:
         raise click.UsageError(f"a report is written as {', '.join(FORMATS)}, and {output!r} ends in none of them.")
+
+
+def _card(path: str | None) -> dict[str, list[str]] | None:
+    """Read the card before the work begins."""
+    try:
+        return read_card(path)
+    except (OSError, ValueError) as fault:
+        raise Failure(str(fault)) from None
 
 
 def _check_choices(map_file: MapFile | None, fit_on: tuple[str, ...], wishes: dict[str, Any]) -> None:
@@ -242,7 +258,7 @@ def command_line(context: click.Context) -> str:
 
 def _print(out: Output, made: FairnessReport, document: dict[str, Any]) -> None:
     summary = made.summary
-    numbers = {name: summary[name] for name in ("pair", "before", "after", "changes", "warnings")}
+    numbers = {name: summary[name] for name in ("finding", "trust", "pair", "before", "after", "changes", "warnings")}
     certificate = None if summary["method"] is None else summary["method"]["certificate"]
     rows, weights = summary["data"]["rows"], summary["data"]["weights"]
     out.document({**document, "rows": rows, "weights": weights, **numbers, "certificate": certificate})
@@ -251,7 +267,7 @@ def _print(out: Output, made: FairnessReport, document: dict[str, Any]) -> None:
         out.line(wording.weights_taken(weights, rows))
     for sentence in words.answer(summary):
         out.line(shown(sentence))
-    for found in summary["warnings"]:
-        out.warning(shown(words.warning(found)))
+    for text in words.warnings(summary):
+        out.warning(shown(text))
     out.line()
     out.line(f"Written: {shown(document['output'])}")

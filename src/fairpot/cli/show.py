@@ -11,6 +11,7 @@ from fairpot.cli._lines import certified_words, turned_range
 from fairpot.cli._options import MapFile, map_options, output_options
 from fairpot.cli._printing import Marks, Output, count, number, picture, shown
 from fairpot.postprocessing.fitted import FittedMaps
+from fairpot.postprocessing.large import in_words
 from fairpot.transport import ScoreMap, ShiftMap
 
 _MARKS = "o*+x#%@&"
@@ -68,6 +69,8 @@ def _print_origin(out: Output, model: Any) -> None:
     if known is not None:
         out.line(f"certified then: {certified_words(known)}")
         out.line("whether it holds on other rows, `fairpot report ROWS --map MAP -o FILE` says")
+    if model.simplified_ is not None:
+        out.line(in_words(model.simplified_))
     if model.private_ is not None:
         out.line(f"private: counts rounded, maps simplified; scores within {model.private_['largest_error']:.3g}")
     if origin["fingerprint"] is not None:
@@ -130,6 +133,7 @@ def _document(model: FittedMaps) -> dict[str, Any]:
         "fitted_on": model.fitted_on_,
         "certificate": model.certified_,
         "private": model.private_,
+        "simplified": model.simplified_,
         "maps": [_map_document(group, model.maps_[group]) for group in model.groups_],
     }
 

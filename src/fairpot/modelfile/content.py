@@ -19,7 +19,7 @@ from fairpot.modelfile.origin import FEWER_THAN, plain_group
 
 SCHEMA_VERSION = 2
 # Absent from a file where they are None.
-_OPTIONAL = ("certificate", "private")
+_OPTIONAL = ("certificate", "private", "simplified")
 
 
 def schema() -> dict[str, Any]:
@@ -121,6 +121,9 @@ class ModelFile:
         ``"high_score_means"``, "help" or "harm", where that was said.
     private : dict or None
         ``{"largest_error", "step"}``: where the maps are simplified and rounded ones, by how much.
+    simplified : dict or None
+        ``{"largest_error", "knots_before", "knots", "auc_change", "gap_change"}``: where maps of very many
+        knots were simplified, what that changes.
     """
 
     method: str
@@ -134,6 +137,7 @@ class ModelFile:
     columns: dict[str, Any] | None = None
     certificate: dict[str, Any] | None = None
     private: dict[str, Any] | None = None
+    simplified: dict[str, Any] | None = None
 
     @property
     def groups(self) -> tuple[Hashable, ...]:
@@ -191,7 +195,12 @@ def _maps(maps: Mapping[Hashable, Any]) -> dict[Hashable, dict[str, Any]]:
         _schema().document["$defs"]["knots"]["maxItems"],
     )
     if knots > most:
-        refuse("maps", f"of at most {most} knots together", knots, "Hint: fit on a quantised score table.")
+        refuse(
+            "maps",
+            f"of at most {most} knots together",
+            knots,
+            "Hint: fit with exact=False.",
+        )
     return made
 
 

@@ -82,7 +82,7 @@ def cross_fitted(model: Postprocessor, table: ScoreTable, values: NDArray[np.flo
     for k, fold in enumerate(folds):
         try:
             others = all_but(folds, k)
-            taught = _learnt(model, others)
+            taught = learnt_again(model, others)
             own = dial_values(taught, others) if has_own_dials(model, table) else values
             parts.append(_part(taught, fold, own))
         except ValueError as error:  # all rows were enough to learn from
@@ -154,7 +154,7 @@ def value_at(model: Postprocessor, row: NDArray[np.float64]) -> Value:
     return {g: float(v) for g, v in zip(model.moved_groups, row)}
 
 
-def _learnt(model: Postprocessor, table: ScoreTable) -> Postprocessor:
+def learnt_again(model: Postprocessor, table: ScoreTable) -> Postprocessor:
     """Teach a copy other rows, with the reference that all rows have."""
     other = unfitted(model)
     other.table_, other.groups_, other.left_out_ = table, table.groups, ()

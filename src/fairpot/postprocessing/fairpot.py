@@ -73,6 +73,10 @@ class FairPOT(Postprocessor):
         With more than two groups: choose one value of ``lam`` for all moved groups. By default each has its own, and
         all are chosen together: the highest AUC whose largest gap between any two groups keeps the rule. That reaches
         target gaps which one value for all misses.
+    exact : bool, default False
+        Keep every knot of the maps, and look at every distinct score where the dial is chosen by rule. Otherwise maps
+        with more than 100,000 knots are simplified to so many, and ``simplified_`` says what that changes; a rule
+        then holds on the fitted rows with the simplified maps.
     confidence, capacity, net_benefit_at, calibrate, keep_grid, high_score_means, min_group, groups, ties, pos_label
         What every method takes.
 
@@ -90,6 +94,8 @@ class FairPOT(Postprocessor):
         The full transport of each moved group, from which any ``lam`` can be read.
     thresholds_ : dict of group to float, or None
         The lowest score of the fitted top-alpha region.
+    simplified_ : dict or None
+        What it changes that maps of very many knots were simplified; None where every knot is kept.
     table_ : ScoreTable
         The fitted rows, counted.
     certificate_ : Certificate or None
@@ -229,6 +235,9 @@ class FairPOT(Postprocessor):
         if len(plans) != 1 or len(plans[0].scores) > _FEW:
             return np.empty(0)
         return np.asarray(plans[0].top_weight[::-1] / plans[0].top_weight[0], dtype=np.float64)
+
+    def _traces_at_once(self) -> bool:
+        return len(self.plans_) == 1 and self.alpha is None
 
     def sweep_values(self, table: ScoreTable) -> NDArray[np.float64] | None:
         """Return the hundredths; several groups have each their own way."""

@@ -58,6 +58,9 @@ class FittedMaps(ScoreMapper):
         What the gap was certified to be within, if it was.
     private_ : dict or None
         The ``largest_error`` of any new score and the ``step`` of the knots, if the file is a private one.
+    simplified_ : dict or None
+        What it changes that maps of very many knots were simplified, if they were: ``largest_error`` of any adjusted
+        score, ``knots_before``, ``knots``, and ``auc_change`` and ``gap_change`` of the fitted rows.
     """
 
     method_: str
@@ -70,6 +73,7 @@ class FittedMaps(ScoreMapper):
     columns_: dict[str, Any] | None
     certified_: dict[str, Any] | None
     private_: dict[str, Any] | None
+    simplified_: dict[str, Any] | None
 
     @classmethod
     def from_content(cls, content: ModelFile) -> Self:
@@ -92,6 +96,7 @@ class FittedMaps(ScoreMapper):
         model.high_score_means_ = (content.columns or {}).get("high_score_means")
         model.certified_ = content.certificate
         model.private_ = content.private
+        model.simplified_ = content.simplified
         model.n_features_in_ = 1
         return model
 
@@ -167,6 +172,7 @@ class FittedMaps(ScoreMapper):
             columns=self.columns_,
             certificate=self.certified_,
             private=self.private_,
+            simplified=self.simplified_,
         )
 
     def _moves_by(self) -> str:

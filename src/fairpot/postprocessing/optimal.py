@@ -287,6 +287,10 @@ class OptimalMerge(Postprocessor):
         With more than two groups: choose one value of ``theta`` for all moved groups. By default each has its own, and
         all are chosen together: the highest AUC whose largest gap between any two groups keeps the rule. That reaches
         target gaps which one value for all misses.
+    exact : bool, default False
+        Keep every knot of the maps, and look at every distinct score where the dial is chosen by rule. Otherwise maps
+        with more than 100,000 knots are simplified to so many, and ``simplified_`` says what that changes; a rule
+        then holds on the fitted rows with the simplified maps.
     confidence, capacity, net_benefit_at, calibrate, keep_grid, high_score_means, min_group, groups, ties, pos_label
         What every method takes.
 
@@ -301,6 +305,8 @@ class OptimalMerge(Postprocessor):
     reference_ : name of the reference group
     groups_ : tuple of the groups' names
     left_out_ : tuple of the groups left out of the comparison
+    simplified_ : dict or None
+        What it changes that maps of very many knots were simplified; None where every knot is kept.
     table_ : ScoreTable
         The fitted rows, counted.
     certificate_ : Certificate or None

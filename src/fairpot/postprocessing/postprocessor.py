@@ -19,12 +19,14 @@ from fairpot._validation import check_choice, check_level
 from fairpot._warn import warn_user
 from fairpot.counting import as_table, check_meaning
 from fairpot.exceptions import ModelFileError, ScaleWarning
+from fairpot.export.simplify import SimplifiedMaps
 from fairpot.inference.certify import Certificate
 from fairpot.inference.dial import Evidence, Part, Top, same_rows
 from fairpot.modelfile import ModelFile, describe_table
 from fairpot.postprocessing.adopting import adopt, unfitted
 from fairpot.postprocessing.certified import certified_choice
 from fairpot.postprocessing.dial import Dial, Value, kept_groups
+from fairpot.postprocessing.large import Measured, chosen_by_rule, in_document, simplified
 from fairpot.postprocessing.mapper import ROW_BY_ROW, ScoreMapper, ScoreScale, maps_on, seen_table
 from fairpot.postprocessing.notices import warn_of_choice, warn_of_flat, warn_of_needless, warn_of_table
 from fairpot.postprocessing.own_dials import OwnDials, check_common_dial, choose_common, has_common_dial, has_own_dials
@@ -98,6 +100,8 @@ class Postprocessor(ScoreMapper):
     table_: ScoreTable
     paths_: dict[Ties, NDArray[np.float64]]  # the way of several groups' own dials, once it was asked for
     certificate_: Certificate | None
+    simplification_: SimplifiedMaps | None
+    measured_: Measured | None
 
     __metadata_request__fit: ClassVar = {"scores": UNUSED, "weights": UNUSED}  # a word, not a column
 
@@ -194,8 +198,9 @@ class Postprocessor(ScoreMapper):
         dict of group to ScoreMap
         """
         check_is_fitted(self, "groups_")
-        checked = self.dial.check_given(value, self.moved_groups)
-        return self._maps(checked)
+        maps = self._maps(self.dial.check_given(value, self.moved_groups))
+        found = simplified(self, maps)
+        return maps if found is None else found.maps
 
     def at(self, value: float | Mapping[Hashable, float]) -> Self:
         """Return a fitted copy with the dial at another value, without fitting again.
@@ -207,8 +212,8 @@ class Postprocessor(ScoreMapper):
         check_is_fitted(self, "maps_")
         other = copy(self)
         other.set_params(**{self.dial.name: value}, **dict.fromkeys(RULES), confidence=None)
-        other._turn(self.dial.check_given(value, self.moved_groups))
         other.certificate_ = None
+        other._turn(self.dial.check_given(value, self.moved_groups))
         return other
 
     @by_name
@@ -263,6 +268,7 @@ class Postprocessor(ScoreMapper):
         point = curve.select(**rules, confidence=confidence)
         other = self.at(point.lam)
         other.certificate_ = point.certificate
+        other._keep_certified()
         return other
 
     @by_name
@@ -335,7 +341,20 @@ class Postprocessor(ScoreMapper):
             apply=dict(self._applied_by()),
             fitted_on=describe_table(self.table_),
             certificate=None if self.certificate_ is None else self.certificate_.to_dict(),
+            simplified=self.simplified_,
         )
+
+    @property
+    def simplified_(self) -> dict[str, Any] | None:
+        """What it changes that maps of very many knots were simplified; None where every knot is kept.
+
+        ``largest_error`` of any adjusted score, ``knots_before`` and ``knots``, and ``auc_change`` and ``gap_change``
+        of the fitted rows, None where they have no outcomes.
+        """
+        check_is_fitted(self, "maps_")
+        if self.simplification_ is None:
+            return None
+        return in_document(self.simplification_, self._measure() if self.table_.labelled else None)
 
     # What a method says of itself.
 
@@ -357,6 +376,10 @@ class Postprocessor(ScoreMapper):
     def _default(self) -> Value | None:
         """Return the value of the dial where it is neither given nor to be chosen; None if it is then chosen."""
         return None
+
+    def _traces_at_once(self) -> bool:
+        """Whether the dial is chosen from all its values at once, in the time of a few sorts."""
+        return False
 
     def obstacle(self, table: ScoreTable) -> str | None:
         """Say why the method cannot run on a table in reasonable time, or at all; None if it can."""
@@ -398,6 +421,8 @@ class Postprocessor(ScoreMapper):
         name = self.dial.name
         given = getattr(self, name)
         check_choice(self.ties, "ties", TIES)
+        if not isinstance(getattr(self, "exact", False), bool | np.bool_):
+            raise TypeError(f"{argument('exact')} must be True or False, got {self.exact!r}.")
         check_meaning(self.high_score_means)
         for rule in self._rules:
             if self._rules[rule] is not None and given is not None:
@@ -456,7 +481,10 @@ class Postprocessor(ScoreMapper):
         fresh.left_out_ = tuple(g for g in table.groups if g not in kept.groups)
         warn_of_table(kept, fresh.left_out_, table, self.min_group)
         fresh._learn(kept)
-        fresh._turn(fresh._find_value(kept))
+        value = fresh._find_value(kept)
+        if not hasattr(fresh, "maps_"):  # a rule has turned it
+            fresh._turn(value)
+        fresh._keep_certified()
         fresh.n_features_in_ = 1
         return adopt(self, fresh)
 
@@ -475,7 +503,7 @@ class Postprocessor(ScoreMapper):
         if default is not None and not self._has_rule:
             warn_of_flat(self, table, default)
             return default
-        chosen = self._chosen(table, self._ties)
+        chosen = chosen_by_rule(self, table)
         warn_of_choice(self, table, chosen)
         warn_of_needless(self, table)
         return chosen
@@ -512,10 +540,33 @@ class Postprocessor(ScoreMapper):
         """Give the values that a rule of an operation tries, None for those of a curve; and how to put more between."""
         return (OwnDials(self, table, ties).either_way() if has_own_dials(self, table) else None), None
 
-    def _turn(self, value: Value) -> None:
-        """Set the dial, and the maps to it."""
+    def _turn(self, value: Value, whole: bool = False) -> Value:
+        """Set the dial, and the maps to it; ``whole`` keeps every knot."""
         setattr(self, f"{self.dial.name}_", value)
         self.maps_ = self._maps(value)
+        self.simplification_ = None if whole else simplified(self, self.maps_)
+        self.measured_ = None
+        if self.simplification_ is not None:
+            self.maps_ = self.simplification_.maps
+        return value
+
+    def _keep_certified(self) -> None:
+        """Let simplified maps keep what is certified, with what they change; else keep every knot."""
+        if self.certificate_ is None or self.simplification_ is None:
+            return
+        top, measured = self._top(), self._measure()
+        limit = self.certificate_.limit + abs(measured.gap[2] - measured.gap[1])
+        same_gap = self.certificate_.alpha == (None if top is None else top.alpha)
+        if same_gap and limit <= self.certificate_.bound:
+            self.certificate_ = replace(self.certificate_, limit=limit)
+        else:
+            self._turn(self._value, whole=True)
+
+    def _measure(self) -> Measured:
+        """Measure on the fitted rows what simplified maps change."""
+        if self.measured_ is None:
+            self.measured_ = Measured.of(self, self._maps(self._value), self.maps_)
+        return self.measured_
 
     def _maps(self, value: Value) -> dict[Hashable, ScoreMap]:
         moved = self.moved_groups

@@ -96,6 +96,7 @@ def made_private(content: ModelFile, table: ScoreTable | None = None) -> ModelFi
     origin = _rounded_origin(content.fitted_on, table)
     maker = _Maker(content, table, grid, *origin["score_range"])
     made = {group: maker.made(group, each) for group, each in content.maps.items()}
+    before = 0.0 if content.simplified is None else content.simplified["largest_error"]
     return replace(
         content,
         maps={group: each for group, (each, _) in made.items()},
@@ -103,7 +104,8 @@ def made_private(content: ModelFile, table: ScoreTable | None = None) -> ModelFi
         dial=(content.dial[0], _three_digits(content.dial[1])),
         fitted_on=origin,
         certificate=None,
-        private={"largest_error": _rounded_up(max(error for _, error in made.values())), "step": grid.step},
+        private={"largest_error": _rounded_up(max(error for _, error in made.values()) + before), "step": grid.step},
+        simplified=None,
     )
 
 

@@ -76,6 +76,8 @@ def dial_of(method: Any, table: ScoreTable, ties: str, most: int = _STEPS) -> Di
     off = None if method.dial.identity is None else float(method.dial.identity)
     curve, points, values = _curves(method, table, ties, own, off, most)
     kept: list[float | None] = [None, *(v for v in values.tolist() if v != off)]
+    if curve.exact and off is not None:
+        kept = _distinct(curve, kept, own, off)
 
     def maps(place: int) -> Maps:
         value = kept[place]
@@ -104,6 +106,17 @@ def _curves(
     return curve, method.tradeoff(table, lams=np.union1d(values, ends), ties=ties), values
 
 
+def _distinct(curve: TradeoffCurve, values: list[float | None], own: float, off: float) -> list[float | None]:
+    """Keep one value of those between which nothing changes: the fitted one, else the lowest."""
+    found: dict[Any, float | None] = {curve.at(off).lam: None}
+    for value in [own, *values[1:]]:
+        if value is not None:
+            found.setdefault(curve.at(value).lam, value)
+    if own != off and found[curve.at(own).lam] is None:  # it changes nothing, and is the fitted one all the same
+        found["own"] = own
+    return [None, *sorted(value for value in found.values() if value is not None)]
+
+
 def _can_turn(method: Any, table: ScoreTable) -> bool:
     """Whether a trade-off can be traced: maps from a file cannot, nor can what lacks outcomes to count."""
     counted = bool((table.positives > 0).all() and (table.negatives > 0).all())
@@ -128,7 +141,8 @@ def _spread(curve: TradeoffCurve, own: float, most: int) -> NDArray[np.float64]:
     gap = np.where(np.isnan(curve.gap), np.inf, curve.gap)
     best = float(curve.lam[int(np.argmin(gap))])
     if curve.exact:
-        return np.union1d(np.arange(most + 1) / most, [own, best])
+        spread = curve.lam if len(curve) <= most else np.arange(most + 1) / most
+        return np.union1d(spread, [own, best])
     few = np.unique(np.linspace(0, len(curve) - 1, min(len(curve), most + 1)).round().astype(np.intp))
     return np.union1d(curve.lam[few], [own, best])
 

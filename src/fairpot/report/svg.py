@@ -105,8 +105,10 @@ class Frame:
         for value in ticks(*self.y):
             at = self.up([value])[0] / FINE
             parts.append(tag("path", d=f"M{_LEFT} {at:g}H{_RIGHT}", class_="grid"))
-            written = f"{100 * value:g} %" if share else tick_text(value, self.y)
+            written = f"{100 * abs(value):g}%" if share else tick_text(value, self.y)
             parts.append(tag("text", written, x=_LEFT - 6, y=f"{at + 4:g}", class_="tick end"))
+        if not xlabel:
+            return parts
         middle = (_LEFT + _RIGHT) / 2
         parts.append(tag("text", xlabel, x=f"{middle:g}", y=HEIGHT - 10, class_="axis mid"))
         turned = f"rotate(-90 12 {(_TOP + _BOTTOM) / 2:g})"
@@ -188,18 +190,27 @@ def steps(edges: Sequence[int], tops: Sequence[int], base: int) -> str:
     return f"M{edges[0]} {base}" + "".join(f"V{top}H{edge}" for top, edge in zip(tops, edges[1:])) + f"V{base}"
 
 
-def figure_svg(title: str, alt: str, name: str, *parts: Any) -> Markup:
-    """Wrap parts into an SVG picture with a name and a description for those who do not see it."""
-    return tag(
-        "svg",
-        tag("title", title, id=f"{name}-title"),
-        tag("desc", alt, id=f"{name}-desc"),
-        *parts,
-        viewBox=f"0 0 {WIDTH} {HEIGHT}",
-        role="img",
-        aria_labelledby=f"{name}-title {name}-desc",
-        class_="chart",
-    )
+def figure_svg(label: str | None, *parts: Any, **attributes: Any) -> Markup:
+    """Wrap parts into an SVG picture; ``label`` has the ids of what names and describes it."""
+    known = {"viewBox": f"0 0 {WIDTH} {HEIGHT}", "role": "img", "aria_labelledby": label, "class_": "chart"}
+    return tag("svg", *parts, **known | attributes)
+
+
+def direct_labels(labels: Sequence[tuple[int, int, str] | tuple[int, int, str, str]]) -> Markup:
+    """Write names beside lines and marks, given in half-pixels, none on top of another."""
+    parts: list[Markup] = []
+    used: list[tuple[float, float]] = []
+    for x, y, name, *look in labels:
+        left, down = x / FINE + 8, y / FINE - 6
+        right_half = left > (_LEFT + _RIGHT) / 2
+        left = left - 16 if right_half else left
+        while any(abs(left - a) < 90 and abs(down - b) < 13 for a, b in used):
+            down += 13
+        down = min(max(down, _TOP + 11), _BOTTOM - 4)
+        used.append((left, down))
+        place = {"x": f"{left:g}", "y": f"{down:g}"}
+        parts.append(tag("text", name, **place, class_=f"direct {'end ' if right_half else ''}{' '.join(look)}"))
+    return tag("g", parts)
 
 
 def inside(*parts: Any) -> Markup:
