@@ -135,7 +135,7 @@ def test_what_is_printed(run, csv, folder, tmp_path):
     for part in ("FairPOT fitted on 600 rows", "lam = ", "gap of at most 0.03", "group M stays", "signed gap", "moved"):
         assert part in answer.out
     assert "On 400 held-out rows" in answer.out
-    assert "calibration error, F" in answer.out
+    assert "calibration of" in answer.out
     assert "Next: fairpot apply" in answer.out
     assert all(line.startswith("warning: ties matter") for line in answer.err.splitlines())
 

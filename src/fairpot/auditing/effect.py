@@ -12,17 +12,24 @@ from fairpot._optional import import_optional, make_frame
 from fairpot._validation import check_rows, check_scores, check_seen, check_share, wording
 from fairpot.auditing import words
 from fairpot.auditing.audit import effect_html
-from fairpot.auditing.calibration import BINS
+from fairpot.auditing.calibration import (
+    BINS,
+    as_risks,
+    calibration_errors,
+    error_by_chance,
+    large_error,
+    remaining_price,
+)
 from fairpot.auditing.finding import Finding, Trust, main_finding
 from fairpot.auditing.gains import Action, OtherReference, actions, other_reference, own_scale_moves
 from fairpot.auditing.measures import MOST_GROUPS, measure, moves, moves_of_rows, plain
 from fairpot.counting import as_table
-from fairpot.inference import Changes, Verdict, change_by_maps, change_of_scores, verdict
+from fairpot.inference import Changes, Estimate, Verdict, change_by_maps, change_of_scores, verdict
 from fairpot.inference.limits import gap_name
 from fairpot.modelfile.origin import describes, table_sha256
 from fairpot.postprocessing.mapper import seen_table
 from fairpot.table import ScoreTable
-from fairpot.transport import ScoreMap, moving
+from fairpot.transport import ScoreMap, moving, parted
 
 # Calibration that gets this many times worse, and visibly so, is said in words.
 _SEVERAL, _VISIBLE = 3.0, 0.01
@@ -124,16 +131,50 @@ def effect(
     told = model._fitted_scale().mismatch_of_range(low, high) if hasattr(model, "_fitted_scale") else None
     if told is not None:
         first.numbers["warnings"].insert(0, told)
-    moved_rows = own_scale_moves(moves(table, maps), table.lower_is_riskier)
+    moved_rows = own_scale_moves(moves(table, parted(maps)[0]), table.lower_is_riskier)
     known = (first.numbers, second.numbers, moved_rows, getattr(model, "reference_", None), left_out, changes)
     judged = standing(model, table)
+    stages = _stages(kept, {g: m for g, m in maps.items() if g in kept.groups}, level, bins)
     return Effect(
         *known,
         judged,
         actions(kept, moved, options["threshold"], options["alpha"]),
         trust_in(model, table, judged),
         other_reference(model, kept, options),
+        stages,
     )
+
+
+def _stages(
+    table: ScoreTable, maps: dict[Hashable, ScoreMap], level: float | None, bins: int
+) -> list[dict[str, Any]] | None:
+    """Measure calibration of each group and of all: before, repaired, and made probabilities again, if they were."""
+    own, then = parted(maps)
+    tables = {"before": table, "repaired": table.rescored(moving(own))}
+    if then is not None:
+        tables["recalibrated"] = table.rescored(maps)
+    final, found = list(tables)[-1], []
+    for group in (*table.groups, None):
+        each: dict[str, Any] = {"group": group, "recalibrated": None}
+        for stage, rows in tables.items():
+            counts = rows.joined().counts[0] if group is None else rows[group]
+            each[stage] = _stage(as_risks(counts, table.lower_is_riskier), level, bins)
+            if stage == final and each[stage] is not None and group is not None:
+                each["price"] = remaining_price(as_risks(counts, table.lower_is_riskier))
+        found.append(each | {"rows": float(table.rows if group is None else table[group].weight.sum())})
+    return found if any(each[final] is not None for each in found) else None
+
+
+def _stage(counts: Any, level: float | None, bins: int) -> dict[str, Any] | None:
+    errors = calibration_errors(counts, bins)
+    if errors is None:
+        return None
+    bias = large_error(counts, LEVEL if level is None else level)
+    return {
+        "error_in_the_large": bias,
+        "expected_calibration_error": errors[1],
+        "error_by_chance": error_by_chance(counts, bins),
+    }
 
 
 def _own_top(model: Any) -> dict[str, Any]:
@@ -283,7 +324,8 @@ class Effect:
     before, after : dict
         As ``Audit.summary``: every number knows its interval.
     moves : list of dict
-        For each group: rows, how many move, up and down, mean and largest shift.
+        For each group: rows, how many the repair moves, up and down, mean and largest shift. A map that then makes
+        probabilities of all scores is no part of that.
     reference : the group that stays as it is, or None
     left_out : tuple of groups that were left out of the comparison
     changes : Changes or None
@@ -299,6 +341,11 @@ class Effect:
         do not say what they were fitted on.
     other_reference : OtherReference or None
         The same repair with the other choice of reference.
+    calibration : list of dict or None
+        For each group, and for all rows (group None): mean score minus rate with its interval, the expected calibration
+        error, and the one that chance alone would show, ``before``, ``repaired`` and, with ``calibrate``,
+        ``recalibrated``. ``price`` is what the group's Brier score would gain from a map of its own, which
+        would undo the repair. None where scores are no probabilities at the end.
     """
 
     before: dict[str, Any]
@@ -311,6 +358,7 @@ class Effect:
     actions: list[Action] = field(default_factory=list)
     trust: Trust | None = None
     other_reference: OtherReference | None = None
+    calibration: list[dict[str, Any]] | None = None
 
     @property
     def finding(self) -> Finding:
@@ -328,7 +376,7 @@ class Effect:
         known = [] if self.certificate is None else [_sentence(text) for text in self.certificate.sentences]
         said = [words.gap_change(self.finding, self.finding_after), words.changed_scores(self.moves)]
         trust = [] if self.trust is None or known else [self.trust.sentence]
-        return [*known, *said, *trust]
+        return [*known, *said, *self._calibrated_as_a_whole, *trust]
 
     @property
     def gains(self) -> list[str]:
@@ -338,9 +386,30 @@ class Effect:
         return said if other is None else [*said, words.other_reference(other, self.finding.alpha)]
 
     @property
+    def _is_calibrated(self) -> bool:
+        """Whether a common map made probabilities of all scores."""
+        return self.calibration is not None and self.calibration[0]["recalibrated"] is not None
+
+    @property
+    def _calibrated_as_a_whole(self) -> list[str]:
+        """Say of scores that were made probabilities again how far they are off in each group."""
+        if not self._is_calibrated:
+            return []
+        found = []
+        for each in self.calibration or []:
+            bias, who = each["recalibrated"]["error_in_the_large"], each["group"]
+            found.append(f"{_signed(bias)} for {'all rows' if who is None else repr(who)}{_limits(bias)}")
+        whole = "Then one common map makes every score a probability: right as a whole, not in each group"
+        return [f"{whole}. Mean score minus rate is {', '.join(found)}."]
+
+    @property
     def warnings(self) -> list[str]:
         """What the repair costs beyond AUC: calibration, a small group as target, ties, and what the audit says."""
-        found = [*_calibration_lost(self.before, self.after), *self._small_reference(), *self._ties_disagree()]
+        found = [
+            *_calibration_lost(self.before, self.after, self._is_calibrated),
+            *self._small_reference(),
+            *self._ties_disagree(),
+        ]
         return [*found, *self.before["warnings"]]
 
     def to_dict(self) -> dict[str, Any]:
@@ -353,6 +422,7 @@ class Effect:
             "finding": self.finding.to_dict(),
             "finding_after": self.finding_after.to_dict(),
             **numbers,
+            "calibration": _with_intervals(self.calibration),
             "actions": [each.to_dict() for each in self.actions],
             "other_reference": other,
             "certificate": certificate,
@@ -446,8 +516,31 @@ def _maps(model: Any, table: ScoreTable) -> dict[Hashable, ScoreMap]:
     return maps
 
 
-def _calibration_lost(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+def _limits(found: Estimate) -> str:
+    if found.reason is not None:
+        return ""
+    return f" ({found.level:.0%} interval {_signed(found.low)} to {_signed(found.high)})"
+
+
+def _signed(value: float) -> str:
+    """Show three decimals and a sign; what rounds to nothing has none."""
+    return f"{value:+.3f}" if abs(value) >= 0.0005 else "0.000"
+
+
+def _with_intervals(tree: Any) -> Any:
+    """Give estimates as dicts with their limits, and everything else as it is."""
+    if isinstance(tree, dict):
+        return {key: _with_intervals(each) for key, each in tree.items()}
+    if isinstance(tree, list):
+        return [_with_intervals(each) for each in tree]
+    return tree.to_dict() if isinstance(tree, Estimate) else tree
+
+
+def _calibration_lost(before: dict[str, Any], after: dict[str, Any], calibrated: bool) -> list[str]:
     found = []
+    means = "its scores are no longer probabilities of the outcome"
+    means = "right over all rows, its scores are not in this group" if calibrated else means
+    hint = "" if calibrated else f" Hint: {argument('calibrate', True)} makes them some again over all rows."
     key = "expected_calibration_error"
     for b, a in zip(before["groups"], after["groups"]):
         if b["calibration"] is None or a["calibration"] is None:
@@ -456,10 +549,9 @@ def _calibration_lost(before: dict[str, Any], after: dict[str, Any]) -> list[str
         if now >= _SEVERAL * was and now - was >= _VISIBLE:
             found.append(
                 f"calibration of group {b['group']!r} gets {now / max(was, 1e-12):.1f} times worse ({was:.4f} -> "
-                f"{now:.4f}): its scores are no longer probabilities of the outcome."
+                f"{now:.4f}): {means}.{hint}"
                 if was > 0.0005
-                else f"calibration of group {b['group']!r} is lost ({was:.4f} -> {now:.4f}): its scores are no longer "
-                "probabilities of the outcome."
+                else f"calibration of group {b['group']!r} is lost ({was:.4f} -> {now:.4f}): {means}.{hint}"
             )
     return found
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairpot._arguments import argument
 from fairpot._defaults import LEVEL, TIES, Region, Ties
 from fairpot._validation import Rows, check_choice, check_group_name, check_share, is_number
-from fairpot.auditing.calibration import BINS, calibration
+from fairpot.auditing.calibration import BINS, as_risks, calibration, large_error
 from fairpot.counts import GroupCounts
 from fairpot.inference import Estimate, Overview, Rates, overview, rates_at
 from fairpot.metrics.cells import carrying_groups, hard_predictions, reversed_score, small_cells, tied_pairs
@@ -139,11 +139,23 @@ def measure(table: ScoreTable, level: float | None = LEVEL, **options: Any) -> M
     whole, *inside = ranked
     known = {
         **_ranked(numbers, whole),
-        "groups": [_own(each, whole) for each in numbers["groups"]],
+        "groups": [
+            _own(each, whole) | _calibrated(each, table[each["group"]], table, level) for each in numbers["groups"]
+        ],
     }
+    known |= _calibrated(numbers, table.joined().counts[0], table, level)
     known["partial"] = _as_given([{**p, **_ranked(p, found)} for p, found in zip(partial, inside)], numbers["partial"])
     known["rates"] = [_rated(table, each, level) for each in numbers["rates"]]
     return Measured(_without_limits({**numbers, **known}, "it has no closed form here"), whole, tuple(inside))
+
+
+def _calibrated(numbers: dict[str, Any], counts: GroupCounts, table: ScoreTable, level: float) -> dict[str, Any]:
+    """Give mean score minus rate its interval, where scores are probabilities."""
+    found = numbers["calibration"]
+    if found is None:
+        return {}
+    bias = large_error(as_risks(counts, table.lower_is_riskier), level)
+    return {"calibration": {**found, "error_in_the_large": bias.of(found["error_in_the_large"])}}
 
 
 def _carrying(table: ScoreTable, numbers: dict[str, Any]) -> list[Hashable]:
@@ -322,7 +334,7 @@ def summarise(
         "partial": _as_given([_partial(table, each, region, checked, ahead) for each in listed(alpha)], alpha),
         "rates": _numbers_rates(table, listed(threshold), listed(alpha)),
         "tied": _tied(table, matrix, checked),
-        "calibration": calibration(pooled, bins),
+        "calibration": calibration(as_risks(pooled, table.lower_is_riskier), bins),
         "calibration_bins": bins,
     }
     return summary | {"warnings": _warnings(table, summary)}
@@ -381,7 +393,7 @@ def _describe(table: ScoreTable, matrix: WinMatrix, place: int, bins: int) -> di
         "auc": _won(matrix, own, own),
         "bpsn_auc": _won(matrix, ~own, own),
         "bnsp_auc": _won(matrix, own, ~own),
-        "calibration": calibration(table.counts[place], bins),
+        "calibration": calibration(as_risks(table.counts[place], table.lower_is_riskier), bins),
     }
 
 

@@ -256,7 +256,7 @@ def print_effect(out: Output, found: Effect, title: str, lower_is_riskier: bool 
     """Show a repair: what it gains, what it costs, and who moves."""
     before, after = found.before, found.after
     out.heading(title)
-    out.table(["", "before", "after", "change"], [*_ranks(before, after), *_calibrations(before, after)])
+    out.table(["", "before", "after", "change"], _ranks(before, after))
     for text in found.sentences:
         out.line(shown(text))
     if found.changes is not None:
@@ -266,6 +266,7 @@ def print_effect(out: Output, found: Effect, title: str, lower_is_riskier: bool 
     columns = ["group", "rows", "moved", "share", "up", "down", "mean shift of moved", "of all", "largest shift"]
     out.table(columns, [_moves(each) for each in found.moves])
     print_rates(out, before["rates"], after["rates"], lower_is_riskier=lower_is_riskier)
+    _print_stages(out, found.calibration)
 
 
 def print_rates(
@@ -321,21 +322,27 @@ def _signed_gap(name: str, before: dict[str, Any], after: dict[str, Any]) -> lis
     return [_change(name, before["gaps"][0]["signed_gap"], after["gaps"][0]["signed_gap"], show=signed)]
 
 
-def _calibrations(before: dict[str, Any], after: dict[str, Any]) -> list[list[str]]:
-    pairs = [("all", before["calibration"], after["calibration"])]
-    pairs += [
-        (shown(b["group"]), b["calibration"], a["calibration"]) for b, a in zip(before["groups"], after["groups"])
-    ]
-    found = [(g, b, a) for g, b, a in pairs if b is not None and a is not None]
-    large = [
-        _change(f"mean score - rate, {g}", b["error_in_the_large"], a["error_in_the_large"], show=signed)
-        for g, b, a in found
-    ]
-    error = [
-        _change(f"calibration error, {g}", b["expected_calibration_error"], a["expected_calibration_error"])
-        for g, b, a in found
-    ]
-    return large + error
+def _print_stages(out: Output, found: list[dict[str, Any]] | None) -> None:
+    """Show calibration by group, step by step, with what is left over at the end."""
+    if found is None:
+        return
+    out.line()
+    columns = ["calibration of", "scores", "mean score - rate", "from", "to", "error", "by chance", "left over"]
+    rows = []
+    for each in found:
+        stages = [stage for stage in ("before", "repaired", "recalibrated") if each[stage] is not None]
+        for stage in stages:
+            bias, last = each[stage]["error_in_the_large"], stage == stages[-1]
+            limits = [bias, bias.low, bias.high] if bias.reason is None else [bias, None, None]
+            errors = [each[stage][name] for name in ("expected_calibration_error", "error_by_chance")]
+            name = "all" if each["group"] is None else shown(each["group"])
+            price = number(each.get("price")) if last else ""
+            rows.append([name if stage == stages[0] else "", stage, *map(signed, limits), *map(number, errors), price])
+    out.table(columns, rows)
+    out.line(
+        "by chance: the error that right scores of so many rows would show; left over: the squared error that a map of"
+    )
+    out.line("the group's own would save, which would bring the gap back")
 
 
 def _change(

@@ -62,6 +62,12 @@ _HOW_FAR = [
     click.option("--slope", type=LIMIT, metavar="SLOPE", help="Slope of the sigmoid (post-logit)."),
     click.option("--shift", type=SCORE, metavar="NUMBER", help="What is added to the log-odds (logit-shift)."),
 ]
+_AFTERWARDS = [
+    click.option("--calibrate", is_flag=True, help="Make the adjusted scores probabilities again; no rank changes."),
+    click.option(
+        "--keep-grid", is_flag=True, help="Give back scores of the grid that came in: deciles in, deciles out."
+    ),
+]
 # Their parameters.
 WISHES = (
     *("lam", "max_gap", "max_auc_loss", "capacity", "net_benefit_at", "confidence", "smallest_gap"),
@@ -72,6 +78,11 @@ WISHES = (
 def how_far(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say how far to go."""
     return with_options(command, _HOW_FAR)
+
+
+def afterwards(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say what becomes of scores after their repair."""
+    return with_options(command, _AFTERWARDS)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -20,6 +21,7 @@ from fairpot.tradeoff import Limit, LimitBracket
 @click.command(short_help="Compare all methods on one file.")
 @row_options()
 @click.option("--method", "methods", multiple=True, type=MethodName(), help="Only this one; repeatable.")
+@click.option("--keep-grid", is_flag=True, help="Judge every method by scores that are cut to the grid that came in.")
 @click.option(
     "--max-gap",
     "max_gaps",
@@ -71,7 +73,7 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
         result = compare_methods(
             table,
             held_out=other,
-            methods=[METHODS[name]() for name in options["methods"]] or None,
+            methods=_methods(options["methods"], options["keep_grid"]),
             cv=options["folds"],
             random_state=options["seed"],
             reference=named_group(reference, table.groups),
@@ -86,6 +88,13 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
     out.document({**rows.document(), **document, "quantisation": quantisation_document(counted.quantisation)})
     _print(out, result, document)
     print_quantisation(out, counted.quantisation)
+
+
+def _methods(names: Sequence[str], keep_grid: bool) -> list[Any] | None:
+    """Make the methods that are compared; None leaves the choice to the library."""
+    if keep_grid:
+        return [METHODS[name](keep_grid=True) for name in names or METHODS]
+    return [METHODS[name]() for name in names] or None
 
 
 def _document(result: Comparison) -> dict[str, Any]:

@@ -22,7 +22,17 @@ from fairpot.cli._lines import (
     print_quantisation,
     quantisation_document,
 )
-from fairpot.cli._methods import WISHES, MethodName, Wish, certifying, how_far, make_method, one_wish, settings_for
+from fairpot.cli._methods import (
+    WISHES,
+    MethodName,
+    Wish,
+    afterwards,
+    certifying,
+    how_far,
+    make_method,
+    one_wish,
+    settings_for,
+)
 from fairpot.cli._options import SCORE, group_options, output_options, ranking_options, was_given
 from fairpot.cli._printing import Output, curve_picture, number, shown
 from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
@@ -64,6 +74,7 @@ _DRAWABLE = 4_000_000
     metavar="SCORE",
     help="Also show who is flagged at this score or above; repeatable.",
 )
+@afterwards
 @click.option("--monotone", is_flag=True, help="Let nobody be overtaken inside a group (fairpot).")
 @click.option("--exact", is_flag=True, help="Keep every distinct score and every breakpoint, however many.")
 @click.option(
@@ -133,6 +144,7 @@ def fit(
         if "capacity" in (wish.rules or {}):
             ranking["alpha"] = capacity_share(wish.rules["capacity"], [model._compared])  # type: ignore[index]
         fitted = _effect(model, counted.table, ranking, rows)
+        grid = model.grid_cost() if model.grid_ is not None else None
         later = None if other is None else _effect(model, other, ranking, rows)
         benefits = _net_benefits(model, wish, counted.table, other)
         if place is not None:
@@ -147,6 +159,7 @@ def fit(
             "net_benefit": benefits,
             "certificate": content.certificate,
             "private": content.private,
+            "grid": grid,
             "simplified": content.simplified,
             "quantisation": quantisation_document(counted.quantisation),
             "output": output,
@@ -158,6 +171,8 @@ def fit(
     _print_net_benefits(out, benefits)
     if model.certificate_ is not None:
         _print_certificate(out, model.certificate_)
+    if grid is not None:
+        _print_grid(out, grid)
     _print_curve(out, method, model, fitted.after)
     print_quantisation(out, counted.quantisation)
     if content.simplified is not None:
@@ -336,6 +351,18 @@ def _print_certificate(out: Output, found: Certificate) -> None:
         )
     ]
     out.table(["", "before", "from", "to", "after", "from", "to"], rows)
+
+
+def _print_grid(out: Output, cost: dict[str, float | None]) -> None:
+    """Say what it costs that scores stay on their grid."""
+    out.line(f"adjusted scores stay on the grid of {cost['scores']} scores that came in")
+    if cost["auc_uncut"] is None:
+        out.line("uncut, no repair keeps the rule")
+        return
+    out.line(
+        f"cut AUC {number(cost['auc'])}, xAUC gap {number(cost['gap'])}; the same repair uncut: AUC "
+        f"{number(cost['auc_uncut'])}, xAUC gap {number(cost['gap_uncut'])}"
+    )
 
 
 def _shown_dial(value: Any) -> str:

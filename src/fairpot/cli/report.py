@@ -15,7 +15,17 @@ from fairpot import journeys
 from fairpot._optional import import_optional
 from fairpot._validation import wording
 from fairpot.cli._errors import Failure
-from fairpot.cli._methods import WISHES, MethodName, Wish, certifying, how_far, make_method, one_wish, settings_for
+from fairpot.cli._methods import (
+    WISHES,
+    MethodName,
+    Wish,
+    afterwards,
+    certifying,
+    how_far,
+    make_method,
+    one_wish,
+    settings_for,
+)
 from fairpot.cli._options import SCORE, TOP_SHARE, MapFile, map_options, output_options, ranking_options
 from fairpot.cli._printing import Output, shown
 from fairpot.cli._rows import RowOptions, named_group, row_options, with_groups_of
@@ -34,6 +44,7 @@ from fairpot.tradeoff.operating import capacity_share
 @click.option("--fit-on", multiple=True, metavar="FILE", help="Fit the repair on these rows; default: the same rows.")
 @click.option("--method", type=MethodName(), default="fairpot", show_default=True, help="How scores are repaired.")
 @how_far
+@afterwards
 @ranking_options(
     "Repair only the top SHARE of the ranking (fairpot).", "Group that stays as it is; default: the one ahead."
 )
@@ -88,7 +99,10 @@ def report(
     _check_name(output)
     about = _card(card)
     wishes = {name: options.pop(name) for name in WISHES}
-    _check_choices(map_file, fit_on, wishes)
+    after = {name: options[name] for name in ("calibrate", "keep_grid")}
+    _check_choices(map_file, fit_on, wishes | after)
+    if _asked(after) and not _asked(wishes):
+        raise click.UsageError("--calibrate and --keep-grid go with a repair: say how far, with --max-gap, --lam, ...")
     _check_id(rows, identity, repaired=map_file is not None or _asked(wishes))
     fitted = None if map_file is None else map_file.load()
     rows = rows if fitted is None else rows.of_map(fitted)

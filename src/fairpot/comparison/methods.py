@@ -166,8 +166,8 @@ def _points(fitted: Postprocessor, table: ScoreTable, setting: Setting, lams: An
         sign = 1.0 if curve.reference == setting.reference else -1.0
         return Points(name, curve.lam, curve.auc, sign * curve.signed_gap, curve.evidence, curve.lam, curve.orders)
     values = fitted.dial.check_values(lams, fitted.moved_groups)
-    evidence = Evidence((Rows(table, partial(fitted._steps, table)),), setting.ties)
-    auc, gaps = zip(*(measure(table.rescored(maps), setting) for maps in fitted._steps(table, values)))
+    evidence = Evidence((Rows(table, partial(fitted._stepped, table)),), setting.ties)
+    auc, gaps = zip(*(measure(table.rescored(maps), setting) for maps in fitted._stepped(table, values)))
     orders = fitted._orders(table, values)
     return Points(name, values, np.array(auc), np.array(gaps), evidence, values, orders)
 

@@ -110,15 +110,15 @@ def _part(model: Postprocessor, fold: ScoreTable, values: NDArray[np.float64]) -
     """Keep a fold with the maps of a model at the places of values; of two groups, its own curve counts it quickly."""
 
     def count(places: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        curve = model._curve(fold, values[places], model._ties)
+        curve = model._traced(fold, values[places], model._ties)
         pairs = np.stack([curve.xauc_ab, curve.xauc_ba], axis=1)
         return curve.auc, pairs if fold.groups[0] == curve.reference else pairs[:, ::-1]
 
     def views(small: ScoreTable, places: NDArray[np.intp]) -> list[list[Floats]]:
-        return [small.view(maps) for maps in model._steps(fold, values[places])]
+        return [small.view(maps) for maps in model._stepped(fold, values[places])]
 
     quick = count if len(fold.groups) == 2 else None
-    return Part(fold, lambda places: model._steps(fold, values[places]), quick, views)
+    return Part(fold, lambda places: model._stepped(fold, values[places]), quick, views)
 
 
 def fold_count(table: ScoreTable, dial: str = "the dial") -> int:
@@ -143,6 +143,8 @@ def dial_values(model: Postprocessor, table: ScoreTable) -> NDArray[np.float64]:
     """Give the values that are tried: the same in all folds, or the way of several groups' own dials on these rows."""
     if has_own_dials(model, table):
         return OwnDials(model, table, model._ties).path()
+    if model.grid_ is not None:
+        return model._grid_values(table, model._ties)
     values = model.sweep_values(table)
     return model._default_values(table, model._ties) if values is None else values
 
@@ -160,5 +162,6 @@ def learnt_again(model: Postprocessor, table: ScoreTable) -> Postprocessor:
     other.table_, other.groups_, other.left_out_ = table, table.groups, ()
     if hasattr(model, "reference_"):
         other.set_params(reference=model.reference_)
+    other.grid_ = model.grid_
     other._learn(table)
     return other

@@ -19,8 +19,8 @@ from fairpot.modelfile.checks import shown
 from fairpot.postprocessing.mapper import ScoreMapper, ScoreScale
 from fairpot.postprocessing.post_logit import PROBES, LogitMap
 from fairpot.postprocessing.registry import METHODS
-from fairpot.postprocessing.saving import maps_content
-from fairpot.transport import ScoreMap, ShiftMap
+from fairpot.postprocessing.saving import maps_content, then_content
+from fairpot.transport import FollowedMap, ScoreMap, ShiftMap, followed
 
 _CLASSES = {each.__name__: each for each in METHODS.values()}
 # What parameters and dials were called in files of earlier versions.
@@ -86,7 +86,8 @@ class FittedMaps(ScoreMapper):
         model.dial_ = content.dial
         setattr(model, f"{content.dial[0]}_", content.dial[1])
         model.groups_ = content.groups
-        model.maps_ = {group: _make_map(each) for group, each in content.maps.items()}
+        own = {group: _make_map(each) for group, each in content.maps.items()}
+        model.maps_ = followed(own, None if content.then is None else _make_map(content.then))
         model.reference_ = content.reference
         model.thresholds_ = content.thresholds
         model.apply_ = content.apply
@@ -165,6 +166,7 @@ class FittedMaps(ScoreMapper):
             parameters=self.params_,
             dial=self.dial_,
             maps=maps_content(self.maps_, self.groups_),
+            then=then_content(self.maps_),
             reference=self.reference_,
             thresholds=self.thresholds_,
             apply=self.apply_,
@@ -263,6 +265,8 @@ def _with_new_names(content: ModelFile) -> ModelFile:
 
 
 def _in_words(found: ScoreMap) -> str:
+    if isinstance(found, FollowedMap):
+        return f"{_in_words(found.first)}, then a probability"
     if found.is_identity:
         return "stays as it is"
     return found.in_words() if isinstance(found, ShiftMap) else f"{len(found.knots)} knots"

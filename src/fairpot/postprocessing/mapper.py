@@ -33,7 +33,7 @@ from fairpot.postprocessing.saving import (
     with_fingerprint,
 )
 from fairpot.table import ScoreTable
-from fairpot.transport import Floats, ScoreMap, project
+from fairpot.transport import Floats, ScoreMap, followed, parted, project
 from fairpot.transport.scoremap import part_words
 
 # Beyond the fitted range by more than this share of its width is far outside.
@@ -149,8 +149,8 @@ def maps_on(table: ScoreTable, maps: Maps, rule: Mapping[str, Any]) -> dict[Hash
         return {g: maps[g].starting_at(starts[g]) for g in groups}
     if rule["kind"] == "barycentre_of_batch":
         kept = [g for g in maps if g not in rule.get("left_out", ())]
-        full = barycentre_maps(all_of(table, kept))
-        return {g: part_of_the_way(full[g], rule["t"]) if g in full else maps[g] for g in groups}
+        full, (own, then) = barycentre_maps(all_of(table, kept)), parted(maps)
+        return followed({g: part_of_the_way(full[g], rule["t"]) if g in full else own[g] for g in groups}, then)
     return {g: maps[g] for g in groups}
 
 
@@ -325,15 +325,16 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
                 parts[rows] = found.maps[group].parts(found.old.take(rows))
         return list(words[found.codes, parts])
 
-    def group_words(self) -> dict[Hashable, tuple[str, str]]:
-        """Return for each group what is said of those who are moved, and of those who stay where nobody is."""
+    def group_words(self) -> dict[Hashable, tuple[str, str, str]]:
+        """Return for each group what is said of those who are moved, of those who stay, and of all after that."""
         check_is_fitted(self, "maps_")
         reference, left_out = getattr(self, "reference_", None), self._left_out()
         moved = self._moves_by().format(reference=repr(reference))
         stays = dict.fromkeys(self.groups_, "nobody of the group is moved")
         stays |= dict.fromkeys(left_out, "left out of the comparison: scores stay")
         stays |= {group: "reference group: scores stay" for group in self.groups_ if group == reference}
-        return {group: (moved, stays[group]) for group in self.groups_}
+        after = "" if parted(self.maps_)[1] is None else "; then made a probability by the map common to all groups"
+        return {group: (moved, stays[group], after) for group in self.groups_}
 
     def _adjust(
         self,

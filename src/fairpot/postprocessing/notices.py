@@ -180,7 +180,7 @@ def _row(model: Postprocessor, value: Value) -> Any:
 
 
 def _cost(model: Postprocessor, table: ScoreTable, value: Value, ties: Ties) -> float:
-    curve = model._curve(table, np.array([_row(model, value)]), ties)
+    curve = model._traced(table, np.array([_row(model, value)]), ties)
     return curve.unmoved_auc - float(curve.auc[0])
 
 

@@ -8,14 +8,14 @@ import pyarrow as pa
 import pytest
 
 import fairpot
-from export_cases import NAMES, hostile_maps, hostile_scores, mapped, same_numbers, shift_maps
+from export_cases import NAMES, followed_maps, hostile_maps, hostile_scores, mapped, same_numbers, shift_maps
 from fairpot import FairPOT
 from fairpot.engines.spark import SparkEngine, SparkRows
 from fairpot.engines.spark.session import csv_options
 from fairpot.exceptions import InputFileError, OutputFileError, ScaleWarning, UnseenGroupError
 from fairpot.export import to_sql
 from fairpot.postprocessing.post_logit import LogitMap
-from fairpot.transport import ScoreMap
+from fairpot.transport import FollowedMap, ScoreMap
 
 ENGINE = SparkEngine()
 MAPS = dict(zip(NAMES, hostile_maps().values()))
@@ -88,6 +88,19 @@ def test_sigmoid(spark):
 @pytest.mark.parametrize("others", [{}, {"F": MAPS["{}%s?"]}], ids=["native", "in Python"])
 def test_shifts(spark, others):
     maps = shift_maps() | others
+    frame, expected = people(spark, maps)
+    after = ENGINE.apply(SparkRows(frame, score="score", groups="group"), maps)
+    assert ("ArrowEvalPython" in plan(after)) == bool(others)
+    same_numbers(in_order(after, "score_adjusted"), expected)
+    if not others:
+        text = to_sql(maps, dialect="spark", table="people", column="new")
+        same_numbers(in_order(spark.sql(text), "new"), expected)
+
+
+@pytest.mark.parametrize("others", [0, 1], ids=["native", "in Python"])
+def test_one_map_follows_all(spark, others):
+    maps = followed_maps()
+    maps |= {"F": FollowedMap(MAPS["{}%s?"], maps["it's 0"].then)} if others else {}
     frame, expected = people(spark, maps)
     after = ENGINE.apply(SparkRows(frame, score="score", groups="group"), maps)
     assert ("ArrowEvalPython" in plan(after)) == bool(others)
