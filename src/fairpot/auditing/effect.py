@@ -24,7 +24,7 @@ from fairpot.auditing.finding import Finding, Trust, main_finding
 from fairpot.auditing.gains import Action, OtherReference, actions, other_reference, own_scale_moves
 from fairpot.auditing.measures import MOST_GROUPS, measure, moves, moves_of_rows, plain
 from fairpot.counting import as_table
-from fairpot.inference import Changes, Estimate, Verdict, change_by_maps, change_of_scores, verdict
+from fairpot.inference import Change, Changes, Estimate, Verdict, change_by_maps, change_of_scores, verdict
 from fairpot.inference.limits import gap_name
 from fairpot.modelfile.origin import describes, table_sha256
 from fairpot.postprocessing.mapper import seen_table
@@ -315,7 +315,7 @@ def fitted_on(model: Any, table: ScoreTable) -> bool:
     return bool(origin and describes(origin, table))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Effect:
     """What :func:`effect` found: audits before and after, and who moves.
 
@@ -374,9 +374,16 @@ class Effect:
     def sentences(self) -> list[str]:
         """What these rows say of a certificate, if there is one; how the gap changes, whose scores do; and trust."""
         known = [] if self.certificate is None else [_sentence(text) for text in self.certificate.sentences]
-        said = [words.gap_change(self.finding, self.finding_after), words.changed_scores(self.moves)]
+        said = [words.gap_change(self.finding, self.finding_after), words.changed_scores(self.moves), self.price]
         trust = [] if self.trust is None or known else [self.trust.sentence]
         return [*known, *said, *self._calibrated_as_a_whole, *trust]
+
+    @property
+    def price(self) -> str:
+        """What the repair costs in AUC."""
+        first, second = (found["partial"] or found for found in (self.before, self.after))
+        change = None if self.changes is None else self.changes.auc
+        return words.price(first["auc"], second["auc"], change, self.finding.alpha)
 
     @property
     def gains(self) -> list[str]:
@@ -433,7 +440,8 @@ class Effect:
     def rows(self) -> list[dict[str, Any]]:
         """Return the main numbers before and after as a list of rows."""
         named = [("auc", "auc"), ("gap", "gap")]
-        found = [_row(name, self.before[key], self.after[key]) for name, key in named]
+        known = {name: getattr(self.changes, name, None) for name in ("auc", "gap")}
+        found = [_row(name, self.before[key], self.after[key], known[name]) for name, key in named]
         if self.before["partial"] is not None:
             top, later = self.before["partial"], self.after["partial"]
             found += [_row(f"partial_{name}", top[key], later[key]) for name, key in named]
@@ -443,10 +451,21 @@ class Effect:
                 found.append(_row(f"calibration_error[{b['group']}]", b["calibration"][key], a["calibration"][key]))
         return found
 
-    def frame(self) -> Any:
-        """Return the main numbers before and after as a frame (pandas, Polars or PyArrow, whichever is in use)."""
-        rows = plain(self.rows())
-        return make_frame({name: [row[name] for row in rows] for name in rows[0]})
+    def frame(self, part: Literal["numbers", "moves", "actions"] = "numbers") -> Any:
+        """Return one of the tables (pandas, Polars or PyArrow, whichever is in use).
+
+        Parameters
+        ----------
+        part : {"numbers", "moves", "actions"}, default "numbers"
+            AUC, gap and calibration before and after with their limits; whose scores change, by group; who is acted
+            on before and after, by group and outcome.
+        """
+        acted = [row for action in self.actions for row in action.rows()]
+        parts = {"numbers": self.rows(), "moves": self.moves, "actions": acted}
+        if part not in parts:
+            raise ValueError(f"part must be one of {', '.join(map(repr, parts))}, got {part!r}.")
+        rows = plain(parts[part])
+        return make_frame({name: [row[name] for row in rows] for name in rows[0]} if rows else {})
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the gap of every two groups before and after, see :class:`fairpot.display.GapChangeDisplay`.
@@ -475,6 +494,9 @@ class Effect:
         weighed = wording.weights_taken(self.before["weights"], self.before["rows"])
         warned = [f"warning: {text}" for text in self.warnings]
         return "\n".join([*self.sentences, *self.gains, *shown, *sure, *moved, *filter(None, [weighed]), *warned])
+
+    def __repr__(self) -> str:
+        return f"<Effect: {self.sentences[0]}>"
 
     def _repr_html_(self) -> str:
         return effect_html(self)
@@ -556,9 +578,17 @@ def _calibration_lost(before: dict[str, Any], after: dict[str, Any], calibrated:
     return found
 
 
-def _row(name: str, before: float | None, after: float | None) -> dict[str, Any]:
-    change = None if before is None or after is None else after - before
-    return {"metric": name, "before": before, "after": after, "change": change}
+def _row(name: str, before: float | None, after: float | None, known: Change | None = None) -> dict[str, Any]:
+    """Give a number before and after with its limits, and the change; its limits where they were computed."""
+    change = None if before is None or after is None else float(after) - float(before)
+    ends: dict[str, float | None] = {}
+    for when, value in (("before", before), ("after", after)):
+        for end in ("low", "high"):
+            limit = getattr(value, end, None)
+            ends[f"{when}_{end}"] = None if limit is None or limit != limit else limit
+    limits = [None, None] if known is None or known.reason is not None else [known.low, known.high]
+    numbers = {"metric": name, "before": before, "after": after, "change": change}
+    return numbers | dict(zip(("change_low", "change_high"), limits)) | ends
 
 
 def _sentence(text: str) -> str:

@@ -259,6 +259,26 @@ def _limits(found: Estimate | None) -> dict[str, Any] | None:
     return None if found is None else found.to_dict()
 
 
+def with_limits(row: dict[str, Any]) -> dict[str, Any]:
+    """Put the ends of its interval beside every number of a row that knows them.
+
+    Examples
+    --------
+    >>> with_limits({"group": "F", "auc": Estimate("auc", 0.8, 0.02, 0.75, 0.84)})
+    {'group': 'F', 'auc': 0.8, 'auc_low': 0.75, 'auc_high': 0.84}
+    """
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        found[name] = value
+        if isinstance(value, Estimate):
+            found |= {f"{name}_low": _finite(value.low), f"{name}_high": _finite(value.high)}
+    return found
+
+
+def _finite(value: float) -> float | None:
+    return None if value != value else float(value)
+
+
 def plain(tree: Any) -> Any:
     """Turn a tree of estimates into plain numbers, lists and dicts."""
     if isinstance(tree, dict):
@@ -540,17 +560,17 @@ def _warnings(table: ScoreTable, summary: dict[str, Any]) -> list[str]:
     found += _missing_pairs(summary)
     for partial in tops(summary):
         top = table.top(partial["alpha"], partial["region"])
-        found += small_cells(top, f" in the top {partial['alpha']:g}")
+        found += small_cells(top, f" in the top {100 * partial['alpha']:.4g}%")
     if summary["calibration"] is None:
         low, high = summary["score_range"]
-        found.append(f"calibration is not measured: scores run from {low:g} to {high:g} and are no probabilities.")
+        found.append(f"calibration is not measured: scores run from {low:g} to {high:g} and are not probabilities.")
     tied = summary["tied"]
     for name in ("auc", "gap"):
         strict, half = tied[f"{name}_strict"], tied[f"{name}_half"]
         if strict is not None and abs(strict - half) >= _VISIBLE:
-            shown = "AUC" if name == "auc" else "xAUC gap"
+            shown = "AUC" if name == "auc" else "overall gap"
             found.append(
-                f"ties matter: the {shown} is {strict:.4f} if a tie is no win, {half:.4f} if it is half of one."
+                f"ties matter: the {shown} is {strict:.3f} if a tie is no win, {half:.3f} if it is half of one."
             )
     return found
 

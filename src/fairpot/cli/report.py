@@ -26,7 +26,7 @@ from fairpot.cli._methods import (
     one_wish,
     settings_for,
 )
-from fairpot.cli._options import SCORE, TOP_SHARE, MapFile, map_options, output_options, ranking_options
+from fairpot.cli._options import SCORE, TOP_SHARE, MapFile, Sectioned, map_options, output_options, ranking_options
 from fairpot.cli._printing import Output, shown
 from fairpot.cli._rows import RowOptions, named_group, row_options, with_groups_of
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
@@ -38,7 +38,7 @@ from fairpot.report.report import FORMATS
 from fairpot.tradeoff.operating import capacity_share
 
 
-@click.command(short_help="Write a page that a committee can read.")
+@click.command(cls=Sectioned, short_help="Write a page that a committee can read.")
 @row_options()
 @map_options("--map", text="Report on this saved map.")
 @click.option("--fit-on", multiple=True, metavar="FILE", help="Fit the repair on these rows; default: the same rows.")
@@ -46,7 +46,8 @@ from fairpot.tradeoff.operating import capacity_share
 @how_far
 @afterwards
 @ranking_options(
-    "Repair only the top SHARE of the ranking (fairpot).", "Group that stays as it is; default: the one ahead."
+    "Repair only the top SHARE of the ranking (fairpot).",
+    "Reference group; default: ranked highest, or lowest if high scores harm.",
 )
 @click.option("--threshold", type=SCORE, multiple=True, metavar="SCORE", help="Show who crosses this; repeatable.")
 @click.option(
@@ -58,12 +59,12 @@ from fairpot.tradeoff.operating import capacity_share
 )
 @click.option("--id", "identity", metavar="COLUMN", help="Name the people whose scores change most by this column.")
 @click.option("--title", default="", help="What the report is called.")
-@click.option("--outcome", default="", help='What a positive has, such as "a stroke within a year".')
+@click.option("--outcome", default="", help='The outcome in words, such as "a stroke within a year".')
 @click.option(
     "--card", metavar="FILE", help="Show this model card (TOML): purpose, owner, not_for, and what else it says."
 )
 @click.option("-o", "--output", required=True, metavar="FILE", help="Where it goes: .html, .json or .md.")
-@click.option("--force", is_flag=True, help="Replace the output if it is there.")
+@click.option("--force", is_flag=True, help="Replace the output if it already exists.")
 @output_options
 def report(
     rows: RowOptions,
@@ -84,12 +85,12 @@ def report(
     """Write a report: who is ranked higher, what a repair changes, and at what price.
 
     It is one file that opens in any browser, offline, with a slider for how far the repair goes. Without --map and
-    without a way to say how far to go (--max-gap, --lam, ...) it is an audit of the scores as they came.
+    without a way to say how far to go (--max-gap, --lam, ...) it is an audit of the original scores.
 
     \b
     Examples:
       fairpot report scores.csv -o report.html                              # an audit
-      fairpot report scores.csv --max-gap 0.02 -o report.html               # with a repair, and its dial
+      fairpot report scores.csv --max-gap 0.02 -o report.html               # with a repair
       fairpot report new.parquet --fit-on past.parquet --max-gap 0.02 -o report.html
       fairpot report new.csv --map map.json --threshold 0.5 --outcome "a stroke within a year" -o report.html
 

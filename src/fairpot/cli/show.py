@@ -8,7 +8,7 @@ import click
 import numpy as np
 
 from fairpot.cli._lines import certified_words, turned_range
-from fairpot.cli._options import MapFile, map_options, output_options
+from fairpot.cli._options import MapFile, Sectioned, map_options, output_options
 from fairpot.cli._printing import Marks, Output, count, number, picture, shown
 from fairpot.postprocessing.fitted import FittedMaps
 from fairpot.postprocessing.large import in_words
@@ -22,7 +22,7 @@ _KINDS = {
 }
 
 
-@click.command(short_help="Show what a map does and where it comes from.")
+@click.command(cls=Sectioned, short_help="Show what a map does and where it comes from.")
 @map_options()
 @output_options
 def show(map_file: MapFile, out: Output) -> None:
@@ -88,7 +88,7 @@ def _groups(model: FittedMaps) -> list[list[str]]:
 def _group(model: FittedMaps, group: Any, counts: dict[str, Any]) -> list[str]:
     found = model.maps_[group]
     found = found.first if isinstance(found, FollowedMap) else found
-    kind = "stays as it is" if found.is_identity else "never overtakes" if found.is_monotone else "may overtake"
+    kind = "does not change" if found.is_identity else "never overtakes" if found.is_monotone else "may overtake"
     sizes = [count(counts[name]) for name in ("rows", "positives", "negatives")]
     return [shown(group), *sizes, kind, count(len(found.knots)), _largest_shift(found)]
 
@@ -114,7 +114,7 @@ def _print_picture(out: Output, model: Any) -> None:
     sign = -1.0 if model.lower_is_riskier_ else 1.0
     x = np.linspace(*_own_range(model), 240)
     moving = [g for g in model.groups_ if not model.maps_[g].is_identity][: len(_MARKS)]
-    out.heading("New score (upwards) over old score; dots stay as they are")
+    out.heading("New score (upwards) over old score; dots: no change")
     layers = [Marks(x, x, "."), *(Marks(x, sign * model.maps_[g](sign * x), mark) for g, mark in zip(moving, _MARKS))]
     for line in picture(layers, width=out.plot_width):
         out.line(line)

@@ -78,7 +78,7 @@ def find_methods(methods: Any) -> dict[str, Any]:
     if not chosen:
         raise ValueError("methods is empty: give at least one, or None for all.")
     if "unrepaired" in chosen:
-        raise ValueError("'unrepaired' is the name of the scores as they came.\nHint: call the method something else.")
+        raise ValueError("'unrepaired' is the name of the original scores.\nHint: call the method something else.")
     return chosen
 
 

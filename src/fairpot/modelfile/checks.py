@@ -150,7 +150,7 @@ def _check_shift(content: Mapping[str, Any], low: float, high: float, group: Has
         return
     first, last = (-1.0, 0.0) if content["negative"] else (0.0, 1.0)
     if low < first or high > last:
-        _implausible(group, f"multiplies odds of scores from {low:g} to {high:g}, which are no probabilities")
+        _implausible(group, f"multiplies odds of scores from {low:g} to {high:g}, which are not probabilities")
 
 
 def _check_order(

@@ -121,7 +121,7 @@ def _part(model: Postprocessor, fold: ScoreTable, values: NDArray[np.float64]) -
     return Part(fold, lambda places: model._stepped(fold, values[places]), quick, views)
 
 
-def fold_count(table: ScoreTable, dial: str = "the dial") -> int:
+def fold_count(table: ScoreTable, dial: str = "the repair strength") -> int:
     """Say how many folds leave enough positives and negatives of every group in each."""
     counted = "clusters with " if table.units is not None else ""
     cells = [

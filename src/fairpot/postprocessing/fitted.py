@@ -11,7 +11,6 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fairpot._html import html_table
 from fairpot._version import __version__
 from fairpot.exceptions import ModelFileError
 from fairpot.modelfile import MAX_BYTES, ModelFile, naming, read
@@ -44,7 +43,7 @@ class FittedMaps(ScoreMapper):
         The same by its name, as the fitted method has it.
     groups_ : tuple of the groups' names
     maps_ : dict of group to ScoreMap
-    reference_ : name of the group that stays as it is, or None
+    reference_ : name of the group that does not change, or None
     thresholds_ : dict of group to float, or None
         The lowest score of the fitted top-alpha region.
     apply_ : dict
@@ -146,18 +145,6 @@ class FittedMaps(ScoreMapper):
         dial, value = getattr(self, "dial_", ("", None))
         shown = f"{value:.6g}" if isinstance(value, float | int) else str(value)
         return f"<{getattr(self, 'method_', 'FittedMaps')} from a file: {dial} = {shown}>"
-
-    def _repr_html_(self) -> str:
-        counts = {each["group"]: each["counts"] for each in self.fitted_on_["groups"]}
-        rows = [
-            {
-                "group": group,
-                "rows": counts[group]["rows"],
-                "map": _in_words(self.maps_[group]),
-            }
-            for group in self.groups_
-        ]
-        return html_table(rows, repr(self).strip("<>"))
 
     def file_content(self) -> ModelFile:
         """Return what a model file holds of this model."""
@@ -268,7 +255,7 @@ def _in_words(found: ScoreMap) -> str:
     if isinstance(found, FollowedMap):
         return f"{_in_words(found.first)}, then a probability"
     if found.is_identity:
-        return "stays as it is"
+        return "does not change"
     return found.in_words() if isinstance(found, ShiftMap) else f"{len(found.knots)} knots"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from os import PathLike
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -15,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import UNMAPPED, Meaning, Unmapped
+from fairpot._html import html_table, lines_svg
 from fairpot._optional import import_optional, make_frame
 from fairpot._validation import check_alignment, check_choice, check_scores, check_seen, place_groups, restore
 from fairpot._validation.columns import as_column
@@ -387,6 +389,22 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
                 "table.\nHint: count the rows in the same direction, score_table(..., lower_is_riskier=...)."
             )
         return maps_on(table, self.maps_, self._applied_by())
+
+    def _html_repr(self) -> str:
+        """Show the fitted maps in a notebook, where scikit-learn shows an unfitted estimator."""
+        if not hasattr(self, "maps_"):
+            return str(super()._html_repr())
+        scale, moved = self._fitted_scale(), [g for g in self.groups_ if not self.maps_[g].is_identity]
+        x = np.linspace(scale.low, scale.high, 61)
+        lines = [(str(g), self._turned(x), self._turned(self.maps_[g](x))) for g in moved[:6]]
+        picture = lines_svg(lines, "New score over old score", ("old score", "new score"))
+        said = self.group_words()
+        rows = [{"group": g, "scores": said[g][0 if g in moved else 1]} for g in self.groups_]
+        return f"<div><p><b>{escape(repr(self))}</b></p>{picture}{html_table(rows, 'What becomes of scores')}</div>"
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw what each group's scores become; return the axes."""
+        return self.plot_map(ax)
 
     def plot_map(self, ax: Any = None) -> Any:
         """Draw what each group's scores become, see :class:`fairpot.display.ScoreMapDisplay`; return the axes."""

@@ -89,7 +89,7 @@ def warn_of_table(kept: ScoreTable, left_out: tuple[Hashable, ...], table: Score
     """Name small cells and groups left out, and scores that rank the wrong way round."""
     if left_out:
         sizes = ", ".join(f"{g!r} ({table[g].weight.sum():g} rows)" for g in left_out)
-        warn_user(f"left out of the comparison: {sizes}; their scores stay as they are.", SmallGroupWarning)
+        warn_user(f"left out of the comparison: {sizes}; their scores do not change.", SmallGroupWarning)
     hard = hard_predictions(kept)
     if hard is not None:
         warn_user(hard, PredictionsWarning)

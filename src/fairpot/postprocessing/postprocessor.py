@@ -67,22 +67,21 @@ _SHARED = """\
         the gap, instead of the highest AUC.
     calibrate : bool, default False
         Make the adjusted scores probabilities again, by one increasing map that is common to all groups and follows
-        their repair. Ranks, AUC and gap stay to the last bit; scores that were no probabilities become some. Needs
+        their repair. Ranks, AUC and gap stay to the last bit; scores that were not probabilities become some. Needs
         outcomes.
     keep_grid : bool, default False
-        Give back scores of the grid that came in: deciles in, deciles out. Every value of the dial is judged by the cut
+        Give back scores of the grid that came in: deciles in, deciles out. Every repair strength is judged by the cut
         scores, and chosen after cutting. A grid has at most 1,000 distinct scores. With ``calibrate``, each score of
         the grid becomes one probability.
     high_score_means : {"help", "harm"} or None, default None
         What a high score does to the person who has it. Where it harms, the default reference is the group ranked
         lowest, so that scores are lowered. A table may say it as well; if both do, they must agree.
     min_group : int, default 0
-        Groups with fewer rows are left out of the comparison: their scores stay as they are, and a warning names
-        them.
+        Groups with fewer rows are left out of the comparison: their scores do not change, and a warning names them.
     groups : list of group names or None, default None
-        Compare these only; the scores of all others stay as they are.
+        Compare these only; the scores of all others do not change.
     ties : {"half", "strict"}, default "half"
-        How ties count where the reference group or the dial is chosen; "strict" is the paper's way.
+        How ties count where the reference group or the repair strength is chosen; "strict" is the paper's way.
     pos_label : default None
         The positive label where ``y`` is not 0/1.
 """
@@ -509,8 +508,8 @@ class Postprocessor(ScoreMapper):
             )
         if self.calibrate and self.net_benefit_at is not None:
             raise ValueError(
-                f"{argument('net_benefit_at')} is judged at every value of the dial by scores as the repair leaves "
-                f"them, and {argument('calibrate', True)} gives them another meaning once the dial is chosen.\n"
+                f"{argument('net_benefit_at')} is judged at every repair strength by scores as the repair leaves "
+                f"them, and {argument('calibrate', True)} gives them another meaning once the strength is chosen.\n"
                 "Hint: leave one of them out."
             )
         if self.calibrate and not labelled:

@@ -90,7 +90,7 @@ def made_private(content: ModelFile, table: ScoreTable | None = None) -> ModelFi
         raise _too_few(few)
     if table is None and any(each.get("knots") for each in content.maps.values()):
         raise ModelFileError(
-            "a model that comes from a file does not know how many people stand behind each knot.\n"
+            "a model that comes from a file does not know how many people make up each knot.\n"
             "Hint: save the fitted model itself as a private file."
         )
     grid = Grid.for_range(*content.fitted_on["score_range"])

@@ -35,7 +35,7 @@ def small_groups(content: ModelFile, table: ScoreTable | None) -> list[Hashable]
 def told(groups: list[Hashable]) -> str:
     """Say what the file shows of whom."""
     names = ", ".join(map(repr, groups[:5])) + (", ..." if len(groups) > 5 else "")
-    return f"fewer than {FEWER_THAN} people of {names} stand behind the maps: who reads the file sees their scores"
+    return f"fewer than {FEWER_THAN} people of {names} make up the maps: who reads the file sees their scores"
 
 
 def _begin(content: dict[str, object]) -> float | None:

@@ -339,7 +339,7 @@ def part_words(moved: str, stays: str, after: str = "") -> tuple[str, ...]:
         "below the part that is moved: the score stays",
         "above the part that is moved: the score stays",
         f"{moved}; beyond the fitted scores, so that it gets the value at their end",
-        f"{moved}, held up so that it does not fall behind scores that stay",
+        f"{moved}, held up so that it does not fall below scores that stay",
         stays,
     )
     return tuple(text + after for text in found)

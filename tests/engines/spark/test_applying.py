@@ -160,7 +160,7 @@ def test_written_files(spark, tmp_path, ending):
         "CAST(id AS INT) AS id", "double(score_adjusted) AS new"
     )
     same_numbers(in_order(again, "new"), expected)
-    with pytest.raises(OutputFileError, match="is there already"):
+    with pytest.raises(OutputFileError, match="already exists"):
         ENGINE.write(rows, maps, output)
     with pytest.raises(OutputFileError, match="holds the input"):
         ENGINE.write(rows, maps, source, overwrite=True)
