@@ -87,7 +87,7 @@ def test_json_on_standard_output(run, csv, tmp_path):
         (["--map", "map.json", "--lam", "0.5", "-o", "r.html"], "--lam does not go with it"),
         (["--map", "map.json", "--fit-on", "x.csv", "-o", "r.html"], "--fit-on does not go with it"),
         (["--fit-on", "x.csv", "-o", "r.html"], "say how far it goes"),
-        (["--lam", "0.5", "--max-gap", "0.1", "-o", "r.html"], "more than one way"),
+        (["--lam", "0.5", "--max-gap", "0.1", "-o", "r.html"], "Say it in one way"),
         ([], "--output"),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairpot._validation import is_number
 from fairpot.export.functions import Maps
 from fairpot.table import ScoreTable
-from fairpot.transport import Floats, ScoreMap
+from fairpot.transport import Floats, ScoreMap, followed, parted
 from fairpot.transport.scoremap import interpolate
 
 # Up to this many points the fewest are found; beyond, a walk that is close to it, in linear time.
@@ -149,6 +149,13 @@ class SimplifiedMaps:
         """The largest error of any group."""
         return max(self.errors.values())
 
+    def followed_by(self, then: ScoreMap | None) -> SimplifiedMaps:
+        """Let one map follow all of them, and say by how much scores can then differ; None follows nothing."""
+        if then is None:
+            return self
+        errors = {group: _steepest(then) * error for group, error in self.errors.items()}
+        return replace(self, maps=followed(self.maps, then), errors=errors)
+
     def __str__(self) -> str:
         before, after = (sum(pair[i] for pair in self.knots.values()) for i in (0, 1))
         kept = ", order of the fitted rows kept" if self.ranks_kept else ""
@@ -201,7 +208,7 @@ def simplify(
     Parameters
     ----------
     maps : dict of group to ScoreMap
-        Sigmoids and identities stay as they are.
+        Sigmoids and identities stay as they are, and so does a map that follows those of all groups.
     max_error : float >= 0 or None, default None
         No score's new value may differ by more than this.
     max_knots : int >= 2 or None, default None
@@ -224,6 +231,8 @@ def simplify(
     simplified from 101 to 6 knots, scores within 0.011
     """
     _check(max_error, max_knots, keep_ranks_of)
+    maps, then = parted(maps)
+    reach = max_error if max_error is None or then is None else max_error / _steepest(then)
     bounds = None if keep_ranks_of is None else _rank_bounds(maps, keep_ranks_of)
     made: dict[Hashable, ScoreMap] = {}
     for group, full in maps.items():
@@ -232,8 +241,8 @@ def simplify(
         elif max_knots is not None:
             made[group] = _at_most(full, max_knots)
         else:
-            made[group] = _within(full, max_error, None if bounds is None else bounds.get(group))
-    return _simplified(maps, made, ranks_kept=keep_ranks_of is not None)
+            made[group] = _within(full, reach, None if bounds is None else bounds.get(group))
+    return _simplified(maps, made, ranks_kept=keep_ranks_of is not None).followed_by(then)
 
 
 def _simplified(maps: Maps, made: dict[Hashable, ScoreMap], ranks_kept: bool = False) -> SimplifiedMaps:
@@ -244,6 +253,11 @@ def _simplified(maps: Maps, made: dict[Hashable, ScoreMap], ranks_kept: bool = F
         knots={group: (len(full.knots), len(made[group].knots)) for group, full in maps.items()},
         ranks_kept=ranks_kept,
     )
+
+
+def _steepest(then: ScoreMap) -> float:
+    """Give the most by which a map that follows can enlarge a difference."""
+    return float(np.abs(np.diff(then.values) / np.diff(then.knots)).max(initial=0.0))
 
 
 def _check(max_error: Any, max_knots: Any, table: Any) -> None:

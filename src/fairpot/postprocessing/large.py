@@ -99,9 +99,10 @@ def chosen_by_rule(model: Postprocessor, table: ScoreTable) -> Value:
 
     Where the table is very large the choice is made on a quantised one, by a copy that learnt from it; where maps have
     very many knots they are simplified. Either may break a rule by a little: then its bound is drawn tighter. If
-    that does not help, nothing is quantised or simplified, nor where a rule looks at a capacity or at net benefit.
+    that does not help, nothing is quantised or simplified, nor where a rule looks at a capacity or at net benefit, or
+    scores stay on a grid.
     """
-    if getattr(model, "exact", True) or model._rule.operating:
+    if getattr(model, "exact", True) or model._rule.operating or model.grid_ is not None:
         return model._turn(model._chosen(table, model._ties), whole=True)
     searching, rows = _searched(model, table)
     rules = {name: bound for name in _BOUNDS if (bound := getattr(model, name)) is not None}

@@ -15,6 +15,7 @@ from fairpot.report.people import LABELS, SMALLEST_BAND
 from fairpot.report.svg import Frame, Markup, direct_labels, inside, line, steps, tag
 from fairpot.report.text import TEXT
 from fairpot.report.words import number, percent, points, say, score, told, top_share
+from fairpot.tradeoff.curve import pareto_mask
 from fairpot.transport import Floats
 
 Numbers = Mapping[str, Any]
@@ -44,6 +45,11 @@ def style(place: int) -> str:
     return f"c{place % len(COLOURS)} d{place % len(LINES)}"
 
 
+def colour(place: int) -> str:
+    """Name the colour of the group at one place, where it has a panel of its own and needs no dashes."""
+    return f"c{place % len(COLOURS)}"
+
+
 def make_figures(found: Measured, summary: Numbers) -> dict[str, Figure]:
     """Draw all figures that there are numbers for."""
     made = [_scores(found, summary), _roc(found, summary), _calibration(found, summary)]
@@ -62,12 +68,15 @@ def _tradeoff(found: Measured, summary: Numbers) -> Figure | None:
     auc = np.array(curve["auc"])
     at = [_point(summary, place, signed) for place in range(len(found.settings))]
     xs, ys = (np.array([p[k] for p in at], dtype=np.float64) for k in (0, 1))
+    pareto = np.array(curve["pareto"])
+    if not signed:  # the method's own curve looks at small groups too, which carry no headline
+        gap, auc, pareto = xs, ys, pareto_mask(np.nan_to_num(xs, nan=np.inf), np.nan_to_num(ys, nan=-np.inf))
     band = summary["band"] or {"low": [], "high": []}
     frame = Frame.around(
         [*gap, *xs, 0.0, *(100 * np.array([*band["low"], *band["high"]]))], [*auc, *ys, *_near_limit(summary, ys)]
     )
     chosen = found.dial.chosen
-    best = np.flatnonzero(curve["pareto"])
+    best = np.flatnonzero(pareto)
     best = best[np.unique(np.linspace(0, len(best) - 1, min(len(best), 24)).round().astype(np.intp))]
     cx, cy = frame.across(xs), frame.up(ys)
     names = tuple(_axis(name, summary) for name in ("axis_gap" if signed else "axis_gap_plain", "axis_auc"))
@@ -227,9 +236,9 @@ def _scores(found: Measured, summary: Numbers) -> Figure:
                 continue
             places = [frame.up(sign * s[i, k]).tolist() for s in shares]
             name, filled = f"{label}-{i}", "filled" if sign > 0 else "hollow"
-            parts.append(tag("path", d=steps(edges, places[0], base), class_=f"was {filled} {style(g)}"))
+            parts.append(tag("path", d=steps(edges, places[0], base), class_=f"was {filled} {colour(g)}"))
             now = steps(edges, places[found.dial.chosen], base)
-            parts.append(tag("path", d=now, class_=f"now {style(g)}", data_path=name, data_name=TEXT[_SIDES[k]]))
+            parts.append(tag("path", d=now, class_=f"now {colour(g)}", data_path=name, data_name=TEXT[_SIDES[k]]))
             if any(p != places[0] for p in places):
                 moving[name] = {"edges": edges, "base": base, "tops": places}
         panels.append((g, str(found.groups[g]), Markup("".join((*frame.axes("", "", share=True), inside(parts))))))
@@ -351,8 +360,7 @@ def _roc(found: Measured, summary: Numbers) -> Figure | None:
         )
         middle = min(middle, len(now[0]) - 1)
         labels.append((now[0][middle] + 8, now[1][middle] + 26 * (1 + i), name, look))
-    across, up = (say(key, outcome=summary["data"]["outcome"]) for key in ("axis_false", "axis_true"))
-    axes = (across, up)
+    axes = (TEXT["axis_false"], TEXT["axis_true"])
     body = Markup("".join((*frame.axes(*axes), inside(parts), direct_labels(labels))))
 
     def title(numbers: Numbers) -> str:
@@ -376,7 +384,7 @@ def _calibration(found: Measured, summary: Numbers) -> Figure | None:
         parts = [tag("path", d=line(frame.across(frame.x), frame.up(frame.y)), class_="zero")]
         places = [_pairs(frame, v[i]) for v in values]
         bars = [_bars(frame, v[i]) for v in values]
-        chosen, look = found.dial.chosen, style(g)
+        chosen, look = found.dial.chosen, colour(g)
         if any(p != places[0] for p in places):
             parts.append(tag("path", d=line(*places[0]), class_=f"faint {look}"))
             moving[f"calibration-{i}"] = {"xs": [p[0] for p in places], "y": [p[1] for p in places]}

@@ -130,7 +130,7 @@ def _by_outcome(summary: Numbers, choice: Numbers, repaired: bool) -> Markup:
     for place, (g, size) in enumerate(listed(summary)):
         for k, label in enumerate(("with", "without")):
             people = count(size["positives" if label == "with" else "negatives"])
-            name = tag("span", say(f"group_{label}", group=size["group"]), class_=f"name {style(g)}")
+            name = tag("span", say(f"group_{label}", group=_named(summary, size)), class_=f"name {style(g)}")
             cells = [tag("td", cell) for cell in _rates(size, choice, g, place, k, repaired)]
             rows.append(tag("tr", tag("th", name, scope="row"), tag("td", people), cells))
     return _who_table(head, rows)
@@ -146,9 +146,15 @@ def _by_group(summary: Numbers, choice: Numbers, repaired: bool) -> Markup:
         for k in (0, 1):
             both = _rates(size, choice, g, place, k, repaired)
             cells.append(tag("td", both[0], *([" → ", both[1]] if repaired else [])))
-        name = tag("span", size["group"], class_=f"name {style(g)}")
+        name = tag("span", _named(summary, size), class_=f"name {style(g)}")
         rows.append(tag("tr", tag("th", name, scope="row"), tag("td", count(size["rows"])), cells))
     return _who_table(head, rows)
+
+
+def _named(summary: Numbers, size: Numbers) -> str:
+    """Name a group, and say if it is small."""
+    group = str(size["group"])
+    return say("few_rows", text=group) if group in summary["data"]["small_groups"] else group
 
 
 def _rates(size: Numbers, choice: Numbers, g: int, place: int, k: int, repaired: bool) -> list[list[Any]]:

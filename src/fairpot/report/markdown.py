@@ -13,6 +13,7 @@ from fairpot.report.sections import (
     choice_label,
     choice_question,
     cost_rows,
+    curve_head,
     how_to_read,
     listed,
     origin_facts,
@@ -151,8 +152,7 @@ def _settings(summary: Mapping[str, Any]) -> list[str]:
         ]
         for i in few
     ]
-    head = [TEXT["dial_label"], TEXT["axis_gap_plain"], TEXT["axis_auc"], TEXT["col_moved"]]
-    return [f"## {TEXT['part_tradeoff']}", table(head, rows)]
+    return [f"## {TEXT['part_tradeoff']}", table(curve_head(summary), rows)]
 
 
 def _moves(summary: Mapping[str, Any]) -> list[str]:

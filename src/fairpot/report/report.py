@@ -340,7 +340,7 @@ def _describe(method: Any, table: ScoreTable) -> dict[str, Any]:
         "parameters": {k: v for k, v in parameters.items() if v is not None},
         "reference": None if reference is None else str(reference),
         "moved": [str(g) for g in moved_groups(method, table.groups)],
-        "aim": parameters.get("max_gap"),
+        "aim": parameters.get("max_gap") if parameters.get("capacity") is None else None,  # that of the whole list
         "alpha": parameters.get("alpha") if name == "FairPOT" else None,
         "region": parameters.get("region") if name == "FairPOT" and parameters.get("alpha") is not None else None,
         "certificate": None,  # judged once the rows are measured

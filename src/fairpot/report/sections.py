@@ -145,8 +145,14 @@ def _curve_table(summary: Numbers) -> Markup | None:
         ]
         for i in few
     ]
-    head = [TEXT["dial_label"], TEXT["axis_gap_plain"], TEXT["axis_auc"], TEXT["col_moved"]]
+    head = curve_head(summary)
     return tag("details", tag("summary", TEXT["figure_table"]), table(TEXT["figure_table"], head, rows, name="curve"))
+
+
+def curve_head(summary: Numbers) -> list[str]:
+    """Name the columns of the curve as a table."""
+    gap = TEXT["axis_gap_plain" if words.many(summary) else "axis_gap_two"]
+    return [TEXT["dial_label"], gap, TEXT["axis_auc"], TEXT["col_moved"]]
 
 
 def _who(summary: Numbers, live: Live, start: Mapping[str, int]) -> list[Any]:

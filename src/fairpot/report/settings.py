@@ -76,6 +76,8 @@ def dial_of(method: Any, table: ScoreTable, ties: str, most: int = _STEPS) -> Di
     kept: list[float | None] = [None, *(v for v in values.tolist() if v != off)]
     if curve.exact and off is not None:
         kept = _distinct(curve, kept, own, off)
+    elif not curve.exact:
+        kept = _differing(method, table, points, kept, own)
 
     def maps(place: int) -> Maps:
         value = kept[place]
@@ -109,6 +111,31 @@ def _distinct(curve: TradeoffCurve, values: list[float | None], own: float, off:
     if own != off and found[curve.at(own).lam] is None:  # it changes nothing, and is the fitted one all the same
         found["own"] = own
     return [None, *sorted(value for value in found.values() if value is not None)]
+
+
+def _differing(
+    method: Any, table: ScoreTable, points: TradeoffCurve, values: list[float | None], own: float
+) -> list[float | None]:
+    """Leave out values of a grid whose scores are those of the value before; never the fitted one."""
+    kept: list[float | None] = [values[0]]
+    for value in values[1:]:
+        before = kept[-1]
+        if value != own and before is not None and value is not None and _alike(method, table, points, before, value):
+            continue
+        kept.append(value)
+    return kept
+
+
+def _alike(method: Any, table: ScoreTable, points: TradeoffCurve, one: float, other: float) -> bool:
+    """Whether two values give the same scores; only where the curve cannot tell them apart are maps compared."""
+    first, second = (points.at(value) for value in (one, other))
+    if points.lam.ndim == 2 or (first.auc, first.signed_gap) != (second.auc, second.signed_gap):
+        return False
+    maps = [method.at(value).maps_for(table) for value in (one, other)]
+    return all(
+        np.array_equal(*(each[group](counts.score) if group in each else counts.score for each in maps))
+        for group, counts in zip(table.groups, table.counts)
+    )
 
 
 def _can_turn(method: Any, table: ScoreTable) -> bool:

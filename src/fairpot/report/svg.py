@@ -196,21 +196,29 @@ def figure_svg(label: str | None, *parts: Any, **attributes: Any) -> Markup:
     return tag("svg", *parts, **known | attributes)
 
 
+# About how wide a letter of a label is, and how far apart lines of text stand.
+_LETTER, _LINE = 7.2, 13
+
+
 def direct_labels(labels: Sequence[tuple[int, int, str] | tuple[int, int, str, str]]) -> Markup:
-    """Write names beside lines and marks, given in half-pixels, none on top of another."""
+    """Write names beside lines and marks, given in half-pixels, none on top of another and all inside the frame."""
     parts: list[Markup] = []
-    used: list[tuple[float, float]] = []
+    used: list[tuple[float, float, float]] = []
     for x, y, name, *look in labels:
-        left, down = x / FINE + 8, y / FINE - 6
-        right_half = left > (_LEFT + _RIGHT) / 2
-        left = left - 16 if right_half else left
-        while any(abs(left - a) < 90 and abs(down - b) < 13 for a, b in used):
-            down += 13
-        down = min(max(down, _TOP + 11), _BOTTOM - 4)
-        used.append((left, down))
-        place = {"x": f"{left:g}", "y": f"{down:g}"}
-        parts.append(tag("text", name, **place, class_=f"direct {'end ' if right_half else ''}{' '.join(look)}"))
+        width = _LETTER * len(name)
+        left = min(max(x / FINE + 8, _LEFT + 4), max(_RIGHT - 4 - width, _LEFT + 4))
+        down = min(max(y / FINE - 6, _TOP + 11), _BOTTOM - 4)
+        heights = [down, *(down + sign * k * _LINE for k in range(1, 20) for sign in (1, -1))]
+        free = [each for each in heights if _TOP + 11 <= each <= _BOTTOM - 4 and not _covered(used, left, width, each)]
+        down = free[0] if free else down
+        used.append((left, left + width, down))
+        parts.append(tag("text", name, x=f"{left:g}", y=f"{down:g}", class_=" ".join(("direct", *look))))
     return tag("g", parts)
+
+
+def _covered(used: Sequence[tuple[float, float, float]], left: float, width: float, down: float) -> bool:
+    """Whether a label would stand on another one."""
+    return any(left < right and first < left + width and abs(down - at) < _LINE for first, right, at in used)
 
 
 def inside(*parts: Any) -> Markup:

@@ -238,7 +238,7 @@ def _gap_goes(summary: Numbers, numbers: Numbers) -> list[str]:
     where = where if alpha is None else say("gap_top", alpha=top_share(alpha))
     before, after = points(abs(was)), points(abs(now))
     key = "keeps" if before == after else "narrows" if abs(now) < abs(was) else "widens"
-    return [say(key, where=where, before=before, after=after)]
+    return [say(key, where=where, after=after)]
 
 
 def whose(numbers: Numbers) -> str:
@@ -297,19 +297,36 @@ def goes_past(summary: Numbers, numbers: Numbers) -> bool:
 
 def rule(summary: Numbers) -> str:
     """Say which rule set the repair strength."""
-    method, name = summary["method"], summary["dial"]["name"]
-    given = method["parameters"]
-    fields = {"gap": points(method["aim"]), "loss": f"{given.get('max_auc_loss') or 0:g}"}
-    if method["aim"] is not None:
-        said = say("rule_both" if given.get("max_auc_loss") is not None else "rule_max_gap", **fields)
-    elif given.get("max_auc_loss") is not None:
+    name, given = summary["dial"]["name"], summary["method"]["parameters"]
+    loss = given.get("max_auc_loss")
+    fields = {
+        "gap": points(given.get("max_gap")),
+        "loss": f"{loss or 0:g}",
+        "among": _among(given),
+        "best": TEXT["axis_auc"],
+    }
+    if given.get("net_benefit_at") is not None:
+        fields["best"] = say("rule_net_benefit", at=given["net_benefit_at"])
+    if given.get("max_gap") is not None:
+        said = say("rule_max_gap" if loss is None else "rule_both", **fields)
+    elif loss is not None:
         said = say("rule_max_auc_loss", **fields)
     elif name and given.get(name) is not None:
         return say("rule_given", dial=name, value=given[name])
     else:
-        said = TEXT["rule_smallest"] if name else TEXT["rule_saved"]
+        said = say("rule_smallest", **fields) if name else TEXT["rule_saved"]
     sure = given.get("confidence")
     return said if sure is None else say("rule_confidence", rule=said, confidence=percent(sure, 0))
+
+
+def _among(given: Numbers) -> str:
+    """Name those whose gap a rule looks at, where it does not look at all."""
+    capacity = given.get("capacity")
+    if capacity is None:
+        return ""
+    if isinstance(capacity, int):
+        return say("rule_among", capacity=count(capacity))
+    return say("rule_among_share", capacity=top_share(capacity))
 
 
 def dial_setting(summary: Numbers, place: int) -> str:
