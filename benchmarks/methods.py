@@ -223,9 +223,9 @@ def run_short(fitted: Rows, new: Rows) -> Short:
 
 
 def over_sets(sets: list[Array]) -> str:
-    """Write the mean over the data sets of their means, with the error that their splits leave.
+    """Write the mean over the data sets of their means, with its error between the sets.
 
-    The splits of one set share rows, so an error over splits alone is too small; that between sets is in the spread.
+    The splits of one set share rows, so an error between splits would be too small.
     """
     known = [each[np.isfinite(each)] for each in sets]
     means = np.array([each.mean() for each in known if len(each)])

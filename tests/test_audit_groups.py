@@ -87,7 +87,7 @@ def test_the_headline_is_of_groups_that_can_carry_it():
     assert abs(found.worst_pair["signed_gap"]) == found.gap
     assert f"overall gap {alone.gap:.3f} (95% interval" in found.finding.headline
     assert "the largest of 3 pairs of groups" in found.finding.headline
-    assert "too small to be compared with confidence: rare, tiny." in found.sentence
+    assert "Left out, as too small to be compared with confidence: rare, tiny." in found.sentence
     assert set(found.finding.pair) <= {"k", "l", "m"}
     assert found.to_dict()["headline"]["gap"] == float(alone.gap)
     assert alone.headline == alone.gap

@@ -40,12 +40,12 @@ def test_cells_that_are_small_in_the_top_alone_are_named(region):
     y, group = (np.repeat([name[k] for name in cells], 80) for k in (1, 0))
     scores = np.random.default_rng(0).random(len(y)) / 2 + top / 2
     found = audit(y, scores, sensitive_features=group, alpha=0.5, region=region)
-    assert [text for text in found.warnings if "what rests on them" in text] == [
-        "group 'b' has only 14 positives in the top 0.5 (under 30): what rests on them is uncertain.",
-        "group 'c' has no positives in the top 0.5: what rests on them cannot be measured.",
+    assert [text for text in found.warnings if "what depends on them" in text] == [
+        "group 'b' has only 14 positives in the top 50% (under 30): what depends on them is uncertain.",
+        "group 'c' has no positives in the top 50%: what depends on them cannot be measured.",
     ]
     everywhere = audit(y, scores, sensitive_features=group).warnings
-    assert not any("what rests on them" in text for text in everywhere)
+    assert not any("what depends on them" in text for text in everywhere)
 
 
 def visits(n=900, seed=4):

@@ -28,7 +28,7 @@ def test_the_finding_says_who_is_ranked_higher_and_whom_that_harms_only_if_told(
     assert [float(each) for each in told.xauc] == pytest.approx([there, back], abs=1e-12)
     assert told.who == f"M is ranked higher than F{said}"
     assert f"{there - back:.3f} (95% interval {told.gap.low:.3f} to {told.gap.high:.3f})" in told.headline
-    assert f"in {100 * there:.0f} of 100 pairs; the reverse, F above M, in {100 * back:.0f}." in told.meaning
+    assert f"in {100 * there:.0f} of 100 pairs; the reverse (F over M) in {100 * back:.0f}." in told.meaning
     assert str(found).splitlines()[:3] == told.sentences
     assert found.to_dict()["finding"]["high_score_means"] == means
     assert found.reference == ("F" if means == "harm" else "M")

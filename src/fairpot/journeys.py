@@ -439,7 +439,7 @@ class _ScaleJudge:
         if outside:
             told = f"{outside} of {rows} {told}"
         if self.scale.mismatch_of_range(-high, -low) is None:
-            told += " With a minus they have that scale: are they turned round?"
+            told += " With a minus they have that scale: are they reversed?"
         if self.other_scale == "error" or (self.other_scale is None and self.scale.is_left(outside, rows)):
             way = argument("other_scale", "warn")
             raise ValueError(f"{told}\nHint: bring the scores to the scale of fit, or {way} lets them through.")

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from fairpot._arguments import argument
 from fairpot._defaults import MEANINGS, REGIONS, Meaning, Region, Weights
 from fairpot._html import html_table
+from fairpot._optional import make_frame
 from fairpot._validation import check_choice, check_share
 from fairpot.counts import (
     NOBODY,
@@ -51,7 +52,7 @@ class QuantisationBound:
     score: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ScoreTable:
     """One :class:`GroupCounts` per group.
 
@@ -134,6 +135,21 @@ class ScoreTable:
             ]
         known = (units, lower_is_riskier, weight is not None, high_score_means)
         return cls(tuple(groups), tuple(counts), labels is not None, *known)
+
+    def __repr__(self) -> str:
+        named = ", ".join(map(str, self.groups[:4])) + (", ..." if len(self.groups) > 4 else "")
+        distinct = sum(len(c.score) for c in self.counts)
+        known = "" if self.labelled else ", outcomes not known"
+        return f"<ScoreTable of {self.rows:,.10g} rows, groups {named}: {distinct:,} entries{known}>"
+
+    def frame(self) -> Any:
+        """Return the counts as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
+
+        One row per group and distinct score, with the weight of rows with and without the outcome.
+        """
+        parts = ("score", "positive", "negative")
+        groups = [g for g, c in zip(self.groups, self.counts) for _ in range(len(c.score))]
+        return make_frame({"group": groups, **{n: np.concatenate([getattr(c, n) for c in self.counts]) for n in parts}})
 
     def _repr_html_(self) -> str:
         rows = [

@@ -48,13 +48,15 @@ def test_what_is_printed(run, csv):
     answer = run("compare", csv, *COLUMNS, "--method", "fairpot", "--method", "optimal-merge", "--reference", "F")
     for part in (
         "5 folds of 600 rows",
-        "group F is the reference",
+        "reference group: F",
+        "M is ranked higher than F: overall gap",
+        "Next: fairpot fit",
         "FairPOT",
         "OptimalMerge",
         "within reach",
-        "limit",
+        "best possible",
         "at gap <= 0.05",
-        "limit: the highest AUC that a repair which keeps the order inside each group could have",
+        "best possible: the highest AUC that a repair which keeps the order inside each group could have",
         "without what chance adds",
     ):
         assert part in " ".join(answer.out.split())

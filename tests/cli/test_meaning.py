@@ -6,7 +6,7 @@ from cli.conftest import COLUMNS
 def test_what_a_high_score_means_is_carried_from_the_rows_to_the_map(run, csv, tmp_path):
     told = run("audit", csv, *COLUMNS, "--high-score-means", "harm")
     assert "which harms M" in told.out
-    assert "--high-score-means harm" in told.out.splitlines()[-1]
+    assert "--high-score-means harm" in told.out.splitlines()[2]
     fit = ["fit", csv, *COLUMNS, "--max-gap", 0.05, "--json"]
     found = run(*fit, "--high-score-means", "harm", "-o", tmp_path / "m.json")
     assert (found.json["reference"], found.json["columns"]["high_score_means"]) == ("F", "harm")

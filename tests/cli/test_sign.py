@@ -30,7 +30,7 @@ def test_sign_and_verify(run, signed, key, fitted):
     assert "good: " in run("verify", signed, "--key", key).out
     found = run("verify", signed, "--key", key, "--json").json
     assert (found["good"], found["sha256"], found["algorithm"]) == (True, digest, "hmac-sha256")
-    assert "is there already" in run("sign", signed, "--key", key, expect=2).err
+    assert "already exists" in run("sign", signed, "--key", key, expect=2).err
     again = run("sign", signed, "--key", key, "--force")
     assert digest in again.out
     secret = key.read_text().strip().partition(":")[2]
@@ -132,7 +132,7 @@ def test_small_groups_at_fit(run, tmp_path):
     some.loc[:2, "outcome"] = [0, 1, 0]
     some.to_csv(tmp_path / "some.csv", index=False)
     arguments = ["fit", tmp_path / "some.csv", *COLUMNS, "--lam", 0.5, "--reference", "M", "-o", tmp_path / "m.json"]
-    assert "fewer than 10 people of 'X' stand behind the maps" in run(*arguments).err
+    assert "fewer than 10 people of 'X' make up the maps" in run(*arguments).err
     error = run(*arguments, "--force", "--private", expect=2).err
     assert "also if they are rounded" in error
     assert "groups of fewer than 10 left out" in run("show", tmp_path / "m.json").out

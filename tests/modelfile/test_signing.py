@@ -64,7 +64,7 @@ def test_sign_and_verify(path, tmp_path, kind):
     assert modelfile.verify(path, public) == modelfile.verify(path, secret) == made
     assert made.algorithm == kind
     assert fairpot.load(path, key=public).method_ == "FairPOT"
-    with pytest.raises(ValueError, match="is there already"):
+    with pytest.raises(ValueError, match="already exists"):
         modelfile.sign(path, secret)
     modelfile.sign(path, secret, overwrite=True)
 

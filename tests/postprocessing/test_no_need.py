@@ -91,5 +91,5 @@ def test_the_top_of_the_ranking_has_its_own_gap():
     gap = float(free.tradeoff().gap[0])
     point = free.tradeoff().select(max_gap=gap + 0.01)
     assert point.lam == 0.0
-    assert "the partial gap is" in point.note
+    assert "the gap in the top" in point.note
     assert quietly(FairPOT(alpha=0.4, max_gap=gap + 0.01), rows).lam_ == 0.0

@@ -134,12 +134,13 @@ def missing_groups(name: str, rows: int, noun: str = "group") -> str:
     return f"{name} has {counted(rows, 'row')} without a {noun}.\nHint: drop those rows, or give them {own}."
 
 
-def too_many_clustered(limit: int) -> str:
-    """Say that there are more rows than can be counted one by one."""
+def too_many_clustered(limit: int, memory: str | None = None) -> str:
+    """Say that there are more rows than can be counted one by one; ``memory`` would hold them, if that is missing."""
+    way = "raise max_distinct in Python (100 bytes a row)" if memory is None else argument("memory_limit", memory)
     return (
         f"there are more than {limit:,} rows, and rows that belong together are counted one by one: their scores "
         "cannot be put into bins.\n"
-        "Hint: count a part of the clusters (all rows of each), or raise max_distinct in Python (100 bytes a row)."
+        f"Hint: count a part of the clusters (all rows of each), or {way}."
     )
 
 

@@ -11,13 +11,21 @@ import numpy as np
 
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import LEVEL, Meaning, Region, Ties, Weights
-from fairpot._html import html_table, notes
-from fairpot._optional import make_frame
+from fairpot._html import html_table, intervals_svg, notes
+from fairpot._optional import import_optional, make_frame
 from fairpot._validation import check_choice, wording
 from fairpot.auditing.calibration import BINS
 from fairpot.auditing.finding import Finding, findings, main_finding
-from fairpot.auditing.measures import MOST_GROUPS, Measured, intervals_to_dict, measure, plain, tops
-from fairpot.auditing.words import rate_lines, widest_pair, with_interval
+from fairpot.auditing.measures import (
+    MOST_GROUPS,
+    Measured,
+    intervals_to_dict,
+    measure,
+    plain,
+    tops,
+    with_limits,
+)
+from fairpot.auditing.words import gap_size, known_pairs, rate_lines, widest_pair, with_interval
 from fairpot.counting import as_table
 from fairpot.inference import Change, Changes, Estimate, Overview, Verdict, verdict
 from fairpot.inference.change import change_of_columns
@@ -30,20 +38,28 @@ if TYPE_CHECKING:
 
 
 def audit_html(audit: Audit) -> str:
-    """Show an audit."""
+    """Show an audit: the finding, a picture of the gaps, then tables with intervals."""
     first, *rest = audit.finding.sentences
     head = f"<p><b>{escape(first)}</b> {escape(' '.join(rest))}</p>"
-    parts: dict[Part, str] = {"groups": "Groups", "pairs": "Pairs of groups", "top": "Top of the ranking"}
+    parts: dict[Part, str] = {"pairs": "Pairs of groups", "groups": "Groups", "top": "Top of the ranking"}
     tables = "".join(html_table(audit.rows(part), title) for part, title in parts.items())
     said = filter(None, [audit._weighed()])
-    return f"<div>{head}{tables}{html_table(audit.rows('rates'), 'Flagged')}{notes([*said, *audit.warnings])}</div>"
+    picture = intervals_svg(audit._ranked_pairs(), "Gaps between groups, with their intervals")
+    rates = html_table(audit.rows("rates"), "Flagged")
+    return f"<div>{head}{picture}{tables}{rates}{notes([*said, *audit.warnings])}</div>"
 
 
 def effect_html(effect: Effect) -> str:
-    """Show a repair."""
-    head = "".join(f"<p>{escape(text)}</p>" for text in effect.sentences)
-    tables = html_table(effect.rows(), "Before and after") + html_table(effect.moves, "Who moves")
-    return f"<div>{head}{tables}{notes(effect.warnings)}</div>"
+    """Show a repair: what it does, a picture of the gap before and after, then tables with intervals."""
+    first, *rest = effect.sentences
+    head = f"<p><b>{escape(first)}</b> {escape(' '.join(rest))}</p>"
+    ends = [("before", effect.finding.gap), ("after", effect.finding_after.gap)]
+    rows = [(f"{effect.finding.metric} {when}", gap, gap.low, gap.high) for when, gap in ends if gap is not None]
+    picture = intervals_svg(rows, "The gap before and after, with its interval")
+    tables = html_table(effect.rows(), "Before and after") + html_table(effect.moves, "Whose scores change")
+    acted = html_table([row for action in effect.actions for row in action.rows()], "Who is acted on")
+    other = notes(effect.gains[-1:]) if effect.other_reference is not None else ""
+    return f"<div>{head}{picture}{tables}{acted}{other}{notes(effect.warnings)}</div>"
 
 
 Part = Literal["groups", "pairs", "calibration", "rates", "top"]
@@ -281,7 +297,7 @@ def _ends(name: str, value: Estimate | Change | None) -> dict[str, float | None]
     }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Audit:
     """What :func:`audit` found.
 
@@ -418,20 +434,20 @@ class Audit:
             ]
         if part == "groups":
             wanted = ("group", "rows", "positives", "negatives", "rate", "auc", "bpsn_auc", "bnsp_auc")
-            return [{name: each[name] for name in wanted} for each in summary["groups"]]
+            return [with_limits({name: each[name] for name in wanted}) for each in summary["groups"]]
         if part == "calibration":
             return [
                 {"group": each["group"], **each["calibration"]} for each in summary["groups"] if each["calibration"]
             ]
         if part == "rates":
             return [
-                {"at": found["at"], "alpha": found.get("alpha"), "threshold": found["threshold"], **each}
+                with_limits({"at": found["at"], "alpha": found.get("alpha"), "threshold": found["threshold"], **each})
                 for found in summary["rates"]
                 for each in (*found["groups"], {"group": "all", **found["all"]})
             ]
         if part == "top":
             inside = ("alpha", "region", "rows", "auc", "gap", "recall", "precision")
-            return [{name: top[name] for name in inside} for top in tops(summary)]
+            return [with_limits({name: top[name] for name in inside}) for top in tops(summary)]
         raise ValueError(f"part must be one of {', '.join(map(repr, get_args(Part)))}, got {part!r}.")
 
     def __str__(self) -> str:
@@ -460,5 +476,35 @@ class Audit:
         widest = sorted(pairs, key=lambda pair: -abs(pair["signed_gap"]))[:most]
         return [f"{pair['first']} over {pair['second']}: gap {with_interval(pair['signed_gap'])}" for pair in widest]
 
+    def __repr__(self) -> str:
+        rows = wording.rows_by(self.summary["rows"], self.summary["weights"])
+        return f"<Audit of {rows}, {len(self.summary['groups'])} groups: {self.finding.headline}>"
+
     def _repr_html_(self) -> str:
         return audit_html(self)
+
+    def _ranked_pairs(self, most: int = 10) -> list[tuple[str, float, float, float]]:
+        """Give the pairs with the largest gaps, from the group ranked higher, for a picture."""
+        ranking = self.summary if self.finding.alpha is None else tops(self.summary)[0]
+        found = []
+        for pair in sorted(known_pairs(ranking)[0], key=gap_size, reverse=True)[:most]:
+            gap, names = pair["signed_gap"], (pair["first"], pair["second"])
+            ends = (gap.low, gap.high) if gap >= 0 else (-gap.high, -gap.low)
+            first, second = names if gap >= 0 else names[::-1]
+            found.append((f"{first} over {second}", abs(gap), *ends))
+        return found
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the gap of every two groups with its interval, see :class:`fairpot.display.GapChangeDisplay`.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default None
+            None makes new ones.
+
+        Returns
+        -------
+        axes
+        """
+        display = import_optional("fairpot.display", "plot").GapChangeDisplay
+        return display.from_audit(self).plot(ax)

@@ -12,17 +12,24 @@ from fairpot._optional import import_optional, make_frame
 from fairpot._validation import check_rows, check_scores, check_seen, check_share, wording
 from fairpot.auditing import words
 from fairpot.auditing.audit import effect_html
-from fairpot.auditing.calibration import BINS
+from fairpot.auditing.calibration import (
+    BINS,
+    as_risks,
+    calibration_errors,
+    error_by_chance,
+    large_error,
+    remaining_price,
+)
 from fairpot.auditing.finding import Finding, Trust, main_finding
 from fairpot.auditing.gains import Action, OtherReference, actions, other_reference, own_scale_moves
 from fairpot.auditing.measures import MOST_GROUPS, measure, moves, moves_of_rows, plain
 from fairpot.counting import as_table
-from fairpot.inference import Changes, Verdict, change_by_maps, change_of_scores, verdict
+from fairpot.inference import Change, Changes, Estimate, Verdict, change_by_maps, change_of_scores, verdict
 from fairpot.inference.limits import gap_name
 from fairpot.modelfile.origin import describes, table_sha256
 from fairpot.postprocessing.mapper import seen_table
 from fairpot.table import ScoreTable
-from fairpot.transport import ScoreMap, moving
+from fairpot.transport import ScoreMap, moving, parted
 
 # Calibration that gets this many times worse, and visibly so, is said in words.
 _SEVERAL, _VISIBLE = 3.0, 0.01
@@ -124,16 +131,50 @@ def effect(
     told = model._fitted_scale().mismatch_of_range(low, high) if hasattr(model, "_fitted_scale") else None
     if told is not None:
         first.numbers["warnings"].insert(0, told)
-    moved_rows = own_scale_moves(moves(table, maps), table.lower_is_riskier)
+    moved_rows = own_scale_moves(moves(table, parted(maps)[0]), table.lower_is_riskier)
     known = (first.numbers, second.numbers, moved_rows, getattr(model, "reference_", None), left_out, changes)
     judged = standing(model, table)
+    stages = _stages(kept, {g: m for g, m in maps.items() if g in kept.groups}, level, bins)
     return Effect(
         *known,
         judged,
         actions(kept, moved, options["threshold"], options["alpha"]),
-        _trust(model, table, judged),
+        trust_in(model, table, judged),
         other_reference(model, kept, options),
+        stages,
     )
+
+
+def _stages(
+    table: ScoreTable, maps: dict[Hashable, ScoreMap], level: float | None, bins: int
+) -> list[dict[str, Any]] | None:
+    """Measure calibration of each group and of all: before, repaired, and made probabilities again, if they were."""
+    own, then = parted(maps)
+    tables = {"before": table, "repaired": table.rescored(moving(own))}
+    if then is not None:
+        tables["recalibrated"] = table.rescored(maps)
+    final, found = list(tables)[-1], []
+    for group in (*table.groups, None):
+        each: dict[str, Any] = {"group": group, "recalibrated": None}
+        for stage, rows in tables.items():
+            counts = rows.joined().counts[0] if group is None else rows[group]
+            each[stage] = _stage(as_risks(counts, table.lower_is_riskier), level, bins)
+            if stage == final and each[stage] is not None and group is not None:
+                each["price"] = remaining_price(as_risks(counts, table.lower_is_riskier))
+        found.append(each | {"rows": float(table.rows if group is None else table[group].weight.sum())})
+    return found if any(each[final] is not None for each in found) else None
+
+
+def _stage(counts: Any, level: float | None, bins: int) -> dict[str, Any] | None:
+    errors = calibration_errors(counts, bins)
+    if errors is None:
+        return None
+    bias = large_error(counts, LEVEL if level is None else level)
+    return {
+        "error_in_the_large": bias,
+        "expected_calibration_error": errors[1],
+        "error_by_chance": error_by_chance(counts, bins),
+    }
 
 
 def _own_top(model: Any) -> dict[str, Any]:
@@ -144,7 +185,7 @@ def _own_top(model: Any) -> dict[str, Any]:
     return {name: given[name] for name in ("alpha", "region")} if given.get("alpha") is not None else {}
 
 
-def _trust(model: Any, table: ScoreTable, judged: Standing | None) -> Trust | None:
+def trust_in(model: Any, table: ScoreTable, judged: Standing | None) -> Trust | None:
     """Say what is known of the repair on these rows; None where it is not known what it was fitted on."""
     if not hasattr(model, "maps_"):
         return None
@@ -274,7 +315,7 @@ def fitted_on(model: Any, table: ScoreTable) -> bool:
     return bool(origin and describes(origin, table))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Effect:
     """What :func:`effect` found: audits before and after, and who moves.
 
@@ -283,7 +324,8 @@ class Effect:
     before, after : dict
         As ``Audit.summary``: every number knows its interval.
     moves : list of dict
-        For each group: rows, how many move, up and down, mean and largest shift.
+        For each group: rows, how many the repair moves, up and down, mean and largest shift. A map that then makes
+        probabilities of all scores is no part of that.
     reference : the group that stays as it is, or None
     left_out : tuple of groups that were left out of the comparison
     changes : Changes or None
@@ -299,6 +341,11 @@ class Effect:
         do not say what they were fitted on.
     other_reference : OtherReference or None
         The same repair with the other choice of reference.
+    calibration : list of dict or None
+        For each group, and for all rows (group None): mean score minus rate with its interval, the expected calibration
+        error, and the one that chance alone would show, ``before``, ``repaired`` and, with ``calibrate``,
+        ``recalibrated``. ``price`` is what the group's Brier score would gain from a map of its own, which
+        would undo the repair. None where scores are no probabilities at the end.
     """
 
     before: dict[str, Any]
@@ -311,6 +358,7 @@ class Effect:
     actions: list[Action] = field(default_factory=list)
     trust: Trust | None = None
     other_reference: OtherReference | None = None
+    calibration: list[dict[str, Any]] | None = None
 
     @property
     def finding(self) -> Finding:
@@ -326,9 +374,16 @@ class Effect:
     def sentences(self) -> list[str]:
         """What these rows say of a certificate, if there is one; how the gap changes, whose scores do; and trust."""
         known = [] if self.certificate is None else [_sentence(text) for text in self.certificate.sentences]
-        said = [words.gap_change(self.finding, self.finding_after), words.changed_scores(self.moves)]
+        said = [words.gap_change(self.finding, self.finding_after), words.changed_scores(self.moves), self.price]
         trust = [] if self.trust is None or known else [self.trust.sentence]
-        return [*known, *said, *trust]
+        return [*known, *said, *self._calibrated_as_a_whole, *trust]
+
+    @property
+    def price(self) -> str:
+        """What the repair costs in AUC."""
+        first, second = (found["partial"] or found for found in (self.before, self.after))
+        change = None if self.changes is None else self.changes.auc
+        return words.price(first["auc"], second["auc"], change, self.finding.alpha)
 
     @property
     def gains(self) -> list[str]:
@@ -338,9 +393,30 @@ class Effect:
         return said if other is None else [*said, words.other_reference(other, self.finding.alpha)]
 
     @property
+    def _is_calibrated(self) -> bool:
+        """Whether a common map made probabilities of all scores."""
+        return self.calibration is not None and self.calibration[0]["recalibrated"] is not None
+
+    @property
+    def _calibrated_as_a_whole(self) -> list[str]:
+        """Say of scores that were made probabilities again how far they are off in each group."""
+        if not self._is_calibrated:
+            return []
+        found = []
+        for each in self.calibration or []:
+            bias, who = each["recalibrated"]["error_in_the_large"], each["group"]
+            found.append(f"{_signed(bias)} for {'all rows' if who is None else repr(who)}{_limits(bias)}")
+        whole = "Then one common map makes every score a probability: right as a whole, not in each group"
+        return [f"{whole}. Mean score minus rate is {', '.join(found)}."]
+
+    @property
     def warnings(self) -> list[str]:
         """What the repair costs beyond AUC: calibration, a small group as target, ties, and what the audit says."""
-        found = [*_calibration_lost(self.before, self.after), *self._small_reference(), *self._ties_disagree()]
+        found = [
+            *_calibration_lost(self.before, self.after, self._is_calibrated),
+            *self._small_reference(),
+            *self._ties_disagree(),
+        ]
         return [*found, *self.before["warnings"]]
 
     def to_dict(self) -> dict[str, Any]:
@@ -353,6 +429,7 @@ class Effect:
             "finding": self.finding.to_dict(),
             "finding_after": self.finding_after.to_dict(),
             **numbers,
+            "calibration": _with_intervals(self.calibration),
             "actions": [each.to_dict() for each in self.actions],
             "other_reference": other,
             "certificate": certificate,
@@ -363,7 +440,8 @@ class Effect:
     def rows(self) -> list[dict[str, Any]]:
         """Return the main numbers before and after as a list of rows."""
         named = [("auc", "auc"), ("gap", "gap")]
-        found = [_row(name, self.before[key], self.after[key]) for name, key in named]
+        known = {name: getattr(self.changes, name, None) for name in ("auc", "gap")}
+        found = [_row(name, self.before[key], self.after[key], known[name]) for name, key in named]
         if self.before["partial"] is not None:
             top, later = self.before["partial"], self.after["partial"]
             found += [_row(f"partial_{name}", top[key], later[key]) for name, key in named]
@@ -373,10 +451,21 @@ class Effect:
                 found.append(_row(f"calibration_error[{b['group']}]", b["calibration"][key], a["calibration"][key]))
         return found
 
-    def frame(self) -> Any:
-        """Return the main numbers before and after as a frame (pandas, Polars or PyArrow, whichever is in use)."""
-        rows = plain(self.rows())
-        return make_frame({name: [row[name] for row in rows] for name in rows[0]})
+    def frame(self, part: Literal["numbers", "moves", "actions"] = "numbers") -> Any:
+        """Return one of the tables (pandas, Polars or PyArrow, whichever is in use).
+
+        Parameters
+        ----------
+        part : {"numbers", "moves", "actions"}, default "numbers"
+            AUC, gap and calibration before and after with their limits; whose scores change, by group; who is acted
+            on before and after, by group and outcome.
+        """
+        acted = [row for action in self.actions for row in action.rows()]
+        parts = {"numbers": self.rows(), "moves": self.moves, "actions": acted}
+        if part not in parts:
+            raise ValueError(f"part must be one of {', '.join(map(repr, parts))}, got {part!r}.")
+        rows = plain(parts[part])
+        return make_frame({name: [row[name] for row in rows] for name in rows[0]} if rows else {})
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the gap of every two groups before and after, see :class:`fairpot.display.GapChangeDisplay`.
@@ -405,6 +494,9 @@ class Effect:
         weighed = wording.weights_taken(self.before["weights"], self.before["rows"])
         warned = [f"warning: {text}" for text in self.warnings]
         return "\n".join([*self.sentences, *self.gains, *shown, *sure, *moved, *filter(None, [weighed]), *warned])
+
+    def __repr__(self) -> str:
+        return f"<Effect: {self.sentences[0]}>"
 
     def _repr_html_(self) -> str:
         return effect_html(self)
@@ -446,8 +538,31 @@ def _maps(model: Any, table: ScoreTable) -> dict[Hashable, ScoreMap]:
     return maps
 
 
-def _calibration_lost(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+def _limits(found: Estimate) -> str:
+    if found.reason is not None:
+        return ""
+    return f" ({found.level:.0%} interval {_signed(found.low)} to {_signed(found.high)})"
+
+
+def _signed(value: float) -> str:
+    """Show three decimals and a sign; what rounds to nothing has none."""
+    return f"{value:+.3f}" if abs(value) >= 0.0005 else "0.000"
+
+
+def _with_intervals(tree: Any) -> Any:
+    """Give estimates as dicts with their limits, and everything else as it is."""
+    if isinstance(tree, dict):
+        return {key: _with_intervals(each) for key, each in tree.items()}
+    if isinstance(tree, list):
+        return [_with_intervals(each) for each in tree]
+    return tree.to_dict() if isinstance(tree, Estimate) else tree
+
+
+def _calibration_lost(before: dict[str, Any], after: dict[str, Any], calibrated: bool) -> list[str]:
     found = []
+    means = "its scores are no longer probabilities of the outcome"
+    means = "right over all rows, its scores are not in this group" if calibrated else means
+    hint = "" if calibrated else f" Hint: {argument('calibrate', True)} makes them some again over all rows."
     key = "expected_calibration_error"
     for b, a in zip(before["groups"], after["groups"]):
         if b["calibration"] is None or a["calibration"] is None:
@@ -456,17 +571,24 @@ def _calibration_lost(before: dict[str, Any], after: dict[str, Any]) -> list[str
         if now >= _SEVERAL * was and now - was >= _VISIBLE:
             found.append(
                 f"calibration of group {b['group']!r} gets {now / max(was, 1e-12):.1f} times worse ({was:.4f} -> "
-                f"{now:.4f}): its scores are no longer probabilities of the outcome."
+                f"{now:.4f}): {means}.{hint}"
                 if was > 0.0005
-                else f"calibration of group {b['group']!r} is lost ({was:.4f} -> {now:.4f}): its scores are no longer "
-                "probabilities of the outcome."
+                else f"calibration of group {b['group']!r} is lost ({was:.4f} -> {now:.4f}): {means}.{hint}"
             )
     return found
 
 
-def _row(name: str, before: float | None, after: float | None) -> dict[str, Any]:
-    change = None if before is None or after is None else after - before
-    return {"metric": name, "before": before, "after": after, "change": change}
+def _row(name: str, before: float | None, after: float | None, known: Change | None = None) -> dict[str, Any]:
+    """Give a number before and after with its limits, and the change; its limits where they were computed."""
+    change = None if before is None or after is None else float(after) - float(before)
+    ends: dict[str, float | None] = {}
+    for when, value in (("before", before), ("after", after)):
+        for end in ("low", "high"):
+            limit = getattr(value, end, None)
+            ends[f"{when}_{end}"] = None if limit is None or limit != limit else limit
+    limits = [None, None] if known is None or known.reason is not None else [known.low, known.high]
+    numbers = {"metric": name, "before": before, "after": after, "change": change}
+    return numbers | dict(zip(("change_low", "change_high"), limits)) | ends
 
 
 def _sentence(text: str) -> str:

@@ -16,7 +16,7 @@ from fairpot.inference.limits import gap_name
 State = Literal["difference", "no clear difference", "no interval", "not measured"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Finding:
     """The one finding of an audit; terminal, notebook, JSON and report are views of it.
 
@@ -44,7 +44,7 @@ class Finding:
     lower_is_riskier : bool
         Whether a low score means high risk: ranked higher is then scored lower.
     auc : float or None
-        Of the same rows; below 0.5 the score should be looked at first.
+        Of all rows; below 0.5 the score should be looked at first.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class Finding:
             tuple(ranking["headline"]["small_groups"]),
             numbers["high_score_means"],
             numbers["lower_is_riskier"],
-            ranking["auc"],
+            numbers["auc"],
         )
 
     @property
@@ -146,6 +146,9 @@ class Finding:
         """Call the groups by other names, for people."""
         pair = None if self.pair is None else (name(self.pair[0]), name(self.pair[1]))
         return replace(self, pair=pair, small_groups=tuple(map(name, self.small_groups)))
+
+    def __repr__(self) -> str:
+        return f"<Finding: {self.headline}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""

@@ -24,7 +24,7 @@ _MOST_ENTRIES = 1_000_000
 _MOST_PAIRS = 4_000_000  # of distinct scores, for methods that look at pairs
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Action:
     """Who is acted on at a threshold or in a top share, before and after a repair, by group and outcome.
 
@@ -44,6 +44,9 @@ class Action:
     alpha: float | None
     groups: list[dict[str, Any]]
     lower_is_riskier: bool = False
+
+    def __repr__(self) -> str:
+        return f"<Action {words.where(self)}: {len(self.groups)} groups, before and after>"
 
     @property
     def sentences(self) -> list[str]:
@@ -112,7 +115,7 @@ def _counted(before: dict[str, Any], after: dict[str, Any], means: Meaning | Non
     }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OtherReference:
     """The same repair with the other choice of reference, on the same rows.
 
@@ -137,6 +140,9 @@ class OtherReference:
     down: float = 0
     actions: Sequence[Action] = ()
     reason: str | None = None
+
+    def __repr__(self) -> str:
+        return f"<{words.other_reference(self, None)}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairpot._arguments import argument
 from fairpot._defaults import LEVEL, TIES, Region, Ties
 from fairpot._validation import Rows, check_choice, check_group_name, check_share, is_number
-from fairpot.auditing.calibration import BINS, calibration
+from fairpot.auditing.calibration import BINS, as_risks, calibration, large_error
 from fairpot.counts import GroupCounts
 from fairpot.inference import Estimate, Overview, Rates, overview, rates_at
 from fairpot.metrics.cells import carrying_groups, hard_predictions, reversed_score, small_cells, tied_pairs
@@ -139,11 +139,23 @@ def measure(table: ScoreTable, level: float | None = LEVEL, **options: Any) -> M
     whole, *inside = ranked
     known = {
         **_ranked(numbers, whole),
-        "groups": [_own(each, whole) for each in numbers["groups"]],
+        "groups": [
+            _own(each, whole) | _calibrated(each, table[each["group"]], table, level) for each in numbers["groups"]
+        ],
     }
+    known |= _calibrated(numbers, table.joined().counts[0], table, level)
     known["partial"] = _as_given([{**p, **_ranked(p, found)} for p, found in zip(partial, inside)], numbers["partial"])
     known["rates"] = [_rated(table, each, level) for each in numbers["rates"]]
     return Measured(_without_limits({**numbers, **known}, "it has no closed form here"), whole, tuple(inside))
+
+
+def _calibrated(numbers: dict[str, Any], counts: GroupCounts, table: ScoreTable, level: float) -> dict[str, Any]:
+    """Give mean score minus rate its interval, where scores are probabilities."""
+    found = numbers["calibration"]
+    if found is None:
+        return {}
+    bias = large_error(as_risks(counts, table.lower_is_riskier), level)
+    return {"calibration": {**found, "error_in_the_large": bias.of(found["error_in_the_large"])}}
 
 
 def _carrying(table: ScoreTable, numbers: dict[str, Any]) -> list[Hashable]:
@@ -247,6 +259,26 @@ def _limits(found: Estimate | None) -> dict[str, Any] | None:
     return None if found is None else found.to_dict()
 
 
+def with_limits(row: dict[str, Any]) -> dict[str, Any]:
+    """Put the ends of its interval beside every number of a row that knows them.
+
+    Examples
+    --------
+    >>> with_limits({"group": "F", "auc": Estimate("auc", 0.8, 0.02, 0.75, 0.84)})
+    {'group': 'F', 'auc': 0.8, 'auc_low': 0.75, 'auc_high': 0.84}
+    """
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        found[name] = value
+        if isinstance(value, Estimate):
+            found |= {f"{name}_low": _finite(value.low), f"{name}_high": _finite(value.high)}
+    return found
+
+
+def _finite(value: float) -> float | None:
+    return None if value != value else float(value)
+
+
 def plain(tree: Any) -> Any:
     """Turn a tree of estimates into plain numbers, lists and dicts."""
     if isinstance(tree, dict):
@@ -322,7 +354,7 @@ def summarise(
         "partial": _as_given([_partial(table, each, region, checked, ahead) for each in listed(alpha)], alpha),
         "rates": _numbers_rates(table, listed(threshold), listed(alpha)),
         "tied": _tied(table, matrix, checked),
-        "calibration": calibration(pooled, bins),
+        "calibration": calibration(as_risks(pooled, table.lower_is_riskier), bins),
         "calibration_bins": bins,
     }
     return summary | {"warnings": _warnings(table, summary)}
@@ -381,7 +413,7 @@ def _describe(table: ScoreTable, matrix: WinMatrix, place: int, bins: int) -> di
         "auc": _won(matrix, own, own),
         "bpsn_auc": _won(matrix, ~own, own),
         "bnsp_auc": _won(matrix, own, ~own),
-        "calibration": calibration(table.counts[place], bins),
+        "calibration": calibration(as_risks(table.counts[place], table.lower_is_riskier), bins),
     }
 
 
@@ -528,17 +560,17 @@ def _warnings(table: ScoreTable, summary: dict[str, Any]) -> list[str]:
     found += _missing_pairs(summary)
     for partial in tops(summary):
         top = table.top(partial["alpha"], partial["region"])
-        found += small_cells(top, f" in the top {partial['alpha']:g}")
+        found += small_cells(top, f" in the top {100 * partial['alpha']:.4g}%")
     if summary["calibration"] is None:
         low, high = summary["score_range"]
-        found.append(f"calibration is not measured: scores run from {low:g} to {high:g} and are no probabilities.")
+        found.append(f"calibration is not measured: scores run from {low:g} to {high:g} and are not probabilities.")
     tied = summary["tied"]
     for name in ("auc", "gap"):
         strict, half = tied[f"{name}_strict"], tied[f"{name}_half"]
         if strict is not None and abs(strict - half) >= _VISIBLE:
-            shown = "AUC" if name == "auc" else "xAUC gap"
+            shown = "AUC" if name == "auc" else "overall gap"
             found.append(
-                f"ties matter: the {shown} is {strict:.4f} if a tie is no win, {half:.4f} if it is half of one."
+                f"ties matter: the {shown} is {strict:.3f} if a tie is no win, {half:.3f} if it is half of one."
             )
     return found
 

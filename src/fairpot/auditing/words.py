@@ -12,6 +12,7 @@ from fairpot.inference.limits import gap_name
 if TYPE_CHECKING:
     from fairpot.auditing.finding import Finding, Trust
     from fairpot.auditing.gains import Action, OtherReference
+    from fairpot.inference import Change
 
 EVEN = 0.0005  # what rounds to 0 in three digits is equal
 
@@ -32,9 +33,9 @@ TEXT = {
     "no interval": "{value} (no interval: {reason})",
     "not measured": "No gap can be measured: a group has no rows with the outcome, or none without it.",
     "pairs": "Someone in {first} with the outcome is ranked above someone in {second} without it in {there} of 100 "
-    "pairs; the reverse, {second} above {first}, in {back}.",
+    "pairs; the reverse ({second} over {first}) in {back}.",
     "pairs in the top": "In the top {top}, s{pairs}",
-    "small groups": " Groups too small to be compared with confidence: {groups}.",
+    "small groups": " Left out, as too small to be compared with confidence: {groups}.",
     "next: reversed": "Check the direction of the score first: it ranks the outcome worse than chance.",
     "next: repair": "A repair can make this gap smaller: fit one and look at its price.",
     "next: none": "These rows do not show a difference, so no repair is proposed; more rows would tell.",
@@ -50,6 +51,9 @@ TEXT = {
     "contradicted": " These rows contradict it.",
     "cannot tell": " These rows are too few to say whether it holds.",
     "gap change": "The {metric} goes from {before} to {after}",
+    "price": "AUC goes from {before} to {after} ({change}{limits}).",
+    "price: limits": ", {level}% interval {low} to {high}",
+    "auc top": "AUC in the top {top}",
     "still": ": {who} still.",
     "none left": ": no clear difference is left.",
     "none before": ": there was no clear difference, and there is none now.",
@@ -148,7 +152,7 @@ def meaning(finding: Finding) -> str:
     if finding.alpha is not None:
         said = TEXT["pairs in the top"].format(top=share(finding.alpha), pairs=said[1:])
     if finding.small_groups:
-        said += TEXT["small groups"].format(groups=listed(finding.small_groups))
+        said += TEXT["small groups"].format(groups=listed(finding.small_groups, 2))
     return said
 
 
@@ -208,6 +212,20 @@ def gap_change(before: Finding, after: Finding) -> str:
     if set(after.pair) != set(before.pair):
         return said + TEXT["another pair"].format(first=after.pair[0], second=after.pair[1])
     return said + TEXT["still"].format(who=ranked(*after.pair, after.lower_is_riskier))
+
+
+def price(before: float | None, after: float | None, change: Change | None, alpha: float | None = None) -> str:
+    """Say what a repair costs in AUC, of all rows or of the top that it repairs."""
+    if before is None or after is None:
+        return ""
+    limits = ""
+    if change is not None and change.reason is None and alpha is None:
+        ends = {"low": f"{change.low:+.3f}", "high": f"{change.high:+.3f}"}
+        limits = TEXT["price: limits"].format(level=f"{100 * change.level:.4g}", **ends)
+    said = TEXT["price"].format(
+        before=figure(before), after=figure(after), change=f"{after - before + 0.0:+.3f}", limits=limits
+    )
+    return said if alpha is None else said.replace("AUC", TEXT["auc top"].format(top=share(alpha)), 1)
 
 
 def changed_scores(moves: Sequence[Mapping[str, Any]], most: int = 4) -> str:

@@ -164,27 +164,29 @@ def _is_quiet(arguments: Sequence[str]) -> bool:
     return "--quiet" in arguments or "-q" in arguments
 
 
-@click.group(cls=App, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=App,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="fairpot")
 @click.pass_context
 def app(ctx: click.Context) -> None:
-    """Audit and repair risk scores: is one group ranked behind another, and what does it cost to change that?
+    """Audit and repair risk scores: is one group ranked higher than another, and what does it cost to change that?
 
     \b
-    A table with a score, an outcome and a group is all it takes:
-      fairpot datasets write synthetic scores.csv      generated people to try it on
-      fairpot audit scores.csv                         who is ranked above whom
-      fairpot fit scores.csv --max-gap 0.02 -o map.json
-      fairpot apply map.json scores.csv -o fair.csv
+    A table with a score, an outcome and a group is all it takes. Copy these three lines:
+      fairpot datasets write synthetic scores.csv
+      fairpot audit scores.csv
+      fairpot fit scores.csv --max-gap 0.05 -o map.json
 
     Columns are called score, label and group unless --score, --label and --group say otherwise, or fairpot.toml in the
     working directory does. Files may be Parquet, CSV, TSV, Arrow or JSON lines. `fairpot help COMMAND` has
     an example of each command; --json makes any of them answer a program. Tab completion for bash:
     eval "$(_FAIRPOT_COMPLETE=bash_source fairpot)" (zsh_source and fish_source for the others).
 
-    Exit codes: 0 fine, 2 an error, 3 above the limit of --fail-above or not what --require asks for, 4 no repair
-    could be certified with --confidence, 5 a Spark cluster cannot be reached,
-    130 interrupted.
+    Exit codes: 0 fine, 2 an error, 3 above --fail-above or not what --require asks for, 4 no repair could be certified
+    with --confidence, 5 a Spark cluster cannot be reached, 130 interrupted.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

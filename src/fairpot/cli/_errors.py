@@ -35,7 +35,7 @@ _OPTIONS = {
     "scores": "--score",
     "y_score": "--score",
 }
-_FLAGS = ("--force", "--replace", "--lower-is-riskier", "--private", "--follow-links")
+_FLAGS = ("--force", "--replace", "--lower-is-riskier", "--private", "--follow-links", "--exact")
 _ASKED = {
     "--reference": "NAME",
     "--validate": "FILE",
@@ -145,7 +145,10 @@ def explain(error: Exception) -> list[str]:
             what = f"the command line needs the package {package!r}, which is not installed."
             return [what, "Hint: pip install 'fairpot[cli]'"]
     if isinstance(error, MemoryError) or any(words in str(error) for words in _NO_MEMORY):
-        return ["there is not enough memory.", "Hint: give the scan less with --memory, or use a larger machine."]
+        return [
+            "there is not enough memory.",
+            "Hint: lower --memory, or use a larger machine.",
+        ]
     if isinstance(error, zlib.error):
         return [f"a gzipped input is damaged: {one_line(str(error))}.", "Hint: fetch or write it again."]
     if isinstance(error, UnicodeDecodeError):

@@ -34,15 +34,18 @@ from fairpot.tradeoff.operating import Rule
 DIALS = tuple(dict.fromkeys(method.dial.name for method in METHODS.values()))
 _HOW_FAR = [
     click.option(
-        "--lam", type=SHARE, metavar="SHARE", help="Share that is moved (fairpot); weight of the gap (xorder)."
+        "--lam",
+        type=SHARE,
+        metavar="SHARE",
+        help="Repair strength, 0 to 1 (fairpot); weight of the gap (xorder).",
     ),
-    click.option("--max-gap", type=SHARE, metavar="GAP", help="Highest AUC with at most this xAUC gap."),
-    click.option("--max-auc-loss", type=SHARE, metavar="LOSS", help="Smallest gap that costs at most this AUC."),
+    click.option("--max-gap", type=SHARE, metavar="GAP", help="Target gap: take the highest AUC within it."),
+    click.option("--max-auc-loss", type=SHARE, metavar="LOSS", help="Take the smallest gap for at most this AUC."),
     click.option(
         "--confidence",
         type=LEVEL,
         metavar="LEVEL",
-        help="With --max-gap: certify that the gap is within it, tried on --validate or on cross-fitted rows.",
+        help="With --max-gap: certify it, tested on --validate or on folds that were not fitted.",
     ),
     click.option(
         "--capacity",
@@ -56,11 +59,17 @@ _HOW_FAR = [
         metavar="SCORE",
         help="With --max-gap: highest net benefit of acting from this probability on, not highest AUC.",
     ),
-    click.option("--smallest-gap", is_flag=True, help="Smallest gap, whatever it costs."),
+    click.option("--smallest-gap", is_flag=True, help="Take the smallest gap, whatever it costs."),
     click.option("--t", type=SHARE, metavar="SHARE", help="Share of the way (wasserstein)."),
     click.option("--theta", type=FACTOR, metavar="FACTOR", help="Factor on the odds (optimal-merge)."),
     click.option("--slope", type=LIMIT, metavar="SLOPE", help="Slope of the sigmoid (post-logit)."),
     click.option("--shift", type=SCORE, metavar="NUMBER", help="What is added to the log-odds (logit-shift)."),
+]
+_AFTERWARDS = [
+    click.option("--calibrate", is_flag=True, help="Make the adjusted scores probabilities again; no rank changes."),
+    click.option(
+        "--keep-grid", is_flag=True, help="Give back scores of the grid that came in: deciles in, deciles out."
+    ),
 ]
 # Their parameters.
 WISHES = (
@@ -72,6 +81,11 @@ WISHES = (
 def how_far(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say how far to go."""
     return with_options(command, _HOW_FAR)
+
+
+def afterwards(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say what becomes of scores after their repair."""
+    return with_options(command, _AFTERWARDS)
 
 
 @dataclass(frozen=True)
@@ -90,7 +104,7 @@ class Wish:
     def in_words(self, partial: bool = False) -> str:
         """Say what the rule asks for."""
         said = Rule(**(self.rules or {})).in_words(self.confidence)
-        return said.replace("AUC", "partial AUC").replace(" gap", " partial gap") if partial else said
+        return f"{said}, both of the top" if partial else said
 
     def document(self) -> dict[str, Any] | None:
         """Return the rule for JSON."""
@@ -136,8 +150,9 @@ def one_wish(method: str, given: Mapping[str, Any]) -> Wish:
     rules = {name: value for name, value in there.items() if name in RULES}
     ways = [name for name in there if name not in RULES] + (["rules"] if rules else [])
     if len(ways) != 1:
-        what = "no way" if not ways else "more than one way"
-        raise click.UsageError(f"{what} is given to say how far to go: {method} needs {flags}.")
+        if not ways:
+            raise click.UsageError(f"how far should the repair go? Add {flags}.")
+        raise click.UsageError(f"how far should the repair go? Say it in one way: {flags}.")
     [way] = ways
     if way in DIALS and way != dial:
         raise click.UsageError(f"--{way} is not for {method}, which needs {flags}.")

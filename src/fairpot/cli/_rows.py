@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import os
+import re
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,9 +19,11 @@ from fairpot import journeys
 from fairpot._defaults import MEANINGS
 from fairpot._validation import wording
 from fairpot.cli._errors import Failure
-from fairpot.cli._options import SIZE, Command, was_given, with_options
+from fairpot.cli._options import SECTIONS, SIZE, Command, Placed, was_given, with_options
 from fairpot.cli._printing import Output, Report, shown
 from fairpot.cli._settings import settings_option
+from fairpot.engines.memory import Memory
+from fairpot.engines.protocol import MOST_DISTINCT
 from fairpot.files import CountedRows, RowSource, count_rows
 from fairpot.files.layout import FORMATS
 from fairpot.files.source import files_inside
@@ -62,7 +65,8 @@ class RowOption(NamedTuple):
             default, text = type(default)(), f"{text.partition(';')[0].rstrip('.')}; default: as in `fit`."
         elif default and not more.get("is_flag"):
             more["show_default"] = ", ".join(default) if isinstance(default, tuple) else True
-        return click.option(self.flag, self.name, default=default, help=text, **more)
+        section = SECTIONS[1] if self.section == "columns" else SECTIONS[2]
+        return click.option(self.flag, self.name, cls=Placed, section=section, default=default, help=text, **more)
 
     def words(self, value: Any) -> list[str]:
         """Say it again on a command line; nothing, where nothing is said."""
@@ -102,7 +106,7 @@ class RowOptions:
     score: str = _column("Column with the score.", "score", reads="names")
     label: str | None = _column("Column with the outcome.", "label")
     positive: str | None = _said(
-        "The positive label, where labels are not 0/1 or true/false.", metavar="VALUE", source="pos_label"
+        "Value that means the outcome happened, if it is not 0/1 or true/false.", metavar="VALUE", source="pos_label"
     )
     groups: tuple[str, ...] = _column(
         "Column with the group; give it several times for intersections.",
@@ -113,12 +117,12 @@ class RowOptions:
     )
     weight: str | None = _column("Column with the weight of each row.")
     weights: str | None = _said(
-        "What weights mean: how many rows a row is, or how much it counts; default: whole numbers are rows.",
+        "What a weight is: how many rows, or how much a row counts; default: whole numbers are rows.",
         type=click.Choice(["frequency", "importance"]),
     )
-    cluster: str | None = _column("Column with what rows have in common: the patient of a visit.")
+    cluster: str | None = _column("Column that says which rows belong together, such as the patient.")
     lower_is_riskier: bool = _said(
-        "Low scores mean high risk, as with credit scores.", False, reads="names", map_decides=True, is_flag=True
+        "A low score means high risk, as with credit scores.", False, reads="names", map_decides=True, is_flag=True
     )
     high_score_means: str | None = _said(
         "What a high score does to the person: help (an offer, a place) or harm (a denial, an arrest).",
@@ -137,7 +141,7 @@ class RowOptions:
     drop_missing: bool = _file(
         "Leave out rows with missing values, and say how many.", False, is_flag=True, source=None
     )
-    memory: str = _scan("Memory of the scan.", "2GB", type=SIZE, metavar="SIZE")
+    memory: str = _scan("Memory of the whole process.", "2GB", type=SIZE, metavar="SIZE")
     threads: int | None = _scan("Threads of the scan; default: all cores.", type=click.IntRange(1), metavar="N")
     engine: str = _scan(
         "What reads the rows: this machine, or a Spark cluster.", "duckdb", type=click.Choice(["duckdb", "spark"])
@@ -391,7 +395,8 @@ class OnSpark:
         """Count the rows into a score table."""
         from fairpot.engines.spark import SparkEngine
 
-        return SparkEngine().count(self.source, drop_missing=self.rows.drop_missing)
+        most = min(MOST_DISTINCT, Memory.of(self.rows.memory).entries // 2)
+        return SparkEngine().count(self.source, drop_missing=self.rows.drop_missing, max_distinct=most)
 
     def apply(
         self,
@@ -422,8 +427,12 @@ def named_group(text: str | None, groups: Iterable[Hashable]) -> Hashable | None
     for group in known:
         if str(group) == text or (isinstance(group, bool) and str(group).lower() == text.lower()):
             return group
+    plain = re.sub(r"[^=,/]+=", "", text.replace(" / ", ", "))  # as tables show intersections
+    short = [group for group in known if re.sub(r"(^|, )[^=,]+=", r"\1", str(group)) == plain]
+    if len(short) == 1:
+        return short[0]
     near = difflib.get_close_matches(text, list(map(str, known)), n=1)
-    hint = f"did you mean {near[0]!r}?" if near else "names are compared letter by letter."
+    hint = f"did you mean {near[0]!r}?" if near else "upper and lower case matter."
     raise Failure(f"there is no group {text!r}: the groups are {', '.join(map(shown, known))}.\nHint: {hint}")
 
 

@@ -6,18 +6,18 @@ import os
 
 import click
 
-from fairpot.cli._options import output_options
+from fairpot.cli._options import Sectioned, output_options
 from fairpot.cli._printing import Output, shown
 from fairpot.modelfile import new_key as write_key
 from fairpot.modelfile import sign as sign_file
 from fairpot.modelfile.keys import ALGORITHMS, ED25519, HMAC
 
 
-@click.command(short_help="Sign a map with a key.")
+@click.command(cls=Sectioned, short_help="Sign a map with a key.")
 @click.argument("model_file", metavar="MAP", required=False)
 @click.option("--key", metavar="FILE", help="File with the key; never the key itself.")
-@click.option("--force", is_flag=True, help="Replace a signature that is there.")
-@click.option("--new-key", metavar="FILE", help="Make a key instead; nothing that is there is replaced.")
+@click.option("--force", is_flag=True, help="Replace a signature that already exists.")
+@click.option("--new-key", metavar="FILE", help="Make a key instead; nothing that exists is replaced.")
 @click.option("--algorithm", type=click.Choice(ALGORITHMS), help=f"Kind of the new key; default: {HMAC}.")
 @click.option("--from-secret", metavar="FILE", help="Take the new key's secret from this file, which has no header.")
 @output_options
@@ -30,7 +30,7 @@ def sign(
     from_secret: str | None,
     out: Output,
 ) -> None:
-    """Sign a map: the signature goes to MAP.sig, and the map itself stays as it is.
+    """Sign a map: the signature goes to MAP.sig, and the map itself does not change.
 
     \b
     Examples:

@@ -80,7 +80,7 @@ def find_methods(methods: Any) -> dict[str, Any]:
     if not chosen:
         raise ValueError("methods is empty: give at least one, or None for all.")
     if "unrepaired" in chosen:
-        raise ValueError("'unrepaired' is the name of the scores as they came.\nHint: call the method something else.")
+        raise ValueError("'unrepaired' is the name of the original scores.\nHint: call the method something else.")
     return chosen
 
 
@@ -169,8 +169,8 @@ def _points(fitted: Postprocessor, table: ScoreTable, setting: Setting, lams: An
         sign = 1.0 if curve.reference == setting.reference else -1.0
         return Points(name, curve.lam, curve.auc, sign * curve.signed_gap, curve.evidence, curve.lam, curve.orders)
     values = fitted.dial.check_values(lams, fitted.moved_groups)
-    evidence = Evidence((Rows(table, partial(fitted._steps, table)),), setting.ties)
-    auc, gaps = zip(*(measure(table.rescored(maps), setting) for maps in fitted._steps(table, values)))
+    evidence = Evidence((Rows(table, partial(fitted._stepped, table)),), setting.ties)
+    auc, gaps = zip(*(measure(table.rescored(maps), setting) for maps in fitted._stepped(table, values)))
     orders = fitted._orders(table, values)
     return Points(name, values, np.array(auc), np.array(gaps), evidence, values, orders)
 

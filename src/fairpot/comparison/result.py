@@ -25,6 +25,8 @@ from fairpot.tradeoff.operating import among
 from fairpot.transport import Floats
 
 UNREPAIRED = "unrepaired"
+# What tables for people call the lines that are not methods.
+NAMES = {UNREPAIRED: "original", "limit": "best possible", "within reach": "within reach"}
 # Metrics are quotients of exact counts: values this close are the same value.
 _ROUND_OFF = 1e-12
 
@@ -60,7 +62,7 @@ class Rival(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Points of all methods on the same held-out rows; the first row is the scores as they came.
+    """Points of all methods on the same held-out rows; the first row is the original scores.
 
     With folds, AUC and signed gap are means over the folds, each value of a dial for itself, and ``gap`` is the
     absolute value of the mean signed gap: chance that favours one group in one fold and the other in another
@@ -74,7 +76,7 @@ class Comparison:
     value : array of shape (k,)
         Of the dial; NaN without one.
     auc, gap, signed_gap : arrays of shape (k,)
-        ``signed_gap`` is positive where the reference group is ahead.
+        ``signed_gap`` is positive where the reference group is ranked higher.
     distance_to_limit : array of shape (k,)
         The AUC left on the table at the point's signed gap: what is within reach there, minus the point's AUC. Below 0
         nothing is left that these rows could show. NaN where what is within reach is not known (``limit.reason``).
@@ -87,7 +89,7 @@ class Comparison:
         ``limit.reachable_at`` what is left without it. None with more than two groups.
     skipped : dict of method to reason
         Methods that cannot run on these rows.
-    reference : name of the group that is ahead or was named
+    reference : name of the group whose scores do not change
     max_gaps : tuple of floats
         The bounds that ``str()`` shows.
     rows : str
@@ -124,13 +126,14 @@ class Comparison:
 
     def __str__(self) -> str:
         bounds = [f"gap <= {bound:g}" for bound in self.max_gaps]
+        verdicts = [self.verdict(bound) for bound in self.max_gaps]
         lines = [["highest AUC at", *bounds, "smallest gap"]]
         lines += [self._line(name) for name in (UNREPAIRED, *self.methods)]
-        lines += [[name, *(f"{auc:.4f}" for auc in aucs), ""] for name, aucs in self.limit_lines.items()]
+        limits = self.limit_lines.items()
+        lines += [[NAMES[name], *(f"{auc:.4f}" for auc in aucs), ""] for name, aucs in limits]
         left_out = [f"left out: {name}: {reason}" for name, reason in self.skipped.items()]
-        verdicts = [self.verdict(bound) for bound in self.max_gaps]
-        head = [f"{self.rows}, reference {self.reference}{self.gaps_where}", *filter(None, [self.weighed])]
-        return "\n".join([*head, *_aligned(lines), "", *verdicts, *self.limit_notes, *left_out])
+        head = [*verdicts, f"{self.rows}, reference {self.reference}{self.gaps_where}", *filter(None, [self.weighed])]
+        return "\n".join([*head, *_aligned(lines), *self.limit_notes, *left_out])
 
     @property
     def gaps_where(self) -> str:
@@ -172,9 +175,9 @@ class Comparison:
         if self.limit is None:
             return []
         said = [
-            "limit: the highest AUC that a repair which keeps the order inside each group could have on these rows, if "
-            "it knew their outcomes. It can be above the unrepaired AUC: where a score stands for another risk in the "
-            "other group, merging the groups by risk ranks better."
+            "best possible: the highest AUC that a repair which keeps the order inside each group could have on these "
+            "rows, knowing their outcomes. It can be above that of the original scores: the same score can mean "
+            "different risks in different groups."
         ]
         if self.limit.optimism is None:
             return [
@@ -184,14 +187,14 @@ class Comparison:
         lines = self.limit_lines
         chance = max(high - low for low, high in zip(*lines.values()))
         said.append(
-            "within reach: what a repair fixed beforehand can be expected to have, the limit without what chance adds "
-            f"to it ({chance:.4f} here)."
+            "within reach: what a repair fixed beforehand can be expected to have: the best possible without what "
+            f"chance adds to it ({chance:.3f} here)."
         )
         above = self._above(lines["within reach"])
         if above:
             said.append(
-                f"above what is within reach: {_listed(above)}. That is chance, a dial chosen on these rows or an "
-                "order that is not kept; nothing is left to gain that these rows could show."
+                f"above what is within reach: {_listed([NAMES.get(n, n) for n in above])}. That is chance, a repair "
+                "strength chosen on these rows or an order that is not kept; no more can be gained here."
             )
         return said
 
@@ -237,7 +240,7 @@ class Comparison:
                 f"no point has a gap of at most {bound:g}: the smallest is {near.gap:.4f}, by {near.label}, "
                 f"AUC {near.auc:.4f}.\nHint: allow a larger gap, or look at frame() for what can be had."
             )
-        # Of equals the first: the scores as they came, then the order of the methods.
+        # Of equals the first: the original scores, then the order of the methods.
         return int(allowed[np.argmax(self.auc[allowed] >= self.auc[allowed].max() - _ROUND_OFF)])
 
     def versus(self, max_gap: float = 0.05, *, level: float = LEVEL) -> list[Rival]:
@@ -301,12 +304,12 @@ class Comparison:
         Raises
         ------
         InfeasibleRuleError
-            If no method reaches the gap, or if the scores as they came already keep it: there is nothing to fit.
+            If no method reaches the gap, or if the original scores already keep it: there is nothing to fit.
         """
         row = self.best(max_gap, method=method)
         if row.method == UNREPAIRED:
             raise InfeasibleRuleError(
-                f"nothing beats the scores as they came at gaps up to {max_gap:g}: there is no repair to fit.\n"
+                f"nothing beats the original scores at gaps up to {max_gap:g}: there is no repair to fit.\n"
                 "Hint: name a method, fit_best(max_gap, method=...), to fit one all the same."
             )
         estimator = clone(self.estimators[row.method])
@@ -322,14 +325,16 @@ class Comparison:
     def _repr_html_(self) -> str:
         rows = [
             {
-                "method": name,
+                "method": NAMES.get(name, name),
                 **{f"AUC at gap <= {bound:g}": self._line(name)[1 + i] for i, bound in enumerate(self.max_gaps)},
                 "smallest gap": self._line(name)[-1],
             }
             for name in (UNREPAIRED, *self.methods)
         ]
         for name, aucs in self.limit_lines.items():
-            rows.append({"method": name, **{f"AUC at gap <= {b:g}": f"{v:.4f}" for b, v in zip(self.max_gaps, aucs)}})
+            rows.append(
+                {"method": NAMES[name], **{f"AUC at gap <= {b:g}": f"{v:.4f}" for b, v in zip(self.max_gaps, aucs)}}
+            )
             rows[-1]["smallest gap"] = ""
         said = [*filter(None, [self.weighed]), *(self.verdict(bound) for bound in self.max_gaps), *self.limit_notes]
         said += [f"left out: {name}: {reason}" for name, reason in self.skipped.items()]
@@ -344,16 +349,16 @@ class Comparison:
             best = self.best(max_gap)
         except InfeasibleRuleError:
             near = self.smallest_gap()
-            return f"no method reaches gap <= {max_gap:g}: the smallest is {near.gap:.4f}, by {_with_auc(near)}"
+            return f"no method reaches gap <= {max_gap:g}: the smallest is {near.gap:.3f}, by {_with_auc(near)}"
         close = [rival.method for rival in self.versus(max_gap) if not rival.clear]
         called = "the highest AUC has" if close else "the best is"
         line = f"at gap <= {max_gap:g} {called} {_with_auc(best)}"
         if best.method == UNREPAIRED:
-            line = f"at gap <= {max_gap:g} nothing beats the scores as they came: AUC {best.auc:.4f}"
+            line = f"at gap <= {max_gap:g} nothing beats the original scores: AUC {best.auc:.3f}"
         else:
             line += f", {_difference(best.auc, float(self.auc[0]))}"
         if close:
-            line += f"; chance could explain its lead over {_listed(close)}"
+            line += f"; chance could explain its lead over {_listed([NAMES.get(name, name) for name in close])}"
         return line if self.limit is None else f"{line}; {_possible(self.limit.best(max_gap), best.auc)}"
 
     def _places(self, method: str | None) -> NDArray[np.intp]:
@@ -370,7 +375,7 @@ class Comparison:
         return self.row(int(places[np.argmin(np.nan_to_num(self.gap[places], nan=np.inf))]))
 
     def _line(self, method: str) -> list[str]:
-        cells = [method]
+        cells = [NAMES.get(method, method)]
         for bound in self.max_gaps:
             try:
                 cells.append(_cell(self.best(bound, method=method)))
@@ -413,10 +418,10 @@ def mean_limit(limits: Sequence[Limit]) -> Limit:
 
 def _possible(point: LimitPoint, auc: float) -> str:
     """Say what could be had at best, beside the best that a method has."""
-    limit = f"limit on this sample {point.auc:.4f}"
+    limit = f"best possible on these rows {point.auc:.3f}"
     if np.isnan(point.reachable):
         return limit
-    more = "no more" if auc > point.reachable else f"about {point.reachable:.4f}"
+    more = "no more" if auc > point.reachable else f"about {point.reachable:.3f}"
     return f"{more} is within reach ({limit})"
 
 
@@ -429,14 +434,14 @@ def _cell(row: ComparisonRow) -> str:
 
 
 def _with_auc(row: ComparisonRow) -> str:
-    return f"{row.label}: AUC {row.auc:.4f}"
+    return f"{row.label}: AUC {row.auc:.3f}"
 
 
 def _difference(auc: float, unrepaired: float) -> str:
     if abs(auc - unrepaired) < 0.00005:
-        return f"that of the unrepaired {unrepaired:.4f}"
+        return f"that of the original scores, {unrepaired:.3f}"
     side = "above" if auc > unrepaired else "below"
-    return f"{abs(auc - unrepaired):.4f} {side} the unrepaired {unrepaired:.4f}"
+    return f"{abs(auc - unrepaired):.3f} {side} the original {unrepaired:.3f}"
 
 
 def _aligned(lines: list[list[str]]) -> list[str]:

@@ -152,8 +152,8 @@ def compare(
     >>> scores = data.data.to_numpy() @ [0.4, 0.1, 0.4, 0.2, 0.5]
     >>> result = compare(data.target, scores, sensitive_features=data.group)
     >>> print(result.verdict(max_gap=0.05))
-    at gap <= 0.05 the highest AUC has OptimalMerge (theta = 3.194): AUC 0.5961, 0.0476 below the unrepaired 0.6437;
-    chance could explain its lead over FairPOT; about 0.6067 is within reach (limit on this sample 0.6813)
+    at gap <= 0.05 the highest AUC has OptimalMerge (theta = 3.194): AUC 0.596, 0.048 below the original 0.644; chance
+    could explain its lead over FairPOT; about 0.607 is within reach (best possible on these rows 0.681)
     >>> list(result.skipped)  # these scores are no probabilities
     ['PostLogit']
     """
@@ -226,7 +226,7 @@ def _mean(each: list[Points]) -> Points:
     kept &= np.isfinite(signed_gap).reshape(len(auc), -1).all(axis=1)
     if not kept.any():
         raise ValueError(
-            "its gap is not defined at any value of the dial: a group has nobody with, or nobody without, the outcome "
+            "its gap is not defined at any repair strength: a group has nobody with, or nobody without, the outcome "
             "at the top of the list.\nHint: a larger capacity, fewer folds, or leave small groups out."
         )
     settings = each[0].settings

@@ -145,7 +145,7 @@ class TradeoffDisplay(Display):
     def _gap_label(self) -> str:
         gap = self._in_the_top("xAUC gap")
         if self.signed:
-            return f"{gap} (above 0: {named(self.curve.reference)} is ahead)"
+            return f"{gap} (above 0: {named(self.curve.reference)} is ranked higher)"
         return gap if self.curve.pairs is None else f"{gap}, the largest of any two groups"
 
     def _in_the_top(self, name: str) -> str:
@@ -187,7 +187,7 @@ class TradeoffDisplay(Display):
 
     def _draw_points(self, axes: Any, gap: NDArray[np.float64], auc: NDArray[np.float64]) -> None:
         if self.curve.identity is not None and (self.curve.lam[0] == self.curve.identity).all():
-            axes.plot(gap[0], auc[0], "s", color="black", ms=7, label="as they came", zorder=4)
+            axes.plot(gap[0], auc[0], "s", color="black", ms=7, label="original", zorder=4)
         if self.chosen is not None:
             x = self.chosen.signed_gap if self.signed else self.chosen.gap
             value = self.chosen.lam
@@ -264,10 +264,10 @@ class ComparisonDisplay(Display):
             rows = np.flatnonzero((self.columns["method"] == method) & seen)
             single = {"marker": "o"} if len(rows) < 3 else {}
             axes.plot(gap[rows], auc[rows], lw=1.7, label=method, **look(place) | single)
-        axes.plot(gap[0], auc[0], "s", color="black", ms=7, label="unrepaired", zorder=4)
+        axes.plot(gap[0], auc[0], "s", color="black", ms=7, label="original", zorder=4)
         if signed:
             axes.axvline(0, color="0.5", lw=0.8)
-        ahead = f" (above 0: {named(self.result.reference)} is ahead)" if signed else ""
+        ahead = f" (above 0: {named(self.result.reference)} is ranked higher)" if signed else ""
         axes.set(xlim=(left, right), xlabel=f"xAUC gap{ahead}", ylabel="AUC")
         add_legend(axes, grow=ax is None)
         return axes

@@ -22,9 +22,12 @@ MOST_BINS = 500_000
 _ATOM = 8
 
 
-def choose_edges(sample: Floats, limit: int) -> Floats:
-    """Choose where bins begin, so that each holds about as many rows; frequent values are alone in theirs."""
-    bins = max(min(limit // 2, MOST_BINS), 1)
+def choose_edges(sample: Floats, limit: int, groups: int = 2) -> Floats:
+    """Choose where bins begin, so that each holds about as many rows; frequent values are alone in theirs.
+
+    All groups have the same bins: together they have at most ``limit``, or half of it for a single group.
+    """
+    bins = max(min(limit // max(groups, 2), MOST_BINS), 1)
     if len(sample) == 0:
         return np.array([-np.inf])
     ordered = np.sort(sample) + 0.0

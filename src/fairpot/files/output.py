@@ -202,8 +202,7 @@ def check_output(target: str | Path, *, overwrite: bool = False, inputs: Iterabl
             raise OutputFileError(f"{target} is also the input, or a link to it.\nHint: write to another name.")
         if not overwrite:
             raise OutputFileError(
-                f"{target} is there already.\n"
-                f"Hint: choose another name, or {argument('overwrite', True)} to replace it."
+                f"{target} already exists.\nHint: choose another name, or {argument('overwrite', True)} to replace it."
             )
     if not os.access(place.parent, os.W_OK | os.X_OK):
         raise OutputFileError(f"{target} cannot be written: no permission in {place.parent}.\nHint: another folder.")

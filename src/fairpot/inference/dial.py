@@ -370,7 +370,7 @@ class Ribbon(NamedTuple):
     high_all: Floats
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Band:
     """AUC and gap over a dial with limits.
 
@@ -397,6 +397,10 @@ class Band:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def __repr__(self) -> str:
+        why = "" if self.reason is None else f", no limits: {self.reason}"
+        return f"<Band of AUC and gap at {len(self)} values of {self.dial}, {100 * self.level:.4g}% limits{why}>"
 
     def frame(self) -> Any:
         """Return the band as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""

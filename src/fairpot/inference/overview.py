@@ -39,7 +39,7 @@ Pair = tuple[Hashable, Hashable]
 _OWN = ("group_auc", "bpsn_auc", "bnsp_auc")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Overview:
     """AUC, gap, every xAUC, every signed gap and the groups' own AUCs, each with its interval."""
 
@@ -52,6 +52,9 @@ class Overview:
     bpsn_auc: dict[Hashable, Estimate]
     bnsp_auc: dict[Hashable, Estimate]
     headline: Estimate  # the gap of those groups alone that can carry one
+
+    def __repr__(self) -> str:
+        return f"<Overview: AUC {self.auc!s}, gap {self.gap!s}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values for JSON."""

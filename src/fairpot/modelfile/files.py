@@ -70,7 +70,7 @@ def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = Fals
     if len(data) > max_bytes:
         raise ModelFileError(
             f"the model would take {len(data)} bytes, more than the {max_bytes} that are loaded again unasked.\n"
-            "Hint: private=True has far fewer knots, as has a fit on a quantised score table; or raise max_bytes here "
+            "Hint: a fit with exact=False has far fewer knots, as has private=True; or raise max_bytes here "
             "and in load."
         )
     target = _target(path, overwrite)

@@ -79,7 +79,7 @@ def cross_fitted(model: Postprocessor, table: ScoreTable) -> Evidence:
     parts = []
     for k, fold in enumerate(folds):
         try:
-            parts.append(_part(_learnt(model, all_but(folds, k)), fold))
+            parts.append(_part(learnt_again(model, all_but(folds, k)), fold))
         except ValueError as error:  # all rows were enough to learn from
             what, _, _ = str(error).partition("\nHint: ")
             raise InfeasibleRuleError(
@@ -105,18 +105,18 @@ def _part(model: Postprocessor, fold: ScoreTable) -> Part:
     """Keep a fold with the maps of a model; of two groups, the model's own curve counts it quickly."""
 
     def count(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        curve = model._curve(fold, np.asarray(values), model._ties)
+        curve = model._traced(fold, np.asarray(values), model._ties)
         pairs = np.stack([curve.xauc_ab, curve.xauc_ba], axis=1)
         return curve.auc, pairs if fold.groups[0] == curve.reference else pairs[:, ::-1]
 
     def views(small: ScoreTable, values: NDArray[np.float64]) -> list[list[Floats]]:
-        return [small.view(maps) for maps in model._steps(fold, np.asarray(values))]
+        return [small.view(maps) for maps in model._stepped(fold, np.asarray(values))]
 
     quick = count if len(fold.groups) == 2 else None
-    return Part(fold, lambda values: model._steps(fold, np.asarray(values)), quick, views)
+    return Part(fold, lambda values: model._stepped(fold, np.asarray(values)), quick, views)
 
 
-def fold_count(table: ScoreTable, dial: str = "the dial") -> int:
+def fold_count(table: ScoreTable, dial: str = "the repair strength") -> int:
     """Say how many folds leave enough positives and negatives of every group in each."""
     counted = "clusters with " if table.units is not None else ""
     cells = [
@@ -136,6 +136,8 @@ def fold_count(table: ScoreTable, dial: str = "the dial") -> int:
 
 def dial_values(model: Postprocessor, table: ScoreTable) -> NDArray[np.float64]:
     """Give the values that are tried, the same in all folds."""
+    if model.grid_ is not None:
+        return model._grid_values(table, model._ties)
     values = model.sweep_values(table)
     return model._default_values(table, model._ties) if values is None else values
 
@@ -147,11 +149,12 @@ def value_at(model: Postprocessor, row: NDArray[np.float64]) -> Value:
     return {g: float(v) for g, v in zip(model.moved_groups, row)}
 
 
-def _learnt(model: Postprocessor, table: ScoreTable) -> Postprocessor:
+def learnt_again(model: Postprocessor, table: ScoreTable) -> Postprocessor:
     """Teach a copy other rows, with the reference that all rows have."""
     other = unfitted(model)
     other.table_, other.groups_, other.left_out_ = table, table.groups, ()
     if hasattr(model, "reference_"):
         other.set_params(reference=model.reference_)
+    other.grid_ = model.grid_
     other._learn(table)
     return other

@@ -64,6 +64,10 @@ class FairPOT(Postprocessor):
     monotone : bool, default False
         Keep moved scores from falling below the highest score that stays, so that nobody is overtaken
         inside a group. It matters where the group is moved downwards.
+    exact : bool, default False
+        Keep every knot of the maps, and look at every distinct score where the dial is chosen by rule. Otherwise maps
+        with more than 100,000 knots are simplified to so many, and ``simplified_`` says what that changes; a rule
+        then holds on the fitted rows with the simplified maps.
     confidence, capacity, net_benefit_at, calibrate, keep_grid, high_score_means, min_group, groups, ties, pos_label
         What every method takes.
 
@@ -80,6 +84,8 @@ class FairPOT(Postprocessor):
         The full transport of each moved group, from which any ``lam`` can be read.
     thresholds_ : dict of group to float, or None
         The lowest score of the fitted top-alpha region.
+    simplified_ : dict or None
+        What it changes that maps of very many knots were simplified; None where every knot is kept.
     table_ : ScoreTable
         The fitted rows, counted.
     certificate_ : Certificate or None
@@ -200,6 +206,9 @@ class FairPOT(Postprocessor):
         if len(plans) != 1 or len(plans[0].scores) > _FEW:
             return np.empty(0)
         return np.asarray(plans[0].top_weight[::-1] / plans[0].top_weight[0], dtype=np.float64)
+
+    def _traces_at_once(self) -> bool:
+        return len(self.plans_) == 1 and self.alpha is None
 
     def sweep_values(self, table: ScoreTable) -> NDArray[np.float64]:
         """Return the hundredths."""

@@ -89,7 +89,7 @@ def warn_of_table(kept: ScoreTable, left_out: tuple[Hashable, ...], table: Score
     """Name small cells and groups left out, and scores that rank the wrong way round."""
     if left_out:
         sizes = ", ".join(f"{g!r} ({table[g].weight.sum():g} rows)" for g in left_out)
-        warn_user(f"left out of the comparison: {sizes}; their scores stay as they are.", SmallGroupWarning)
+        warn_user(f"left out of the comparison: {sizes}; their scores do not change.", SmallGroupWarning)
     hard = hard_predictions(kept)
     if hard is not None:
         warn_user(hard, PredictionsWarning)
@@ -180,7 +180,7 @@ def _row(model: Postprocessor, value: Value) -> Any:
 
 
 def _cost(model: Postprocessor, table: ScoreTable, value: Value, ties: Ties) -> float:
-    curve = model._curve(table, np.array([_row(model, value)]), ties)
+    curve = model._traced(table, np.array([_row(model, value)]), ties)
     return curve.unmoved_auc - float(curve.auc[0])
 
 

@@ -18,21 +18,25 @@ from fairpot._defaults import LEVEL, TIES, Meaning, Ties
 from fairpot._validation import check_choice, check_level
 from fairpot._warn import warn_user
 from fairpot.counting import as_table, check_meaning
-from fairpot.exceptions import ModelFileError, ScaleWarning
+from fairpot.exceptions import InfeasibleRuleError, ModelFileError, ScaleWarning
+from fairpot.export.simplify import SimplifiedMaps
 from fairpot.inference.certify import Certificate
 from fairpot.inference.dial import Evidence, Part, Top, same_rows
 from fairpot.modelfile import ModelFile, describe_table
 from fairpot.postprocessing.adopting import adopt, unfitted
+from fairpot.postprocessing.calibrating import common_map
 from fairpot.postprocessing.certified import certified_choice
 from fairpot.postprocessing.dial import Dial, Value, kept_groups
+from fairpot.postprocessing.gridding import cut_map, distinct_values, grid_of
+from fairpot.postprocessing.large import Measured, chosen_by_rule, in_document, simplified
 from fairpot.postprocessing.mapper import ROW_BY_ROW, ScoreMapper, ScoreScale, maps_on, seen_table
 from fairpot.postprocessing.notices import warn_of_choice, warn_of_flat, warn_of_needless, warn_of_table
-from fairpot.postprocessing.saving import maps_content
+from fairpot.postprocessing.saving import maps_content, then_content
 from fairpot.table import ScoreTable
-from fairpot.tradeoff.building import keeps_order, trace
+from fairpot.tradeoff.building import keeps_order, trace, trace_top
 from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.tradeoff.operating import Rule, capacity_share
-from fairpot.transport import ScoreMap, moving
+from fairpot.transport import Floats, ScoreMap, followed, moving
 
 RULES = ("max_gap", "max_auc_loss", "capacity", "net_benefit_at")
 # How often a rule of an operation looks at values closer and closer around its choice.
@@ -60,19 +64,22 @@ _SHARED = """\
         The adjusted score from which you act, a probability. With ``max_gap``: the highest net benefit there within
         the gap, instead of the highest AUC.
     calibrate : bool, default False
-        Make the repaired scores probabilities again, by one increasing map that is common to all groups.
+        Make the adjusted scores probabilities again, by one increasing map that is common to all groups and follows
+        their repair. Ranks, AUC and gap stay to the last bit; scores that were not probabilities become some. Needs
+        outcomes.
     keep_grid : bool, default False
-        Give back scores of the grid that came in: deciles in, deciles out. The dial is chosen after cutting.
+        Give back scores of the grid that came in: deciles in, deciles out. Every repair strength is judged by the cut
+        scores, and chosen after cutting. A grid has at most 1,000 distinct scores. With ``calibrate``, each score of
+        the grid becomes one probability.
     high_score_means : {"help", "harm"} or None, default None
         What a high score does to the person who has it. Where it harms, the default reference is the group ranked
         lowest, so that scores are lowered. A table may say it as well; if both do, they must agree.
     min_group : int, default 0
-        Groups with fewer rows are left out of the comparison: their scores stay as they are, and a warning names
-        them.
+        Groups with fewer rows are left out of the comparison: their scores do not change, and a warning names them.
     groups : list of group names or None, default None
-        Compare these only; the scores of all others stay as they are.
+        Compare these only; the scores of all others do not change.
     ties : {"half", "strict"}, default "half"
-        How ties count where the reference group or the dial is chosen; "strict" is the paper's way.
+        How ties count where the reference group or the repair strength is chosen; "strict" is the paper's way.
     pos_label : default None
         The positive label where ``y`` is not 0/1.
 """
@@ -94,7 +101,10 @@ class Postprocessor(ScoreMapper):
     left_out_: tuple[Hashable, ...]
     maps_: dict[Hashable, ScoreMap]
     table_: ScoreTable
+    grid_: Floats | None = None
     certificate_: Certificate | None
+    simplification_: SimplifiedMaps | None
+    measured_: Measured | None
 
     __metadata_request__fit: ClassVar = {"scores": UNUSED, "weights": UNUSED}  # a word, not a column
 
@@ -191,8 +201,7 @@ class Postprocessor(ScoreMapper):
         dict of group to ScoreMap
         """
         check_is_fitted(self, "groups_")
-        checked = self.dial.check_given(value, self.moved_groups)
-        return self._maps(checked)
+        return self.at(value).maps_
 
     def at(self, value: float | Mapping[Hashable, float]) -> Self:
         """Return a fitted copy with the dial at another value, without fitting again.
@@ -204,8 +213,8 @@ class Postprocessor(ScoreMapper):
         check_is_fitted(self, "maps_")
         other = copy(self)
         other.set_params(**{self.dial.name: value}, **dict.fromkeys(RULES), confidence=None)
-        other._turn(self.dial.check_given(value, self.moved_groups))
         other.certificate_ = None
+        other._turn(self.dial.check_given(value, self.moved_groups))
         return other
 
     @by_name
@@ -260,6 +269,7 @@ class Postprocessor(ScoreMapper):
         point = curve.select(**rules, confidence=confidence)
         other = self.at(point.lam)
         other.certificate_ = point.certificate
+        other._keep_certified()
         return other
 
     @by_name
@@ -300,8 +310,49 @@ class Postprocessor(ScoreMapper):
         table = self._table_to_trace(scores, y, sensitive_features, sample_weight, clusters, weights)
         moved = [g for g in table.groups if g in self.moved_groups]
         values = None if lams is None else self.dial.check_values(lams, moved)
-        curve = self._curve(table, values, checked)
-        return replace(curve, evidence=self._evidence(table, checked))
+        curve = self._traced(table, values, checked)
+        evidence = self._evidence(table, checked) if self.grid_ is None else self._plain_evidence(table, checked)
+        return replace(curve, evidence=evidence)
+
+    def grid_cost(self) -> dict[str, float | None]:
+        """Compare what the cut repair reaches on the fitted rows with what it would reach uncut.
+
+        Returns
+        -------
+        dict
+            ``scores``, how many the grid has; ``auc`` and ``gap`` of the cut scores; ``auc_uncut`` and ``gap_uncut`` of
+            the same method with its dial chosen by the same rule without cutting, or at the same value where no rule
+            chose it. None where no value keeps the rule.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> scores, y, sex = [4, 3, 2, 1, 3, 2, 1, 1] * 9, [1, 1, 0, 0, 1, 1, 0, 0] * 9, (["M"] * 4 + ["F"] * 4) * 9
+        >>> fp = FairPOT(0.5, keep_grid=True).fit(scores, y, sensitive_features=sex)
+        >>> fp.grid_cost()["scores"]
+        4
+        """
+        check_is_fitted(self, "maps_")
+        if self.grid_ is None:
+            raise ValueError(f"nothing was cut.\nHint: fit with {argument('keep_grid', True)}.")
+        hint = "the map was fitted without y"
+        table = self.table_.require("what cutting costs", hint=hint)
+        table = table.only([g for g in table.groups if g not in self.left_out_])
+        uncut = copy(self)
+        uncut.grid_ = None
+        cut = self._point(table, self._value)
+        try:
+            chosen = uncut._chosen(table, self._ties) if self._has_rule and self.confidence is None else self._value
+            other = uncut._point(table, chosen)
+        except InfeasibleRuleError:
+            other = None
+        known = {"auc_uncut": None if other is None else other.auc, "gap_uncut": None if other is None else other.gap}
+        return {"scores": len(self.grid_), "auc": cut.auc, "gap": cut.gap, **known}
+
+    def _point(self, table: ScoreTable, value: Value) -> Any:
+        """Measure one value of the dial."""
+        row = [value[g] for g in self.moved_groups] if isinstance(value, dict) else value
+        return self._traced(table, np.array([row]), self._ties).point(0)
 
     @property
     def moved_groups(self) -> tuple[Hashable, ...]:
@@ -325,12 +376,26 @@ class Postprocessor(ScoreMapper):
             parameters=self.get_params(deep=False),
             dial=(self.dial.name, self._value),
             maps=maps_content(self.maps_, self.groups_),
+            then=then_content(self.maps_),
             reference=self._named_reference(),
             thresholds=getattr(self, "thresholds_", None),
             apply=dict(self._applied_by()),
             fitted_on=describe_table(self.table_),
             certificate=None if self.certificate_ is None else self.certificate_.to_dict(),
+            simplified=self.simplified_,
         )
+
+    @property
+    def simplified_(self) -> dict[str, Any] | None:
+        """What it changes that maps of very many knots were simplified; None where every knot is kept.
+
+        ``largest_error`` of any adjusted score, ``knots_before`` and ``knots``, and ``auc_change`` and ``gap_change``
+        of the fitted rows, None where they have no outcomes.
+        """
+        check_is_fitted(self, "maps_")
+        if self.simplification_ is None:
+            return None
+        return in_document(self.simplification_, self._measure() if self.table_.labelled else None)
 
     # What a method says of itself.
 
@@ -353,6 +418,10 @@ class Postprocessor(ScoreMapper):
         """Return the value of the dial where it is neither given nor to be chosen; None if it is then chosen."""
         return None
 
+    def _traces_at_once(self) -> bool:
+        """Whether the dial is chosen from all its values at once, in the time of a few sorts."""
+        return False
+
     def obstacle(self, table: ScoreTable) -> str | None:
         """Say why the method cannot run on a table in reasonable time, or at all; None if it can."""
         return None
@@ -368,6 +437,8 @@ class Postprocessor(ScoreMapper):
         name = self.dial.name
         given = getattr(self, name)
         check_choice(self.ties, "ties", TIES)
+        if not isinstance(getattr(self, "exact", False), bool | np.bool_):
+            raise TypeError(f"{argument('exact')} must be True or False, got {self.exact!r}.")
         check_meaning(self.high_score_means)
         for rule in self._rules:
             if self._rules[rule] is not None and given is not None:
@@ -377,6 +448,7 @@ class Postprocessor(ScoreMapper):
                 )
         self._rule.checked()
         self._check_confidence(given)
+        self._check_after(labelled)
         if given is not None and not isinstance(given, Mapping):
             self.dial.check(given)
         self._check_parameters(labelled)
@@ -391,6 +463,28 @@ class Postprocessor(ScoreMapper):
             raise ValueError(
                 f"confidence={self.confidence!r} certifies a choice of {self.dial.name} by max_gap.\n"
                 f"Hint: {self.dial.name}=None, max_gap=0.05, confidence={self.confidence!r}."
+            )
+
+    def _check_after(self, labelled: bool) -> None:
+        """Check what is to become of the scores after the repair."""
+        for name in ("calibrate", "keep_grid"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}.")
+        if self.keep_grid and "batch" in (getattr(self, "region_from", ""), getattr(self, "distributions", "")):
+            raise ValueError(
+                f"{argument('keep_grid', True)} makes one table of scores, and maps that look at each batch have none."
+                f"\nHint: leave out {argument('region_from', 'batch')} or {argument('distributions', 'batch')}."
+            )
+        if self.calibrate and self.net_benefit_at is not None:
+            raise ValueError(
+                f"{argument('net_benefit_at')} is judged at every repair strength by scores as the repair leaves "
+                f"them, and {argument('calibrate', True)} gives them another meaning once the strength is chosen.\n"
+                "Hint: leave one of them out."
+            )
+        if self.calibrate and not labelled:
+            raise ValueError(
+                f"{argument('y')} is missing: {argument('calibrate', True)} learns from outcomes what a score means.\n"
+                "Hint: pass it, or leave calibrate out."
             )
 
     def _check_without_outcomes(self) -> None:
@@ -419,12 +513,16 @@ class Postprocessor(ScoreMapper):
         table = table.meaning(self.high_score_means)
         fresh = unfitted(self)
         fresh.table_, fresh.groups_ = table.nameless(), table.groups
+        fresh.grid_ = grid_of(table) if self.keep_grid else None
         fresh.lower_is_riskier_, fresh.high_score_means_ = table.lower_is_riskier, table.high_score_means
         kept = kept_groups(table, self.min_group, self.groups)
         fresh.left_out_ = tuple(g for g in table.groups if g not in kept.groups)
         warn_of_table(kept, fresh.left_out_, table, self.min_group)
         fresh._learn(kept)
-        fresh._turn(fresh._find_value(kept))
+        value = fresh._find_value(kept)
+        if not hasattr(fresh, "maps_"):  # a rule has turned it
+            fresh._turn(value)
+        fresh._keep_certified()
         fresh.n_features_in_ = 1
         return adopt(self, fresh)
 
@@ -443,14 +541,29 @@ class Postprocessor(ScoreMapper):
         if default is not None and not self._has_rule:
             warn_of_flat(self, table, default)
             return default
-        chosen = self._chosen(table, self._ties)
+        chosen = chosen_by_rule(self, table)
         warn_of_choice(self, table, chosen)
         warn_of_needless(self, table)
         return chosen
 
     def _chosen(self, table: ScoreTable, ties: Ties) -> Value:
-        """Choose the value of the dial by rule; one of an operation looks at the rows at each value."""
-        return self._choose_operating(table, ties) if self._rule.operating else self._choose(table, ties)
+        """Choose the value of the dial by rule; of scores that stay on a grid, by the cut ones.
+
+        A rule of an operation looks at the rows at each value.
+        """
+        if self.grid_ is None:
+            return self._choose_operating(table, ties) if self._rule.operating else self._choose(table, ties)
+        try:
+            if self._rule.operating:
+                evidence = self._plain_evidence(table, ties)
+                return replace(self._traced(table, None, ties), evidence=evidence).aims(self._rule).chosen().lam
+            return self._traced(table, None, ties).select(**self._rules).lam
+        except InfeasibleRuleError as error:
+            what, _, _ = str(error).partition("\nHint: ")
+            raise InfeasibleRuleError(
+                f"{what} Scores are cut to their grid of {len(self.grid_)}.\n"
+                f"Hint: allow a larger gap or loss, another method, or no {argument('keep_grid')}."
+            ) from error
 
     def _choose(self, table: ScoreTable, ties: Ties) -> Value:
         """Choose by gap and AUC of all rows."""
@@ -472,15 +585,78 @@ class Postprocessor(ScoreMapper):
         """Give the values that a rule of an operation tries, None for those of a curve; and how to put more between."""
         return None, None
 
-    def _turn(self, value: Value) -> None:
-        """Set the dial, and the maps to it."""
+    def _turn(self, value: Value, whole: bool = False) -> Value:
+        """Set the dial, and the maps to it; ``whole`` keeps every knot."""
         setattr(self, f"{self.dial.name}_", value)
         self.maps_ = self._maps(value)
+        self.simplification_ = None if whole else simplified(self, self.maps_)
+        self.measured_ = None
+        if self.simplification_ is not None:
+            self.maps_ = self.simplification_.maps
+        if self.calibrate:
+            self._calibrate()
+        return value
+
+    def _calibrate(self) -> None:
+        """Let the map follow that makes probabilities of what the others leave."""
+        repaired = self.table_.rescored(moving(maps_on(self.table_, self.maps_, self._applied_by())))
+        then = common_map(repaired)
+        self.maps_ = followed(self.maps_, then)
+        if self.simplification_ is not None:
+            self.simplification_ = self.simplification_.followed_by(then)
+
+    def _keep_certified(self) -> None:
+        """Let simplified maps keep what is certified, with what they change; else keep every knot."""
+        if self.certificate_ is None or self.simplification_ is None:
+            return
+        top, measured = self._top(), self._measure()
+        limit = self.certificate_.limit + abs(measured.gap[2] - measured.gap[1])
+        same_gap = self.certificate_.alpha == (None if top is None else top.alpha)
+        if same_gap and limit <= self.certificate_.bound:
+            self.certificate_ = replace(self.certificate_, limit=limit)
+        else:
+            self._turn(self._value, whole=True)
+
+    def _measure(self) -> Measured:
+        """Measure on the fitted rows what simplified maps change."""
+        if self.measured_ is None:
+            self.measured_ = Measured.of(self, self._maps(self._value), self.maps_)
+        return self.measured_
 
     def _maps(self, value: Value) -> dict[Hashable, ScoreMap]:
         moved = self.moved_groups
         each = value if isinstance(value, dict) else dict.fromkeys(moved, value)
-        return {g: self._map(g, each[g]) if g in moved else ScoreMap.identity() for g in self.groups_}
+        maps = {g: self._map(g, each[g]) if g in moved else ScoreMap.identity() for g in self.groups_}
+        return maps if self.grid_ is None else {g: cut_map(found, self.grid_) for g, found in maps.items()}
+
+    def _traced(self, table: ScoreTable, values: NDArray[np.float64] | None, ties: Ties) -> TradeoffCurve:
+        """Trace the curve on a table; of scores that stay on a grid, value by value on the cut ones."""
+        if self.grid_ is None:
+            return self._curve(table, values, ties)
+        values = self._grid_values(table, ties) if values is None else values
+        steps, reference, top = self._stepped(table, values), self._seen_from(table, ties), self._top()
+        dial, identity = self.dial.name, self.dial.identity
+        if top is None:
+            return trace(table, values, steps, dial=dial, identity=identity, reference=reference, ties=ties)
+        alpha, region = top.alpha, top.region
+        return trace_top(table, values, steps, alpha=alpha, region=region, dial=dial, reference=reference, ties=ties)
+
+    def _stepped(self, table: ScoreTable, values: NDArray[np.float64]) -> Iterable[Mapping[Hashable, ScoreMap]]:
+        """Give the maps that move anybody in the table at each of the values, cut to the grid if there is one."""
+        for maps in self._steps(table, values):
+            if self.grid_ is not None:
+                maps = {g: cut_map(maps.get(g, ScoreMap.identity()), self.grid_) for g in table.groups}
+            yield maps
+
+    def _grid_values(self, table: ScoreTable, ties: Ties) -> NDArray[np.float64]:
+        """Give values of the dial at which the cut scores differ."""
+        grid = cast(Floats, self.grid_)
+
+        def cut_at(value: NDArray[np.float64]) -> Floats:
+            [maps] = self._stepped(table, np.asarray(value)[None])
+            return np.concatenate([np.searchsorted(grid, maps[g](grid)) for g in table.groups]).astype(np.float64)
+
+        return distinct_values(self._default_values(table, ties), cut_at)
 
     def _curve(self, table: ScoreTable, values: NDArray[np.float64] | None, ties: Ties) -> TradeoffCurve:
         """Trace the curve on a table, value by value."""
@@ -502,11 +678,14 @@ class Postprocessor(ScoreMapper):
         """Mark the values at which something is left of the order inside every group, in the region if there is one."""
         top = self._top()
         seen = table if top is None else table.top(top.alpha, top.region)
-        return np.array([keeps_order(seen, maps) for maps in self._steps(table, values)], dtype=bool)
+        return np.array([keeps_order(seen, maps) for maps in self._stepped(table, values)], dtype=bool)
 
     def _evidence(self, table: ScoreTable, ties: Ties) -> Evidence:
-        """Keep the rows of a curve, for its band."""
-        part = Part(table, partial(self._steps, table))
+        """Keep the rows of a curve, for its band; a method may have a quicker way."""
+        return self._plain_evidence(table, ties)
+
+    def _plain_evidence(self, table: ScoreTable, ties: Ties) -> Evidence:
+        part = Part(table, partial(self._stepped, table))
         return Evidence((part,), ties, fitted=same_rows(table, self.table_), top=self._top())
 
     def _top(self) -> Top | None:

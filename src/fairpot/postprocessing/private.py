@@ -17,7 +17,7 @@ from fairpot.modelfile import FEWER_THAN, ModelFile
 from fairpot.modelfile.origin import people_of, rounded_outwards
 from fairpot.postprocessing.saving import small_groups, told
 from fairpot.table import ScoreTable
-from fairpot.transport import Floats, ScoreMap
+from fairpot.transport import Floats, ScoreMap, ShiftMap
 
 # About so many steps make the fitted range; and a map may be simplified by so many of them.
 _STEPS, _REACH = 1000, 5
@@ -64,7 +64,8 @@ def made_private(content: ModelFile, table: ScoreTable | None = None) -> ModelFi
     floor and a threshold are the mean of the ten people around it. All are rounded to a step, about a thousandth of
     the fitted range, and simplified within five steps; the largest error of any score stands in ``private``, to two
     digits. Counts are rounded to tens, score ranges outwards from the means of the ten people at either end, the dial
-    to three digits. Maps that are made anew from each batch are left out, and so is a certificate: it is signed for
+    to three digits. Tables of scores that stay on a grid are kept as they are, if ten people or more have each of its
+    scores. Maps that are made anew from each batch are left out, and so is a certificate: it is signed for
     the full maps, not for these.
 
     Parameters
@@ -89,22 +90,43 @@ def made_private(content: ModelFile, table: ScoreTable | None = None) -> ModelFi
         raise _too_few(few)
     if table is None and any(each.get("knots") for each in content.maps.values()):
         raise ModelFileError(
-            "a model that comes from a file does not know how many people stand behind each knot.\n"
+            "a model that comes from a file does not know how many people make up each knot.\n"
             "Hint: save the fitted model itself as a private file."
         )
     grid = Grid.for_range(*content.fitted_on["score_range"])
     origin = _rounded_origin(content.fitted_on, table)
     maker = _Maker(content, table, grid, *origin["score_range"])
-    made = {group: maker.made(group, each) for group, each in content.maps.items()}
+    if content.parameters.get("keep_grid"):
+        _check_grid(table)
+        made = {group: (each, 0.0) for group, each in content.maps.items()}
+    else:
+        made = {group: maker.made(group, each) for group, each in content.maps.items()}
+    then, beyond = _rounded_then(content.then, grid)
+    errors = [error for _, error in made.values()]
+    if content.then is not None and then is not None:
+        pairs = [(each, made[group][0]) for group, each in content.maps.items()]
+        errors = [beyond, *(_largest_after(*pair, content.then, then) for pair in pairs)]
+    before = 0.0 if content.simplified is None else content.simplified["largest_error"]
     return replace(
         content,
         maps={group: each for group, (each, _) in made.items()},
+        then=then,
         thresholds=None if content.thresholds is None else maker.thresholds(content.thresholds),
         dial=(content.dial[0], _three_digits(content.dial[1])),
         fitted_on=origin,
         certificate=None,
-        private={"largest_error": _rounded_up(max(error for _, error in made.values())), "step": grid.step},
+        private={"largest_error": _rounded_up(max(errors) + before), "step": grid.step},
+        simplified=None,
     )
+
+
+def _check_grid(table: ScoreTable | None) -> None:
+    """Insist that ten people or more have each score of a grid: tables of scores are not rounded."""
+    if table is None or (_People.of(table.joined().counts[0]).number < FEWER_THAN).any():
+        raise ModelFileError(
+            f"a table of scores is saved as it is, and fewer than {FEWER_THAN} people have some score of its grid.\n"
+            "Hint: round the scores to a coarser grid before fit."
+        )
 
 
 def _too_few(groups: list[Hashable]) -> ModelFileError:
@@ -334,6 +356,55 @@ def _bends(score_map: ScoreMap) -> Floats:
     rise = v[crossing + 1] - v[crossing]
     at = x[crossing] + (floor - v[crossing]) / rise * (x[crossing + 1] - x[crossing])
     return np.concatenate((x, starts, at))
+
+
+def _rounded_then(content: dict[str, Any] | None, grid: Grid) -> tuple[dict[str, Any] | None, float]:
+    """Return the map that follows with rounded knots, and its largest error."""
+    if content is None:
+        return None, 0.0
+    full = _piecewise(content)
+    first, last = (math.floor(full.knots[0] / grid.step), math.ceil(full.knots[-1] / grid.step))
+    x = grid.multiples(np.arange(first, last + 1, dtype=np.float64))
+    sampled = ScoreMap(x, np.round(full(x), _DIGITS), below=full.below, above=full.above)
+    made = simplify({"": sampled}, max_error=_REACH * 10.0**-_DIGITS).maps[""]
+    return {"kind": "piecewise", **made.to_dict()}, largest_difference(full, made)
+
+
+_DIGITS = 4  # of probabilities in a private file
+_TRIED = 2001
+
+
+def _piecewise(content: dict[str, Any]) -> ScoreMap:
+    return ScoreMap.from_dict({key: value for key, value in content.items() if key != "kind"})
+
+
+def _largest_after(full: dict[str, Any], made: dict[str, Any], then: dict[str, Any], rounded: dict[str, Any]) -> float:
+    """Return the most by which a group's scores differ once the map that follows has been rounded as well.
+
+    Tried are the bends of both ways, which lie at knots and where a knot of the map that follows is reached, and the
+    numbers next to them; of shifts, which bend everywhere, many points.
+    """
+    if full["kind"] == "sigmoid":  # stays as it is, so that what follows it makes all the difference
+        return 0.0
+    ways: list[tuple[ScoreMap, ScoreMap]] = []
+    for own, later in ((full, then), (made, rounded)):
+        fields = {key: value for key, value in own.items() if key != "kind"}
+        kind = ShiftMap if own["kind"] == "shift" else ScoreMap
+        ways.append((kind.from_dict(fields), _piecewise(later)))
+    points = [np.linspace(float(after.knots[0]), float(after.knots[-1]), _TRIED) for _, after in ways]
+    for first, after in ways:
+        points += [after.knots, _bends(first), *(_reached(first, each) for each in after.knots.tolist())]
+    x = np.concatenate(points)
+    x = np.concatenate((x, np.nextafter(x, np.inf), np.nextafter(x, -np.inf)))
+    one, other = (after(first(x)) for first, after in ways)
+    return float(np.abs(one - other).max())
+
+
+def _reached(found: ScoreMap, level: float) -> Floats:
+    """Give the scores at which the lines between knots reach a value."""
+    x, v = found.knots, found.values
+    crossing = np.flatnonzero((v[:-1] < level) != (v[1:] < level)) if len(x) > 1 else np.empty(0, dtype=np.intp)
+    return x[crossing] + (level - v[crossing]) / (v[crossing + 1] - v[crossing]) * (x[crossing + 1] - x[crossing])
 
 
 def _rounded_shift(content: dict[str, Any]) -> tuple[dict[str, Any], float]:

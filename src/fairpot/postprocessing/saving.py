@@ -12,7 +12,7 @@ from fairpot.exceptions import ModelFileError
 from fairpot.modelfile import FEWER_THAN, ModelFile, read_key, table_fingerprint
 from fairpot.modelfile.origin import people_of
 from fairpot.table import ScoreTable
-from fairpot.transport import ScoreMap, ShiftMap
+from fairpot.transport import ScoreMap, ShiftMap, parted
 
 
 def small_groups(content: ModelFile, table: ScoreTable | None) -> list[Hashable]:
@@ -35,7 +35,7 @@ def small_groups(content: ModelFile, table: ScoreTable | None) -> list[Hashable]
 def told(groups: list[Hashable]) -> str:
     """Say what the file shows of whom."""
     names = ", ".join(map(repr, groups[:5])) + (", ..." if len(groups) > 5 else "")
-    return f"fewer than {FEWER_THAN} people of {names} stand behind the maps: who reads the file sees their scores"
+    return f"fewer than {FEWER_THAN} people of {names} make up the maps: who reads the file sees their scores"
 
 
 def _begin(content: dict[str, object]) -> float | None:
@@ -71,8 +71,15 @@ def map_content(score_map: ScoreMap) -> dict[str, Any]:
 
 
 def maps_content(maps: Mapping[Hashable, ScoreMap], groups: tuple[Hashable, ...]) -> dict[Hashable, dict[str, Any]]:
-    """Return the maps of all groups as plain values."""
-    return {group: map_content(maps[group]) for group in groups}
+    """Return each group's own map as plain values."""
+    own, _ = parted(maps)
+    return {group: map_content(own[group]) for group in groups}
+
+
+def then_content(maps: Mapping[Hashable, ScoreMap]) -> dict[str, Any] | None:
+    """Return the map that follows those of all groups as plain values; None where nothing does."""
+    _, then = parted(maps)
+    return None if then is None else map_content(then)
 
 
 def stamped(content: ModelFile) -> ModelFile:

@@ -42,6 +42,10 @@ class WassersteinRepair(Postprocessor):
         The rule that chooses ``t`` where it is None, which needs ``y``. ``max_gap``: the highest AUC with at most
         that xAUC gap; if the scores keep it as they are, ``t_`` is 0 and nobody is moved. ``max_auc_loss`` alone:
         the smallest gap that costs at most that much AUC. Neither: ``t=1``, which needs no ``y``.
+    exact : bool, default False
+        Keep every knot of the maps, and look at every distinct score where the dial is chosen by rule. Otherwise maps
+        with more than 100,000 knots are simplified to so many, and ``simplified_`` says what that changes; a rule
+        then holds on the fitted rows with the simplified maps.
     confidence, capacity, net_benefit_at, calibrate, keep_grid, high_score_means, min_group, groups, ties, pos_label
         What every method takes.
 
@@ -53,6 +57,8 @@ class WassersteinRepair(Postprocessor):
         The maps at ``t=1``, from which any ``t`` can be read.
     groups_ : tuple of the groups' names
     left_out_ : tuple of the groups left out of the comparison
+    simplified_ : dict or None
+        What it changes that maps of very many knots were simplified; None where every knot is kept.
     table_ : ScoreTable
         The fitted rows, counted.
     certificate_ : Certificate or None

@@ -74,6 +74,10 @@ def dial_of(method: Any, table: ScoreTable, ties: str, most: int = _STEPS) -> Di
     off = None if method.dial.identity is None else float(method.dial.identity)
     curve, points, values = _curves(method, table, ties, own, off, most)
     kept: list[float | None] = [None, *(v for v in values.tolist() if v != off)]
+    if curve.exact and off is not None:
+        kept = _distinct(curve, kept, own, off)
+    elif not curve.exact:
+        kept = _differing(method, table, points, kept, own)
 
     def maps(place: int) -> Maps:
         value = kept[place]
@@ -98,6 +102,42 @@ def _curves(
     return curve, method.tradeoff(table, lams=np.union1d(values, ends), ties=ties), values
 
 
+def _distinct(curve: TradeoffCurve, values: list[float | None], own: float, off: float) -> list[float | None]:
+    """Keep one value of those between which nothing changes: the fitted one, else the lowest."""
+    found: dict[Any, float | None] = {curve.at(off).lam: None}
+    for value in [own, *values[1:]]:
+        if value is not None:
+            found.setdefault(curve.at(value).lam, value)
+    if own != off and found[curve.at(own).lam] is None:  # it changes nothing, and is the fitted one all the same
+        found["own"] = own
+    return [None, *sorted(value for value in found.values() if value is not None)]
+
+
+def _differing(
+    method: Any, table: ScoreTable, points: TradeoffCurve, values: list[float | None], own: float
+) -> list[float | None]:
+    """Leave out values of a grid whose scores are those of the value before; never the fitted one."""
+    kept: list[float | None] = [values[0]]
+    for value in values[1:]:
+        before = kept[-1]
+        if value != own and before is not None and value is not None and _alike(method, table, points, before, value):
+            continue
+        kept.append(value)
+    return kept
+
+
+def _alike(method: Any, table: ScoreTable, points: TradeoffCurve, one: float, other: float) -> bool:
+    """Whether two values give the same scores; only where the curve cannot tell them apart are maps compared."""
+    first, second = (points.at(value) for value in (one, other))
+    if points.lam.ndim == 2 or (first.auc, first.signed_gap) != (second.auc, second.signed_gap):
+        return False
+    maps = [method.at(value).maps_for(table) for value in (one, other)]
+    return all(
+        np.array_equal(*(each[group](counts.score) if group in each else counts.score for each in maps))
+        for group, counts in zip(table.groups, table.counts)
+    )
+
+
 def _can_turn(method: Any, table: ScoreTable) -> bool:
     """Whether a trade-off can be traced: maps from a file cannot, nor can what lacks outcomes to count."""
     counted = bool((table.positives > 0).all() and (table.negatives > 0).all())
@@ -118,7 +158,8 @@ def _spread(curve: TradeoffCurve, own: float, most: int) -> NDArray[np.float64]:
     gap = np.where(np.isnan(curve.gap), np.inf, curve.gap)
     best = float(curve.lam[int(np.argmin(gap))])
     if curve.exact:
-        return np.union1d(np.arange(most + 1) / most, [own, best])
+        spread = curve.lam if len(curve) <= most else np.arange(most + 1) / most
+        return np.union1d(spread, [own, best])
     few = np.unique(np.linspace(0, len(curve) - 1, min(len(curve), most + 1)).round().astype(np.intp))
     return np.union1d(curve.lam[few], [own, best])
 

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._defaults import LEVEL
-from fairpot._html import html_table
+from fairpot._html import html_table, lines_svg
 from fairpot._optional import import_optional, make_frame
 from fairpot._validation import as_double, check_share, is_number
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.certify import Certificate, Worth, choose_certified
 from fairpot.inference.dial import Band, DialEstimates, Evidence, band_of, thin
+from fairpot.inference.limits import gap_name
 from fairpot.tradeoff.operating import OperatingRows, Rule, among, two_tops
 from fairpot.transport import Floats, top_place
 
@@ -158,7 +159,11 @@ class TradeoffCurve:
             }
             for name, p in points.items()
         ]
-        return html_table(rows, f"{len(self)} points, {'every' if self.exact else 'a grid of'} {self.dial}")
+        named = str(self.dial)
+        points_drawn = np.linspace(0, len(self) - 1, min(len(self), 200)).astype(int)
+        drawn = [(named, self.gap[points_drawn].tolist(), self.auc[points_drawn].tolist())]
+        picture = lines_svg(drawn, "Trade-off of AUC and gap", (self.gap_name, self.auc_name))
+        return picture + html_table(rows, f"{len(self)} points, {'every' if self.exact else 'a grid of'} {self.dial}")
 
     @property
     def auc_name(self) -> str:
@@ -168,7 +173,7 @@ class TradeoffCurve:
     @property
     def gap_name(self) -> str:
         """Say which gap it is."""
-        return "gap" if self.alpha is None else "partial gap"
+        return "gap" if self.alpha is None else gap_name(self.alpha)
 
     @cached_property
     def signed_gap(self) -> NDArray[np.float64]:

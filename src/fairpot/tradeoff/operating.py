@@ -78,7 +78,7 @@ class Rule:
         best = "AUC" if self.net_benefit_at is None else f"net benefit at {self.net_benefit_at:g}"
         bound = f"a gap of at most {self.max_gap:g}{where}"
         if confidence is not None:
-            bound = f"a gap{where} that is at most {self.max_gap:g} with confidence {confidence:g}"
+            bound = f"a gap{where} that is at most {self.max_gap:g} with {100 * confidence:.4g}% confidence"
         loss = "" if self.max_auc_loss is None else f" and a loss of at most {self.max_auc_loss:g}"
         return f"the highest {best} with {bound}{loss}"
 

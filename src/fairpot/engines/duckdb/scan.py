@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -426,6 +426,14 @@ def _of_arrow(error: Exception) -> bool:
     return isinstance(error, import_optional("pyarrow", "cli").ArrowException)
 
 
+class Size(NamedTuple):
+    """About how much there is to count."""
+
+    distinct: int
+    rows: int
+    groups: int
+
+
 class Parts:
     """The expressions for score and weight, and what can be asked about them."""
 
@@ -507,18 +515,12 @@ class Parts:
         """Select the distinct combinations of groups and labels, with their number of rows."""
         return f"SELECT {', '.join([*self.keys, 'count(*) AS n'])} FROM {self.rows} GROUP BY ALL"
 
-    def estimate(self, limit: int) -> tuple[int, int | None]:
-        """Estimate the number of distinct scores, only looking where there may be too many."""
-        most = self.source.most_rows()
-        if most is not None and most <= limit:
-            return 0, None
-        what = "approx_count_distinct(score), count(*)"
-        [(distinct, rows)] = self.scan.all_rows(f"SELECT {what} FROM {{rows}}")
-        return int(distinct), int(rows)
-
-    def count(self) -> int:
-        """Count the rows."""
-        return int(self.scan.all_rows("SELECT count(*) FROM {rows}")[0][0])
+    def estimate(self) -> Size:
+        """Estimate how many distinct scores, rows and groups there are."""
+        groups = ", ".join(f"group{i}" for i in range(len(self.source.group_columns)))
+        what = f"approx_count_distinct(score), count(*), approx_count_distinct(hash({groups}))"
+        [found] = self.scan.all_rows(f"SELECT {what} FROM {{rows}}")
+        return Size(*map(int, found))
 
     def sample(self, rows: int, limit: int) -> NDArray[np.float64]:
         """Draw scores at random, the same each time."""
