@@ -191,7 +191,7 @@ def marks(counts: GroupCounts, most: int) -> Marks:
     >>> group = GroupCounts(np.array([0.2, 0.8]), np.array([10, 30]), np.array([30, 10]))
     >>> found = marks(group, 4)
     >>> found.entry.tolist(), found.positive.tolist(), found.rows
-    ([1, 0, 1, 0], [True, True, False, False], 20.0)
+    ([1, 0, 0, 0], [True, True, False, False], 20.0)
     """
     rows = max(float(counts.weight.sum()) / most, float(SMALLEST_BAND))
     entry, inside, positive = [], [], []

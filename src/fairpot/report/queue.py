@@ -140,8 +140,8 @@ def moving(found: Measured) -> dict[str, Any]:
         "right": _RIGHT,
         "columns": columns(len(found.dial) > 1),
         "aside": [np.where(each.positive, -_SIDE, _SIDE).tolist() for each in found.marks],
-        "places": [[_whole(np.floor(each * MILLION)) for each in setting.queue] for setting in found.settings],
-        "acted": [_whole(np.ceil(setting.acted * MILLION)) for setting in found.settings],
+        "places": [[_whole(np.rint(each * MILLION)) for each in setting.queue] for setting in found.settings],
+        "acted": [_whole(np.rint(setting.acted * MILLION)) for setting in found.settings],
     }
 
 
