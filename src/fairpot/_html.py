@@ -52,10 +52,10 @@ def intervals_svg(rows: Sequence[tuple[str, float, float, float]], title: str) -
     >>> intervals_svg([("M over F", 0.13, 0.09, 0.18)], "Gaps").startswith("<svg")
     True
     """
-    known = [(label, *(float(each) for each in numbers)) for label, *numbers in rows]
+    known = [(label, float(value), float(first), float(last)) for label, value, first, last in rows]
     if not known:
         return ""
-    ends = [0.0, *(each for _, *numbers in known for each in numbers if each == each)]
+    ends = [0.0, *(each for row in known for each in row[1:] if isinstance(each, float) and each == each)]
     low, span = min(ends), (max(ends) - min(ends)) or 1.0
 
     def across(value: float) -> float:

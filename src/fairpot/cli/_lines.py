@@ -340,8 +340,8 @@ def _rates(each: dict[str, Any]) -> list[str]:
 def _ranks(found: Effect) -> list[list[str]]:
     """Show AUC and gap before and after; the change over all rows with its interval."""
     before, after, changes = found.before, found.after, found.changes
-    rows = [_change("AUC", before["auc"], after["auc"], changes and changes.auc)]
-    rows.append(_change(gap_name(None), before["gap"], after["gap"], changes and changes.gap))
+    rows = [_change("AUC", before["auc"], after["auc"], None if changes is None else changes.auc)]
+    rows.append(_change(gap_name(None), before["gap"], after["gap"], None if changes is None else changes.gap))
     if before["partial"] is not None:
         top, later = before["partial"], after["partial"]
         rows.append(_change(f"AUC in the top {words.share(top['alpha'])}", top["auc"], later["auc"]))

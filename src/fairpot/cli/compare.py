@@ -22,7 +22,7 @@ from fairpot.comparison import Comparison, ComparisonRow
 from fairpot.comparison import compare as compare_methods
 from fairpot.comparison.result import NAMES
 from fairpot.exceptions import FairpotWarning, InfeasibleRuleError
-from fairpot.tradeoff import Limit
+from fairpot.tradeoff import Limit, LimitBracket
 
 
 @click.command(cls=Sectioned, short_help="Compare all methods on one file.")
@@ -68,6 +68,7 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
 
     The line `best possible` is what no repair that keeps the order inside each group could exceed on these rows: it
     knows their outcomes. `within reach` is what a repair fixed beforehand can be expected to have.
+    With more than two groups the best possible lies between `at least` and `at most`.
     """
     counted = rows.counted(out)
     table = counted.table
@@ -136,8 +137,11 @@ def _document(result: Comparison) -> dict[str, Any]:
     }
 
 
-def _possible(limit: Limit, bound: float) -> dict[str, Any]:
+def _possible(limit: Limit | LimitBracket, bound: float) -> dict[str, Any]:
     """Give what could be had at most, what of it is within reach, or why that is not known."""
+    if isinstance(limit, LimitBracket):
+        ends = limit.best(bound)
+        return {"max_gap": bound, "auc": ends.high, "low": ends.low, "reachable": None, "reason": limit.reason}
     point = limit.best(bound)
     reachable = None if limit.optimism is None else point.reachable
     return {"max_gap": bound, "auc": point.auc, "reachable": reachable, "reason": limit.reason}

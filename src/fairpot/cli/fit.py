@@ -79,6 +79,11 @@ _DRAWABLE = 4_000_000
 @click.option("--monotone", is_flag=True, help="Let nobody be overtaken inside a group (fairpot).")
 @click.option("--exact", is_flag=True, help="Keep every distinct score and every breakpoint, however many.")
 @click.option(
+    "--common-dial",
+    is_flag=True,
+    help="With more than two groups: one value for all (fairpot, logit-shift, optimal-merge); default: one for each.",
+)
+@click.option(
     "--validate",
     "held_out",
     multiple=True,

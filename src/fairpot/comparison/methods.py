@@ -15,14 +15,12 @@ from fairpot.exceptions import FairpotWarning, UndefinedMetricWarning
 from fairpot.inference.dial import Evidence, SameMaps
 from fairpot.inference.dial import Part as Rows
 from fairpot.metrics.wins import WinMatrix
+from fairpot.postprocessing.own_dials import SHARES
 from fairpot.postprocessing.postprocessor import RULES, Postprocessor
 from fairpot.postprocessing.registry import METHODS, find_method
 from fairpot.splitting import weighted_rows
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
-
-# The way of several groups' dials, from where nothing is asked to the smallest fitted gap and a quarter beyond.
-_WAY = np.linspace(0.0, 1.25, 51)
 
 
 class Part(NamedTuple):
@@ -118,11 +116,11 @@ def sweep(estimator: Any, part: Part, setting: Setting) -> Points:
     values = fitted.sweep_values(setting.table)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairpotWarning)  # told once, of all rows together
-        if values is None:
-            return _sweep_the_way(fitted.fit_table(part.fitted), part, setting)
         neutral = fitted.dial.identity
-        start = float(values[len(values) // 2]) if neutral is None else neutral
+        start = neutral if neutral is not None else 1.0 if values is None else float(values[len(values) // 2])
         fitted.set_params(**{fitted.dial.name: start}).fit_table(part.fitted)
+        if values is None:
+            return _sweep_the_way(fitted, part, setting)
         return _points(fitted, part.held_out, setting, values)
 
 
@@ -153,12 +151,11 @@ def prepare(estimator: Any, setting: Setting) -> Any:
 
 
 def _sweep_the_way(fitted: Postprocessor, part: Part, setting: Setting) -> Points:
-    """Let the dials of several groups go from where nothing is asked to the smallest gap, and a quarter beyond."""
-    value = fitted._value
-    assert isinstance(value, dict)
-    way = {g: each**_WAY if fitted.dial.ratio else each * _WAY for g, each in value.items()}
-    points = _points(fitted, part.held_out, setting, way)
-    return points._replace(dial="share", value=_WAY)
+    """Let the dials of several groups go from where nothing is asked to the smallest gap of the fitted rows."""
+    values = fitted._own_path(setting.ties, list(fitted.moved_groups))
+    assert values is not None
+    points = _points(fitted, part.held_out, setting, dict(zip(fitted.moved_groups, values.T)))
+    return points._replace(dial="share", value=SHARES)
 
 
 def _points(fitted: Postprocessor, table: ScoreTable, setting: Setting, lams: Any) -> Points:

@@ -19,6 +19,7 @@ from fairpot._validation import check_level, check_share, wording
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.change import auc_difference
 from fairpot.inference.dial import Evidence
+from fairpot.tradeoff.bracket import LimitBracket
 from fairpot.tradeoff.curve import pareto_mask
 from fairpot.tradeoff.limit import Limit, LimitPoint
 from fairpot.tradeoff.operating import among
@@ -82,11 +83,11 @@ class Comparison:
         nothing is left that these rows could show. NaN where what is within reach is not known (``limit.reason``).
     pareto : boolean array of shape (k,)
         The points that no other point of any method beats in both gap and AUC.
-    limit : Limit or None
+    limit : Limit, LimitBracket or None
         The line that no repair which keeps the order inside each group can cross on these rows. With folds: the
         highest mean AUC for each mean signed gap, whatever is done in each fold. It is fitted to the labels
         of the held-out rows, and the more so the smaller the folds are; ``limit.optimism`` is how much, and
-        ``limit.reachable_at`` what is left without it. None with more than two groups.
+        ``limit.reachable_at`` what is left without it. With more than two groups a bracket.
     skipped : dict of method to reason
         Methods that cannot run on these rows.
     reference : name of the group whose scores do not change
@@ -109,7 +110,7 @@ class Comparison:
     gap: Floats
     signed_gap: Floats
     reference: Any
-    limit: Limit | None = None
+    limit: Limit | LimitBracket | None = None
     skipped: dict[str, str] = field(default_factory=dict)
     max_gaps: tuple[float, ...] = (0.02, 0.05, 0.10)
     rows: str = ""
@@ -158,13 +159,16 @@ class Comparison:
     @cached_property
     def distance_to_limit(self) -> Floats:
         """What is within reach at each point's signed gap, minus the point's AUC."""
-        if self.limit is None:
+        if not isinstance(self.limit, Limit):
             return np.full(len(self), np.nan)
         return self.limit.reachable_at(self.signed_gap) - self.auc
 
     @property
     def limit_lines(self) -> dict[str, list[float]]:
-        """What is within reach, where that is known, and the limit, at each of the bounds."""
+        """What is within reach, where that is known, and the limit, at each of the bounds; a bracket has two ends."""
+        if isinstance(self.limit, LimitBracket):
+            ends = [self.limit.best(bound) for bound in self.max_gaps]
+            return {"best possible, at least": [p.low for p in ends], "best possible, at most": [p.high for p in ends]}
         points = [] if self.limit is None else [self.limit.best(bound) for bound in self.max_gaps]
         lines = {"within reach": [p.reachable for p in points], "limit": [p.auc for p in points]}
         return {name: aucs for name, aucs in lines.items() if aucs and np.isfinite(aucs).all()}
@@ -179,6 +183,11 @@ class Comparison:
             "rows, knowing their outcomes. It can be above that of the original scores: the same score can mean "
             "different risks in different groups."
         ]
+        if isinstance(self.limit, LimitBracket):
+            said.append(
+                "With more than two groups it lies between two numbers: a merge that knows the outcomes has the lower, "
+                "and nothing is above the upper."
+            )
         if self.limit.optimism is None:
             return [
                 *said,
@@ -359,6 +368,9 @@ class Comparison:
             line += f", {_difference(best.auc, float(self.auc[0]))}"
         if close:
             line += f"; chance could explain its lead over {_listed([NAMES.get(name, name) for name in close])}"
+        if isinstance(self.limit, LimitBracket):
+            ends = self.limit.best(max_gap)
+            return f"{line}; best possible on this sample {ends.low:.4f} to {ends.high:.4f}"
         return line if self.limit is None else f"{line}; {_possible(self.limit.best(max_gap), best.auc)}"
 
     def _places(self, method: str | None) -> NDArray[np.intp]:

@@ -23,7 +23,7 @@ from fairpot.postprocessing.mapper import seen_table
 from fairpot.postprocessing.notices import warn_of_table
 from fairpot.splitting import all_but, split_table
 from fairpot.table import ScoreTable
-from fairpot.tradeoff.limit import Limit
+from fairpot.tradeoff import Limit, LimitBracket
 from fairpot.tradeoff.operating import capacity_share
 
 Report = Callable[[int, int], object]
@@ -138,8 +138,9 @@ def compare(
     -----
     Dials: ``lam`` of FairPOT and ``t`` in steps of 0.01; the grid of PostLogit; 13 values of xOrder's ``lam``, most
     of them small; 261 values of ``theta``, finest up to the ratio of the groups' odds; 201 of ``shift``, on either
-    side of 0. With more than two groups the dial of OptimalMerge and LogitShift is the ``share`` of the way from
-    theta 1, or shift 0, to each group's value of the smallest fitted gap, and up to a quarter beyond.
+    side of 0. With more than two groups FairPOT, OptimalMerge and LogitShift have a dial for each group, and what is
+    swept is the ``share`` of the way from the gap as it is (at theta 1, of OptimalMerge) to the smallest fitted gap: at
+    each of 33 shares the values with the highest AUC at that gap. Give ``FairPOT(common_dial=True)`` for one dial.
 
     The best of many points is a little flattered by chance even on held-out rows. ``verdict`` calls a method the
     best only if chance does not explain its lead over every other (:meth:`Comparison.versus`).
@@ -262,7 +263,7 @@ def _collect(
         np.abs(signed_gap) if two else np.abs(signed_gap).max(axis=1),
         signed_gap if two else np.full(len(auc), np.nan),
         setting.reference,
-        _limit(tables, setting) if two and setting.top is None else None,
+        _limit(tables, setting) if setting.top is None else None,
         skipped,
         bounds,
         where,
@@ -272,7 +273,9 @@ def _collect(
     )
 
 
-def _limit(tables: list[ScoreTable], setting: Setting) -> Limit:
+def _limit(tables: list[ScoreTable], setting: Setting) -> Limit | LimitBracket:
+    if len(tables[0].groups) > 2:
+        return LimitBracket.mean([LimitBracket.of(t, ties=setting.ties) for t in tables])
     return mean_limit([Limit.of(t, reference=setting.reference, ties=setting.ties) for t in tables])
 
 

@@ -396,7 +396,7 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
             return str(super()._html_repr())
         scale, moved = self._fitted_scale(), [g for g in self.groups_ if not self.maps_[g].is_identity]
         x = np.linspace(scale.low, scale.high, 61)
-        lines = [(str(g), self._turned(x), self._turned(self.maps_[g](x))) for g in moved[:6]]
+        lines = [(str(g), self._turned(x).tolist(), self._turned(self.maps_[g](x)).tolist()) for g in moved[:6]]
         picture = lines_svg(lines, "New score over old score", ("old score", "new score"))
         said = self.group_words()
         rows = [{"group": g, "scores": said[g][0 if g in moved else 1]} for g in self.groups_]

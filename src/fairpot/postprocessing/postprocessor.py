@@ -31,11 +31,13 @@ from fairpot.postprocessing.gridding import cut_map, distinct_values, grid_of
 from fairpot.postprocessing.large import Measured, chosen_by_rule, in_document, simplified
 from fairpot.postprocessing.mapper import ROW_BY_ROW, ScoreMapper, ScoreScale, maps_on, seen_table
 from fairpot.postprocessing.notices import warn_of_choice, warn_of_flat, warn_of_needless, warn_of_table
+from fairpot.postprocessing.own_dials import OwnDials, check_common_dial, choose_common, has_common_dial, has_own_dials
 from fairpot.postprocessing.saving import maps_content, then_content
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.building import keeps_order, trace, trace_top
 from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.tradeoff.operating import Rule, capacity_share
+from fairpot.tradeoff.together import Mover
 from fairpot.transport import Floats, ScoreMap, followed, moving
 
 RULES = ("max_gap", "max_auc_loss", "capacity", "net_benefit_at")
@@ -101,6 +103,7 @@ class Postprocessor(ScoreMapper):
     left_out_: tuple[Hashable, ...]
     maps_: dict[Hashable, ScoreMap]
     table_: ScoreTable
+    paths_: dict[Ties, NDArray[np.float64]]  # the way of several groups' own dials, once it was asked for
     grid_: Floats | None = None
     certificate_: Certificate | None
     simplification_: SimplifiedMaps | None
@@ -294,8 +297,10 @@ class Postprocessor(ScoreMapper):
             rows, which are still counted.
         lams : list of floats, dict of group to list, or None, default None
             Values of the dial, whatever the method calls it. None: every distinct value, exactly, where that is
-            possible (FairPOT with two groups), else a grid that suits the method. A list: these in ascending order,
-            each once, the same for all groups. A dict: lists of equal length, one for each moved group.
+            possible (FairPOT with two groups), else a grid that suits the method. Where several groups have their own
+            dials: the values with the highest AUC for each of 33 target gaps, from the gap as it is to the smallest,
+            found on the fitted rows. A list: these in ascending order, each once, the same for all groups. A dict:
+            lists of equal length, one for each moved group.
         ties : {"strict", "half"} or None, default None
             None takes the estimator's own.
 
@@ -309,7 +314,7 @@ class Postprocessor(ScoreMapper):
         checked = self._ties if ties is None else cast(Ties, check_choice(ties, "ties", TIES))
         table = self._table_to_trace(scores, y, sensitive_features, sample_weight, clusters, weights)
         moved = [g for g in table.groups if g in self.moved_groups]
-        values = None if lams is None else self.dial.check_values(lams, moved)
+        values = self._own_path(checked, moved) if lams is None else self.dial.check_values(lams, moved)
         curve = self._traced(table, values, checked)
         evidence = self._evidence(table, checked) if self.grid_ is None else self._plain_evidence(table, checked)
         return replace(curve, evidence=evidence)
@@ -430,6 +435,31 @@ class Postprocessor(ScoreMapper):
         """Return values of the dial to compare methods at, on parts of a table; None where each part has its own."""
         return self._default_values(table, self._ties)
 
+    # What a method with a dial for each of several groups says besides.
+
+    # Whether a rule counts an AUC above that of the original scores as equal to it, as a curve does.
+    _enough_is_as_before: ClassVar[bool] = False
+
+    def _searched(self, table: ScoreTable) -> ScoreTable:
+        """Return the rows in which dials are looked for: all, or the top."""
+        return table
+
+    def _reach(self, table: ScoreTable, group: Hashable, ties: Ties) -> NDArray[np.float64]:
+        """Return values that the dial of a group may take, ascending, as logarithms where it is a factor."""
+        raise NotImplementedError
+
+    def _mover(self, group: Hashable, scores: NDArray[np.float64]) -> Mover:
+        """Return what gives some scores of a group at a value of its dial."""
+        return lambda value: self._map(group, value)(scores)
+
+    def _settled(self, table: ScoreTable, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values of the moved groups that are delivered for those that were found."""
+        return values
+
+    def _common_values(self, table: ScoreTable) -> NDArray[np.float64]:
+        """Return values of one dial for all groups."""
+        return self._default_values(table, self._ties)
+
     # What follows from that.
 
     def _check(self, labelled: bool) -> None:
@@ -448,6 +478,7 @@ class Postprocessor(ScoreMapper):
                 )
         self._rule.checked()
         self._check_confidence(given)
+        check_common_dial(self, given)
         self._check_after(labelled)
         if given is not None and not isinstance(given, Mapping):
             self.dial.check(given)
@@ -515,6 +546,7 @@ class Postprocessor(ScoreMapper):
         fresh.table_, fresh.groups_ = table.nameless(), table.groups
         fresh.grid_ = grid_of(table) if self.keep_grid else None
         fresh.lower_is_riskier_, fresh.high_score_means_ = table.lower_is_riskier, table.high_score_means
+        fresh.paths_ = {}
         kept = kept_groups(table, self.min_group, self.groups)
         fresh.left_out_ = tuple(g for g in table.groups if g not in kept.groups)
         warn_of_table(kept, fresh.left_out_, table, self.min_group)
@@ -566,7 +598,15 @@ class Postprocessor(ScoreMapper):
             ) from error
 
     def _choose(self, table: ScoreTable, ties: Ties) -> Value:
-        """Choose by gap and AUC of all rows."""
+        """Choose the value of the dial by rule; of several groups that have their own, all together."""
+        if has_own_dials(self, table):
+            return OwnDials(self, table, ties).choose()
+        if has_common_dial(self, table):
+            return choose_common(self, table, ties)
+        return self._choose_one(table, ties)
+
+    def _choose_one(self, table: ScoreTable, ties: Ties) -> Value:
+        """Choose the value of the one moved group, or of all groups, by rule."""
         return self._curve(table, None, ties).select(**self._rules).lam
 
     def _choose_operating(self, table: ScoreTable, ties: Ties) -> Value:
@@ -583,7 +623,7 @@ class Postprocessor(ScoreMapper):
 
     def _operating_values(self, table: ScoreTable, ties: Ties) -> tuple[NDArray[np.float64] | None, Finer | None]:
         """Give the values that a rule of an operation tries, None for those of a curve; and how to put more between."""
-        return None, None
+        return (OwnDials(self, table, ties).either_way() if has_own_dials(self, table) else None), None
 
     def _turn(self, value: Value, whole: bool = False) -> Value:
         """Set the dial, and the maps to it; ``whole`` keeps every knot."""
@@ -656,6 +696,8 @@ class Postprocessor(ScoreMapper):
             [maps] = self._stepped(table, np.asarray(value)[None])
             return np.concatenate([np.searchsorted(grid, maps[g](grid)) for g in table.groups]).astype(np.float64)
 
+        if has_own_dials(self, table):
+            return OwnDials(self, table, ties).either_way()
         return distinct_values(self._default_values(table, ties), cut_at)
 
     def _curve(self, table: ScoreTable, values: NDArray[np.float64] | None, ties: Ties) -> TradeoffCurve:
@@ -665,6 +707,15 @@ class Postprocessor(ScoreMapper):
         steps = self._steps(table, values)
         dial, identity = self.dial.name, self.dial.identity
         return trace(table, values, steps, dial=dial, identity=identity, reference=reference, ties=ties)
+
+    def _own_path(self, ties: Ties, moved: list[Hashable]) -> NDArray[np.float64] | None:
+        """Give the way of some groups' own dials, found on the fitted rows; None where they have none."""
+        table = self.table_.only([g for g in self.groups_ if g not in self.left_out_])
+        if not (has_own_dials(self, table) and table.labelled and moved):
+            return None
+        if ties not in self.paths_:
+            self.paths_ |= {ties: OwnDials(self, table, ties).path()}
+        return self.paths_[ties][:, [self.moved_groups.index(g) for g in moved]]
 
     def _steps(self, table: ScoreTable, values: NDArray[np.float64]) -> Iterable[Mapping[Hashable, ScoreMap]]:
         """Give the maps that move anybody in the table at each of the values."""

@@ -170,8 +170,10 @@ def _aim(frame: Frame, summary: Numbers, signed: bool) -> Markup | None:
 def _limit(frame: Frame, summary: Numbers, signed: bool) -> list[Markup] | None:
     """Draw what is within reach, and fainter the limit; the limit alone where the other is not known."""
     limit = summary["limit"]
-    if limit is None or not signed:
+    if limit is None:
         return None
+    if not signed:
+        return [_dashed(frame, limit["signed_gap"], limit[name], dim) for name, dim in (("auc", 1.0), ("low", 0.4))]
     known = limit["reachable"] is not None
     lines = [(limit["auc"], 0.4 if known else 1.0)] + ([(limit["reachable"], 1.0)] if known else [])
     return [_dashed(frame, limit["signed_gap"], aucs, opacity) for aucs, opacity in lines]
@@ -187,6 +189,8 @@ def _dashed(frame: Frame, gaps: list[float], aucs: list[float], opacity: float) 
 def _limit_note(limit: Numbers | None) -> str:
     if limit is None:
         return ""
+    if "low" in limit:
+        return " " + TEXT["fig_bracket_note"]
     if limit["reachable"] is None:
         return " " + say("fig_limit_note_only", reason=limit["reason"])
     chance = max(high - low for high, low in zip(limit["auc"], limit["reachable"]))

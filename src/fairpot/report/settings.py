@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -69,8 +69,10 @@ def dial_of(method: Any, table: ScoreTable, ties: str, most: int = _STEPS) -> Di
     """Find the settings of a fitted method on a table, at most about ``most``, its own among them."""
     own = _own_value(method)
     fixed = Dial([None, own], 1, lambda place: method.maps_for(table) if place else {})
-    if own is None or not _can_turn(method, table):
+    if not _can_turn(method, table):
         return fixed
+    if own is None:  # each group has its own: there is a curve, but no one value to turn
+        return fixed if _value(method) is None else replace(fixed, curve=method.tradeoff(table, ties=ties))
     off = None if method.dial.identity is None else float(method.dial.identity)
     curve, points, values = _curves(method, table, ties, own, off, most)
     kept: list[float | None] = [None, *(v for v in values.tolist() if v != off)]
@@ -96,6 +98,10 @@ def _curves(
         curve = method.tradeoff(table, lams=np.union1d(few, ends), ties=ties)
         return curve, curve, curve.lam
     curve = method.tradeoff(table, ties=ties)
+    if curve.lam.ndim == 2:  # the groups' own ways; here one value is turned for all
+        grid = method._common_values(table)
+        few = grid[np.unique(np.linspace(0, len(grid) - 1, min(len(grid), most)).round().astype(np.intp))]
+        curve = method.tradeoff(table, lams=np.union1d(few, ends), ties=ties)
     values = _spread(curve, own, most)
     if curve.exact:
         return curve, curve, values
@@ -146,11 +152,15 @@ def _can_turn(method: Any, table: ScoreTable) -> bool:
 
 def _own_value(method: Any) -> float | None:
     """Return the fitted value of the dial, if it is one number, or the same for every group."""
-    dial = getattr(method, "dial", None)
-    value = getattr(method, f"{dial.name}_", None) if dial is not None else None
+    value = _value(method)
     if isinstance(value, Mapping):
         value = next(iter(value.values())) if len(set(value.values())) == 1 else None
     return None if value is None else float(value)
+
+
+def _value(method: Any) -> Any:
+    dial = getattr(method, "dial", None)
+    return getattr(method, f"{dial.name}_", None) if dial is not None else None
 
 
 def _spread(curve: TradeoffCurve, own: float, most: int) -> NDArray[np.float64]:

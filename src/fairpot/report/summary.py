@@ -21,11 +21,14 @@ from fairpot.inference.limits import fold
 from fairpot.metrics.cells import SMALL
 from fairpot.report.measure import MOST_ENTRIES, Measured, Setting, audited_xauc, entries
 from fairpot.report.people import SMALLEST_BAND
-from fairpot.tradeoff import Limit
+from fairpot.table import ScoreTable
+from fairpot.tradeoff import Limit, LimitBracket, TradeoffCurve
 from fairpot.transport import Floats
 
 SCHEMA = 2
 _MOST_PAIRS = 300
+# With more groups than this the limit is not looked for.
+_MOST_IN_BRACKET = 8
 # Calibration that gets this many times worse, and visibly so, is said in words; so are ties that matter.
 _BOTH: tuple[Ties, Ties] = ("strict", "half")
 _SEVERAL, _VISIBLE, _VISIBLE_TIES = 2.0, 0.01, 0.0005
@@ -309,10 +312,10 @@ def gap_band(found: Measured, ties: Ties) -> dict[str, list[float]] | None:
 
 def _limit(found: Measured, ties: Ties) -> dict[str, Any] | None:
     """Give the line that no repair which keeps the order inside each group can cross, and what is within reach."""
-    if found.dial.curve is None or len(found.groups) != 2 or found.settings[0].top is not None:
+    if found.dial.curve is None or found.settings[0].top is not None or entries(found.table) > MOST_ENTRIES:
         return None
-    if entries(found.table) > MOST_ENTRIES:
-        return None
+    if len(found.groups) != 2:
+        return _bracket(found.table, found.dial.curve, ties)
     higher = found.groups[found.pair[0]]
     limit = Limit.of(found.table, reference=higher, ties=ties)
     gaps = [each.xauc[found.pair] - each.xauc[found.pair[::-1]] for each in found.settings]
@@ -320,6 +323,16 @@ def _limit(found: Measured, ties: Ties) -> dict[str, Any] | None:
     shown = np.clip(shown, -1, 1)
     reachable = None if limit.optimism is None else limit.reachable_at(shown)
     return {"signed_gap": shown, "auc": limit.auc_at(shown), "reachable": reachable, "reason": limit.reason}
+
+
+def _bracket(table: ScoreTable, curve: TradeoffCurve, ties: Ties) -> dict[str, Any] | None:
+    """Give both ends of the limit of few groups, along the gaps of the curve."""
+    if {*curve.moved, curve.reference} != set(table.groups) or len(table.groups) > _MOST_IN_BRACKET:
+        return None
+    ends = float(np.nanmin(curve.gap)), float(np.nanmax(curve.gap))
+    limit, shown, some = LimitBracket.of(table, ties=ties), np.linspace(*ends, 30), np.linspace(*ends, 3)
+    low = np.interp(shown, some, [limit.low(float(gap)) for gap in some])
+    return {"signed_gap": shown, "auc": limit.auc_at(shown), "low": low, "reachable": None, "reason": limit.reason}
 
 
 def _who(found: Measured) -> dict[str, Any]:

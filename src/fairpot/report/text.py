@@ -164,6 +164,9 @@ TEXT: dict[str, str] = {
     "rows may lie between the two.",
     "fig_limit_note_only": "Dashed: no repair that keeps the order inside each group can be above it on these rows. It "
     "knows their outcomes; a repair fixed beforehand reaches less. How much less is not known: {reason}.",
+    "fig_bracket_note": "Dashed: no repair that keeps the order inside each group can be above it on these rows. "
+    "Faint: what one that knows their outcomes has. The best possible lies between the two; a repair fixed beforehand "
+    "reaches less.",
     "fig_tradeoff_alt": "Curve of AUC against the gap. Original: gap {gap_before} points, AUC {auc_before}. At this "
     "setting: gap {gap_after} points, AUC {auc_after}.",
     "fig_top_note": "Gap and AUC are those of the top {alpha} of the ranking.",
