@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import roc_curve
 
 from display_cases import make_rows
-from fairpot import FairPOT, ScoreTable, audit
+from fairpot import FairPOT, ScoreTable, audit, effect
 from fairpot.inference import confidence_interval
 from fairpot.metrics import auc, partial_auc, xauc, xauc_gap
 from fairpot.postprocessing import WassersteinRepair
@@ -223,6 +223,24 @@ def test_intervals_are_those_of_inference(report):
     assert found["xauc_lower"] == limits(confidence_interval("xauc", table, positive="F", negative="M"))
     after = table.rescored(report.method.maps_)
     assert report.summary["after"]["intervals"]["auc"] == limits(confidence_interval("auc", after))
+
+
+def test_calibration_by_group_is_that_of_the_effect(rows):
+    scores, y, group = rows
+    model = FairPOT(max_gap=0.05, calibrate=True).fit(scores, y, sensitive_features=group)
+    made = FairnessReport.from_estimator(model, scores, y, sensitive_features=group)
+    expected = effect(model, scores, y, sensitive_features=group).to_dict()["calibration"]
+    assert made.summary["calibration"] == json.loads(json.dumps(expected))
+    assert {each["group"] for each in expected} == {"F", "M", None}
+    for each in expected:
+        bias = each["recalibrated"]["error_in_the_large"]
+        chosen = group == each["group"] if each["group"] is not None else np.full(len(y), True)
+        after = model.transform(scores, sensitive_features=group)[chosen]
+        assert bias["estimate"] == pytest.approx((after - y[chosen]).mean(), abs=1e-12)
+        assert bias["low"] < bias["estimate"] < bias["high"]
+        for text in (made.to_html(), made.to_markdown()):
+            assert f"{each['repaired']['error_by_chance']:.3f}" in text
+    assert FairnessReport.from_predictions(y, scores, sensitive_features=group).summary["calibration"] is None
 
 
 def test_the_band_holds_the_curve(report):

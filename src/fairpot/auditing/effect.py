@@ -134,7 +134,7 @@ def effect(
     moved_rows = own_scale_moves(moves(table, parted(maps)[0]), table.lower_is_riskier)
     known = (first.numbers, second.numbers, moved_rows, getattr(model, "reference_", None), left_out, changes)
     judged = standing(model, table)
-    stages = _stages(kept, {g: m for g, m in maps.items() if g in kept.groups}, level, bins)
+    stages = calibration_stages(kept, {g: m for g, m in maps.items() if g in kept.groups}, level, bins)
     return Effect(
         *known,
         judged,
@@ -145,8 +145,8 @@ def effect(
     )
 
 
-def _stages(
-    table: ScoreTable, maps: dict[Hashable, ScoreMap], level: float | None, bins: int
+def calibration_stages(
+    table: ScoreTable, maps: Mapping[Hashable, ScoreMap], level: float | None = LEVEL, bins: int = BINS
 ) -> list[dict[str, Any]] | None:
     """Measure calibration of each group and of all: before, repaired, and made probabilities again, if they were."""
     own, then = parted(maps)
@@ -429,7 +429,7 @@ class Effect:
             "finding": self.finding.to_dict(),
             "finding_after": self.finding_after.to_dict(),
             **numbers,
-            "calibration": _with_intervals(self.calibration),
+            "calibration": with_intervals(self.calibration),
             "actions": [each.to_dict() for each in self.actions],
             "other_reference": other,
             "certificate": certificate,
@@ -549,12 +549,12 @@ def _signed(value: float) -> str:
     return f"{value:+.3f}" if abs(value) >= 0.0005 else "0.000"
 
 
-def _with_intervals(tree: Any) -> Any:
+def with_intervals(tree: Any) -> Any:
     """Give estimates as dicts with their limits, and everything else as it is."""
     if isinstance(tree, dict):
-        return {key: _with_intervals(each) for key, each in tree.items()}
+        return {key: with_intervals(each) for key, each in tree.items()}
     if isinstance(tree, list):
-        return [_with_intervals(each) for each in tree]
+        return [with_intervals(each) for each in tree]
     return tree.to_dict() if isinstance(tree, Estimate) else tree
 
 

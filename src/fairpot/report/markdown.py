@@ -19,6 +19,8 @@ from fairpot.report.sections import (
     origin_facts,
     pair_rows,
     pairs_note,
+    stage_head,
+    stage_rows,
 )
 from fairpot.report.text import NOT_SHOWN, TEXT
 from fairpot.report.words import change, count, number, percent, points, rate, say, score
@@ -46,6 +48,7 @@ def make_markdown(summary: Mapping[str, Any]) -> str:
         *_card(summary),
         *_above(summary),
         *_numbers(summary),
+        *_stages(summary),
         *_pairs(summary),
         *_settings(summary),
         *_moves(summary),
@@ -114,6 +117,13 @@ def _warnings(summary: Mapping[str, Any]) -> list[str]:
     if not summary["warnings"]:
         return []
     return [f"### {TEXT['warnings']}", _items(words.warnings(summary))]
+
+
+def _stages(summary: Mapping[str, Any]) -> list[str]:
+    rows = stage_rows(summary)
+    if not rows:
+        return []
+    return [f"### {TEXT['stages']}", table(stage_head(), rows, texts=2), plain_line(TEXT["stages_note"])]
 
 
 def _numbers(summary: Mapping[str, Any]) -> list[str]:

@@ -13,7 +13,14 @@ import numpy as np
 
 from fairpot._defaults import REGIONS, TIES, Meaning, Region, Ties
 from fairpot._validation import check_choice, check_share, is_number
-from fairpot.auditing.effect import fitted_on, parameters_of, standing, trust_in
+from fairpot.auditing.effect import (
+    calibration_stages,
+    fitted_on,
+    parameters_of,
+    standing,
+    trust_in,
+    with_intervals,
+)
 from fairpot.auditing.gains import other_reference
 from fairpot.auditing.measures import listed
 from fairpot.counting import as_table
@@ -239,10 +246,12 @@ class FairnessReport:
         trust = trust_in(self.method, self._all_groups, found)
         options = {"alpha": about["alpha"], "region": about["region"] or "pooled", "ties": self.ties, "threshold": None}
         other = other_reference(self.method, self.table, options)
+        maps = self.method.maps_for(self.table)
         return {
             "method": {**about, "certificate": None if found is None else found.to_dict()},
             "trust": None if trust is None else trust.to_dict(),
             "other_reference": None if other is None else other.to_dict(),
+            "calibration": with_intervals(calibration_stages(self.table, maps)),
         }
 
     @cached_property

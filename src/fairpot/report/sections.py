@@ -79,12 +79,40 @@ def parts(
         part("tradeoff", TEXT["part_tradeoff"], shown.get("tradeoff"), _curve_table(summary)),
         part("scores", TEXT[f"part_scores{repaired}"], shown.get("scores"), shown.get("map")),
         part("roc", TEXT["part_roc"], shown.get("roc")),
-        part("calibration", TEXT["part_calibration"], shown.get("calibration")),
+        part("calibration", TEXT["part_calibration"], shown.get("calibration"), _stages(summary)),
         part("who", TEXT[f"part_who{repaired}"], *_who(summary, live, start)),
         part("numbers", TEXT["part_numbers"], *_numbers(summary, live)),
         part("read", TEXT["part_read"], _reading(summary)),
         part("origin", TEXT["part_origin"], _origin(summary)),
     ]
+
+
+def stage_rows(summary: Numbers) -> list[list[str]]:
+    """List calibration of every group step by step: bias with its interval, errors, and what is left over."""
+    rows = []
+    for each in summary["calibration"] or []:
+        steps = [step for step in ("before", "repaired", "recalibrated") if each[step] is not None]
+        for step in steps:
+            found = each[step]
+            bias = found["error_in_the_large"]
+            errors = [number(found[name]) for name in ("expected_calibration_error", "error_by_chance")]
+            price = number(each.get("price"), 4) if step == steps[-1] and each.get("price") is not None else ""
+            name = TEXT["all_rows"] if each["group"] is None else each["group"]
+            limits = [signed(bias["estimate"]), signed(bias["low"]), signed(bias["high"])]
+            rows.append([name, TEXT[f"step_{step}"], *limits, *errors, price])
+    return rows
+
+
+def stage_head() -> list[str]:
+    """Name the columns of calibration step by step."""
+    return [TEXT[f"stage_{name}"] for name in ("group", "step", "bias", "low", "high", "error", "chance", "price")]
+
+
+def _stages(summary: Numbers) -> Markup | None:
+    rows = stage_rows(summary)
+    if not rows:
+        return None
+    return table(TEXT["stages"], stage_head(), rows, texts=2, note=TEXT["stages_note"], name="stages")
 
 
 def figure(one: Figure, live: Live, turns: bool) -> Markup:

@@ -53,6 +53,7 @@ class About:
     card: Mapping[str, list[str]] | None = None
     trust: Mapping[str, Any] | None = None
     other_reference: Mapping[str, Any] | None = None
+    calibration: Sequence[Mapping[str, Any]] | None = None
 
 
 def summarise(found: Measured, about: About) -> dict[str, Any]:
@@ -91,6 +92,7 @@ def summarise(found: Measured, about: About) -> dict[str, Any]:
         "finding": {**found.finding.to_dict(), "who": found.finding.who},
         "trust": about.trust,
         "other_reference": about.other_reference,
+        "calibration": _stages_by_name(about.calibration),
         "method": None if about.method is None else dict(about.method),
         "before": settings[0],
         "after": settings[chosen] if about.method is not None else None,
@@ -187,6 +189,13 @@ def _group(found: Measured, setting: Setting, g: int) -> dict[str, Any]:
         "calibration": _calibration(setting.calibration[g]),
         "rank_change": {"positive": change[0], "negative": change[1]},
     }
+
+
+def _stages_by_name(stages: Sequence[Mapping[str, Any]] | None) -> list[dict[str, Any]] | None:
+    """Give calibration by group and step; groups by what they are called, None for all rows."""
+    if stages is None:
+        return None
+    return [{**each, "group": None if each["group"] is None else str(each["group"])} for each in stages]
 
 
 def _calibration(errors: tuple[float, float] | None) -> dict[str, float] | None:
