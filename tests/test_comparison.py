@@ -351,7 +351,7 @@ def test_text(crossfitted):
     text = str(crossfitted)
     assert text.startswith(crossfitted.verdict(0.02))
     assert "\n4 folds of 500 rows, reference a\n" in text
-    assert all(f"\n{name} " in text for name in ("unrepaired", *NAMES, "limit"))
+    assert all(f"\n{name} " in text for name in ("original", *NAMES, "best possible"))
     assert all(crossfitted.verdict(bound) in text for bound in (0.02, 0.05, 0.1))
     assert str(compared(FITTED, methods="FairPOT", max_gaps=0.3, held_out=NEW)).count("gap <= 0.3") == 2
     assert "FairPOT, WassersteinRepair" in repr(crossfitted)

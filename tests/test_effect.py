@@ -144,7 +144,7 @@ def test_scores_of_any_package_are_judged_as_those_of_a_map_are(known):
     for one, other in zip(told["changes"]["signed_gaps"], expected["changes"]["signed_gaps"]):
         assert one == pytest.approx(other, abs=1e-9)
     assert str(found).splitlines()[0] == str(by_map).splitlines()[0]
-    assert "Who moves" in found._repr_html_()
+    assert "Whose scores change" in found._repr_html_()
 
 
 def test_two_scores_need_outcomes_and_one_another():

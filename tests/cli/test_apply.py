@@ -104,7 +104,12 @@ def test_json(run, csv, fitted, people, tmp_path):
     found = run("apply", fitted, csv, *ROWS, "-o", tmp_path / "new.csv", "--json").json
     moved = int((read_csv(tmp_path / "new.csv")["risk_adjusted"] != people["risk"]).sum())
     assert found.pop("fairpot")["command"] == "apply"
-    assert found.pop("columns") == {"score": "risk", "group": ["sex"], "lower_is_riskier": False}
+    assert found.pop("columns") == {
+        "score": "risk",
+        "group": ["sex"],
+        "lower_is_riskier": False,
+        "high_score_means": None,
+    }
     assert found.pop("inputs") == [csv]
     assert found.pop("files")["format"] is None
     assert found == {

@@ -24,7 +24,15 @@ OUTCOMES = {
 }
 NAMED = {"--score", "--group"}
 OF_FILES = {option.flag for option in ROW_OPTIONS if option.section != "columns"}
-OF_OUTCOMES = {"--label", "--positive", "--weight", "--weights", "--cluster", "--lower-is-riskier"}
+OF_OUTCOMES = {
+    "--label",
+    "--positive",
+    "--weight",
+    "--weights",
+    "--cluster",
+    "--lower-is-riskier",
+    "--high-score-means",
+}
 
 # Everything that can be said of one odd file, by its key.
 SAID = {
@@ -99,6 +107,11 @@ def spoken(keys=None):
     return words
 
 
+def next_of(out):
+    [line] = [line for line in out.splitlines() if line.startswith("Next: ")]
+    return line
+
+
 def flags_of(name):
     return {flag for parameter in app.get_command(None, name).params for flag in parameter.opts}
 
@@ -148,12 +161,12 @@ def test_a_map_and_what_it_is_applied_to(run, stays):
 
 def test_the_next_command_says_it_again(run, stays):
     """Each step prints the next one, which runs as it is printed."""
-    out = run("audit", stays, *spoken(), "--group", "sex").out.splitlines()[-1]
+    out = next_of(run("audit", stays, *spoken(), "--group", "sex").out)
     assert out.startswith("Next: fairpot fit ")
     name, *words = shlex.split(out.removeprefix("Next: fairpot ").replace("GAP", "0.2"))
     assert {*spoken(), "sex"} <= set(words)
     assert run(name, *words, "--json", "--force").json["columns"]["weights"] == "importance"
-    said = run(name, *words, "--force").out.splitlines()[-1]
+    said = next_of(run(name, *words, "--force").out)
     name, *words = shlex.split(said.removeprefix("Next: fairpot "))
     assert {"--drop-missing", "--partitions", "--threads", "1", "latin-1"} <= set(words)
     run(name, *(str(stays) if w == "NEW_FILE" else "adjusted.csv" if w == "ADJUSTED_FILE" else w for w in words))
@@ -161,11 +174,11 @@ def test_the_next_command_says_it_again(run, stays):
 
 def test_the_next_command_keeps_what_was_asked_and_no_bound(run, csv):
     options = ["--alpha", "0.5", "--region", "group", "--min-group", "30", "--ties", "strict", "--reference", "F"]
-    *_, last = run("audit", csv, *COLUMNS, "--cluster", "id", *options).out.splitlines()
+    last = next_of(run("audit", csv, *COLUMNS, "--cluster", "id", *options).out)
     words = shlex.split(last)
     assert words[-4:] == ["--max-gap", "GAP", "-o", "map.json"]
     assert {*options, "--cluster"} <= set(words)
-    *_, last = run("audit", csv, *COLUMNS).out.splitlines()
+    last = next_of(run("audit", csv, *COLUMNS).out)
     assert not {"--alpha", "--region", "--min-group", "--ties", "--groups"} & set(shlex.split(last))
 
 
@@ -183,7 +196,7 @@ def test_the_next_command_of_a_query(run, people, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     people.to_csv("people.csv", index=False)
     query = "select risk as score, outcome as label, sex as \"group\" from 'people.csv'"
-    *_, last = run("audit", "--sql", query).out.splitlines()
+    last = next_of(run("audit", "--sql", query).out)
     name, *words = shlex.split(last.removeprefix("Next: fairpot ").replace("GAP", "0.1"))
     assert query in words
     assert run(name, *words, "--json").json["fitted"]["before"]["rows"] == len(people)
@@ -365,7 +378,7 @@ def test_low_scores_that_mean_high_risk(run, plain, tmp_path):
     out = run("audit", path, *LOW, "--threshold", 38).out
     assert "Flagged at 38 or below" in out
     assert "low score = high risk" in out
-    assert "--lower-is-riskier" in out.splitlines()[-1]
+    assert "--lower-is-riskier" in next_of(out)
 
 
 def test_a_map_knows_which_way_scores_run(run, plain, tmp_path):
@@ -373,7 +386,7 @@ def test_a_map_knows_which_way_scores_run(run, plain, tmp_path):
     model = FairPOT(0.6).fit(scores=-frame["points"], y=frame["died"] == "ja", sensitive_features=frame["ward"])
     expected = -model.transform(-frame["points"], sensitive_features=frame["ward"])
     out = run("fit", path, *LOW, "--lam", 0.6, "--threshold", 38, "-o", tmp_path / "map.json").out
-    assert "Flagged at 38 or below, before and after" in out
+    assert "Who is at 38 or below, before and after" in out
     assert json.loads((tmp_path / "map.json").read_text())["columns"]["lower_is_riskier"] is True
     assert "low score = high risk" in run("show", tmp_path / "map.json").out
     moves = run("fit", path, *LOW, "--lam", 0.6, "--json").json["fitted"]["moves"]

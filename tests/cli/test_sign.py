@@ -121,7 +121,7 @@ def test_private(run, csv, people, tmp_path):
     run("fit", csv, *COLUMNS, "--lam", 1, "-o", tmp_path / "full.json")
     assert (tmp_path / "private.json").stat().st_size < (tmp_path / "full.json").stat().st_size / 3
     found = run("fit", csv, *COLUMNS, "--lam", 1, "--private", "--json").json
-    assert 0 < found["private"]["largest_error"] < 0.05
+    assert 0 < found["private"]["largest_error"] < 0.15  # ten people stand behind each breakpoint
     assert "private: counts rounded" in run("show", tmp_path / "private.json").out
     assert run("show", tmp_path / "private.json", "--json").json["private"] == found["private"]
 

@@ -135,13 +135,13 @@ def test_few_of_one_outcome():
 @pytest.mark.parametrize(
     ("model", "told"),
     [
-        (FairPOT(0.4, reference="M"), "people of 'few' stand"),
-        (FairPOT(0.4, reference="few"), "people of 'few' stand"),
+        (FairPOT(0.4, reference="M"), "people of 'few' make up"),
+        (FairPOT(0.4, reference="few"), "people of 'few' make up"),
         (FairPOT(0.4, reference="M", min_group=10), None),
         (FairPOT(0.0, reference="M"), None),
         (FairPOT({"F": 0.4, "few": 0.0}, reference="M"), None),
-        (FairPOT({"F": 0.01, "few": 0.0}, reference="M"), "people of 'F' stand"),  # two of two hundred are moved
-        (WassersteinRepair(), "people of 'few' stand"),
+        (FairPOT({"F": 0.01, "few": 0.0}, reference="M"), "people of 'F' make up"),  # two of two hundred are moved
+        (WassersteinRepair(), "people of 'few' make up"),
         (PostLogit(2.0, reference="M"), None),
         (LogitShift(0.3, reference="M"), None),
     ],
@@ -268,7 +268,7 @@ def test_private_people_are_counted_not_rows(tmp_path):
     ]
     assert len(moved["knots"]) <= 2 + 2  # two ends, and at most one for each ten people of each part
     few = fairpot.score_table(y, score, sensitive_features=group, clusters=visits % 16)  # eight people a group
-    with pytest.raises(ModelFileError, match="fewer than 10 people of 'F', 'M' stand"):
+    with pytest.raises(ModelFileError, match="fewer than 10 people of 'F', 'M' make up"):
         FairPOT(1.0, reference="M").fit_table(few).save(tmp_path / "x", private=True)
     weight = np.ones(200)
     odd = int(np.flatnonzero(group == "F")[7])
@@ -287,7 +287,7 @@ def test_private_values_stand_for_ten_of_the_reference(tmp_path):
     content = saved(data.fit(FairPOT(1.0, reference="M")), tmp_path / "m", private=True)
     [moved] = [each["map"] for each in content["maps"] if each["group"] == "F"]
     assert len(moved["knots"]) <= 3
-    with pytest.raises(ModelFileError, match="of 'M' stand"):  # a tenth of the moved group: one of the reference
+    with pytest.raises(ModelFileError, match="of 'M' make up"):  # a tenth of the moved group: one of the reference
         data.fit(FairPOT(0.1, reference="M")).save(tmp_path / "x", private=True)
 
 

@@ -179,7 +179,7 @@ def test_a_curve_whose_region_changes_has_every_lambda():
         assert curve.at(lam).auc == pytest.approx(area, abs=1e-14)
         assert curve.at(lam).gap == pytest.approx(gap, abs=1e-14)
     three = draw(0, groups="abc")
-    grid = FairPOT(0.0, alpha=0.5).fit(*three[:2], sensitive_features=three[2]).tradeoff()
+    grid = FairPOT(0.0, alpha=0.5, common_dial=True).fit(*three[:2], sensitive_features=three[2]).tradeoff()
     assert not grid.exact
     with pytest.raises(ValueError, match="not on this grid"):
         grid.at(0.123)

@@ -313,7 +313,8 @@ def test_clones_and_pickles(compas_scores):
     scores, y, group = compas_scores.take(slice(None, None, 5))
     fitted = XOrder(lam=0.2).fit(scores, y, sensitive_features=group)
     given = {name: value for name, value in clone(fitted).get_params().items() if value is not None}
-    assert given == {"lam": 0.2, "min_group": 0, "ties": "half"}
+    switches = dict.fromkeys(("calibrate", "exact", "keep_grid"), False)
+    assert given == {"lam": 0.2, "min_group": 0, "ties": "half", **switches}
     again = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(
         again.transform(scores, sensitive_features=group), fitted.transform(scores, sensitive_features=group)

@@ -75,7 +75,7 @@ def test_a_picture_of_many_groups_has_no_sign_and_says_so():
         assert axes.get_xlabel() == "xAUC gap, the largest of any two groups"
         assert axes.get_xlim()[0] >= -0.1
         labels = axes.get_legend_handles_labels()[1]
-        assert "101 values of lam" in labels
+        assert "33 values of lam" in labels
         assert not any(label.startswith("every") for label in labels)
         assert set(display.frame().columns) >= {"first", "second"}
 

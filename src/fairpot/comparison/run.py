@@ -223,9 +223,9 @@ def _mean(each: list[Points]) -> Points:
     evidence = None
     if len(known) == len(each):
         evidence = Evidence(tuple(part for e in known for part in e.parts), known[0].ties)
-    kept = np.logical_and.reduce([np.broadcast_to(p.orders, len(auc)) for p in each])
-    kept &= np.isfinite(signed_gap).reshape(len(auc), -1).all(axis=1)
-    if not kept.any():
+    defined = np.isfinite(signed_gap).reshape(len(auc), -1).all(axis=1)
+    kept = defined & np.logical_and.reduce([np.broadcast_to(p.orders, len(auc)) for p in each])
+    if not defined.any():
         raise ValueError(
             "its gap is not defined at any repair strength: a group has nobody with, or nobody without, the outcome "
             "at the top of the list.\nHint: a larger capacity, fewer folds, or leave small groups out."

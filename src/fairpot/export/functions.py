@@ -253,7 +253,7 @@ def to_javascript(
     >>> from fairpot.transport import ScoreMap
     >>> text = to_javascript({"F": ScoreMap([0.2, 0.6], [0.2, 0.9])}, module="esm")
     >>> [line for line in text.splitlines() if "function" in line]
-    ['export function adjustedScore(score, group) {']
+    ['export function adjustedScore(score, group) {', 'function piece(map, score) {']
     """
     check_choice(module, "module", MODULES)
     check_unmapped(unknown_group, missing_group)

@@ -328,8 +328,8 @@ class TradeoffCurve:
         >>> data = make_synthetic(random_state=0)
         >>> curve = FairPOT(0).fit(data.probability, data.target, sensitive_features=data.group).tradeoff()
         >>> point = curve.select(max_gap=0.05, capacity=300)
-        >>> point.lam, round(point.top_gap, 4)
-        (0.0, 0.0)
+        >>> round(point.lam, 4), round(point.top_gap, 4)
+        (0.0093, 0.045)
         """
         rule = Rule(max_gap, max_auc_loss, capacity, net_benefit_at).checked()
         if confidence is not None:

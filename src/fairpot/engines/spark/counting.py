@@ -122,18 +122,19 @@ class Parts:
         with spark_errors("the rows"):
             return int(self.plain().count() if self.drop_missing else self.rows.frame.count())
 
-    def estimate(self) -> tuple[int, int]:
-        """Estimate the numbers of distinct scores and of distinct combinations of all parts."""
+    def estimate(self) -> tuple[int, int, int]:
+        """Estimate the numbers of distinct scores, of distinct combinations of all parts, and of groups."""
         keys = ", ".join(self.keys) or "1"
         asked = [
             "approx_count_distinct(score) AS scores",
             f"approx_count_distinct(xxhash64({', '.join([*self.keys, *self.numbers])})) AS rows",
             f"approx_count_distinct(xxhash64({keys})) AS keys",
+            f"approx_count_distinct(xxhash64({', '.join(k for k in self.keys if k != 'label') or '1'})) AS groups",
         ]
         found = self.fetch(self.plain().selectExpr(*asked)).to_pylist()[0]
         if found["keys"] > 1.3 * MOST_KEYS:  # an estimate, off by 5 % at times
             KeyCoder([self.rows.roles[key] for key in self.keys]).limit(MOST_KEYS + 1)
-        return int(found["scores"]), int(found["rows"])
+        return int(found["scores"]), int(found["rows"]), int(found["groups"])
 
     def sample(self, rows: int, limit: int) -> Floats:
         """Draw scores at random, the same each time from the same partitions; all of them where they are few."""
@@ -280,7 +281,8 @@ def count(parts: Parts, several: bool, max_distinct: int, progress: Progress | N
     rows = parts.count()
     if parts.others and rows > 2 * max_distinct:
         raise ValueError(wording.too_many_clustered(2 * max_distinct))
-    scores, combinations = (rows, rows) if rows <= max_distinct or parts.others else parts.estimate()
+    few = rows <= max_distinct or parts.others
+    scores, combinations, groups = (rows, rows, 2) if few else parts.estimate()
     if parts.others or (scores <= max_distinct and combinations <= 2 * max_distinct):
         counted = GroupedRows(parts.rows, parts.rows.kind, parts)
         for batch in parts.fetch(parts.grouped()).to_batches():
@@ -288,7 +290,7 @@ def count(parts: Parts, several: bool, max_distinct: int, progress: Progress | N
         found = counted.finish(several)
     else:
         parts.check_numbers()
-        binned = count_in_bins(parts, choose_edges(parts.sample(rows, max_distinct), max_distinct))
+        binned = count_in_bins(parts, choose_edges(parts.sample(rows, max_distinct), max_distinct, groups))
         found = CountedRows(*binned.finish(several, parts))
     found = replace(found, dropped=dropped)
     if progress is not None:
