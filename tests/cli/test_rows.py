@@ -1,6 +1,7 @@
 """What a row is, said once: every command, the settings file, JSON and the printed next step know all of it."""
 
 import json
+import re
 import shlex
 
 import numpy as np
@@ -108,8 +109,8 @@ def spoken(keys=None):
 
 
 def next_of(out):
-    [line] = [line for line in out.splitlines() if line.startswith("Next: ")]
-    return line
+    [said] = re.findall(r"Next: .*", out)
+    return said
 
 
 def flags_of(name):

@@ -519,7 +519,7 @@ class Parts:
         """Estimate how many distinct scores, rows and groups there are."""
         groups = ", ".join(f"group{i}" for i in range(len(self.source.group_columns))) or "1"
         what = f"approx_count_distinct(score), count(*), approx_count_distinct(hash({groups}))"
-        [found] = self.scan.all_rows(f"SELECT {what} FROM {{rows}}")
+        [found] = self.scan.all_rows(f"SELECT {what} FROM {self.rows}")
         return Size(*map(int, found))
 
     def sample(self, rows: int, limit: int) -> NDArray[np.float64]:
