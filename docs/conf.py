@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
-from pathlib import Path
+from typing import Any
 
 import fairpot
 
@@ -30,7 +29,7 @@ exclude_patterns = ["README.md", "gallery/GALLERY_HEADER.md", "reproduction/READ
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 templates_path = ["_templates"]
 
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
@@ -78,3 +77,14 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_sidebars = {"index": [], "glossary": []}
+
+
+def _skip(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out what scikit-learn adds to every estimator; its own pages describe that."""
+    inherited = name in ("set_output", "get_metadata_routing") or (name.startswith("set_") and name.endswith("_request"))
+    return True if inherited else None
+
+
+def setup(app: Any) -> None:
+    """Tell Sphinx which members are not ours."""
+    app.connect("autodoc-skip-member", _skip)
