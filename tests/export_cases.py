@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fairpot.transport import ScoreMap, ShiftMap
+from fairpot.transport import FollowedMap, ScoreMap, ShiftMap
 from fairpot.transport.pieces import LARGEST, pieces
 
 TINY = 5e-324
@@ -63,3 +63,13 @@ def mapped(score_map: ScoreMap, scores: np.ndarray) -> np.ndarray:
     """Map scores; those at the end of the numbers overflow on their way to an edge that holds, which is all right."""
     with np.errstate(all="ignore"):
         return score_map(scores)
+
+
+def followed_maps() -> dict[str, FollowedMap]:
+    """Return maps of every kind, each followed by one and the same: steep, level, with steps and denormal values."""
+    rng = np.random.default_rng(4)
+    x = np.unique(np.r_[0.0, TINY, 1e-300, rng.random(60), 0.5, np.nextafter(0.5, 1), 1.0])
+    then = ScoreMap(x, np.sort(np.r_[0.0, 1e-320, rng.random(len(x) - 3), 1.0]))
+    small = [each for name, each in hostile_maps().items() if name not in ("many knots", "huge")]
+    firsts = [*small, *list(shift_maps().values())[:4], ShiftMap(added=0.1)]
+    return {f"it's {place}": FollowedMap(first, then) for place, first in enumerate(firsts)}

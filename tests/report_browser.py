@@ -2,6 +2,8 @@
 
 import shutil
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -23,8 +25,10 @@ def start_browser():
     return driver, driver.chromium.launch(executable_path=found[0], args=list(FLAGS))
 
 
-def axe_source(folder):
-    """Return the checker's script, installed into a folder once."""
+def axe_source(config):
+    """Return the checker's script, installed once: into pytest's cache, or where temporary files go."""
+    known = getattr(config, "cache", None)
+    folder = Path(tempfile.gettempdir()) / "fairpot-axe-core" if known is None else known.mkdir("axe-core")
     script = folder / "node_modules" / "axe-core" / "axe.min.js"
     if not script.is_file():
         npm = shutil.which("npm")

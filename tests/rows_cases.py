@@ -30,7 +30,7 @@ def assert_same_tables(one, other):
     assert one.groups == other.groups
     assert [type(g) for g in one.groups] == [type(g) for g in other.groups]
     assert (one.labelled, one.lower_is_riskier) == (other.labelled, other.lower_is_riskier)
-    assert one.weights == other.weights
+    assert (one.weights, one.high_score_means) == (other.weights, other.high_score_means)
     assert (one.units is None) == (other.units is None)
     if one.units is not None:
         assert one.units.size == other.units.size

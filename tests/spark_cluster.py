@@ -1,4 +1,4 @@
-"""A real standalone Spark cluster on this machine: a master and workers as processes of their own."""
+"""Real Spark on this machine, in processes of its own: a standalone cluster, and a Spark Connect server."""
 
 import ctypes
 import os
@@ -29,9 +29,6 @@ class Cluster:
     """A master and workers with one core each, on loopback."""
 
     def __init__(self, workers=2, memory="1g"):
-        import pyspark
-
-        self.home = Path(pyspark.__file__).parent
         self.folder = Path(tempfile.mkdtemp(prefix="fairpot-spark-"))
         self.workers, self.memory = [], memory
         self.master, line = self._start("Master", "--port", "0", until="Starting Spark master at ")
@@ -58,37 +55,68 @@ class Cluster:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _start(self, role, *arguments, until):
-        """Start a process and wait until it says that it is ready; return it and that line."""
-        environment = os.environ | {
-            "SPARK_LOCAL_IP": "127.0.0.1",
-            "SPARK_DAEMON_MEMORY": "200m",
-            "SPARK_DAEMON_JAVA_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
-            "SPARK_LOCAL_DIRS": str(self.folder),
-        }
         name = f"org.apache.spark.deploy.{role.lower()}.{role}"
-        command = [str(self.home / "bin" / "spark-class"), name, "--host", "127.0.0.1", "--webui-port", "0", *arguments]
-        process = subprocess.Popen(
-            command,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-            preexec_fn=_end_with_us,
-        )
-        said = []
-        for line in process.stdout:
-            said.append(line.strip())
-            if until in line:
-                threading.Thread(target=self._drain, args=(process.stdout,), daemon=True).start()
-                return process, line.strip()
-        raise AssertionError("\n".join(said))
+        options = ["--host", "127.0.0.1", "--webui-port", "0", *arguments]
+        return started("spark-class", name, *options, folder=self.folder, until=until)
 
-    @staticmethod
-    def _drain(stream):
-        with stream:
-            for _ in stream:
-                pass
+
+class ConnectServer:
+    """A Spark Connect server with one core, on loopback."""
+
+    def __init__(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="fairpot-connect-"))
+        settings = {"grpc.binding.port": "0", "grpc.binding.address": "127.0.0.1"}
+        options = [f"--conf=spark.connect.{key}={value}" for key, value in settings.items()]
+        options += ["--conf=spark.ui.enabled=false", "--conf=spark.sql.shuffle.partitions=1", "--master=local[1]"]
+        name = "org.apache.spark.sql.connect.service.SparkConnectServer"
+        until = "Spark Connect server started at:"
+        command = ["spark-submit", "--class", name, *options, "spark-internal"]
+        self.process, line = started(*command, folder=self.folder, until=until, memory="700m")
+        self.url = f"sc://127.0.0.1:{line.rsplit(':', 1)[-1]}"
+
+    def close(self):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def started(program, *arguments, folder, until, memory="200m"):
+    """Start one of Spark's programs and wait until it says that it is ready; return it and that line."""
+    import pyspark
+
+    quick = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+    environment = os.environ | {
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_DAEMON_MEMORY": memory,
+        "SPARK_DAEMON_JAVA_OPTS": quick,
+        "SPARK_SUBMIT_OPTS": quick,
+        "SPARK_LOCAL_DIRS": str(folder),
+    }
+    process = subprocess.Popen(
+        [str(Path(pyspark.__file__).parent / "bin" / program), *arguments],
+        env=environment,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        preexec_fn=_end_with_us,
+    )
+    said = []
+    for line in process.stdout:
+        said.append(line.strip())
+        if until in line:
+            threading.Thread(target=_drain, args=(process.stdout,), daemon=True).start()
+            return process, line.strip()
+    raise AssertionError("\n".join(said))
+
+
+def _drain(stream):
+    with stream:
+        for _ in stream:
+            pass
 
 
 def own_process():

@@ -188,7 +188,7 @@ def test_scores_that_are_no_probabilities():
     scores, y, group, _ = draw(groups="ab")
     found = audit(table_of(scores * 100, y, group))
     assert found["calibration"] is None
-    assert any("no probabilities" in text for text in found["warnings"])
+    assert any("not probabilities" in text for text in found["warnings"])
     assert calibration(GroupCounts(np.empty(0), np.empty(0), np.empty(0))) is None
 
 

@@ -40,12 +40,12 @@ def test_cells_that_are_small_in_the_top_alone_are_named(region):
     y, group = (np.repeat([name[k] for name in cells], 80) for k in (1, 0))
     scores = np.random.default_rng(0).random(len(y)) / 2 + top / 2
     found = audit(y, scores, sensitive_features=group, alpha=0.5, region=region)
-    assert [text for text in found.warnings if "what rests on them" in text] == [
-        "group 'b' has only 14 positives in the top 0.5 (under 30): what rests on them is uncertain.",
-        "group 'c' has no positives in the top 0.5: what rests on them cannot be measured.",
+    assert [text for text in found.warnings if "what depends on them" in text] == [
+        "group 'b' has only 14 positives in the top 50% (under 30): what depends on them is uncertain.",
+        "group 'c' has no positives in the top 50%: what depends on them cannot be measured.",
     ]
     everywhere = audit(y, scores, sensitive_features=group).warnings
-    assert not any("what rests on them" in text for text in everywhere)
+    assert not any("what depends on them" in text for text in everywhere)
 
 
 def visits(n=900, seed=4):
@@ -94,8 +94,9 @@ def test_several_are_shown_everywhere():
     for said in (
         "flagged at 0.25 or above",
         "flagged at 1.5 or above",
-        "in the top 0.2: xAUC",
-        "in the top 0.35: xAUC",
+        "gap in the top 20%",
+        "gap in the top 35%",
+        "overall gap",
     ):
         assert said in text
     top = found.frame("top")

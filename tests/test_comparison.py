@@ -307,27 +307,27 @@ def test_verdict():
     limit = Limit(np.array([-1.0, 0.0, 1.0]), np.array([0.5, 0.736, 0.5]), np.array([2.0, 0.5, 0.0]), "F", "M")
     result = made([0.7333, 0.72, 0.7312], [0.2, 0.01, -0.04], limit)
     assert result.verdict(0.05) == (
-        "at gap <= 0.05 the best is OptimalMerge (theta = 0.8): AUC 0.7312, 0.0021 below the unrepaired 0.7333; "
-        "limit on this sample 0.7360"
+        "at gap <= 0.05 the best is OptimalMerge (theta = 0.8): AUC 0.731, 0.002 below the original 0.733; "
+        "best possible on these rows 0.736"
     )
     assert result.verdict() == result.verdict(0.05)
     result = made([0.7333, 0.72, 0.7312], [0.2, 0.01, -0.04], replace(limit, optimism=np.full(3, 0.0102)))
-    assert result.verdict(0.05).endswith("; no more is within reach (limit on this sample 0.7360)")
+    assert result.verdict(0.05).endswith("; no more is within reach (best possible on these rows 0.736)")
     assert_allclose(result.distance_to_limit, [0.6888 - 0.0102 - 0.7333, 0.00344, -0.01484], rtol=0, atol=1e-12)
     assert "above what is within reach: OptimalMerge. That is chance" in str(result)
     result = made([0.7333, 0.72, 0.7312], [0.2, 0.01, -0.04], replace(limit, optimism=np.full(3, 0.002)))
-    assert result.verdict(0.05).endswith("; about 0.7340 is within reach (limit on this sample 0.7360)")
+    assert result.verdict(0.05).endswith("; about 0.734 is within reach (best possible on these rows 0.736)")
     assert "above what is within reach" not in str(result)
-    assert "without what chance adds to it (0.0020 here)" in str(result)
+    assert "without what chance adds to it (0.002 here)" in str(result)
     assert made([0.73, 0.72, 0.74], [0.2, 0.01, 0.04]).verdict() == (
-        "at gap <= 0.05 the best is OptimalMerge (theta = 0.8): AUC 0.7400, 0.0100 above the unrepaired 0.7300"
+        "at gap <= 0.05 the best is OptimalMerge (theta = 0.8): AUC 0.740, 0.010 above the original 0.730"
     )
-    assert "AUC 0.7300, that of the unrepaired 0.7300" in made([0.73, 0.72, 0.73001], [0.2, 0.01, 0.04]).verdict()
+    assert "AUC 0.730, that of the original scores, 0.730" in made([0.73, 0.72, 0.73001], [0.2, 0.01, 0.04]).verdict()
     assert made([0.75, 0.72, 0.74], [0.02, 0.01, 0.04]).verdict() == (
-        "at gap <= 0.05 nothing beats the scores as they came: AUC 0.7500"
+        "at gap <= 0.05 nothing beats the original scores: AUC 0.750"
     )
     assert made([0.75, 0.72, 0.74], [0.2, 0.1, 0.3]).verdict() == (
-        "no method reaches gap <= 0.05: the smallest is 0.1000, by FairPOT (lam = 0.25): AUC 0.7200"
+        "no method reaches gap <= 0.05: the smallest is 0.100, by FairPOT (lam = 0.25): AUC 0.720"
     )
 
 

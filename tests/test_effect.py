@@ -1,13 +1,18 @@
 """What an effect warns of."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import fairpot
 from fairpot import FairPOT, ScoreMap
+from fairpot.auditing.calibration import calibration
 from fairpot.display import GapChangeDisplay
 from fairpot.inference import verdict
+from fairpot.table import ScoreTable
 
 
 def test_lost_calibration_and_a_small_reference_are_said():
@@ -186,3 +191,81 @@ def test_the_picture_shows_every_pair_before_and_after():
             ends = (pair["signed_gap"], pair["signed_gap"].low, pair["signed_gap"].high)
             assert (row["gap"][0], row["low"][0], row["high"][0]) == pytest.approx(ends)
     plt.close("all")
+
+
+def some_rows(n=3000):
+    """Return probabilities that are a little off, outcomes, groups, and clusters of about three rows."""
+    rng = np.random.default_rng(8)
+    group = np.where(rng.random(n) < 0.3, "b", "a")
+    truth = rng.normal(size=n) - 1 - (group == "b")
+    y = (rng.random(n) < 1 / (1 + np.exp(-truth))).astype(int)
+    return 1 / (1 + np.exp(-1.4 * truth)), y, group, rng.integers(0, n // 3, n)
+
+
+def test_mean_score_minus_rate_has_the_interval_of_a_mean():
+    """Of rows, of rows with weights, and of clusters, each by its plain formula."""
+    p, y, group, patient = some_rows()
+    mine, off = group == "b", p - y
+    weight = np.random.default_rng(1).random(len(p))
+    for columns, w in (
+        ({}, np.ones(len(p))),
+        ({"sample_weight": weight}, weight),
+        ({"clusters": patient}, np.ones(len(p))),
+    ):
+        found = fairpot.audit(y, p, sensitive_features=group, **columns).summary["groups"][1]["calibration"]
+        bias = found["error_in_the_large"]
+        mean = np.average(off[mine], weights=w[mine])
+        parts = w[mine] * (off[mine] - mean)
+        if "clusters" in columns:
+            parts = pd.Series(parts).groupby(patient[mine]).sum().to_numpy()
+        size = w[mine].sum() ** 2 / (w[mine] ** 2).sum() if "sample_weight" in columns else len(parts)
+        se = np.sqrt((parts**2).sum() * size / (size - 1)) / w[mine].sum()
+        assert (bias, bias.se) == (pytest.approx(mean), pytest.approx(se))
+        assert (bias.low, bias.high) == (pytest.approx(mean - 1.959964 * se), pytest.approx(mean + 1.959964 * se))
+
+
+def test_the_error_by_chance_is_that_of_right_scores():
+    p, _, _, _ = some_rows(800)
+    rng = np.random.default_rng(2)
+    drawn = []
+    for _ in range(300):
+        y = (rng.random(len(p)) < p).astype(np.int8)
+        drawn.append(calibration(ScoreTable.from_rows(p, y).counts[0]))
+    mean = np.mean([each["expected_calibration_error"] for each in drawn])
+    assert drawn[0]["error_by_chance"] == pytest.approx(mean, rel=0.06)
+
+
+def test_calibration_by_group_before_repaired_and_recalibrated():
+    p, y, group, _ = some_rows()
+    made = fairpot.LogitShift(max_gap=0.03, calibrate=True).fit(p, y, sensitive_features=group)
+    found = fairpot.effect(made, p, y, sensitive_features=group)
+    plain = fairpot.effect(
+        fairpot.LogitShift(max_gap=0.03).fit(p, y, sensitive_features=group), p, y, sensitive_features=group
+    )
+    stages = {each["group"]: each for each in found.calibration}
+    assert list(stages) == ["a", "b", None]
+    for place, name in enumerate("ab"):
+        for stage, audit in (("before", found.before), ("repaired", plain.after), ("recalibrated", found.after)):
+            seen = audit["groups"][place]["calibration"]
+            for key in ("error_in_the_large", "expected_calibration_error", "error_by_chance"):
+                assert stages[name][stage][key] == pytest.approx(seen[key], abs=1e-12)
+        new = made.transform(p, sensitive_features=group)[group == name]
+        z = np.log(new / (1 - new))[:, None]
+        own = LogisticRegression(C=np.inf, tol=1e-10).fit(z, y[group == name]).predict_proba(z)[:, 1]
+        assert stages[name]["price"] == pytest.approx(((own - new) ** 2).mean(), rel=1e-3)
+    assert abs(stages[None]["recalibrated"]["error_in_the_large"]) < 1e-4
+    assert "right as a whole, not in each group" in str(found)
+    assert plain.calibration[0]["recalibrated"] is None
+    assert found.moves == plain.moves
+    document = json.loads(json.dumps(found.to_dict()))
+    assert document["calibration"][1]["recalibrated"]["error_in_the_large"]["low"] < 0.2
+    for key in ("auc", "gap"):
+        assert found.after[key] == plain.after[key]
+
+
+def test_low_scores_that_mean_high_risk_are_calibrated_as_risks():
+    p, y, group, _ = some_rows()
+    one = fairpot.audit(fairpot.score_table(y, p, sensitive_features=group)).summary
+    other = fairpot.audit(fairpot.score_table(y, 1 - p, sensitive_features=group, lower_is_riskier=True)).summary
+    for key in ("error_in_the_large", "expected_calibration_error", "error_by_chance"):
+        assert one["calibration"][key] == pytest.approx(other["calibration"][key], abs=1e-9)

@@ -56,7 +56,7 @@ def test_the_winner_of_a_comparison_can_be_fitted():
     assert xauc_gap(y, model.transform(score, sensitive_features=sex), sensitive_features=sex) <= 0.03 + 1e-12
     assert type(result.fit_best(0.03, method="FairPOT")) is FairPOT
     unbeaten = compare(y, score, sensitive_features=sex, methods={"flat": PostLogit(grid=[0.0])}, cv=2)
-    with pytest.raises(InfeasibleRuleError, match="nothing beats the scores as they came"):
+    with pytest.raises(InfeasibleRuleError, match="nothing beats the original scores"):
         unbeaten.fit_best(1.0)
 
 

@@ -28,7 +28,7 @@ ORDER = (
     ("cli",),
 )
 # Results draw themselves when they are asked to: their `plot` leads to the pictures above them, by name.
-PLOTS = {("curve", "display"), ("effect", "display"), ("mapper", "display"), ("result", "display")}
+PLOTS = {(stem, "display") for stem in ("audit", "curve", "effect", "mapper", "result")}
 LAYERS = {part: layer for layer, parts in enumerate(ORDER) for part in parts}
 
 

@@ -193,7 +193,7 @@ def test_the_answer_says_what_was_used(rows):
     assert SAID in str(compared)
     page = FairnessReport.from_predictions(rows["y"], rows["s"], **columns(rows))
     assert SAID in plain_text(page.to_markdown())
-    assert f"{rows['w'].sum():,.0f} people" in page.to_markdown()
+    assert f"{rows['w'].sum():,.0f} rows" in page.to_markdown()
     assert page.summary["data"]["weights"] == "importance"
 
 

@@ -21,5 +21,9 @@ WEIGHTS = ("frequency", "importance")
 Unmapped = Literal["error", "keep", "null"]
 UNMAPPED = ("error", "keep", "null")
 
+# What a high score does to the person who has it: help (screening, an offer) or harm (a denial, an arrest).
+Meaning = Literal["help", "harm"]
+MEANINGS = ("help", "harm")
+
 # How the column with the new score is called, where nothing else is said: that of the score and this.
 ADJUSTED = "_adjusted"

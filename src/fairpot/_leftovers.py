@@ -11,6 +11,7 @@ import os
 import re
 import secrets
 import shutil
+import sys
 import tempfile
 import weakref
 from collections.abc import Iterator
@@ -49,7 +50,7 @@ def scratch_folder(owner: Any) -> Path:
 
 def remove_leftovers(folder: Path) -> list[Path]:
     """Remove what nobody holds a lock on any more; return what was removed."""
-    if fcntl is None:
+    if fcntl is None or sys.platform == "win32":
         return []
     removed = []
     for entry in _entries(folder):
@@ -91,6 +92,8 @@ def _locked_folder(home: Path, stem: str) -> tuple[Path, int | None]:
 
 def _locks_work(home: Path) -> bool:
     """Whether the file system has locks."""
+    if fcntl is None or sys.platform == "win32":
+        return False
     handle = os.open(home, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -103,7 +106,7 @@ def _locks_work(home: Path) -> bool:
 
 def _lock(path: Path) -> int | None:
     """Lock a file or folder; None if another holds it, or it cannot be."""
-    if fcntl is None:
+    if fcntl is None or sys.platform == "win32":
         return None
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._defaults import WEIGHTS, Weights
+from fairpot._defaults import MEANINGS, WEIGHTS, Meaning, Weights
 from fairpot._validation import (
     Rows,
     check_alignment,
@@ -37,6 +37,7 @@ def as_table(
     weights: str | None = None,
     pos_label: Any = None,
     lower_is_riskier: bool = False,
+    high_score_means: Meaning | None = None,
     grouped: bool = True,
     labelled: bool = True,
     names: tuple[str, ...] = ("y_true", "y_score"),
@@ -47,8 +48,9 @@ def as_table(
 
     Parameters
     ----------
-    y_true, y_score, sensitive_features, sample_weight, clusters, weights, pos_label, lower_is_riskier
-        As in :func:`fairpot.score_table`; ``y_true`` may be a :class:`ScoreTable`, which is everything.
+    y_true, y_score, sensitive_features, sample_weight, clusters, weights, pos_label, lower_is_riskier,
+    high_score_means
+        As in :func:`fairpot.score_table`; ``y_true`` may be a :class:`ScoreTable`, which is everything but the last.
     grouped : bool, default True
         Whether groups are needed; if not, all rows are one group, "all".
     labelled : bool, default True
@@ -73,7 +75,7 @@ def as_table(
         table = columns[own]
         if isinstance(table, ScoreTable):
             given = {**columns, own: None, **meaning, "drop_missing": drop_missing or None}
-            return refuse_beside_table(table, given)
+            return refuse_beside_table(table, given).meaning(high_score_means)
     if labelled and y_true is None:
         raise TypeError(f"{names[0]} is missing: pass the outcome of each row, 0 or 1.")
     if y_score is None and is_frame(y_true):
@@ -82,6 +84,7 @@ def as_table(
             "Hint: say which column is which, score_table(frame, score=..., label=..., group=...), and pass that."
         )
     check_weights_word(weights)
+    check_meaning(high_score_means)
     if drop_missing:
         check_alignment(**columns)
         columns, dropped = without_missing(columns)
@@ -99,12 +102,20 @@ def as_table(
     )
     if drop_missing and dropped["rows"]:
         warn_user(wording.dropped_rows(dropped, len(rows.scores)), UserWarning)
-    return count(rows, clusters=clusters, weights=weights, lower_is_riskier=lower_is_riskier, name=names[4])
+    table = count(rows, clusters=clusters, weights=weights, lower_is_riskier=lower_is_riskier, name=names[4])
+    return table.meaning(high_score_means)
 
 
 def check_weights_word(weights: str | None) -> Weights | None:
     """Check what weights are said to mean; None where nothing is said."""
     return None if weights is None else cast(Weights, check_choice(weights, "weights", WEIGHTS))
+
+
+def check_meaning(high_score_means: str | None) -> Meaning | None:
+    """Check what a high score is said to do to a person; None where nothing is said."""
+    if high_score_means is None:
+        return None
+    return cast(Meaning, check_choice(high_score_means, "high_score_means", MEANINGS))
 
 
 def weights_mean(weights: str | None, whole: bool) -> Weights:

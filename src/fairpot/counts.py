@@ -74,7 +74,7 @@ class Members(NamedTuple):
 Sides = tuple[Counts, Counts]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GroupCounts:
     """Distinct scores of one group, ascending, with the weight of positives and negatives at each.
 
@@ -88,6 +88,11 @@ class GroupCounts:
     negative: Counts
     squares: Sides | None = None
     members: tuple[Members, Members] | None = None
+
+    def __repr__(self) -> str:
+        ends = f" from {self.score[0]:g} to {self.score[-1]:g}" if len(self.score) else ""
+        rows = (self.positive.sum() + self.negative.sum()).item()
+        return f"<GroupCounts of {rows:,.10g} rows: {len(self.score):,} distinct scores{ends}>"
 
     @property
     def weight(self) -> Counts:

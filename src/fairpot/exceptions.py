@@ -59,6 +59,10 @@ class InputFileError(ValueError):
     """Rows could not be read from a file, a query or standard input; the message names it and the way out."""
 
 
+class UnreachableError(ConnectionError):
+    """A cluster or a server does not answer; the message names it, why, and the way out."""
+
+
 class OutputFileError(ValueError):
     """A file could not be written; the message names it, and nothing of it is left behind."""
 

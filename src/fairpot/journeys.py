@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import narwhals as nw
 
 from fairpot._arguments import argument, by_name
-from fairpot._defaults import ADJUSTED, Unmapped
+from fairpot._defaults import ADJUSTED, Meaning, Unmapped
 from fairpot._validation import check_choice, wording
 from fairpot._validation.columns import check_column_names, complete_rows
 from fairpot._warn import warn_user
-from fairpot.counting import as_table, refuse_beside_table
+from fairpot.counting import as_table, check_meaning, refuse_beside_table
 from fairpot.exceptions import ScaleWarning, UnseenGroupError
 from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Source: TypeAlias = "RowSource | SparkRows"
 # How files are read, and how rows outside memory are counted.
-_READING = ("format", "sql", "database", "delimiter", "decimal", "encoding", "partitions")
+_READING = ("format", "sql", "database", "delimiter", "decimal", "encoding", "partitions", "follow_links")
 _COUNTING = ("memory_limit", "threads", "max_distinct", "progress")
 _ON_A_CLUSTER = ("max_distinct", "progress")
 
@@ -47,6 +47,7 @@ def score_table(
     weights: str | None = None,
     pos_label: Any = None,
     lower_is_riskier: bool = False,
+    high_score_means: Meaning | None = None,
     score: str | None = None,
     label: str | None = None,
     group: str | Sequence[str] | None = None,
@@ -77,15 +78,20 @@ def score_table(
         The positive value of outcomes that are not 0/1 or booleans.
     lower_is_riskier : bool, default False
         Whether a low score means high risk; scores are then counted with a minus.
+    high_score_means : {"help", "harm"} or None, default None
+        What a high score does to the person who has it: "help" (offered screening, a place, a loan) or "harm" (denied,
+        detained, flagged for fraud). Sentences are then worded by it, and where it harms, a repair lowers scores
+        unless ``reference`` says otherwise. Say it of the scores as they are: with
+        ``lower_is_riskier``, a high credit score means "help".
     score, label, group, weight, cluster : str
         Names of columns of a frame or of files; several groups form intersections. Without ``label`` outcomes are not
         known, without ``group`` all rows are one group, "all".
     drop_missing : bool, default False
         Whether rows with a missing value are left out, with a warning that counts them, instead of an error.
     **options
-        For files: ``format``, ``sql``, ``database``, ``delimiter``, ``decimal``, ``encoding`` and ``partitions`` as in
-        :class:`fairpot.files.RowSource`; ``memory_limit``, ``threads``, ``max_distinct`` and ``progress`` as in
-        :func:`fairpot.files.count_rows`, the last two also for frames of Spark.
+        For files: ``format``, ``sql``, ``database``, ``delimiter``, ``decimal``, ``encoding``, ``partitions`` and
+        ``follow_links`` as in :class:`fairpot.files.RowSource`; ``memory_limit``, ``threads``, ``max_distinct`` and
+        ``progress`` as in :func:`fairpot.files.count_rows`, the last two also for frames of Spark.
 
     Returns
     -------
@@ -114,24 +120,27 @@ def score_table(
     meaning = {"weights": weights, "pos_label": pos_label, "lower_is_riskier": lower_is_riskier or None}
     names = {"score": score, "label": label, "group": group, "weight": weight, "cluster": cluster}
     _check_options(options)
+    check_meaning(high_score_means)
     if isinstance(rows, ScoreTable):
         given = {**columns, **names, **meaning, "drop_missing": drop_missing or None, **options}
-        return refuse_beside_table(rows, given)
+        return refuse_beside_table(rows, given).meaning(high_score_means)
     if _is_source(rows):
         reading = {name: options.get(name) for name in _READING}
         said = {**columns, **names, **meaning, **reading}
         _refuse(said, "a source, which says itself what they are", "leave it out, or put it into the source")
-        return _counted_elsewhere(rows, drop_missing, options)
+        return _counted_elsewhere(rows, drop_missing, options).meaning(high_score_means)
     if (_is_path(rows) and y_score is None) or options.get("sql") is not None:
         _refuse(columns, "files", _NAME_THEM)
-        source = _source_of_files(rows, names, meaning, options)
+        source = _source_of_files(rows, names, {**meaning, "high_score_means": high_score_means}, options)
         return _counted_elsewhere(source, drop_missing, options)
     frame = _as_frame(rows) if y_score is None else None
     if frame is not None:
         _refuse(columns, "a frame", _NAME_THEM)
         wanted = _named_columns(frame, names)
         if _is_spark(frame):
-            return _counted_elsewhere(_spark_rows(rows, names, meaning), drop_missing, options)
+            return _counted_elsewhere(_spark_rows(rows, names, meaning), drop_missing, options).meaning(
+                high_score_means
+            )
         _refuse_options(options)
         chosen = frame.select(*wanted)
         return _count_frame(
@@ -140,6 +149,7 @@ def score_table(
             weights=weights,
             pos_label=pos_label,
             lower_is_riskier=lower_is_riskier,
+            high_score_means=high_score_means,
             drop_missing=drop_missing,
         )
     _refuse_options(options)
@@ -158,6 +168,7 @@ def score_table(
         weights=weights,
         pos_label=pos_label,
         lower_is_riskier=lower_is_riskier,
+        high_score_means=high_score_means,
         grouped=sensitive_features is not None,
         labelled=rows is not None or y_score is None,
         drop_missing=drop_missing,
@@ -428,7 +439,7 @@ class _ScaleJudge:
         if outside:
             told = f"{outside} of {rows} {told}"
         if self.scale.mismatch_of_range(-high, -low) is None:
-            told += " With a minus they have that scale: are they turned round?"
+            told += " With a minus they have that scale: are they reversed?"
         if self.other_scale == "error" or (self.other_scale is None and self.scale.is_left(outside, rows)):
             way = argument("other_scale", "warn")
             raise ValueError(f"{told}\nHint: bring the scores to the scale of fit, or {way} lets them through.")
@@ -508,8 +519,7 @@ def _named_columns(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], names: Mapping[
     there = frame.collect_schema().names()
     unknown = [name for name in wanted if name not in there]
     if unknown:
-        shown = ", ".join(map(repr, there[:12])) + (f" and {len(there) - 12} more" if len(there) > 12 else "")
-        raise ValueError(f"the frame has no column {unknown[0]!r} (columns: {shown}).")
+        raise ValueError(f"the frame has no column {unknown[0]!r} {wording.all_columns(there)}.")
     return list(dict.fromkeys(wanted))
 
 

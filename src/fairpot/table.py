@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._defaults import REGIONS, Region, Weights
+from fairpot._arguments import argument
+from fairpot._defaults import MEANINGS, REGIONS, Meaning, Region, Weights
 from fairpot._html import html_table
+from fairpot._optional import make_frame
 from fairpot._validation import check_choice, check_share
 from fairpot.counts import (
     NOBODY,
@@ -50,7 +52,7 @@ class QuantisationBound:
     score: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ScoreTable:
     """One :class:`GroupCounts` per group.
 
@@ -72,6 +74,9 @@ class ScoreTable:
         Whether a low score meant high risk: the scores of the table are then those of the rows with a minus.
     weighted : bool, default False
         Whether rows had weights; ``weights`` says what they mean.
+    high_score_means : {"help", "harm"} or None, default None
+        What a high score does to the person who has it, if that was said. It changes no count. It is said of
+        the rows' own scores: with ``lower_is_riskier``, "help" says that a low score, which is ranked high, harms.
 
     Examples
     --------
@@ -87,6 +92,11 @@ class ScoreTable:
     units: Units | None = None
     lower_is_riskier: bool = False
     weighted: bool = False
+    high_score_means: Meaning | None = None
+
+    def __post_init__(self) -> None:
+        if self.high_score_means is not None:
+            check_choice(self.high_score_means, "high_score_means", MEANINGS)
 
     @classmethod
     def from_rows(
@@ -101,12 +111,14 @@ class ScoreTable:
         unit: Indices | None = None,
         units: Units | None = None,
         lower_is_riskier: bool = False,
+        high_score_means: Meaning | None = None,
     ) -> ScoreTable:
         """Count clean rows: finite scores, labels 0 and 1, ``codes`` that index into ``groups``, weights >= 0.
 
         ``square`` is what each row adds to the sums of squared weights, where weights say how much a row counts;
-        ``unit`` the number of each row's cluster among ``units``; ``lower_is_riskier`` puts down that the scores have
-        been given a minus. :func:`fairpot.score_table` makes rows clean, whatever they come in.
+        ``unit`` the number of each row's cluster among ``units``; ``lower_is_riskier`` stores that the scores have
+        been given a minus, ``high_score_means`` what a high one does to a person. :func:`fairpot.score_table` makes
+        rows clean, whatever they come in.
         """
         scores, labels = _plain(scores, labels)
         if codes is not None and not (codes.min() >= 0 and codes.max() < len(groups)):
@@ -121,7 +133,23 @@ class ScoreTable:
             counts = [
                 _count_group(rows, scores, labels, weight, square, unit) for rows in _rows_of_groups(codes, len(groups))
             ]
-        return cls(tuple(groups), tuple(counts), labels is not None, units, lower_is_riskier, weight is not None)
+        known = (units, lower_is_riskier, weight is not None, high_score_means)
+        return cls(tuple(groups), tuple(counts), labels is not None, *known)
+
+    def __repr__(self) -> str:
+        named = ", ".join(map(str, self.groups[:4])) + (", ..." if len(self.groups) > 4 else "")
+        distinct = sum(len(c.score) for c in self.counts)
+        known = "" if self.labelled else ", outcomes not known"
+        return f"<ScoreTable of {self.rows:,.10g} rows, groups {named}: {distinct:,} entries{known}>"
+
+    def frame(self) -> Any:
+        """Return the counts as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
+
+        One row per group and distinct score, with the weight of rows with and without the outcome.
+        """
+        parts = ("score", "positive", "negative")
+        groups = [g for g, c in zip(self.groups, self.counts) for _ in range(len(c.score))]
+        return make_frame({"group": groups, **{n: np.concatenate([getattr(c, n) for c in self.counts]) for n in parts}})
 
     def _repr_html_(self) -> str:
         rows = [
@@ -162,6 +190,13 @@ class ScoreTable:
         if self.importance:
             return "importance"
         return "frequency" if self.weighted else None
+
+    @property
+    def ranked_high_means(self) -> Meaning | None:
+        """What a high place in the ranking does to a person: of scores counted with a minus, what a low one does."""
+        if self.high_score_means is None or not self.lower_is_riskier:
+            return self.high_score_means
+        return "harm" if self.high_score_means == "help" else "help"
 
     def squared(self, group: int, positive: bool) -> Counts:
         """Give the sums of squared weights of one group's positives or negatives."""
@@ -216,6 +251,24 @@ class ScoreTable:
         if wrong is not None:
             raise ValueError(f"{wrong}\nHint: {hint or way}.")
         return self
+
+    def meaning(self, high_score_means: Meaning | None) -> ScoreTable:
+        """Store what a high score does to a person; what the table knows already must agree.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> table = ScoreTable.from_rows(np.array([0.3, 0.9]), np.array([0, 1], dtype=np.int8))
+        >>> table.meaning("harm").high_score_means
+        'harm'
+        """
+        given = replace(self, high_score_means=high_score_means) if high_score_means is not None else self
+        if self.high_score_means is not None and given.high_score_means != self.high_score_means:
+            raise ValueError(
+                f"{argument('high_score_means', high_score_means)} contradicts the rows, which were counted with "
+                f"{argument('high_score_means', self.high_score_means)}.\nHint: leave one of them out."
+            )
+        return given
 
     def renamed(self, groups: Sequence[Hashable]) -> ScoreTable:
         """Call the groups by other names, in the table's own order."""
@@ -313,12 +366,16 @@ class ScoreTable:
             raise ValueError(
                 "a table in which a low score meant high risk and one in which a high one did cannot be merged."
             )
+        if None not in (self.high_score_means, other.high_score_means):
+            self.meaning(other.high_score_means)
         units, here, there = _united(*_alike_weighted(self, other))
         merged = dict(zip(here.groups, here.counts))
         for group, counts in zip(there.groups, there.counts):
             merged[group] = merged[group].plus(counts) if group in merged else counts
         weighted = self.weighted or other.weighted
-        return replace(self, groups=tuple(merged), counts=tuple(merged.values()), units=units, weighted=weighted)
+        means = self.high_score_means or other.high_score_means
+        known: dict[str, Any] = {"units": units, "weighted": weighted, "high_score_means": means}
+        return replace(self, groups=tuple(merged), counts=tuple(merged.values()), **known)
 
     def quantise(self, bins: int) -> tuple[ScoreTable, QuantisationBound]:
         """Reduce to at most ``bins`` distinct scores, the same for all groups, of about equal weight.

@@ -253,7 +253,7 @@ def test_an_output_that_is_there_is_told_before_the_map_is_read(run, csv, tmp_pa
     (tmp_path / "map.json").write_text("no map")
     (tmp_path / "there.csv").write_text("mine")
     answer = run("apply", tmp_path / "map.json", csv, "-o", tmp_path / "there.csv", expect=2)
-    assert "is there already" in answer.err
+    assert "already exists" in answer.err
 
 
 @pytest.mark.parametrize(

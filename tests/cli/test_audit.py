@@ -3,6 +3,8 @@
 import json
 
 import duckdb
+import numpy as np
+import pandas as pd
 import pytest
 
 from cli.conftest import COLUMNS, WRITERS
@@ -131,11 +133,60 @@ def test_limit_that_cannot_be_decided(run, tmp_path):
 
 def test_what_is_printed(run, csv, people):
     out = run("audit", csv, *COLUMNS, "--alpha", 0.2).out
-    for part in ("600 rows", "Groups", "BPSN", "xAUC gap", "is ahead of", "top 0.2", "Calibration", "tied pairs"):
+    for part in ("600 rows", "Groups", "M is ranked higher than F", "gap in the top 20%", "overall gap", "recall"):
         assert part in out
-    share = xauc(people["outcome"], people["risk"], sensitive_features=people["sex"], positive="M", negative="F")
-    assert f"a positive of M is above a negative of F: {share:.4f}" in out
     assert "\x1b" not in out
+    everything = run("audit", csv, *COLUMNS, "--all").out
+    for part in (
+        "others over the group (BPSN)",
+        "the group over others (BNSP)",
+        "Calibration",
+        "tied pairs: ",
+        "xAUC of",
+    ):
+        assert part in everything
+        assert part not in out
+
+
+def test_the_verdict_is_first_and_two_groups_take_twenty_lines(run, csv, people):
+    lines = run("audit", csv, *COLUMNS).out.splitlines()
+    known = {"sensitive_features": people["sex"]}
+    there = xauc(people["outcome"], people["risk"], **known, positive="M", negative="F")
+    back = xauc(people["outcome"], people["risk"], **known, positive="F", negative="M")
+    assert lines[0].startswith(f"M is ranked higher than F: overall gap {there - back:.3f} (95% interval ")
+    assert f"in {100 * there:.0f} of 100 pairs; the reverse (F over M) in {100 * back:.0f}." in lines[1]
+    assert lines[2].startswith("Next: fairpot fit ")
+    assert len([line for line in lines if not line.startswith("warning")]) <= 20
+    for share in (there, back):  # each xAUC once
+        assert sum(f"{share:.3f}" in line for line in lines) == 1
+
+
+def test_many_groups_take_less_than_forty_lines(run, tmp_path):
+    rng = np.random.default_rng(0)
+    n = 3000
+    race, sex, y = rng.choice(list("ABCDEF"), n), rng.choice(["Female", "Male"], n), rng.integers(0, 2, n)
+    score = np.clip(np.round(5 + 2 * y + (race == "A") + rng.normal(size=n) * 2), 1, 10)
+    rows = pd.DataFrame({"score": score, "label": y, "race": race, "sex": sex})
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    columns = ["--group", "race", "--group", "sex"]
+    out = run("audit", tmp_path / "rows.csv", *columns).out
+    assert len(out.splitlines()) < 40
+    assert "... and 61 more pairs: --all shows them" in out
+    everything = run("audit", tmp_path / "rows.csv", *columns, "--all").out
+    assert "more pairs" not in everything
+    highest = out.split(" is ranked higher")[0]
+    assert highest in ("A / Female", "A / Male")
+    named = run("audit", tmp_path / "rows.csv", *columns, "--reference", highest, "--json").json["reference"]
+    assert named == f"race={highest.replace(' / ', ', sex=')}"
+
+
+def test_groups_by_coin_flip_are_not_sent_to_a_repair(run, people, tmp_path):
+    coin = np.random.default_rng(1).choice(["heads", "tails"], len(people))
+    people.assign(sex=coin).to_csv(tmp_path / "coin.csv", index=False)
+    lines = run("audit", tmp_path / "coin.csv", *COLUMNS).out.splitlines()
+    assert lines[0].startswith("No clear difference between ")
+    assert "no repair is proposed" in lines[2]
+    assert not any(line.startswith("Next:") for line in lines)
 
 
 def test_json_is_alone_and_stable(run, csv):
@@ -152,6 +203,7 @@ def test_json_is_alone_and_stable(run, csv):
         "weights": None,
         "cluster": None,
         "lower_is_riskier": False,
+        "high_score_means": None,
     }
 
 
@@ -169,10 +221,10 @@ SEVERAL = ["--alpha", "0.5", "--alpha", "0.3", "--threshold", "0.35", "--thresho
 
 def test_several_tops_and_thresholds_for_people(run, folder):
     said = run("audit", folder / "people.csv", *COLUMNS, *SEVERAL).out
-    for heading in ("Flagged at 0.35 or above", "Flagged at 0.15 or above", "Flagged in the top 0.5"):
+    for heading in ("Flagged at 0.35 or above", "Flagged at 0.15 or above"):
         assert heading in said
-    assert said.index("In the top 0.5 of all rows") < said.index("In the top 0.3 of all rows")
-    for row in ("partial xAUC gap, top 50%", "partial xAUC gap, top 30%"):
+    assert said.index("In the top 50% of all rows") < said.index("In the top 30% of all rows")
+    for row in ("gap in the top 50%", "gap in the top 30%", "overall gap"):
         assert row in said
     [following] = [line for line in said.splitlines() if line.startswith("Next:")]
     assert "--threshold 0.35 --threshold 0.15" in following

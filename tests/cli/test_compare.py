@@ -6,6 +6,7 @@ import pytest
 from cli.conftest import COLUMNS
 from fairpot import score_table
 from fairpot.comparison import compare
+from fairpot.metrics import partial_xauc_gap
 from fairpot.tradeoff import auc_limit
 from files_cases import write
 from rows_cases import STAYS, stays
@@ -47,13 +48,15 @@ def test_what_is_printed(run, csv):
     answer = run("compare", csv, *COLUMNS, "--method", "fairpot", "--method", "optimal-merge", "--reference", "F")
     for part in (
         "5 folds of 600 rows",
-        "group F is the reference",
+        "reference group: F",
+        "M is ranked higher than F: overall gap",
+        "Next: fairpot fit",
         "FairPOT",
         "OptimalMerge",
         "within reach",
-        "limit",
+        "best possible",
         "at gap <= 0.05",
-        "limit: the highest AUC that a repair which keeps the order inside each group could have",
+        "best possible: the highest AUC that a repair which keeps the order inside each group could have",
         "without what chance adds",
     ):
         assert part in " ".join(answer.out.split())
@@ -93,3 +96,35 @@ def test_what_is_within_reach(run, csv, people):
     assert few["limit"][0]["reachable"] is None
     assert few["limit"][0]["reason"].startswith("in a fold, what chance adds to the limit needs 5")
     assert few["limit_notes"][1].startswith("within reach of a repair fixed beforehand: not known; in a fold, ")
+
+
+def test_gaps_among_those_ranked_highest(run, csv, folder, people, held_out):
+    """Every point's gap is that in the top of its own ranking; what is fitted then keeps the capacity."""
+    options = [
+        "--validate",
+        folder / "held_out.csv",
+        "--method",
+        "fairpot",
+        "--method",
+        "logit-shift",
+        "--max-gap",
+        "0.1",
+    ]
+    found = run("compare", csv, *COLUMNS, *options, "--capacity", "300", "--json").json
+    y, scores, sex = columns(people)
+    new = columns(held_out)
+    result = compare(
+        y, scores, sensitive_features=sex, held_out=new, methods=["FairPOT", "LogitShift"], max_gaps=0.1, capacity=300
+    )
+    assert found["capacity"] == 300
+    assert found["limit"] is None
+    assert found["verdicts"] == [result.verdict(0.1)]
+    assert "gaps among the 300 highest" in str(result)
+    model = result.estimators["FairPOT"].set_params(lam=0.0).fit(scores, y, sensitive_features=sex)
+    for place in np.flatnonzero(result.method == "FairPOT")[::20]:
+        after = model.at(float(result.value[place])).transform(new[1], sensitive_features=new[2])
+        gap = partial_xauc_gap(new[0], after, sensitive_features=new[2], alpha=300 / len(y))
+        assert result.gap[place] == pytest.approx(gap)
+    best = result.fit_best(0.1, method="LogitShift")
+    after = best.transform(scores, sensitive_features=sex)
+    assert partial_xauc_gap(y, after, sensitive_features=sex, alpha=300 / len(y)) <= 0.1

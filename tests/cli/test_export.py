@@ -75,7 +75,7 @@ def test_an_output_that_is_there_is_told_before_the_map_is_read(run, tmp_path):
     (tmp_path / "there.py").write_text("mine")
     (tmp_path / "map.json").write_text("no map")
     answer = run("export", tmp_path / "map.json", "--to", "python", "-o", tmp_path / "there.py", expect=2)
-    assert "is there already" in answer.err
+    assert "already exists" in answer.err
 
 
 def test_simplified(run, fitted, tmp_path):

@@ -16,6 +16,10 @@ MODELS = [
     (["--max-gap", "0.05"], FairPOT(None, max_gap=0.05)),
     (["--max-auc-loss", "0.01"], FairPOT(None, max_auc_loss=0.01)),
     (["--smallest-gap"], FairPOT(None)),
+    (["--max-gap", "0.08", "--capacity", "200"], FairPOT(max_gap=0.08, capacity=200)),
+    (["--smallest-gap", "--capacity", "40%"], FairPOT(capacity=0.4)),
+    (["--max-gap", "0.05", "--net-benefit-at", "0.3"], FairPOT(max_gap=0.05, net_benefit_at=0.3)),
+    (["--max-gap", "0.05", "--calibrate"], FairPOT(max_gap=0.05, calibrate=True)),
     (["--lam", "0.6", "--alpha", "0.5"], FairPOT(0.6, alpha=0.5)),
     (
         ["--lam", "1", "--alpha", "0.5", "--region", "group", "--region-from", "fitted"],
@@ -129,11 +133,25 @@ def test_what_is_printed(run, csv, folder, tmp_path):
     answer = run(
         "fit", csv, *COLUMNS, "--max-gap", 0.03, "--validate", folder / "held_out.csv", "-o", tmp_path / "map.json"
     )
-    for part in ("FairPOT fitted on 600 rows", "lam = ", "gap of at most 0.03", "group M stays", "signed gap", "moved"):
+    for part in (
+        "FairPOT fitted on 600 rows",
+        "lam = ",
+        "gap of at most 0.03",
+        "reference group: M",
+        "Whose scores change",
+    ):
         assert part in answer.out
-    assert "On 400 held-out rows" in answer.out
-    assert "calibration error, F" in answer.out
-    assert "Next: fairpot apply" in answer.out
+    gap, changed, price, trust, following, *_ = answer.out.splitlines()
+    assert gap.startswith("The overall gap goes from ")
+    assert "scores in F change" in changed
+    assert "no score in M changes" in changed
+    assert price.startswith("AUC goes from ")
+    assert trust == "Checked on 400 new rows, which the repair was not fitted on."
+    assert "Next: fairpot apply" in following
+    assert answer.out.index("On 400 held-out rows") < answer.out.index("On the fitted rows")
+    assert "With F as the reference instead: overall gap " in answer.out
+    assert "calibration error, all" in answer.out
+    assert "calibration error, F" in run("fit", csv, *COLUMNS, "--lam", 0.3, "--all").out
     assert all(line.startswith("warning: ties matter") for line in answer.err.splitlines())
 
 
@@ -194,3 +212,60 @@ def test_xorder_by_rule_searches_where_its_dial_works(run, csv, tmp_path):
     for lam in ("0.01", "0.03", "0.1"):
         other = json.loads(run(*rule[:-3], "--lam", lam, "--json").out)["fitted"]["after"]
         assert other["gap"] > 0.1 or other["auc"] <= chosen["auc"] + 1e-12
+
+
+def test_rules_of_an_operation_are_said_and_shown(run, csv, folder, people, held_out):
+    """The gap that is shown is that among those ranked highest; net benefit is counted by rows."""
+    rules = ["--max-gap", "0.2", "--capacity", "200", "--net-benefit-at", "0.4"]
+    told = run("fit", csv, *COLUMNS, *rules).out
+    said = "the highest net benefit at 0.4 with a gap of at most 0.2 among the 200 highest"
+    assert f"chosen: {said}" in told
+    assert "Net benefit of acting from 0.4 on" in told
+    found = run("fit", csv, *COLUMNS, *rules, "--validate", folder / "held_out.csv", "--json").json
+    assert found["rule"] == {"max_gap": 0.2, "capacity": 200, "net_benefit_at": 0.4}
+    model = FairPOT(max_gap=0.2, capacity=200, net_benefit_at=0.4)
+    model.fit(people["risk"], people["outcome"], sensitive_features=people["sex"])
+    for name, frame in (("fitted", people), ("held_out", held_out)):
+        y, sex = frame["outcome"].to_numpy(), frame["sex"].to_numpy()
+        after = np.asarray(model.transform(frame["risk"], sensitive_features=sex))
+        wanted = partial_xauc_gap(y, after, sensitive_features=sex, alpha=200 / len(people))
+        assert found[name]["after"]["partial"]["gap"] == wanted
+        acted = after >= 0.4
+        benefit = ((acted & (y == 1)).sum() - (acted & (y == 0)).sum() * 0.4 / 0.6) / len(y)
+        assert found["net_benefit"][name]["after"] == pytest.approx(benefit)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--capacity", "0"], "is not a number of rows, such as 200, nor a share, such as 10% or 0.1"),
+        (["--capacity", "150%"], "is not a number of rows"),
+        (["--capacity", "many"], "is not a number of rows"),
+        (["--capacity", "100000", "--max-gap", "0.1"], "--capacity 100000 is more than the 600 rows there are"),
+        (["--net-benefit-at", "0.3"], "it needs --max-gap"),
+        (["--net-benefit-at", "1", "--max-gap", "0.1"], "is not in (0, 1)"),
+        (["--capacity", "20", "--alpha", "0.1"], "--capacity 20 judges the top of the list"),
+        (["--capacity", "20", "--lam", "0.1"], "more than one way"),
+    ],
+)
+def test_rules_of_an_operation_that_mean_nothing(run, csv, options, said):
+    told = run("fit", csv, *COLUMNS, *options, expect=2).err
+    assert said in " ".join(told.split())
+    assert "Traceback" not in told
+
+
+def test_scores_that_stay_probabilities_or_on_their_grid(run, csv, people, tmp_path):
+    """Both go into the map file, `apply` and `show`; what they mean for each group and what they cost is told."""
+    target = tmp_path / "map.json"
+    found = json.loads(run("fit", csv, *COLUMNS, "--max-gap", 0.05, "--calibrate", "-o", target, "--json").out)
+    assert [each["group"] for each in found["fitted"]["calibration"]] == ["F", "M", None]
+    assert found["fitted"]["calibration"][0]["recalibrated"]["error_in_the_large"]["high"] is not None
+    new = load(target).transform(people["risk"], sensitive_features=people["sex"])
+    assert new.mean() == pytest.approx(people["outcome"].mean(), abs=1e-3)
+    assert json.loads(run("show", target, "--json").out)["then"]["values"][-1] <= 1
+    assert "makes probabilities of the outcome" in run("show", target).out
+    coarse = tmp_path / "coarse.csv"
+    people.assign(risk=(10 * people["risk"]).round()).to_csv(coarse, index=False)
+    answer = run("fit", coarse, *COLUMNS, "--method", "optimal-merge", "--max-gap", 0.1, "--keep-grid")
+    assert "adjusted scores stay on the grid of" in answer.out
+    assert "the same repair uncut" in answer.out

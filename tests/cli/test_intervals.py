@@ -60,8 +60,9 @@ def test_a_gate_that_requires_within(run, csv, bound, answer, code):
 
 def test_the_interval_is_shown(run, csv):
     said = run("audit", csv, *COLUMNS, "--level", "0.9", "--alpha", "0.5").out
-    assert "0.9 intervals" in said
-    assert "partial xAUC gap" in said
+    assert said.startswith("M is ranked higher than F: gap in the top 50% ")
+    assert "(90% interval" in said.splitlines()[0]
+    assert "90% intervals" in run("audit", csv, *COLUMNS, "--level", "0.9", "--all").out
     for wrong in (["--require", "within"], ["--level", "95"], ["--cluster", "sex"]):
         run("audit", csv, *COLUMNS, *wrong, expect=2)
 
@@ -81,9 +82,10 @@ def test_fit_certifies(run, visits, tmp_path):
     saved = json.loads(target.read_text())["certificate"]
     assert saved["bound"] == 0.3
     assert saved["limit"] <= 0.3
-    assert "Certified\nwith confidence 0.9 the overall gap on new rows like these is at most 0.3\n" in said
+    assert "Certified\nwith 90% confidence the overall gap on new rows like these is at most 0.3\n" in said
+    assert "Certified: with 90% confidence the overall gap on rows like these is at most 0.3 (tested on" in said
     assert f"one-sided upper limit of the gap: {saved['limit']:.4f}" in said
-    assert "two-sided 0.9 intervals" in said
+    assert "two-sided 90% intervals" in said
     shown = run("show", target).out
     assert "certified then: the overall gap is at most 0.3 with confidence 0.9" in shown
     assert f"one-sided upper limit {saved['limit']:.4f})" in shown
@@ -139,7 +141,7 @@ def test_fit_says_that_no_repair_is_needed(run, tmp_path):
     path = tmp_path / "rows.csv"
     frame.to_csv(path, index=False)
     gap = run("audit", path, *COLUMNS, "--json").json["gap"]
-    for more, sure in (([], ""), (["--confidence", "0.9"], ", certified with confidence 0.9")):
+    for more, sure in (([], ""), (["--confidence", "0.9"], ", certified with 90% confidence")):
         enough = ["fit", path, *COLUMNS, "--max-gap", round(gap + 0.05, 3), *more]
         found = run(*enough, "--json").json
         assert found["repair_needed"] is False

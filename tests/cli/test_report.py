@@ -57,10 +57,10 @@ def test_an_audit(run, csv, people, tmp_path):
     output = tmp_path / "audit.html"
     answer = run("report", csv, *COLUMNS, "--title", "Our scores", "-o", output)
     assert "Written" in answer.out
-    assert "is ranked behind" in answer.out
+    assert "is ranked higher than" in answer.out
     page = output.read_text(encoding="utf-8")
     assert "<title>Our scores</title>" in page
-    assert f"{len(people)} people" in page
+    assert f"{len(people)} rows" in page
 
 
 def test_the_command_on_the_page_makes_it_again(run, csv, tmp_path):
@@ -87,7 +87,7 @@ def test_json_on_standard_output(run, csv, tmp_path):
         (["--map", "map.json", "--lam", "0.5", "-o", "r.html"], "--lam does not go with it"),
         (["--map", "map.json", "--fit-on", "x.csv", "-o", "r.html"], "--fit-on does not go with it"),
         (["--fit-on", "x.csv", "-o", "r.html"], "say how far it goes"),
-        (["--lam", "0.5", "--max-gap", "0.1", "-o", "r.html"], "more than one way"),
+        (["--lam", "0.5", "--max-gap", "0.1", "-o", "r.html"], "Say it in one way"),
         ([], "--output"),
     ],
 )
@@ -110,7 +110,8 @@ def test_an_audit_with_a_page(run, csv, tmp_path):
     assert f"Written: {page}" in answer.out
     text = page.read_text(encoding="utf-8")
     assert "fairpot audit" in text
-    assert "top 7 % of the ranking" in text
+    assert "Who is in the top 7%?" in text
+    assert "How large is the gap in the top 7%?" in text
     run("audit", csv, *COLUMNS, "--html", page, expect=2)
     run("audit", csv, *COLUMNS, "--html", page, "--force", "--fail-above", "0.0001", expect=3)
 
@@ -152,14 +153,53 @@ def test_a_certificate_is_judged_on_these_rows(run, csv, held_out, tmp_path):
     held_out.assign(risk=risk).to_csv(drifted, index=False)
     written = ["--map", target, "-o", tmp_path / "report.html", "--force"]
     answer = run("report", drifted, *COLUMNS, *written)
-    told = [line for line in answer.out.splitlines() if "ertif" in line]
-    assert told[0] == answer.out.splitlines()[1]
-    assert told[0].startswith(
-        "These rows contradict the certificate: after the repair the overall gap exceeds 30.0 points"
-    )
-    assert told[1].startswith("Certified then: the overall gap is at most 30.0 percentage points with 90 % confidence")
+    [told] = [line for line in answer.out.splitlines() if line.startswith("Certified")]
+    assert told.startswith("Certified: with 90% confidence the gap on rows like these is at most 30.0 points")
+    assert "These rows contradict it: " in told
     found = run("report", drifted, *COLUMNS, *written, "--json").json
     assert (found["certificate"]["answer"], found["certificate"]["bound"]) == ("contradicted", 0.3)
     assert found["changes"]["gap"]["signed"]["groups"] == ["M", "F"]
     same = run("report", csv, *COLUMNS, *written, "--json").json["certificate"]
     assert (same["answer"], same["on_these_rows"]) == (None, None)
+
+
+CARD = """
+owner = "Credit risk, A. Example"
+purpose = "Rank <applications> for a second look."
+not_for = ["Pricing", "Denial without a person"]
+reviewed = 2026-11-01
+"""
+
+
+def test_a_model_card_stands_on_the_page_and_in_every_export(run, csv, tmp_path):
+    card = tmp_path / "card.toml"
+    card.write_text(CARD)
+    for suffix in ("html", "json", "md"):
+        run("report", csv, *COLUMNS, "--max-gap", "0.03", "--card", card, "-o", tmp_path / f"r.{suffix}")
+    found = json.loads((tmp_path / "r.json").read_text())
+    assert list(found["card"]) == ["purpose", "owner", "not_for", "reviewed"]
+    assert found["card"]["not_for"] == ["Pricing", "Denial without a person"]
+    assert found["after"]["moved"] > 0
+    for suffix in ("html", "md"):
+        text = (tmp_path / f"r.{suffix}").read_text(encoding="utf-8")
+        assert "Rank &lt;applications&gt; for a second look." in text
+        assert "Pricing; Denial without a person" in text
+        assert "2026-11-01" in text
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("owner = ", "is not TOML"),
+        ("[owner]\nname = 'x'", "owner must be text or a list of texts, got a dict"),
+        ("version = 3", "says none of purpose, owner, not_for"),
+        (None, "is not found"),
+    ],
+)
+def test_what_is_no_card(run, csv, tmp_path, content, said):
+    if content is not None:
+        (tmp_path / "card.toml").write_text(content)
+    told = run("report", csv, *COLUMNS, "--card", tmp_path / "card.toml", "-o", tmp_path / "r.html", expect=2).err
+    assert said in told
+    assert told.splitlines()[-1].startswith("Hint: ")
+    assert not (tmp_path / "r.html").exists()

@@ -36,11 +36,13 @@ SAID = {
     "weights": "importance",
     "cluster": "patient",
     "lower_is_riskier": True,
+    "high_score_means": "help",
     "format": "csv",
     "delimiter": ";",
     "decimal": ",",
     "encoding": "latin-1",
     "partitions": True,
+    "follow_links": True,
     "drop_missing": True,
     "memory": "1GB",
     "threads": 1,
@@ -120,6 +122,8 @@ def test_a_command_has_the_options_that_mean_something_to_it(run, name):
 def test_settings_and_json_know_what_options_know(run, stays, name):
     said = run(name, stays, *spoken(), *OUTCOMES[name], "--json").json
     read = run(name, stays, "--settings", "stays.toml", *OUTCOMES[name], "--json").json
+    assert said["fairpot"].pop("settings") is None
+    assert read["fairpot"].pop("settings")["file"] == "stays.toml"
     assert said == read
     for option in ROW_OPTIONS:
         if option.section != "scan":
@@ -131,7 +135,11 @@ def test_a_map_and_what_it_is_applied_to(run, stays):
     files = {option.key for option in ROW_OPTIONS if option.section != "columns"}
     said = run("apply", "map.json", stays, *spoken(files), "-o", "said.csv", "--json").json
     read = run("apply", "map.json", stays, "--settings", "stays.toml", "-o", "read.csv", "--json").json
-    assert said["columns"] == read["columns"] == {key: SAID[key] for key in ("score", "group", "lower_is_riskier")}
+    assert (
+        said["columns"]
+        == read["columns"]
+        == {key: SAID[key] for key in ("score", "group", "lower_is_riskier", "high_score_means")}
+    )
     assert said["files"] == read["files"]
     assert (said["rows"], said["dropped"]) == (read["rows"], read["dropped"]) == (897, 3)
     found = run("export", "map.json", "--to", "python", "--json").json

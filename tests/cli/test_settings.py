@@ -1,20 +1,115 @@
-"""Settings in a file beside the data."""
+"""Settings: those of the working directory or a named file hold and are told; those beside the data are mentioned."""
+
+import json
+import os
+import threading
+
+import pytest
+
+ROWS = '[columns]\nscore = "risk"\nlabel = "outcome"\ngroup = "sex"\n'
 
 
-def test_settings_beside_the_data(run, many):
-    (many.parent / "fairpot.toml").write_text(
-        'threshold = 0.4\nmin_group = 30\n[columns]\nscore = "risk"\nlabel = "outcome"\ngroup = "sex"\n'
+@pytest.fixture
+def here(many, tmp_path, monkeypatch):
+    """A working directory beside that of the data."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_settings_of_the_working_directory(run, many, here):
+    (here / "fairpot.toml").write_text("threshold = 0.4\nmin_group = 30\n" + ROWS)
+    first = run("audit", many).out.splitlines()[0]
+    assert first == (
+        "settings: fairpot.toml (score = 'risk', label = 'outcome', group = ['sex'], min_group = 30, threshold = [0.4])"
     )
-    answer = run("audit", many)
-    assert "settings: " in answer.err
-    assert "Flagged at 0.4" in answer.out
     given = run("audit", many, "--threshold", "0.6")
     assert "Flagged at 0.6" in given.out
-    named = many.parent / "other.toml"
-    named.write_text('[columns]\nscore = "risk"\nlabel = "outcome"\ngroup = ["sex"]\n')
-    run("fit", many, "--lam", "0.5", "-o", many.parent / "map.json")
-    run("apply", many.parent / "map.json", many, "-o", many.parent / "new.csv")
+    assert "threshold" not in given.out.splitlines()[0]
+    found = run("audit", many, "--json").json["fairpot"]["settings"]
+    assert found["file"] == "fairpot.toml"
+    assert (found["in_force"]["threshold"], found["in_force"]["score"]) == ([0.4], "risk")
+    run("fit", many, "--lam", "0.5", "-o", "map.json")
+    assert run("apply", "map.json", many, "-o", "new.csv").out.startswith("settings: fairpot.toml (")
+    run("report", many, "-o", "page.json")
+    command = json.loads((here / "page.json").read_text())["origin"]["command"]
+    assert "--threshold 0.4" in command
+    assert "--score risk" in command
+    named = here / "other.toml"
+    named.write_text(ROWS)
     assert "Flagged" not in run("audit", many, "--settings", named).out
-    named.write_text("bond = 0.05\n")
-    assert "'bond'" in run("audit", many, "--settings", named, expect=2).err
-    assert "--settings names a file" in run("audit", many, "--settings", many.parent / "none.toml", expect=2).err
+    assert "settings: fairpot.toml" in run("audit", many, "--group", "none", expect=2).err
+
+
+def test_settings_beside_the_data_are_only_mentioned(run, many, here):
+    """One line beside the data, and a gate that failed passed."""
+    gate = ["--score", "risk", "--label", "outcome", "--group", "sex", "--fail-above", "0.01", "--json"]
+    before = run("audit", many, *gate, expect=3)
+    (many.parent / "fairpot.toml").write_text('min_group = 301\n[columns]\npositive = "0"\n')
+    after = run("audit", many, *gate, expect=3)
+    assert after.json == before.json
+    assert after.json["fairpot"]["settings"] is None
+    assert f"note: {many.parent / 'fairpot.toml'} is not read; --settings" in after.err
+    assert run("audit", many, *gate, "-q", expect=3).err == ""
+    assert "is not read" in run("audit", many.parent, *gate, expect=3).err
+    (many.parent / "fairpot.toml").unlink()
+    (many.parent / "fairpot.toml").symlink_to("/etc/passwd")
+    assert "is not read" in run("audit", many, *gate, expect=3).err
+
+
+def test_names_of_files_are_no_settings(run, many, here):
+    """After -- a file that is called like the option is a file."""
+    (here / "evil.toml").write_text('[columns]\nscore = "outcome"\n')
+    (here / "--settings=evil.toml").write_text("")
+    error = run("audit", "--", many, "--settings=evil.toml", expect=2).err
+    assert "evil.toml" in error
+    assert "settings: " not in error
+
+
+def test_wrong_settings(run, many, here):
+    named = here / "named.toml"
+
+    def refused(text):
+        named.write_bytes(text.encode() if isinstance(text, str) else text)
+        error = run("audit", many, "--settings", named, expect=2).err
+        assert "this should not happen" not in error
+        assert len(error) < 1000
+        return error
+
+    assert "'bond'" in refused("bond = 0.05\n")
+    assert "more than 20000" in refused("#" * 20_001)
+    for text in (
+        "alpha = " + "[" * 9000,
+        "alpha = 1" + "0" * 15_000,
+        "alpha = 2024-99-99",
+        b"\xff\xfe",
+        "a = {a = " * 999,
+    ):
+        assert "no TOML file" in refused(text)
+    for text in ("alpha" + ".a" * 2000 + " = 1", "alpha = [[0.1]]", "alpha = {a = 1}", "alpha = 2024-01-01"):
+        assert "alpha must be a text, a number" in refused(text)
+    for text in ("alpha = true", "bound = true", "bound = nan", "min_group = true", 'min_group = "x"', "level = inf"):
+        refused(text + "\n" + ROWS)
+    assert "must be a section" in refused("columns = 1")
+    assert len(refused("k" * 15_000 + " = 1")) < 1000
+
+
+def test_settings_that_are_no_file(run, many, here):
+    assert "--settings names a file" in run("audit", many, "--settings", "none.toml", expect=2).err
+    for wrong in (here, "/dev/zero", "\0"):
+        assert "Hint: " in run("audit", many, "--settings", wrong, expect=2).err
+    os.mkfifo("pipe")
+    answer = []
+    asked = threading.Thread(target=lambda: answer.append(run("audit", many, "--settings", "pipe", expect=2)))
+    asked.start()
+    asked.join(30)
+    assert "not a regular file" in answer[0].err
+    (here / "secret").write_text("root:x:0:0\n")
+    (here / "fairpot.toml").symlink_to("secret")
+    error = run("audit", many, expect=2).err
+    assert "is a link" in error
+    assert "root" not in error
+    with open("huge.toml", "wb") as file:
+        file.truncate(3 << 30)
+    assert "more than 20000" in run("audit", many, "--settings", "huge.toml", expect=2).err

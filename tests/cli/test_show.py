@@ -7,7 +7,7 @@ from cli.conftest import COLUMNS
 
 def test_what_is_printed(run, fitted):
     out = run("show", fitted).out
-    for part in ("FairPOT, lam = 0.4", "fitted on 600 rows", "each row by itself", "stays as it is", "knots", "up to"):
+    for part in ("FairPOT, lam = 0.4", "fitted on 600 rows", "each row by itself", "does not change", "knots", "up to"):
         assert part in out
 
 

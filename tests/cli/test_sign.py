@@ -11,11 +11,9 @@ from fairpot.modelfile.text import checksum
 
 
 @pytest.fixture
-def key(tmp_path):
-    made = tmp_path / "team.key"
-    made.write_text("0123456789abcdef" * 4 + "\n")
-    made.chmod(0o600)
-    return made
+def key(run, tmp_path):
+    run("sign", "--new-key", tmp_path / "team.key")
+    return tmp_path / "team.key"
 
 
 @pytest.fixture
@@ -32,10 +30,25 @@ def test_sign_and_verify(run, signed, key, fitted):
     assert "good: " in run("verify", signed, "--key", key).out
     found = run("verify", signed, "--key", key, "--json").json
     assert (found["good"], found["sha256"], found["algorithm"]) == (True, digest, "hmac-sha256")
-    assert "is there already" in run("sign", signed, "--key", key, expect=2).err
+    assert "already exists" in run("sign", signed, "--key", key, expect=2).err
     again = run("sign", signed, "--key", key, "--force")
     assert digest in again.out
-    assert "0123456789abcdef0123" not in again.out + again.err + (signed.parent / "map.json.sig").read_text()
+    secret = key.read_text().strip().partition(":")[2]
+    assert len(secret) == 64
+    assert secret not in again.out + again.err + (signed.parent / "map.json.sig").read_text()
+
+
+def test_new_keys(run, fitted, tmp_path):
+    found = run("sign", "--new-key", tmp_path / "p.pem", "--algorithm", "ed25519", "--json").json
+    assert (found["algorithm"], found["public_key"]) == ("ed25519", str(tmp_path / "p.pem.pub"))
+    assert "not overwritten" in run("sign", "--new-key", tmp_path / "p.pem", expect=2).err
+    for words in (["sign", fitted, "--new-key", "x"], ["sign"], ["sign", fitted], ["sign", "--from-secret", "x"]):
+        assert "Hint: " in run(*words, expect=2).err
+    old = tmp_path / "old.key"
+    old.write_text("0123456789abcdef" * 4 + "\n")
+    error = run("verify", fitted, "--key", old, expect=2).err
+    assert f"--new-key NEW --from-secret {old}" in error
+    run("sign", "--new-key", tmp_path / "new.key", "--from-secret", old)
 
 
 def test_a_changed_map_is_found(run, signed, key, csv, tmp_path):
@@ -56,8 +69,7 @@ def test_a_changed_map_is_found(run, signed, key, csv, tmp_path):
 
 def test_other_keys(run, signed, key, tmp_path):
     other = tmp_path / "other.key"
-    other.write_text("f" * 64)
-    other.chmod(0o600)
+    run("sign", "--new-key", other)
     assert "made with another key" in run("verify", signed, "--key", other, expect=2).err
     assert "no such file" in run("verify", signed, "--key", tmp_path / "none", expect=2).err
     assert "--key" in run("verify", signed, expect=2).err
@@ -93,8 +105,7 @@ def test_every_command_that_reads_a_map_can_be_told_which(run, signed, key, csv,
     assert "expected is 0000" in run(*words, "--expect-sha256", "0" * 64, expect=2).err
     assert not list(tmp_path.glob("OUT.*"))
     other = tmp_path / "other.key"
-    other.write_text("f" * 64)
-    other.chmod(0o600)
+    run("sign", "--new-key", other)
     assert "made with another key" in run(*words, "--key", other, expect=2).err
     assert not list(tmp_path.glob("OUT.*"))
     run(*words, "--expect-sha256", digest, "--key", key)
@@ -121,7 +132,7 @@ def test_small_groups_at_fit(run, tmp_path):
     some.loc[:2, "outcome"] = [0, 1, 0]
     some.to_csv(tmp_path / "some.csv", index=False)
     arguments = ["fit", tmp_path / "some.csv", *COLUMNS, "--lam", 0.5, "--reference", "M", "-o", tmp_path / "m.json"]
-    assert "fewer than 10 people of 'X' stand behind the maps" in run(*arguments).err
+    assert "fewer than 10 people of 'X' make up the maps" in run(*arguments).err
     error = run(*arguments, "--force", "--private", expect=2).err
     assert "also if they are rounded" in error
     assert "groups of fewer than 10 left out" in run("show", tmp_path / "m.json").out

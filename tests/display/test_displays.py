@@ -158,9 +158,9 @@ def lab(colour, seen):
 
 @pytest.mark.parametrize("seen", SEEN_BY)
 def test_no_two_of_many_groups_look_alike(seen):
-    looks = [look(place, marked=True) for place in range(35)]
+    looks = [look(place, marked=True) for place in range(40)]
     for key in ("linestyle", "marker"):
-        assert len({(each["color"], each[key]) for each in looks}) == 35
+        assert len({(each["color"], each[key]) for each in looks}) == 40
         for first, second in itertools.combinations(looks[:16], 2):
             if first[key] == second[key]:  # then colour alone tells them apart, whoever looks
                 apart = lab(first["color"], SEEN_BY[seen]) - lab(second["color"], SEEN_BY[seen])

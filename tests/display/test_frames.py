@@ -220,4 +220,4 @@ def test_a_comparison(rows):
     axes = shown.ax_
     axes.figure.canvas.draw()
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert {"FairPOT", "WassersteinRepair", "unrepaired", "limit on these rows", "within reach"} <= set(labels)
+    assert {"FairPOT", "WassersteinRepair", "original", "limit on these rows", "within reach"} <= set(labels)

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from export_cases import NAMES, hostile_maps, hostile_scores, mapped, same_numbers, shift_maps
+from export_cases import NAMES, followed_maps, hostile_maps, hostile_scores, mapped, same_numbers, shift_maps
 from fairpot.exceptions import UnseenGroupError
 from fairpot.export import RowScorer, to_javascript, to_python
 from fairpot.postprocessing.post_logit import LogitMap
@@ -90,6 +90,16 @@ def test_shifts(way, tmp_path):
     expected = [mapped(each, hostile_scores(each, 400)) for each in shift_maps().values()]
     same_numbers(way(maps, rows, tmp_path), np.concatenate(expected))
     assert "import" not in to_python(shift_maps())
+
+
+@WAYS
+def test_one_map_follows_all(way, tmp_path):
+    maps = followed_maps()
+    rows = [(s, group) for group, each in maps.items() for s in hostile_scores(each, 400).tolist()]
+    expected = [mapped(each, hostile_scores(each, 400)) for each in maps.values()]
+    same_numbers(way(maps, rows, tmp_path), np.concatenate(expected))
+    with pytest.raises(ValueError, match="followed by different maps"):
+        way(maps | {"M": ScoreMap.identity()}, rows, tmp_path)
 
 
 @WAYS

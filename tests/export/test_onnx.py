@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from export_cases import NAMES, hostile_maps, hostile_scores, mapped, same_numbers, shift_maps
+from export_cases import NAMES, followed_maps, hostile_maps, hostile_scores, mapped, same_numbers, shift_maps
 from fairpot.export import to_onnx
 from fairpot.postprocessing.post_logit import LogitMap
 from fairpot.transport import ScoreMap
@@ -72,6 +72,13 @@ def test_shifts(way, others):
     scores, groups, expected = rows_for(maps, 800)
     got = way(to_onnx(maps), score=scores, group=groups)
     same_numbers(got[groups != "S"], expected[groups != "S"])
+
+
+@WAYS
+def test_one_map_follows_all(way):
+    maps = followed_maps()
+    scores, groups, expected = rows_for(maps, 400)
+    same_numbers(way(to_onnx(maps), score=scores, group=groups), expected)
 
 
 BAD = [(math.nan, "F"), (math.inf, "F"), (-math.inf, "M"), (0.5, "f"), (0.5, "")]

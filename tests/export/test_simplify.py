@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from export_cases import hostile_maps, mapped
 from fairpot import FairPOT
 from fairpot.export import simplify, to_javascript, to_onnx, to_python, to_sql
-from fairpot.export.simplify import EXACT_UP_TO, _shortest, _walked
+from fairpot.export.simplify import EXACT_UP_TO, _shortest, _walked, fewest_points, spread_knots
 from fairpot.postprocessing.post_logit import LogitMap
 from fairpot.transport import ScoreMap
 
@@ -134,3 +134,27 @@ def test_exports_say_that_they_are_simplified():
 def test_refusals(options, message):
     with pytest.raises((ValueError, TypeError), match=message):
         simplify({"F": ScoreMap([0, 1, 2], [1, 2, 3])}, **options)
+
+
+def test_spread_knots_are_nearly_the_best_there_are():
+    """Half as many, chosen by the walk within the same error, are the least that could do."""
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.normal(size=50_000))
+    full = ScoreMap(x, np.sort(rng.exponential(size=50_000)), below="identity")
+    made = spread_knots({"F": full, "M": ScoreMap.identity()}, 1000)
+    small = made.maps["F"]
+    assert made.knots == {"F": (50_000, 1000), "M": (0, 0)}
+    assert set(small.knots) <= set(full.knots)
+    at = np.sort(np.r_[full.knots, (x[1:] + x[:-1]) / 2])
+    assert made.error == pytest.approx(np.abs(small(at) - full(at)).max(), abs=1e-15)
+    assert len(fewest_points(x, full.values, full.values - made.error, full.values + made.error)) > 150
+    even = np.linspace(0, len(x) - 1, 1000).astype(int)
+    assert made.error < np.abs(np.interp(x, x[even], full.values[even]) - full.values).max() / 10
+
+
+@given(st.lists(st.integers(0, 12), min_size=3, max_size=40), st.integers(2, 40))
+def test_spread_knots_of_few(values, total):
+    full = ScoreMap(np.arange(len(values), dtype=float), np.array(values, dtype=float))
+    made = spread_knots({"F": full}, total)
+    assert len(made.maps["F"].compact().knots) <= total
+    assert made.error == np.abs(made.maps["F"](full.knots) - full.values).max()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import sqlglot
 
-from export_cases import NAMES, hostile_maps, hostile_scores, mapped, same_numbers, shift_maps
+from export_cases import NAMES, followed_maps, hostile_maps, hostile_scores, mapped, same_numbers, shift_maps
 from fairpot.export import to_sql
 from fairpot.postprocessing.post_logit import LogitMap
 from fairpot.transport import ScoreMap
@@ -52,6 +52,20 @@ def test_shifts_are_the_same_numbers(database, form):
     text = to_sql(shift_maps(), dialect=database.dialect, table="people")
     assert "INSERT" not in text
     assert text.count("\n") == 2
+
+
+@pytest.mark.parametrize("form", ["case", "table"])
+def test_one_map_follows_all(database, form):
+    """Written once, over a value that has a name; rows without a map go on as before."""
+    maps = followed_maps()
+    rows, expected = rows_for(maps, 200)
+    same_numbers(run(database, maps, rows, form=form), expected)
+    strangers = [(0.25, "nobody"), (0.25, None), (None, "it's 0"), (0.25, "it's 0")]
+    known = float(maps["it's 0"](0.25))
+    ways = {"unknown_group": "null", "missing_group": "keep"}
+    assert run(database, maps, strangers, form=form, **ways) == [None, 0.25, None, known]
+    with pytest.raises(Exception, match="fairpot"):
+        run(database, maps, strangers[1:2], form=form)
 
 
 def test_many_knots(database):

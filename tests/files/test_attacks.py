@@ -191,7 +191,7 @@ class TestOneTruth:
     @pytest.mark.parametrize("text", ['{"s": 0.9, "g": "a", "s": 0.1}', '{"s": 0.1, "g": "a", "x": {"k": 1, "k": 2}}'])
     def test_keys_that_come_twice(self, tmp_path, text):
         (tmp_path / "x.jsonl").write_text('{"s": 0.5, "g": "b"}\n' * 2000 + text + "\n")
-        refused(tmp_path / "x.jsonl", tmp_path, r"line 2001: the key '[sk]' comes twice")
+        refused(tmp_path / "x.jsonl", tmp_path, r"line 2001: a key comes twice in one object, such as '[sk]'")
 
     def test_numbers(self, tmp_path):
         """One reading of every way to write a number, or not to."""

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from fairpot.engines.binned import choose_edges
-from fairpot.engines.duckdb.scan import Parts
+from fairpot.engines.duckdb.scan import Parts, Size
 from fairpot.files import RowSource, count_rows, score_thresholds
 from fairpot.metrics import auc, xauc
 from fairpot.metrics.wins import half_wins
@@ -84,7 +84,7 @@ def test_edges():
 
 def test_far_more_than_estimated(many, tmp_path, monkeypatch):
     """The estimate may be wrong; the number of groups that arrive is not."""
-    monkeypatch.setattr(Parts, "estimate", lambda self, limit: (0, None))
+    monkeypatch.setattr(Parts, "estimate", lambda self: Size(0, len(many), 2))
     source = RowSource(write(many, tmp_path / "x.parquet"), score="s", label="y", groups="g")
     assert count_rows(source, max_distinct=1000).quantisation is not None
 

@@ -27,7 +27,7 @@ def put(target, content, **options):
 def test_write_and_replace(tmp_path):
     target = tmp_path / "x.csv"
     put(target, "one")
-    with pytest.raises(OutputFileError, match=r"(?s)is there already.*overwrite=True"):
+    with pytest.raises(OutputFileError, match=r"(?s)already exists.*overwrite=True"):
         put(target, "two")
     put(target, "two", overwrite=True)
     assert target.read_text() == "two"

@@ -133,7 +133,7 @@ def test_clusters_are_the_units_that_are_counted():
         ({"metric": "auc", "group": "F"}, TypeError, "takes no group"),
         ({"metric": "partial_auc"}, TypeError, "needs alpha"),
         ({"metric": "group_auc", "group": "F", "alpha": 0.1}, TypeError, "leave it out"),
-        ({"metric": "auc", "level": 95}, ValueError, "95 % is level=0.95"),
+        ({"metric": "auc", "level": 95}, ValueError, "95% is level=0.95"),
         ({"metric": "auc", "ties": "none"}, ValueError, "ties must be"),
         ({"metric": "auc", "method": "exact"}, ValueError, "method must be"),
         ({"metric": "auc", "weights": "inverse"}, ValueError, "weights must be"),

@@ -79,7 +79,7 @@ def test_what_no_fit_gives(tmp_path, model, edit, reason):
     [
         (of_factor_zero, r"map\.factor must be above 0"),
         (of_both, r"map\.added must be 0 where there is a factor"),
-        (with_a_minus, "multiplies odds of scores from .* which are no probabilities"),
+        (with_a_minus, "multiplies odds of scores from .* which are not probabilities"),
     ],
 )
 def test_shifts_that_no_fit_gives(tmp_path, edit, reason):

@@ -11,17 +11,23 @@ import fairpot
 import modelfile_cases as cases
 from fairpot import FairPOT, ModelFileError, modelfile
 from fairpot.exceptions import FairpotWarning, SignatureError
+from fairpot.modelfile.keys import HEADER
 
 KINDS = ["hmac-sha256", "ed25519"]
 
 
-def write_secret(path, data):
+def write_file(path, data):
     path.write_bytes(data)
     path.chmod(0o600)
     return path
 
 
+def write_secret(path, data):
+    return write_file(path, HEADER + data.hex().encode() + b"\n")
+
+
 def pem_pair(folder, name="key"):
+    """Make a pair with the package that reads it, not with ours."""
     serialization = pytest.importorskip("cryptography.hazmat.primitives.serialization")
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -30,13 +36,13 @@ def pem_pair(folder, name="key"):
     secret = private.private_bytes(pem, serialization.PrivateFormat.PKCS8, none)
     public = private.public_key().public_bytes(pem, serialization.PublicFormat.SubjectPublicKeyInfo)
     (folder / f"{name}.pub").write_bytes(public)
-    return write_secret(folder / f"{name}.pem", secret), folder / f"{name}.pub"
+    return write_file(folder / f"{name}.pem", secret), folder / f"{name}.pub"
 
 
 def key_pair(kind, folder, name="key"):
     if kind == "ed25519":
         return pem_pair(folder, name)
-    secret = write_secret(folder / name, os.urandom(16).hex().encode() + b"\n")
+    secret = write_secret(folder / name, os.urandom(32))
     return secret, secret
 
 
@@ -58,13 +64,13 @@ def test_sign_and_verify(path, tmp_path, kind):
     assert modelfile.verify(path, public) == modelfile.verify(path, secret) == made
     assert made.algorithm == kind
     assert fairpot.load(path, key=public).method_ == "FairPOT"
-    with pytest.raises(ValueError, match="is there already"):
+    with pytest.raises(ValueError, match="already exists"):
         modelfile.sign(path, secret)
     modelfile.sign(path, secret, overwrite=True)
 
 
 def test_the_signature_is_what_the_docs_say(path, tmp_path):
-    secret = write_secret(tmp_path / "key", b"0123456789abcdef0123456789abcdef\r\n")
+    secret = write_secret(tmp_path / "key", b"0123456789abcdef0123456789abcdef")
     modelfile.sign(path, secret)
     found = json.loads((tmp_path / "map.json.sig").read_text())
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -107,15 +113,20 @@ def test_every_damaged_signature_is_refused(path, tmp_path, kind):
     target = tmp_path / "map.json.sig"
     good = json.loads(target.read_text())
     for key, value in good.items():
-        others = {"signature": [value[:-1] if isinstance(value, str) else 0, "", "zz", None, 5, "00" * 32, "é" * 64]}
-        for wrong in others.get(key, [None, [], {}, 1e999, "x" * 20_000] + ([] if key in ("file_sha256",) else [99])):
-            if key in ("key_id", "file_sha256") and isinstance(wrong, str):
-                continue  # for people, and not trusted: the file is hashed anew
-            if key == "file_sha256":
-                continue
-            target.write_text(json.dumps(good | {key: wrong}))
+        wrong = [None, [], {}, 1e999, 99, True, "", "zz", "é" * 64, "00" * 32, "00" * 8, "x" * 20_000]
+        wrong += [f"{value}\n", f" {value}", str(value).upper(), str(value)[:-1], f"{value}00"]
+        for other in wrong:
+            target.write_text(json.dumps(good | {key: other}))
             with pytest.raises(SignatureError):
                 modelfile.verify(path, public)
+        twice = json.dumps(good)[:-1] + f", {json.dumps(key)}: {json.dumps(value)}}}"
+        target.write_text(twice)
+        with pytest.raises(SignatureError, match="comes twice"):
+            modelfile.verify(path, public)
+    for key, other in (("file_sha256", "0" * 64), ("key_id", "0" * 16)):
+        target.write_text(json.dumps(good | {key: other}))
+        with pytest.raises(SignatureError, match=f"its {key} was changed"):
+            modelfile.verify(path, public)
     for text in (b"", b"[]", b"{}", b"\xff", b"[" * 9000, b'{"a":' * 1500, json.dumps(good).encode()[:-5]):
         target.write_bytes(text)
         with pytest.raises(SignatureError, match="cannot be used"):
@@ -127,17 +138,117 @@ def test_every_damaged_signature_is_refused(path, tmp_path, kind):
 
 def test_bad_keys(path, tmp_path):
     modelfile.sign(path, write_secret(tmp_path / "key", b"k" * 32))
-    with pytest.raises(SignatureError, match="31 bytes, fewer than 32"):
-        modelfile.verify(path, write_secret(tmp_path / "short", b"k" * 31 + b"\n\n\n"))
     with pytest.raises(SignatureError, match="no such file"):
         modelfile.verify(path, tmp_path / "none")
     with pytest.raises(SignatureError, match="a directory"):
         modelfile.verify(path, tmp_path)
-    with pytest.raises(SignatureError, match="damaged, or has a password"):
-        modelfile.verify(path, write_secret(tmp_path / "pem", b"-----BEGIN PRIVATE KEY-----\nabc\n"))
     _, public = pem_pair(tmp_path, "pair")
     with pytest.raises(SignatureError, match="can verify but not sign"):
         modelfile.sign(path, public, overwrite=True)
+
+
+def other_shapes(folder):
+    """Files that are no keys of ours, by what the refusal says of them."""
+    serialization = pytest.importorskip("cryptography.hazmat.primitives.serialization")
+    private_file, public_file = pem_pair(folder, "shapes")
+    pem, private_pem = public_file.read_bytes(), private_file.read_bytes()
+    public = serialization.load_pem_public_key(pem)
+    private = serialization.load_pem_private_key(private_pem, None)
+    as_public, as_private = serialization.PublicFormat, serialization.PrivateFormat
+    none, form = serialization.NoEncryption(), serialization.Encoding
+    raw = bytes(range(0, 256, 8))  # an Ed25519 public key may be any 32 bytes
+    locked = private.private_bytes(form.PEM, as_private.PKCS8, serialization.BestAvailableEncryption(b"x"))
+    return {
+        "in DER form": [
+            public.public_bytes(form.DER, as_public.SubjectPublicKeyInfo),
+            private.private_bytes(form.DER, as_private.PKCS8, none),
+        ],
+        "byte-order mark": [b"\xef\xbb\xbf" + pem, b"\xef\xbb\xbf" + HEADER + b"00" * 32],
+        "UTF-16": [pem.decode().encode("utf-16"), HEADER.decode().encode("utf-16") + b"0\0" * 64],
+        "text before its first line": [b"Bag Attributes\n" + pem, b"\n" + pem, b" " + private_pem],
+        "more in it than one block": [pem + pem, private_pem + pem, pem + b"x", pem.replace(b"-----END", b"-----ENDE")],
+        "public key of SSH": [public.public_bytes(form.OpenSSH, as_public.OpenSSH)],
+        "OPENSSH PRIVATE KEY": [private.private_bytes(form.PEM, as_private.OpenSSH, none)],
+        "with a password": [locked],
+        "a certificate": [pem.replace(b"PUBLIC KEY", b"CERTIFICATE")],
+        "block of RSA PRIVATE KEY": [private_pem.replace(b"PRIVATE KEY", b"RSA PRIVATE KEY")],
+        "several lines or words": [b"score,label,group\n0.5,1,a\n0.25,0,b\n" * 9, b"correct horse battery staple " * 3],
+        "JSON": [b'{"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}'],
+        "data or an archive": [b"PAR1" + b"\0" * 60, b"PK\x03\x04" + b"\0" * 60],
+        "empty": [b"", b"\n \n"],
+        "could be guessed": [b"k" * 31 + b"\n\n"],
+        "without a header": [raw, raw.hex().encode(), os.urandom(40).hex().encode() + b"\n", b"\x30" + b"k" * 40],
+        "a damaged secret": [
+            *(HEADER + tail for tail in (b"", b"00" * 31, b"0" * 65, b"g" * 64, b"A" * 64, b" " + b"0" * 64)),
+            HEADER + b"00" * 32 + b"\n" + HEADER + b"00" * 32,
+            HEADER + b"00" * 5000,
+        ],
+        "more than 100000": [b"k" * 100_001],
+        "it is damaged": [b"-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA\n-----END PUBLIC KEY-----\n"],
+    }
+
+
+def test_other_shapes_are_refused_by_name(path, tmp_path):
+    """Whatever is no key of ours neither signs nor verifies what was forged with its bytes."""
+    modelfile.sign(path, write_secret(tmp_path / "good", os.urandom(32)))
+    good = json.loads((tmp_path / "map.json.sig").read_text())
+    message = f"fairpot-signature-1\nhmac-sha256\n{good['file_sha256']}\n".encode()
+    for what, files in other_shapes(tmp_path).items():
+        for data in files:
+            secret = data.rstrip(b"\r\n")
+            forged = {
+                "key_id": hmac.new(secret, b"fairpot-key-1", "sha256").hexdigest()[:16],
+                "signature": hmac.new(secret, message, "sha256").hexdigest(),
+            }
+            (tmp_path / "map.json.sig").write_text(json.dumps(good | forged))
+            key = write_file(tmp_path / "shape", data)
+            for use in (modelfile.verify, lambda p, k: fairpot.load(p, key=k)):
+                with pytest.raises(SignatureError, match=rf"{what}(.|\n)*\nHint: "):
+                    use(path, key)
+            with pytest.raises(SignatureError, match=what):
+                modelfile.sign(path, key, overwrite=True)
+            if what != "without a header":
+                with pytest.raises(SignatureError, match=r"cannot be used|no secret"):
+                    modelfile.new_key(tmp_path / "converted", from_secret=key)
+                assert not (tmp_path / "converted").exists()
+
+
+def test_new_keys(path, tmp_path):
+    for kind, name in zip(KINDS, ("team.key", "private.pem")):
+        made = modelfile.new_key(tmp_path / name, kind)
+        before = (tmp_path / name).read_bytes()
+        signed = modelfile.sign(path, tmp_path / name, overwrite=True)
+        assert (signed.algorithm, signed.key_id) == (kind, made.id)
+        with pytest.raises(SignatureError, match="exists, and a key is not overwritten"):
+            modelfile.new_key(tmp_path / name, kind)
+        assert (tmp_path / name).read_bytes() == before
+        if os.name == "posix":
+            assert (tmp_path / name).stat().st_mode & 0o777 == 0o600
+    assert modelfile.verify(path, tmp_path / "private.pem.pub").key_id == made.id
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "half.pub").write_text("")
+    for place, kind in (("link", "hmac-sha256"), ("half", "ed25519"), ("none/key", "ed25519")):
+        with pytest.raises(ValueError, match=r"exists|is not there"):
+            modelfile.new_key(tmp_path / place, kind)
+    assert not (tmp_path / "elsewhere").exists()
+    assert not (tmp_path / "half").exists()
+    with pytest.raises(SignatureError, match="algorithm must be"):
+        modelfile.new_key(tmp_path / "x", "none")
+
+
+def test_a_secret_of_an_earlier_version(path, tmp_path):
+    """What was signed with it stays good under the converted key."""
+    old = write_file(tmp_path / "old", b"0123456789abcdef" * 4 + b"\n")
+    with pytest.raises(SignatureError, match=r"without a header(.|\n)*--from-secret"):
+        modelfile.sign(path, old)
+    modelfile.new_key(tmp_path / "new", from_secret=old)
+    modelfile.sign(path, tmp_path / "new")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    message = f"fairpot-signature-1\nhmac-sha256\n{digest}\n".encode()
+    found = json.loads((tmp_path / "map.json.sig").read_text())
+    assert found["signature"] == hmac.new(b"0123456789abcdef" * 4, message, "sha256").hexdigest()
+    with pytest.raises(SignatureError, match="use it as it is"):
+        modelfile.new_key(tmp_path / "again", from_secret=tmp_path / "new")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="rights of files are other things elsewhere")

@@ -532,7 +532,7 @@ def test_missing_outcomes(method):
     repair = given(method, **options).fit(scores, sensitive_features=group)
     assert bytes_of(given(method, **options).fit_table(table_of((scores, None, group)))) == bytes_of(repair)
     if options:
-        with pytest.raises(ValueError, match="who is ahead is seen from outcomes"):
+        with pytest.raises(ValueError, match="who is ranked higher is seen from outcomes"):
             given(method).fit(scores, sensitive_features=group)
     with pytest.raises(ValueError, match="fitted without y"):
         repair.tradeoff()

@@ -7,7 +7,7 @@ import pytest
 
 import oracles
 from fairpot._validation import check_rows
-from fairpot.postprocessing.dial import advantaged_group, find_reference, require_outcomes
+from fairpot.postprocessing.dial import find_reference, ranked_first, require_outcomes
 from fairpot.table import ScoreTable
 
 
@@ -37,7 +37,7 @@ def test_the_group_with_the_largest_lead(groups, ties):
         first, second = sorted(leads.values())[-1:-3:-1]
         if first - second < 1e-9:
             continue
-        found = advantaged_group(ScoreTable.from_rows(*check_rows(scores, y, group)), ties)
+        found = ranked_first(ScoreTable.from_rows(*check_rows(scores, y, group)), ties)
         assert found == max(leads, key=leads.get)
         seen.add(found)
     assert seen == set(groups)  # each of them was ahead once
@@ -45,14 +45,14 @@ def test_the_group_with_the_largest_lead(groups, ties):
 
 def test_of_equals_the_first():
     table = ScoreTable.from_rows(*check_rows([0.1, 0.9] * 3, [0, 1] * 3, list("aabbcc")))
-    assert advantaged_group(table, "half") == "a"
+    assert ranked_first(table, "half") == "a"
     assert find_reference(table, "c", "half") == "c"
 
 
 def test_groups_that_cannot_be_compared():
     table = ScoreTable.from_rows(*check_rows([0.1, 0.9, 0.3, 0.4], [0, 1, 0, 0], list("aabb")))
     with pytest.raises(ValueError, match=r"group 'b' has no positives to compare(.|\n)*reference="):
-        advantaged_group(table, "half")
+        ranked_first(table, "half")
     with pytest.raises(ValueError, match="group 'b' has no positives"):
         require_outcomes(table)
     with pytest.raises(ValueError, match="y has no positives"):

@@ -369,7 +369,7 @@ def test_bad_parameters_and_rows():
         ({"lam": None, "max_gap": -1}, {}, ValueError, "max_gap must lie"),
         ({"reference": "Z"}, {}, ValueError, r"reference='Z' is not among the groups \['F', 'M'\]"),
         ({}, {"y": None}, ValueError, "or give lam=... and reference=..."),
-        ({"lam": 0.4}, {"y": None}, ValueError, "y is missing: who is ahead is seen from outcomes"),
+        ({"lam": 0.4}, {"y": None}, ValueError, "y is missing: who is ranked higher is seen from outcomes"),
         ({"lam": None, "reference": "M"}, {"y": None}, ValueError, "y is missing: lam is chosen by its effect"),
         ({}, {"y": np.zeros(len(s))}, ValueError, "y has no positives"),
         ({"lam": 0.4}, {"y": np.zeros(len(s))}, ValueError, "y has no positives"),

@@ -44,7 +44,8 @@ def test_nothing_is_moved_where_the_scores_keep_the_bound(name, ties, groups):
     assert quietly(METHODS[name](max_gap=gap, ties=ties), rows).maps_ == METHODS[name](0.0).fit_table(table).maps_
     if gap > 0.01 and name != "logit-shift":  # tenths have few shifts
         model = quietly(METHODS[name](max_gap=0.8 * gap, ties=ties), rows)
-        assert getattr(model, f"{model.dial.name}_") > 0.0
+        found = getattr(model, f"{model.dial.name}_")
+        assert max(found.values() if isinstance(found, dict) else [found]) > 0.0
 
 
 @pytest.mark.parametrize("name", with_identity)
@@ -91,5 +92,5 @@ def test_the_top_of_the_ranking_has_its_own_gap():
     gap = float(free.tradeoff().gap[0])
     point = free.tradeoff().select(max_gap=gap + 0.01)
     assert point.lam == 0.0
-    assert "the partial gap is" in point.note
+    assert "the gap in the top" in point.note
     assert quietly(FairPOT(alpha=0.4, max_gap=gap + 0.01), rows).lam_ == 0.0

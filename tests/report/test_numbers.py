@@ -4,10 +4,10 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_curve
 
 from display_cases import make_rows
 from fairpot import FairPOT, ScoreTable, audit
-from fairpot.display.roc import roc_curve
 from fairpot.inference import confidence_interval
 from fairpot.metrics import auc, partial_auc, xauc, xauc_gap
 from fairpot.postprocessing import WassersteinRepair
@@ -34,10 +34,10 @@ def test_ranks_are_those_of_the_curve_and_of_the_rows(report, fitted, rows, plac
         assert found["auc"] == curve.at(found["value"] or 0.0).auc
         assert found["auc"] == pytest.approx(auc(y, new, ties="half"), abs=1e-12)
         assert found["gap"] == pytest.approx(xauc_gap(y, new, sensitive_features=group, ties="half"), abs=1e-12)
-        for name, g, h in (("xauc_ahead", "M", "F"), ("xauc_behind", "F", "M")):
+        for name, g, h in (("xauc_higher", "M", "F"), ("xauc_lower", "F", "M")):
             expected = xauc(y, new, sensitive_features=group, positive=g, negative=h, ties="half")
             assert found[name] == pytest.approx(expected, abs=1e-12)
-        assert found["signed_gap"] == pytest.approx(found["xauc_ahead"] - found["xauc_behind"], abs=1e-12)
+        assert found["signed_gap"] == pytest.approx(found["xauc_higher"] - found["xauc_lower"], abs=1e-12)
 
 
 def test_people_are_those_of_the_rows(report, fitted, rows, places):
@@ -60,20 +60,29 @@ def test_the_reported_setting_is_the_fitted_one(report, fitted):
     assert report.summary["after"] == dial["settings"][dial["chosen"]]
     assert dial["values"][0] is None
     assert dial["settings"][0]["moved"] == 0
-    assert report.summary["pair"] == {"ahead": "M", "behind": "F"}
+    assert report.summary["pair"] == {"higher": "M", "lower": "F"}
     assert report.summary["method"]["moved"] == ["F"]
 
 
-def test_the_cross_group_curve_is_the_exact_one(report):
-    found = report.measured
-    after = found.table.rescored(found.dial.maps(found.dial.chosen))
-    exact = roc_curve(after["M"], after["F"], 10**6)
-    grid = np.linspace(0, 1, measuring.ROC_POINTS)
-    x, y = exact["false_positive_rate"], exact["true_positive_rate"]
-    for at, value in zip(grid, found.settings[found.dial.chosen].roc[0]):
-        near = y[np.abs(x - at) < 1e-12]
-        low, high = (near.min(), near.max()) if len(near) else (np.interp(at, x, y),) * 2
-        assert low - 1e-9 <= value <= high + 1e-9
+def test_the_cross_group_curve_has_true_steps_and_ends_in_the_corner(report, rows):
+    """Every corner that is drawn is a corner of scikit-learn's curve; few rows have them all."""
+    scores, y, group = rows
+    new = report.method.transform(scores, sensitive_features=group)
+    for (x, rate), (first, second) in zip(report.measured.settings[report.measured.dial.chosen].roc, ("MF", "FM")):
+        own = ((group == first) & (y == 1)) | ((group == second) & (y == 0))
+        exact = set(zip(*(np.round(each, 12) for each in roc_curve(y[own], new[own], drop_intermediate=False)[:2])))
+        drawn = list(zip(np.round(x, 12), np.round(rate, 12)))
+        assert drawn[0] == (0, 0)
+        assert drawn[-1] == (1, 1)
+        assert set(drawn) <= exact
+    few = FairnessReport.from_predictions(y[:60], scores[:60], sensitive_features=group[:60])
+    x, rate = few.measured.settings[0].roc[0]
+    own = ((group == "M") & (y == 1) | (group == "F") & (y == 0))[:60]
+    exact = roc_curve(y[:60][own], scores[:60][own])[:2]
+    if few.summary["pair"]["higher"] == "F":
+        own = ((group == "F") & (y == 1) | (group == "M") & (y == 0))[:60]
+        exact = roc_curve(y[:60][own], scores[:60][own])[:2]
+    assert np.trapezoid(rate, x) == pytest.approx(np.trapezoid(exact[1], exact[0]), abs=1e-12)
 
 
 def test_a_dial_without_an_exact_curve(rows):
@@ -191,7 +200,7 @@ def test_a_dial_for_each_group_is_switched_off_and_on():
     new = fp.transform(scores, sensitive_features=group)
     assert [s["moved"] for s in report.summary["dial"]["settings"]] == [0, (new != scores).sum()]
     assert report.summary["after"]["auc"] == pytest.approx(auc(y, new, ties="half"), abs=1e-12)
-    assert "Before and after" in report.to_html()
+    assert "repaired" in report.to_html()
 
 
 def test_groups_left_out_of_the_repair(rows):
@@ -211,7 +220,7 @@ def test_intervals_are_those_of_inference(report):
     found = report.summary["before"]["intervals"]
     assert found["auc"] == limits(confidence_interval("auc", table))
     assert found["gap"] == found["pair_gap"] == limits(confidence_interval("xauc_gap", table))
-    assert found["xauc_behind"] == limits(confidence_interval("xauc", table, positive="F", negative="M"))
+    assert found["xauc_lower"] == limits(confidence_interval("xauc", table, positive="F", negative="M"))
     after = table.rescored(report.method.maps_)
     assert report.summary["after"]["intervals"]["auc"] == limits(confidence_interval("auc", after))
 
@@ -263,7 +272,7 @@ def test_pairs_have_intervals_before_and_at_the_reported_setting():
             sign = 1 if same["first"] == pair["first"] else -1
             limits = sorted([sign * same["signed_low"], sign * same["signed_high"]])
             assert pair["limits"] == pytest.approx(limits, abs=1e-9)
-            shown = f"{limits[0]:+.4f} to {limits[1]:+.4f}"
+            shown = " to ".join(f"{100 * each:+.1f}".replace("-", "−") for each in limits)
             assert (shown in report.to_markdown()) == (name == "after")
             assert shown in report.to_html()
     assert {pair["limits"] for pair in report.summary["dial"]["settings"][3]["pairs"]} == {None}

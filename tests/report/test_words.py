@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from display_cases import make_rows
-from fairpot import FairPOT, audit, load, score_table
+from fairpot import FairPOT, audit, effect, load, score_table
 from fairpot.inference import change_of_scores, verdict
 from fairpot.report import FairnessReport, text, words
 
@@ -16,40 +16,94 @@ def said(report):
     return " ".join(words.answer(report.summary))
 
 
-def test_who_is_behind_and_what_the_repair_does(report):
-    sentence = said(report)
-    before, after = report.summary["before"], report.summary["after"]
-    assert "“F” is ranked behind “M”" in sentence
-    assert f"in {100 * before['xauc_behind']:.1f} % of pairs" in sentence
-    assert f"it is {100 * before['xauc_ahead']:.1f} %" in sentence
-    assert f"to {100 * after['signed_gap']:.1f} percentage points" in sentence
-    assert "with a stroke" in sentence
+def test_the_finding_is_that_of_the_audit(report, rows):
+    """Direction, gap and interval are the audit's own; the page writes them in points."""
+    scores, y, group = rows
+    found = audit(y, scores, sensitive_features=group).finding
+    assert said(report).startswith(f"{found.who}.")
+    limits = [f"{100 * each:.1f}" for each in (float(found.gap), found.gap.low, found.gap.high)]
+    assert "The gap is {} points (95% interval {} to {}).".format(*limits) in said(report)
+    assert found.meaning in said(report)
+    assert report.summary["pair"] == dict(zip(("higher", "lower"), found.pair))
 
 
-def test_going_past_even(rows):
+def test_whose_scores_change(report, fitted, rows):
+    scores, _, group = rows
+    shift = fitted.transform(scores, sensitive_features=group) - scores
+    up, down, size = int((shift > 0).sum()), int((shift < 0).sum()), int((group == "F").sum())
+    assert (shift[group == "M"] == 0).all()
+    way = f"raises {up:,} and lowers {down:,}" if down else f"raises {up:,}"
+    assert f"It {way} of the {size:,} scores of F; no score of M changes." in said(report)
+    assert words.whose(report.summary["before"]) == "At this setting no score changes."
+
+
+def test_whose_scores_change_of_many_groups():
+    moves = [("a", 5, 5, 0), ("b", 4, 4, 0), ("c", 3, 1, 2), ("d", 2, 0, 2), ("e", 0, 0, 0)]
+    groups = [{"group": g, "rows": 10, "moved": m, "up": u, "down": d} for g, m, u, d in moves]
+    assert words.whose({"groups": groups}) == (
+        "It raises 5 of the 10 scores of a, 4 of 10 of b, raises 1 and lowers 2 of the 10 scores of c, "
+        "and changes 2 scores of 1 more groups; no score of e changes."
+    )
+
+
+def test_valence_is_said_once_it_is_known(rows):
+    scores, y, group = rows
+    neutral = FairnessReport.from_predictions(y, scores, sensitive_features=group)
+    every = (said(neutral) + "".join(text.TEXT.values())).replace("net benefit", "")
+    assert not re.search(r"harm|benefit|ahead|behind", every)
+    for means, word in (("harm", "harms M"), ("help", "benefits M")):
+        told = FairnessReport.from_predictions(y, scores, sensitive_features=group, high_score_means=means)
+        assert f"M is ranked higher than F, which {word}." in said(told)
+        assert f"which {word}." in told.to_html()
+        assert told.summary["finding"]["high_score_means"] == means
+
+
+def test_coin_flips_have_no_clear_difference():
+    rng = np.random.default_rng(8)
+    y = rng.integers(0, 2, 900)
+    group = rng.choice(["heads", "tails"], 900)
+    report = FairnessReport.from_predictions(y, rng.normal(y), sensitive_features=group)
+    assert report.summary["finding"]["state"] == "no clear difference"
+    assert said(report).startswith("No clear difference between ")
+    assert "No clear difference between" in report.to_html()
+
+
+def test_an_audit_has_no_word_of_repairs(rows):
+    scores, y, group = rows
+    page = FairnessReport.from_predictions(y, scores, sensitive_features=group).to_html()
+    body = re.sub(r"<(script|style).*?</\1>", "", page, flags=re.DOTALL)
+    told = re.sub(r"<[^>]*>", " ", body)
+    assert not re.findall(r"repair|slider|adjusted|strength|setting", told, re.IGNORECASE)
+
+
+def test_overshooting(rows):
     scores, y, group = rows
     fp = FairPOT(1.0, ties="half").fit(scores, y, sensitive_features=group)
     report = FairnessReport.from_estimator(fp)
-    assert report.summary["after"]["overshoots"] == (report.summary["after"]["signed_gap"] < 0)
-    assert ("goes past even" in said(report)) == words.goes_past(report.summary["after"])
+    now = report.summary["after"]["signed_gap"]
+    assert words.goes_past(report.summary, report.summary["after"]) == (now <= -0.0005)
+    assert ("overshoots" in said(report)) == (now <= -0.0005)
+    low, high = words.pair_limits(report.summary, report.summary["after"])
+    assert ("could be chance" in said(report)) == (now <= -0.0005 and low <= 0 <= high)
 
 
 def test_a_partial_repair_speaks_of_the_top(rows):
     scores, y, group = rows
     fp = FairPOT(0.6, alpha=0.3).fit(scores, y, sensitive_features=group)
     report = FairnessReport.from_estimator(fp)
-    top = report.summary["after"]["top"]
-    assert f"to {100 * top['gap']:.1f} percentage points and AUC" in said(report)
-    assert "In the top 30 % of the ranking" in said(report)
-    assert "those of the top 30 %" in report.figures["tradeoff"].note
-
-
-def test_groups_that_are_alike():
-    y, scores = [0, 1, 0, 1] * 10, [0.1, 0.8, 0.3, 0.9] * 10
-    group = ["F"] * 4 + ["M"] * 4
-    report = FairnessReport.from_predictions(y, scores, sensitive_features=group * 5)
-    assert "ranked almost alike" in said(report)
-    assert "No repair was asked for" in said(report)
+    known = effect(fp, scores, y, sensitive_features=group)
+    found = report.summary["finding"]
+    assert (found["alpha"], found["gap"]["estimate"]) == (0.3, pytest.approx(float(known.finding.gap), abs=1e-12))
+    assert said(report).startswith("In the top 30%: ")
+    after = 100 * abs(report.summary["after"]["top"]["signed_gap"])
+    assert f"The repair narrows the gap in the top 30% to {after:.1f} points." in said(report)
+    limits = report.summary["after"]["top"]["pairs"][0]["limits"]
+    [pair] = known.after["partial"]["gaps"]
+    assert sorted(map(abs, limits)) == pytest.approx(sorted(map(abs, (pair["signed_low"], pair["signed_high"]))))
+    page = report.to_html()
+    assert "How large is the gap in the top 30%?" in page
+    assert "Who is in the top 30%?" in page
+    assert "those of the top 30%" in report.figures["tradeoff"].note
 
 
 def test_the_change_is_said_with_its_sign(rows):
@@ -59,67 +113,106 @@ def test_the_change_is_said_with_its_sign(rows):
     moved = fp.transform(scores, sensitive_features=group)
     known = change_of_scores(y, scores, moved, sensitive_features=group).gap
     assert report.summary["changes"]["gap"]["signed"]["low"] == pytest.approx(known.signed.low, abs=1e-9)
-    ahead, behind = known.groups
-    numbers = [f"{100 * getattr(known.signed, name):+.1f}" for name in ("before", "after", "change", "low", "high")]
-    told = "over “{1}”, the gap goes from {2} to {3} points: a change of {4} (95 % interval {5} to {6})."
-    told = ("Signed, seen from “{0}” " + told).format(ahead, behind, *numbers)
+    numbers = [f"{100 * getattr(known.signed, n):+.1f}".replace("-", "−") for n in ("change", "low", "high")]
+    told = "On the same rows the gap of {} over {} changes by {} points (95% interval {} to {})."
+    told = told.format(*known.groups, *numbers)
     assert told in said(report)
     assert told[:40] in report.to_markdown()
-    assert "Signed, seen" not in said(FairnessReport(fp.table_))
+    assert "On the same rows" not in said(FairnessReport(fp.table_))
 
 
-def test_a_certificate_is_history(tmp_path):
-    """On the fitted rows it is told as what it was; on others, what they say of it comes first."""
+def test_the_other_reference_stands_beside_it(rows):
+    scores, y, group = rows
+    fp = FairPOT(max_gap=0.03).fit(scores, y, sensitive_features=group)
+    other = FairPOT(max_gap=0.03, reference="F").fit(scores, y, sensitive_features=group)
+    shift = other.transform(scores, sensitive_features=group) - scores
+    report = FairnessReport.from_estimator(fp)
+    told = f"{int((shift > 0).sum()):,} scores up and {int((shift < 0).sum()):,} down."
+    assert report.summary["other_reference"]["reference"] == "F"
+    for page in (said(report), report.to_html(), report.to_markdown()):
+        assert "With F as the reference instead:" in page
+        assert told in page
+
+
+def test_the_badge_says_what_is_known(tmp_path):
+    """Not checked on the fitted rows; checked on others; certified, and what the rows say of it."""
     scores, y, group = make_rows(3000)
+    plain = FairPOT(max_gap=0.2).fit(scores, y, sensitive_features=group)
+    new, outcomes, whose = make_rows(3000, seed=5)
+    badges = {
+        "Not yet checked on new rows": FairnessReport.from_estimator(plain),
+        "Checked on 3,000 new rows": FairnessReport(score_table(outcomes, new, sensitive_features=whose), plain),
+    }
     fp = FairPOT(max_gap=0.2, confidence=0.9).fit(scores, y, sensitive_features=group)
-    sentences = words.answer(FairnessReport.from_estimator(fp).summary)
-    assert sentences[-1].startswith(
-        "Certified then: the overall gap is at most 20.0 percentage points with 90 % confidence"
-    )
-    assert f"One-sided upper limit then: {100 * fp.certificate_.limit:.2f} points." in sentences[-1]
-    assert "cannot test it" in sentences[-1]
-    assert "certificate" not in sentences[0]
     fp.save(tmp_path / "map.json", timestamp=True)
     loaded = load(tmp_path / "map.json")
-    assert "Certified then" in said(FairnessReport(fp.table_, loaded))
-    assert "Certified then" not in said(FairnessReport(fp.table_, fp.at(0.3)))
-    new, outcomes, whose = make_rows(3000, seed=5)
+    badges["Certified: at most 20.0 points, 90% confidence"] = FairnessReport(fp.table_, loaded)
+    for badge, report in badges.items():
+        assert words.badge(report.summary)[0] == badge
+        assert f">{badge}</p>" in report.to_html()
+        assert badge in report.to_markdown()
+    told = words.trust(badges["Certified: at most 20.0 points, 90% confidence"].summary)
+    assert told.startswith("Certified: with 90% confidence the gap on rows like these is at most 20.0 points")
+    assert f"One-sided upper limit then: {100 * fp.certificate_.limit:.1f} points." in told
+    assert "cannot test it" in told
     worse = np.where(whose == "F", new - 2 * outcomes, new)
-    for moved, answer in ((new, "compatible"), (worse, "contradicted")):
+    for moved, answer in ((new, "agree"), (worse, "contradict")):
         rows = score_table(outcomes, moved, sensitive_features=whose)
         found = verdict(rows.rescored(fp.maps_for(rows)), bound=0.2, level=0.9)
-        assert found.answer == {"compatible": "within", "contradicted": "exceeds"}[answer]
-        told = words.answer(FairnessReport(rows, loaded).summary)
-        assert told[0].startswith(f"These rows {'are compatible with' if answer == 'compatible' else 'contradict'} the")
-        assert (
-            f"(measured {100 * found.interval.value:.1f}, two-sided interval {100 * found.interval.low:.1f}" in told[0]
+        told = words.trust(FairnessReport(rows, loaded).summary)
+        gap, low, high = (
+            f"{100 * each:.1f}" for each in (found.interval.value, found.interval.low, found.interval.high)
         )
-        assert loaded.fitted_on_["time"] in told[-1]
-        certificate = FairnessReport(rows, loaded).summary["method"]["certificate"]
-        assert (certificate["answer"], certificate["bound"]) == (answer, 0.2)
+        assert f"These rows {answer}" in told
+        assert f": {gap} points (interval {low} to {high})." in told
+        assert loaded.fitted_on_["time"] in told
 
 
 def test_what_cannot_be_told():
     report = FairnessReport.from_predictions([1, 1, 0, 1], [0.1, 0.2, 0.3, 0.4], sensitive_features=list("FFMM"))
-    assert "cannot be told" in said(report)
+    assert "No gap can be measured" in said(report)
     assert report.summary["before"]["signed_gap"] is None
-    kinds = [words.warning(w) for w in report.summary["warnings"]]
-    assert any("“F” has nobody without outcome" in k for k in kinds)
+    assert any(line.startswith("F: only 2 with the outcome and 0 without.") for line in words.warnings(report.summary))
 
 
-def test_small_groups_are_warned_of():
+def test_small_groups_are_warned_of_in_one_line_each():
     scores, y, group = make_rows(300)
     group[:10] = "few"
     report = FairnessReport.from_predictions(y, scores, sensitive_features=group)
-    told = [words.warning(w) for w in report.summary["warnings"]]
-    assert sum("“few” has only" in t for t in told) == 2
+    few = group == "few"
+    line = f"few: only {int((few & (y == 1)).sum())} with the outcome and {int((few & (y == 0)).sum())} without."
+    assert sum(told.startswith(line) for told in words.warnings(report.summary)) == 1
 
 
-def test_a_widened_gap_is_not_called_narrower(rows):
+def test_more_than_three_warnings_are_folded():
+    scores, y, group = make_rows(700, tuple("abcdefgh"))
+    report = FairnessReport.from_predictions(y, scores, sensitive_features=group)
+    lines = words.warnings(report.summary)
+    assert len(lines) > 3
+    page = report.to_html()
+    box = page[page.index('class="warnings"') :]
+    assert box.index(lines[2]) < box.index(f"{len(lines) - 3} more") < box.index(lines[3])
+
+
+def test_the_rule_that_set_the_dial(rows):
     scores, y, group = rows
-    fp = FairPOT(0.4, reference="F", ties="half").fit(scores, y, sensitive_features=group)
-    sentence = said(FairnessReport.from_estimator(fp))
-    assert "narrows" in sentence or "does not narrow" in sentence
+    rules = {
+        "Set by hand: lam = 0.4": {"lam": 0.4},
+        "The highest AUC with a gap of at most 3.0 points": {"max_gap": 0.03},
+        "The smallest gap that costs at most 0.01 of AUC": {"max_auc_loss": 0.01},
+        "The smallest gap": {},
+        "The highest AUC with a gap among the 200 ranked highest of at most 9.0 points": {
+            "max_gap": 0.09,
+            "capacity": 200,
+        },
+        "The highest net benefit from 0.4 up with a gap of at most 3.0 points": {
+            "max_gap": 0.03,
+            "net_benefit_at": 0.4,
+        },
+    }
+    for rule, given in rules.items():
+        fp = FairPOT(**given).fit(scores, y, sensitive_features=group)
+        assert words.rule(FairnessReport.from_estimator(fp).summary) == rule
 
 
 def test_every_sentence_is_used():
@@ -127,20 +220,8 @@ def test_every_sentence_is_used():
     folder = Path(text.__file__).parent
     code = "".join(path.read_text() for path in folder.glob("*.py") if path.name != "text.py")
     stems = (
-        "dial_",
-        "warn_",
-        "col_",
-        "fig_",
-        "explore_",
-        "choice_",
-        "ties_",
-        "who_",
-        "cost_",
-        "curve_",
-        "with",
-        "repaired_",
-        "widened_",
-        "certificate_",
+        *("dial_", "warn_", "col_", "fig_", "choice_", "ties_", "who_", "curve_", "part_", "card_", "group_"),
+        *("certified_", "badge_", "raised", "lowered", "both_ways"),
     )
     unused = [name for name in text.TEXT if not re.search(rf"[\"']{name}[\"']", code) and not name.startswith(stems)]
     assert unused == []
@@ -154,9 +235,9 @@ def test_a_tiny_group_is_not_the_headline():
     columns = {"sensitive_features": group}
     report = FairnessReport(score_table(y, score, **columns))
     audited = audit(y, score, **columns)
-    assert report.summary["pair"] == {"ahead": "large", "behind": "other"}
+    assert report.summary["pair"] == {"higher": "large", "lower": "other"}
     assert report.summary["before"]["gap"] == pytest.approx(float(audited.headline), abs=1e-12)
     assert report.summary["before"]["intervals"]["gap"] == pytest.approx([audited.headline.low, audited.headline.high])
     assert report.summary["data"]["small_groups"] == ["tiny"]
-    assert "listed apart: “tiny”" in said(report)
     assert any("tiny" in (pair["first"], pair["second"]) for pair in report.summary["before"]["pairs"])
+    assert 'class="heat hatched' in report.to_html()

@@ -10,4 +10,4 @@ from fairpot_paper.rerun import Outcome, reproduce
 
 __all__ = ["Outcome", "make_plan", "publish", "read_frames", "read_records", "reproduce", "write_outputs"]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

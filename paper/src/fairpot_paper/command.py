@@ -15,7 +15,8 @@ from fairpot.cli._errors import Failure
 from fairpot.cli._options import output_options
 from fairpot.cli._printing import Output, shown
 from fairpot_paper.data_sets import DATA_SETS
-from fairpot_paper.outputs import PAGE, publish, write_outputs
+from fairpot_paper.outputs import PAGE, publish, read_records, write_outputs
+from fairpot_paper.page import claims_counted
 from fairpot_paper.plan import KINDS, QUICK_SEEDS, SEEDS, make_plan
 from fairpot_paper.rerun import Outcome
 from fairpot_paper.rerun import reproduce as rerun
@@ -93,7 +94,7 @@ def reproduce(
 
         def report(line: str, share: float) -> None:
             if bar is not None:
-                bar(share)
+                bar(share, line)
             elif not out.silent:
                 click.echo(f"{share:4.0%}  {line}", err=True)
 
@@ -122,6 +123,7 @@ def _list(seeds: int, only: tuple[str, ...], out: Output) -> None:
 def _tell(outcome: Outcome, place: Path, written: list[Path], page: str | None, out: Output) -> None:
     document: dict[str, Any] = {
         "folder": str(place),
+        "verdict": claims_counted(read_records(place)),
         "trained": outcome.trained,
         "made": outcome.made,
         "kept": outcome.kept,
@@ -130,6 +132,7 @@ def _tell(outcome: Outcome, place: Path, written: list[Path], page: str | None, 
         "files": [str(path) for path in written],
     }
     out.document(document)
+    out.line(document["verdict"], "bold")
     out.line(f"{outcome.trained} models trained, {outcome.made} runs made, {outcome.kept} kept from before")
     for name, why in outcome.missing.items():
         out.warning(f"{DATA_SETS[name].title} is left out: {why}")

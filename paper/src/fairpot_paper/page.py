@@ -143,13 +143,24 @@ def _spent(folder: Path) -> str:
     )
 
 
-def _counts(verdicts: Verdicts) -> str:
+def claims_counted(records: list[Record]) -> str:
+    """Say how many of the paper's claims hold, in one line: the verdict of a rerun."""
+    evidence = Evidence(collect(records), records)
+    return f"The paper's claims, by half ties: {_counted([(c, c.verdicts(evidence)) for c in make_claims()])}."
+
+
+def _counted(verdicts: Verdicts) -> str:
     """Count the verdicts of the claims as the paper makes them, without other readings of them."""
     said: Counter[str] = Counter()
     for claim, found in verdicts:
         if claim.number.isdigit():
             said[next((found[way].verdict for way in ("half", "once") if way in found), ABSENT)] += 1
-    counted = ", ".join(f"{said[each]} {each}" for each in (HOLDS, FAILS, OPEN, ABSENT))
+    return ", ".join(f"{said[each]} {each}" for each in (HOLDS, FAILS, OPEN, ABSENT))
+
+
+def _counts(verdicts: Verdicts) -> str:
+    """Say how the claims of the page came out."""
+    counted = _counted(verdicts)
     text = f"By half ties, over data sets and rows without a letter: {counted}."
     return f"{text} Claims 1 to 3 overlap, Synthetic counts twice, and stars are not counted apart."
 

@@ -216,11 +216,12 @@ class _Meter:
 
     def __init__(self, tasks: list[Training | Run], report: Report | None) -> None:
         self._total = sum(map(cost_of, tasks)) or 1.0
-        self._done = 0.0
+        self._done, self._tasks, self._made = 0.0, len(tasks), 0
         self._report = report
 
     def __call__(self, task: Training | Run, seconds: float) -> None:
         self._done += cost_of(task)
         if self._report is not None:
-            what = "model" if isinstance(task, Training) else "run"
-            self._report(f"{what} {_name(task)}", self._done / self._total)
+            phase = "training models" if isinstance(task, Training) else f"running {task.kind}"
+            self._made += 1
+            self._report(f"{phase}, {self._made} of {self._tasks}: {_name(task)}", self._done / self._total)

@@ -26,6 +26,11 @@ from typing import Any, TypeVar
 
 from fairpot._arguments import argument
 
+if sys.platform == "win32":
+    from multiprocessing.connection import PipeConnection as Pipe
+else:
+    from multiprocessing.connection import Connection as Pipe
+
 # A quoted absolute path may hold spaces; a bare one ends at the first. Addresses on the web are kept.
 _WEB = r"\b(?!file:)[a-z][a-z0-9+.-]*://[^\s'\"]+"
 _QUOTED = r"(?P<quote>['\"])(?P<inner>(?:file://)?(?:[A-Za-z]:)?[\\/][^'\"\n]*)(?P=quote)"
@@ -200,7 +205,7 @@ class _Worker:
     """A process, the pipe to it, and the position of the task it is on."""
 
     process: SpawnProcess
-    pipe: Connection[Any, Any]
+    pipe: Pipe[Any, Any]
     ready: bool = False
     position: int | None = None
     since: float = 0.0
@@ -346,7 +351,7 @@ def _environment(values: dict[str, str]) -> Iterator[None]:
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
     """Hold back interrupts in the block, and in processes it starts until they handle them themselves."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
+    if sys.platform == "win32":
         yield
         return
     from multiprocessing import resource_tracker

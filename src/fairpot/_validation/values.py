@@ -215,7 +215,7 @@ def check_level(level: Any, name: str = "level") -> float:
     if not is_number(level):
         raise TypeError(f"{name} must be a number such as 0.95, got {level!r}.")
     if not 0.5 < level < 1:
-        raise ValueError(f"{name} must lie between 0.5 and 1, got {level!r}.\nHint: 95 % is {name}=0.95.")
+        raise ValueError(f"{name} must lie between 0.5 and 1, got {level!r}.\nHint: 95% is {name}=0.95.")
     return float(level)
 
 

@@ -5,9 +5,9 @@ Every function takes what the column is called (``"scores"``, ``"column 'risk'"`
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any
 
 from fairpot._arguments import argument
@@ -16,22 +16,57 @@ from fairpot.exceptions import MissingGroupError
 LARGEST = 1e300  # larger magnitudes overflow when scores are subtracted or averaged
 _MOST_LISTED = 5  # with more values than this, a column is no label or group and what it holds is nobody's business
 _LONGEST = 40  # characters of a value
-_shown = ContextVar("fairpot_values_shown", default=False)
+_MOST_COLUMNS = 12  # that are named
+_SAID: list[bool] = []  # of the whole process: rows are read in threads of other libraries too
+_QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
 
 
 @contextmanager
 def showing_values(shown: bool = True) -> Iterator[None]:
-    """Let errors quote what rows hold, for whoever may see it: ``--debug`` does so."""
-    token = _shown.set(shown)
+    """Let errors quote what rows hold and columns are called, for whoever may see it, or let them quote neither.
+
+    ``--debug`` does the first, every other command the second. Outside, as in Python, columns are named and values are
+    not quoted.
+    """
+    _SAID.append(shown)
     try:
         yield
     finally:
-        _shown.reset(token)
+        _SAID.pop()
 
 
 def values_are_shown() -> bool:
     """Whether errors may quote what rows hold."""
-    return _shown.get()
+    return bool(_SAID) and _SAID[-1]
+
+
+def names_are_shown() -> bool:
+    """Whether errors may name columns that the caller did not name."""
+    return not _SAID or _SAID[-1]
+
+
+def such_as(name: Any) -> str:
+    """Name an example, where columns may be named."""
+    return f", such as {quoted(name)}" if names_are_shown() else ""
+
+
+def without_quotes(text: str) -> str:
+    """Return another library's message without what it quotes, unless values may be shown.
+
+    Examples
+    --------
+    >>> without_quotes("Failed to parse string: 'Smith' as a scalar of type double")
+    "Failed to parse string: '...' as a scalar of type double"
+    """
+    return text if values_are_shown() else _QUOTED.sub("'...'", text)
+
+
+def all_columns(columns: Sequence[str]) -> str:
+    """List the columns of a file in brackets, or say how many there are and how to see them."""
+    if not names_are_shown():
+        return f"({counted(len(columns), 'column')}; --debug names them)"
+    more = f" and {len(columns) - _MOST_COLUMNS} more" if len(columns) > _MOST_COLUMNS else ""
+    return f"(columns: {', '.join(map(quoted, columns[:_MOST_COLUMNS]))}{more})"
 
 
 def counted(number: float, noun: str, form: str = "") -> str:
@@ -99,12 +134,13 @@ def missing_groups(name: str, rows: int, noun: str = "group") -> str:
     return f"{name} has {counted(rows, 'row')} without a {noun}.\nHint: drop those rows, or give them {own}."
 
 
-def too_many_clustered(limit: int) -> str:
-    """Say that there are more rows than can be counted one by one."""
+def too_many_clustered(limit: int, memory: str | None = None) -> str:
+    """Say that there are more rows than can be counted one by one; ``memory`` would hold them, if that is missing."""
+    way = "raise max_distinct in Python (100 bytes a row)" if memory is None else argument("memory_limit", memory)
     return (
         f"there are more than {limit:,} rows, and rows that belong together are counted one by one: their scores "
         "cannot be put into bins.\n"
-        "Hint: count a part of the clusters (all rows of each), or raise max_distinct in Python (100 bytes a row)."
+        f"Hint: count a part of the clusters (all rows of each), or {way}."
     )
 
 

@@ -10,13 +10,22 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args, ove
 import numpy as np
 
 from fairpot._arguments import argument, by_name
-from fairpot._defaults import LEVEL, Region, Ties, Weights
-from fairpot._html import cell, html_table, notes
-from fairpot._optional import make_frame
+from fairpot._defaults import LEVEL, Meaning, Region, Ties, Weights
+from fairpot._html import html_table, intervals_svg, notes
+from fairpot._optional import import_optional, make_frame
 from fairpot._validation import check_choice, wording
 from fairpot.auditing.calibration import BINS
-from fairpot.auditing.measures import MOST_GROUPS, Measured, intervals_to_dict, measure, plain, tops
-from fairpot.auditing.words import gap_sentence, rate_lines, widest_pair
+from fairpot.auditing.finding import Finding, findings, main_finding
+from fairpot.auditing.measures import (
+    MOST_GROUPS,
+    Measured,
+    intervals_to_dict,
+    measure,
+    plain,
+    tops,
+    with_limits,
+)
+from fairpot.auditing.words import gap_size, known_pairs, rate_lines, widest_pair, with_interval
 from fairpot.counting import as_table
 from fairpot.inference import Change, Changes, Estimate, Overview, Verdict, verdict
 from fairpot.inference.change import change_of_columns
@@ -29,19 +38,28 @@ if TYPE_CHECKING:
 
 
 def audit_html(audit: Audit) -> str:
-    """Show an audit."""
-    head = f"<p><b>xAUC gap {cell(audit.headline)}, AUC {cell(audit.auc)}.</b> {escape(audit.sentence)}</p>"
-    parts: dict[Part, str] = {"groups": "Groups", "pairs": "Pairs of groups", "top": "Top of the ranking"}
+    """Show an audit: the finding, a picture of the gaps, then tables with intervals."""
+    first, *rest = audit.finding.sentences
+    head = f"<p><b>{escape(first)}</b> {escape(' '.join(rest))}</p>"
+    parts: dict[Part, str] = {"pairs": "Pairs of groups", "groups": "Groups", "top": "Top of the ranking"}
     tables = "".join(html_table(audit.rows(part), title) for part, title in parts.items())
     said = filter(None, [audit._weighed()])
-    return f"<div>{head}{tables}{html_table(audit.rows('rates'), 'Flagged')}{notes([*said, *audit.warnings])}</div>"
+    picture = intervals_svg(audit._ranked_pairs(), "Gaps between groups, with their intervals")
+    rates = html_table(audit.rows("rates"), "Flagged")
+    return f"<div>{head}{picture}{tables}{rates}{notes([*said, *audit.warnings])}</div>"
 
 
 def effect_html(effect: Effect) -> str:
-    """Show a repair."""
-    head = "".join(f"<p>{escape(text)}</p>" for text in effect.sentences)
-    tables = html_table(effect.rows(), "Before and after") + html_table(effect.moves, "Who moves")
-    return f"<div>{head}{tables}{notes(effect.warnings)}</div>"
+    """Show a repair: what it does, a picture of the gap before and after, then tables with intervals."""
+    first, *rest = effect.sentences
+    head = f"<p><b>{escape(first)}</b> {escape(' '.join(rest))}</p>"
+    ends = [("before", effect.finding.gap), ("after", effect.finding_after.gap)]
+    rows = [(f"{effect.finding.metric} {when}", gap, gap.low, gap.high) for when, gap in ends if gap is not None]
+    picture = intervals_svg(rows, "The gap before and after, with its interval")
+    tables = html_table(effect.rows(), "Before and after") + html_table(effect.moves, "Whose scores change")
+    acted = html_table([row for action in effect.actions for row in action.rows()], "Who is acted on")
+    other = notes(effect.gains[-1:]) if effect.other_reference is not None else ""
+    return f"<div>{head}{picture}{tables}{acted}{other}{notes(effect.warnings)}</div>"
 
 
 Part = Literal["groups", "pairs", "calibration", "rates", "top"]
@@ -73,6 +91,7 @@ class _Asked(TypedDict, total=False):
     level: float | None
     clusters: Any
     weights: Weights | None
+    high_score_means: Meaning | None
 
 
 @overload
@@ -98,6 +117,7 @@ def audit(
     level: float | None = LEVEL,
     clusters: Any = None,
     weights: Weights | None = None,
+    high_score_means: Meaning | None = None,
 ) -> Audit | Audits:
     """Measure how fairly scores rank: AUC in each group, xAUC between groups, their gap, calibration.
 
@@ -121,7 +141,8 @@ def audit(
     ties : {"half", "strict"}, default "half"
         Whether a tie is half a win or none.
     reference : name of a group or None, default None
-        The group that signed gaps are seen from; None takes the one ahead.
+        The group that signed gaps are seen from; None takes the one that a repair would not change: ranked highest,
+        or, where a high score harms, ranked lowest.
     threshold : float, list of floats, or None, default None
         Also count who is flagged at this score or above, with TPR, FPR and PPV by group: ``frame("rates")``.
     min_group : int, default 0
@@ -137,12 +158,16 @@ def audit(
     weights : {"frequency", "importance"} or None, default None
         What ``sample_weight`` means for the intervals: how many rows a row is, or how much it counts. None takes whole
         numbers for the first and others for the second.
+    high_score_means : {"help", "harm"} or None, default None
+        What a high score does to the person who has it: "help" (offered screening, a place, a loan) or "harm" (denied,
+        detained, flagged). Sentences then say whom a difference benefits or harms. A table may say it as well.
 
     Returns
     -------
     Audit
-        Numbers as attributes; ``print`` it, ``.frame()`` it, or let a notebook show it. What is odd about the data
-        (small groups, reversed scores, ties that matter) is in ``warnings``. Of a dict, an :class:`Audits`.
+        ``finding`` is the answer; numbers are attributes; ``print`` it, ``.frame()`` it, or let a notebook show it.
+        What is odd about the data (small groups, reversed scores, ties that matter) is in ``warnings``. Of a dict, an
+        :class:`Audits`.
 
     Examples
     --------
@@ -155,6 +180,7 @@ def audit(
     if isinstance(y_score, Mapping):
         rows = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
         meant: dict[str, Any] = {"weights": weights, "pos_label": pos_label, "ties": ties, "level": level}
+        meant["high_score_means"] = high_score_means
         looked_at = {"alpha": alpha, "region": region, "reference": reference, "threshold": threshold, "bins": bins}
         return _audit_models(y_true, y_score, rows | meant, {**looked_at, "min_group": min_group, "groups": groups})
     everything = as_table(
@@ -165,6 +191,7 @@ def audit(
         clusters=clusters,
         weights=weights,
         pos_label=pos_label,
+        high_score_means=high_score_means,
     ).require("an audit", groups=2)
     table = kept_groups(everything, min_group, groups)
     ranking = {"alpha": alpha, "region": region, "ties": ties, "reference": reference}
@@ -189,7 +216,8 @@ def _audit_models(y_true: Any, models: Mapping[str, Any], rows: dict[str, Any], 
     kept = next(iter(found.values())).table.groups
     if rows["level"] is None or len(kept) > MOST_GROUPS or len(found) < 2:
         return Audits(found, {})
-    return Audits(found, change_of_columns(y_true, dict(zip(found, models.values())), groups=kept, **rows))
+    asked = {name: value for name, value in rows.items() if name != "high_score_means"}
+    return Audits(found, change_of_columns(y_true, dict(zip(found, models.values())), groups=kept, **asked))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -269,7 +297,7 @@ def _ends(name: str, value: Estimate | Change | None) -> dict[str, float | None]
     }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Audit:
     """What :func:`audit` found.
 
@@ -363,15 +391,26 @@ class Audit:
         return [*said, *self.summary["warnings"]]
 
     @property
+    def finding(self) -> Finding:
+        """The one finding: which pair, which way, how surely, what to do next; of the top, where one was asked for."""
+        return main_finding(self.summary)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The finding of all rows, then that of each top."""
+        return findings(self.summary)
+
+    @property
     def sentence(self) -> str:
-        """The gap in words."""
-        return gap_sentence(self.summary)
+        """What the finding means in pairs of 100."""
+        return self.finding.meaning
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers as plain values, ready for JSON."""
         left_out = [{"group": g, "rows": rows} for g, rows in self.left_out.items()]
         intervals = intervals_to_dict(self.measured)
-        return {**plain(self.summary), "intervals": intervals, "warnings": self.warnings, "left_out": left_out}
+        found = {"finding": self.finding.to_dict(), "findings": [each.to_dict() for each in self.findings]}
+        return {**found, **plain(self.summary), "intervals": intervals, "warnings": self.warnings, "left_out": left_out}
 
     def frame(self, part: Part = "pairs") -> Any:
         """Return one of the tables (pandas, Polars or PyArrow, whichever is in use).
@@ -395,35 +434,31 @@ class Audit:
             ]
         if part == "groups":
             wanted = ("group", "rows", "positives", "negatives", "rate", "auc", "bpsn_auc", "bnsp_auc")
-            return [{name: each[name] for name in wanted} for each in summary["groups"]]
+            return [with_limits({name: each[name] for name in wanted}) for each in summary["groups"]]
         if part == "calibration":
             return [
                 {"group": each["group"], **each["calibration"]} for each in summary["groups"] if each["calibration"]
             ]
         if part == "rates":
             return [
-                {"at": found["at"], "alpha": found.get("alpha"), "threshold": found["threshold"], **each}
+                with_limits({"at": found["at"], "alpha": found.get("alpha"), "threshold": found["threshold"], **each})
                 for found in summary["rates"]
                 for each in (*found["groups"], {"group": "all", **found["all"]})
             ]
         if part == "top":
             inside = ("alpha", "region", "rows", "auc", "gap", "recall", "precision")
-            return [{name: top[name] for name in inside} for top in tops(summary)]
+            return [with_limits({name: top[name] for name in inside}) for top in tops(summary)]
         raise ValueError(f"part must be one of {', '.join(map(repr, get_args(Part)))}, got {part!r}.")
 
     def __str__(self) -> str:
         summary = self.summary
-        known = [top for top in tops(summary) if top["gap"] is not None]
-        auc, gap = (("-" if value is None else f"{value:.4f}") for value in (self.auc, self.headline))
         lines = [
-            f"{wording.rows_by(summary['rows'], summary['weights'])}, {wording.shown_rows(summary['positives'])} "
-            f"positive, {len(summary['groups'])} groups",
+            *self.finding.sentences,
+            f"{wording.rows_by(summary['rows'], summary['weights'])}, {wording.shown_rows(summary['positives'])} with "
+            f"the outcome, {len(summary['groups'])} groups, AUC {'-' if self.auc is None else with_interval(self.auc)}",
             *filter(None, [self._weighed()]),
-            f"AUC {auc}, xAUC gap {gap}, reference {self.reference}",
-            *self._trusted(),
-            self.sentence,
             *self._pairs(),
-            *(f"in the top {top['alpha']:g}: xAUC gap {top['gap']:.4f}" for top in known),
+            *(each.headline for each in self.findings if each.alpha != self.finding.alpha),
             *rate_lines(summary["rates"]),
         ]
         return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
@@ -432,23 +467,44 @@ class Audit:
         """Say what weights were taken for."""
         return wording.weights_taken(self.summary["weights"], self.summary["rows"])
 
-    def _trusted(self) -> list[str]:
-        """Say how far AUC and gap can be trusted."""
-        if self.intervals is None:
-            return []
-        auc, gap = self.intervals.auc, self.headline or self.intervals.gap
-        if gap.reason is not None:
-            return [f"no interval for the gap: {gap.reason}"]
-        limits = [f"{name} {each.low:.4f} to {each.high:.4f}" for name, each in (("AUC", auc), ("gap", gap))]
-        return [f"{self.intervals.level:.0%} intervals: {', '.join(limits)}"]
-
     def _pairs(self, most: int = 10) -> list[str]:
-        """Say the signed gap of every pair of three groups and more, the widest first, each with its interval."""
-        pairs = [pair for pair in self.summary["gaps"] if pair["signed_gap"] is not None]
+        """Say the signed gap of every pair of three groups and more, the largest first, each with its interval."""
+        ranking = self.summary if self.finding.alpha is None else tops(self.summary)[0]
+        pairs = [pair for pair in ranking["gaps"] if pair["signed_gap"] is not None]
         if len(self.summary["gaps"]) == 1:
             return []
         widest = sorted(pairs, key=lambda pair: -abs(pair["signed_gap"]))[:most]
-        return [f"gap of {pair['first']} over {pair['second']}: {pair['signed_gap']!s}" for pair in widest]
+        return [f"{pair['first']} over {pair['second']}: gap {with_interval(pair['signed_gap'])}" for pair in widest]
+
+    def __repr__(self) -> str:
+        rows = wording.rows_by(self.summary["rows"], self.summary["weights"])
+        return f"<Audit of {rows}, {len(self.summary['groups'])} groups: {self.finding.headline}>"
 
     def _repr_html_(self) -> str:
         return audit_html(self)
+
+    def _ranked_pairs(self, most: int = 10) -> list[tuple[str, float, float, float]]:
+        """Give the pairs with the largest gaps, from the group ranked higher, for a picture."""
+        ranking = self.summary if self.finding.alpha is None else tops(self.summary)[0]
+        found = []
+        for pair in sorted(known_pairs(ranking)[0], key=gap_size, reverse=True)[:most]:
+            gap, names = pair["signed_gap"], (pair["first"], pair["second"])
+            ends = (gap.low, gap.high) if gap >= 0 else (-gap.high, -gap.low)
+            first, second = names if gap >= 0 else names[::-1]
+            found.append((f"{first} over {second}", abs(gap), *ends))
+        return found
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the gap of every two groups with its interval, see :class:`fairpot.display.GapChangeDisplay`.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default None
+            None makes new ones.
+
+        Returns
+        -------
+        axes
+        """
+        display = import_optional("fairpot.display", "plot").GapChangeDisplay
+        return display.from_audit(self).plot(ax)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
+from scipy.special import expit, logit, ndtri
 
 from fairpot.counts import GroupCounts
+from fairpot.inference import Estimate
+from fairpot.inference.shares import FEWEST
+from fairpot.postprocessing.calibrating import own_risks
 
 BINS = 10
 # Scores of exactly 0 and 1 have no finite log-odds; they are taken as this near to them.
@@ -23,16 +28,17 @@ def calibration(counts: GroupCounts, bins: int = BINS) -> dict[str, float | None
     -------
     dict
         ``error_in_the_large``: mean score minus share of positives. ``expected_calibration_error``: the same by
-        bins of equal width on [0, 1], absolute, averaged over the rows. ``slope``: of the logistic regression
-        of the outcome on the score's log-odds (1 is right, below 1 the scores are too extreme); None if it has
-        no finite value.
+        bins of equal width on [0, 1], absolute, averaged over the rows. ``error_by_chance``: what that would be
+        expected to be if the scores were right, as it is never 0 with finitely many rows. ``slope``: of the logistic
+        regression of the outcome on the score's log-odds (1 is right, below 1 the scores are too extreme); None if it
+        has no finite value.
 
     Examples
     --------
     >>> import numpy as np
     >>> counts = GroupCounts(np.array([0.25, 0.75]), np.array([1, 3]), np.array([3, 1]))
     >>> {name: round(value, 6) for name, value in calibration(counts).items()}
-    {'error_in_the_large': 0.0, 'expected_calibration_error': 0.0, 'slope': 1.0}
+    {'error_in_the_large': 0.0, 'expected_calibration_error': 0.0, 'error_by_chance': 0.172747, 'slope': 1.0}
     """
     errors = calibration_errors(counts, bins)
     if errors is None:
@@ -40,6 +46,7 @@ def calibration(counts: GroupCounts, bins: int = BINS) -> dict[str, float | None
     return {
         "error_in_the_large": errors[0],
         "expected_calibration_error": errors[1],
+        "error_by_chance": error_by_chance(counts, bins),
         "slope": logistic_slope(counts),
     }
 
@@ -60,6 +67,68 @@ def calibration_errors(counts: GroupCounts, bins: int = BINS) -> tuple[float, fl
     excess = weight * score - counts.positive
     place = np.minimum((score * bins).astype(np.intp), bins - 1)
     return float(excess.sum()) / total, float(np.abs(np.bincount(place, excess, bins)).sum()) / total
+
+
+def as_risks(counts: GroupCounts, lower_is_riskier: bool) -> GroupCounts:
+    """Turn scores with a minus, of which a low one meant high risk, into the risk they say: one minus the score."""
+    return replace(counts, score=1 + counts.score) if lower_is_riskier else counts
+
+
+def error_by_chance(counts: GroupCounts, bins: int = BINS) -> float:
+    """Give the expected calibration error that so many rows would show if their scores were right.
+
+    In each bin outcomes then differ from scores by chance alone, about normally: the mean of the absolute difference is
+    sqrt(2 / pi) of its standard deviation.
+    """
+    score = counts.score
+    squares = (counts.squared(True) + counts.squared(False)).astype(np.float64)
+    place = np.minimum((score * bins).astype(np.intp), bins - 1)
+    spread = np.sqrt(np.bincount(place, squares * score * (1 - score), bins))
+    return float(np.sqrt(2 / np.pi) * spread.sum() / counts.weight.sum())
+
+
+def large_error(counts: GroupCounts, level: float) -> Estimate:
+    """Estimate mean score minus rate with its interval; rows of a cluster count together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> print(large_error(GroupCounts(np.array([0.25, 0.75]), np.array([100, 300]), np.array([300, 100])), 0.95))
+    0.0000 (95% interval -0.0300 to 0.0300)
+    """
+    name, total = "error_in_the_large", float(counts.weight.sum())
+    off = np.stack((counts.score - 1, counts.score))  # of those with the outcome, and without
+    weight = np.stack((counts.positive, counts.negative)).astype(np.float64)
+    mean = float((weight * off).sum()) / total
+    if counts.members is not None:
+        units = np.concatenate([rows.unit for rows in counts.members])
+        parts = [rows.weight * (off[side, rows.entry] - mean) for side, rows in enumerate(counts.members)]
+        sums = np.bincount(np.unique(units, return_inverse=True)[1], np.concatenate(parts))
+        size, variance = float(len(sums)), float(np.dot(sums, sums))
+    else:
+        squares = np.stack((counts.squared(True), counts.squared(False))).astype(np.float64)
+        size, variance = total**2 / float(squares.sum()), float((squares * (off - mean) ** 2).sum())
+    se = float(np.sqrt(variance * size / max(size - 1, 1))) / total
+    sides = [float(w.sum()) ** 2 / float(q) if q > 0 else 0.0 for w, q in zip(weight, _squares(counts))]
+    if min(sides) < FEWEST - 1e-9 or size < FEWEST:
+        reason = f"with fewer than {FEWEST} rows with or without the outcome no interval is honest"
+        return Estimate(name, mean, se, level=level, reason=reason)
+    half = float(ndtri((1 + level) / 2)) * se
+    return Estimate(name, mean, se, mean - half, mean + half, level)
+
+
+def _squares(counts: GroupCounts) -> tuple[float, float]:
+    return float(counts.squared(True).sum()), float(counts.squared(False).sum())
+
+
+def remaining_price(counts: GroupCounts) -> float | None:
+    """Give the mean squared distance of scores from the risks that a logistic line of these rows alone has.
+
+    That is what the Brier score of these rows would gain if they had a map of their own; None where they have no line.
+    """
+    if _separated(counts) or counts.score[0] == counts.score[-1]:
+        return None
+    return float(np.dot(counts.weight, (own_risks(counts) - counts.score) ** 2) / counts.weight.sum())
 
 
 def logistic_slope(counts: GroupCounts) -> float | None:

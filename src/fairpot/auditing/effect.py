@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from fairpot._arguments import argument, by_name
-from fairpot._defaults import LEVEL, Region, Ties, Weights
+from fairpot._defaults import LEVEL, Meaning, Region, Ties, Weights
 from fairpot._optional import import_optional, make_frame
 from fairpot._validation import check_rows, check_scores, check_seen, check_share, wording
+from fairpot.auditing import words
 from fairpot.auditing.audit import effect_html
-from fairpot.auditing.calibration import BINS
+from fairpot.auditing.calibration import (
+    BINS,
+    as_risks,
+    calibration_errors,
+    error_by_chance,
+    large_error,
+    remaining_price,
+)
+from fairpot.auditing.finding import Finding, Trust, main_finding
+from fairpot.auditing.gains import Action, OtherReference, actions, other_reference, own_scale_moves
 from fairpot.auditing.measures import MOST_GROUPS, measure, moves, moves_of_rows, plain
-from fairpot.auditing.words import change_sentences, rate_lines
 from fairpot.counting import as_table
-from fairpot.inference import Changes, Verdict, change_by_maps, change_of_scores, verdict
+from fairpot.inference import Change, Changes, Estimate, Verdict, change_by_maps, change_of_scores, verdict
 from fairpot.inference.limits import gap_name
 from fairpot.modelfile.origin import describes, table_sha256
 from fairpot.postprocessing.mapper import seen_table
 from fairpot.table import ScoreTable
-from fairpot.transport import ScoreMap, moving
+from fairpot.transport import ScoreMap, moving, parted
 
 # Calibration that gets this many times worse, and visibly so, is said in words.
 _SEVERAL, _VISIBLE = 3.0, 0.01
@@ -41,6 +50,7 @@ def effect(
     clusters: Any = None,
     weights: Weights | None = None,
     pos_label: Any = None,
+    high_score_means: Meaning | None = None,
     alpha: float | None = None,
     region: Region = "pooled",
     ties: Ties = "half",
@@ -65,10 +75,12 @@ def effect(
         Outcomes, 0/1.
     before, after : columns of shape (n,), default None
         Two scores of the same rows, in place of ``scores`` and ``y``; of any package, on any scale.
-    sensitive_features, sample_weight, clusters, weights, pos_label
-        As in :func:`fairpot.audit`.
+    sensitive_features, sample_weight, clusters, weights, pos_label, high_score_means
+        As in :func:`fairpot.audit`; what the model knows of a high score holds here.
     alpha, region, ties, threshold, bins
-        As in :func:`fairpot.audit`, but one alpha. The top is that of the scores before, and of the scores after.
+        As in :func:`fairpot.audit`, but one alpha; None takes that of the model, if it repairs a top. The top is that
+        of the scores before, and of the scores after. ``actions`` counts who is acted on at the threshold or in the
+        top; where neither is given, in the top tenth.
     reference : name of a group or None, default None
         The group that signed gaps are seen from; None takes the model's own.
     level : float or None, default 0.95
@@ -92,7 +104,7 @@ def effect(
     0.0
     """
     columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
-    meant: dict[str, Any] = {"weights": weights, "pos_label": pos_label}
+    meant: dict[str, Any] = {"weights": weights, "pos_label": pos_label, "high_score_means": high_score_means}
     share = None if alpha is None else check_share(alpha, "alpha", zero=False)
     options: dict[str, Any] = {"alpha": share, "region": region, "ties": ties, "threshold": threshold, "bins": bins}
     if before is not None or after is not None:
@@ -101,6 +113,8 @@ def effect(
     table = as_table(y, scores, **columns, **meant, names=("y", "scores")).require("an effect", groups=2)
     if hasattr(model, "groups_"):
         table = seen_table(table, model.groups_)
+    table = table.meaning(getattr(model, "high_score_means_", None))
+    options |= _own_top(model) if share is None else {}
     maps = _maps(model, table)
     seen_from = reference
     if reference is None and getattr(model, "reference_", None) in table.groups:
@@ -117,8 +131,69 @@ def effect(
     told = model._fitted_scale().mismatch_of_range(low, high) if hasattr(model, "_fitted_scale") else None
     if told is not None:
         first.numbers["warnings"].insert(0, told)
-    found = (first.numbers, second.numbers, moves(table, maps), getattr(model, "reference_", None), left_out, changes)
-    return Effect(*found, standing(model, table))
+    moved_rows = own_scale_moves(moves(table, parted(maps)[0]), table.lower_is_riskier)
+    known = (first.numbers, second.numbers, moved_rows, getattr(model, "reference_", None), left_out, changes)
+    judged = standing(model, table)
+    stages = _stages(kept, {g: m for g, m in maps.items() if g in kept.groups}, level, bins)
+    return Effect(
+        *known,
+        judged,
+        actions(kept, moved, options["threshold"], options["alpha"]),
+        trust_in(model, table, judged),
+        other_reference(model, kept, options),
+        stages,
+    )
+
+
+def _stages(
+    table: ScoreTable, maps: dict[Hashable, ScoreMap], level: float | None, bins: int
+) -> list[dict[str, Any]] | None:
+    """Measure calibration of each group and of all: before, repaired, and made probabilities again, if they were."""
+    own, then = parted(maps)
+    tables = {"before": table, "repaired": table.rescored(moving(own))}
+    if then is not None:
+        tables["recalibrated"] = table.rescored(maps)
+    final, found = list(tables)[-1], []
+    for group in (*table.groups, None):
+        each: dict[str, Any] = {"group": group, "recalibrated": None}
+        for stage, rows in tables.items():
+            counts = rows.joined().counts[0] if group is None else rows[group]
+            each[stage] = _stage(as_risks(counts, table.lower_is_riskier), level, bins)
+            if stage == final and each[stage] is not None and group is not None:
+                each["price"] = remaining_price(as_risks(counts, table.lower_is_riskier))
+        found.append(each | {"rows": float(table.rows if group is None else table[group].weight.sum())})
+    return found if any(each[final] is not None for each in found) else None
+
+
+def _stage(counts: Any, level: float | None, bins: int) -> dict[str, Any] | None:
+    errors = calibration_errors(counts, bins)
+    if errors is None:
+        return None
+    bias = large_error(counts, LEVEL if level is None else level)
+    return {
+        "error_in_the_large": bias,
+        "expected_calibration_error": errors[1],
+        "error_by_chance": error_by_chance(counts, bins),
+    }
+
+
+def _own_top(model: Any) -> dict[str, Any]:
+    """Give the top that a model repairs, if it repairs one."""
+    if not hasattr(model, "params_") and not hasattr(model, "get_params"):
+        return {}
+    given = parameters_of(model)
+    return {name: given[name] for name in ("alpha", "region")} if given.get("alpha") is not None else {}
+
+
+def trust_in(model: Any, table: ScoreTable, judged: Standing | None) -> Trust | None:
+    """Say what is known of the repair on these rows; None where it is not known what it was fitted on."""
+    if not hasattr(model, "maps_"):
+        return None
+    same = fitted_on(model, table)
+    clusters = None if table.units is None else table.units.size
+    if judged is not None:
+        return Trust("certified", table.rows, clusters, same, judged.certificate, judged.answer)
+    return Trust("not checked" if same else "checked", table.rows, clusters, same)
 
 
 def _check_two_scores(y_true: Any, scores: Any, y: Any, before: Any, after: Any) -> None:
@@ -151,8 +226,10 @@ def _effect_of_scores(
     second = measure(tables[1], level, **{**options, "reference": first.numbers["reference"]})
     changes = None
     if level is not None and len(tables[0].groups) <= MOST_GROUPS:
-        changes = change_of_scores(y_true, before, after, **known, ties=options["ties"], level=level)
-    return Effect(first.numbers, second.numbers, moves_of_rows(rows, new), changes=changes)
+        asked = {name: value for name, value in known.items() if name != "high_score_means"}
+        changes = change_of_scores(y_true, before, after, **asked, ties=options["ties"], level=level)
+    acted = actions(tables[0], tables[1], options["threshold"], options["alpha"])
+    return Effect(first.numbers, second.numbers, moves_of_rows(rows, new), changes=changes, actions=acted)
 
 
 Stands = Literal["compatible", "contradicted", "cannot tell"]
@@ -238,7 +315,7 @@ def fitted_on(model: Any, table: ScoreTable) -> bool:
     return bool(origin and describes(origin, table))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Effect:
     """What :func:`effect` found: audits before and after, and who moves.
 
@@ -247,7 +324,8 @@ class Effect:
     before, after : dict
         As ``Audit.summary``: every number knows its interval.
     moves : list of dict
-        For each group: rows, how many move, up and down, mean and largest shift.
+        For each group: rows, how many the repair moves, up and down, mean and largest shift. A map that then makes
+        probabilities of all scores is no part of that.
     reference : the group that stays as it is, or None
     left_out : tuple of groups that were left out of the comparison
     changes : Changes or None
@@ -255,6 +333,19 @@ class Effect:
         twice, so that what both have in common cancels. None for more than 20 groups.
     certificate : Standing or None
         What was certified of the repair, and what these rows say of it.
+    actions : list of Action
+        Who is acted on before and after, by group and outcome: at the threshold, in the top share, else in the top
+        tenth; with who gains and who loses, if it was said what a high score does.
+    trust : Trust or None
+        What is known of the repair: not yet checked on new rows, checked, or certified. None of maps or scores that
+        do not say what they were fitted on.
+    other_reference : OtherReference or None
+        The same repair with the other choice of reference.
+    calibration : list of dict or None
+        For each group, and for all rows (group None): mean score minus rate with its interval, the expected calibration
+        error, and the one that chance alone would show, ``before``, ``repaired`` and, with ``calibrate``,
+        ``recalibrated``. ``price`` is what the group's Brier score would gain from a map of its own, which
+        would undo the repair. None where scores are no probabilities at the end.
     """
 
     before: dict[str, Any]
@@ -264,17 +355,68 @@ class Effect:
     left_out: tuple[Hashable, ...] = ()
     changes: Changes | None = None
     certificate: Standing | None = None
+    actions: list[Action] = field(default_factory=list)
+    trust: Trust | None = None
+    other_reference: OtherReference | None = None
+    calibration: list[dict[str, Any]] | None = None
+
+    @property
+    def finding(self) -> Finding:
+        """What was found before the repair: of the top, where one is repaired."""
+        return main_finding(self.before)
+
+    @property
+    def finding_after(self) -> Finding:
+        """What is found after it."""
+        return main_finding(self.after)
 
     @property
     def sentences(self) -> list[str]:
-        """What these rows say of a certificate, if there is one; who was and who is ahead."""
+        """What these rows say of a certificate, if there is one; how the gap changes, whose scores do; and trust."""
         known = [] if self.certificate is None else [_sentence(text) for text in self.certificate.sentences]
-        return [*known, *change_sentences(self.before, self.after)]
+        said = [words.gap_change(self.finding, self.finding_after), words.changed_scores(self.moves), self.price]
+        trust = [] if self.trust is None or known else [self.trust.sentence]
+        return [*known, *said, *self._calibrated_as_a_whole, *trust]
+
+    @property
+    def price(self) -> str:
+        """What the repair costs in AUC."""
+        first, second = (found["partial"] or found for found in (self.before, self.after))
+        change = None if self.changes is None else self.changes.auc
+        return words.price(first["auc"], second["auc"], change, self.finding.alpha)
+
+    @property
+    def gains(self) -> list[str]:
+        """Who is acted on before and after, by group and outcome; then what the other reference would do."""
+        other = self.other_reference
+        said = [text for action in self.actions for text in action.sentences]
+        return said if other is None else [*said, words.other_reference(other, self.finding.alpha)]
+
+    @property
+    def _is_calibrated(self) -> bool:
+        """Whether a common map made probabilities of all scores."""
+        return self.calibration is not None and self.calibration[0]["recalibrated"] is not None
+
+    @property
+    def _calibrated_as_a_whole(self) -> list[str]:
+        """Say of scores that were made probabilities again how far they are off in each group."""
+        if not self._is_calibrated:
+            return []
+        found = []
+        for each in self.calibration or []:
+            bias, who = each["recalibrated"]["error_in_the_large"], each["group"]
+            found.append(f"{_signed(bias)} for {'all rows' if who is None else repr(who)}{_limits(bias)}")
+        whole = "Then one common map makes every score a probability: right as a whole, not in each group"
+        return [f"{whole}. Mean score minus rate is {', '.join(found)}."]
 
     @property
     def warnings(self) -> list[str]:
         """What the repair costs beyond AUC: calibration, a small group as target, ties, and what the audit says."""
-        found = [*_calibration_lost(self.before, self.after), *self._small_reference(), *self._ties_disagree()]
+        found = [
+            *_calibration_lost(self.before, self.after, self._is_calibrated),
+            *self._small_reference(),
+            *self._ties_disagree(),
+        ]
         return [*found, *self.before["warnings"]]
 
     def to_dict(self) -> dict[str, Any]:
@@ -282,12 +424,24 @@ class Effect:
         changes = None if self.changes is None else self.changes.to_dict()
         numbers = {"before": plain(self.before), "after": plain(self.after), "moves": self.moves, "changes": changes}
         certificate = None if self.certificate is None else self.certificate.to_dict()
-        return {**numbers, "certificate": certificate, "warnings": self.warnings}
+        other = None if self.other_reference is None else self.other_reference.to_dict()
+        return {
+            "finding": self.finding.to_dict(),
+            "finding_after": self.finding_after.to_dict(),
+            **numbers,
+            "calibration": _with_intervals(self.calibration),
+            "actions": [each.to_dict() for each in self.actions],
+            "other_reference": other,
+            "certificate": certificate,
+            "trust": None if self.trust is None else self.trust.to_dict(),
+            "warnings": self.warnings,
+        }
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the main numbers before and after as a list of rows."""
         named = [("auc", "auc"), ("gap", "gap")]
-        found = [_row(name, self.before[key], self.after[key]) for name, key in named]
+        known = {name: getattr(self.changes, name, None) for name in ("auc", "gap")}
+        found = [_row(name, self.before[key], self.after[key], known[name]) for name, key in named]
         if self.before["partial"] is not None:
             top, later = self.before["partial"], self.after["partial"]
             found += [_row(f"partial_{name}", top[key], later[key]) for name, key in named]
@@ -297,10 +451,21 @@ class Effect:
                 found.append(_row(f"calibration_error[{b['group']}]", b["calibration"][key], a["calibration"][key]))
         return found
 
-    def frame(self) -> Any:
-        """Return the main numbers before and after as a frame (pandas, Polars or PyArrow, whichever is in use)."""
-        rows = plain(self.rows())
-        return make_frame({name: [row[name] for row in rows] for name in rows[0]})
+    def frame(self, part: Literal["numbers", "moves", "actions"] = "numbers") -> Any:
+        """Return one of the tables (pandas, Polars or PyArrow, whichever is in use).
+
+        Parameters
+        ----------
+        part : {"numbers", "moves", "actions"}, default "numbers"
+            AUC, gap and calibration before and after with their limits; whose scores change, by group; who is acted
+            on before and after, by group and outcome.
+        """
+        acted = [row for action in self.actions for row in action.rows()]
+        parts = {"numbers": self.rows(), "moves": self.moves, "actions": acted}
+        if part not in parts:
+            raise ValueError(f"part must be one of {', '.join(map(repr, parts))}, got {part!r}.")
+        rows = plain(parts[part])
+        return make_frame({name: [row[name] for row in rows] for name in rows[0]} if rows else {})
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the gap of every two groups before and after, see :class:`fairpot.display.GapChangeDisplay`.
@@ -320,7 +485,7 @@ class Effect:
     def __str__(self) -> str:
         shown = [f"{row['metric']}: {_number(row['before'])} -> {_number(row['after'])}" for row in self.rows()]
         for which, found in (("before", self.before), ("after", self.after)):
-            shown += [f"{line} ({which})" for line in rate_lines(found["rates"])]
+            shown += [f"{line} ({which})" for line in words.rate_lines(found["rates"])]
         moved = [
             f"{each['group']}: {wording.shown_rows(each['moved'])} of {wording.shown_rows(each['rows'])} scores move"
             for each in self.moves
@@ -328,7 +493,10 @@ class Effect:
         sure = [] if self.changes is None else [f"AUC {self.changes.auc}", f"gap {self.changes.gap}"]
         weighed = wording.weights_taken(self.before["weights"], self.before["rows"])
         warned = [f"warning: {text}" for text in self.warnings]
-        return "\n".join([*self.sentences, *shown, *sure, *moved, *filter(None, [weighed]), *warned])
+        return "\n".join([*self.sentences, *self.gains, *shown, *sure, *moved, *filter(None, [weighed]), *warned])
+
+    def __repr__(self) -> str:
+        return f"<Effect: {self.sentences[0]}>"
 
     def _repr_html_(self) -> str:
         return effect_html(self)
@@ -370,8 +538,31 @@ def _maps(model: Any, table: ScoreTable) -> dict[Hashable, ScoreMap]:
     return maps
 
 
-def _calibration_lost(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+def _limits(found: Estimate) -> str:
+    if found.reason is not None:
+        return ""
+    return f" ({found.level:.0%} interval {_signed(found.low)} to {_signed(found.high)})"
+
+
+def _signed(value: float) -> str:
+    """Show three decimals and a sign; what rounds to nothing has none."""
+    return f"{value:+.3f}" if abs(value) >= 0.0005 else "0.000"
+
+
+def _with_intervals(tree: Any) -> Any:
+    """Give estimates as dicts with their limits, and everything else as it is."""
+    if isinstance(tree, dict):
+        return {key: _with_intervals(each) for key, each in tree.items()}
+    if isinstance(tree, list):
+        return [_with_intervals(each) for each in tree]
+    return tree.to_dict() if isinstance(tree, Estimate) else tree
+
+
+def _calibration_lost(before: dict[str, Any], after: dict[str, Any], calibrated: bool) -> list[str]:
     found = []
+    means = "its scores are no longer probabilities of the outcome"
+    means = "right over all rows, its scores are not in this group" if calibrated else means
+    hint = "" if calibrated else f" Hint: {argument('calibrate', True)} makes them some again over all rows."
     key = "expected_calibration_error"
     for b, a in zip(before["groups"], after["groups"]):
         if b["calibration"] is None or a["calibration"] is None:
@@ -380,17 +571,24 @@ def _calibration_lost(before: dict[str, Any], after: dict[str, Any]) -> list[str
         if now >= _SEVERAL * was and now - was >= _VISIBLE:
             found.append(
                 f"calibration of group {b['group']!r} gets {now / max(was, 1e-12):.1f} times worse ({was:.4f} -> "
-                f"{now:.4f}): its scores are no longer probabilities of the outcome."
+                f"{now:.4f}): {means}.{hint}"
                 if was > 0.0005
-                else f"calibration of group {b['group']!r} is lost ({was:.4f} -> {now:.4f}): its scores are no longer "
-                "probabilities of the outcome."
+                else f"calibration of group {b['group']!r} is lost ({was:.4f} -> {now:.4f}): {means}.{hint}"
             )
     return found
 
 
-def _row(name: str, before: float | None, after: float | None) -> dict[str, Any]:
-    change = None if before is None or after is None else after - before
-    return {"metric": name, "before": before, "after": after, "change": change}
+def _row(name: str, before: float | None, after: float | None, known: Change | None = None) -> dict[str, Any]:
+    """Give a number before and after with its limits, and the change; its limits where they were computed."""
+    change = None if before is None or after is None else float(after) - float(before)
+    ends: dict[str, float | None] = {}
+    for when, value in (("before", before), ("after", after)):
+        for end in ("low", "high"):
+            limit = getattr(value, end, None)
+            ends[f"{when}_{end}"] = None if limit is None or limit != limit else limit
+    limits = [None, None] if known is None or known.reason is not None else [known.low, known.high]
+    numbers = {"metric": name, "before": before, "after": after, "change": change}
+    return numbers | dict(zip(("change_low", "change_high"), limits)) | ends
 
 
 def _sentence(text: str) -> str:

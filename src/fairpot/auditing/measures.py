@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from fairpot._arguments import argument
 from fairpot._defaults import LEVEL, TIES, Region, Ties
 from fairpot._validation import Rows, check_choice, check_group_name, check_share, is_number
-from fairpot.auditing.calibration import BINS, calibration
+from fairpot.auditing.calibration import BINS, as_risks, calibration, large_error
 from fairpot.counts import GroupCounts
 from fairpot.inference import Estimate, Overview, Rates, overview, rates_at
 from fairpot.metrics.cells import carrying_groups, hard_predictions, reversed_score, small_cells, tied_pairs
 from fairpot.metrics.wins import WinMatrix
-from fairpot.postprocessing.dial import advantaged_group
+from fairpot.postprocessing.dial import find_reference
 from fairpot.table import Maps, ScoreTable
 
 
@@ -27,9 +27,10 @@ def rates(table: ScoreTable, threshold: float) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``threshold``, ``groups`` (a dict for each group) and ``all``, each with ``rows``, ``flagged`` (rows at or above
-        it), ``share``, ``tpr`` (of the positives, those flagged: recall), ``fpr`` (of the negatives) and ``ppv``
-        (of the flagged, the positives: precision). What has nothing to count is None.
+        ``threshold``, ``groups`` (a dict for each group) and ``all``, each with ``rows``, ``positives``, ``negatives``,
+        ``flagged`` (rows at or above it; ``flagged_positives`` and ``flagged_negatives`` among them), ``share``,
+        ``tpr`` (of the positives, those flagged: recall), ``fpr`` (of the negatives) and ``ppv`` (of the flagged, the
+        positives: precision). What has nothing to count is None.
 
     Examples
     --------
@@ -51,7 +52,11 @@ def _rates(counts: GroupCounts, threshold: float) -> dict[str, Any]:
     found, false = above.positive.sum().item(), above.negative.sum().item()
     return {
         "rows": positives + negatives,
+        "positives": positives,
+        "negatives": negatives,
         "flagged": found + false,
+        "flagged_positives": found,
+        "flagged_negatives": false,
         "share": _ratio(found + false, positives + negatives),
         "tpr": _ratio(found, positives),
         "fpr": _ratio(false, negatives),
@@ -127,34 +132,44 @@ def measure(table: ScoreTable, level: float | None = LEVEL, **options: Any) -> M
             hint = f" Hint: {argument('groups', ...)} or {argument('min_group', ...)} compares fewer."
             numbers["warnings"] = [*numbers["warnings"], said + hint]
         return Measured(_without_limits(numbers, reason), None)
-    whole = overview(table, level=level, ties=ties)
-    inside = [overview(table, level=level, ties=ties, alpha=p["alpha"], region=p["region"]) for p in partial]
-    headline = _headline_known(table, numbers, whole)
+    ranked = [overview(table, level=level, ties=ties, carrying=_carrying(table, numbers))]
+    for top in partial:
+        where = {"alpha": top["alpha"], "region": top["region"], "carrying": _carrying(table, top)}
+        ranked.append(overview(table, level=level, ties=ties, **where))
+    whole, *inside = ranked
     known = {
         **_ranked(numbers, whole),
-        "headline": headline,
-        "groups": [_own(each, whole) for each in numbers["groups"]],
+        "groups": [
+            _own(each, whole) | _calibrated(each, table[each["group"]], table, level) for each in numbers["groups"]
+        ],
     }
+    known |= _calibrated(numbers, table.joined().counts[0], table, level)
     known["partial"] = _as_given([{**p, **_ranked(p, found)} for p, found in zip(partial, inside)], numbers["partial"])
     known["rates"] = [_rated(table, each, level) for each in numbers["rates"]]
     return Measured(_without_limits({**numbers, **known}, "it has no closed form here"), whole, tuple(inside))
 
 
-def _headline_known(table: ScoreTable, numbers: dict[str, Any], whole: Overview) -> dict[str, Any]:
-    """Give the gap of the headline its limits: those of the groups that carry it, compared without the others."""
-    told, small = numbers["headline"], numbers["headline"]["small_groups"]
-    if small and told["gap"] is not None:
-        large = table.only([g for g in table.groups if g not in small])
-        whole = overview(large, level=whole.level, ties=numbers["ties"])
-    return {**told, "gap": _known(told["gap"], whole.gap)}
+def _calibrated(numbers: dict[str, Any], counts: GroupCounts, table: ScoreTable, level: float) -> dict[str, Any]:
+    """Give mean score minus rate its interval, where scores are probabilities."""
+    found = numbers["calibration"]
+    if found is None:
+        return {}
+    bias = large_error(as_risks(counts, table.lower_is_riskier), level)
+    return {"calibration": {**found, "error_in_the_large": bias.of(found["error_in_the_large"])}}
+
+
+def _carrying(table: ScoreTable, numbers: dict[str, Any]) -> list[Hashable]:
+    """List the groups that can carry a headline."""
+    return [g for g in table.groups if g not in numbers["headline"]["small_groups"]]
 
 
 def _ranked(numbers: dict[str, Any], found: Overview) -> dict[str, Any]:
-    """Give AUC, gap, every xAUC and every signed gap with its limits."""
+    """Give AUC, gap, every xAUC and every signed gap with its limits, and the gap of the headline."""
     pairs = [_pair(pair, found) for pair in numbers["gaps"]]
     cells = [{**c, "xauc": _known(c["xauc"], found.xauc[c["positive"], c["negative"]])} for c in numbers["xauc"]]
     auc, gap = _known(numbers["auc"], found.auc), _known(numbers["gap"], found.gap)
-    return {"auc": auc, "gap": gap, "gaps": pairs, "xauc": cells}
+    told = {**numbers["headline"], "gap": _known(numbers["headline"]["gap"], found.headline)}
+    return {"auc": auc, "gap": gap, "gaps": pairs, "xauc": cells, "headline": told}
 
 
 def _pair(numbers: dict[str, Any], found: Overview) -> dict[str, Any]:
@@ -214,6 +229,7 @@ def _without_limits(tree: Any, reason: str, name: str = "") -> Any:
 
 # What is counted or given rather than estimated, and names of groups.
 _COUNTED = {"threshold", "alpha", "pairs", "rows", "positives", "negatives", "flagged", "found", "score_range"}
+_COUNTED |= {"flagged_positives", "flagged_negatives"}
 _LIMITS = {"signed_low", "signed_high"}
 _NAMES = {"small_groups", "group", "reference", "first", "second", "positive", "negative"}
 _GIVEN = _COUNTED | _LIMITS | _NAMES
@@ -241,6 +257,26 @@ def intervals_to_dict(found: Measured) -> dict[str, Any] | None:
 
 def _limits(found: Estimate | None) -> dict[str, Any] | None:
     return None if found is None else found.to_dict()
+
+
+def with_limits(row: dict[str, Any]) -> dict[str, Any]:
+    """Put the ends of its interval beside every number of a row that knows them.
+
+    Examples
+    --------
+    >>> with_limits({"group": "F", "auc": Estimate("auc", 0.8, 0.02, 0.75, 0.84)})
+    {'group': 'F', 'auc': 0.8, 'auc_low': 0.75, 'auc_high': 0.84}
+    """
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        found[name] = value
+        if isinstance(value, Estimate):
+            found |= {f"{name}_low": _finite(value.low), f"{name}_high": _finite(value.high)}
+    return found
+
+
+def _finite(value: float) -> float | None:
+    return None if value != value else float(value)
 
 
 def plain(tree: Any) -> Any:
@@ -279,7 +315,7 @@ def summarise(
     ties : {"half", "strict"}, default "half"
         Whether a tie is half a win or none.
     reference : name of a group or None, default None
-        The group that signed gaps are seen from; None takes the advantaged one.
+        The group that signed gaps are seen from; None takes the one that a repair would not change.
     threshold : float, list of floats, or None, default None
         Also count who is flagged at this score or above (or below, where a low score means high risk), given as the
         scores are; with ``alpha``, the top alpha is counted in any case.
@@ -308,6 +344,8 @@ def summarise(
     summary = {
         **_size(pooled),
         "weights": table.weights,
+        "lower_is_riskier": table.lower_is_riskier,
+        "high_score_means": table.high_score_means,
         "ties": checked,
         "reference": ahead,
         **_ranking(matrix, ahead),
@@ -316,7 +354,7 @@ def summarise(
         "partial": _as_given([_partial(table, each, region, checked, ahead) for each in listed(alpha)], alpha),
         "rates": _numbers_rates(table, listed(threshold), listed(alpha)),
         "tied": _tied(table, matrix, checked),
-        "calibration": calibration(pooled, bins),
+        "calibration": calibration(as_risks(pooled, table.lower_is_riskier), bins),
         "calibration_bins": bins,
     }
     return summary | {"warnings": _warnings(table, summary)}
@@ -349,9 +387,9 @@ def moves_of_rows(rows: Rows, after: NDArray[np.float64]) -> list[dict[str, Any]
 
 
 def _ahead(table: ScoreTable, ties: Ties) -> Hashable:
-    """Name the advantaged group; the first, if groups without positives or negatives leave it open."""
+    """Name the group that a repair would keep; the first, if groups without positives or negatives leave it open."""
     complete = (table.positives > 0).all() and (table.negatives > 0).all()
-    return advantaged_group(table, ties) if complete else table.groups[0]
+    return find_reference(table, None, ties) if complete else table.groups[0]
 
 
 def _size(counts: GroupCounts) -> dict[str, Any]:
@@ -375,7 +413,7 @@ def _describe(table: ScoreTable, matrix: WinMatrix, place: int, bins: int) -> di
         "auc": _won(matrix, own, own),
         "bpsn_auc": _won(matrix, ~own, own),
         "bnsp_auc": _won(matrix, own, ~own),
-        "calibration": calibration(table.counts[place], bins),
+        "calibration": calibration(as_risks(table.counts[place], table.lower_is_riskier), bins),
     }
 
 
@@ -464,6 +502,7 @@ def _partial(table: ScoreTable, alpha: float, region: str, ties: Ties, ahead: Ha
     where = cast(Region, check_choice(region, "region", ("pooled", "group")))
     thresholds = table.thresholds(share, where)
     top = table.above(thresholds)
+    matrix = WinMatrix.of(top, ties)
     sizes = [
         {"group": g, "threshold": thresholds[g], **_size(inside), **_found(all_rows, inside)}
         for g, all_rows, inside in zip(top.groups, table.counts, top.counts)
@@ -473,7 +512,8 @@ def _partial(table: ScoreTable, alpha: float, region: str, ties: Ties, ahead: Ha
         "region": where,
         "rows": sum(each["rows"] for each in sizes),
         **_found(table.pooled(), top.pooled()),
-        **_ranking(WinMatrix.of(top, ties), ahead),
+        **_ranking(matrix, ahead),
+        "headline": _headline(top, matrix),
         "groups": sizes,
     }
 
@@ -520,17 +560,17 @@ def _warnings(table: ScoreTable, summary: dict[str, Any]) -> list[str]:
     found += _missing_pairs(summary)
     for partial in tops(summary):
         top = table.top(partial["alpha"], partial["region"])
-        found += small_cells(top, f" in the top {partial['alpha']:g}")
+        found += small_cells(top, f" in the top {100 * partial['alpha']:.4g}%")
     if summary["calibration"] is None:
         low, high = summary["score_range"]
-        found.append(f"calibration is not measured: scores run from {low:g} to {high:g} and are no probabilities.")
+        found.append(f"calibration is not measured: scores run from {low:g} to {high:g} and are not probabilities.")
     tied = summary["tied"]
     for name in ("auc", "gap"):
         strict, half = tied[f"{name}_strict"], tied[f"{name}_half"]
         if strict is not None and abs(strict - half) >= _VISIBLE:
-            shown = "AUC" if name == "auc" else "xAUC gap"
+            shown = "AUC" if name == "auc" else "overall gap"
             found.append(
-                f"ties matter: the {shown} is {strict:.4f} if a tie is no win, {half:.4f} if it is half of one."
+                f"ties matter: the {shown} is {strict:.3f} if a tie is no win, {half:.3f} if it is half of one."
             )
     return found
 

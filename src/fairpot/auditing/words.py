@@ -1,46 +1,294 @@
-"""What an audit found, in sentences."""
+"""What was found, in sentences. Every text of an audit or a repair stands here; views choose, order and draw."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from fairpot._validation import wording
+from fairpot.inference import Estimate
+from fairpot.inference.limits import gap_name
 
-EVEN = 0.00005  # what rounds to 0 in four digits is even
+if TYPE_CHECKING:
+    from fairpot.auditing.finding import Finding, Trust
+    from fairpot.auditing.gains import Action, OtherReference
+    from fairpot.inference import Change
+
+EVEN = 0.0005  # what rounds to 0 in three digits is equal
+
+# The texts, by what they say. Names in braces are filled in; a translation replaces this table.
+TEXT = {
+    "higher": "{first} is ranked higher than {second}",
+    "riskier": "{first} is ranked as riskier (scored lower) than {second}",
+    "equal": "{first} and {second} are ranked equally",
+    "benefits": ", which benefits {first}",
+    "harms": ", which harms {first}",
+    "no difference": "No clear difference between {first} and {second}",
+    "no difference of many": "No clear difference between the {groups} groups",
+    "in these rows": "In these rows {who}",
+    "largest": "{metric} {gap}",
+    "largest of many": "{metric} {gap}, the largest of {pairs} pairs of groups",
+    "largest unclear": "largest {metric} {gap}, between {first} and {second}",
+    "interval": "{value} ({level}% interval {low} to {high})",
+    "no interval": "{value} (no interval: {reason})",
+    "not measured": "No gap can be measured: a group has no rows with the outcome, or none without it.",
+    "pairs": "Someone in {first} with the outcome is ranked above someone in {second} without it in {there} of 100 "
+    "pairs; the reverse ({second} over {first}) in {back}.",
+    "pairs in the top": "In the top {top}, s{pairs}",
+    "small groups": " Left out, as too small to be compared with confidence: {groups}.",
+    "next: reversed": "Check the direction of the score first: it ranks the outcome worse than chance.",
+    "next: repair": "A repair can make this gap smaller: fit one and look at its price.",
+    "next: none": "These rows do not show a difference, so no repair is proposed; more rows would tell.",
+    "next: more rows": "Collect more rows before you act on this.",
+    "not checked": "not yet checked on new rows",
+    "not checked: what": "Not yet checked on new rows: these are the rows that the repair was fitted on.",
+    "checked": "checked on {rows}",
+    "checked: what": "Checked on {rows}, which the repair was not fitted on.",
+    "certified": "certified",
+    "certified: what": "Certified: with {level}% confidence the {metric} on rows like these is at most {bound} "
+    "(tested on {on}).",
+    "compatible": " These rows agree with that.",
+    "contradicted": " These rows contradict it.",
+    "cannot tell": " These rows are too few to say whether it holds.",
+    "gap change": "The {metric} goes from {before} to {after}",
+    "price": "AUC goes from {before} to {after} ({change}{limits}).",
+    "price: limits": ", {level}% interval {low} to {high}",
+    "auc top": "AUC in the top {top}",
+    "still": ": {who} still.",
+    "none left": ": no clear difference is left.",
+    "none before": ": there was no clear difference, and there is none now.",
+    "another pair": "; the largest is now between {first} and {second}.",
+    "overshoot": ". The repair overshoots: {who} now.",
+    "changes": "{changed} of {rows} scores in {group} change ({up} up, {down} down)",
+    "no change": "no score in {group} changes",
+    "at a score": "at {threshold} or {side}",
+    "in the top": "in the top {top}",
+    "acted on": "{group}, {where}: with the outcome {yes_before} -> {yes_after} of {yes}, without it {no_before} -> "
+    "{no_after} of {no}{valence}",
+    "gains": " ({group} gains)",
+    "loses": " ({group} loses)",
+    "other reference": "With {reference} as the reference instead: {metric} {gap}, AUC {auc}, {changed} scores change "
+    "({up} up, {down} down).",
+    "no other reference": "With {reference} as the reference instead: {reason}.",
+}
 
 
-def gap_sentence(summary: dict[str, Any]) -> str:
-    """Say who is ranked above whom, for the pair with the largest gap of the groups that can carry one; then the rest.
+def figure(value: float | None, digits: int = 3) -> str:
+    """Show an AUC or a gap: three digits, a dash for what cannot be measured."""
+    return "-" if value is None or value != value else f"{value:.{digits}f}"
+
+
+def share(value: float) -> str:
+    """Show a share of the ranking.
 
     Examples
     --------
-    >>> pair = {"first": "M", "second": "F", "xauc_first": 0.8, "xauc_second": 0.7, "signed_gap": 0.1}
-    >>> gap_sentence({"gaps": [pair]})
-    'Of 1,000 pairs, a positive of M is ranked above a negative of F in 800, a positive of F above a negative of M ...'
+    >>> share(0.1), share(0.005)
+    ('10%', '0.5%')
     """
-    known, small = _known_pairs(summary)
-    pair = max(known, key=_size, default=None)
-    if pair is None:
-        return "No gap can be measured: a group has no positives or no negatives."
-    first, second = (pair["first"], pair["second"])
-    there, back = round(1000 * pair["xauc_first"]), round(1000 * pair["xauc_second"])
-    worst = (
-        "" if len(summary["gaps"]) == 1 else f"The widest gap of {wording.counted(len(known), 'pair')} of groups: of"
+    return f"{100 * value:.4g}%"
+
+
+def with_interval(found: Estimate) -> str:
+    """Show a number with its interval, or why it has none.
+
+    Examples
+    --------
+    >>> with_interval(Estimate("gap", 0.1312, 0.02, 0.0871, 0.1764))
+    '0.131 (95% interval 0.087 to 0.176)'
+    """
+    if found.reason is not None or found.low != found.low:
+        return TEXT["no interval"].format(value=figure(found), reason=found.reason or "none was computed")
+    low, high = figure(found.low), figure(found.high)
+    return TEXT["interval"].format(value=figure(found), level=f"{100 * found.level:.4g}", low=low, high=high)
+
+
+def ranked(first: Any, second: Any, lower_is_riskier: bool = False) -> str:
+    """Say that a group is ranked higher than another."""
+    return TEXT["riskier" if lower_is_riskier else "higher"].format(first=first, second=second)
+
+
+def who(finding: Finding) -> str:
+    """Say who is ranked higher than whom and whom that benefits or harms; or that there is no clear difference."""
+    if finding.pair is None:
+        return TEXT["not measured"].rstrip(".")
+    names = dict(zip(("first", "second"), finding.pair))
+    if finding.state == "no clear difference":
+        many = finding.groups > 2
+        return TEXT["no difference of many" if many else "no difference"].format(**names, groups=finding.groups)
+    said = ranked(*finding.pair, finding.lower_is_riskier)
+    if finding.state != "difference":
+        return TEXT["in these rows"].format(who=said)
+    means = finding.ranked_high_means
+    return said + ("" if means is None else TEXT["benefits" if means == "help" else "harms"].format(**names))
+
+
+def size(finding: Finding) -> str:
+    """Give the gap with its interval, and of what it is."""
+    if finding.pair is None or finding.gap is None:
+        return ""
+    first, second = finding.pair
+    known = {"metric": finding.metric, "gap": with_interval(finding.gap), "pairs": finding.pairs}
+    if finding.pairs < 2:
+        return TEXT["largest"].format(**known)
+    if finding.state == "no clear difference":
+        return TEXT["largest unclear"].format(**known, first=first, second=second)
+    return TEXT["largest of many"].format(**known)
+
+
+def headline(finding: Finding) -> str:
+    """Say the finding in one sentence."""
+    return TEXT["not measured"] if finding.pair is None else f"{finding.who}: {finding.size}."
+
+
+def meaning(finding: Finding) -> str:
+    """Say what the finding means in pairs of 100, and which groups it leaves out."""
+    if finding.pair is None or finding.xauc is None:
+        return ""
+    there, back = (100 * each for each in finding.xauc)
+    digits = 0 if round(there) != round(back) or abs(there - back) < 0.05 else 1
+    names = dict(zip(("first", "second"), finding.pair))
+    said = TEXT["pairs"].format(**names, there=f"{there:.{digits}f}", back=f"{back:.{digits}f}")
+    if finding.alpha is not None:
+        said = TEXT["pairs in the top"].format(top=share(finding.alpha), pairs=said[1:])
+    if finding.small_groups:
+        said += TEXT["small groups"].format(groups=listed(finding.small_groups, 2))
+    return said
+
+
+def next_step(finding: Finding) -> str:
+    """Say what to do next."""
+    if finding.auc is not None and finding.auc < 0.5:
+        return TEXT["next: reversed"]
+    steps = {"difference": "next: repair", "no clear difference": "next: none"}
+    return TEXT[steps.get(finding.state, "next: more rows")]
+
+
+def listed(names: Sequence[Any], most: int = 5) -> str:
+    """List names, and say how many more there are.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    shown = ", ".join(map(str, names[:most]))
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def badge(found: Trust) -> str:
+    """Say in a few words what is known of a repair."""
+    return TEXT[found.state].format(rows=_new_rows(found))
+
+
+def trust(found: Trust) -> str:
+    """Say what is known of a repair, and on what it stands."""
+    known = found.certificate
+    if known is None:
+        return TEXT[f"{found.state}: what"].format(rows=_new_rows(found))
+    said = TEXT["certified: what"].format(
+        level=f"{100 * known['confidence']:.4g}",
+        metric=gap_name(known.get("alpha")),
+        bound=f"{known['bound']:g}",
+        on=known["rows"],
     )
-    start = worst or "Of"
-    return (
-        f"{start} 1,000 pairs, a positive of {first} is ranked above a negative of {second} in {there:,}, "
-        f"a positive of {second} above a negative of {first} in {back:,}.{_apart(summary, small)}"
+    return said + (TEXT[found.answer] if found.answer else "")
+
+
+def _new_rows(found: Trust) -> str:
+    of_clusters = "" if found.clusters is None else f" of {found.clusters:,} clusters"
+    return f"{wording.shown_rows(found.rows)} new rows{of_clusters}"
+
+
+def gap_change(before: Finding, after: Finding) -> str:
+    """Say how the gap changes, and who is ranked higher after a repair."""
+    if before.gap is None or after.gap is None or before.pair is None or after.pair is None:
+        return TEXT["not measured"]
+    said = TEXT["gap change"].format(metric=before.metric, before=figure(before.gap), after=with_interval(after.gap))
+    if after.state == "no clear difference":
+        return said + TEXT["none before" if before.state == "no clear difference" else "none left"]
+    if after.pair == before.pair[::-1] and abs(after.gap) >= EVEN:
+        return said + TEXT["overshoot"].format(who=ranked(*after.pair, after.lower_is_riskier))
+    if set(after.pair) != set(before.pair):
+        return said + TEXT["another pair"].format(first=after.pair[0], second=after.pair[1])
+    return said + TEXT["still"].format(who=ranked(*after.pair, after.lower_is_riskier))
+
+
+def price(before: float | None, after: float | None, change: Change | None, alpha: float | None = None) -> str:
+    """Say what a repair costs in AUC, of all rows or of the top that it repairs."""
+    if before is None or after is None:
+        return ""
+    limits = ""
+    if change is not None and change.reason is None and alpha is None:
+        ends = {"low": f"{change.low:+.3f}", "high": f"{change.high:+.3f}"}
+        limits = TEXT["price: limits"].format(level=f"{100 * change.level:.4g}", **ends)
+    said = TEXT["price"].format(
+        before=figure(before), after=figure(after), change=f"{after - before + 0.0:+.3f}", limits=limits
     )
+    return said if alpha is None else said.replace("AUC", TEXT["auc top"].format(top=share(alpha)), 1)
+
+
+def changed_scores(moves: Sequence[Mapping[str, Any]], most: int = 4) -> str:
+    """Say whose scores a repair changes, which way."""
+    changed = sorted((each for each in moves if each["moved"]), key=lambda each: -each["moved"])
+    kept = [each["group"] for each in moves if not each["moved"]]
+    parts = [
+        TEXT["changes"].format(
+            group=each["group"],
+            changed=wording.shown_rows(each["moved"]),
+            rows=wording.shown_rows(each["rows"]),
+            up=wording.shown_rows(each["up"]),
+            down=wording.shown_rows(each["down"]),
+        )
+        for each in changed[:most]
+    ]
+    if len(changed) > most:
+        parts.append(f"and scores in {len(changed) - most} more groups change")
+    if kept:
+        parts.append(TEXT["no change"].format(group=listed(kept)))
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def where(action: Action) -> str:
+    """Say where is acted: at a score, or in the top."""
+    if action.threshold is None:
+        return TEXT["in the top"].format(top=share(action.alpha or 0.0))
+    side = "below" if action.lower_is_riskier else "above"
+    return TEXT["at a score"].format(threshold=f"{action.threshold:g}", side=side)
+
+
+def acted_on(action: Action) -> list[str]:
+    """Say who is acted on before and after, by group and outcome, and who gains or loses if that is known."""
+    return [
+        TEXT["acted on"].format(
+            group=each["group"],
+            where=where(action),
+            yes=wording.shown_rows(each["positives"]),
+            no=wording.shown_rows(each["negatives"]),
+            **{name: wording.shown_rows(each[name]) for name in ("yes_before", "yes_after", "no_before", "no_after")},
+            valence="" if each["valence"] is None else TEXT[each["valence"]].format(group=each["group"]),
+        )
+        for each in action.groups
+    ]
+
+
+def other_reference(found: OtherReference, alpha: float | None) -> str:
+    """Say what the same repair does with the other choice of reference."""
+    if found.reason is not None:
+        return TEXT["no other reference"].format(reference=found.reference, reason=found.reason)
+    counts = {name: wording.shown_rows(getattr(found, name)) for name in ("changed", "up", "down")}
+    numbers = {"gap": figure(found.gap), "auc": figure(found.auc)}
+    return TEXT["other reference"].format(reference=found.reference, metric=gap_name(alpha), **numbers, **counts)
 
 
 def widest_pair(summary: dict[str, Any]) -> dict[str, Any] | None:
     """Return the pair of groups with the largest gap; None if none can be measured."""
     known = [pair for pair in summary["gaps"] if pair["signed_gap"] is not None]
-    return max(known, key=_size, default=None)
+    return max(known, key=gap_size, default=None)
 
 
-def _known_pairs(summary: dict[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def known_pairs(summary: dict[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the pairs that can be measured: of groups that can carry a headline, and of small groups."""
     small = summary.get("headline", {}).get("small_groups", [])
     known = [pair for pair in summary["gaps"] if pair["signed_gap"] is not None]
@@ -48,56 +296,17 @@ def _known_pairs(summary: dict[str, Any]) -> tuple[list[dict[str, Any]], list[di
     return [pair for pair in known if pair not in apart], apart
 
 
-def _apart(summary: dict[str, Any], small: list[dict[str, Any]]) -> str:
-    """Say what is left of pairs with small groups."""
-    if not small:
-        return ""
-    groups, widest = summary["headline"]["small_groups"], max(small, key=_size)
-    named = ", ".join(map(str, groups[:5])) + (", ..." if len(groups) > 5 else "")
-    return (
-        f" Apart from these: {wording.counted(len(small), 'pair')} with small groups ({named}), whose widest gap, "
-        f"{_size(widest):.4f} between {widest['first']} and {widest['second']}, may be chance."
-    )
-
-
-def _size(pair: dict[str, Any]) -> float:
+def gap_size(pair: dict[str, Any]) -> float:
+    """Return the size of a pair's gap."""
     return abs(float(pair["signed_gap"]))
-
-
-def ahead(pair: dict[str, Any], gap: float) -> str:
-    """Say which of two groups is ahead, and by how much."""
-    names = str(pair["first"]), str(pair["second"])
-    if abs(gap) < EVEN:
-        return f"{names[0]} and {names[1]} are even"
-    leads, trails = names if gap > 0 else names[::-1]
-    return f"{leads} is ahead of {trails} by {abs(gap):.4f}"
 
 
 def rate_lines(found: list[dict[str, Any]]) -> list[str]:
     """Say who is flagged at a threshold and in the top, a line for each group."""
     lines = []
     for each in found:
-        where = f"at {each['threshold']:g} or above" if each["at"] == "score" else f"in the top {each['alpha']:g}"
+        at = f"at {each['threshold']:g} or above" if each["at"] == "score" else f"in the top {share(each['alpha'])}"
         for group in each["groups"]:
-            shares = ", ".join(
-                f"{name.upper()} {'-' if group[name] is None else format(group[name], '.4f')}"
-                for name in ("tpr", "fpr", "ppv")
-            )
-            lines.append(f"flagged {where}, {group['group']}: {wording.shown_rows(group['flagged'])}, {shares}")
+            shares = ", ".join(f"{name.upper()} {figure(group[name])}" for name in ("tpr", "fpr", "ppv"))
+            lines.append(f"flagged {at}, {group['group']}: {wording.shown_rows(group['flagged'])}, {shares}")
     return lines
-
-
-def change_sentences(before: dict[str, Any], after: dict[str, Any], most: int = 10) -> list[str]:
-    """Say who was and who is ahead; where the sign has changed, that the repair overshoots."""
-    partial = before["partial"] is not None
-    first, second = (before["partial"], after["partial"]) if partial else (before, after)
-    pairs = sorted(zip(first["gaps"], second["gaps"]), key=lambda p: -abs(p[0]["signed_gap"] or 0.0))
-    found = []
-    for pair, later in pairs[:most]:
-        was, now = pair["signed_gap"], later["signed_gap"]
-        if was is None or now is None:
-            continue
-        said = ("In the top: " if partial else "") + f"{ahead(pair, was)} before, {ahead(pair, now)} after"
-        past = was * now < 0 and abs(now) >= EVEN
-        found.append(said + (": the sign has changed, the repair goes past even." if past else "."))
-    return found

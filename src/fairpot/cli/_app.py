@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from fairpot._version import __version__
-from fairpot.cli._errors import Failure, run
-from fairpot.cli._settings import find_settings, read_settings
+from fairpot.cli._errors import Failure, one_line, run
+from fairpot.cli._settings import NAME, find_settings, passed_by, read_settings
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -64,15 +64,28 @@ class App(click.Group):
         defaults: dict[str, Any] = {}
         if found is not None and arguments:
             defaults = {arguments[0]: self._defaults(arguments[0], read_settings(found))}
-            if not _is_quiet(arguments) and "--json" not in arguments:
-                click.echo(f"settings: {found}", err=True)
+        beside = None if found is not None or _is_quiet(arguments) else passed_by(arguments)
+        if beside is not None:
+            click.echo(one_line(f"note: {beside} is not read; --settings {beside} would use it."), err=True)
         with self.make_context("fairpot", arguments, default_map=defaults) as context:
-            self.invoke(context)
+            if found is not None:
+                context.meta[NAME] = str(found)
+            try:
+                self.invoke(context)
+            except Exception as error:
+                if found is not None and not isinstance(error, click.exceptions.Exit):
+                    click.echo(one_line(f"settings: {found}"), err=True)
+                raise
 
     def _defaults(self, name: str, settings: dict[str, Any]) -> dict[str, Any]:
         """Put settings into the form that a command's options take: a list where one may be given several times."""
         command = self.get_command(click.Context(self), name)
-        several = {p.name for p in command.params if getattr(p, "multiple", False)} if command is not None else set()
+        parameters = [] if command is None else command.params
+        several = {p.name for p in parameters if getattr(p, "multiple", False)}
+        for each in parameters:
+            whole = isinstance(each.type, click.types.IntParamType)
+            if whole and type(settings.get(str(each.name), 0)) is not int:
+                raise Failure(f"the settings give {each.name} {settings[str(each.name)]!r}.\nHint: a whole number.")
         return {key: [v] if key in several and not isinstance(v, list) else v for key, v in settings.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -151,26 +164,29 @@ def _is_quiet(arguments: Sequence[str]) -> bool:
     return "--quiet" in arguments or "-q" in arguments
 
 
-@click.group(cls=App, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=App,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="fairpot")
 @click.pass_context
 def app(ctx: click.Context) -> None:
-    """Audit and repair risk scores: is one group ranked behind another, and what does it cost to change that?
+    """Audit and repair risk scores: is one group ranked higher than another, and what does it cost to change that?
 
     \b
-    A table with a score, an outcome and a group is all it takes:
-      fairpot datasets write synthetic scores.csv      generated people to try it on
-      fairpot audit scores.csv                         who is ranked above whom
-      fairpot fit scores.csv --max-gap 0.02 -o map.json
-      fairpot apply map.json scores.csv -o fair.csv
+    A table with a score, an outcome and a group is all it takes. Copy these three lines:
+      fairpot datasets write synthetic scores.csv
+      fairpot audit scores.csv
+      fairpot fit scores.csv --max-gap 0.05 -o map.json
 
-    Columns are called score, label and group unless --score, --label and --group say otherwise, or a settings file
-    fairpot.toml beside the data does. Files may be Parquet, CSV, TSV, Arrow or JSON lines. `fairpot help COMMAND` has
+    Columns are called score, label and group unless --score, --label and --group say otherwise, or fairpot.toml in the
+    working directory does. Files may be Parquet, CSV, TSV, Arrow or JSON lines. `fairpot help COMMAND` has
     an example of each command; --json makes any of them answer a program. Tab completion for bash:
     eval "$(_FAIRPOT_COMPLETE=bash_source fairpot)" (zsh_source and fish_source for the others).
 
-    Exit codes: 0 fine, 2 an error, 3 above the limit of --fail-above or not what --require asks for, 4 no repair
-    could be certified with --confidence, 130 interrupted.
+    Exit codes: 0 fine, 2 an error, 3 above --fail-above or not what --require asks for, 4 no repair could be certified
+    with --confidence, 5 a Spark cluster cannot be reached, 130 interrupted.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

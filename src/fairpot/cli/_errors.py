@@ -18,7 +18,7 @@ import click
 
 import fairpot
 from fairpot._arguments import NOTHING, spoken_by
-from fairpot.exceptions import MissingDependencyError
+from fairpot.exceptions import MissingDependencyError, UnreachableError
 
 _OPTIONS = {
     "pos_label": "--positive",
@@ -35,7 +35,7 @@ _OPTIONS = {
     "scores": "--score",
     "y_score": "--score",
 }
-_FLAGS = ("--force", "--replace", "--lower-is-riskier", "--private")
+_FLAGS = ("--force", "--replace", "--lower-is-riskier", "--private", "--follow-links", "--exact")
 _ASKED = {
     "--reference": "NAME",
     "--validate": "FILE",
@@ -62,7 +62,7 @@ def as_option(name: str, value: Any = NOTHING) -> str:
     return f"{option} {value!r}" if isinstance(value, str) else f"{option} {value}"
 
 
-OK, ERROR, ABOVE_LIMIT, NOT_CERTIFIED, INTERRUPTED, CLOSED_PIPE = 0, 2, 3, 4, 130, 141
+OK, ERROR, ABOVE_LIMIT, NOT_CERTIFIED, UNREACHABLE, INTERRUPTED, CLOSED_PIPE = 0, 2, 3, 4, 5, 130, 141
 _PACKAGE = str(Path(fairpot.__file__).parent)
 _LOOK = "Hint: this should not happen; run again with --debug to see where it did."
 
@@ -107,7 +107,13 @@ def run(work: Callable[[], Any], *, debug: bool, quiet: bool) -> int:
         if debug:
             traceback.print_exc(file=sys.stderr)
         _say(*explain(error))
-        return error.exit_code if isinstance(error, Failure) else ERROR
+        return _code_of(error)
+
+
+def _code_of(error: Exception) -> int:
+    if isinstance(error, UnreachableError):
+        return UNREACHABLE
+    return error.exit_code if isinstance(error, Failure) else ERROR
 
 
 def _exit_code(work: Callable[[], Any]) -> int:
@@ -122,7 +128,7 @@ def explain(error: Exception) -> list[str]:
     """Put an error into one or two lines."""
     if isinstance(error, click.UsageError):
         name = error.ctx.command_path if error.ctx is not None else "fairpot"
-        return [_one_line(error.format_message()), f"Hint: {name} --help shows the options, with an example."]
+        return [one_line(error.format_message()), f"Hint: {name} --help shows the options, with an example."]
     if isinstance(error, click.ClickException):
         return _lines(error.message)
     if isinstance(error, ModuleNotFoundError) and error.name is not None:
@@ -131,16 +137,19 @@ def explain(error: Exception) -> list[str]:
             what = f"the command line needs the package {package!r}, which is not installed."
             return [what, "Hint: pip install 'fairpot[cli]'"]
     if isinstance(error, MemoryError):
-        return ["there is not enough memory.", "Hint: give the scan less with --memory, or use a larger machine."]
+        return [
+            "there is not enough memory.",
+            "Hint: lower --memory, or use a larger machine.",
+        ]
     if isinstance(error, zlib.error):
-        return [f"a gzipped input is damaged: {_one_line(str(error))}.", "Hint: fetch or write it again."]
+        return [f"a gzipped input is damaged: {one_line(str(error))}.", "Hint: fetch or write it again."]
     if isinstance(error, UnicodeDecodeError):
         return ["an input is damaged, or no UTF-8 text.", "Hint: write it again, or convert it with iconv -t utf-8."]
     if isinstance(error, OSError):
         return _about_files(error)
     if isinstance(error, ValueError | TypeError | MissingDependencyError) and _is_ours(error):
         return _lines(str(error))
-    return [f"unexpected {type(error).__name__}: {_one_line(str(error))}", _LOOK]
+    return [f"unexpected {type(error).__name__}: {one_line(str(error))}", _LOOK]
 
 
 def _lines(message: str) -> list[str]:
@@ -148,10 +157,11 @@ def _lines(message: str) -> list[str]:
     for pattern in _AROUND:
         message = pattern.sub("", message)
     what, hint, way_out = message.partition("\nHint:")
-    return [_one_line(what)] + ([f"Hint: {_one_line(way_out)}"] if hint else [])
+    return [one_line(what)] + ([f"Hint: {one_line(way_out)}"] if hint else [])
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
+    """Put a text on one line; what is no printable character is escaped, so that it cannot steer a terminal."""
     joined = _SCRATCH.sub("", " ".join(line.strip() for line in text.splitlines() if line.strip()))
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in joined)
 
@@ -163,7 +173,7 @@ def _is_ours(error: Exception) -> bool:
 
 
 def _about_files(error: OSError) -> list[str]:
-    where = f"{_one_line(str(error.filename))}: " if error.filename else ""
+    where = f"{one_line(str(error.filename))}: " if error.filename else ""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return [f"{where}the disk is full.", "Hint: free some space, or write to another disk."]
     if error.strerror is None:
@@ -189,7 +199,7 @@ def _warnings_as_lines(quiet: bool) -> Iterator[None]:
     seen: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        text = _one_line(str(message))
+        text = one_line(str(message))
         if text not in seen and not quiet:
             seen.add(text)
             print(f"warning: {text}", file=sys.stderr, flush=True)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from fairpot.auditing import Effect
+from fairpot.auditing import Effect, words
 from fairpot.auditing.audit import strictest
 from fairpot.auditing.measures import tops
 from fairpot.cli._printing import Output, count, number, percent, shown, signed
-from fairpot.inference import Verdict
+from fairpot.inference import Change, Verdict
 from fairpot.inference.limits import gap_name
 from fairpot.table import QuantisationBound
 
@@ -29,21 +29,14 @@ def own_scale(summary: dict[str, Any], lower_is_riskier: bool) -> dict[str, Any]
     return turned
 
 
-_SHIFTS = ("mean_shift", "mean_shift_of_all")
-
-
 def own_scale_effect(found: Effect, lower_is_riskier: bool) -> Effect:
     """Give the scores before and after a repair, and who moves up or down, as the user's file has them."""
     if not lower_is_riskier:
         return found
-    moves = [
-        {**each, "up": each["down"], "down": each["up"], **{name: _minus(each[name]) for name in _SHIFTS}}
-        for each in found.moves
-    ]
-    return replace(found, before=own_scale(found.before, True), after=own_scale(found.after, True), moves=moves)
+    return replace(found, before=own_scale(found.before, True), after=own_scale(found.after, True))
 
 
-_NAMED = ("group", "reference", "first", "second", "positive", "negative")
+_NAMED = ("group", "reference", "first", "second", "positive", "negative", "small_groups")
 
 
 def name_of(group: Any, columns: Sequence[str]) -> Any:
@@ -53,9 +46,28 @@ def name_of(group: Any, columns: Sequence[str]) -> Any:
     --------
     >>> name_of(0, ["black"]), name_of("true", ["black"]), name_of("F", ["sex"])
     ('black=0', 'black=true', 'F')
+    >>> name_of("race=Other, sex=F", ["race", "sex"]), name_of("black=0, sex=F", ["black", "sex"])
+    ('Other / F', 'black=0 / F')
     """
-    bare = re.fullmatch(r"[-+]?[0-9.]+|true|false", str(group), re.IGNORECASE)
-    return f"{columns[0]}={group}" if len(columns) == 1 and group is not None and bare else group
+    if isinstance(group, list):
+        return [name_of(each, columns) for each in group]
+    if len(columns) > 1 and isinstance(group, str):
+        return _short(group, columns)
+    return f"{columns[0]}={group}" if len(columns) == 1 and group is not None and _is_bare(str(group)) else group
+
+
+def _is_bare(text: str) -> bool:
+    """Whether a value says nothing without its column."""
+    return re.fullmatch(r"[-+]?[0-9.]+|true|false", text, re.IGNORECASE) is not None
+
+
+def _short(group: str, columns: Sequence[str]) -> str:
+    """Leave the columns out of the name of an intersection, where its values speak for themselves."""
+    pattern = ", ".join(f"{re.escape(column)}=(.*)" for column in columns)
+    found = re.fullmatch(pattern, group)
+    if found is None:
+        return group
+    return " / ".join(f"{c}={v}" if _is_bare(v) else v for c, v in zip(columns, found.groups()))
 
 
 def by_column(tree: Any, columns: Sequence[str]) -> Any:
@@ -74,6 +86,10 @@ def effect_by_column(found: Effect, columns: Sequence[str]) -> Effect:
         ahead, behind = (name_of(each, columns) for each in changes.gap.groups)
         changes = replace(changes, gap=replace(changes.gap, groups=(ahead, behind)))
     named = {name: by_column(getattr(found, name), columns) for name in ("before", "after", "moves")}
+    named["actions"] = [replace(each, groups=by_column(each.groups, columns)) for each in found.actions]
+    if found.other_reference is not None:
+        other = name_of(found.other_reference.reference, columns)
+        named["other_reference"] = replace(found.other_reference, reference=other)
     left_out = tuple(name_of(each, columns) for each in found.left_out)
     return replace(found, **named, reference=name_of(found.reference, columns), left_out=left_out, changes=changes)
 
@@ -94,12 +110,12 @@ def _turned(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def print_intervals(out: Output, found: dict[str, Any]) -> None:
     """Show AUC, gap and every xAUC with its interval."""
-    out.heading(f"How far the numbers can be trusted: {found['level']:.4g} intervals")
-    rows = [_row("AUC", found["auc"]), _row("xAUC gap", found["gap"])]
+    out.heading(f"{100 * found['level']:.4g}% intervals")
+    rows = [_row("AUC", found["auc"]), _row(gap_name(None), found["gap"])]
     inside = tops(found)
     for top in inside:
-        which = f", top {100 * top['alpha']:.4g}%" if len(inside) > 1 else ""
-        rows += [_row(f"partial AUC{which}", top["auc"]), _row(f"partial xAUC gap{which}", top["gap"])]
+        rows += [_row(f"AUC in the top {words.share(top['alpha'])}", top["auc"])]
+        rows += [_row(gap_name(top["alpha"]), top["gap"])]
     if len(found["xauc"]) <= _MOST:
         rows += [_row(f"{shown(x['positive'])} over {shown(x['negative'])}", x) for x in found["xauc"]]
     out.table(["", "estimate", "se", "from", "to"], rows)
@@ -154,49 +170,42 @@ def certified_words(known: dict[str, Any]) -> str:
     return shown(f"{promise} ({known['rows']}, {known['how']}; measured {number(gap['estimate'])}, {read})")
 
 
-_MOST_PAIRS = 15
+_MOST_PAIRS = 5
 _WIDEST = 12
 
 
-def print_gap(out: Output, ranking: dict[str, Any], name: str = "xAUC gap") -> None:
-    """Say how large the gap is, and who is ahead of whom."""
-    told = ranking.get("headline")
-    if told is not None and told["small_groups"]:
-        out.line(
-            f"{name}: {number(told['gap'])} between the larger groups, {number(ranking['gap'])} with the small ones"
-        )
-    else:
-        out.line(f"{name}: {number(ranking['gap'])}")
-    pairs = sorted(ranking["gaps"], key=lambda pair: -abs(pair["signed_gap"] or 0.0))
-    if len(pairs) > 1:
-        _print_pairs(out, pairs)
-        return
-    [pair] = pairs
-    for winner, loser, share in (("first", "second", pair["xauc_first"]), ("second", "first", pair["xauc_second"])):
-        out.line(f"  a positive of {shown(pair[winner])} is above a negative of {shown(pair[loser])}: {number(share)}")
-    if pair["signed_gap"]:
-        ahead, behind = _order(pair)
-        out.line(f"  {shown(pair[ahead])} is ahead of {shown(pair[behind])} by {number(abs(pair['signed_gap']))}")
-
-
-def _print_pairs(out: Output, pairs: list[dict[str, Any]]) -> None:
-    """Show many pairs of groups as a table, the widest gap first, each gap with its own interval."""
+def print_pairs(out: Output, ranking: dict[str, Any], *, lower_is_riskier: bool, everything: bool) -> bool:
+    """Show pairs of groups, the largest gap first, each with its own interval; return whether all were shown."""
+    large, small = words.known_pairs(ranking)
+    others = [pair for pair in ranking["gaps"] if pair["signed_gap"] is None]
+    ranked = [sorted(each, key=words.gap_size, reverse=True) for each in (large, small)]
+    pairs = [*ranked[0], *ranked[1], *others]
     limited = any(pair["signed_low"] is not None for pair in pairs)
+    alpha = ranking.get("alpha")
+    inside = "" if alpha is None else f" in the top {words.share(alpha)}"
+    each = ", each gap with its own interval" if limited and len(pairs) > 1 else ""
+    out.heading(f"{'Pairs of groups' if len(pairs) > 1 else 'The two groups'}{inside}{each}")
     rows = []
-    for pair in pairs[:_MOST_PAIRS]:
-        ahead, behind = _order(pair)
+    shown_here = pairs if everything else pairs[: min(_MOST_PAIRS, max(len(large), 1))]
+    for pair in shown_here:
+        higher, lower = _order(pair)
         gap, *limits = (pair[name] for name in ("signed_gap", "signed_low", "signed_high"))
-        if ahead == "second":
+        if higher == "second":
             gap, limits = -gap, [_minus(each) for each in limits[::-1]]
-        names = [shown(pair[ahead]), shown(pair[behind])]
-        ends = [signed(each) for each in limits] if limited else []
-        rows.append([*names, number(gap), *ends, number(pair[f"xauc_{ahead}"]), number(pair[f"xauc_{behind}"])])
+        ends = [_signed_end(each) for each in limits] if limited else []
+        shares = [words.figure(pair[f"xauc_{side}"]) for side in (higher, lower)]
+        rows.append([shown(pair[higher]), shown(pair[lower]), words.figure(gap), *ends, *shares])
     ends = ["from", "to"] if limited else []
-    out.table(["ahead", "behind", "gap", *ends, "xAUC", "the other way"], rows, texts=2)
-    if limited:
-        out.line("from and to: limits of each signed gap by itself")
-    if len(pairs) > _MOST_PAIRS:
-        out.line(f"... and {len(pairs) - _MOST_PAIRS} more pairs with smaller gaps (--json has them all)")
+    names = ["riskier", "less risky"] if lower_is_riskier else ["ranked higher", "ranked lower"]
+    out.table([*names, "gap", *ends, "xAUC", "reverse"], rows, texts=2)
+    if len(pairs) > len(shown_here):
+        few = f", {len(small)} of them of small groups" if small else ""
+        out.line(f"... and {len(pairs) - len(shown_here)} more pairs{few}: --all shows them, and all else")
+    return len(pairs) == len(shown_here)
+
+
+def _signed_end(value: float | None) -> str:
+    return "-" if value is None else f"{round(value, 3) + 0.0:.3f}"
 
 
 def _order(pair: dict[str, Any]) -> tuple[str, str]:
@@ -204,7 +213,8 @@ def _order(pair: dict[str, Any]) -> tuple[str, str]:
 
 
 def print_matrix(out: Output, summary: dict[str, Any]) -> None:
-    """Show every xAUC: rows win, columns lose; on the diagonal the AUC inside the group."""
+    """Show every xAUC: of rows over columns; on the diagonal the AUC inside the group."""
+    out.heading("xAUC of each group (rows) over each other (columns)")
     groups = [each["group"] for each in summary["groups"]]
     if len(groups) > _WIDEST:
         out.line(f"between {len(groups)} groups; --json has every xAUC")
@@ -212,7 +222,7 @@ def print_matrix(out: Output, summary: dict[str, Any]) -> None:
     inside = {each["group"]: each["auc"] for each in summary["groups"]}
     cells = {(c["positive"], c["negative"]): c["xauc"] for c in summary["xauc"]}
     rows = [[shown(g), *(number(inside[g] if g == h else cells[g, h]) for h in groups)] for g in groups]
-    out.table(["positives of \\ negatives of", *map(shown, groups)], rows)
+    out.table(["with the outcome \\ without it", *map(shown, groups)], rows)
 
 
 def print_calibration(out: Output, summary: dict[str, Any]) -> None:
@@ -250,20 +260,44 @@ def quantisation_document(bound: QuantisationBound | None) -> dict[str, Any] | N
     return None if bound is None else {"auc": bound.auc, "xauc": float(bound.xauc.max()), "score": bound.score}
 
 
-def print_effect(out: Output, found: Effect, title: str, lower_is_riskier: bool = False) -> None:
-    """Show a repair: what it gains, what it costs, and who moves."""
+def print_effect(
+    out: Output, found: Effect, title: str, *, lower_is_riskier: bool = False, everything: bool = False
+) -> None:
+    """Show a repair: what it gains, what it costs, whose scores change, and who is acted on."""
     before, after = found.before, found.after
     out.heading(title)
-    out.table(["", "before", "after", "change"], [*_ranks(before, after), *_calibrations(before, after)])
-    for text in found.sentences:
-        out.line(shown(text))
-    if found.changes is not None:
-        for name, change in (("AUC", found.changes.auc), ("xAUC gap", found.changes.gap)):
-            out.line(f"{name}: {shown(str(change))}")
-    out.line()
-    columns = ["group", "rows", "moved", "share", "up", "down", "mean shift of moved", "of all", "largest shift"]
+    rows = [*_ranks(found), *_calibrations(before, after, everything)]
+    out.table(["", "before", "after", "change", "from", "to"], rows)
+    _print_moves(out, found)
+    _print_actions(out, found)
+    if everything:
+        print_rates(out, before["rates"], after["rates"], lower_is_riskier=lower_is_riskier)
+    if everything or any(each["recalibrated"] is not None for each in found.calibration or []):
+        _print_stages(out, found.calibration)
+
+
+def _print_moves(out: Output, found: Effect) -> None:
+    out.heading("Whose scores change")
+    columns = ["group", "rows", "changed", "share", "up", "down", "mean change", "largest"]
     out.table(columns, [_moves(each) for each in found.moves])
-    print_rates(out, before["rates"], after["rates"], lower_is_riskier=lower_is_riskier)
+
+
+def _print_actions(out: Output, found: Effect) -> None:
+    """Show who is acted on before and after, by group and outcome, and what the other reference would do."""
+    for action in found.actions:
+        out.heading(f"Who is {words.where(action)}, before and after")
+        rows = []
+        for each in action.groups:
+            for side, total, name in (("yes", "positives", "with"), ("no", "negatives", "without")):
+                ends = [each[f"{side}_{when}"] for when in ("before", "after")]
+                shares = [percent(end, each[total]) for end in ends]
+                gains = each["valence"] or "" if side == "yes" else ""
+                rows.append([shown(each["group"]), name, count(each[total]), *map(count, ends), *shares, gains])
+        said = any(each["valence"] for each in action.groups)
+        columns = ["group", "outcome", "rows", "before", "after", "share", "after", *(["group"] if said else [])]
+        out.table(columns, [row if said else row[:-1] for row in rows], texts=2)
+    if found.other_reference is not None:
+        out.line(shown(words.other_reference(found.other_reference, found.finding.alpha)))
 
 
 def print_rates(
@@ -273,11 +307,13 @@ def print_rates(
     *,
     lower_is_riskier: bool = False,
 ) -> None:
-    """Show who is flagged at a score and in the top alpha, and how rightly; before and after, if there is both."""
+    """Show who is flagged at a score and in the top, and how rightly; before and after, if there is both."""
     side = "below" if lower_is_riskier else "above"
     for place, each in enumerate(found):
         after = None if later is None else later[place]
-        what = f"at {each['threshold']:.6g} or {side}" if each["at"] == "score" else f"in the top {each['alpha']:g}"
+        what = f"at {each['threshold']:.6g} or {side}"
+        if each["at"] != "score":
+            what = f"in the top {words.share(each['alpha'])}"
         out.heading(f"Flagged {what}" + ("" if after is None else ", before and after"))
         columns = ["group", "flagged", "share", "TPR", "FPR", "PPV"]
         groups = [*each["groups"], {"group": "all", **each["all"]}]
@@ -288,56 +324,72 @@ def print_rates(
         out.table(columns, rows)
         if each["at"] == "top" and after is not None:
             same = all(one["flagged"] == other["flagged"] for one, other in zip(groups, changed))
-            stays = "who is flagged stays as it was" if same else "where scores tied at its edge, fewer are in it now"
-            out.line(f"A repair of the top alpha of all rows moves people inside it: {stays}.")
+            changes = (
+                "As many of each group are in the top as before." if same else "The repair changes who is in the top."
+            )
+            out.line(changes)
+    if found:
+        out.line("TPR, FPR: share of rows with, and without, the outcome that are flagged; PPV: flagged rows with it")
 
 
 def _rates(each: dict[str, Any]) -> list[str]:
-    shares = [number(each[name]) for name in ("share", "tpr", "fpr", "ppv")]
+    shares = [words.figure(each[name]) for name in ("share", "tpr", "fpr", "ppv")]
     return [shown(each["group"]), count(each["flagged"]), *shares]
 
 
-def _ranks(before: dict[str, Any], after: dict[str, Any]) -> list[list[str]]:
-    rows = [_change("AUC", before["auc"], after["auc"]), _change("xAUC gap", before["gap"], after["gap"])]
-    rows += _signed_gap("signed gap", before, after)
+def _ranks(found: Effect) -> list[list[str]]:
+    """Show AUC and gap before and after; the change over all rows with its interval."""
+    before, after, changes = found.before, found.after, found.changes
+    rows = [_change("AUC", before["auc"], after["auc"], None if changes is None else changes.auc)]
+    rows.append(_change(gap_name(None), before["gap"], after["gap"], None if changes is None else changes.gap))
     if before["partial"] is not None:
         top, later = before["partial"], after["partial"]
-        rows += [
-            _change("partial AUC", top["auc"], later["auc"]),
-            _change("partial xAUC gap", top["gap"], later["gap"]),
-        ]
-        rows += _signed_gap("partial signed gap", top, later)
+        rows.append(_change(f"AUC in the top {words.share(top['alpha'])}", top["auc"], later["auc"]))
+        rows.append(_change(gap_name(top["alpha"]), top["gap"], later["gap"]))
     return rows
 
 
-def _signed_gap(name: str, before: dict[str, Any], after: dict[str, Any]) -> list[list[str]]:
-    """Show the gap with its sign where there is one pair of groups."""
-    if len(before["gaps"]) != 1:
-        return []
-    return [_change(name, before["gaps"][0]["signed_gap"], after["gaps"][0]["signed_gap"], show=signed)]
-
-
-def _calibrations(before: dict[str, Any], after: dict[str, Any]) -> list[list[str]]:
+def _calibrations(before: dict[str, Any], after: dict[str, Any], everything: bool) -> list[list[str]]:
+    """Show the calibration error of all rows, and of each group where everything is asked for."""
     pairs = [("all", before["calibration"], after["calibration"])]
-    pairs += [
-        (shown(b["group"]), b["calibration"], a["calibration"]) for b, a in zip(before["groups"], after["groups"])
-    ]
-    found = [(g, b, a) for g, b, a in pairs if b is not None and a is not None]
-    large = [
-        _change(f"mean score - rate, {g}", b["error_in_the_large"], a["error_in_the_large"], show=signed)
-        for g, b, a in found
-    ]
-    error = [
-        _change(f"calibration error, {g}", b["expected_calibration_error"], a["expected_calibration_error"])
-        for g, b, a in found
-    ]
-    return large + error
+    both = zip(before["groups"], after["groups"])
+    pairs += [(shown(b["group"]), b["calibration"], a["calibration"]) for b, a in both]
+    key, known = "expected_calibration_error", [(g, b, a) for g, b, a in pairs if b is not None and a is not None]
+    rows = [_change(f"calibration error, {g}", b[key], a[key]) for g, b, a in known]
+    if everything:
+        large = "error_in_the_large"
+        rows += [_change(f"mean score - rate, {g}", b[large], a[large]) for g, b, a in known]
+    return rows if everything else rows[:1]
 
 
-def _change(
-    name: str, before: float | None, after: float | None, show: Callable[[float | None], str] = number
-) -> list[str]:
-    return [name, show(before), show(after), signed(_difference(before, after))]
+def _print_stages(out: Output, found: list[dict[str, Any]] | None) -> None:
+    """Show calibration by group, step by step, with what is left over at the end."""
+    if found is None:
+        return
+    out.line()
+    columns = ["calibration of", "scores", "mean score - rate", "from", "to", "error", "by chance", "left over"]
+    rows = []
+    for each in found:
+        stages = [stage for stage in ("before", "repaired", "recalibrated") if each[stage] is not None]
+        for stage in stages:
+            bias, last = each[stage]["error_in_the_large"], stage == stages[-1]
+            limits = [bias, bias.low, bias.high] if bias.reason is None else [bias, None, None]
+            errors = [each[stage][name] for name in ("expected_calibration_error", "error_by_chance")]
+            name = "all" if each["group"] is None else shown(each["group"])
+            price = number(each.get("price")) if last else ""
+            rows.append([name if stage == stages[0] else "", stage, *map(signed, limits), *map(number, errors), price])
+    out.table(columns, rows)
+    out.line(
+        "by chance: the error that right scores of so many rows would show; left over: the squared error that a map of"
+    )
+    out.line("the group's own would save, which would bring the gap back")
+
+
+def _change(name: str, before: float | None, after: float | None, known: Change | None = None) -> list[str]:
+    ends = ["", ""]
+    if known is not None and known.reason is None:
+        ends = [signed(known.low, 3), signed(known.high, 3)]
+    return [name, words.figure(before), words.figure(after), signed(_difference(before, after), 3), *ends]
 
 
 def _difference(before: float | None, after: float | None) -> float | None:
@@ -347,5 +399,5 @@ def _difference(before: float | None, after: float | None) -> float | None:
 def _moves(each: dict[str, Any]) -> list[str]:
     counts = [count(each[name]) for name in ("rows", "moved")]
     ways = [count(each[name]) for name in ("up", "down")]
-    shift = [*(signed(each[name]) for name in _SHIFTS), number(each["largest_shift"])]
+    shift = [signed(each["mean_shift"], 3), number(each["largest_shift"], 3)]
     return [shown(each["group"]), *counts, percent(each["moved"], each["rows"]), *ways, *shift]

@@ -12,35 +12,70 @@ import click
 import click.shell_completion
 
 from fairpot.cli._errors import NotCertified
-from fairpot.cli._options import FACTOR, LEVEL, LIMIT, SCORE, SHARE, was_given, with_options
+from fairpot.cli._options import (
+    CAPACITY,
+    FACTOR,
+    INNER_SHARE,
+    LEVEL,
+    LIMIT,
+    SCORE,
+    SHARE,
+    was_given,
+    with_options,
+)
 from fairpot.cli._printing import Output
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.postprocessing.postprocessor import RULES, Postprocessor
 from fairpot.postprocessing.registry import METHODS as METHODS
 from fairpot.postprocessing.registry import find_method, method_name
+from fairpot.tradeoff.operating import Rule
 
 # The options that set a dial; several methods may share one.
 DIALS = tuple(dict.fromkeys(method.dial.name for method in METHODS.values()))
 _HOW_FAR = [
     click.option(
-        "--lam", type=SHARE, metavar="SHARE", help="Share that is moved (fairpot); weight of the gap (xorder)."
+        "--lam",
+        type=SHARE,
+        metavar="SHARE",
+        help="Repair strength, 0 to 1 (fairpot); weight of the gap (xorder).",
     ),
-    click.option("--max-gap", type=SHARE, metavar="GAP", help="Highest AUC with at most this xAUC gap."),
-    click.option("--max-auc-loss", type=SHARE, metavar="LOSS", help="Smallest gap that costs at most this AUC."),
+    click.option("--max-gap", type=SHARE, metavar="GAP", help="Target gap: take the highest AUC within it."),
+    click.option("--max-auc-loss", type=SHARE, metavar="LOSS", help="Take the smallest gap for at most this AUC."),
     click.option(
         "--confidence",
         type=LEVEL,
         metavar="LEVEL",
-        help="With --max-gap: certify that the gap is within it, tried on --validate or on cross-fitted rows.",
+        help="With --max-gap: certify it, tested on --validate or on folds that were not fitted.",
     ),
-    click.option("--smallest-gap", is_flag=True, help="Smallest gap, whatever it costs."),
+    click.option(
+        "--capacity",
+        type=CAPACITY,
+        metavar="ROWS|SHARE",
+        help="Bound the gap among so many ranked highest: 200 rows, or 10% of them.",
+    ),
+    click.option(
+        "--net-benefit-at",
+        type=INNER_SHARE,
+        metavar="SCORE",
+        help="With --max-gap: highest net benefit of acting from this probability on, not highest AUC.",
+    ),
+    click.option("--smallest-gap", is_flag=True, help="Take the smallest gap, whatever it costs."),
     click.option("--t", type=SHARE, metavar="SHARE", help="Share of the way (wasserstein)."),
     click.option("--theta", type=FACTOR, metavar="FACTOR", help="Factor on the odds (optimal-merge)."),
     click.option("--slope", type=LIMIT, metavar="SLOPE", help="Slope of the sigmoid (post-logit)."),
     click.option("--shift", type=SCORE, metavar="NUMBER", help="What is added to the log-odds (logit-shift)."),
 ]
+_AFTERWARDS = [
+    click.option("--calibrate", is_flag=True, help="Make the adjusted scores probabilities again; no rank changes."),
+    click.option(
+        "--keep-grid", is_flag=True, help="Give back scores of the grid that came in: deciles in, deciles out."
+    ),
+]
 # Their parameters.
-WISHES = ("lam", "max_gap", "max_auc_loss", "confidence", "smallest_gap", "t", "theta", "slope", "shift")
+WISHES = (
+    *("lam", "max_gap", "max_auc_loss", "capacity", "net_benefit_at", "confidence", "smallest_gap"),
+    *("t", "theta", "slope", "shift"),
+)
 
 
 def how_far(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -48,12 +83,17 @@ def how_far(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_options(command, _HOW_FAR)
 
 
+def afterwards(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say what becomes of scores after their repair."""
+    return with_options(command, _AFTERWARDS)
+
+
 @dataclass(frozen=True)
 class Wish:
     """How far a repair is to go: a value of the dial, or rules that choose one."""
 
     value: float | None = None
-    rules: Mapping[str, float] | None = None
+    rules: Mapping[str, Any] | None = None
     confidence: float | None = None
 
     @property
@@ -63,23 +103,8 @@ class Wish:
 
     def in_words(self, partial: bool = False) -> str:
         """Say what the rule asks for."""
-        said = self._said()
-        return said.replace("AUC", "partial AUC").replace(" gap", " partial gap") if partial else said
-
-    def _said(self) -> str:
-        rules = self.rules or {}
-        if self.confidence is not None:
-            loss = f" and a loss of at most {rules['max_auc_loss']:g}" if "max_auc_loss" in rules else ""
-            sure = f"a gap that is at most {rules['max_gap']:g} with confidence {self.confidence:g}"
-            return f"the highest AUC with {sure}{loss}"
-        if set(rules) == set(RULES):
-            bounds = f"a gap of at most {rules['max_gap']:g} and a loss of at most {rules['max_auc_loss']:g}"
-            return f"the highest AUC with {bounds}"
-        if "max_gap" in rules:
-            return f"the highest AUC with a gap of at most {rules['max_gap']:g}"
-        if "max_auc_loss" in rules:
-            return f"the smallest gap for at most {rules['max_auc_loss']:g} of AUC"
-        return "the smallest gap"
+        said = Rule(**(self.rules or {})).in_words(self.confidence)
+        return f"{said}, both of the top" if partial else said
 
     def document(self) -> dict[str, Any] | None:
         """Return the rule for JSON."""
@@ -116,13 +141,18 @@ def one_wish(method: str, given: Mapping[str, Any]) -> Wish:
     confidence = there.pop("confidence", None)
     if confidence is not None and "max_gap" not in there:
         raise click.UsageError("--confidence certifies a gap: it needs --max-gap.")
+    if "net_benefit_at" in there and "max_gap" not in there:
+        raise click.UsageError("--net-benefit-at takes the highest net benefit within a gap: it needs --max-gap.")
+    if there.pop("smallest_gap", None) is not None and set(there) != {"capacity"}:
+        there["smallest_gap"] = True
     dial = METHODS[method].dial.name
     flags = f"--{dial}, --max-gap and/or --max-auc-loss, or --smallest-gap"
     rules = {name: value for name, value in there.items() if name in RULES}
     ways = [name for name in there if name not in RULES] + (["rules"] if rules else [])
     if len(ways) != 1:
-        what = "no way" if not ways else "more than one way"
-        raise click.UsageError(f"{what} is given to say how far to go: {method} needs {flags}.")
+        if not ways:
+            raise click.UsageError(f"how far should the repair go? Add {flags}.")
+        raise click.UsageError(f"how far should the repair go? Say it in one way: {flags}.")
     [way] = ways
     if way in DIALS and way != dial:
         raise click.UsageError(f"--{way} is not for {method}, which needs {flags}.")

@@ -14,22 +14,54 @@ import click
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+# The sections of --help, in their order; a command's own options are what to do.
+SECTIONS = ("What to do", "Data: what a row is", "Data: how files are read", "Output")
+_OUTPUTS = {"output", "force", "html", "column", "replace", "changes", "keep", "output_format", "types"}
+_OUTPUTS |= {"neutralise_formulas", "private", "everything", "as_json", "quiet", "debug", "help", "settings"}
+
+
+class Placed(click.Option):
+    """An option that knows its section of --help."""
+
+    def __init__(self, *names: Any, section: str, **more: Any) -> None:
+        super().__init__(*names, **more)
+        self.section = section
+
+
+class Sectioned(click.Command):
+    """A command whose --help has its own options first, then what a row is, how files are read, and outputs."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options in sections."""
+        found: dict[str, list[tuple[str, str]]] = {section: [] for section in SECTIONS}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
+            if record is not None:
+                own = SECTIONS[3] if parameter.name in _OUTPUTS else SECTIONS[0]
+                found[getattr(parameter, "section", own)].append(record)
+        for section, records in found.items():
+            if records:
+                with formatter.section(section):
+                    formatter.write_dl(records)
+
+
 class Number(click.ParamType):  # type: ignore[type-arg]
     """A finite number in a range."""
 
     name = "number"
 
-    def __init__(self, low: float = 0.0, high: float = math.inf, *, above: bool = False) -> None:
-        self.low, self.high, self.above = low, high, above
+    def __init__(self, low: float = 0.0, high: float = math.inf, *, above: bool = False, below: bool = False) -> None:
+        self.low, self.high, self.above, self.below = low, high, above, below
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Read a number, or say what it should have been."""
         try:
-            found = float(value)
+            found = math.nan if isinstance(value, bool) else float(value)  # a settings file may say true
         except (TypeError, ValueError):
             self.fail(f"{value!r} is not a number.", param, ctx)
         inside = self.low < found if self.above else self.low <= found
-        if not (math.isfinite(found) and inside and found <= self.high):
+        inside &= found < self.high if self.below else found <= self.high
+        if not (math.isfinite(found) and inside):
             self.fail(f"{value} is not {self.rule}.", param, ctx)
         return found
 
@@ -38,7 +70,27 @@ class Number(click.ParamType):  # type: ignore[type-arg]
         """Say what is allowed."""
         if self.high == math.inf:
             return f"a finite number {'above' if self.above else 'from'} {self.low:g}{'' if self.above else ' on'}"
-        return f"in {'(' if self.above else '['}{self.low:g}, {self.high:g}]"
+        return f"in {'(' if self.above else '['}{self.low:g}, {self.high:g}{')' if self.below else ']'}"
+
+
+class Capacity(click.ParamType):  # type: ignore[type-arg]
+    """So many rows, 200, or a share of all, 10% or 0.1."""
+
+    name = "capacity"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | float:
+        """Read a whole number as rows, anything else as a share."""
+        text = str(value).strip()
+        try:
+            if re.fullmatch(r"[0-9]+", text):
+                found: int | float = int(text)
+            else:
+                found = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+        except ValueError:
+            found = 0.0
+        if not (found > 0 and (isinstance(found, int) or found <= 1)):
+            self.fail(f"{value!r} is not a number of rows, such as 200, nor a share, such as 10% or 0.1.", param, ctx)
+        return found
 
 
 class Size(click.ParamType):  # type: ignore[type-arg]
@@ -60,6 +112,8 @@ LIMIT = Number(0)
 SCORE = Number(-1e300, 1e300)
 LEVEL = Number(0.5, 0.999999, above=True)
 SIZE = Size()
+CAPACITY = Capacity()
+INNER_SHARE = Number(0, 1, above=True, below=True)
 
 
 def with_options(command: Callable[..., Any], options: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
@@ -102,7 +156,7 @@ def output_options(command: Command) -> Callable[..., Any]:
     return with_options(
         inner,
         [
-            click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output."),
+            click.option("--json", "as_json", is_flag=True, help="Print JSON, with every number in full."),
             click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors."),
             click.option("--debug", is_flag=True, help="Show where an error came from, and what rows hold."),
         ],
@@ -164,10 +218,10 @@ def group_options(command: Command) -> Callable[..., Any]:
                 type=click.IntRange(0),
                 default=0,
                 metavar="ROWS",
-                help="Leave groups with fewer rows out of the comparison; they stay as they are.",
+                help="Leave groups with fewer rows out of the comparison; their scores do not change.",
             ),
             click.option(
-                "--groups", "only", metavar="A,B", help="Compare these groups only; the others stay as they are."
+                "--groups", "only", metavar="A,B", help="Compare these groups only; scores of others do not change."
             ),
         ],
     )
@@ -179,16 +233,26 @@ def interval_options(command: Command) -> Callable[..., Any]:
         command,
         [
             click.option(
-                "--level", type=LEVEL, default=0.95, show_default=True, metavar="LEVEL", help="Level of the intervals."
+                "--level",
+                type=LEVEL,
+                default=0.95,
+                show_default=True,
+                metavar="LEVEL",
+                help="Confidence level.",
             ),
-            click.option("--bound", type=LIMIT, metavar="GAP", help="Say whether the gap is within GAP."),
+            click.option("--bound", type=LIMIT, metavar="GAP", help="Say whether the gap is at most GAP."),
             click.option(
                 "--require",
                 type=click.Choice(["within"]),
-                help="With --bound: exit with 3 unless the gap is shown to be within it.",
+                help="With --bound: exit with 3 unless the gap is shown to be at most that.",
             ),
         ],
     )
+
+
+def all_option(command: Command) -> Callable[..., Any]:
+    """Add --all, which the command takes as ``everything``."""
+    return click.option("--all", "everything", is_flag=True, help="Print every table and every warning.")(command)
 
 
 def one_or_several(given: tuple[float, ...]) -> float | list[float] | None:
@@ -205,14 +269,14 @@ def ranking_options(alpha: str, reference: str, *, several: bool = False) -> Cal
             type=click.Choice(["pooled", "group"]),
             default="pooled",
             show_default=True,
-            help="Whether --alpha means the top of all rows or of each group.",
+            help="Take the top of the whole list, or of each group.",
         ),
         click.option(
             "--ties",
             type=click.Choice(["half", "strict"]),
             default="half",
             show_default=True,
-            help="Whether a tie is half a win (as in scikit-learn) or none (as in the paper).",
+            help="Count equal scores as half a win (as scikit-learn) or as none (as the paper).",
         ),
         click.option("--reference", metavar="GROUP", help=reference),
     ]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import click
 import numpy as np
@@ -19,6 +19,8 @@ from rich.text import Text
 
 from fairpot._validation import wording
 from fairpot._version import __version__
+from fairpot.cli._settings import in_force
+from fairpot.inference.limits import gap_name
 
 if TYPE_CHECKING:
     from fairpot.tradeoff.curve import TradeoffCurve
@@ -66,7 +68,7 @@ def curve_picture(curve: TradeoffCurve, chosen: tuple[float, float] | None, *, w
     return [
         curve.auc_name,
         *picture(layers, width=width),
-        " " * 11 + f"{'' if curve.alpha is None else 'partial '}xAUC gap".rjust(width),
+        " " * 11 + gap_name(curve.alpha).rjust(width),
         f"0 {curve.dial}=0   . other {curve.dial}   o nothing beats it in both   X chosen",
     ]
 
@@ -76,7 +78,14 @@ def _places(values: NDArray[np.float64], low: float, high: float, size: int) -> 
     return np.rint((values - low) / span * (size - 1)).astype(np.intp)
 
 
-Report = Callable[[float], object]
+class Report(Protocol):
+    """Told how far a command is, and what it is doing."""
+
+    def __call__(self, done: float, doing: str | None = None, /) -> object:
+        """Take the share of the work that is done, from 0 to 1."""
+
+
+_FEW = 3  # warnings that are shown unless all are asked for
 # The form of the JSON documents; it changes when a key goes or changes its meaning.
 DOCUMENT = 1
 
@@ -96,6 +105,7 @@ class Output:
         self.as_json = as_json
         self.quiet = quiet
         self.silent = as_json or quiet
+        self._begun = False
         self.console = Console(file=sys.stdout, markup=False, emoji=False, highlight=False)
 
     @property
@@ -112,17 +122,31 @@ class Output:
         """Write the JSON document, if that is asked for."""
         if self.as_json:
             context = click.get_current_context(silent=True)
-            head = {"version": __version__, "document": DOCUMENT, "command": context.info_name if context else None}
+            head: dict[str, Any] = {
+                "version": __version__,
+                "document": DOCUMENT,
+                "command": context.info_name if context else None,
+            }
+            head["settings"] = in_force(context)
             click.echo(json.dumps(plain({"fairpot": head, **content}), allow_nan=False, indent=2))
 
     def line(self, text: str = "", style: str | None = None) -> None:
         """Write a line of text."""
         if self.silent:
             return
+        self._begin()
         if self.on_terminal:
             self.console.print(Text(text, style or ""))
         else:
             click.echo(text)
+
+    def _begin(self) -> None:
+        """Say before anything else which settings hold."""
+        settings = None if self._begun else in_force(click.get_current_context(silent=True))
+        self._begun = True
+        if settings is not None:
+            held = ", ".join(f"{key} = {value!r}" for key, value in settings["in_force"].items())
+            self.line(shown(f"settings: {settings['file']} ({held or 'nothing of it holds here'})"))
 
     def heading(self, text: str) -> None:
         """Write what the following lines are about, after an empty line."""
@@ -133,12 +157,13 @@ class Output:
         """Write a table whose first columns are text and whose others are numbers."""
         if self.silent:
             return
+        self._begin()
         if not self.on_terminal:
             for line in plain_table(columns, rows, texts):
                 click.echo(line)
             return
         for part in fitting(columns, rows, texts, self.console.width):
-            made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+            made = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
             for place in part:
                 text = place < texts
                 made.add_column(
@@ -148,13 +173,21 @@ class Output:
                 made.add_row(*(Text(row[place]) for place in part))
             self.console.print(made)
 
+    def warnings(self, texts: Sequence[str], *, everything: bool = True) -> None:
+        """Write warnings; those after the third are counted, unless all are asked for."""
+        shown_here = texts if everything or len(texts) <= _FEW + 1 else texts[:_FEW]
+        for text in shown_here:
+            self.warning(text)
+        if len(shown_here) < len(texts):
+            self.line(f"and {len(texts) - len(shown_here)} more warnings: --all shows them", "yellow")
+
     def warning(self, text: str) -> None:
         """Write a warning that belongs to the answer, on one line."""
         self.line(f"warning: {shown(' '.join(text.split()))}", "yellow")
 
     @contextmanager
     def progress(self, what: str, *, known: bool = True) -> Iterator[Report | None]:
-        """Give a callable that takes the share done, from 0 to 1; None where nobody would see the bar."""
+        """Give a callable that takes the share done, from 0 to 1, and what is being done; None where nobody looks."""
         console = Console(file=sys.stderr, markup=False, emoji=False)
         if self.silent or not console.is_terminal:
             yield None
@@ -162,7 +195,11 @@ class Output:
         columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
         with Progress(*columns, console=console, transient=True) as bar:
             task = bar.add_task(shown(what), total=1.0 if known else None)
-            yield lambda done: bar.update(task, completed=done)
+
+            def report(done: float, doing: str | None = None) -> None:
+                bar.update(task, completed=done, description=shown(what if doing is None else f"{what}: {doing}"))
+
+            yield report
 
 
 def fitting(columns: Sequence[str], rows: Sequence[Sequence[str]], texts: int, width: int) -> list[list[int]]:

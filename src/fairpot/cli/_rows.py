@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+import os
+import re
+import sys
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -12,13 +16,17 @@ from typing import Any, Literal, NamedTuple
 import click
 
 from fairpot import journeys
+from fairpot._defaults import MEANINGS
 from fairpot._validation import wording
 from fairpot.cli._errors import Failure
-from fairpot.cli._options import SIZE, Command, was_given, with_options
+from fairpot.cli._options import SECTIONS, SIZE, Command, Placed, was_given, with_options
 from fairpot.cli._printing import Output, Report, shown
 from fairpot.cli._settings import settings_option
+from fairpot.engines.memory import Memory
+from fairpot.engines.protocol import MOST_DISTINCT
 from fairpot.files import CountedRows, RowSource, count_rows
 from fairpot.files.layout import FORMATS
+from fairpot.files.source import files_inside
 from fairpot.table import ScoreTable
 
 _MOST_GROUPS = 250
@@ -57,7 +65,8 @@ class RowOption(NamedTuple):
             default, text = type(default)(), f"{text.partition(';')[0].rstrip('.')}; default: as in `fit`."
         elif default and not more.get("is_flag"):
             more["show_default"] = ", ".join(default) if isinstance(default, tuple) else True
-        return click.option(self.flag, self.name, default=default, help=text, **more)
+        section = SECTIONS[1] if self.section == "columns" else SECTIONS[2]
+        return click.option(self.flag, self.name, cls=Placed, section=section, default=default, help=text, **more)
 
     def words(self, value: Any) -> list[str]:
         """Say it again on a command line; nothing, where nothing is said."""
@@ -97,7 +106,7 @@ class RowOptions:
     score: str = _column("Column with the score.", "score", reads="names")
     label: str | None = _column("Column with the outcome.", "label")
     positive: str | None = _said(
-        "The positive label, where labels are not 0/1 or true/false.", metavar="VALUE", source="pos_label"
+        "Value that means the outcome happened, if it is not 0/1 or true/false.", metavar="VALUE", source="pos_label"
     )
     groups: tuple[str, ...] = _column(
         "Column with the group; give it several times for intersections.",
@@ -108,12 +117,18 @@ class RowOptions:
     )
     weight: str | None = _column("Column with the weight of each row.")
     weights: str | None = _said(
-        "What weights mean: how many rows a row is, or how much it counts; default: whole numbers are rows.",
+        "What a weight is: how many rows, or how much a row counts; default: whole numbers are rows.",
         type=click.Choice(["frequency", "importance"]),
     )
-    cluster: str | None = _column("Column with what rows have in common: the patient of a visit.")
+    cluster: str | None = _column("Column that says which rows belong together, such as the patient.")
     lower_is_riskier: bool = _said(
-        "Low scores mean high risk, as with credit scores.", False, reads="names", map_decides=True, is_flag=True
+        "A low score means high risk, as with credit scores.", False, reads="names", map_decides=True, is_flag=True
+    )
+    high_score_means: str | None = _said(
+        "What a high score does to the person: help (an offer, a place) or harm (a denial, an arrest).",
+        reads="names",
+        map_decides=True,
+        type=click.Choice(MEANINGS),
     )
     format: str | None = _file("Format of the files, where names do not say.", type=click.Choice(FORMATS))
     sql: str | None = _file("Take the rows of a DuckDB query instead of files.", metavar="SELECT")
@@ -122,10 +137,11 @@ class RowOptions:
     decimal: str = _file("Decimal mark of scores in CSV.", ".", type=click.Choice([".", ","]))
     encoding: str | None = _file("Encoding of CSV, such as latin-1 or cp1252; default: utf-8.", metavar="NAME")
     partitions: bool = _file("Take folders named such as sex=F for columns.", False, is_flag=True)
+    follow_links: bool = _file("Follow links inside folders; else they are an error.", False, is_flag=True)
     drop_missing: bool = _file(
         "Leave out rows with missing values, and say how many.", False, is_flag=True, source=None
     )
-    memory: str = _scan("Memory of the scan.", "2GB", type=SIZE, metavar="SIZE")
+    memory: str = _scan("Memory of the whole process.", "2GB", type=SIZE, metavar="SIZE")
     threads: int | None = _scan("Threads of the scan; default: all cores.", type=click.IntRange(1), metavar="N")
     engine: str = _scan(
         "What reads the rows: this machine, or a Spark cluster.", "duckdb", type=click.Choice(["duckdb", "spark"])
@@ -149,18 +165,25 @@ class RowOptions:
         return {option.source: getattr(self, option.name) for option in ROW_OPTIONS if option.source is not None}
 
     def of_map(self, model: Any) -> RowOptions:
-        """Take from a map what was not given: the names of columns, and which way scores run."""
+        """Take from a map what was not given: the names of columns, which way scores run, what a high one does."""
         known = model.columns_ or {"score": "score", "group": ["group"]}
         if self.lower_is_riskier and not model.lower_is_riskier_:
             raise Failure(
                 "the map is of scores whose high values mean high risk, and --lower-is-riskier says otherwise.\n"
                 "Hint: leave it out, or fit the map again with it."
             )
+        known_meaning = model.high_score_means_
+        if self.high_score_means is not None and known_meaning not in (None, self.high_score_means):
+            raise Failure(
+                f"the map is of scores of which a high one is said to {known_meaning}, and --high-score-means "
+                f"{self.high_score_means} says otherwise.\nHint: leave it out, or fit the map again with it."
+            )
         return replace(
             self,
             score=self.score or known["score"],
             groups=self.groups or tuple(known["group"]),
             lower_is_riskier=model.lower_is_riskier_,
+            high_score_means=known_meaning or self.high_score_means,
         )
 
     def elsewhere(self, inputs: Sequence[str]) -> RowOptions:
@@ -324,6 +347,23 @@ class OnThisMachine:
         return dict(vars(done))
 
 
+@contextmanager
+def _without_javas_log() -> Iterator[None]:
+    """Let a Java that starts in here write its log nowhere, for as long as it lives; --debug shows it."""
+    if click.get_current_context().params.get("debug") or sys.stderr is None:
+        yield
+        return
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
 class OnSpark:
     """Rows that a Spark cluster reads, in files that all its workers can open."""
 
@@ -342,7 +382,11 @@ class OnSpark:
         """The frame and the parts of its columns; the session starts here, and nothing is read yet."""
         from fairpot.engines.spark import SparkRows, spark_session
 
-        session = spark_session(self.rows.master or "local[*]")
+        for name in self.rows.inputs:  # Spark would follow links
+            if os.path.isdir(name):
+                files_inside(Path(name), any_name=True, follow_links=self.rows.follow_links)
+        with _without_javas_log():
+            session = spark_session(self.rows.master or "local[*]")
         known = {each.name for each in fields(SparkRows)}
         parts = {name: value for name, value in self.rows.parts().items() if name in known}
         return SparkRows.read(session, list(self.rows.inputs), format=self.rows.format, **parts)
@@ -351,7 +395,8 @@ class OnSpark:
         """Count the rows into a score table."""
         from fairpot.engines.spark import SparkEngine
 
-        return SparkEngine().count(self.source, drop_missing=self.rows.drop_missing)
+        most = min(MOST_DISTINCT, Memory.of(self.rows.memory).entries // 2)
+        return SparkEngine().count(self.source, drop_missing=self.rows.drop_missing, max_distinct=most)
 
     def apply(
         self,
@@ -382,8 +427,12 @@ def named_group(text: str | None, groups: Iterable[Hashable]) -> Hashable | None
     for group in known:
         if str(group) == text or (isinstance(group, bool) and str(group).lower() == text.lower()):
             return group
+    plain = re.sub(r"[^=,/]+=", "", text.replace(" / ", ", "))  # as tables show intersections
+    short = [group for group in known if re.sub(r"(^|, )[^=,]+=", r"\1", str(group)) == plain]
+    if len(short) == 1:
+        return short[0]
     near = difflib.get_close_matches(text, list(map(str, known)), n=1)
-    hint = f"did you mean {near[0]!r}?" if near else "names are compared letter by letter."
+    hint = f"did you mean {near[0]!r}?" if near else "upper and lower case matter."
     raise Failure(f"there is no group {text!r}: the groups are {', '.join(map(shown, known))}.\nHint: {hint}")
 
 

@@ -1,4 +1,4 @@
-"""Settings that stand beside the data: ``fairpot.toml`` gives options their defaults."""
+"""Settings in the working directory, or named: ``fairpot.toml`` gives options their defaults."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from typing import Any
 import click
 
 from fairpot.cli._errors import Failure
+from fairpot.exceptions import ModelFileError
 
 NAME = "fairpot.toml"
+_MOST_NAMED = 100  # files beside which settings are looked for
+_PLAIN = (str, int, float, bool)
 # Options at the top of the file, beside those of rows, which declare their keys themselves.
 _OPTIONS = (
     "alpha",
@@ -28,18 +31,35 @@ _OPTIONS = (
 )
 
 
+_MOST_BYTES = 20_000  # some thirty lines are all there can be; and its parser is slow on what is nested deep
+
+
 def find_settings(arguments: Sequence[str]) -> Path | None:
-    """Find the settings that are named with --settings, else those beside the first file that is named."""
+    """Find the settings that are named with --settings, else those in the working directory; nowhere else.
+
+    Data come from strangers, and what stands beside them does too: :func:`passed_by` only mentions it.
+    """
     for place, word in enumerate(arguments):
+        if word == "--":  # what follows are names of files
+            break
         if word == "--settings":
             return Path(arguments[place + 1]) if place + 1 < len(arguments) else None
         if word.startswith("--settings="):
             return Path(word.removeprefix("--settings="))
-    for word in arguments[1:]:
+    if not os.path.lexists(NAME):
+        return None
+    if os.path.islink(NAME):
+        raise Failure(f"{NAME} in this folder is a link.\nHint: name the file itself: --settings {NAME}")
+    return Path(NAME)
+
+
+def passed_by(arguments: Sequence[str]) -> Path | None:
+    """Find settings that stand beside a file that is named, and are not read."""
+    for word in arguments[1:_MOST_NAMED]:
         if not word.startswith("-") and os.path.exists(word):
-            folder = Path(word) if os.path.isdir(word) else Path(word).parent
-            if (folder / NAME).is_file():
-                return folder / NAME
+            beside = (Path(word) if os.path.isdir(word) else Path(word).parent) / NAME
+            if os.path.lexists(beside) and beside.parent.resolve() != Path.cwd():
+                return beside
     return None
 
 
@@ -50,11 +70,16 @@ def read_settings(path: Path) -> dict[str, Any]:
     ``alpha = 0.1`` or ``bound = 0.05`` at the top. A key that is not known is an error, so that a typing mistake is
     not a silent default.
     """
+    from fairpot.modelfile.text import bytes_of  # loads much, and most runs have no settings
+
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise Failure(f"{path}: {error.strerror}.\nHint: --settings names a file such as {NAME}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        text = bytes_of(str(path), _MOST_BYTES, f"Hint: --settings names a file such as {NAME}.")
+    except ModelFileError as error:
+        said, _, _ = str(error).partition("\nHint:")
+        raise Failure(f"the settings {path}: {said}\nHint: --settings names a file such as {NAME}.") from error
+    try:
+        content = tomllib.loads(text.decode("utf-8"))
+    except (ValueError, RecursionError) as error:  # numbers and dates that are none raise errors of their own
         raise Failure(f"{path} is no TOML file: {error}.\nHint: lines such as alpha = 0.1, and [columns].") from error
     keys = known_keys()
     found: dict[str, Any] = {}
@@ -64,6 +89,20 @@ def read_settings(path: Path) -> dict[str, Any]:
             raise Failure(f"{path}: {section} must be a section, [{section}].")
         found |= _renamed(inside, section, f"{path}, [{section}]", keys)
     return found | _renamed(content, "", str(path), keys)
+
+
+def in_force(context: click.Context | None) -> dict[str, Any] | None:
+    """Return the settings file and what of it holds in this command; None without one."""
+    if context is None or NAME not in context.meta:
+        return None
+    known = click.core.ParameterSource.DEFAULT_MAP
+    names = {option: key for inside in known_keys().values() for key, option in inside.items()}
+    given = {
+        names.get(name, name): list(value) if isinstance(value, tuple) else value
+        for name, value in context.params.items()
+        if context.get_parameter_source(name) is known
+    }
+    return {"file": context.meta[NAME], "in_force": given}
 
 
 def known_keys() -> dict[str, dict[str, str]]:
@@ -78,17 +117,19 @@ def known_keys() -> dict[str, dict[str, str]]:
 
 def _renamed(given: dict[str, Any], section: str, where: str, keys: dict[str, dict[str, str]]) -> dict[str, Any]:
     known = keys[section]
-    for key in given:
+    for key, value in given.items():
         if key not in known:
             home = next((name for name, inside in keys.items() if key in inside), None)
             way_out = f"known are {', '.join(known)}"
             if home is not None:
                 way_out = f"put {key} under [{home}]" if home else f"put {key} at the top, before any section"
-            raise Failure(f"{where} has a key that is not known, {key!r}.\nHint: {way_out}.")
+            raise Failure(f"{where} has a key that is not known, {key!r:.60}.\nHint: {way_out}.")
+        if not all(isinstance(each, _PLAIN) for each in (value if isinstance(value, list) else [value])):
+            raise Failure(f"{where}: {key} must be a text, a number, true or false, or a list of them.")
     return {known[key]: value for key, value in given.items()}
 
 
 def settings_option(command: Any) -> Any:
     """Add --settings, which is read before the other options are."""
-    text = f"File with defaults for options; without it, {NAME} beside the data is read."
+    text = f"File with defaults for options; without it, {NAME} in the working directory."
     return click.option("--settings", metavar="FILE", help=text)(command)

@@ -11,7 +11,7 @@ import click
 from fairpot._defaults import UNMAPPED
 from fairpot._validation import wording
 from fairpot.cli._errors import Failure
-from fairpot.cli._options import SCORE, MapFile, map_options, output_options, was_given
+from fairpot.cli._options import SCORE, MapFile, Sectioned, map_options, output_options, was_given
 from fairpot.cli._printing import Output, count, percent, shown
 from fairpot.cli._rows import RowOptions, row_options
 from fairpot.files.adjusting import TYPES, check_outputs
@@ -19,7 +19,7 @@ from fairpot.files.layout import FORMATS
 from fairpot.files.source import RowSource
 
 
-@click.command(short_help="Adjust the scores of files with a map.")
+@click.command(cls=Sectioned, short_help="Adjust the scores of files with a map.")
 @map_options()
 @row_options("scores")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Where the rows go, with a column more.")
@@ -54,9 +54,9 @@ from fairpot.files.source import RowSource
 @click.option(
     "--other-scale",
     type=click.Choice(["warn", "error"]),
-    help="Scores seem to be on another scale than in `fit`; default: an error if more than 1 % are far outside.",
+    help="Scores seem to be on another scale than in `fit`; default: an error if more than 1% are far outside.",
 )
-@click.option("--force", is_flag=True, help="Replace outputs that are there.")
+@click.option("--force", is_flag=True, help="Replace outputs that already exist.")
 @output_options
 def apply(
     map_file: MapFile, rows: RowOptions, out: Output, output: str, changes: str | None, force: bool, **options: Any
@@ -64,7 +64,7 @@ def apply(
     """Write the rows of files with their adjusted score as one column more.
 
     Rows stream through, so files may be larger than memory. Every other column, the order and the types stay. The
-    output appears when it is complete; what is there already is not replaced without --force.
+    output appears when it is complete; an existing file is not replaced without --force.
 
     \b
     Examples:
@@ -136,7 +136,7 @@ def _check_outputs(rows: RowOptions, output: str, changes: str | None, force: bo
             "Hint: name an output in another folder, outside the input."
         )
     if os.path.exists(output) and not force:
-        raise Failure(f"{shown(output)} is there already.\nHint: name another, or --force to replace it.")
+        raise Failure(f"{shown(output)} already exists.\nHint: name another, or --force to replace it.")
 
 
 def _refuse_map(target: str, path: str) -> None:

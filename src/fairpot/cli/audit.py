@@ -13,19 +13,21 @@ import click
 
 from fairpot._defaults import ADJUSTED
 from fairpot._validation import wording
+from fairpot.auditing import Audit, words
 from fairpot.auditing import audit as audit_table
 from fairpot.auditing.audit import GUARDS, Guards
+from fairpot.auditing.finding import Finding
 from fairpot.auditing.measures import tops
-from fairpot.auditing.words import gap_sentence, widest_pair
+from fairpot.auditing.words import widest_pair
 from fairpot.cli._errors import ABOVE_LIMIT, Failure
 from fairpot.cli._lines import (
     by_column,
     name_of,
     own_scale,
     print_calibration,
-    print_gap,
     print_intervals,
     print_matrix,
+    print_pairs,
     print_quantisation,
     print_rates,
     print_verdicts,
@@ -35,6 +37,8 @@ from fairpot.cli._lines import (
 from fairpot.cli._options import (
     SCORE,
     SHARE,
+    Sectioned,
+    all_option,
     group_options,
     interval_options,
     one_or_several,
@@ -47,13 +51,15 @@ from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_option
 from fairpot.exceptions import FairpotWarning
 from fairpot.files import CountedRows
 from fairpot.files.output import complete_file
+from fairpot.inference import Estimate
+from fairpot.metrics.cells import small_cells
 
 
-@click.command(short_help="Measure who is ranked above whom.")
+@click.command(cls=Sectioned, short_help="Measure who is ranked above whom.")
 @row_options()
 @ranking_options(
-    "Also look at the top SHARE of the ranking; repeatable.",
-    "Group to compare with; default: the one ahead.",
+    "Look at the top SHARE of the list, such as 0.1; repeatable.",
+    "Group that signed gaps are seen from; default: the one that a repair would not change.",
     several=True,
 )
 @group_options
@@ -72,7 +78,8 @@ from fairpot.files.output import complete_file
 )
 @interval_options
 @click.option("--html", metavar="FILE", help="Also write a page that a committee can read.")
-@click.option("--force", is_flag=True, help="Replace that page if it is there.")
+@click.option("--force", is_flag=True, help="Replace that page if it already exists.")
+@all_option
 @output_options
 def audit(
     rows: RowOptions,
@@ -91,27 +98,23 @@ def audit(
     require: str | None,
     html: str | None,
     force: bool,
+    everything: bool,
 ) -> None:
-    """Measure how fairly scores rank: AUC in each group, xAUC between groups, their gap, and calibration.
+    """Say whether one group is ranked higher than another: the gap with its interval, then pairs and groups.
 
-    xAUC is how often a positive of one group is ranked above a negative of another. The gap is how much that
-    differs from the other way round: 0 is fair.
+    xAUC of A over B is how often someone in A with the outcome is ranked above someone in B without it. The gap is the
+    difference of the two xAUCs of a pair of groups: 0 is equal.
 
     \b
     Examples:
-      fairpot audit scores.parquet --score risk --label outcome --group sex
-      fairpot audit 'scores/*.csv' --group sex --group age_band --alpha 0.1 --threshold 0.2 --threshold 0.3
-      fairpot audit scores.csv --label churned --positive yes --fail-above 0.05   # for pipelines
-      fairpot audit visits.csv --cluster patient --bound 0.05 --require within    # and shown to be so
-      fairpot audit scores.csv --html audit.html                                  # for people
-      cat scores.csv | fairpot audit - --json
-      fairpot audit --sql "select * from visits" --database clinic.duckdb --score risk
+      fairpot audit scores.parquet --score risk --label outcome --group sex --high-score-means harm
+      fairpot audit 'scores/*.csv' --group sex --group age_band --alpha 0.1 --threshold 0.3
+      fairpot audit visits.csv --cluster patient --bound 0.05 --require within     # a gate for pipelines
 
     FILE is a file, a folder, a pattern or - for standard input: Parquet, CSV or TSV (also .gz), Arrow, JSON lines.
-    With --alpha, --fail-above and --bound look at the gap over all rows and at the gap in the top of the ranking; the
-    stricter decides. --fail-metric names one of them.
-    Intervals take rows as independent, unless --cluster says which belong together. With --lower-is-riskier,
-    --threshold 3 flags who has 3 or less.
+    With --alpha, --fail-above and --bound look at the overall gap and at the gap in the top; the stricter decides.
+    --fail-metric names one of them. Intervals take rows as independent, unless --cluster says which belong together.
+    With --lower-is-riskier, --threshold 3 flags who has 3 or less.
     """
     if require is not None and bound is None:
         raise click.UsageError("--require needs the bound to compare with: --bound 0.05, say.")
@@ -123,7 +126,7 @@ def audit(
         counted = rows.counted(out)
         if place is not None:
             acted_on = {"threshold": [rows.at(each) for each in threshold], "alpha": alpha}
-            _write_page(place, rows, counted, {**acted_on, "ties": ties})
+            _write_page(place, rows, counted, {**acted_on, "region": region, "ties": ties})
     seen_from = named_group(reference, counted.table.groups)
     ranking: dict[str, Any] = {"region": region, "ties": ties, "reference": seen_from}
     looked_at: dict[str, Any] = {"alpha": one_or_several(alpha), "threshold": one_or_several(threshold)}
@@ -143,15 +146,14 @@ def audit(
             "verdict": verdict_document(judged),
         }
     )
-    print_audit(out, by_column(summary, rows.groups), rows)
-    print_quantisation(out, counted.quantisation)
-    if html is not None:
-        out.line(f"Written: {shown(html)}")
     failed = not print_verdicts(out, judged, require)
     if limit is not None:
         _print_verdict(out, limit, rows.groups)
-    if bound is None and limit is None and (summary["auc"] or 0) >= 0.5:
-        _print_next(out, summary, rows)
+    gated = bound is not None or limit is not None
+    print_audit(out, found, rows, next_step=None if gated else _next(found, rows), everything=everything)
+    print_quantisation(out, counted.quantisation)
+    if html is not None:
+        out.line(f"Written: {shown(html)}")
     if failed or (limit is not None and limit["exceeded"]):
         raise click.exceptions.Exit(ABOVE_LIMIT)
 
@@ -175,56 +177,97 @@ def _write_page(place: Path, rows: RowOptions, counted: CountedRows, options: di
     place.write_text(made.to_html(), encoding="utf-8", newline="\n")
 
 
-def print_audit(out: Output, summary: dict[str, Any], rows: RowOptions) -> None:
-    """Show an audit."""
+def print_audit(out: Output, found: Audit, rows: RowOptions, *, next_step: str | None, everything: bool) -> None:
+    """Show an audit: the finding first, then pairs, then groups; the rest where everything is asked for."""
+    told, *others = (each.named(lambda group: name_of(group, rows.groups)) for each in _findings(found))
+    out.line(shown(told.headline), "bold")
+    out.line(shown(told.meaning))
+    if next_step is not None:
+        out.line(shown(next_step))
+    summary = by_column(own_scale(found.summary, rows.lower_is_riskier), rows.groups)
+    lower = rows.lower_is_riskier
+    _print_rows(out, summary, rows)
+    ranking = summary if told.alpha is None else tops(summary)[0]
+    complete = print_pairs(out, ranking, lower_is_riskier=lower, everything=everything)
+    for each in others:
+        out.line(shown(each.headline))
+    _print_groups(out, summary)
+    for top in tops(summary):
+        _print_partial(out, top, "to score" if lower else "from score")
+    rates = [each for each in summary["rates"] if everything or each["at"] == "score"]  # the top's are above
+    print_rates(out, rates, lower_is_riskier=lower)
+    if everything:
+        _print_everything(out, found, summary, rows)
+    out.warnings(found.warnings if everything else _folded(found), everything=everything)
+    if complete and not everything:
+        out.line("--all shows every xAUC, calibration, tied pairs and xAUC against all other groups", "dim")
+
+
+def _folded(found: Audit) -> list[str]:
+    """Leave out the warnings of small groups where the finding has said which groups are too small."""
+    small = small_cells(found.table) if found.finding.small_groups else []
+    return [text for text in found.warnings if text not in small]
+
+
+def _findings(found: Audit) -> list[Finding]:
+    """Put the main finding first, then the others."""
+    return [found.finding, *(each for each in found.findings if each.alpha != found.finding.alpha)]
+
+
+def _print_rows(out: Output, summary: dict[str, Any], rows: RowOptions) -> None:
+    """Say what was read."""
     low, high = summary["score_range"]
     sized = wording.rows_by(summary["rows"], summary["weights"])
-    out.line(f"{sized}, {summary['rate']:.1%} positive: {rows.describe()}")
+    auc = "-" if summary["auc"] is None else words.with_interval(summary["auc"])
+    out.line()
+    out.line(f"{sized}, {summary['rate']:.1%} with the outcome; AUC {auc}")
     if summary["weights"] is not None:
         out.line(wording.weights_taken(summary["weights"], summary["rows"]))
     direction = "; low score = high risk" if rows.lower_is_riskier else ""
-    distinct = wording.counted(summary["distinct_scores"], "distinct score")
-    out.line(f"{distinct} from {low:g} to {high:g}{direction}")
-    out.heading("Groups")
-    _print_groups(out, summary)
-    out.heading("xAUC")
+    distinct = wording.counted(summary["distinct_scores"], "distinct score", ",")
+    out.line(f"{rows.describe()}; {distinct} from {low:g} to {high:g}{direction}")
+
+
+def _print_everything(out: Output, found: Audit, summary: dict[str, Any], rows: RowOptions) -> None:
+    """Show what --all adds: every xAUC, each group against all others, intervals, calibration, ties."""
     print_matrix(out, summary)
-    out.line()
-    print_gap(out, summary)
-    out.line(shown(gap_sentence(summary)))
-    for top in tops(summary):
-        _print_partial(out, top, "to score" if rows.lower_is_riskier else "from score")
-    if summary["intervals"] is not None:
-        print_intervals(out, summary["intervals"])
-    print_rates(out, summary["rates"], lower_is_riskier=rows.lower_is_riskier)
+    out.heading("xAUC against all other groups together")
+    named = [("others over the group (BPSN)", "bpsn_auc"), ("the group over others (BNSP)", "bnsp_auc")]
+    cells = [[shown(each["group"]), *(number(each[name]) for _, name in named)] for each in summary["groups"]]
+    out.table(["group", *(text for text, _ in named)], cells)
+    intervals = own_scale(found.to_dict(), rows.lower_is_riskier)["intervals"]
+    if intervals is not None:
+        print_intervals(out, by_column(intervals, rows.groups))
     print_calibration(out, summary)
-    tied = summary["tied"]
     out.line()
-    out.line(f"tied pairs: {tied['share'] or 0.0:.2%} (counted as {_WINS[summary['ties']]})")
-    for text in summary["warnings"]:
-        out.warning(text)
+    out.line(f"tied pairs: {summary['tied']['share'] or 0.0:.2%} (counted as {_WINS[summary['ties']]})")
 
 
 _WINS = {"strict": "no win", "half": "half a win, --ties strict counts them as none"}
 
 
 def _print_groups(out: Output, summary: dict[str, Any]) -> None:
-    columns = ["group", "rows", "positives", "negatives", "rate", "AUC", "BPSN AUC", "BNSP AUC"]
-    cells = [
-        [
-            shown(each["group"]),
-            *(count(each[name]) for name in ("rows", "positives", "negatives")),
-            percent(each["positives"], each["rows"]),
-            *(number(each[name]) for name in ("auc", "bpsn_auc", "bnsp_auc")),
-        ]
-        for each in summary["groups"]
-    ]
-    total = ["all", *(count(summary[name]) for name in ("rows", "positives", "negatives"))]
-    out.table(
-        columns, [*cells, [*total, percent(summary["positives"], summary["rows"]), number(summary["auc"]), "", ""]]
-    )
-    out.line("BPSN: positives of all other groups against this group's negatives;")
-    out.line("BNSP: this group's positives against the negatives of all others.")
+    out.heading("Groups")
+    calibrated = summary["calibration"] is not None
+    columns = ["group", "rows", "with outcome", "share", "AUC", "from", "to", *_CALIBRATION[: int(calibrated)]]
+    everyone = {"group": "all", **summary}
+    rows = []
+    for each in (*summary["groups"], everyone):
+        counts = [count(each[name]) for name in ("rows", "positives")]
+        error = (each["calibration"] or {}).get("expected_calibration_error")
+        cells = [shown(each["group"]), *counts, percent(each["positives"], each["rows"]), *_limited(each["auc"])]
+        rows.append([*cells, *[words.figure(error)][: int(calibrated)]])
+    out.table(columns, rows)
+
+
+_CALIBRATION = ["calibration error"]
+
+
+def _limited(found: Estimate | None) -> list[str]:
+    """Show a number and the ends of its interval."""
+    if found is None:
+        return ["-"] * 3
+    return [words.figure(each) for each in (found, found.low, found.high)]
 
 
 # What `fit` is told again. A repair has one top.
@@ -232,38 +275,37 @@ _AGAIN = ("ties", "reference", "min_group", "only", "threshold")
 _TOP_AGAIN = ("alpha", "region")
 
 
-def _print_next(out: Output, summary: dict[str, Any], rows: RowOptions) -> None:
-    """Name the command that comes next, for people with a file."""
-    if "-" in rows.inputs or not summary["gap"] or rows.score.endswith(ADJUSTED):
-        return
-    again = said_again(*_AGAIN, *(_TOP_AGAIN if len(tops(summary)) == 1 else ()))
+def _next(found: Audit, rows: RowOptions) -> str:
+    """Say what comes next: the command that fits a repair, where the rows show a difference and there is a file."""
+    finding = found.finding
+    proposed = finding.clear and (found.auc or 0.0) >= 0.5 and "-" not in rows.inputs
+    if not proposed or rows.score.endswith(ADJUSTED):
+        return finding.next
+    again = said_again(*_AGAIN, *(_TOP_AGAIN if len(tops(found.summary)) == 1 else ()))
     command = ["fairpot", "fit", *rows.inputs, *rows.as_options(), *again, "--max-gap", "GAP", "-o", "map.json"]
-    out.line()
-    out.line(shown(f"Next: {shlex.join(command)}"))
+    return f"Next: {shlex.join(command)}"
 
 
 def _print_partial(out: Output, partial: dict[str, Any], edge: str) -> None:
     whose = "all rows" if partial["region"] == "pooled" else "each group"
-    out.heading(f"In the top {partial['alpha']:.4g} of {whose}: {count(partial['rows'])} rows")
-    columns = ["group", "rows", "positives", "negatives", "recall", "precision", edge]
+    out.heading(f"In the top {words.share(partial['alpha'])} of {whose}: {count(partial['rows'])} rows")
+    columns = ["group", "rows", "with outcome", "recall", "precision", edge]
     out.table(
         columns,
         [
             [
                 shown(each["group"]),
-                *(count(each[name]) for name in ("rows", "positives", "negatives")),
-                *(number(each[name]) for name in ("recall", "precision")),
+                *(count(each[name]) for name in ("rows", "positives")),
+                *(words.figure(each[name]) for name in ("recall", "precision")),
                 f"{each['threshold']:.6g}",
             ]
             for each in partial["groups"]
         ],
     )
-    out.line(f"partial AUC: {number(partial['auc'])}")
     out.line(
-        f"recall: {number(partial['recall'])} ({count(partial['found'])} positives found)   "
-        f"precision: {number(partial['precision'])}"
+        f"all: AUC {words.figure(partial['auc'])}, recall {words.figure(partial['recall'])} "
+        f"({count(partial['found'])} rows with the outcome found), precision {words.figure(partial['precision'])}"
     )
-    print_gap(out, partial, "partial xAUC gap")
 
 
 def _verdict(summary: dict[str, Any], limit: float | None, which: str | None) -> dict[str, Any] | None:
@@ -275,7 +317,7 @@ def _verdict(summary: dict[str, Any], limit: float | None, which: str | None) ->
     looked_at = [*overall, *inside]
     if any(None in (each["gap"], *(pair["signed_gap"] for pair in each["gaps"])) for each in looked_at):
         raise Failure(
-            "--fail-above cannot be decided: a gap cannot be measured for lack of positives or negatives.\n"
+            "--fail-above cannot be decided: a gap cannot be measured, as a group lacks rows of one outcome.\n"
             "Hint: run without --fail-above to see which; join small groups, or collect more rows."
         )
     worst = max(looked_at, key=lambda each: each["gap"])

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import shlex
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import click
-import numpy as np
 
-from fairpot.cli._lines import print_quantisation, quantisation_document
+from fairpot._defaults import Ties
+from fairpot.auditing import audit
+from fairpot.auditing.finding import Finding
+from fairpot.cli._lines import name_of, print_quantisation, quantisation_document
 from fairpot.cli._methods import METHODS, MethodName
-from fairpot.cli._options import SHARE, group_options, output_options
-from fairpot.cli._printing import Output, number, shown
+from fairpot.cli._options import CAPACITY, SHARE, Sectioned, group_options, output_options
+from fairpot.cli._printing import Output, Report, number, shown
 from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
 from fairpot.comparison import Comparison, ComparisonRow
 from fairpot.comparison import compare as compare_methods
-from fairpot.exceptions import InfeasibleRuleError
-from fairpot.tradeoff import Limit
+from fairpot.comparison.result import NAMES
+from fairpot.exceptions import FairpotWarning, InfeasibleRuleError
+from fairpot.tradeoff import Limit, LimitBracket
 
 
-@click.command(short_help="Compare all methods on one file.")
+@click.command(cls=Sectioned, short_help="Compare all methods on one file.")
 @row_options()
 @click.option("--method", "methods", multiple=True, type=MethodName(), help="Only this one; repeatable.")
+@click.option("--keep-grid", is_flag=True, help="Judge every method by scores that are cut to the grid that came in.")
 @click.option(
     "--max-gap",
     "max_gaps",
@@ -31,17 +39,23 @@ from fairpot.tradeoff import Limit
     metavar="GAP",
     help="Show the highest AUC with at most this gap; repeatable.",
 )
+@click.option(
+    "--capacity",
+    type=CAPACITY,
+    metavar="ROWS|SHARE",
+    help="Compare gaps among so many ranked highest: 200 of the rows to fit on, or 10%.",
+)
 @click.option("--validate", "held_out", multiple=True, metavar="FILE", help="Judge on these rows instead of in folds.")
 @click.option("--folds", type=click.IntRange(2), default=5, show_default=True, metavar="N", help="Number of folds.")
 @click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, metavar="N", help="Seed of the folds."
 )
 @click.option("--ties", type=click.Choice(["half", "strict"]), default="half", show_default=True)
-@click.option("--reference", metavar="GROUP", help="Group that stays as it is; default: the one ahead.")
+@click.option("--reference", metavar="GROUP", help="Reference group; default: as in `fit`.")
 @group_options
 @output_options
 def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference: str | None, **options: Any) -> None:
-    """Compare methods: the highest AUC that each reaches at a bounded gap, on rows it was not fitted on.
+    """Compare repair methods: the highest AUC of each at a gap of at most GAP, on rows it was not fitted on.
 
     \b
     Examples:
@@ -49,11 +63,12 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
       fairpot compare train.csv --validate held_out.csv --max-gap 0.03
       fairpot compare scores.csv --method fairpot --method wasserstein --json
 
-    Maps are fitted on other rows, but each method's dial is the best one for the rows it is judged on: that
-    compares the methods. What a dial chosen beforehand does on new rows, `fit --validate` shows.
+    Maps are fitted on other rows, but each method's repair strength is the best one for the rows it is judged on: that
+    compares the methods. `fit --validate` shows what a strength chosen beforehand does on new rows.
 
-    The line `limit` is what no repair that keeps the order inside each group could exceed on these rows. It knows
-    their outcomes; `within reach` is what a repair fixed beforehand can be expected to have, without what chance adds.
+    The line `best possible` is what no repair that keeps the order inside each group could exceed on these rows: it
+    knows their outcomes. `within reach` is what a repair fixed beforehand can be expected to have.
+    With more than two groups the best possible lies between `at least` and `at most`.
     """
     counted = rows.counted(out)
     table = counted.table
@@ -65,7 +80,7 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
         result = compare_methods(
             table,
             held_out=other,
-            methods=[METHODS[name]() for name in options["methods"]] or None,
+            methods=_methods(options["methods"], options["keep_grid"]),
             cv=options["folds"],
             random_state=options["seed"],
             reference=named_group(reference, table.groups),
@@ -73,12 +88,38 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
             groups=listed_groups(options["only"], table.groups),
             ties=options["ties"],
             max_gaps=options["max_gaps"],
-            progress=False if bar is None else lambda done, total: bar(done / total),
+            capacity=options["capacity"],
+            progress=False if bar is None else _phases(bar, options["methods"] or list(METHODS)),
         )
     document = {"evaluated_on": result.rows, **_document(result)}
     out.document({**rows.document(), **document, "quantisation": quantisation_document(counted.quantisation)})
-    _print(out, result, document)
+    finding = _finding(result, options["ties"]).named(lambda group: name_of(group, rows.groups))
+    _print(out, result, document, finding, _next(result, finding, rows))
     print_quantisation(out, counted.quantisation)
+
+
+def _phases(bar: Report, names: Sequence[str]) -> Callable[[int, int], object]:
+    """Say which method is being tried, and how many of all steps are done."""
+
+    def report(done: int, total: int) -> object:
+        name = names[min(done * len(names) // max(total, 1), len(names) - 1)]
+        return bar(done / total, f"{name}, {done} of {total} steps")
+
+    return report
+
+
+def _finding(result: Comparison, ties: Ties) -> Finding:
+    """Say what the original scores do."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FairpotWarning)
+        return audit(result.table, ties=ties).finding
+
+
+def _methods(names: Sequence[str], keep_grid: bool) -> list[Any] | None:
+    """Make the methods that are compared; None leaves the choice to the library."""
+    if keep_grid:
+        return [METHODS[name](keep_grid=True) for name in names or METHODS]
+    return [METHODS[name]() for name in names] or None
 
 
 def _document(result: Comparison) -> dict[str, Any]:
@@ -86,6 +127,7 @@ def _document(result: Comparison) -> dict[str, Any]:
     return {
         "weights": result.table.weights,
         "reference": result.reference,
+        "capacity": result.capacity,
         "methods": [_method(result, name) for name in ("unrepaired", *result.methods)],
         "limit": None if limit is None else [_possible(limit, bound) for bound in result.max_gaps],
         "limit_notes": result.limit_notes,
@@ -95,8 +137,11 @@ def _document(result: Comparison) -> dict[str, Any]:
     }
 
 
-def _possible(limit: Limit, bound: float) -> dict[str, Any]:
+def _possible(limit: Limit | LimitBracket, bound: float) -> dict[str, Any]:
     """Give what could be had at most, what of it is within reach, or why that is not known."""
+    if isinstance(limit, LimitBracket):
+        ends = limit.best(bound)
+        return {"max_gap": bound, "auc": ends.high, "low": ends.low, "reachable": None, "reason": limit.reason}
     point = limit.best(bound)
     reachable = None if limit.optimism is None else point.reachable
     return {"max_gap": bound, "auc": point.auc, "reachable": reachable, "reason": limit.reason}
@@ -111,8 +156,7 @@ def _rivals(result: Comparison, bound: float) -> list[dict[str, Any]]:
 
 
 def _method(result: Comparison, name: str) -> dict[str, Any]:
-    places = np.flatnonzero(result.method == name)
-    smallest = result.row(int(places[np.argmin(result.gap[places])]))
+    smallest = result.smallest_gap(name)
     best = [{"max_gap": bound, **_best(result, name, bound)} for bound in result.max_gaps]
     return {"method": name, "best": best, "smallest_gap": _point(smallest)}
 
@@ -130,21 +174,44 @@ def _point(row: ComparisonRow) -> dict[str, Any]:
     return {"dial": dial, "value": value, "auc": row.auc, "gap": row.gap, "signed_gap": row.signed_gap}
 
 
-def _print(out: Output, result: Comparison, document: dict[str, Any]) -> None:
-    out.line(f"{document['evaluated_on']}; group {shown(result.reference)} is the reference", "bold")
+def _print(out: Output, result: Comparison, document: dict[str, Any], finding: Finding, next_step: str) -> None:
+    """Say first what the gap is, which method is best and what is next; then the table."""
+    out.line(shown(finding.headline), "bold")
+    for text in (*document["verdicts"], next_step):
+        out.line(shown(text))
+    out.line()
+    out.line(f"{document['evaluated_on']}; reference group: {shown(result.reference)}{result.gaps_where}")
     if result.weighed:
         out.line(result.weighed)
     out.heading("Highest AUC at a gap of at most")
     rows = [
-        [each["method"], *map(_cell, each["best"]), number(each["smallest_gap"]["gap"])] for each in document["methods"]
+        [NAMES.get(each["method"], each["method"]), *map(_cell, each["best"]), number(each["smallest_gap"]["gap"])]
+        for each in document["methods"]
     ]
-    rows += [[name, *map(number, aucs), ""] for name, aucs in result.limit_lines.items()]
+    rows += [[NAMES.get(name, name), *map(number, aucs), ""] for name, aucs in result.limit_lines.items()]
     out.table(["method", *(f"{bound:g}" for bound in result.max_gaps), "smallest gap"], rows)
-    out.line()
-    for text in (*document["verdicts"], *document["limit_notes"]):
+    for text in document["limit_notes"]:
         out.line(text)
     for each in document["left_out"]:
         out.warning(f"{each['method']} is left out: {each['reason']}")
+
+
+def _next(result: Comparison, finding: Finding, rows: RowOptions) -> str:
+    """Name the command that fits the method of highest AUC, at the smallest bound that takes a repair."""
+    if not finding.clear or "-" in rows.inputs:
+        return finding.next
+    for bound in sorted(result.max_gaps):
+        with suppress(InfeasibleRuleError):
+            best = result.best(bound)
+            if best.method in result.methods:
+                again = ["--method", _option(best.method), "--max-gap", f"{bound:g}", "-o", "map.json"]
+                return f"Next: {shlex.join(['fairpot', 'fit', *rows.inputs, *rows.as_options(), *again])}"
+    return "Next: allow a larger gap (--max-gap), or keep the original scores."
+
+
+def _option(name: str) -> str:
+    """Call a method as the command line does."""
+    return next(option for option, method in METHODS.items() if method.__name__ == name)
 
 
 def _cell(best: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from fairpot.cli._errors import Failure
-from fairpot.cli._options import output_options
+from fairpot.cli._options import Sectioned, output_options
 from fairpot.cli._printing import Output
 from fairpot.cli.datasets import scored_table, write_table
 from fairpot.datasets import make_synthetic
@@ -17,7 +17,7 @@ from fairpot.files.output import complete_file
 _PEOPLE, _SEED, _MODEL = 6000, 7, "logistic_regression"
 
 
-@click.command(short_help="Run the whole job on generated people.")
+@click.command(cls=Sectioned, short_help="Run the whole job on generated people.")
 @click.argument("folder", default="fairpot-demo", metavar="[FOLDER]")
 @click.option("--force", is_flag=True, help="Replace files of an earlier run.")
 @output_options

@@ -10,7 +10,7 @@ import click
 
 from fairpot._defaults import ADJUSTED, UNMAPPED
 from fairpot.cli._errors import Failure
-from fairpot.cli._options import MapFile, Number, map_options, output_options
+from fairpot.cli._options import MapFile, Number, Sectioned, map_options, output_options
 from fairpot.cli._printing import Output, count, shown
 from fairpot.cli._rows import RowOptions, row_options
 from fairpot.export import SimplifiedMaps, simplify, to_javascript, to_onnx, to_python, to_sql
@@ -22,7 +22,7 @@ from fairpot.postprocessing.fitted import FittedMaps
 _FORMS = ("sql", "onnx", "python", "javascript")
 
 
-@click.command(short_help="Write a map as SQL, ONNX, Python or JavaScript.")
+@click.command(cls=Sectioned, short_help="Write a map as SQL, ONNX, Python or JavaScript.")
 @map_options()
 @click.option("--to", "form", type=click.Choice(_FORMS), required=True, help="What to write.")
 @click.option("--dialect", type=click.Choice(tuple(DIALECTS)), help="The database, for --to sql.")
@@ -43,7 +43,7 @@ _FORMS = ("sql", "onnx", "python", "javascript")
 )
 @click.option("--max-error", type=Number(0, 1e300), metavar="X", help="Simplify: no score differs by more than this.")
 @click.option("--max-knots", type=click.IntRange(2), metavar="N", help="Simplify: no group's map has more knots.")
-@click.option("--force", is_flag=True, help="Replace an output that is there.")
+@click.option("--force", is_flag=True, help="Replace an output that already exists.")
 @output_options
 def export(
     map_file: MapFile, form: str, rows: RowOptions, out: Output, output: str | None, force: bool, **options: Any

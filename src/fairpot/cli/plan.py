@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fairpot._validation import wording
-from fairpot.cli._options import LEVEL, TOP_SHARE, Number, output_options, was_given
+from fairpot.cli._options import LEVEL, TOP_SHARE, Number, Sectioned, output_options, was_given
 from fairpot.cli._printing import Output, count, shown
 from fairpot.cli._rows import RowOptions, row_options
 from fairpot.inference import SamplePlan, plan_sample_size
@@ -16,7 +16,7 @@ from fairpot.inference import SamplePlan, plan_sample_size
 _INNER = Number(0, 0.999999, above=True)
 
 
-@click.command(short_help="How many rows it takes to detect or certify a gap.")
+@click.command(cls=Sectioned, short_help="How many rows it takes to detect or certify a gap.")
 @row_options()
 @click.option("--gap", type=TOP_SHARE, required=True, metavar="GAP", help="Gap to detect, or bound to certify.")
 @click.option(
@@ -27,7 +27,7 @@ _INNER = Number(0, 0.999999, above=True)
     help="Find a gap of that size, or sign that there is none beyond it.",
 )
 @click.option("--power", type=_INNER, default=0.8, show_default=True, help="How often that should succeed.")
-@click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Level of the interval or certificate.")
+@click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Confidence level.")
 @click.option(
     "--auc",
     type=_INNER,
@@ -50,7 +50,7 @@ _INNER = Number(0, 0.999999, above=True)
     multiple=True,
     default=(0.5,),
     show_default="0.5",
-    help="Share of positives; give it once per group where they differ.",
+    help="Share of rows with the outcome; give it once per group where they differ.",
 )
 @click.option(
     "--visits", type=Number(1), default=1.0, show_default="1", help="Rows of each cluster: visits of a patient."

@@ -14,25 +14,40 @@ import click
 from fairpot import journeys
 from fairpot._optional import import_optional
 from fairpot._validation import wording
-from fairpot.cli._methods import WISHES, MethodName, Wish, certifying, how_far, make_method, one_wish, settings_for
-from fairpot.cli._options import SCORE, TOP_SHARE, MapFile, map_options, output_options, ranking_options
+from fairpot.cli._errors import Failure
+from fairpot.cli._methods import (
+    WISHES,
+    MethodName,
+    Wish,
+    afterwards,
+    certifying,
+    how_far,
+    make_method,
+    one_wish,
+    settings_for,
+)
+from fairpot.cli._options import SCORE, TOP_SHARE, MapFile, Sectioned, map_options, output_options, ranking_options
 from fairpot.cli._printing import Output, shown
 from fairpot.cli._rows import RowOptions, named_group, row_options, with_groups_of
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.files import CountedRows
 from fairpot.files.output import complete_file
 from fairpot.report import FairnessReport, words
+from fairpot.report.card import read_card
 from fairpot.report.report import FORMATS
+from fairpot.tradeoff.operating import capacity_share
 
 
-@click.command(short_help="Write a page that a committee can read.")
+@click.command(cls=Sectioned, short_help="Write a page that a committee can read.")
 @row_options()
 @map_options("--map", text="Report on this saved map.")
 @click.option("--fit-on", multiple=True, metavar="FILE", help="Fit the repair on these rows; default: the same rows.")
 @click.option("--method", type=MethodName(), default="fairpot", show_default=True, help="How scores are repaired.")
 @how_far
+@afterwards
 @ranking_options(
-    "Repair only the top SHARE of the ranking (fairpot).", "Group that stays as it is; default: the one ahead."
+    "Repair only the top SHARE of the ranking (fairpot).",
+    "Reference group; default: ranked highest, or lowest if high scores harm.",
 )
 @click.option("--threshold", type=SCORE, multiple=True, metavar="SCORE", help="Show who crosses this; repeatable.")
 @click.option(
@@ -44,9 +59,12 @@ from fairpot.report.report import FORMATS
 )
 @click.option("--id", "identity", metavar="COLUMN", help="Name the people whose scores change most by this column.")
 @click.option("--title", default="", help="What the report is called.")
-@click.option("--outcome", default="", help='What a positive has, such as "a stroke within a year".')
+@click.option("--outcome", default="", help='The outcome in words, such as "a stroke within a year".')
+@click.option(
+    "--card", metavar="FILE", help="Show this model card (TOML): purpose, owner, not_for, and what else it says."
+)
 @click.option("-o", "--output", required=True, metavar="FILE", help="Where it goes: .html, .json or .md.")
-@click.option("--force", is_flag=True, help="Replace the output if it is there.")
+@click.option("--force", is_flag=True, help="Replace the output if it already exists.")
 @output_options
 def report(
     rows: RowOptions,
@@ -59,19 +77,20 @@ def report(
     identity: str | None,
     title: str,
     outcome: str,
+    card: str | None,
     output: str,
     force: bool,
     **options: Any,
 ) -> None:
-    """Write a report: who is ranked behind, what a repair changes, and at what price.
+    """Write a report: who is ranked higher, what a repair changes, and at what price.
 
     It is one file that opens in any browser, offline, with a slider for how far the repair goes. Without --map and
-    without a way to say how far to go (--max-gap, --lam, ...) it is an audit of the scores as they came.
+    without a way to say how far to go (--max-gap, --lam, ...) it is an audit of the original scores.
 
     \b
     Examples:
       fairpot report scores.csv -o report.html                              # an audit
-      fairpot report scores.csv --max-gap 0.02 -o report.html               # with a repair, and its dial
+      fairpot report scores.csv --max-gap 0.02 -o report.html               # with a repair
       fairpot report new.parquet --fit-on past.parquet --max-gap 0.02 -o report.html
       fairpot report new.csv --map map.json --threshold 0.5 --outcome "a stroke within a year" -o report.html
 
@@ -79,8 +98,12 @@ def report(
     report on others.
     """
     _check_name(output)
+    about = _card(card)
     wishes = {name: options.pop(name) for name in WISHES}
-    _check_choices(map_file, fit_on, wishes)
+    after = {name: options[name] for name in ("calibrate", "keep_grid")}
+    _check_choices(map_file, fit_on, wishes | after)
+    if _asked(after) and not _asked(wishes):
+        raise click.UsageError("--calibrate and --keep-grid go with a repair: say how far, with --max-gap, --lam, ...")
     _check_id(rows, identity, repaired=map_file is not None or _asked(wishes))
     fitted = None if map_file is None else map_file.load()
     rows = rows if fitted is None else rows.of_map(fitted)
@@ -102,14 +125,21 @@ def report(
             title=title,
             outcome=outcome,
             threshold=[rows.at(each) for each in threshold] or None,
-            alpha=top,
+            alpha=_tops(top, fitted),
             ties=options["ties"],
             largest_changes=None if identity is None else _largest_changes(rows, fitted, identity),
+            card=about,
             **origin(rows, counted),
         )
         with out.progress("writing the report", known=False):
             _write(made, place, output)
     _print(out, made, {**rows.document(), "output": output})
+
+
+def _tops(top: tuple[float, ...], fitted: Any) -> tuple[float, ...]:
+    """Look at the tops of the list that were asked for; unless any was, at that which the repair was chosen for."""
+    capacity = getattr(fitted, "capacity", None)
+    return top or (() if capacity is None else (capacity_share(capacity, [fitted._compared]),))
 
 
 def origin(rows: RowOptions, counted: CountedRows) -> dict[str, Any]:
@@ -135,6 +165,14 @@ def _write(made: FairnessReport, place: Path, output: str) -> None:
 def _check_name(output: str) -> None:
     if Path(output).suffix.lower() not in FORMATS:
         raise click.UsageError(f"a report is written as {', '.join(FORMATS)}, and {output!r} ends in none of them.")
+
+
+def _card(path: str | None) -> dict[str, list[str]] | None:
+    """Read the card before the work begins."""
+    try:
+        return read_card(path)
+    except (OSError, ValueError) as fault:
+        raise Failure(str(fault)) from None
 
 
 def _check_choices(map_file: MapFile | None, fit_on: tuple[str, ...], wishes: dict[str, Any]) -> None:
@@ -216,12 +254,15 @@ def _quantised(counted: CountedRows) -> list[str]:
     ]
 
 
+_GIVEN = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.DEFAULT_MAP)
+
+
 def command_line(context: click.Context) -> str:
-    """Write down the command again, with what was given and nothing else."""
+    """Write down the command again, with what was given, here or in settings, and nothing else."""
     words = ["fairpot", str(context.info_name)]
     for parameter in context.command.params:
         name = str(parameter.name)
-        if context.get_parameter_source(name) is not click.core.ParameterSource.COMMANDLINE:
+        if context.get_parameter_source(name) not in _GIVEN:
             continue
         value = context.params[name]
         flag = max(parameter.opts, key=len) if isinstance(parameter, click.Option) else None
@@ -232,7 +273,7 @@ def command_line(context: click.Context) -> str:
 
 def _print(out: Output, made: FairnessReport, document: dict[str, Any]) -> None:
     summary = made.summary
-    numbers = {name: summary[name] for name in ("pair", "before", "after", "changes", "warnings")}
+    numbers = {name: summary[name] for name in ("finding", "trust", "pair", "before", "after", "changes", "warnings")}
     certificate = None if summary["method"] is None else summary["method"]["certificate"]
     rows, weights = summary["data"]["rows"], summary["data"]["weights"]
     out.document({**document, "rows": rows, "weights": weights, **numbers, "certificate": certificate})
@@ -241,7 +282,7 @@ def _print(out: Output, made: FairnessReport, document: dict[str, Any]) -> None:
         out.line(wording.weights_taken(weights, rows))
     for sentence in words.answer(summary):
         out.line(shown(sentence))
-    for found in summary["warnings"]:
-        out.warning(shown(words.warning(found)))
+    for text in words.warnings(summary):
+        out.warning(shown(text))
     out.line()
     out.line(f"Written: {shown(document['output'])}")

@@ -8,10 +8,11 @@ import click
 import numpy as np
 
 from fairpot.cli._lines import certified_words, turned_range
-from fairpot.cli._options import MapFile, map_options, output_options
+from fairpot.cli._options import MapFile, Sectioned, map_options, output_options
 from fairpot.cli._printing import Marks, Output, count, number, picture, shown
 from fairpot.postprocessing.fitted import FittedMaps
-from fairpot.transport import ScoreMap, ShiftMap
+from fairpot.postprocessing.large import in_words
+from fairpot.transport import FollowedMap, ScoreMap, ShiftMap, parted
 
 _MARKS = "o*+x#%@&"
 _KINDS = {
@@ -21,7 +22,7 @@ _KINDS = {
 }
 
 
-@click.command(short_help="Show what a map does and where it comes from.")
+@click.command(cls=Sectioned, short_help="Show what a map does and where it comes from.")
 @map_options()
 @output_options
 def show(map_file: MapFile, out: Output) -> None:
@@ -46,8 +47,13 @@ def show(map_file: MapFile, out: Output) -> None:
     if model.columns_ is not None:
         groups = ", ".join(map(repr, model.columns_["group"]))
         direction = ", low score = high risk" if model.lower_is_riskier_ else ""
+        if model.high_score_means_ is not None:
+            direction += f", a high score {model.high_score_means_}s the person"
         out.line(shown(f"columns: score {model.columns_['score']!r}, group {groups}{direction}"))
     out.line(_KINDS[model.apply_["kind"]])
+    if parted(model.maps_)[1] is not None:
+        what = "no outcome" if model.lower_is_riskier_ else "the outcome"
+        out.line(f"then one map, common to all groups, makes probabilities of {what}: no rank changes")
     out.heading("Groups")
     out.table(["group", "rows", "positives", "negatives", "map", "knots", "moves"], _groups(model))
     _print_picture(out, model)
@@ -66,6 +72,8 @@ def _print_origin(out: Output, model: Any) -> None:
     if known is not None:
         out.line(f"certified then: {certified_words(known)}")
         out.line("whether it holds on other rows, `fairpot report ROWS --map MAP -o FILE` says")
+    if model.simplified_ is not None:
+        out.line(in_words(model.simplified_))
     if model.private_ is not None:
         out.line(f"private: counts rounded, maps simplified; scores within {model.private_['largest_error']:.3g}")
     if origin["fingerprint"] is not None:
@@ -79,7 +87,8 @@ def _groups(model: FittedMaps) -> list[list[str]]:
 
 def _group(model: FittedMaps, group: Any, counts: dict[str, Any]) -> list[str]:
     found = model.maps_[group]
-    kind = "stays as it is" if found.is_identity else "never overtakes" if found.is_monotone else "may overtake"
+    found = found.first if isinstance(found, FollowedMap) else found
+    kind = "does not change" if found.is_identity else "never overtakes" if found.is_monotone else "may overtake"
     sizes = [count(counts[name]) for name in ("rows", "positives", "negatives")]
     return [shown(group), *sizes, kind, count(len(found.knots)), _largest_shift(found)]
 
@@ -105,7 +114,7 @@ def _print_picture(out: Output, model: Any) -> None:
     sign = -1.0 if model.lower_is_riskier_ else 1.0
     x = np.linspace(*_own_range(model), 240)
     moving = [g for g in model.groups_ if not model.maps_[g].is_identity][: len(_MARKS)]
-    out.heading("New score (upwards) over old score; dots stay as they are")
+    out.heading("New score (upwards) over old score; dots: no change")
     layers = [Marks(x, x, "."), *(Marks(x, sign * model.maps_[g](sign * x), mark) for g, mark in zip(moving, _MARKS))]
     for line in picture(layers, width=out.plot_width):
         out.line(line)
@@ -115,6 +124,7 @@ def _print_picture(out: Output, model: Any) -> None:
 def _document(model: FittedMaps) -> dict[str, Any]:
     dial, value = model.dial_
     by_group = isinstance(value, dict)
+    own, then = parted(model.maps_)
     return {
         "method": model.method_,
         "parameters": {name: repr(v) if isinstance(v, dict) else v for name, v in model.params_.items()},
@@ -128,7 +138,9 @@ def _document(model: FittedMaps) -> dict[str, Any]:
         "fitted_on": model.fitted_on_,
         "certificate": model.certified_,
         "private": model.private_,
-        "maps": [_map_document(group, model.maps_[group]) for group in model.groups_],
+        "simplified": model.simplified_,
+        "then": None if then is None else {"knots": then.knots.tolist(), "values": then.values.tolist()},
+        "maps": [_map_document(group, own[group]) for group in model.groups_],
     }
 
 

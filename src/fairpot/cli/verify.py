@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from fairpot.cli._options import MapFile, map_options, output_options
+from fairpot.cli._options import MapFile, Sectioned, map_options, output_options
 from fairpot.cli._printing import Output, shown
 from fairpot.modelfile import read
 from fairpot.modelfile import verify as verify_file
 
 
-@click.command(short_help="Check a map's signature.")
+@click.command(cls=Sectioned, short_help="Check a map's signature.")
 @map_options()
 @output_options
 def verify(map_file: MapFile, out: Output) -> None:

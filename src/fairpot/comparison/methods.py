@@ -11,18 +11,16 @@ import numpy as np
 from sklearn.base import clone
 
 from fairpot._defaults import Ties
-from fairpot.exceptions import FairpotWarning
+from fairpot.exceptions import FairpotWarning, UndefinedMetricWarning
 from fairpot.inference.dial import Evidence, SameMaps
 from fairpot.inference.dial import Part as Rows
 from fairpot.metrics.wins import WinMatrix
+from fairpot.postprocessing.own_dials import SHARES
 from fairpot.postprocessing.postprocessor import RULES, Postprocessor
 from fairpot.postprocessing.registry import METHODS, find_method
 from fairpot.splitting import weighted_rows
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
-
-# The way of several groups' dials, from where nothing is asked to the smallest fitted gap and a quarter beyond.
-_WAY = np.linspace(0.0, 1.25, 51)
 
 
 class Part(NamedTuple):
@@ -49,11 +47,15 @@ class Points(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """What is the same for all methods: all rows, the group that stays, and how pairs are counted."""
+    """What is the same for all methods: all rows, the group that stays, how pairs are counted, and which gap is meant.
+
+    ``top`` is the share of the list whose gap is compared; None for all of it.
+    """
 
     table: ScoreTable
     reference: Hashable
     ties: Ties
+    top: float | None = None
 
 
 def find_methods(methods: Any) -> dict[str, Any]:
@@ -76,7 +78,7 @@ def find_methods(methods: Any) -> dict[str, Any]:
     if not chosen:
         raise ValueError("methods is empty: give at least one, or None for all.")
     if "unrepaired" in chosen:
-        raise ValueError("'unrepaired' is the name of the scores as they came.\nHint: call the method something else.")
+        raise ValueError("'unrepaired' is the name of the original scores.\nHint: call the method something else.")
     return chosen
 
 
@@ -114,22 +116,29 @@ def sweep(estimator: Any, part: Part, setting: Setting) -> Points:
     values = fitted.sweep_values(setting.table)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairpotWarning)  # told once, of all rows together
-        if values is None:
-            return _sweep_the_way(fitted.fit_table(part.fitted), part, setting)
         neutral = fitted.dial.identity
-        start = float(values[len(values) // 2]) if neutral is None else neutral
+        start = neutral if neutral is not None else 1.0 if values is None else float(values[len(values) // 2])
         fitted.set_params(**{fitted.dial.name: start}).fit_table(part.fitted)
+        if values is None:
+            return _sweep_the_way(fitted, part, setting)
         return _points(fitted, part.held_out, setting, values)
 
 
 def measure(table: ScoreTable, setting: Setting) -> tuple[float, Floats]:
     """Return AUC and signed gap of a table; with more than two groups, the signed gaps of every two."""
     wins = WinMatrix.of(table, setting.ties)
-    won = wins.xauc()
+    won = wins.xauc() if setting.top is None else _quiet_xauc(table.top(setting.top), setting.ties)
     if len(table.groups) > 2:
         return wins.auc(), (won - won.T)[np.triu_indices(len(won), 1)]
     a = table.groups.index(setting.reference)
     return wins.auc(), won[a, 1 - a] - won[1 - a, a]
+
+
+def _quiet_xauc(top: ScoreTable, ties: Ties) -> Floats:
+    """Measure the top; what a group has too few rows there for is NaN, and such a point is left out."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        return WinMatrix.of(top, ties).xauc()
 
 
 def prepare(estimator: Any, setting: Setting) -> Any:
@@ -142,24 +151,23 @@ def prepare(estimator: Any, setting: Setting) -> Any:
 
 
 def _sweep_the_way(fitted: Postprocessor, part: Part, setting: Setting) -> Points:
-    """Let the dials of several groups go from where nothing is asked to the smallest gap, and a quarter beyond."""
-    value = fitted._value
-    assert isinstance(value, dict)
-    way = {g: each**_WAY if fitted.dial.ratio else each * _WAY for g, each in value.items()}
-    points = _points(fitted, part.held_out, setting, way)
-    return points._replace(dial="share", value=_WAY)
+    """Let the dials of several groups go from where nothing is asked to the smallest gap of the fitted rows."""
+    values = fitted._own_path(setting.ties, list(fitted.moved_groups))
+    assert values is not None
+    points = _points(fitted, part.held_out, setting, dict(zip(fitted.moved_groups, values.T)))
+    return points._replace(dial="share", value=SHARES)
 
 
 def _points(fitted: Postprocessor, table: ScoreTable, setting: Setting, lams: Any) -> Points:
     """Measure a fitted method at every value; of two groups its own curve does so at once."""
     name = fitted.dial.name
-    if len(table.groups) == 2:
+    if len(table.groups) == 2 and setting.top is None:
         curve = fitted.tradeoff(table, ties=setting.ties, lams=lams)
         sign = 1.0 if curve.reference == setting.reference else -1.0
         return Points(name, curve.lam, curve.auc, sign * curve.signed_gap, curve.evidence, curve.lam, curve.orders)
     values = fitted.dial.check_values(lams, fitted.moved_groups)
-    evidence = Evidence((Rows(table, partial(fitted._steps, table)),), setting.ties)
-    auc, gaps = zip(*(measure(table.rescored(maps), setting) for maps in fitted._steps(table, values)))
+    evidence = Evidence((Rows(table, partial(fitted._stepped, table)),), setting.ties)
+    auc, gaps = zip(*(measure(table.rescored(maps), setting) for maps in fitted._stepped(table, values)))
     orders = fitted._orders(table, values)
     return Points(name, values, np.array(auc), np.array(gaps), evidence, values, orders)
 

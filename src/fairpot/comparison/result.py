@@ -19,11 +19,15 @@ from fairpot._validation import check_level, check_share, wording
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.change import auc_difference
 from fairpot.inference.dial import Evidence
+from fairpot.tradeoff.bracket import LimitBracket
 from fairpot.tradeoff.curve import pareto_mask
 from fairpot.tradeoff.limit import Limit, LimitPoint
+from fairpot.tradeoff.operating import among
 from fairpot.transport import Floats
 
 UNREPAIRED = "unrepaired"
+# What tables for people call the lines that are not methods.
+NAMES = {UNREPAIRED: "original", "limit": "best possible", "within reach": "within reach"}
 # Metrics are quotients of exact counts: values this close are the same value.
 _ROUND_OFF = 1e-12
 
@@ -59,7 +63,7 @@ class Rival(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Points of all methods on the same held-out rows; the first row is the scores as they came.
+    """Points of all methods on the same held-out rows; the first row is the original scores.
 
     With folds, AUC and signed gap are means over the folds, each value of a dial for itself, and ``gap`` is the
     absolute value of the mean signed gap: chance that favours one group in one fold and the other in another
@@ -73,20 +77,20 @@ class Comparison:
     value : array of shape (k,)
         Of the dial; NaN without one.
     auc, gap, signed_gap : arrays of shape (k,)
-        ``signed_gap`` is positive where the reference group is ahead.
+        ``signed_gap`` is positive where the reference group is ranked higher.
     distance_to_limit : array of shape (k,)
         The AUC left on the table at the point's signed gap: what is within reach there, minus the point's AUC. Below 0
         nothing is left that these rows could show. NaN where what is within reach is not known (``limit.reason``).
     pareto : boolean array of shape (k,)
         The points that no other point of any method beats in both gap and AUC.
-    limit : Limit or None
+    limit : Limit, LimitBracket or None
         The line that no repair which keeps the order inside each group can cross on these rows. With folds: the
         highest mean AUC for each mean signed gap, whatever is done in each fold. It is fitted to the labels
         of the held-out rows, and the more so the smaller the folds are; ``limit.optimism`` is how much, and
-        ``limit.reachable_at`` what is left without it. None with more than two groups.
+        ``limit.reachable_at`` what is left without it. With more than two groups a bracket.
     skipped : dict of method to reason
         Methods that cannot run on these rows.
-    reference : name of the group that is ahead or was named
+    reference : name of the group whose scores do not change
     max_gaps : tuple of floats
         The bounds that ``str()`` shows.
     rows : str
@@ -95,6 +99,8 @@ class Comparison:
         As they were compared, unfitted.
     table : ScoreTable
         All rows that were given to fit.
+    capacity : float, int or None
+        The top of the list that gaps are those of, a share or a number of the rows given to fit; None for all of it.
     """
 
     method: NDArray[np.str_]
@@ -104,13 +110,14 @@ class Comparison:
     gap: Floats
     signed_gap: Floats
     reference: Any
-    limit: Limit | None = None
+    limit: Limit | LimitBracket | None = None
     skipped: dict[str, str] = field(default_factory=dict)
     max_gaps: tuple[float, ...] = (0.02, 0.05, 0.10)
     rows: str = ""
     estimators: dict[str, Any] = field(default_factory=dict, repr=False)
     table: Any = field(default=None, repr=False)
     evidence: dict[str, tuple[Evidence, Any]] = field(default_factory=dict, repr=False)
+    capacity: float | int | None = None
 
     def __len__(self) -> int:
         return len(self.auc)
@@ -120,13 +127,19 @@ class Comparison:
 
     def __str__(self) -> str:
         bounds = [f"gap <= {bound:g}" for bound in self.max_gaps]
+        verdicts = [self.verdict(bound) for bound in self.max_gaps]
         lines = [["highest AUC at", *bounds, "smallest gap"]]
         lines += [self._line(name) for name in (UNREPAIRED, *self.methods)]
-        lines += [[name, *(f"{auc:.4f}" for auc in aucs), ""] for name, aucs in self.limit_lines.items()]
+        limits = self.limit_lines.items()
+        lines += [[NAMES[name], *(f"{auc:.4f}" for auc in aucs), ""] for name, aucs in limits]
         left_out = [f"left out: {name}: {reason}" for name, reason in self.skipped.items()]
-        verdicts = [self.verdict(bound) for bound in self.max_gaps]
-        head = [f"{self.rows}, reference {self.reference}", *filter(None, [self.weighed])]
-        return "\n".join([*head, *_aligned(lines), "", *verdicts, *self.limit_notes, *left_out])
+        head = [*verdicts, f"{self.rows}, reference {self.reference}{self.gaps_where}", *filter(None, [self.weighed])]
+        return "\n".join([*head, *_aligned(lines), *self.limit_notes, *left_out])
+
+    @property
+    def gaps_where(self) -> str:
+        """Say which part of the list the gaps are those of; empty for all of it."""
+        return "" if self.capacity is None else f"; gaps {among(self.capacity)}"
 
     @property
     def weighed(self) -> str:
@@ -146,13 +159,16 @@ class Comparison:
     @cached_property
     def distance_to_limit(self) -> Floats:
         """What is within reach at each point's signed gap, minus the point's AUC."""
-        if self.limit is None:
+        if not isinstance(self.limit, Limit):
             return np.full(len(self), np.nan)
         return self.limit.reachable_at(self.signed_gap) - self.auc
 
     @property
     def limit_lines(self) -> dict[str, list[float]]:
-        """What is within reach, where that is known, and the limit, at each of the bounds."""
+        """What is within reach, where that is known, and the limit, at each of the bounds; a bracket has two ends."""
+        if isinstance(self.limit, LimitBracket):
+            ends = [self.limit.best(bound) for bound in self.max_gaps]
+            return {"best possible, at least": [p.low for p in ends], "best possible, at most": [p.high for p in ends]}
         points = [] if self.limit is None else [self.limit.best(bound) for bound in self.max_gaps]
         lines = {"within reach": [p.reachable for p in points], "limit": [p.auc for p in points]}
         return {name: aucs for name, aucs in lines.items() if aucs and np.isfinite(aucs).all()}
@@ -163,10 +179,15 @@ class Comparison:
         if self.limit is None:
             return []
         said = [
-            "limit: the highest AUC that a repair which keeps the order inside each group could have on these rows, if "
-            "it knew their outcomes. It can be above the unrepaired AUC: where a score stands for another risk in the "
-            "other group, merging the groups by risk ranks better."
+            "best possible: the highest AUC that a repair which keeps the order inside each group could have on these "
+            "rows, knowing their outcomes. It can be above that of the original scores: the same score can mean "
+            "different risks in different groups."
         ]
+        if isinstance(self.limit, LimitBracket):
+            said.append(
+                "With more than two groups it lies between two numbers: a merge that knows the outcomes has the lower, "
+                "and nothing is above the upper."
+            )
         if self.limit.optimism is None:
             return [
                 *said,
@@ -175,14 +196,14 @@ class Comparison:
         lines = self.limit_lines
         chance = max(high - low for low, high in zip(*lines.values()))
         said.append(
-            "within reach: what a repair fixed beforehand can be expected to have, the limit without what chance adds "
-            f"to it ({chance:.4f} here)."
+            "within reach: what a repair fixed beforehand can be expected to have: the best possible without what "
+            f"chance adds to it ({chance:.3f} here)."
         )
         above = self._above(lines["within reach"])
         if above:
             said.append(
-                f"above what is within reach: {_listed(above)}. That is chance, a dial chosen on these rows or an "
-                "order that is not kept; nothing is left to gain that these rows could show."
+                f"above what is within reach: {_listed([NAMES.get(n, n) for n in above])}. That is chance, a repair "
+                "strength chosen on these rows or an order that is not kept; no more can be gained here."
             )
         return said
 
@@ -223,12 +244,12 @@ class Comparison:
         places = self._places(method)
         allowed = places[self.gap[places] <= bound + _ROUND_OFF]
         if len(allowed) == 0:
-            near = self._smallest_gap(places)
+            near = self.smallest_gap(method)
             raise InfeasibleRuleError(
                 f"no point has a gap of at most {bound:g}: the smallest is {near.gap:.4f}, by {near.label}, "
                 f"AUC {near.auc:.4f}.\nHint: allow a larger gap, or look at frame() for what can be had."
             )
-        # Of equals the first: the scores as they came, then the order of the methods.
+        # Of equals the first: the original scores, then the order of the methods.
         return int(allowed[np.argmax(self.auc[allowed] >= self.auc[allowed].max() - _ROUND_OFF)])
 
     def versus(self, max_gap: float = 0.05, *, level: float = LEVEL) -> list[Rival]:
@@ -292,12 +313,12 @@ class Comparison:
         Raises
         ------
         InfeasibleRuleError
-            If no method reaches the gap, or if the scores as they came already keep it: there is nothing to fit.
+            If no method reaches the gap, or if the original scores already keep it: there is nothing to fit.
         """
         row = self.best(max_gap, method=method)
         if row.method == UNREPAIRED:
             raise InfeasibleRuleError(
-                f"nothing beats the scores as they came at gaps up to {max_gap:g}: there is no repair to fit.\n"
+                f"nothing beats the original scores at gaps up to {max_gap:g}: there is no repair to fit.\n"
                 "Hint: name a method, fit_best(max_gap, method=...), to fit one all the same."
             )
         estimator = clone(self.estimators[row.method])
@@ -306,23 +327,27 @@ class Comparison:
                 f"{row.method} has no dial that a rule could choose.\nHint: fit it yourself, on the rows you have."
             )
         estimator.set_params(**{estimator.dial.name: None, "max_gap": float(max_gap), "max_auc_loss": None})
+        if self.capacity is not None:
+            estimator.set_params(capacity=self.capacity)
         return estimator.fit_table(self.table)
 
     def _repr_html_(self) -> str:
         rows = [
             {
-                "method": name,
+                "method": NAMES.get(name, name),
                 **{f"AUC at gap <= {bound:g}": self._line(name)[1 + i] for i, bound in enumerate(self.max_gaps)},
                 "smallest gap": self._line(name)[-1],
             }
             for name in (UNREPAIRED, *self.methods)
         ]
         for name, aucs in self.limit_lines.items():
-            rows.append({"method": name, **{f"AUC at gap <= {b:g}": f"{v:.4f}" for b, v in zip(self.max_gaps, aucs)}})
+            rows.append(
+                {"method": NAMES[name], **{f"AUC at gap <= {b:g}": f"{v:.4f}" for b, v in zip(self.max_gaps, aucs)}}
+            )
             rows[-1]["smallest gap"] = ""
         said = [*filter(None, [self.weighed]), *(self.verdict(bound) for bound in self.max_gaps), *self.limit_notes]
         said += [f"left out: {name}: {reason}" for name, reason in self.skipped.items()]
-        return f"<div><p>{escape(self.rows)}</p>{html_table(rows)}{notes(said)}</div>"
+        return f"<div><p>{escape(self.rows + self.gaps_where)}</p>{html_table(rows)}{notes(said)}</div>"
 
     def verdict(self, max_gap: float = 0.05) -> str:
         """Say in one line which method is best at gaps up to ``max_gap``, what it costs and what was possible.
@@ -332,17 +357,20 @@ class Comparison:
         try:
             best = self.best(max_gap)
         except InfeasibleRuleError:
-            near = self._smallest_gap(np.arange(len(self)))
-            return f"no method reaches gap <= {max_gap:g}: the smallest is {near.gap:.4f}, by {_with_auc(near)}"
+            near = self.smallest_gap()
+            return f"no method reaches gap <= {max_gap:g}: the smallest is {near.gap:.3f}, by {_with_auc(near)}"
         close = [rival.method for rival in self.versus(max_gap) if not rival.clear]
         called = "the highest AUC has" if close else "the best is"
         line = f"at gap <= {max_gap:g} {called} {_with_auc(best)}"
         if best.method == UNREPAIRED:
-            line = f"at gap <= {max_gap:g} nothing beats the scores as they came: AUC {best.auc:.4f}"
+            line = f"at gap <= {max_gap:g} nothing beats the original scores: AUC {best.auc:.3f}"
         else:
             line += f", {_difference(best.auc, float(self.auc[0]))}"
         if close:
-            line += f"; chance could explain its lead over {_listed(close)}"
+            line += f"; chance could explain its lead over {_listed([NAMES.get(name, name) for name in close])}"
+        if isinstance(self.limit, LimitBracket):
+            ends = self.limit.best(max_gap)
+            return f"{line}; best possible on this sample {ends.low:.4f} to {ends.high:.4f}"
         return line if self.limit is None else f"{line}; {_possible(self.limit.best(max_gap), best.auc)}"
 
     def _places(self, method: str | None) -> NDArray[np.intp]:
@@ -353,17 +381,19 @@ class Comparison:
             raise ValueError(f"method {method!r} was not compared; there are {[UNREPAIRED, *self.methods]}.")
         return places
 
-    def _smallest_gap(self, places: NDArray[np.intp]) -> ComparisonRow:
-        return self.row(int(places[np.argmin(self.gap[places])]))
+    def smallest_gap(self, method: str | None = None) -> ComparisonRow:
+        """Return the point with the smallest gap, of all methods or of one."""
+        places = self._places(method)
+        return self.row(int(places[np.argmin(np.nan_to_num(self.gap[places], nan=np.inf))]))
 
     def _line(self, method: str) -> list[str]:
-        cells = [method]
+        cells = [NAMES.get(method, method)]
         for bound in self.max_gaps:
             try:
                 cells.append(_cell(self.best(bound, method=method)))
             except InfeasibleRuleError:
                 cells.append("-")
-        return [*cells, f"{self._smallest_gap(self._places(method)).gap:.4f}"]
+        return [*cells, f"{self.smallest_gap(method).gap:.4f}"]
 
 
 def mean_limit(limits: Sequence[Limit]) -> Limit:
@@ -400,10 +430,10 @@ def mean_limit(limits: Sequence[Limit]) -> Limit:
 
 def _possible(point: LimitPoint, auc: float) -> str:
     """Say what could be had at best, beside the best that a method has."""
-    limit = f"limit on this sample {point.auc:.4f}"
+    limit = f"best possible on these rows {point.auc:.3f}"
     if np.isnan(point.reachable):
         return limit
-    more = "no more" if auc > point.reachable else f"about {point.reachable:.4f}"
+    more = "no more" if auc > point.reachable else f"about {point.reachable:.3f}"
     return f"{more} is within reach ({limit})"
 
 
@@ -416,14 +446,14 @@ def _cell(row: ComparisonRow) -> str:
 
 
 def _with_auc(row: ComparisonRow) -> str:
-    return f"{row.label}: AUC {row.auc:.4f}"
+    return f"{row.label}: AUC {row.auc:.3f}"
 
 
 def _difference(auc: float, unrepaired: float) -> str:
     if abs(auc - unrepaired) < 0.00005:
-        return f"that of the unrepaired {unrepaired:.4f}"
+        return f"that of the original scores, {unrepaired:.3f}"
     side = "above" if auc > unrepaired else "below"
-    return f"{abs(auc - unrepaired):.4f} {side} the unrepaired {unrepaired:.4f}"
+    return f"{abs(auc - unrepaired):.3f} {side} the original {unrepaired:.3f}"
 
 
 def _aligned(lines: list[list[str]]) -> list[str]:

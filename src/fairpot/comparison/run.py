@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from fairpot._arguments import argument, by_name
-from fairpot._defaults import Ties
+from fairpot._defaults import Meaning, Ties
 from fairpot._validation import check_share, is_number, wording
 from fairpot.comparison.methods import Part, Points, Setting, find_methods, measure, obstacle, prepare, sweep
 from fairpot.comparison.result import UNREPAIRED, Comparison, mean_limit
@@ -22,7 +23,8 @@ from fairpot.postprocessing.mapper import seen_table
 from fairpot.postprocessing.notices import warn_of_table
 from fairpot.splitting import all_but, split_table
 from fairpot.table import ScoreTable
-from fairpot.tradeoff.limit import Limit
+from fairpot.tradeoff import Limit, LimitBracket
+from fairpot.tradeoff.operating import capacity_share
 
 Report = Callable[[int, int], object]
 _WIDTH = 30
@@ -64,6 +66,7 @@ def compare(
     sample_weight: Any = None,
     clusters: Any = None,
     weights: str | None = None,
+    high_score_means: Meaning | None = None,
     reference: Hashable | None = None,
     min_group: int = 0,
     groups: Any = None,
@@ -71,6 +74,7 @@ def compare(
     pos_label: Any = None,
     random_state: Any = 0,
     max_gaps: Sequence[float] = (0.02, 0.05, 0.10),
+    capacity: float | int | None = None,
     progress: Any = None,
 ) -> Comparison:
     """Compare repairs on the same rows, none of which a map was fitted on.
@@ -104,9 +108,11 @@ def compare(
     weights : {"frequency", "importance"} or None, default None
         What ``sample_weight`` means: how many rows a row is, or how much it counts. None takes whole numbers for
         the first and others for the second.
+    high_score_means : {"help", "harm"} or None, default None
+        What a high score does to the person who has it, as in :func:`fairpot.audit`.
     reference : name of a group, default None
-        The group that stays as it is, in all methods that leave one so. None takes the advantaged group, found
-        once on all rows given to fit.
+        The group whose scores do not change, in all methods that have one. None takes the group ranked highest, or,
+        where a high score harms, the one ranked lowest; it is found once on all rows given to fit.
     min_group : int, default 0
         Groups with fewer rows are left out of the comparison, with a warning that names them.
     groups : list of group names or None, default None
@@ -118,6 +124,9 @@ def compare(
         Deals the rows to folds; the same rows to the same folds, in whatever order they come, unless it is None.
     max_gaps : list of floats, default (0.02, 0.05, 0.10)
         The bounds that ``print`` shows.
+    capacity : float in (0, 1], int or None, default None
+        How many you can act on: a share, or so many of the rows given to fit, taken as the share that they are. The
+        gap is then that in this top of the list; the AUC is still that of all rows, and there is no ``limit``.
     progress : bool, function or None, default None
         True draws a bar on stderr, None does so on a terminal; a function is called with (done, total).
 
@@ -129,8 +138,9 @@ def compare(
     -----
     Dials: ``lam`` of FairPOT and ``t`` in steps of 0.01; the grid of PostLogit; 13 values of xOrder's ``lam``, most
     of them small; 261 values of ``theta``, finest up to the ratio of the groups' odds; 201 of ``shift``, on either
-    side of 0. With more than two groups the dial of OptimalMerge and LogitShift is the ``share`` of the way from
-    theta 1, or shift 0, to each group's value of the smallest fitted gap, and up to a quarter beyond.
+    side of 0. With more than two groups FairPOT, OptimalMerge and LogitShift have a dial for each group, and what is
+    swept is the ``share`` of the way from the gap as it is (at theta 1, of OptimalMerge) to the smallest fitted gap: at
+    each of 33 shares the values with the highest AUC at that gap. Give ``FairPOT(common_dial=True)`` for one dial.
 
     The best of many points is a little flattered by chance even on held-out rows. ``verdict`` calls a method the
     best only if chance does not explain its lead over every other (:meth:`Comparison.versus`).
@@ -143,8 +153,8 @@ def compare(
     >>> scores = data.data.to_numpy() @ [0.4, 0.1, 0.4, 0.2, 0.5]
     >>> result = compare(data.target, scores, sensitive_features=data.group)
     >>> print(result.verdict(max_gap=0.05))
-    at gap <= 0.05 the highest AUC has OptimalMerge (theta = 3.194): AUC 0.5961, 0.0476 below the unrepaired 0.6437;
-    chance could explain its lead over FairPOT; about 0.6067 is within reach (limit on this sample 0.6813)
+    at gap <= 0.05 the highest AUC has OptimalMerge (theta = 3.194): AUC 0.596, 0.048 below the original 0.644; chance
+    could explain its lead over FairPOT; about 0.607 is within reach (best possible on these rows 0.681)
     >>> list(result.skipped)  # these scores are no probabilities
     ['PostLogit']
     """
@@ -156,7 +166,7 @@ def compare(
     columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
     order = "the order is compare(y_true, y_score, ...), the outcomes first."
     everything = as_table(y_true, y_score, **columns, weights=weights, pos_label=pos_label, order=order)
-    everything.require("a comparison", groups=2)
+    everything = everything.meaning(high_score_means).require("a comparison", groups=2)
     table = kept_groups(everything, min_group, groups)
     left_out = tuple(g for g in everything.groups if g not in table.groups)
     warn_of_table(table, left_out, everything, min_group)
@@ -167,14 +177,15 @@ def compare(
         other = _check_held_out(held_out, pos_label, weights, everything).only(table.groups)
         _require_cells(other, 1, "held_out needs at least 1 positive and 1 negative of every group")
         parts, where = [Part(table, other)], wording.rows_by(other.rows, other.weights, "held-out rows")
-    setting = Setting(table, find_reference(table, reference, checked), checked)
+    top = None if capacity is None else capacity_share(capacity, [table])
+    setting = Setting(table, find_reference(table, reference, checked), checked, top)
     skipped = {}
     if methods is None:
         reasons = {name: obstacle(each, setting) for name, each in estimators.items()}
         skipped = {name: reason for name, reason in reasons.items() if reason is not None}
     prepared = {name: prepare(each, setting) for name, each in estimators.items()}
     points = _run(estimators, parts, setting, report, skipped, strict=methods is not None)
-    return _collect(prepared, points, parts, setting, skipped, bounds, where)
+    return replace(_collect(prepared, points, parts, setting, skipped, bounds, where), capacity=capacity)
 
 
 def _run(
@@ -195,12 +206,12 @@ def _run(
                 each.append(sweep(estimator, part, setting))
                 if k < len(parts) - 1:
                     report(place * len(parts) + k + 1, total)
+            if name not in skipped:
+                points[name] = _mean(each)
         except ValueError as error:
             if strict:
                 raise
             skipped[name] = str(error).split("\n")[0]
-        if name not in skipped:
-            points[name] = _mean(each)
         report((place + 1) * len(parts), total)
     return points
 
@@ -213,6 +224,12 @@ def _mean(each: list[Points]) -> Points:
     if len(known) == len(each):
         evidence = Evidence(tuple(part for e in known for part in e.parts), known[0].ties)
     kept = np.logical_and.reduce([np.broadcast_to(p.orders, len(auc)) for p in each])
+    kept &= np.isfinite(signed_gap).reshape(len(auc), -1).all(axis=1)
+    if not kept.any():
+        raise ValueError(
+            "its gap is not defined at any repair strength: a group has nobody with, or nobody without, the outcome "
+            "at the top of the list.\nHint: a larger capacity, fewer folds, or leave small groups out."
+        )
     settings = each[0].settings
     kept_settings = None if settings is None else settings[kept]
     return Points(each[0].dial, each[0].value[kept], auc[kept], signed_gap[kept], evidence, kept_settings)
@@ -246,7 +263,7 @@ def _collect(
         np.abs(signed_gap) if two else np.abs(signed_gap).max(axis=1),
         signed_gap if two else np.full(len(auc), np.nan),
         setting.reference,
-        mean_limit([Limit.of(t, reference=setting.reference, ties=setting.ties) for t in tables]) if two else None,
+        _limit(tables, setting) if setting.top is None else None,
         skipped,
         bounds,
         where,
@@ -254,6 +271,12 @@ def _collect(
         setting.table,
         {name: (p.evidence, p.settings) for name, p in named.items() if p.evidence is not None},
     )
+
+
+def _limit(tables: list[ScoreTable], setting: Setting) -> Limit | LimitBracket:
+    if len(tables[0].groups) > 2:
+        return LimitBracket.mean([LimitBracket.of(t, ties=setting.ties) for t in tables])
+    return mean_limit([Limit.of(t, reference=setting.reference, ties=setting.ties) for t in tables])
 
 
 def _check_bounds(max_gaps: Any) -> tuple[float, ...]:

@@ -24,12 +24,12 @@ _DESCR = """\
 Bank Marketing
 --------------
 45,211 clients of a Portuguese bank called in a marketing campaign between 2008 and 2010. Target: the client
-subscribed a term deposit (11.7 %). 16 features: age, job, marital, education, default, balance, housing,
+subscribed a term deposit (11.7%). 16 features: age, job, marital, education, default, balance, housing,
 loan, contact, day, month, duration, campaign, pdays, previous, poutcome.
 
 Groups: {groups[0]} and {groups[1]}. The FairPOT paper says "age <= 25", but the positive rates it gives
-(25.6 % and 11.4 %) are those of age < 25, which is the default here; young="<=25" takes the words instead
-(24.0 % and 11.3 %).
+(25.6% and 11.4%) are those of age < 25, which is the default here; young="<=25" takes the words instead
+(24.0% and 11.3%).
 
 duration is the length of the call that decided the outcome: unknown before the call, and by far the strongest
 feature. It is kept because the paper uses all 16; drop it for a model that could be used in practice.

@@ -39,8 +39,8 @@ _DESCR = """\
 COMPAS, two-year recidivism
 ---------------------------
 7,214 people screened with COMPAS in Broward County, Florida, in 2013 and 2014, as published by ProPublica,
-without any filter. Target: a new offence within two years (45.1 %). Groups: sex (positive rates 47.3 %
-male, 35.7 % female). Features: {features}.
+without any filter. Target: a new offence within two years (45.1%). Groups: sex (positive rates 47.3%
+male, 35.7% female). Features: {features}.
 
 The FairPOT paper counts 12 features and does not name them; these are our choice. Charge descriptions with
 fewer than {rare} rows are grouped as "other", empty ones are "missing".

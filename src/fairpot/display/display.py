@@ -13,10 +13,10 @@ from fairpot._optional import import_optional, make_frame
 from fairpot.counting import as_table
 from fairpot.table import Maps, ScoreTable
 
-# Okabe and Ito's palette without its yellow, which nobody sees on white. Seven colours, five lines and nine markers:
-# no two of the three numbers have a divisor in common, so that colour and line together repeat after 35 groups only,
-# and colour and marker after 63.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+# The palette of displays, report and docs: each colour is dark enough to be read as text on white (4.5 to 1).
+# Eight colours, five lines and nine markers: no two of the three numbers have a divisor in common, so that colour and
+# line together repeat after 40 groups only, and colour and marker after 72.
+COLOURS = ("#0072b2", "#b84300", "#3a3f47", "#d0337f", "#5b4bb5", "#827717", "#00724f", "#8a2be2")
 LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (6, 1.5, 1, 1.5, 1, 1.5)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 _LONGEST_NAME = 40
@@ -25,12 +25,12 @@ _ENTRY_INCHES = 0.19
 
 
 def look(place: int, *, marked: bool = False) -> dict[str, Any]:
-    """Return colour and line (and marker, if ``marked``) of the group at one place: no two of 35 look alike.
+    """Return colour and line (and marker, if ``marked``) of the group at one place: no two of 40 look alike.
 
     Examples
     --------
     >>> look(1)
-    {'color': '#d55e00', 'linestyle': '--'}
+    {'color': '#b84300', 'linestyle': '--'}
     """
     style = {"color": COLOURS[place % len(COLOURS)], "linestyle": LINES[place % len(LINES)]}
     return style | ({"marker": MARKERS[place % len(MARKERS)]} if marked else {})

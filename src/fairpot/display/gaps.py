@@ -12,7 +12,7 @@ _MOST = 20  # pairs that fit into a picture
 
 
 class GapChangeDisplay(Display):
-    """The signed gap of every pair of groups before and after, the widest first.
+    """The signed gap of every pair of groups before and after, the largest first.
 
     The columns are ``first``, ``second``, ``state`` ("before", "after"), ``gap`` (positive where the first group is
     ranked higher), ``low`` and ``high``; NaN where there is no interval.
@@ -52,22 +52,45 @@ class GapChangeDisplay(Display):
             }
         )
 
+    @classmethod
+    def from_audit(cls, audit: Any) -> Self:
+        """Make the display of what :func:`fairpot.audit` found: gaps as they are, of the top where one was asked for.
+
+        Parameters
+        ----------
+        audit : Audit
+        """
+        partial = audit.summary["partial"]
+        top = partial[0] if isinstance(partial, list) and partial else partial
+        known = [pair for pair in (top or audit.summary)["gaps"] if pair["signed_gap"] is not None]
+        known.sort(key=lambda pair: -abs(pair["signed_gap"]))
+        return cls(
+            {
+                **{name: np.array([str(each[name]) for each in known], dtype=object) for name in ("first", "second")},
+                "state": np.array(["before"] * len(known), dtype=object),
+                "gap": np.array([float(each["signed_gap"]) for each in known]),
+                **{end: np.array([_end(each["signed_gap"], end) for each in known]) for end in ("low", "high")},
+            }
+        )
+
     def plot(self, ax: Any = None) -> Any:
         """Draw one line for each pair; ``ax`` is one of matplotlib's axes, None makes new ones."""
         [axes] = make_axes(ax)
         pairs = list(dict.fromkeys(zip(self.columns["first"].tolist(), self.columns["second"].tolist())))[:_MOST]
-        for place, state in enumerate(("before", "after")):
+        states = list(dict.fromkeys(self.columns["state"].tolist()))
+        for place, state in enumerate(states):
             found = [self.where(first=first, second=second, state=state) for first, second in pairs]
             gap, low, high = (np.array([each[name][0] for each in found]) for name in ("gap", "low", "high"))
-            heights = np.arange(len(pairs)) + 0.12 * (2 * place - 1)
+            heights = np.arange(len(pairs)) + 0.12 * (2 * place - 1) * (len(states) > 1)
             style = look(place, marked=True) | {"linestyle": "none"}
             ends = np.nan_to_num(np.array([gap - low, high - gap]))
             axes.errorbar(gap, heights, xerr=np.maximum(ends, 0.0), label=state, capsize=2, **style)
         axes.axvline(0.0, color="0.6", linewidth=0.8, zorder=0)
         axes.set_yticks(range(len(pairs)), [f"{named(first)} over {named(second)}" for first, second in pairs])
         axes.invert_yaxis()
-        axes.set_xlabel("gap: xAUC of the first over the second, minus the other way round")
-        axes.legend()
+        axes.set_xlabel("gap: xAUC of the first over the second, minus the reverse")
+        if len(states) > 1:
+            axes.legend()
         return axes
 
 

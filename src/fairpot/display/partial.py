@@ -13,7 +13,7 @@ from fairpot.display.display import AFTER, TableDisplay, add_legend, look, make_
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import Maps, ScoreTable
 
-METRICS = {"auc": "partial AUC", "gap": "partial xAUC gap"}
+METRICS = {"auc": "partial AUC", "gap": "gap in the top"}
 
 
 class PartialAucDisplay(TableDisplay):

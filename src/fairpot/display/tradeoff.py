@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairpot._optional import import_optional
 from fairpot.display.display import COLOURS, Display, add_legend, look, make_axes, named
 from fairpot.inference import Band
-from fairpot.tradeoff import Limit, TradeoffCurve, TradeoffPoint
+from fairpot.tradeoff import Limit, LimitBracket, TradeoffCurve, TradeoffPoint
 
 _MOST_POINTS = 2000
 
@@ -22,9 +22,10 @@ class TradeoffDisplay(Display):
     """AUC against the xAUC gap over the dial: the points nothing beats, a band, the limit and the chosen point.
 
     The columns are the dial (named as the method calls it), ``auc``, ``gap``, ``signed_gap``, ``pareto``, and where
-    they are known ``limit_auc`` (the most that is possible at that gap on these rows), ``reachable_auc`` (without what
-    chance adds to it), ``gap_low`` and ``gap_high``. With more than two groups the gap is drawn without its sign, and
-    ``first`` and ``second`` name the pair that it is the gap of.
+    they are known ``limit_auc`` (the most that is possible at that gap on these rows; of more than two groups the upper
+    end of a bracket, and ``limit_low`` the lower), ``reachable_auc`` (without what chance adds to it), ``gap_low`` and
+    ``gap_high``. With more than two groups the gap is drawn without its sign, and ``first`` and ``second`` name the
+    pair that it is the gap of.
 
     Attributes
     ----------
@@ -56,7 +57,7 @@ class TradeoffDisplay(Display):
         curve: TradeoffCurve,
         *,
         chosen: TradeoffPoint | float | None = None,
-        limit: Limit | None = None,
+        limit: Limit | LimitBracket | None = None,
         band: Band | tuple[Any, Any] | None = None,
         max_gap: float | None = None,
         ax: Any = None,
@@ -68,7 +69,7 @@ class TradeoffDisplay(Display):
         curve : TradeoffCurve
         chosen : TradeoffPoint, value of the dial, or None, default None
             The point to mark.
-        limit : Limit, default None
+        limit : Limit or LimitBracket, default None
             Of the same rows, see :func:`fairpot.tradeoff.auc_limit`.
         band : Band, or two arrays of shape (len(curve),), default None
             What ``curve.band()`` returns, limits of the gap without its sign; or lower and upper limits of the
@@ -112,6 +113,10 @@ class TradeoffDisplay(Display):
         """
         weights = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
         curve = estimator.tradeoff(scores, y, **weights)
+        value = getattr(estimator, f"{curve.dial}_", None)
+        if isinstance(value, dict):  # each group's own, seldom on a curve
+            own = estimator.tradeoff(scores, y, **weights, lams={g: [value[g]] for g in curve.moved})
+            options.setdefault("chosen", own.point(0))
         options.setdefault("chosen", _own_point(estimator, curve))
         options.setdefault("max_gap", getattr(estimator, "max_gap", None))
         return cls.from_curve(curve, **options)
@@ -145,7 +150,7 @@ class TradeoffDisplay(Display):
     def _gap_label(self) -> str:
         gap = self._in_the_top("xAUC gap")
         if self.signed:
-            return f"{gap} (above 0: {named(self.curve.reference)} is ahead)"
+            return f"{gap} (above 0: {named(self.curve.reference)} is ranked higher)"
         return gap if self.curve.pairs is None else f"{gap}, the largest of any two groups"
 
     def _in_the_top(self, name: str) -> str:
@@ -176,7 +181,10 @@ class TradeoffDisplay(Display):
         if "limit_auc" in self.columns:
             order = np.argsort(gap)
             order = order[_few(len(order))]
-            for name, ls, label in (("limit_auc", ":", "limit on these rows"), ("reachable_auc", "--", "within reach")):
+            bracket = "limit_low" in self.columns
+            drawn = [("limit_auc", ":", "limit on these rows" + (", at most" if bracket else ""))]
+            drawn += [("limit_low", "-.", "limit on these rows, at least")] if bracket else []
+            for name, ls, label in (*drawn, ("reachable_auc", "--", "within reach")):
                 if np.isfinite(self.columns[name]).any():
                     axes.plot(gap[order], self.columns[name][order], color="black", lw=1.0, ls=ls, label=label)
 
@@ -187,7 +195,7 @@ class TradeoffDisplay(Display):
 
     def _draw_points(self, axes: Any, gap: NDArray[np.float64], auc: NDArray[np.float64]) -> None:
         if self.curve.identity is not None and (self.curve.lam[0] == self.curve.identity).all():
-            axes.plot(gap[0], auc[0], "s", color="black", ms=7, label="as they came", zorder=4)
+            axes.plot(gap[0], auc[0], "s", color="black", ms=7, label="original", zorder=4)
         if self.chosen is not None:
             x = self.chosen.signed_gap if self.signed else self.chosen.gap
             value = self.chosen.lam
@@ -199,7 +207,8 @@ def _limits(curve: TradeoffCurve, band: Band | tuple[Any, Any]) -> list[NDArray[
     """Give lower and upper limits at each point of the curve; NaN where a band, which may have fewer, has none."""
     if not isinstance(band, Band):
         return [np.asarray(end, dtype=np.float64) for end in band]
-    places = [int(np.argmin(np.abs(curve.lam - value))) for value in band.values]
+    apart = [np.abs(curve.lam - value) for value in band.values]
+    places = [int(np.argmin(each if each.ndim == 1 else each.sum(axis=1))) for each in apart]
     ends = [np.full(len(curve), np.nan) for _ in range(2)]
     for end, values in zip(ends, (band.gap.low, band.gap.high)):
         end[places] = values
@@ -257,17 +266,22 @@ class ComparisonDisplay(Display):
         seen = (gap >= left) & (gap <= right)
         if self.result.limit is not None:
             line = np.linspace(left, right, 200)
-            axes.plot(line, self.result.limit.auc_at(line), color="black", lw=1, ls=":", label="limit on these rows")
+            bracket = isinstance(self.result.limit, LimitBracket)
+            most = "limit on these rows, at most" if bracket else "limit on these rows"
+            axes.plot(line, self.result.limit.auc_at(line), color="black", lw=1, ls=":", label=most)
+            if bracket:
+                ends = self.result.limit_lines["best possible, at least"]
+                axes.plot(self.result.max_gaps, ends, "_", color="black", label="limit on these rows, at least")
             if self.result.limit.optimism is not None:
                 axes.plot(line, self.result.limit.reachable_at(line), color="black", lw=1, label="within reach")
         for place, method in enumerate(self.result.methods):
             rows = np.flatnonzero((self.columns["method"] == method) & seen)
             single = {"marker": "o"} if len(rows) < 3 else {}
             axes.plot(gap[rows], auc[rows], lw=1.7, label=method, **look(place) | single)
-        axes.plot(gap[0], auc[0], "s", color="black", ms=7, label="unrepaired", zorder=4)
+        axes.plot(gap[0], auc[0], "s", color="black", ms=7, label="original", zorder=4)
         if signed:
             axes.axvline(0, color="0.5", lw=0.8)
-        ahead = f" (above 0: {named(self.result.reference)} is ahead)" if signed else ""
+        ahead = f" (above 0: {named(self.result.reference)} is ranked higher)" if signed else ""
         axes.set(xlim=(left, right), xlabel=f"xAUC gap{ahead}", ylabel="AUC")
         add_legend(axes, grow=ax is None)
         return axes

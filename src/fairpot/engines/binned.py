@@ -22,9 +22,12 @@ MOST_BINS = 500_000
 _ATOM = 8
 
 
-def choose_edges(sample: Floats, limit: int) -> Floats:
-    """Choose where bins begin, so that each holds about as many rows; frequent values are alone in theirs."""
-    bins = max(min(limit // 2, MOST_BINS), 1)
+def choose_edges(sample: Floats, limit: int, groups: int = 2) -> Floats:
+    """Choose where bins begin, so that each holds about as many rows; frequent values are alone in theirs.
+
+    All groups have the same bins: together they have at most ``limit``, or half of it for a single group.
+    """
+    bins = max(min(limit // max(groups, 2), MOST_BINS), 1)
     if len(sample) == 0:
         return np.array([-np.inf])
     ordered = np.sort(sample) + 0.0
@@ -183,8 +186,8 @@ class BinnedRows:
             squared = None if squares is None else (squares[0, group, there], squares[1, group, there])
             sides = positive[there].astype(kind), negative[there].astype(kind)
             counts.append(GroupCounts(centres[there], *sides, squared))
-        lower, weighted = self.source.lower_is_riskier, self.source.weight is not None
-        return ScoreTable(groups, tuple(counts), labelled, lower_is_riskier=lower, weighted=weighted)
+        known = (None, self.source.lower_is_riskier, self.source.weight is not None, self.source.high_score_means)
+        return ScoreTable(groups, tuple(counts), labelled, *known)
 
     def _bound(self, positives: Floats, negatives: Floats, used: Indices) -> QuantisationBound:
         """Measure the loss: only pairs of different scores that share a bin can change."""

@@ -36,15 +36,17 @@ def find_column(name: str, columns: Sequence[str], where: str, role: str = "") -
     if places:
         raise InputFileError(f"{where} has {len(places)} columns named {name!r}.\nHint: rename one of them.")
     folded = {column.casefold(): column for column in columns}
-    near = [folded[c] for c in difflib.get_close_matches(name.casefold(), list(folded), n=3, cutoff=0.5)]
-    shown = ", ".join(map(repr, columns[:12])) + (f" and {len(columns) - 12} more" if len(columns) > 12 else "")
+    # What is nearly the name that was given, whoever gave it knows already.
+    alike = 0.5 if wording.names_are_shown() else _NEARLY
+    near = [folded[c] for c in difflib.get_close_matches(name.casefold(), list(folded), n=3, cutoff=alike)]
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "upper and lower case matter."
     if role and not near:
         part = "group" if role.startswith("group") else role
         hint = f"say which column holds the {part}, {argument(part, ...)}"
-    raise InputFileError(f"{where} has no column {name!r} (columns: {shown}).\nHint: {hint}")
+    raise InputFileError(f"{where} has no column {name!r} {wording.all_columns(columns)}.\nHint: {hint}")
 
 
+_NEARLY = 0.75
 EXACT = 2**53  # up to here doubles hold every whole number
 Kind = Literal["typed", "text", "json"]
 
@@ -559,6 +561,7 @@ class GroupedRows:
             unit=unit,
             units=units,
             lower_is_riskier=self.source.lower_is_riskier,
+            high_score_means=self.source.high_score_means,
         )
         return replace(table, weighted=means is not None)
 

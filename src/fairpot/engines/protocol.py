@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._defaults import Region
+from fairpot._defaults import Meaning, Region
 from fairpot.table import QuantisationBound, ScoreTable
 from fairpot.transport import Floats, ScoreMap
 
@@ -75,6 +75,10 @@ class Roles(Protocol):
     @property
     def lower_is_riskier(self) -> bool:
         """Whether a low score means high risk: scores are then counted with a minus."""
+
+    @property
+    def high_score_means(self) -> Meaning | None:
+        """What a high score does to the person who has it: "help" or "harm"; None where nothing is said."""
 
     @property
     def pos_label(self) -> Any:

@@ -15,8 +15,8 @@ from fairpot._validation.groups import GroupFinder
 from fairpot._validation.wording import quoted
 from fairpot._version import __version__
 from fairpot.exceptions import UnseenGroupError
-from fairpot.transport import ScoreMap
-from fairpot.transport.pieces import Formula, Odds, Pieces, Sigmoid, formula_of
+from fairpot.transport import ScoreMap, parted
+from fairpot.transport.pieces import Formula, Odds, Pieces, Sigmoid, formula_of, pieces
 
 Name = str | int | float | bool
 Maps = Mapping[Any, ScoreMap]
@@ -30,7 +30,12 @@ class Noted(Protocol):
 
 
 Exportable = Maps | Noted
-Formulas = dict[Name, Formula]
+
+
+class Formulas(dict[Name, Formula]):
+    """The numbers of each group's own map, and in ``then`` those of the map that follows them all, if one does."""
+
+    then: Pieces | None = None
 
 
 def note_of(maps: Exportable) -> str:
@@ -55,7 +60,10 @@ def formulas_of(maps: Exportable) -> Formulas:
         )
     if not maps:
         raise ValueError("maps is empty: there is no group to export.")
-    return {plain_name(group): formula_of(each) for group, each in maps.items()}
+    own, then = parted(maps)
+    found = Formulas({plain_name(group): formula_of(each) for group, each in own.items()})
+    found.then = None if then is None else pieces(then)
+    return found
 
 
 def plain_name(group: Hashable) -> Name:
@@ -70,8 +78,8 @@ def plain_name(group: Hashable) -> Name:
 
 
 def count_pieces(formulas: Formulas) -> int:
-    """Count the straight pieces of all groups."""
-    return sum(each.size for each in formulas.values() if isinstance(each, Pieces))
+    """Count the straight pieces of all groups, and of the map that follows them."""
+    return sum(each.size for each in (*formulas.values(), formulas.then) if isinstance(each, Pieces))
 
 
 def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
@@ -101,7 +109,11 @@ def {name}(score, group):
         {when_missing}
     if group not in _MAPS:
         {when_unknown}
-{sigmoid}{odds}    lo, x0, w, v0, d, vmin, vmax = _MAPS[group]
+{sigmoid}{odds}    return {then}_piece(_MAPS[group], s){end}
+
+
+def _piece(map, s):
+    lo, x0, w, v0, d, vmin, vmax = map
     low, high = 0, len(lo)
     while high - low > 1:
         middle = (low + high) // 2
@@ -114,12 +126,12 @@ def {name}(score, group):
 _PYTHON_SIGMOID = """    if len(_MAPS[group]) == 2:
         alpha, beta = _MAPS[group]
         z = alpha * s + beta
-        return 0.0 if z < -709.782712893384 else 1.0 / (1.0 + exp(-z))
+        return {then}0.0 if z < -709.782712893384 else 1.0 / (1.0 + exp(-z)){end}
 """
 _PYTHON_ODDS = """    if len(_MAPS[group]) == 1:
         (factor,) = _MAPS[group]
         sign = 1.0 if factor > 0 else -1.0
-        return sign / (1.0 + ((1.0 - sign * s) / s) / factor) if 0.0 < sign * s < 1.0 else s
+        return {then}sign / (1.0 + ((1.0 - sign * s) / s) / factor) if 0.0 < sign * s < 1.0 else s{end}
 """
 _SAID = {"error": "a ValueError", "keep": "the score as it is", "null": "NaN"}
 _PYTHON_WAYS = {
@@ -136,11 +148,15 @@ _JAVASCRIPT = """]);
   if (group === null || group === undefined || Number.isNaN(group)) {when_missing}
   const map = MAPS.get(group);
   if (map === undefined) {when_unknown}
-  if (map.length === 2) return 1 / (1 + Math.exp(-(map[0] * score + map[1])));
+  if (map.length === 2) return {then}1 / (1 + Math.exp(-(map[0] * score + map[1]))){end};
   if (map.length === 1) {{
     const sign = Math.sign(map[0]), p = sign * score;
-    return p > 0 && p < 1 ? sign / (1 + ((1 - p) / score) / map[0]) : score;
+    return {then}p > 0 && p < 1 ? sign / (1 + ((1 - p) / score) / map[0]) : score{end};
   }}
+  return {then}piece(map, score){end};
+}}
+
+function piece(map, score) {{
   const [lo, x0, w, v0, d, vmin, vmax] = map;
   let low = 0, high = lo.length;
   while (high - low > 1) {{
@@ -189,16 +205,19 @@ def to_python(
     head = f'"""{_origin(formulas, maps)}"""\n\n' + ("from math import exp\n\n" if sigmoid else "")
     entries = "".join(f"    {group!r}: {_numbers(found, '()')},\n" for group, found in formulas.items())
     check_unmapped(unknown_group, missing_group)
+    after = _after(formulas, "_piece(_THEN, ")
     body = _PYTHON.format(
         name=_checked(name),
-        sigmoid=_PYTHON_SIGMOID if sigmoid else "",
-        odds=_PYTHON_ODDS if any(isinstance(each, Odds) for each in formulas.values()) else "",
+        sigmoid=_PYTHON_SIGMOID.format(**after) if sigmoid else "",
+        odds=_PYTHON_ODDS.format(**after) if any(isinstance(each, Odds) for each in formulas.values()) else "",
+        **after,
         missing=_SAID[missing_group],
         unknown=_SAID[unknown_group],
         when_missing=_PYTHON_WAYS[missing_group].replace("%s", "the group is missing"),
         when_unknown=_PYTHON_WAYS[unknown_group].replace('"%s"', '"no map for the group %r" % (group,)'),
     )
-    return f"{head}_MAPS = {{\n{entries}}}\n{body}"
+    then = "" if formulas.then is None else f"_THEN = {_numbers(formulas.then, '()')}\n"
+    return f"{head}_MAPS = {{\n{entries}}}\n{then}{body}"
 
 
 def to_javascript(
@@ -241,11 +260,18 @@ def to_javascript(
     body = _JAVASCRIPT.format(
         name=_checked(name),
         export="export " if module == "esm" else "",
+        **_after(formulas, "piece(THEN, "),
         when_missing=_JAVASCRIPT_WAYS[missing_group].replace("%s", '"the group is missing"'),
         when_unknown=_JAVASCRIPT_WAYS[unknown_group].replace("%s", '"no map for the group " + String(group)'),
     )
     head, end = ("", "") if module == "esm" else ('"use strict";\n', _COMMONJS.format(name=name))
-    return f"{head}// {_origin(formulas, maps)}\nconst MAPS = new Map([\n{entries}{body}{end}"
+    then = "" if formulas.then is None else f"const THEN = {_numbers(formulas.then, '[]')};\n"
+    return f"{head}// {_origin(formulas, maps)}\n{then}const MAPS = new Map([\n{entries}{body}{end}"
+
+
+def _after(formulas: Formulas, call: str) -> dict[str, str]:
+    """Give what stands before and after a value that another map follows."""
+    return {"then": "", "end": ""} if formulas.then is None else {"then": call, "end": ")"}
 
 
 def _origin(formulas: Formulas, maps: Exportable) -> str:
@@ -307,14 +333,16 @@ class RowScorer:
     0.55
     """
 
-    __slots__ = ("_find", "_formulas", "_missing", "_unknown")
+    __slots__ = ("_find", "_formulas", "_missing", "_then", "_unknown")
 
     def __init__(
         self, maps: Exportable, *, unknown_group: Unmapped = "error", missing_group: Unmapped = "error"
     ) -> None:
         check_unmapped(unknown_group, missing_group)
         self._unknown, self._missing = unknown_group, missing_group
-        self._formulas = {group: _frozen(found) for group, found in formulas_of(maps).items()}
+        formulas = formulas_of(maps)
+        self._formulas = {group: _frozen(found) for group, found in formulas.items()}
+        self._then = None if formulas.then is None else _frozen(formulas.then)
         self._find = GroupFinder(list(self._formulas))
 
     @property
@@ -346,14 +374,13 @@ class RowScorer:
         if not -math.inf < s < math.inf:
             raise ValueError(f"the score is {s}: it must be a finite number.\nHint: drop or fill the row first.")
         if isinstance(found, Sigmoid):
-            return sigma(found.alpha * s + found.beta)
-        if isinstance(found, Odds):
+            y = sigma(found.alpha * s + found.beta)
+        elif isinstance(found, Odds):
             sign = found.sign
-            return sign / (1.0 + ((1.0 - sign * s) / s) / found.factor) if 0.0 < sign * s < 1.0 else s
-        lo, rows = found
-        x0, w, v0, d, vmin, vmax = rows[bisect_right(lo, s) - 1]
-        y = v0 + ((s - x0) / w) * d
-        return vmin if y < vmin else vmax if y > vmax else y
+            y = sign / (1.0 + ((1.0 - sign * s) / s) / found.factor) if 0.0 < sign * s < 1.0 else s
+        else:
+            y = _looked_up(found, s)
+        return y if self._then is None else _looked_up(self._then, y)
 
     def _without_a_map(self, score: float, group: Any) -> float:
         seen = self._find(group)
@@ -379,11 +406,22 @@ class RowScorer:
 _WAYS_OUT = "or %s='keep' (the score as it is) or 'null' (NaN)"
 
 
-def _frozen(found: Formula) -> Sigmoid | Odds | tuple[tuple[float, ...], tuple[tuple[float, ...], ...]]:
+_Rows = tuple[tuple[float, ...], tuple[tuple[float, ...], ...]]
+
+
+def _frozen(found: Formula) -> Any:
+    """Return the pieces of a map as plain tuples, as they are quickest to look up; a closed form as it is."""
     if isinstance(found, Sigmoid | Odds):
         return found
     lo, *rest = (field.tolist() for field in found)
     return tuple(lo), tuple(zip(*rest))
+
+
+def _looked_up(found: _Rows, s: float) -> float:
+    lo, rows = found
+    x0, w, v0, d, vmin, vmax = rows[bisect_right(lo, s) - 1]
+    y = v0 + ((s - x0) / w) * d
+    return vmin if y < vmin else vmax if y > vmax else y
 
 
 def sigma(z: float) -> float:

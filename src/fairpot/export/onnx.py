@@ -179,12 +179,21 @@ def _group_place(graph: _Graph, group: str, kind: str, formulas: Formulas) -> st
 
 
 def _mapped(graph: _Graph, formulas: Formulas, s: str, place: str, usable: str) -> str:
-    """Compute the maps: bisect for each row's piece among those of its group, then the piece's formula."""
+    """Compute each row's map, and the one that follows them all."""
     found = [each if isinstance(each, Pieces) else _NO_PIECES for each in formulas.values()]
+    code = graph.node("Max", place, graph.whole(0))
+    value = _looked_up(graph, found, s, code)
+    value = _with_odds(graph, formulas, s, code, _with_sigmoids(graph, formulas, s, code, value))
+    if formulas.then is None:
+        return value
+    return _looked_up(graph, [formulas.then], value, graph.node("Mul", code, graph.whole(0)))
+
+
+def _looked_up(graph: _Graph, found: Sequence[Pieces], s: str, code: str) -> str:
+    """Bisect for each row's piece among those of its map, then compute the piece's formula."""
     fields = [np.concatenate(column) for column in zip(*found)]
     sizes = np.array([each.size for each in found])
     lo, *rest = map(graph.numbers, fields)
-    code = graph.node("Max", place, graph.whole(0))
     last = np.cumsum(sizes) - 1
     at = graph.node("Gather", graph.whole(last - sizes + 1), code)
     end = graph.node("Gather", graph.whole(last), code)
@@ -193,8 +202,7 @@ def _mapped(graph: _Graph, formulas: Formulas, s: str, place: str, usable: str) 
         at = graph.node("Where", graph.node("LessOrEqual", graph.node("Gather", lo, there), s), there, at)
     x0, w, v0, d, vmin, vmax = (graph.node("Gather", field, at) for field in rest)
     rise = graph.node("Mul", graph.node("Div", graph.node("Sub", s, x0), w), d)
-    value = graph.node("Min", graph.node("Max", graph.node("Add", v0, rise), vmin), vmax)
-    return _with_odds(graph, formulas, s, code, _with_sigmoids(graph, formulas, s, code, value))
+    return graph.node("Min", graph.node("Max", graph.node("Add", v0, rise), vmin), vmax)
 
 
 _NO_PIECES = Pieces(*np.array([[-LARGEST], [0.0], [1.0], [0.0], [0.0], [0.0], [0.0]]))

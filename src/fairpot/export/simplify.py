@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairpot._validation import is_number
 from fairpot.export.functions import Maps
 from fairpot.table import ScoreTable
-from fairpot.transport import Floats, ScoreMap
+from fairpot.transport import Floats, ScoreMap, followed, parted
 from fairpot.transport.scoremap import interpolate
 
 # Up to this many points the fewest are found; beyond, a walk that is close to it, in linear time.
@@ -82,6 +82,44 @@ def _walked(x: Floats, v: Floats, low: Floats, high: Floats) -> NDArray[np.intp]
     return np.array(way, dtype=np.intp)
 
 
+def spread_points(x: Floats, v: Floats, count: int) -> NDArray[np.intp]:
+    """Choose so many points of a long polyline, the first and the last among them, with a small largest error.
+
+    A quarter of them lie evenly among all points; the others where a line between two chosen ones misses by most. It
+    takes time for one pass over the points, and a few over the parts that are not yet close enough.
+    """
+    chosen = np.unique(np.linspace(0, len(x) - 1, max(count // 4, 2)).astype(np.intp))
+    missed, at = _worst(x, v, chosen[:-1], chosen[1:])
+    while len(chosen) < count and missed.max() > 0:
+        parts = np.flatnonzero(missed >= missed.max() / 2)
+        if len(parts) > count - len(chosen):
+            parts = np.sort(parts[np.argsort(-missed[parts], kind="stable")[: count - len(chosen)]])
+        first, middle, last = chosen[parts], at[parts], chosen[parts + 1]
+        missed[parts], at[parts] = _worst(x, v, first, middle)
+        after, places = _worst(x, v, middle, last)
+        missed, at = np.insert(missed, parts + 1, after), np.insert(at, parts + 1, places)
+        chosen = np.insert(chosen, parts + 1, middle)
+    return chosen
+
+
+def _worst(x: Floats, v: Floats, first: NDArray[np.intp], last: NDArray[np.intp]) -> tuple[Floats, NDArray[np.intp]]:
+    """Find how far, and where, the line from each first point to its last misses the points between them by most."""
+    size = last - first
+    begin = np.cumsum(size) - size
+    part = np.repeat(np.arange(len(first)), size)
+    place = np.arange(len(part)) + (first - begin)[part]
+    # Shares of the way, in which nothing overflows; a line may not fall short of numbers that differ by rounding.
+    share = (x[place] / 4 - x[first][part] / 4) / (x[last] / 4 - x[first] / 4)[part]
+    missed = np.abs(v[place] / 4 - ((1 - share) * (v[first] / 4)[part] + share * (v[last] / 4)[part]))
+    missed[begin] = 0.0
+    most = np.maximum.reduceat(missed, begin)
+    hits = np.flatnonzero(missed == most[part])[::-1]
+    where = np.empty(len(first), dtype=np.intp)
+    where[part[hits]] = place[hits]
+    most[where == first] = 0.0
+    return most, where
+
+
 _HALVINGS = 40
 
 
@@ -111,10 +149,52 @@ class SimplifiedMaps:
         """The largest error of any group."""
         return max(self.errors.values())
 
+    def followed_by(self, then: ScoreMap | None) -> SimplifiedMaps:
+        """Let one map follow all of them, and say by how much scores can then differ; None follows nothing."""
+        if then is None:
+            return self
+        errors = {group: _steepest(then) * error for group, error in self.errors.items()}
+        return replace(self, maps=followed(self.maps, then), errors=errors)
+
     def __str__(self) -> str:
         before, after = (sum(pair[i] for pair in self.knots.values()) for i in (0, 1))
         kept = ", order of the fitted rows kept" if self.ranks_kept else ""
         return f"simplified from {before} to {after} knots, scores within {self.error:.3g}{kept}"
+
+
+def spread_knots(maps: Maps, total: int) -> SimplifiedMaps:
+    """Leave so many knots to all maps together, each its share, with a small largest error.
+
+    For maps of hundreds of thousands of knots and more, for which :func:`simplify` takes long.
+
+    Parameters
+    ----------
+    maps : dict of group to ScoreMap
+        Sigmoids, shifts and identities stay as they are.
+    total : int
+        How many knots all maps have at most; those with that few stay as they are.
+
+    Returns
+    -------
+    SimplifiedMaps
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairpot.export.simplify import spread_knots
+    >>> from fairpot.transport import ScoreMap
+    >>> x = np.linspace(0, 1, 100_001)
+    >>> print(spread_knots({"F": ScoreMap(x, x**2)}, 100))
+    simplified from 100001 to 100 knots, scores within 6.98e-05
+    """
+    full = {group: each.compact() if type(each) is ScoreMap else each for group, each in maps.items()}
+    knots = sum(len(each.knots) for each in full.values() if type(each) is ScoreMap)
+    made = dict(maps)
+    for group, each in full.items():
+        if knots > total and type(each) is ScoreMap and len(each.knots) > 2:
+            share = max(total * len(each.knots) // knots, 2)
+            made[group] = _chosen(each, each.knots, each.values, spread_points(each.knots, each.values, share))
+    return _simplified(maps, made)
 
 
 def simplify(
@@ -128,7 +208,7 @@ def simplify(
     Parameters
     ----------
     maps : dict of group to ScoreMap
-        Sigmoids and identities stay as they are.
+        Sigmoids and identities stay as they are, and so does a map that follows those of all groups.
     max_error : float >= 0 or None, default None
         No score's new value may differ by more than this.
     max_knots : int >= 2 or None, default None
@@ -151,6 +231,8 @@ def simplify(
     simplified from 101 to 6 knots, scores within 0.011
     """
     _check(max_error, max_knots, keep_ranks_of)
+    maps, then = parted(maps)
+    reach = max_error if max_error is None or then is None else max_error / _steepest(then)
     bounds = None if keep_ranks_of is None else _rank_bounds(maps, keep_ranks_of)
     made: dict[Hashable, ScoreMap] = {}
     for group, full in maps.items():
@@ -159,13 +241,23 @@ def simplify(
         elif max_knots is not None:
             made[group] = _at_most(full, max_knots)
         else:
-            made[group] = _within(full, max_error, None if bounds is None else bounds.get(group))
+            made[group] = _within(full, reach, None if bounds is None else bounds.get(group))
+    return _simplified(maps, made, ranks_kept=keep_ranks_of is not None).followed_by(then)
+
+
+def _simplified(maps: Maps, made: dict[Hashable, ScoreMap], ranks_kept: bool = False) -> SimplifiedMaps:
+    """Measure what fewer knots change."""
     return SimplifiedMaps(
         maps=made,
         errors={group: _error(full, made[group]) for group, full in maps.items()},
         knots={group: (len(full.knots), len(made[group].knots)) for group, full in maps.items()},
-        ranks_kept=keep_ranks_of is not None,
+        ranks_kept=ranks_kept,
     )
+
+
+def _steepest(then: ScoreMap) -> float:
+    """Give the most by which a map that follows can enlarge a difference."""
+    return float(np.abs(np.diff(then.values) / np.diff(then.knots)).max(initial=0.0))
 
 
 def _check(max_error: Any, max_knots: Any, table: Any) -> None:

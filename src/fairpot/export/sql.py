@@ -133,6 +133,7 @@ def table_of(name: str, formulas: Formulas) -> str:
     for group, each in formulas.items():
         numbers = [field.tobytes() for field in each] if isinstance(each, Pieces) else each
         found.update(repr((type(group).__name__, group, list(numbers))).encode())
+    # The map that follows is no part of the table: it is written into the SELECT.
     return f"{name}_{found.hexdigest()[:_HASH]}"
 
 
@@ -236,7 +237,8 @@ def to_sql(
     )
     writer.note = note_of(maps)
     limit = writer.dialect.most_pieces if table is None else writer.dialect.quick_pieces
-    small = form == "case" or (form == "auto" and count_pieces(writer.formulas) <= limit)
+    own = sum(each.size for each in writer.formulas.values() if isinstance(each, Pieces))
+    small = form == "case" or (form == "auto" and own <= limit)
     named = writer.name(f"{score}{ADJUSTED}" if column is None else column)
     if small or writer.dialect.join == "":
         expression = writer.expression(arrays=not small)
@@ -300,6 +302,9 @@ class _Writer:
             f"WHEN {self.dialect.same(self.group, group)} THEN {self._value(found, arrays)}"
             for group, found in self.formulas.items()
         )
+        if self.formulas.then is not None:  # written once, for all groups
+            known = " OR ".join(self.dialect.same(self.group, group) for group in self.formulas)
+            arms = f"WHEN {known} THEN {self._then(f'CASE {arms} END')}"
         if self.missing != self.unknown:
             arms += f" WHEN {self.gone} THEN {self.missing}"
         found = f"CASE {arms} ELSE {self.unknown} END"
@@ -307,15 +312,20 @@ class _Writer:
 
     def script(self, table: str, column: str, pieces: str) -> str:
         """Write the table of pieces and the SELECT that uses it."""
-        closed = [(g, f) for g, f in self.formulas.items() if isinstance(f, Sigmoid | Odds)]
+        closed = {g: f for g, f in self.formulas.items() if isinstance(f, Sigmoid | Odds)}
         arms = [f"WHEN NOT ({self.dialect.usable(self.column)}) OR {self.column} IS NULL THEN {self.bad}"]
-        arms += [
-            f"WHEN {self.dialect.same(self.group, g)} THEN {closed_form(self.dialect, self.score, f)}"
-            for g, f in closed
-        ]
+        known = " OR ".join(self.dialect.same(self.group, g) for g in closed)
+        none = "p.lo IS NULL" + (f" AND CASE WHEN {known} THEN 0 ELSE 1 END = 1" if closed else "")
         if self.missing != self.unknown:
-            arms += [f"WHEN p.lo IS NULL AND {self.gone} THEN {self.missing}"]
-        arms += [f"WHEN p.lo IS NULL THEN {self.unknown} ELSE {looked_up(self.dialect, self.score)}"]
+            arms += [f"WHEN {none} AND {self.gone} THEN {self.missing}"]
+        value = looked_up(self.dialect, self.score)
+        if closed:
+            formed = [
+                f"WHEN {self.dialect.same(self.group, g)} THEN {closed_form(self.dialect, self.score, f)}"
+                for g, f in closed.items()
+            ]
+            value = f"CASE {' '.join(formed)} ELSE {value} END"
+        arms += [f"WHEN {none} THEN {self.unknown} ELSE {self._then(value)}"]
         codes = " ".join(
             f"WHEN {self.dialect.same(self.group, group)} THEN {code}" for code, group in enumerate(self.formulas)
         )
@@ -323,6 +333,15 @@ class _Writer:
         select = f"SELECT t.*, CASE {' '.join(arms)} END AS {column}\nFROM {table} AS t\n{joined}"
         statements = [*create_table(self.dialect, pieces, self.formulas), select]
         return self.comment() + "\n" + "".join(f"{each};\n" for each in statements)
+
+    def _then(self, value: str) -> str:
+        """Write the map that follows all others, with a name for the value that it is looked up by."""
+        then = self.formulas.then
+        if then is None:
+            return value
+        if self.dialect.name == "Spark SQL":
+            return array_lookup(value, then)
+        return f"(SELECT {pieces_case(self.dialect, 'm.r', then)} FROM (SELECT {value} AS r) AS m)"
 
     def _value(self, found: Formula, arrays: bool) -> str:
         if not isinstance(found, Pieces):

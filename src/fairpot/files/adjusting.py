@@ -95,7 +95,7 @@ def apply(
     changes: str | Path | None = None,
     threshold: float | None = None,
     keep: Sequence[str] = (),
-    words: Mapping[Hashable, tuple[str, str]] | None = None,
+    words: Mapping[Hashable, tuple[str, ...]] | None = None,
     judge: Judge | None = None,
     inputs: Sequence[str | Path] = (),
     memory_limit: str = "2GB",

@@ -41,7 +41,7 @@ class Changes:
         batches: Batches,
         keep: Sequence[str],
         threshold: float | None,
-        words: Mapping[Hashable, tuple[str, str]] | None = None,
+        words: Mapping[Hashable, tuple[str, ...]] | None = None,
     ) -> None:
         self.exact = counted.quantisation is None
         self.old = _Ranks(counted.table.pooled())

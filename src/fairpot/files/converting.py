@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fairpot._optional import import_optional
+from fairpot._validation import wording
 from fairpot.exceptions import InputFileError
 from fairpot.files.streams import MAX_LINE, Text, packing_of
 
@@ -18,10 +19,13 @@ _BLOCK = 1 << 20
 _MOST_BYTES = 2 << 30  # that a workbook may have when it is unpacked
 
 
+CONVERTED = (".xlsx", ".xlsm", ".json")  # of the last, arrays alone
+
+
 def converts(path: Path) -> bool:
     """Whether a file is one of those that become JSON lines first."""
     suffix = path.suffix.lower()
-    return suffix in (".xlsx", ".xlsm") or (suffix == ".json" and path.is_file() and _is_array(path))
+    return suffix in CONVERTED[:2] or (suffix == ".json" and path.is_file() and _is_array(path))
 
 
 def convert(path: Path, place: Path) -> None:
@@ -93,7 +97,9 @@ def _sheet(path: Path) -> Iterator[str]:
         names = [str(name) for name in next(rows, ()) if name is not None]
         twice = [name for name, times in Counter(names).items() if times > 1]
         if twice:
-            raise InputFileError(f"{path} has {len(twice)} columns twice, such as {twice[0]!r}.\nHint: rename them.")
+            raise InputFileError(
+                f"{path} has {len(twice)} columns twice{wording.such_as(twice[0])}.\nHint: rename them."
+            )
         for row in rows:
             if any(value is not None for value in row):
                 yield json.dumps({name: _plain(value) for name, value in zip(names, row)})

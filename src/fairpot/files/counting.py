@@ -37,12 +37,14 @@ def count_rows(
     source : RowSource
         The rows, which columns play which part, and what they mean.
     memory_limit : str, default "2GB"
-        What DuckDB may use before it spills to the temporary directory.
+        What the process may use, if it holds nothing else: DuckDB gets a quarter of it and spills to the temporary
+        directory, and a table that would leave no room for the work on it is quantised. See docs/files.md.
     threads : int or None, default None
         None takes all cores.
     max_distinct : int, default 20_000_000
-        With more distinct scores than about this the table is quantised; with weights, also with more than twice so
-        many distinct pairs of score and weight. With clusters, more than twice so many rows are an error.
+        With more distinct scores than about this, or than ``memory_limit`` holds, the table is quantised; with
+        weights, also with more than twice so many distinct pairs of score and weight. With clusters, more than twice
+        so many rows are an error.
     several : bool, default True
         Whether a single group is an error.
     drop_missing : bool, default False

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 
 from fairpot._arguments import argument
 from fairpot._optional import import_optional
+from fairpot._validation import wording
 from fairpot.engines.naming import Kind
 from fairpot.exceptions import InputFileError
 from fairpot.files.streams import PACKED, not_text, open_bytes
@@ -114,7 +115,7 @@ def unreadable(path: Path | str, what: str, error: BaseException) -> InputFileEr
         return InputFileError(not_text(path, None))
     lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     return InputFileError(
-        f"{path} cannot be read as {what}: {lines[0].strip()[:_LONGEST]}\n"
+        f"{path} cannot be read as {what}: {wording.without_quotes(lines[0].strip())[:_LONGEST]}\n"
         "Hint: the file may be damaged, cut short or of another format; name the format "
         f"({argument('format', ...)}) if its name does not say."
     )
@@ -146,9 +147,10 @@ def same_columns(files: dict[Path, Layout]) -> Layout:
     [first, layout], *rest = files.items()
     for path, other in rest:
         if other.all_columns != layout.all_columns or other.types != layout.types:
-            odd = sorted(set(other.all_columns) ^ set(layout.all_columns)) or "their order or types"
+            odd = sorted(set(other.all_columns) ^ set(layout.all_columns))
+            told = odd if odd and wording.names_are_shown() else f"{len(odd)} of them" if odd else "order or types"
             raise InputFileError(
-                f"{first} and {path} differ in their columns: {odd}.\n"
+                f"{first} and {path} differ in their columns: {told}.\n"
                 "Hint: files that become one need the same columns in the same order; apply to each by itself."
             )
     return layout

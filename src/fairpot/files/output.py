@@ -82,6 +82,8 @@ def _at_most(sources: list[os.stat_result], group: int) -> int:
 
 def _own(path: Path, user: int, group: int) -> None:
     """Give a file away as far as we may."""
+    if sys.platform == "win32":
+        return
     with suppress(OSError):
         os.chown(path, -1, group)
     if user not in (-1, os.geteuid()):
@@ -104,7 +106,9 @@ def _umask() -> int:
 
 
 @contextmanager
-def complete_file(target: str | Path, *, overwrite: bool = False, inputs: Iterable[Path] = ()) -> Iterator[Path]:
+def complete_file(
+    target: str | Path, *, overwrite: bool = False, inputs: Iterable[Path] = (), private: bool = False
+) -> Iterator[Path]:
     """Give a temporary path beside ``target`` that becomes the target when the block ends without an error.
 
     Parameters
@@ -115,6 +119,8 @@ def complete_file(target: str | Path, *, overwrite: bool = False, inputs: Iterab
         Whether a target that is there already may be replaced.
     inputs : iterable of paths
         Files that the target must not be, under any name or link.
+    private : bool, default False
+        Whether only its owner may read and write it.
 
     Raises
     ------
@@ -124,7 +130,7 @@ def complete_file(target: str | Path, *, overwrite: bool = False, inputs: Iterab
     inputs = list(inputs)
     place = check_output(target, overwrite=overwrite, inputs=inputs)
     try:
-        with atomic_file(place, overwrite=overwrite, inputs=inputs) as temporary:
+        with atomic_file(place, overwrite=overwrite, inputs=inputs, private=private) as temporary:
             yield temporary
     except FileExistsError as error:
         raise OutputFileError(
@@ -135,7 +141,9 @@ def complete_file(target: str | Path, *, overwrite: bool = False, inputs: Iterab
 
 
 @contextmanager
-def atomic_file(place: Path, *, overwrite: bool = False, inputs: Iterable[Path] = ()) -> Iterator[Path]:
+def atomic_file(
+    place: Path, *, overwrite: bool = False, inputs: Iterable[Path] = (), private: bool = False
+) -> Iterator[Path]:
     """Do the writing of :func:`complete_file` and of model files: no checks before, and the system's own errors.
 
     At any moment ``place`` is what it was before, or complete. A file that is there, or comes up meanwhile, is a
@@ -148,6 +156,8 @@ def atomic_file(place: Path, *, overwrite: bool = False, inputs: Iterable[Path] 
         temporary = folder / place.name
         yield temporary
         hand_over(temporary, place if overwrite else None, [*inputs])
+        if private:
+            temporary.chmod(0o600)
         _sync(temporary)
         if overwrite:
             os.replace(temporary, place)
@@ -192,8 +202,7 @@ def check_output(target: str | Path, *, overwrite: bool = False, inputs: Iterabl
             raise OutputFileError(f"{target} is also the input, or a link to it.\nHint: write to another name.")
         if not overwrite:
             raise OutputFileError(
-                f"{target} is there already.\n"
-                f"Hint: choose another name, or {argument('overwrite', True)} to replace it."
+                f"{target} already exists.\nHint: choose another name, or {argument('overwrite', True)} to replace it."
             )
     if not os.access(place.parent, os.W_OK | os.X_OK):
         raise OutputFileError(f"{target} cannot be written: no permission in {place.parent}.\nHint: another folder.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import fnmatch
 import glob
+import itertools
 import json
 import os
 import shutil
@@ -18,13 +19,15 @@ from typing import Any, BinaryIO, cast
 from urllib.parse import unquote
 
 from fairpot._arguments import argument
+from fairpot._defaults import Meaning
 from fairpot._leftovers import scratch_folder
 from fairpot._optional import import_optional
-from fairpot.counting import check_weights_word
+from fairpot._validation import wording
+from fairpot.counting import check_meaning, check_weights_word
 from fairpot.engines.duckdb.scan import Relation
 from fairpot.engines.naming import Kind, find_column, number_from_json, numbers_from_text
 from fairpot.exceptions import InputFileError
-from fairpot.files.converting import convert, converts
+from fairpot.files.converting import CONVERTED, convert, converts
 from fairpot.files.formats import arrow, csv, jsonl, parquet, read_layout
 from fairpot.files.layout import (
     FORMATS,
@@ -69,6 +72,8 @@ class RowSource:
         The column with what rows have in common that are not independent: the patient of each visit.
     lower_is_riskier : bool, default False
         Whether a low score means high risk; scores are then counted with a minus.
+    high_score_means : {"help", "harm"} or None, default None
+        What a high score does to the person who has it.
     pos_label : default None
         The positive value of a label that is not 0/1 or boolean.
     format : str or None, default None
@@ -86,6 +91,8 @@ class RowSource:
         Of CSV, such as "latin-1"; None is UTF-8.
     partitions : bool, default False
         Whether folders named such as ``sex=F`` make a column. A column of that name in a file is an error.
+    follow_links : bool, default False
+        Whether links inside folders and among what a pattern fits are followed; else they are an error.
 
     Examples
     --------
@@ -103,6 +110,7 @@ class RowSource:
     weights: str | None = None
     cluster: str | None = None
     lower_is_riskier: bool = False
+    high_score_means: Meaning | None = None
     pos_label: Any = None
     format: str | None = None
     sql: str | None = None
@@ -111,6 +119,7 @@ class RowSource:
     decimal: str = "."
     encoding: str | None = None
     partitions: bool = False
+    follow_links: bool = False
 
     def __post_init__(self) -> None:
         groups = (self.groups,) if isinstance(self.groups, str) else tuple(self.groups)
@@ -125,6 +134,7 @@ class RowSource:
         if len(set(groups)) < len(groups):
             raise InputFileError(f"the groups name a column twice: {list(groups)}.")
         check_weights_word(self.weights)
+        check_meaning(self.high_score_means)
 
     @property
     def group_columns(self) -> tuple[str, ...]:
@@ -168,7 +178,7 @@ class RowSource:
         if isinstance(self.path, str) and self.path == "-":
             paths = [self._spooled("standard input", sys.stdin.buffer)]
         else:
-            named = _expanded(cast(Paths, self.path), self.format is not None)
+            named = _expanded(cast(Paths, self.path), self.format is not None, self.follow_links)
             self.__dict__["_named"] = named
             paths = [self._at_hand(path) for path in named]
         formats = {p: cast(Format, self.format) or format_of_name(p) or _sniffed(p) for p in paths}
@@ -301,20 +311,19 @@ def _with_folders(path: Path, layout: Layout, wanted: bool) -> Layout:
     return replace(layout, partitions=found)
 
 
-def _expanded(path: Paths, any_name: bool) -> list[Path]:
+def _expanded(path: Paths, any_name: bool, follow_links: bool) -> list[Path]:
     """List the files behind paths, folders and patterns, sorted and each once."""
     given = [path] if isinstance(path, str | os.PathLike) else list(path)
-    found = [file for item in given for file in _files_of(os.fspath(item), any_name)]
+    found = [file for item in given for file in _files_of(os.fspath(item), any_name, follow_links)]
     if not found:
         raise InputFileError("no file is named.\nHint: give a path, a folder or a pattern.")
     return list(dict.fromkeys(found))
 
 
-def _files_of(item: str, any_name: bool) -> list[Path]:
+def _files_of(item: str, any_name: bool, follow_links: bool) -> list[Path]:
     path = Path(item)
     if path.is_dir():
-        inside = sorted(p for p in path.rglob("*") if p.is_file() and not _hidden(p, path))
-        files = [p for p in inside if any_name or format_of_name(p) or converts(p)]
+        files = files_inside(path, any_name=any_name, follow_links=follow_links)
         if not files:
             raise InputFileError(f"the folder {item} holds no file to read.\nHint: known are {known_endings()}.")
         return files
@@ -322,10 +331,62 @@ def _files_of(item: str, any_name: bool) -> list[Path]:
         return [path]
     if not glob.has_magic(item):
         raise InputFileError(f"{item} is not there.\nHint: check the path; it is taken from {Path.cwd()}.")
-    matched = sorted(Path(p) for p in glob.glob(item, recursive=True) if Path(p).is_file())
+    fixed = sum(1 for _ in itertools.takewhile(lambda part: not glob.has_magic(part), path.parts))
+    matched = sorted(Path(p) for p in glob.glob(item, recursive=True) if not Path(p).is_dir())
     if not matched:
         raise InputFileError(f"no file matches {item!r}.\nHint: check the path; it is taken from {Path.cwd()}.")
+    _refuse_links([] if follow_links else [p for p in matched if _is_linked(p, fixed)], item)
+    _refuse_special([p for p in matched if not p.is_file()], item)
     return matched
+
+
+def files_inside(folder: Path, *, any_name: bool, follow_links: bool) -> list[Path]:
+    """List the files of a folder that are read, sorted; a link and what is no file are errors, if they would be.
+
+    A stranger's link leads to any file of the reader's, and a pipe that nobody writes to has no end.
+    """
+    found, links, seen = [], [], {os.path.realpath(folder)}
+    for here, inside, names in os.walk(folder, followlinks=follow_links):
+        inside[:] = sorted(name for name in inside if not name.startswith((".", "_")))
+        links += [Path(here, name) for name in inside if os.path.islink(os.path.join(here, name))]
+        if follow_links:  # a folder that was seen before may lead to itself
+            inside[:] = [name for name in inside if _new(os.path.realpath(os.path.join(here, name)), seen)]
+        paths = [Path(here, name) for name in names if not name.startswith((".", "_"))]
+        found += [p for p in paths if any_name or format_of_name(p) or _may_convert(p)]
+    _refuse_links([] if follow_links else [*links, *(p for p in found if p.is_symlink())], str(folder))
+    _refuse_special([p for p in found if not p.is_file()], str(folder))
+    return sorted(p for p in found if any_name or format_of_name(p) or converts(p))
+
+
+def _new(place: str, seen: set[str]) -> bool:
+    before = len(seen)
+    seen.add(place)
+    return len(seen) > before
+
+
+def _may_convert(path: Path) -> bool:
+    return path.suffix.lower() in CONVERTED
+
+
+def _is_linked(path: Path, fixed: int) -> bool:
+    """Whether a path that a pattern fits is a link, or lies behind one, in the parts that the pattern left open."""
+    return any(Path(*path.parts[:end]).is_symlink() for end in range(fixed + 1, len(path.parts) + 1))
+
+
+def _refuse_links(links: Sequence[Path], where: str) -> None:
+    if links:
+        raise InputFileError(
+            f"{where} holds {wording.counted(len(links), 'link')}, such as {links[0]}: a link may lead to any file.\n"
+            f"Hint: remove it, name the file itself, or {argument('follow_links', True)} to follow links."
+        )
+
+
+def _refuse_special(files: Sequence[Path], where: str) -> None:
+    if files:
+        raise InputFileError(
+            f"{where} holds what is no file, such as {files[0]}: a pipe, a socket, a device or a broken link.\n"
+            "Hint: remove it; a pipe can be named by itself."
+        )
 
 
 def _takes_in(item: str, place: str) -> bool:
@@ -348,11 +409,6 @@ def _fits(pattern: Sequence[str], parts: Sequence[str]) -> bool:
         return _fits(pattern[1:], parts) or _fits(pattern, parts[1:])
     same = fnmatch.fnmatchcase(parts[0], pattern[0]) if glob.has_magic(pattern[0]) else parts[0] == pattern[0]
     return same and _fits(pattern[1:], parts[1:])
-
-
-def _hidden(path: Path, folder: Path) -> bool:
-    """Whether a file is no data: hidden files, and what Spark and others leave beside theirs."""
-    return any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
 
 
 def _sniffed(path: Path) -> Format:

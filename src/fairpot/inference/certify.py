@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -244,6 +244,25 @@ class Certificate:
         }
 
 
+class Worth(NamedTuple):
+    """What certified values are chosen by: AUC, whose loss may be bounded, or net benefit; each with what it was."""
+
+    auc: Floats
+    auc_before: float
+    benefit: Floats | None = None
+    benefit_before: float | None = None
+
+    @property
+    def most(self) -> Floats:
+        """What is worth most: net benefit where it is known, else AUC."""
+        return self.auc if self.benefit is None else self.benefit
+
+    @property
+    def before(self) -> float:
+        """The same of the scores as they came."""
+        return self.auc_before if self.benefit_before is None else self.benefit_before
+
+
 def choose_certified(
     dial: DialEstimates,
     bound: float,
@@ -253,10 +272,13 @@ def choose_certified(
     rows: str,
     name: str = "lam",
     max_auc_loss: float | None = None,
+    worth: Worth | None = None,
     unmoved: int | None = None,
     top: Top | None = None,
 ) -> tuple[int, Certificate]:
     """Choose the highest AUC among the values that are certified; return its place and the certificate.
+
+    ``worth`` is what they are chosen by, if it is not the AUC of the estimates.
 
     ``unmoved`` is the place of the value that leaves the scores as they came, if there is one: it is chosen if it is
     certified, and otherwise an AUC above that of the original scores counts as equal to it, as in a plain rule.
@@ -283,12 +305,13 @@ def choose_certified(
             f"({rows}): {missing}.\nHint: {missing.hint}.",
             shortfall=missing,
         )
+    worth = worth or Worth(dial.auc.value, float(unrepaired.auc.value[0]))
     if max_auc_loss is not None:
-        mask = _within_loss(dial, mask, bound, float(unrepaired.auc.value[0]), max_auc_loss, name)
-    worth = np.where(mask, dial.auc.value, -np.inf)
+        mask = _within_loss(worth, mask, bound, max_auc_loss, name)
+    most = np.where(mask, worth.most, -np.inf)
     if unmoved is not None:
-        worth = np.minimum(worth, unrepaired.auc.value[0])
-    place = _nearest(dial.values, np.flatnonzero(worth >= worth.max() - 1e-12), unmoved)
+        most = np.minimum(most, worth.before)
+    place = _nearest(dial.values, np.flatnonzero(most >= most.max() - 1e-12), unmoved)
     place = unmoved if unmoved is not None and mask[unmoved] else place
     value = dial.values[place]
     plain = float(value) if np.ndim(value) == 0 else [float(v) for v in value]
@@ -311,12 +334,10 @@ def _ends_unrepaired(dial: DialEstimates, unrepaired: DialEstimates) -> bool:
     return bool(toward[-1] > toward[0])
 
 
-def _within_loss(
-    dial: DialEstimates, mask: np.ndarray, bound: float, unrepaired: float, max_auc_loss: float, name: str
-) -> np.ndarray:
-    kept = mask & (unrepaired - dial.auc.value <= max_auc_loss + 1e-12)
+def _within_loss(worth: Worth, mask: np.ndarray, bound: float, max_auc_loss: float, name: str) -> np.ndarray:
+    kept = mask & (worth.auc_before - worth.auc <= max_auc_loss + 1e-12)
     if not kept.any():
-        least = unrepaired - float(dial.auc.value[mask].max())
+        least = worth.auc_before - float(worth.auc[mask].max())
         raise InfeasibleRuleError(
             f"no {name} that is certified for {argument('max_gap', bound)} keeps "
             f"{argument('max_auc_loss', max_auc_loss)}: "

@@ -157,7 +157,7 @@ class Change:
         return Change(*ends, self.level, self.reason)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Changes:
     """What a repair changed on the rows it was measured on.
 
@@ -175,6 +175,10 @@ class Changes:
     gap: Change
     signed_gap: dict[tuple[Hashable, Hashable], Change]
     xauc: dict[tuple[Hashable, Hashable], Change]
+
+    def __repr__(self) -> str:
+        ends = [f"{each.before:.3f} -> {each.after:.3f}" for each in (self.auc, self.gap)]
+        return f"<Changes: AUC {ends[0]}, gap {ends[1]}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values for JSON."""

@@ -307,6 +307,11 @@ class Evidence:
         """The group that gaps are seen from: the first of the table."""
         return self.parts[0].table.groups[0]
 
+    def in_top(self, share: float) -> Evidence:
+        """Look at the top share of the whole list instead; quick ways to count all rows say nothing of it."""
+        parts = tuple(part._replace(counted=None) for part in self.parts)
+        return replace(self, parts=parts, top=Top(share, "pooled"))
+
     def unrepaired(self) -> DialEstimates:
         """Estimate AUC and gaps of the scores as they came."""
         unmoved = [Part(part.table, SameMaps({})) for part in self.parts]
@@ -365,7 +370,7 @@ class Ribbon(NamedTuple):
     high_all: Floats
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Band:
     """AUC and gap over a dial with limits.
 
@@ -392,6 +397,10 @@ class Band:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def __repr__(self) -> str:
+        why = "" if self.reason is None else f", no limits: {self.reason}"
+        return f"<Band of AUC and gap at {len(self)} values of {self.dial}, {100 * self.level:.4g}% limits{why}>"
 
     def frame(self) -> Any:
         """Return the band as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""

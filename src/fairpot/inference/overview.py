@@ -39,7 +39,7 @@ Pair = tuple[Hashable, Hashable]
 _OWN = ("group_auc", "bpsn_auc", "bnsp_auc")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Overview:
     """AUC, gap, every xAUC, every signed gap and the groups' own AUCs, each with its interval."""
 
@@ -51,6 +51,10 @@ class Overview:
     group_auc: dict[Hashable, Estimate]
     bpsn_auc: dict[Hashable, Estimate]
     bnsp_auc: dict[Hashable, Estimate]
+    headline: Estimate  # the gap of those groups alone that can carry one
+
+    def __repr__(self) -> str:
+        return f"<Overview: AUC {self.auc!s}, gap {self.gap!s}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values for JSON."""
@@ -73,6 +77,7 @@ def overview(
     ties: Kernel = "half",
     alpha: float | None = None,
     region: Region = "pooled",
+    carrying: Sequence[Hashable] | None = None,
 ) -> Overview:
     """Compute all numbers of an audit with their intervals.
 
@@ -84,6 +89,8 @@ def overview(
     ties : {"half", "strict"}, default "half"
     alpha, region
         Inside the top-alpha region instead of over all rows.
+    carrying : list of groups or None, default None
+        ``headline`` is the largest gap between these; None takes all.
 
     Returns
     -------
@@ -115,15 +122,23 @@ def overview(
     gaps = GapEstimates.side_by_side(found.take(cross))
     gap_reasons = [reasons[a] or reasons[b] for a, b in zip(cross[::2], cross[1::2])]
     gap_names = [names[k][1] for k in cross[::2]]
+    told = [k for k, pair in enumerate(gap_names) if carrying is None or set(pair) <= set(carrying)]
+
+    def largest(places: list[int]) -> Estimate:
+        known = [gap_names[k] for k in places], [gap_reasons[k] for k in places]
+        return _largest(gaps.take(places), *known, tail, level, note)
+
+    gap = largest(list(range(len(gap_names))))
     return Overview(
         level,
         interval("auc", 0),
-        _largest(gaps, gap_names, gap_reasons, tail, level, note),
+        gap,
         {names[k][1]: interval("xauc", k) for k in cross},
         _signed(gaps, gap_names, gap_reasons, tail, level, note),
         own["group_auc"],
         own["bpsn_auc"],
         own["bnsp_auc"],
+        gap if len(told) == len(gap_names) else largest(told),
     )
 
 

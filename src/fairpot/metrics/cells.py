@@ -24,7 +24,7 @@ def small_cells(table: ScoreTable, where: str = "") -> list[str]:
     >>> import numpy as np
     >>> table = ScoreTable.from_rows(np.array([0.4, 0.1]), np.array([1, 0], dtype=np.int8))
     >>> small_cells(table)[0]
-    "group 'all' has only 1 positive (under 30): what rests on them is uncertain."
+    "group 'all' has only 1 positive (under 30): what depends on them is uncertain."
     """
     found = []
     counted = table.independent if table.units is None else (table.positives, table.negatives)
@@ -32,10 +32,10 @@ def small_cells(table: ScoreTable, where: str = "") -> list[str]:
     for place, (what, counts) in itertools.product(range(len(table.groups)), named):
         group, count = table.groups[place], counts[place]
         if count == 0:
-            found.append(f"group {group!r} has no {what}{where}: what rests on them cannot be measured.")
+            found.append(f"group {group!r} has no {what}{where}: what depends on them cannot be measured.")
         elif count < SMALL:
             few = wording.counted(count, what.removesuffix("s"), ".3g")
-            found.append(f"group {group!r} has only {few}{where} (under {SMALL}): what rests on them is uncertain.")
+            found.append(f"group {group!r} has only {few}{where} (under {SMALL}): what depends on them is uncertain.")
     return found
 
 

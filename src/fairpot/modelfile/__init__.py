@@ -2,8 +2,9 @@
 
 from fairpot.modelfile.content import SCHEMA_VERSION, ModelFile, schema
 from fairpot.modelfile.files import read, write
+from fairpot.modelfile.keys import new_key, read_key
 from fairpot.modelfile.origin import FEWER_THAN, describe_table, describes, table_fingerprint, table_sha256
-from fairpot.modelfile.signing import Signature, read_key, sign, verify
+from fairpot.modelfile.signing import Signature, sign, verify
 from fairpot.modelfile.text import MAX_BYTES, dumps, loads, naming
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "dumps",
     "loads",
     "naming",
+    "new_key",
     "read",
     "read_key",
     "schema",

@@ -103,12 +103,15 @@ def _check_range(limits: list[float], where: str) -> None:
 _ROUND_OFF = 1e-9
 
 
-def check_plausible(method: str, maps: Mapping[Hashable, dict[str, Any]], score_range: list[float]) -> None:
+def check_plausible(
+    method: str, maps: Mapping[Hashable, dict[str, Any]], score_range: list[float], *, cut: bool = False
+) -> None:
     """Refuse maps that turn the order of a group round, or lead far away from the fitted scores.
 
     Every method keeps the order of a group's scores, but for one place: FairPOT may step down where the moved part
     begins. And but for OptimalMerge, whose odds may lead beyond scores that are no probabilities, and shifts of any
-    size that was asked for, new scores lie within the fitted range or not further outside than it is wide.
+    size that was asked for, new scores lie within the fitted range or not further outside than it is wide. Of scores
+    that are ``cut`` to a grid, the one step down may be anywhere.
     """
     low, high = score_range
     with np.errstate(over="ignore"):
@@ -122,9 +125,23 @@ def check_plausible(method: str, maps: Mapping[Hashable, dict[str, Any]], score_
             _check_shift(content, float(low), float(high), group)
             continue
         values = np.array(content["values"])
-        _check_order(values, content["below"], width, group)
+        _check_order(values, content["below"], width, group, anywhere=cut and method == "FairPOT")
         if method != "OptimalMerge" or (low >= 0 and high <= 1):
             _check_reach(values, float(low), float(high), float(width), group)
+
+
+def check_then(content: Any, *, private: bool) -> None:
+    """Refuse a map after all others that does not ascend, or leads to what are no probabilities."""
+    values = np.array(content["values"], dtype=np.float64)
+    rises = np.diff(values) >= 0 if private else np.diff(values) > 0
+    if len(values) < 2 or not rises.all():
+        refuse("then", "ascending, from knot to knot", content["values"])
+    edges = (content["below"], content["above"], content["floor"], content["start"])
+    if edges != ("hold", "hold", None, None):
+        refuse("then", "held at both edges, without floor and start", edges)
+    inside = (values[0] >= 0 and values[-1] <= 1) or (values[0] >= -1 and values[-1] <= 0)
+    if not inside:
+        refuse("then", "a map to probabilities", [float(values[0]), float(values[-1])])
 
 
 def _check_shift(content: Mapping[str, Any], low: float, high: float, group: Hashable) -> None:
@@ -133,13 +150,17 @@ def _check_shift(content: Mapping[str, Any], low: float, high: float, group: Has
         return
     first, last = (-1.0, 0.0) if content["negative"] else (0.0, 1.0)
     if low < first or high > last:
-        _implausible(group, f"multiplies odds of scores from {low:g} to {high:g}, which are no probabilities")
+        _implausible(group, f"multiplies odds of scores from {low:g} to {high:g}, which are not probabilities")
 
 
-def _check_order(values: NDArray[np.float64], below: str, width: float, group: Hashable) -> None:
+def _check_order(
+    values: NDArray[np.float64], below: str, width: float, group: Hashable, *, anywhere: bool = False
+) -> None:
     with np.errstate(over="ignore"):
         falls = np.flatnonzero(np.diff(values) < -_ROUND_OFF * width)
-    if below == "identity":
+    if anywhere:
+        falls = falls[1:]
+    elif below == "identity":
         falls = falls[falls > 0]
     if len(falls):
         _implausible(group, f"turns the order of the scores round: its values fall {len(falls)} times")

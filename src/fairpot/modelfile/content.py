@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -13,13 +13,13 @@ import numpy as np
 
 from fairpot._validation.groups import sort_key
 from fairpot.exceptions import ModelFileError
-from fairpot.modelfile.checks import by_group, check_ascending, check_origin, check_plausible, refuse, shown
+from fairpot.modelfile.checks import by_group, check_ascending, check_origin, check_plausible, check_then, refuse, shown
 from fairpot.modelfile.json_schema import Schema
 from fairpot.modelfile.origin import FEWER_THAN, plain_group
 
 SCHEMA_VERSION = 2
 # Absent from a file where they are None.
-_OPTIONAL = ("certificate", "private")
+_OPTIONAL = ("certificate", "private", "simplified", "then")
 
 
 def schema() -> dict[str, Any]:
@@ -117,9 +117,15 @@ class ModelFile:
         :meth:`fairpot.inference.Certificate.to_dict`.
     columns : dict or None
         ``{"score": name, "group": [names]}``: where the rows' columns were called something, what; with
-        ``"lower_is_riskier": True`` where a low score means high risk, and the maps are of scores with a minus.
+        ``"lower_is_riskier": True`` where a low score means high risk, and the maps are of scores with a minus, and
+        ``"high_score_means"``, "help" or "harm", where that was said.
     private : dict or None
         ``{"largest_error", "step"}``: where the maps are simplified and rounded ones, by how much.
+    then : dict or None
+        The piecewise map that follows those of all groups and makes probabilities of their scores, if there is one.
+    simplified : dict or None
+        ``{"largest_error", "knots_before", "knots", "auc_change", "gap_change"}``: where maps of very many
+        knots were simplified, what that changes.
     """
 
     method: str
@@ -133,6 +139,8 @@ class ModelFile:
     columns: dict[str, Any] | None = None
     certificate: dict[str, Any] | None = None
     private: dict[str, Any] | None = None
+    then: dict[str, Any] | None = None
+    simplified: dict[str, Any] | None = None
 
     @property
     def groups(self) -> tuple[Hashable, ...]:
@@ -175,7 +183,11 @@ class ModelFile:
             columns=content["columns"],
             **{key: content.get(key) for key in _OPTIONAL},
         )
-        check_plausible(model.method, model.maps, model.fitted_on["score_range"])
+        cut = bool(model.parameters.get("keep_grid"))
+        check_plausible(model.method, model.maps, model.fitted_on["score_range"], cut=cut)
+        if model.then is not None:
+            model = replace(model, then=_map(model.then, "then"))
+            check_then(model.then, private=model.private is not None)
         return model
 
 
@@ -190,7 +202,12 @@ def _maps(maps: Mapping[Hashable, Any]) -> dict[Hashable, dict[str, Any]]:
         _schema().document["$defs"]["knots"]["maxItems"],
     )
     if knots > most:
-        refuse("maps", f"of at most {most} knots together", knots, "Hint: fit on a quantised score table.")
+        refuse(
+            "maps",
+            f"of at most {most} knots together",
+            knots,
+            "Hint: fit with exact=False.",
+        )
     return made
 
 

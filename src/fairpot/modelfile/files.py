@@ -14,7 +14,8 @@ from fairpot.exceptions import ModelFileError
 from fairpot.files.output import atomic_file
 from fairpot.modelfile.checks import shown
 from fairpot.modelfile.content import ModelFile
-from fairpot.modelfile.signing import check_signature, read_key, signature_path
+from fairpot.modelfile.keys import read_key
+from fairpot.modelfile.signing import check_signature, signature_path
 from fairpot.modelfile.text import MAX_BYTES, bytes_of, dumps, loads, naming
 
 
@@ -69,7 +70,7 @@ def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = Fals
     if len(data) > max_bytes:
         raise ModelFileError(
             f"the model would take {len(data)} bytes, more than the {max_bytes} that are loaded again unasked.\n"
-            "Hint: private=True has far fewer knots, as has a fit on a quantised score table; or raise max_bytes here "
+            "Hint: a fit with exact=False has far fewer knots, as has private=True; or raise max_bytes here "
             "and in load."
         )
     target = _target(path, overwrite)

@@ -179,7 +179,8 @@ def _enum(constants: list[Any], *_: Any) -> Check:
 
 
 def _pattern(pattern: str, schema: dict[str, Any], *_: Any) -> Check:
-    search, rule = re.compile(pattern).search, schema.get("title") or f"text like {pattern}"
+    # The standard's $ is the end of the text; Python's would let a line feed follow.
+    search, rule = re.compile(re.sub(r"\$$", r"\\Z", pattern)).search, schema.get("title") or f"text like {pattern}"
     return lambda value: Fault(value, rule) if isinstance(value, str) and not search(value) else None
 
 

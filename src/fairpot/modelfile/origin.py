@@ -64,7 +64,7 @@ def describe_table(table: ScoreTable) -> dict[str, Any]:
         "score_range": [min(e["score_range"][0] for e in counts), max(e["score_range"][1] for e in counts)],
         "time": None,
     }
-    return suppressed(exact, [_people(c) for c in table.counts])
+    return suppressed(exact, [people_of(c) for c in table.counts])
 
 
 def suppressed(exact: dict[str, Any], people: Sequence[People] | None = None) -> dict[str, Any]:
@@ -151,7 +151,7 @@ def _describe(counts: GroupCounts, labelled: bool) -> dict[str, Any]:
     }
 
 
-def _people(counts: GroupCounts) -> People:
+def people_of(counts: GroupCounts) -> People:
     """Count people. Whole weights are so many rows; behind other weights stand as many as they are worth, or, where
     that is not known, at least one for each score and outcome.
     """

@@ -6,50 +6,40 @@ import hashlib
 import hmac
 import json
 import os
-import stat
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from fairpot._optional import import_optional
-from fairpot._warn import warn_user
-from fairpot.exceptions import FairpotWarning, ModelFileError, SignatureError
+from fairpot.exceptions import ModelFileError, SignatureError
 from fairpot.files.output import complete_file
 from fairpot.modelfile.json_schema import Schema
-from fairpot.modelfile.text import MAX_BYTES, bytes_of, loads, naming
+from fairpot.modelfile.keys import ALGORITHMS, HMAC, Key, Name, read_key
+from fairpot.modelfile.text import MAX_BYTES, bytes_of, loads, naming, strict_json
 
 FORMAT = "fairpot-signature"
-HMAC, ED25519 = "hmac-sha256", "ed25519"
+
+
+def _hexadecimal(*digits: int) -> dict[str, Any]:
+    told = " or ".join(map(str, digits))
+    allowed = "|".join(f"[0-9a-f]{{{each}}}" for each in digits)
+    return {"type": "string", "title": f"{told} hexadecimal digits", "pattern": f"^({allowed})$"}
+
+
 _SCHEMA = {
     "type": "object",
     "additionalProperties": False,
     "required": ["algorithm", "file_sha256", "format", "key_id", "schema_version", "signature"],
     "properties": {
-        "algorithm": {"enum": [HMAC, ED25519]},
-        "file_sha256": {},  # for people: the file is hashed anew
+        "algorithm": {"enum": list(ALGORITHMS)},
+        "file_sha256": _hexadecimal(64),
         "format": {"const": FORMAT},
-        "key_id": {"type": "string", "maxLength": 10_000},
+        "key_id": _hexadecimal(16),
         "schema_version": {"const": 1},
-        "signature": {"type": "string", "maxLength": 10_000},
+        "signature": _hexadecimal(64, 128),
     },
 }
-_MAX_SIGNATURE, _MAX_KEY, _MIN_KEY = 10_000, 100_000, 32
-_KEY_HINT = "Hint: name a file with a key; docs/model-file.md says how to make one."
-
-
-class Key(NamedTuple):
-    """A key from a file: the bytes of a shared secret, or an Ed25519 key of the package cryptography."""
-
-    algorithm: str
-    secret: Any  # what signs, or None: a public key verifies only
-    public: Any
-
-    @property
-    def id(self) -> str:
-        """Name the key without giving it away."""
-        if self.algorithm == HMAC:
-            return hmac.new(self.secret, b"fairpot-key-1", hashlib.sha256).hexdigest()[:16]
-        return hashlib.sha256(self.public.public_bytes_raw()).hexdigest()[:16]
+_MAX_SIGNATURE = 10_000
 
 
 class Signature(NamedTuple):
@@ -64,30 +54,6 @@ class Signature(NamedTuple):
 def signature_path(path: str | PathLike[str]) -> Path:
     """Return where the signature of a file stands: beside it, with .sig after its name."""
     return Path(os.fspath(path) + ".sig")
-
-
-def read_key(path: str | PathLike[str]) -> Key:
-    """Read a key from a file: a PEM file is an Ed25519 key, anything else a shared secret of at least 32 bytes.
-
-    The kind of the key decides how a signature is checked, never the signature itself. Line ends after a
-    secret do not belong to it.
-    """
-    where = os.fspath(path)
-    try:
-        data = bytes_of(where, _MAX_KEY, _KEY_HINT)
-    except ModelFileError as error:
-        raise SignatureError(f"the key {where!r} cannot be used: {error}") from error
-    if data.lstrip().startswith(b"-----BEGIN"):
-        key = _pem_key(data, where)
-    else:
-        secret = data.rstrip(b"\r\n")
-        if len(secret) < _MIN_KEY:
-            raise SignatureError(
-                f"the key {where!r} has {len(secret)} bytes, fewer than {_MIN_KEY}: it could be guessed.\n{_KEY_HINT}"
-            )
-        key = Key(HMAC, secret, None)
-    _warn_of_rights(key, where)
-    return key
 
 
 def make_signature(data: bytes, key: Key) -> bytes:
@@ -123,9 +89,13 @@ def check_signature(data: bytes, path: Path, key: Key) -> Signature:
             "Hint: name the key that belongs to it."
         )
     digest = hashlib.sha256(data).hexdigest()
-    if not _fits(bytes.fromhex(content["signature"]), _message(key.algorithm, digest), key):
-        other = not hmac.compare_digest(content["key_id"].encode(), key.id.encode())
-        why = "it was made with another key" if other else "the file is not the one that was signed"
+    good = _fits(bytes.fromhex(content["signature"]), _message(key.algorithm, digest), key)
+    why = None if good else "the file is not the one that was signed"
+    if not hmac.compare_digest(content["key_id"], key.id):
+        why = "its key_id was changed" if good else "it was made with another key"
+    elif good and not hmac.compare_digest(content["file_sha256"], digest):
+        why = "its file_sha256 was changed"
+    if why is not None:
         raise SignatureError(
             f"the signature {path.name!r} does not fit: {why}.\nHint: do not use the file; get it from its owner again."
         )
@@ -150,40 +120,12 @@ def _fits(signature: bytes, message: bytes, key: Key) -> bool:
 def _read_signature(path: Path) -> dict[str, Any]:
     try:
         text = bytes_of(str(path), _MAX_SIGNATURE, "Hint: fairpot sign writes signatures.")
-        content: dict[str, Any] = json.loads(text.decode("utf-8"))
+        content: dict[str, Any] = strict_json(text)
         Schema(_SCHEMA, "it").check(content)
-        bytes.fromhex(content["signature"])
     except (ValueError, RecursionError) as error:
         reason = str(error) if isinstance(error, ModelFileError) else "it is no signature of fairpot."
         raise SignatureError(f"the signature {str(path)!r} cannot be used: {reason}") from error
     return content
-
-
-def _pem_key(data: bytes, where: str) -> Key:
-    """Read an Ed25519 key, private or public."""
-    serialization = import_optional("cryptography.hazmat.primitives.serialization", "sign")
-    ed25519 = import_optional("cryptography.hazmat.primitives.asymmetric.ed25519", "sign")
-    try:
-        private = b"PRIVATE KEY" in data
-        found = serialization.load_pem_private_key(data, None) if private else serialization.load_pem_public_key(data)
-    except Exception as error:  # each kind of damage has its own type there
-        raise SignatureError(
-            f"the key {where!r} cannot be read: it is damaged, or has a password.\n{_KEY_HINT}"
-        ) from error
-    if isinstance(found, ed25519.Ed25519PrivateKey):
-        return Key(ED25519, found, found.public_key())
-    if isinstance(found, ed25519.Ed25519PublicKey):
-        return Key(ED25519, None, found)
-    raise SignatureError(f"the key {where!r} is no Ed25519 key.\n{_KEY_HINT}")
-
-
-def _warn_of_rights(key: Key, where: str) -> None:
-    """Say so if others may read a secret."""
-    if key.secret is not None and os.name == "posix" and stat.S_IMODE(os.stat(where).st_mode) & 0o077:
-        warn_user(f"others than its owner may use the key {where!r}.\nHint: chmod 600 {where}", FairpotWarning)
-
-
-Name = str | PathLike[str]
 
 
 def sign(path: Name, key: Name, *, overwrite: bool = False, max_bytes: int = MAX_BYTES) -> Signature:
@@ -194,8 +136,8 @@ def sign(path: Name, key: Name, *, overwrite: bool = False, max_bytes: int = MAX
     path : str or path
         The model file. It is checked first: what would not be loaded is not signed.
     key : str or path
-        The file of the key: a secret of at least 32 bytes (HMAC-SHA256), or an Ed25519 private key in PEM form, which
-        needs the extra ``sign``.
+        The file of the key, as :func:`new_key` writes it: a shared secret (HMAC-SHA256), or an Ed25519 private key in
+        PEM form, which needs the extra ``sign``.
     overwrite : bool, default False
         Whether a signature that is there already is replaced.
     max_bytes : int, default 100,000,000
@@ -207,14 +149,13 @@ def sign(path: Name, key: Name, *, overwrite: bool = False, max_bytes: int = MAX
 
     Examples
     --------
-    >>> import os, secrets, tempfile
+    >>> import tempfile
     >>> from pathlib import Path
     >>> import fairpot
     >>> from fairpot import modelfile
     >>> folder = Path(tempfile.mkdtemp())
     >>> fairpot.FairPOT(0.5, reference="M").fit(range(40), sensitive_features=["F", "M"] * 20).save(folder / "map.json")
-    >>> with open(os.open(folder / "key", os.O_CREAT | os.O_WRONLY, 0o600), "w") as file:
-    ...     written = file.write(secrets.token_hex(32))
+    >>> key = modelfile.new_key(folder / "key")
     >>> modelfile.sign(folder / "map.json", folder / "key").path.name
     'map.json.sig'
     >>> modelfile.verify(folder / "map.json", folder / "key").algorithm

@@ -38,11 +38,12 @@ def bytes_of(path: str, most: int, hint: str = _NAME_IT) -> bytes:
 
 
 def _read(path: str, most: int, hint: str) -> bytes:
-    kind = os.stat(path)
-    if not stat.S_ISREG(kind.st_mode):
-        what = "a directory" if stat.S_ISDIR(kind.st_mode) else "not a regular file"
-        raise ModelFileError(f"it is {what}.\n{hint}")
-    with open(path, "rb") as file:
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with open(handle, "rb") as file:  # a pipe that nobody writes to is opened at once, and told from a file
+        kind = os.fstat(handle)
+        if not stat.S_ISREG(kind.st_mode):
+            what = "a directory" if stat.S_ISDIR(kind.st_mode) else "not a regular file"
+            raise ModelFileError(f"it is {what}.\n{hint}")
         data = b"" if kind.st_size > most else file.read(most + 1)
     if max(kind.st_size, len(data)) > most:
         raise ModelFileError(
@@ -122,9 +123,14 @@ def _check_parts(data: bytes) -> None:
             raise ModelFileError(f"it has {found} {what}, more than any model ({most}).\n{_NO_MODEL}")
 
 
+def strict_json(data: bytes) -> Any:
+    """Parse UTF-8 JSON in which no key comes twice and every number is finite; what goes wrong is a ValueError."""
+    return json.loads(data.decode("utf-8"), object_pairs_hook=_distinct, parse_constant=_no_constant)
+
+
 def _parse(data: bytes) -> dict[str, Any]:
     try:
-        content = json.loads(data.decode("utf-8"), object_pairs_hook=_distinct, parse_constant=_no_constant)
+        content = strict_json(data)
     except ModelFileError:
         raise
     except UnicodeDecodeError as error:

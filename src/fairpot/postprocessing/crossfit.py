@@ -46,7 +46,7 @@ class _Gives:
     def __get__(self, owner: FairScoreClassifier | None, kind: type) -> Callable[..., Any]:
         if owner is None:
             return self.method
-        wanted, given = self.method.__name__, owner._response()
+        wanted, given = self.method.__name__, owner._gives()
         if given != wanted:
             reason, hint = "its model gives no such scores", "use a model with scores, or response_method='auto'"
             if given:
@@ -294,10 +294,10 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
 
     @_Gives
     def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> NDArray[np.float64]:
-        """Return adjusted probabilities; only where the model's scores are probabilities.
+        """Return adjusted probabilities; only where the model's scores are probabilities, or calibrated ones.
 
-        They rank rows fairly, and are no better calibrated for it: a moved probability is one of the
-        reference group.
+        A moved probability is one of the reference group, and no longer the chance of the outcome. With a
+        post-processor that has ``calibrate=True`` they are calibrated over all rows, whatever scores the model gives.
 
         Parameters
         ----------
@@ -336,7 +336,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         scores = self.adjusted_scores(X, sensitive_features=sensitive_features)
         threshold = self.threshold
         if isinstance(threshold, str):
-            threshold = 0.5 if self.response_method_ == "predict_proba" else 0.0
+            threshold = 0.5 if self._gives() == "predict_proba" else 0.0
         flagged = (scores >= threshold).astype(np.intp)
         return self.classes_[flagged if self._place == 1 else 1 - flagged]
 
@@ -409,6 +409,11 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
                 "Hint: use a classifier that gives scores, or response_method='auto' for whichever it has."
             )
         return ""
+
+    def _gives(self) -> str:
+        """Name what the adjusted scores are: probabilities where the map makes them such, else what the model gives."""
+        found = self._response()
+        return "predict_proba" if found and getattr(self._mapper(), "calibrate", False) else found
 
     def _find_classes(self, labels: NDArray[Any]) -> NDArray[Any]:
         """Return the two labels: those of a fitted model, else those of ``y``."""

@@ -17,34 +17,38 @@ from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 
 
-def advantaged_group(table: ScoreTable, ties: Ties, rows: ScoreTable | None = None) -> Hashable:
+def ranked_first(table: ScoreTable, ties: Ties, rows: ScoreTable | None = None, *, lowest: bool = False) -> Hashable:
     """Name the group whose positives are ranked above the others' negatives most often, net of the reverse.
 
     Of two groups that is the one with the higher xAUC; of equals the first in the table's order. Groups with few
     positives or negatives, whose lead may be chance, are neither chosen nor compared unless all groups are small. Of a
     table that is the top of others, ``rows`` are all of them: a group may be large and have few negatives at the top.
+    With ``lowest`` it is the group of which that is true least often.
     """
     table = table.only(list(carrying_groups(table if rows is None else rows)))
     for what, totals in (("positives", table.positives), ("negatives", table.negatives)):
         empty = [group for group, count in zip(table.groups, totals) if count == 0]
         if empty:
             raise ValueError(
-                f"the disadvantaged group cannot be told: group {empty[0]!r} has no {what} to compare.\n"
-                f"Hint: name the group that stays as it is, {argument('reference', ...)}"
+                f"the group ranked lower cannot be told: group {empty[0]!r} has no {what} to compare.\n"
+                f"Hint: name the reference group, whose scores do not change: {argument('reference', ...)}"
             )
     won = WinMatrix.of(table, ties).xauc()
     lead = np.zeros(len(table.groups))
     for other in (won - won.T).T:  # in this order whatever the number of groups, so that equals stay equal
         lead += other
-    return table.groups[int(np.argmax(lead))]
+    return table.groups[int(np.argmin(lead) if lowest else np.argmax(lead))]
 
 
 def find_reference(
     table: ScoreTable, reference: Hashable | None, ties: Ties, rows: ScoreTable | None = None
 ) -> Hashable:
-    """Return the group that stays as it is: the one named, or the advantaged one."""
+    """Return the group whose scores do not change: the one named; else the one ranked highest.
+
+    Where a high place in the ranking harms, it is the one ranked lowest: a repair then lowers the others.
+    """
     if reference is None:
-        return advantaged_group(table, ties, rows)
+        return ranked_first(table, ties, rows, lowest=table.ranked_high_means == "harm")
     return check_group_name(reference, table.groups, "reference")
 
 

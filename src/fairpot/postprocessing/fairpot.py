@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, cast
 
@@ -10,15 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
-from fairpot._defaults import Region, Ties
+from fairpot._defaults import Meaning, Region, Ties
 from fairpot._validation import check_choice, check_share
-from fairpot.inference.dial import Evidence, Part, Top
+from fairpot.inference.dial import Evidence, Top
 from fairpot.postprocessing.dial import Dial, find_reference, require_outcomes
 from fairpot.postprocessing.mapper import ROW_BY_ROW
+from fairpot.postprocessing.own_dials import has_own_dials
 from fairpot.postprocessing.postprocessor import Postprocessor
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.building import exact_curve, keeps_region, on_grid, trace_top
 from fairpot.tradeoff.curve import TradeoffCurve
+from fairpot.tradeoff.operating import two_tops
+from fairpot.tradeoff.together import Mover
 from fairpot.transport import ScoreMap, TransportPlan
 
 _GRID = np.linspace(0.0, 1.0, 101)
@@ -26,6 +29,8 @@ _GRID = np.linspace(0.0, 1.0, 101)
 _LONG = 20_000
 # Up to this many distinct lambdas are traced one by one where they cannot be traced together.
 _FEW = 400
+# Up to this many distinct lambdas of each of several groups are all tried.
+_FEW_OWN = 200
 
 
 class FairPOT(Postprocessor):
@@ -44,7 +49,8 @@ class FairPOT(Postprocessor):
         Share of each other group that is moved, ties at the cut included; a dict gives each group its own.
         None chooses it in ``fit`` by rule, which needs ``y``.
     alpha : float in (0, 1] or None, default None
-        Repair only the top alpha of the ranking, for use with partial AUC; None repairs everywhere.
+        Repair only the top alpha of the ranking, for use with partial AUC; None repairs everywhere. Several groups
+        have their own ``lam`` there too.
     region : {"pooled", "group"}, default "pooled"
         Whether the top alpha is that of all rows together or of each group. With "pooled" nobody
         joins the top, and nobody leaves it unless scores tie at its edge: what changes is the order.
@@ -59,11 +65,19 @@ class FairPOT(Postprocessor):
     max_gap, max_auc_loss : float or None, default None
         The rule for ``lam=None``. ``max_gap``: the highest AUC with at most that xAUC gap; if the scores keep it as
         they are, ``lam_`` is 0 and nobody is moved. ``max_auc_loss`` alone: the smallest gap that costs at most
-        that much AUC. Neither: the smallest gap.
+        that much AUC. Neither: the smallest gap. With more than two groups the gap is the largest between any two.
     monotone : bool, default False
         Keep moved scores from falling below the highest score that stays, so that nobody is overtaken
         inside a group. It matters where the group is moved downwards.
-    confidence, min_group, groups, ties, pos_label
+    common_dial : bool, default False
+        With more than two groups: choose one value of ``lam`` for all moved groups. By default each has its own, and
+        all are chosen together: the highest AUC whose largest gap between any two groups keeps the rule. That reaches
+        target gaps which one value for all misses.
+    exact : bool, default False
+        Keep every knot of the maps, and look at every distinct score where the dial is chosen by rule. Otherwise maps
+        with more than 100,000 knots are simplified to so many, and ``simplified_`` says what that changes; a rule
+        then holds on the fitted rows with the simplified maps.
+    confidence, capacity, net_benefit_at, calibrate, keep_grid, high_score_means, min_group, groups, ties, pos_label
         What every method takes.
 
     Attributes
@@ -74,11 +88,14 @@ class FairPOT(Postprocessor):
     groups_ : tuple of the groups' names
     left_out_ : tuple of the groups left out of the comparison
     lam_ : float or dict
-        The share that is moved, given or chosen.
+        The share that is moved, given or chosen; with more than two groups the rule chooses one for each, or 0 where
+        no group has to be moved.
     plans_ : dict of group to TransportPlan
         The full transport of each moved group, from which any ``lam`` can be read.
     thresholds_ : dict of group to float, or None
         The lowest score of the fitted top-alpha region.
+    simplified_ : dict or None
+        What it changes that maps of very many knots were simplified; None where every knot is kept.
     table_ : ScoreTable
         The fitted rows, counted.
     certificate_ : Certificate or None
@@ -116,6 +133,13 @@ class FairPOT(Postprocessor):
         max_auc_loss: float | None = None,
         confidence: float | None = None,
         monotone: bool = False,
+        capacity: float | int | None = None,
+        net_benefit_at: float | None = None,
+        calibrate: bool = False,
+        keep_grid: bool = False,
+        high_score_means: Meaning | None = None,
+        common_dial: bool = False,
+        exact: bool = False,
         min_group: int = 0,
         groups: Any = None,
         ties: Ties = "half",
@@ -130,6 +154,13 @@ class FairPOT(Postprocessor):
         self.max_auc_loss = max_auc_loss
         self.confidence = confidence
         self.monotone = monotone
+        self.capacity = capacity
+        self.net_benefit_at = net_benefit_at
+        self.calibrate = calibrate
+        self.keep_grid = keep_grid
+        self.high_score_means = high_score_means
+        self.common_dial = common_dial
+        self.exact = exact
         self.min_group = min_group
         self.groups = groups
         self.ties = ties
@@ -142,6 +173,8 @@ class FairPOT(Postprocessor):
             raise TypeError(f"monotone must be True or False, got {self.monotone!r}.")
         if self.alpha is not None:
             check_share(self.alpha, "alpha", zero=False)
+            if self.capacity is not None:
+                raise ValueError(two_tops(self.capacity, float(self.alpha)))
 
     def _learn(self, table: ScoreTable) -> None:
         self.thresholds_ = None
@@ -173,6 +206,25 @@ class FairPOT(Postprocessor):
             return ROW_BY_ROW
         return {"kind": "top_of_batch", "alpha": float(self.alpha), "region": self.region}
 
+    _enough_is_as_before: ClassVar[bool] = True
+
+    def _searched(self, table: ScoreTable) -> ScoreTable:
+        return table if self.alpha is None else self._cut(table, table.thresholds(self.alpha, self._region))
+
+    def _reach(self, table: ScoreTable, group: Hashable, ties: Ties) -> NDArray[np.float64]:
+        plan = self.plans_[group]
+        few = np.asarray(plan.top_weight[::-1] / plan.top_weight[0], dtype=np.float64)
+        reach = few if len(few) <= _FEW_OWN else np.linspace(0.0, 1.0, _FEW_OWN + 1)
+        flat = [len(plan.scores) > 1 and np.ptp(self._mover(group, plan.scores)(float(v))) == 0 for v in reach[-1:]]
+        return reach[:-1] if flat[0] else reach
+
+    def _mover(self, group: Hashable, scores: NDArray[np.float64]) -> Mover:
+        if self.alpha is not None:
+            return super()._mover(group, scores)
+        plan, monotone = self.plans_[group], bool(self.monotone)
+        full = plan.map(0)
+        return lambda value: _QuickMap(plan, full, plan.cut(value), monotone)(scores)
+
     def _default_values(self, table: ScoreTable, ties: Ties) -> NDArray[np.float64]:
         few = self._distinct(table)
         return few if len(few) else _GRID.copy()
@@ -184,9 +236,12 @@ class FairPOT(Postprocessor):
             return np.empty(0)
         return np.asarray(plans[0].top_weight[::-1] / plans[0].top_weight[0], dtype=np.float64)
 
-    def sweep_values(self, table: ScoreTable) -> NDArray[np.float64]:
-        """Return the hundredths."""
-        return _GRID.copy()
+    def _traces_at_once(self) -> bool:
+        return len(self.plans_) == 1 and self.alpha is None
+
+    def sweep_values(self, table: ScoreTable) -> NDArray[np.float64] | None:
+        """Return the hundredths; several groups have each their own way."""
+        return None if has_own_dials(self, table) else _GRID.copy()
 
     def _curve(self, table: ScoreTable, values: NDArray[np.float64] | None, ties: Ties) -> TradeoffCurve:
         reference = self._seen_from(table, ties)
@@ -227,8 +282,9 @@ class FairPOT(Postprocessor):
         plans = [(g, p) for g, p in self.plans_.items() if g in table.groups]
         if self.alpha is not None or len(plans) != 1 or len(plans[0][1].scores) <= _LONG:
             return found
-        [(moved, plan)] = plans
-        return replace(found, parts=(Part(table, _QuickSteps(moved, plan, bool(self.monotone))),))
+        [(moved, plan)], [part] = plans, found.parts
+        quick = _QuickSteps(moved, plan, bool(self.monotone))
+        return replace(found, parts=(part._replace(views=quick.views),))
 
     def _top(self) -> Top | None:
         return None if self.alpha is None else Top(float(self.alpha), self._region)
@@ -260,10 +316,11 @@ class _QuickSteps:
     plan: TransportPlan
     monotone: bool
 
-    def __call__(self, values: NDArray[np.float64]) -> Iterator[dict[Hashable, Any]]:
+    def views(self, entries: ScoreTable, values: NDArray[np.float64]) -> list[list[NDArray[np.float64]]]:
+        """Score the entries of a table at all values."""
         full = self.plan.map(0)
-        for value in values:
-            yield {self.moved: _QuickMap(self.plan, full, self.plan.cut(float(value)), self.monotone)}
+        maps = (_QuickMap(self.plan, full, self.plan.cut(float(value)), self.monotone) for value in values)
+        return [entries.view({self.moved: move}) for move in maps]
 
 
 @dataclass(frozen=True, eq=False)

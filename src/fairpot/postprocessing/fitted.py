@@ -11,7 +11,6 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fairpot._html import html_table
 from fairpot._version import __version__
 from fairpot.exceptions import ModelFileError
 from fairpot.modelfile import MAX_BYTES, ModelFile, naming, read
@@ -19,8 +18,8 @@ from fairpot.modelfile.checks import shown
 from fairpot.postprocessing.mapper import ScoreMapper, ScoreScale
 from fairpot.postprocessing.post_logit import PROBES, LogitMap
 from fairpot.postprocessing.registry import METHODS
-from fairpot.postprocessing.saving import maps_content
-from fairpot.transport import ScoreMap, ShiftMap
+from fairpot.postprocessing.saving import maps_content, then_content
+from fairpot.transport import FollowedMap, ScoreMap, ShiftMap, followed
 
 _CLASSES = {each.__name__: each for each in METHODS.values()}
 # What parameters and dials were called in files of earlier versions.
@@ -44,7 +43,7 @@ class FittedMaps(ScoreMapper):
         The same by its name, as the fitted method has it.
     groups_ : tuple of the groups' names
     maps_ : dict of group to ScoreMap
-    reference_ : name of the group that stays as it is, or None
+    reference_ : name of the group that does not change, or None
     thresholds_ : dict of group to float, or None
         The lowest score of the fitted top-alpha region.
     apply_ : dict
@@ -58,6 +57,9 @@ class FittedMaps(ScoreMapper):
         What the gap was certified to be within, if it was.
     private_ : dict or None
         The ``largest_error`` of any new score and the ``step`` of the knots, if the file is a private one.
+    simplified_ : dict or None
+        What it changes that maps of very many knots were simplified, if they were: ``largest_error`` of any adjusted
+        score, ``knots_before``, ``knots``, and ``auc_change`` and ``gap_change`` of the fitted rows.
     """
 
     method_: str
@@ -70,6 +72,7 @@ class FittedMaps(ScoreMapper):
     columns_: dict[str, Any] | None
     certified_: dict[str, Any] | None
     private_: dict[str, Any] | None
+    simplified_: dict[str, Any] | None
 
     @classmethod
     def from_content(cls, content: ModelFile) -> Self:
@@ -82,15 +85,18 @@ class FittedMaps(ScoreMapper):
         model.dial_ = content.dial
         setattr(model, f"{content.dial[0]}_", content.dial[1])
         model.groups_ = content.groups
-        model.maps_ = {group: _make_map(each) for group, each in content.maps.items()}
+        own = {group: _make_map(each) for group, each in content.maps.items()}
+        model.maps_ = followed(own, None if content.then is None else _make_map(content.then))
         model.reference_ = content.reference
         model.thresholds_ = content.thresholds
         model.apply_ = content.apply
         model.fitted_on_ = content.fitted_on
         model.columns_ = content.columns
         model.lower_is_riskier_ = bool((content.columns or {}).get("lower_is_riskier", False))
+        model.high_score_means_ = (content.columns or {}).get("high_score_means")
         model.certified_ = content.certificate
         model.private_ = content.private
+        model.simplified_ = content.simplified
         model.n_features_in_ = 1
         return model
 
@@ -140,18 +146,6 @@ class FittedMaps(ScoreMapper):
         shown = f"{value:.6g}" if isinstance(value, float | int) else str(value)
         return f"<{getattr(self, 'method_', 'FittedMaps')} from a file: {dial} = {shown}>"
 
-    def _repr_html_(self) -> str:
-        counts = {each["group"]: each["counts"] for each in self.fitted_on_["groups"]}
-        rows = [
-            {
-                "group": group,
-                "rows": counts[group]["rows"],
-                "map": _in_words(self.maps_[group]),
-            }
-            for group in self.groups_
-        ]
-        return html_table(rows, repr(self).strip("<>"))
-
     def file_content(self) -> ModelFile:
         """Return what a model file holds of this model."""
         return ModelFile(
@@ -159,6 +153,7 @@ class FittedMaps(ScoreMapper):
             parameters=self.params_,
             dial=self.dial_,
             maps=maps_content(self.maps_, self.groups_),
+            then=then_content(self.maps_),
             reference=self.reference_,
             thresholds=self.thresholds_,
             apply=self.apply_,
@@ -166,6 +161,7 @@ class FittedMaps(ScoreMapper):
             columns=self.columns_,
             certificate=self.certified_,
             private=self.private_,
+            simplified=self.simplified_,
         )
 
     def _moves_by(self) -> str:
@@ -256,8 +252,10 @@ def _with_new_names(content: ModelFile) -> ModelFile:
 
 
 def _in_words(found: ScoreMap) -> str:
+    if isinstance(found, FollowedMap):
+        return f"{_in_words(found.first)}, then a probability"
     if found.is_identity:
-        return "stays as it is"
+        return "does not change"
     return found.in_words() if isinstance(found, ShiftMap) else f"{len(found.knots)} knots"
 
 

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
-from fairpot._defaults import Ties
+from fairpot._defaults import Meaning, Ties
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.shares import merge_entries
 from fairpot.postprocessing.dial import Dial, Value, find_reference, require_outcomes
-from fairpot.postprocessing.postprocessor import Postprocessor
-from fairpot.postprocessing.shifting import ShiftedGroups, ShiftedPair, ShiftScale
+from fairpot.postprocessing.own_dials import has_own_dials
+from fairpot.postprocessing.postprocessor import Finer, Postprocessor
+from fairpot.postprocessing.shifting import ShiftedPair, ShiftScale, off_breakpoints
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats, ScoreMap
 
 # Where a curve is traced, as shares of the way to the smallest gap.
 _PATH = np.linspace(0.0, 1.25, 101)
+# Shifts over which those of several groups are looked for at first.
+_REACH = 401
+# Shifts that are tried between two.
+_CLOSE = 41
 # Entries of the tables on which a bound on the cost is looked for first.
 _ENTRIES = 1000
 # Shifts to compare methods at, on either side of 0.
@@ -48,7 +54,11 @@ class LogitShift(Postprocessor):
         The rule for ``shift=None``. ``max_gap``: the smallest shift with at most that xAUC gap; of several groups,
         the shifts with the highest AUC whose largest gap is at most that. ``max_auc_loss``
         alone: the smallest gap that costs at most that much AUC. Neither: the smallest gap.
-    confidence, min_group, groups, ties, pos_label
+    common_dial : bool, default False
+        With more than two groups: choose one value of ``shift`` for all moved groups. By default each has its own, and
+        all are chosen together: the highest AUC whose largest gap between any two groups keeps the rule. That reaches
+        target gaps which one value for all misses.
+    confidence, capacity, net_benefit_at, calibrate, keep_grid, high_score_means, min_group, groups, ties, pos_label
         What every method takes.
 
     Attributes
@@ -95,6 +105,12 @@ class LogitShift(Postprocessor):
         max_gap: float | None = None,
         max_auc_loss: float | None = None,
         confidence: float | None = None,
+        capacity: float | int | None = None,
+        net_benefit_at: float | None = None,
+        calibrate: bool = False,
+        keep_grid: bool = False,
+        high_score_means: Meaning | None = None,
+        common_dial: bool = False,
         min_group: int = 0,
         groups: Any = None,
         ties: Ties = "half",
@@ -105,6 +121,12 @@ class LogitShift(Postprocessor):
         self.max_gap = max_gap
         self.max_auc_loss = max_auc_loss
         self.confidence = confidence
+        self.capacity = capacity
+        self.net_benefit_at = net_benefit_at
+        self.calibrate = calibrate
+        self.keep_grid = keep_grid
+        self.high_score_means = high_score_means
+        self.common_dial = common_dial
         self.min_group = min_group
         self.groups = groups
         self.ties = ties
@@ -119,9 +141,22 @@ class LogitShift(Postprocessor):
     def _map(self, group: Hashable, value: float) -> ScoreMap:
         return self.scale_.map(value)
 
+    def _reach(self, table: ScoreTable, group: Hashable, ties: Ties) -> Floats:
+        counts = table.for_pairs()
+        low, high = ShiftedPair(counts[self.reference_], counts[group], self.scale_, ties).reach
+        return np.union1d(np.linspace(low, high, _REACH), 0.0)
+
+    def _settled(self, table: ScoreTable, values: Floats) -> Floats:
+        return off_breakpoints(table, self.reference_, self.scale_, dict(zip(self._moved_in(table), values)))
+
     def _choose(self, table: ScoreTable, ties: Ties) -> Value:
-        if len(self.moved_groups) > 1:
-            return self._choose_together(table, ties)
+        try:
+            return super()._choose(table, ties)
+        except InfeasibleRuleError as error:
+            what, hint, way_out = str(error).partition(".\nHint: ")
+            raise InfeasibleRuleError(f"{what}{self._stuck(table)}{hint}{way_out}") from error
+
+    def _choose_one(self, table: ScoreTable, ties: Ties) -> Value:
         pair = self._pair(table, ties)
         if self.max_gap is not None:
             chosen = pair.smallest(self.max_gap)
@@ -139,36 +174,37 @@ class LogitShift(Postprocessor):
             tried, step = np.append(np.linspace(chosen - step, chosen + step, points), [chosen, best]), step / 20
         return self._curve(table, np.unique(np.append(tried, 0.0)), ties).select(**self._rules).lam
 
-    def _choose_together(self, table: ScoreTable, ties: Ties) -> Value:
-        groups = ShiftedGroups(table, self.reference_, self.scale_, ties)
-        if self.max_gap is not None:
-            found = groups.within(self.max_gap)
-            if found is None:
-                raise InfeasibleRuleError(self._out_of_reach(table, self._named(table, groups.closest()), ties))
-            return self._affordable(table, self._named(table, found), ties) if found.any() else 0.0
-        best = self._named(table, groups.closest())
-        if self.max_auc_loss is None:
-            return best
-        values = np.outer(_PATH[_PATH <= 1], [best[g] for g in self._moved_in(table)])
-        return self._curve(table, values, ties).select(**self._rules).lam
+    def _choose_operating(self, table: ScoreTable, ties: Ties) -> Value:
+        chosen = super()._choose_operating(table, ties)
+        if self.net_benefit_at is not None or not isinstance(chosen, float) or len(self._moved_in(table)) > 1:
+            return chosen
+        return self._pair(table, ties).settled(chosen)
 
-    def _affordable(self, table: ScoreTable, chosen: Value, ties: Ties) -> Value:
+    def _operating_values(self, table: ScoreTable, ties: Ties) -> tuple[Floats | None, Finer | None]:
+        """Try shifts either way: the top of the list may have its gap the other way round."""
+        if has_own_dials(self, table):
+            return super()._operating_values(table, ties)
+        spread, closer = _spread_shifts(table), partial(np.linspace, num=_CLOSE)
+        if len(self._moved_in(table)) > 1:
+            return spread, closer
+        few = self._pair(table, ties).few(self.net_benefit_at)
+        if few is not None:
+            return few, None
+        return np.union1d(spread, self._default_values(table, ties)), closer
+
+    def _affordable(self, table: ScoreTable, chosen: float, ties: Ties) -> Value:
         """Insist that the chosen shift costs no more than is allowed, where a bound on the cost is given."""
         if self.max_auc_loss is None:
             return chosen
-        moved = self._moved_in(table)
-        row = chosen if isinstance(chosen, float) else [chosen[g] for g in moved]
-        values = np.array([np.zeros_like(row), row])
-        return self._curve(table, values, ties).select(**self._rules).lam
+        return self._curve(table, np.array([0.0, chosen]), ties).select(**self._rules).lam
 
-    def _out_of_reach(self, table: ScoreTable, best: Value, ties: Ties) -> str:
-        values = np.array([best] if isinstance(best, float) else [[best[g] for g in self._moved_in(table)]])
-        point = self._curve(table, values, ties).point(0)
+    def _out_of_reach(self, table: ScoreTable, best: float, ties: Ties) -> str:
+        point = self._curve(table, np.array([best]), ties).point(0)
         asked = [argument(rule, bound) for rule, bound in self._rules.items() if bound is not None]
         together = " together" if len(asked) > 1 else ""
         return (
             f"no shift keeps {' and '.join(asked)}{together}: the smallest gap is {point.gap:.6g} at shift={best} "
-            f"(AUC {point.auc:.6g}){self._stuck(table)}.\nHint: allow a larger gap, or try another method."
+            f"(AUC {point.auc:.6g}).\nHint: allow a larger gap, or try another method."
         )
 
     def _stuck(self, table: ScoreTable) -> str:
@@ -187,15 +223,11 @@ class LogitShift(Postprocessor):
             pair = self._pair(table, ties)
             few = pair.few()
             return few if few is not None else np.unique(pair.closest() * _PATH)
-        best = self._named(table, ShiftedGroups(table, self.reference_, self.scale_, ties).closest())
-        return np.outer(_PATH, [best[g] for g in moved])
+        return _spread_shifts(table)
 
     def sweep_values(self, table: ScoreTable) -> Floats | None:
         """Spread shifts around 0, in log-odds or in spreads of the scores; several groups have each their own way."""
-        if len(table.groups) > 2:
-            return None
-        unit = 1.0 if ShiftScale.of(table).probability else _spread(table)
-        return np.concatenate((-unit * _SWEEP[::-1], [0.0], unit * _SWEEP))
+        return None if has_own_dials(self, table) else _spread_shifts(table)
 
     def _pair(self, table: ScoreTable, ties: Ties) -> ShiftedPair:
         counts = table.for_pairs()
@@ -205,9 +237,6 @@ class LogitShift(Postprocessor):
     def _moved_in(self, table: ScoreTable) -> list[Hashable]:
         return [g for g in table.groups if g in self.moved_groups]
 
-    def _named(self, table: ScoreTable, shifts: Floats) -> dict[Hashable, float]:
-        return {g: float(d) for g, d in zip(table.groups, shifts) if g != self.reference_}
-
 
 def _spread(table: ScoreTable) -> float:
     """Give the spread of all scores; 1 where they have none."""
@@ -215,3 +244,9 @@ def _spread(table: ScoreTable) -> float:
     weight = pooled.weight / pooled.weight.sum()
     mean = float(np.dot(weight, pooled.score))
     return float(np.sqrt(np.dot(weight, (pooled.score - mean) ** 2))) or 1.0
+
+
+def _spread_shifts(table: ScoreTable) -> Floats:
+    """Spread shifts around 0, in log-odds or in spreads of the scores."""
+    unit = 1.0 if ShiftScale.of(table).probability else _spread(table)
+    return np.concatenate((-unit * _SWEEP[::-1], [0.0], unit * _SWEEP))

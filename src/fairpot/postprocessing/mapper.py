@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from os import PathLike
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -14,7 +15,8 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from fairpot._arguments import argument, by_name
-from fairpot._defaults import UNMAPPED, Unmapped
+from fairpot._defaults import UNMAPPED, Meaning, Unmapped
+from fairpot._html import html_table, lines_svg
 from fairpot._optional import import_optional, make_frame
 from fairpot._validation import check_alignment, check_choice, check_scores, check_seen, place_groups, restore
 from fairpot._validation.columns import as_column
@@ -23,9 +25,9 @@ from fairpot.engines.adjusting import UNKNOWN
 from fairpot.exceptions import ScaleWarning, SmallGroupWarning
 from fairpot.modelfile import MAX_BYTES, ModelFile, write
 from fairpot.postprocessing.exporting import Exports
+from fairpot.postprocessing.private import made_private
 from fairpot.postprocessing.saving import (
     USUAL_COLUMNS,
-    made_private,
     small_groups,
     stamped,
     told,
@@ -33,7 +35,7 @@ from fairpot.postprocessing.saving import (
     with_fingerprint,
 )
 from fairpot.table import ScoreTable
-from fairpot.transport import Floats, ScoreMap, project
+from fairpot.transport import Floats, ScoreMap, followed, parted, project
 from fairpot.transport.scoremap import part_words
 
 # Beyond the fitted range by more than this share of its width is far outside.
@@ -149,8 +151,8 @@ def maps_on(table: ScoreTable, maps: Maps, rule: Mapping[str, Any]) -> dict[Hash
         return {g: maps[g].starting_at(starts[g]) for g in groups}
     if rule["kind"] == "barycentre_of_batch":
         kept = [g for g in maps if g not in rule.get("left_out", ())]
-        full = barycentre_maps(all_of(table, kept))
-        return {g: part_of_the_way(full[g], rule["t"]) if g in full else maps[g] for g in groups}
+        full, (own, then) = barycentre_maps(all_of(table, kept)), parted(maps)
+        return followed({g: part_of_the_way(full[g], rule["t"]) if g in full else own[g] for g in groups}, then)
     return {g: maps[g] for g in groups}
 
 
@@ -216,6 +218,8 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
     maps_: dict[Hashable, ScoreMap]
     # Whether a low score means high risk: maps are then of scores with a minus, which the rows' own scores are given.
     lower_is_riskier_: bool = False
+    # What a high score does to a person, if that was said.
+    high_score_means_: Meaning | None = None
 
     # To scikit-learn's routing the first argument is data, whatever its name.
     __metadata_request__transform: ClassVar = dict.fromkeys(
@@ -323,15 +327,16 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
                 parts[rows] = found.maps[group].parts(found.old.take(rows))
         return list(words[found.codes, parts])
 
-    def group_words(self) -> dict[Hashable, tuple[str, str]]:
-        """Return for each group what is said of those who are moved, and of those who stay where nobody is."""
+    def group_words(self) -> dict[Hashable, tuple[str, str, str]]:
+        """Return for each group what is said of those who are moved, of those who stay, and of all after that."""
         check_is_fitted(self, "maps_")
         reference, left_out = getattr(self, "reference_", None), self._left_out()
         moved = self._moves_by().format(reference=repr(reference))
         stays = dict.fromkeys(self.groups_, "nobody of the group is moved")
         stays |= dict.fromkeys(left_out, "left out of the comparison: scores stay")
         stays |= {group: "reference group: scores stay" for group in self.groups_ if group == reference}
-        return {group: (moved, stays[group]) for group in self.groups_}
+        after = "" if parted(self.maps_)[1] is None else "; then made a probability by the map common to all groups"
+        return {group: (moved, stays[group], after) for group in self.groups_}
 
     def _adjust(
         self,
@@ -384,6 +389,22 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
                 "table.\nHint: count the rows in the same direction, score_table(..., lower_is_riskier=...)."
             )
         return maps_on(table, self.maps_, self._applied_by())
+
+    def _html_repr(self) -> str:
+        """Show the fitted maps in a notebook, where scikit-learn shows an unfitted estimator."""
+        if not hasattr(self, "maps_"):
+            return str(super()._html_repr())
+        scale, moved = self._fitted_scale(), [g for g in self.groups_ if not self.maps_[g].is_identity]
+        x = np.linspace(scale.low, scale.high, 61)
+        lines = [(str(g), self._turned(x).tolist(), self._turned(self.maps_[g](x)).tolist()) for g in moved[:6]]
+        picture = lines_svg(lines, "New score over old score", ("old score", "new score"))
+        said = self.group_words()
+        rows = [{"group": g, "scores": said[g][0 if g in moved else 1]} for g in self.groups_]
+        return f"<div><p><b>{escape(repr(self))}</b></p>{picture}{html_table(rows, 'What becomes of scores')}</div>"
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw what each group's scores become; return the axes."""
+        return self.plot_map(ax)
 
     def plot_map(self, ax: Any = None) -> Any:
         """Draw what each group's scores become, see :class:`fairpot.display.ScoreMapDisplay`; return the axes."""
@@ -456,8 +477,9 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
             )
         if fingerprint_key is not None:
             content = with_fingerprint(content, table, fingerprint_key)
-        if columns is not None or self.lower_is_riskier_:
-            content = with_columns(content, columns or USUAL_COLUMNS, self.lower_is_riskier_)
+        known = {"lower_is_riskier": self.lower_is_riskier_, "high_score_means": self.high_score_means_}
+        if columns is not None or any(known.values()):
+            content = with_columns(content, columns or USUAL_COLUMNS, **known)
         write(stamped(content) if timestamp else content, path, overwrite=overwrite, max_bytes=max_bytes)
 
     def private_content(self) -> ModelFile:

@@ -19,9 +19,11 @@ from fairpot.exceptions import (
     SmallGroupWarning,
     TiesWarning,
 )
+from fairpot.inference.dial import Part, SameMaps
 from fairpot.metrics.cells import carrying_groups, hard_predictions, reversed_score, small_cells, tied_pairs
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
+from fairpot.tradeoff.operating import OperatingRows
 from fairpot.transport import Floats
 
 if TYPE_CHECKING:
@@ -87,7 +89,7 @@ def warn_of_table(kept: ScoreTable, left_out: tuple[Hashable, ...], table: Score
     """Name small cells and groups left out, and scores that rank the wrong way round."""
     if left_out:
         sizes = ", ".join(f"{g!r} ({table[g].weight.sum():g} rows)" for g in left_out)
-        warn_user(f"left out of the comparison: {sizes}; their scores stay as they are.", SmallGroupWarning)
+        warn_user(f"left out of the comparison: {sizes}; their scores do not change.", SmallGroupWarning)
     hard = hard_predictions(kept)
     if hard is not None:
         warn_user(hard, PredictionsWarning)
@@ -119,7 +121,7 @@ def warn_of_choice(model: Postprocessor, table: ScoreTable, chosen: Value) -> No
     other: Ties = "strict" if ties == "half" else "half"
     name = model.dial.name
     try:
-        else_chosen = model._choose(table, other)
+        else_chosen = model._chosen(table, other)
     except InfeasibleRuleError:
         warn_user(f"ties matter: with ties={other!r} no {name} keeps the rule.", TiesWarning)
         return
@@ -166,7 +168,9 @@ def warn_of_needless(model: Postprocessor, table: ScoreTable) -> None:
 
 
 def _gap_before(model: Postprocessor, table: ScoreTable) -> float:
-    """Measure the gap of the scores as they came."""
+    """Measure the gap of the scores as they came, in the part of the list that the rule looks at."""
+    if model.capacity is not None:
+        return float(OperatingRows.of((Part(table, SameMaps({})),), model._ties, model._rule).before().gap[0])
     first, second = WinMatrix.of(table, model._ties).widest()
     return abs(first - second)
 
@@ -176,7 +180,7 @@ def _row(model: Postprocessor, value: Value) -> Any:
 
 
 def _cost(model: Postprocessor, table: ScoreTable, value: Value, ties: Ties) -> float:
-    curve = model._curve(table, np.array([_row(model, value)]), ties)
+    curve = model._traced(table, np.array([_row(model, value)]), ties)
     return curve.unmoved_auc - float(curve.auc[0])
 
 

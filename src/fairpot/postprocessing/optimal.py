@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
@@ -11,15 +12,17 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from fairpot._defaults import Ties
+from fairpot._defaults import Meaning, Ties
 from fairpot._validation import check_choice
 from fairpot.counts import GroupCounts
 from fairpot.metrics.wins import cross_half_wins
 from fairpot.postprocessing.dial import Dial, Value, find_reference, require_outcomes
 from fairpot.postprocessing.notices import in_rows
-from fairpot.postprocessing.postprocessor import Postprocessor
+from fairpot.postprocessing.own_dials import has_own_dials
+from fairpot.postprocessing.postprocessor import Finer, Postprocessor
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.limit import block_starts, pool
+from fairpot.tradeoff.together import Mover
 from fairpot.transport import Floats, ScoreMap
 
 SMOOTHINGS = ("logistic", "isotonic", "none")
@@ -35,6 +38,10 @@ class Plan(Protocol):
 
     def map(self, theta: float) -> ScoreMap:
         """Return the map that multiplies the group's odds by theta."""
+        ...
+
+    def thinned(self, scores: Floats) -> Plan:
+        """Return a plan of these scores alone, some of the group's or between them."""
         ...
 
 
@@ -143,6 +150,10 @@ class SmoothPlan:
             values = np.where(self.knots == 0, 0.0, np.where(self.knots == 1, 1.0, values))
         return ScoreMap(self.knots, np.maximum.accumulate(values))
 
+    def thinned(self, scores: Floats) -> SmoothPlan:
+        """Return a plan of these scores alone."""
+        return replace(self, knots=scores, log_odds=np.interp(scores, self.knots, self.log_odds))
+
 
 @dataclass(frozen=True, eq=False)
 class ExactPlan:
@@ -171,6 +182,11 @@ class ExactPlan:
         begin, end = (np.searchsorted(slot, slot, side=side) for side in ("left", "right"))
         share = (np.arange(len(slot)) - begin + 1) / (end - begin + 1)
         return ScoreMap(self.knots, np.maximum.accumulate(low + share * (high - low)))
+
+    def thinned(self, scores: Floats) -> ExactPlan:
+        """Return a plan of these scores alone, each with the odds of the highest of the group's not above it."""
+        place = np.maximum(np.searchsorted(self.knots, scores, side="right") - 1, 0)
+        return replace(self, knots=scores, odds=self.odds[place])
 
 
 def _line(counts: GroupCounts, scale: Scale, usual_slope: float) -> OddsCurve:
@@ -235,7 +251,6 @@ def _odds(blocks: GroupCounts) -> Floats:
 
 _GRID_SIZE = 201
 _GRID_SPAN = np.log(32.0)
-_PATH = np.linspace(0.0, 1.25, 51)
 _BISECTIONS = 14
 _FINER = 41
 # Thetas to compare methods at, on either side of 1 and in logarithms.
@@ -268,7 +283,15 @@ class OptimalMerge(Postprocessor):
         scores are no probabilities) for each group. "isotonic": pooled blocks, with straight lines between their
         centres. "none": pooled blocks as they are, which reaches the limit (of strict ties) on the fitted rows and
         is fitted to their chance as well. On new data the line did best in our comparisons.
-    confidence, min_group, groups, ties, pos_label
+    common_dial : bool, default False
+        With more than two groups: choose one value of ``theta`` for all moved groups. By default each has its own, and
+        all are chosen together: the highest AUC whose largest gap between any two groups keeps the rule. That reaches
+        target gaps which one value for all misses.
+    exact : bool, default False
+        Keep every knot of the maps, and look at every distinct score where the dial is chosen by rule. Otherwise maps
+        with more than 100,000 knots are simplified to so many, and ``simplified_`` says what that changes; a rule
+        then holds on the fitted rows with the simplified maps.
+    confidence, capacity, net_benefit_at, calibrate, keep_grid, high_score_means, min_group, groups, ties, pos_label
         What every method takes.
 
     Attributes
@@ -282,6 +305,8 @@ class OptimalMerge(Postprocessor):
     reference_ : name of the reference group
     groups_ : tuple of the groups' names
     left_out_ : tuple of the groups left out of the comparison
+    simplified_ : dict or None
+        What it changes that maps of very many knots were simplified; None where every knot is kept.
     table_ : ScoreTable
         The fitted rows, counted.
     certificate_ : Certificate or None
@@ -316,6 +341,13 @@ class OptimalMerge(Postprocessor):
         confidence: float | None = None,
         reference: Hashable | None = None,
         smoothing: Literal["logistic", "isotonic", "none"] = "logistic",
+        capacity: float | int | None = None,
+        net_benefit_at: float | None = None,
+        calibrate: bool = False,
+        keep_grid: bool = False,
+        high_score_means: Meaning | None = None,
+        common_dial: bool = False,
+        exact: bool = False,
         min_group: int = 0,
         groups: Any = None,
         ties: Ties = "half",
@@ -327,6 +359,13 @@ class OptimalMerge(Postprocessor):
         self.confidence = confidence
         self.reference = reference
         self.smoothing = smoothing
+        self.capacity = capacity
+        self.net_benefit_at = net_benefit_at
+        self.calibrate = calibrate
+        self.keep_grid = keep_grid
+        self.high_score_means = high_score_means
+        self.common_dial = common_dial
+        self.exact = exact
         self.min_group = min_group
         self.groups = groups
         self.ties = ties
@@ -343,16 +382,25 @@ class OptimalMerge(Postprocessor):
     def _map(self, group: Hashable, value: float) -> ScoreMap:
         return self.plans_[group].map(value)
 
-    def _choose(self, table: ScoreTable, ties: Ties) -> Value:
+    def _searched(self, table: ScoreTable) -> ScoreTable:
+        return in_rows(table)
+
+    def _reach(self, table: ScoreTable, group: Hashable, ties: Ties) -> Floats:
+        return np.asarray(np.log(_grid(table[group], table[self.reference_])))
+
+    def _mover(self, group: Hashable, scores: Floats) -> Mover:
+        plan = self.plans_[group].thinned(scores)
+        return lambda theta: plan.map(theta)(scores)
+
+    def _choose_one(self, table: ScoreTable, ties: Ties) -> Value:
         """Choose by rule on the fitted rows, with the thetas at which the rule begins to hold among the choices."""
         table = in_rows(table)
         values = self._default_values(table, ties)
-        if values.ndim == 1:
-            [(moved, plan)] = self.plans_.items()
-            bound, counts = self.max_gap or 0.0, table.for_pairs()
-            pair = (plan, counts[moved], counts[self.reference_], ties)
-            near = [crossing(*pair, wanted, values) for wanted in (-bound, 0.0, bound)]
-            values = np.unique(np.concatenate((values, *near)))
+        [(moved, plan)] = self.plans_.items()
+        bound, counts = self.max_gap or 0.0, table.for_pairs()
+        pair = (plan, counts[moved], counts[self.reference_], ties)
+        near = [crossing(*pair, wanted, values) for wanted in (-bound, 0.0, bound)]
+        values = np.unique(np.concatenate((values, *near)))
         chosen = self._curve(table, values, ties).select(**self._rules).lam
         if self.max_auc_loss is None or not isinstance(chosen, float):
             return chosen
@@ -361,28 +409,30 @@ class OptimalMerge(Postprocessor):
         finer = np.append(np.geomspace(near_by[0], near_by[-1], _FINER), chosen)
         return self._curve(table, np.unique(finer), ties).select(**self._rules).lam
 
+    def _operating_values(self, table: ScoreTable, ties: Ties) -> tuple[Floats | None, Finer | None]:
+        values, _ = super()._operating_values(table, ties)
+        return values, partial(np.geomspace, num=_FINER)
+
     def _default_values(self, table: ScoreTable, ties: Ties) -> Floats:
-        """Give a grid for one moved group; for more, the way to each one's smallest gap."""
-        table = table.for_pairs()
-        target, moved = table[self.reference_], [g for g in table.groups if g != self.reference_]
-        grids = {g: _grid(table[g], target) for g in moved}
-        if len(moved) == 1:
-            return grids[moved[0]]
-        ends = [crossing(self.plans_[g], table[g], target, ties, 0.0, grids[g])[0] for g in moved]
-        return np.asarray(np.exp(np.outer(_PATH, np.log(ends))))
+        """Give a grid for one moved group, and the same values for all of several."""
+        grids = [_grid(table[g], table[self.reference_]) for g in table.groups if g != self.reference_]
+        return grids[0] if len(grids) == 1 else _common_grid(table)
 
     def sweep_values(self, table: ScoreTable) -> Floats | None:
         """Spread thetas around 1, finely up to the factors that make the groups' odds equal, coarsely beyond.
 
-        More than two groups each have their own way: None.
+        Of more than two groups each has its own way, None, unless they have one dial.
         """
-        if len(table.groups) > 2:
-            return None
-        log_odds = np.log(table.positives / table.negatives)
-        reach = float(np.ptp(log_odds)) + _FINE_BEYOND
-        fine = np.arange(1, _FINE_STEPS + 1) * (reach / _FINE_STEPS)
-        one_side = np.concatenate((fine, reach + _COARSE))
-        return np.asarray(np.exp(np.concatenate((-one_side[::-1], [0.0], one_side))))
+        return None if has_own_dials(self, table) else _common_grid(table)
+
+
+def _common_grid(table: ScoreTable) -> Floats:
+    """Spread thetas around 1, finely up to the factor that makes the odds of any two groups equal."""
+    log_odds = np.log(table.positives / table.negatives)
+    reach = float(np.ptp(log_odds)) + _FINE_BEYOND
+    fine = np.arange(1, _FINE_STEPS + 1) * (reach / _FINE_STEPS)
+    one_side = np.concatenate((fine, reach + _COARSE))
+    return np.asarray(np.exp(np.concatenate((-one_side[::-1], [0.0], one_side))))
 
 
 def crossing(plan: Plan, moved: GroupCounts, reference: GroupCounts, ties: Ties, wanted: float, grid: Floats) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from fairpot._defaults import Ties
+from fairpot._defaults import Meaning, Ties
 from fairpot._validation import is_number
 from fairpot.counts import GroupCounts
 from fairpot.exceptions import InfeasibleRuleError
@@ -76,7 +76,7 @@ class PostLogit(Postprocessor):
         The rule that chooses ``slope`` where it is None, which needs ``y``. ``max_gap``: the highest AUC with at most
         that xAUC gap. ``max_auc_loss`` alone: the smallest gap that costs at most that much AUC. Neither:
         the smallest gap.
-    confidence, min_group, groups, ties, pos_label
+    confidence, capacity, net_benefit_at, calibrate, keep_grid, high_score_means, min_group, groups, ties, pos_label
         What every method takes.
 
     Attributes
@@ -121,6 +121,11 @@ class PostLogit(Postprocessor):
         max_gap: float | None = None,
         max_auc_loss: float | None = None,
         confidence: float | None = None,
+        capacity: float | int | None = None,
+        net_benefit_at: float | None = None,
+        calibrate: bool = False,
+        keep_grid: bool = False,
+        high_score_means: Meaning | None = None,
         min_group: int = 0,
         groups: Any = None,
         ties: Ties = "half",
@@ -133,6 +138,11 @@ class PostLogit(Postprocessor):
         self.max_gap = max_gap
         self.max_auc_loss = max_auc_loss
         self.confidence = confidence
+        self.capacity = capacity
+        self.net_benefit_at = net_benefit_at
+        self.calibrate = calibrate
+        self.keep_grid = keep_grid
+        self.high_score_means = high_score_means
         self.min_group = min_group
         self.groups = groups
         self.ties = ties

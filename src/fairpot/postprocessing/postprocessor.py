@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -14,43 +14,74 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from fairpot._arguments import argument, by_name
-from fairpot._defaults import LEVEL, TIES, Ties
-from fairpot._validation import check_choice, check_level, check_share
+from fairpot._defaults import LEVEL, TIES, Meaning, Ties
+from fairpot._validation import check_choice, check_level
 from fairpot._warn import warn_user
-from fairpot.counting import as_table
-from fairpot.exceptions import ModelFileError, ScaleWarning
+from fairpot.counting import as_table, check_meaning
+from fairpot.exceptions import InfeasibleRuleError, ModelFileError, ScaleWarning
+from fairpot.export.simplify import SimplifiedMaps
 from fairpot.inference.certify import Certificate
 from fairpot.inference.dial import Evidence, Part, Top, same_rows
 from fairpot.modelfile import ModelFile, describe_table
 from fairpot.postprocessing.adopting import adopt, unfitted
+from fairpot.postprocessing.calibrating import common_map
 from fairpot.postprocessing.certified import certified_choice
 from fairpot.postprocessing.dial import Dial, Value, kept_groups
+from fairpot.postprocessing.gridding import cut_map, distinct_values, grid_of
+from fairpot.postprocessing.large import Measured, chosen_by_rule, in_document, simplified
 from fairpot.postprocessing.mapper import ROW_BY_ROW, ScoreMapper, ScoreScale, maps_on, seen_table
 from fairpot.postprocessing.notices import warn_of_choice, warn_of_flat, warn_of_needless, warn_of_table
-from fairpot.postprocessing.saving import maps_content
+from fairpot.postprocessing.own_dials import OwnDials, check_common_dial, choose_common, has_common_dial, has_own_dials
+from fairpot.postprocessing.saving import maps_content, then_content
 from fairpot.table import ScoreTable
-from fairpot.tradeoff.building import keeps_order, trace
+from fairpot.tradeoff.building import keeps_order, trace, trace_top
 from fairpot.tradeoff.curve import TradeoffCurve
-from fairpot.transport import ScoreMap, moving
+from fairpot.tradeoff.operating import Rule, capacity_share
+from fairpot.tradeoff.together import Mover
+from fairpot.transport import Floats, ScoreMap, followed, moving
 
-RULES = ("max_gap", "max_auc_loss")
+RULES = ("max_gap", "max_auc_loss", "capacity", "net_benefit_at")
+# How often a rule of an operation looks at values closer and closer around its choice.
+_CLOSER = 3
+Finer = Callable[[float, float], NDArray[np.float64]]
 _COLUMNS = ("sensitive_features", "sample_weight", "clusters", "weights")
 
 
 # What the docstring of a method says of the parameters that all have; it stands here once.
-_NAMED = "    confidence, min_group, groups, ties, pos_label\n        What every method takes.\n"
+_NAMED = (
+    "    confidence, capacity, net_benefit_at, calibrate, keep_grid, high_score_means, min_group, groups, ties, "
+    "pos_label\n"
+    "        What every method takes.\n"
+)
 _SHARED = """\
     confidence : float or None, default None
         With ``max_gap``: certify the choice. The gap is at most ``max_gap`` with this confidence, tested on rows that
         the maps were not fitted on (cross-fitting inside ``fit``); see ``certificate_``. If no value can be certified,
         the error says what is missing.
+    capacity : float in (0, 1], int or None, default None
+        How many you can act on: so many of the fitted rows (``200``), or a share of them (``0.1``). The rule then looks
+        at the gap among those that are ranked highest after the repair, of the groups that are compared. The AUC is
+        still that of all rows.
+    net_benefit_at : float in (0, 1) or None, default None
+        The adjusted score from which you act, a probability. With ``max_gap``: the highest net benefit there within
+        the gap, instead of the highest AUC.
+    calibrate : bool, default False
+        Make the adjusted scores probabilities again, by one increasing map that is common to all groups and follows
+        their repair. Ranks, AUC and gap stay to the last bit; scores that were not probabilities become some. Needs
+        outcomes.
+    keep_grid : bool, default False
+        Give back scores of the grid that came in: deciles in, deciles out. Every repair strength is judged by the cut
+        scores, and chosen after cutting. A grid has at most 1,000 distinct scores. With ``calibrate``, each score of
+        the grid becomes one probability.
+    high_score_means : {"help", "harm"} or None, default None
+        What a high score does to the person who has it. Where it harms, the default reference is the group ranked
+        lowest, so that scores are lowered. A table may say it as well; if both do, they must agree.
     min_group : int, default 0
-        Groups with fewer rows are left out of the comparison: their scores stay as they are, and a warning names
-        them.
+        Groups with fewer rows are left out of the comparison: their scores do not change, and a warning names them.
     groups : list of group names or None, default None
-        Compare these only; the scores of all others stay as they are.
+        Compare these only; the scores of all others do not change.
     ties : {"half", "strict"}, default "half"
-        How ties count where the reference group or the dial is chosen; "strict" is the paper's way.
+        How ties count where the reference group or the repair strength is chosen; "strict" is the paper's way.
     pos_label : default None
         The positive label where ``y`` is not 0/1.
 """
@@ -72,7 +103,11 @@ class Postprocessor(ScoreMapper):
     left_out_: tuple[Hashable, ...]
     maps_: dict[Hashable, ScoreMap]
     table_: ScoreTable
+    paths_: dict[Ties, NDArray[np.float64]]  # the way of several groups' own dials, once it was asked for
+    grid_: Floats | None = None
     certificate_: Certificate | None
+    simplification_: SimplifiedMaps | None
+    measured_: Measured | None
 
     __metadata_request__fit: ClassVar = {"scores": UNUSED, "weights": UNUSED}  # a word, not a column
 
@@ -80,6 +115,11 @@ class Postprocessor(ScoreMapper):
     max_gap: float | None
     max_auc_loss: float | None
     confidence: float | None
+    capacity: float | int | None
+    net_benefit_at: float | None
+    calibrate: bool
+    keep_grid: bool
+    high_score_means: Meaning | None
     min_group: int
     groups: Any
     ties: Ties
@@ -164,8 +204,7 @@ class Postprocessor(ScoreMapper):
         dict of group to ScoreMap
         """
         check_is_fitted(self, "groups_")
-        checked = self.dial.check_given(value, self.moved_groups)
-        return self._maps(checked)
+        return self.at(value).maps_
 
     def at(self, value: float | Mapping[Hashable, float]) -> Self:
         """Return a fitted copy with the dial at another value, without fitting again.
@@ -177,8 +216,8 @@ class Postprocessor(ScoreMapper):
         check_is_fitted(self, "maps_")
         other = copy(self)
         other.set_params(**{self.dial.name: value}, **dict.fromkeys(RULES), confidence=None)
-        other._turn(self.dial.check_given(value, self.moved_groups))
         other.certificate_ = None
+        other._turn(self.dial.check_given(value, self.moved_groups))
         return other
 
     @by_name
@@ -194,6 +233,8 @@ class Postprocessor(ScoreMapper):
         max_gap: float,
         confidence: float = LEVEL,
         max_auc_loss: float | None = None,
+        capacity: float | int | None = None,
+        net_benefit_at: float | None = None,
     ) -> Self:
         """Return a fitted copy whose dial is chosen on other rows, with a gap that can be signed for.
 
@@ -207,6 +248,11 @@ class Postprocessor(ScoreMapper):
             How surely it is kept, whichever value of the dial that leads to.
         max_auc_loss : float or None, default None
             Bound the cost as well.
+        capacity : float in (0, 1], int or None, default None
+            Certify the gap in this top of the list: a share, or a number of the fitted rows, taken as the share that
+            they are of those.
+        net_benefit_at : float in (0, 1) or None, default None
+            Choose the highest net benefit at this threshold instead of the highest AUC.
 
         Returns
         -------
@@ -220,9 +266,13 @@ class Postprocessor(ScoreMapper):
         """
         given = {"sample_weight": sample_weight, "clusters": clusters, "weights": weights}
         curve = self.tradeoff(scores, y, sensitive_features=sensitive_features, **given)
-        point = curve.select(max_gap=max_gap, max_auc_loss=max_auc_loss, confidence=confidence)
+        rules: dict[str, Any] = {"max_gap": max_gap, "max_auc_loss": max_auc_loss, "net_benefit_at": net_benefit_at}
+        if capacity is not None:
+            rules["capacity"] = capacity_share(capacity, [self._compared])
+        point = curve.select(**rules, confidence=confidence)
         other = self.at(point.lam)
         other.certificate_ = point.certificate
+        other._keep_certified()
         return other
 
     @by_name
@@ -247,8 +297,10 @@ class Postprocessor(ScoreMapper):
             rows, which are still counted.
         lams : list of floats, dict of group to list, or None, default None
             Values of the dial, whatever the method calls it. None: every distinct value, exactly, where that is
-            possible (FairPOT with two groups), else a grid that suits the method. A list: these in ascending order,
-            each once, the same for all groups. A dict: lists of equal length, one for each moved group.
+            possible (FairPOT with two groups), else a grid that suits the method. Where several groups have their own
+            dials: the values with the highest AUC for each of 33 target gaps, from the gap as it is to the smallest,
+            found on the fitted rows. A list: these in ascending order, each once, the same for all groups. A dict:
+            lists of equal length, one for each moved group.
         ties : {"strict", "half"} or None, default None
             None takes the estimator's own.
 
@@ -262,9 +314,50 @@ class Postprocessor(ScoreMapper):
         checked = self._ties if ties is None else cast(Ties, check_choice(ties, "ties", TIES))
         table = self._table_to_trace(scores, y, sensitive_features, sample_weight, clusters, weights)
         moved = [g for g in table.groups if g in self.moved_groups]
-        values = None if lams is None else self.dial.check_values(lams, moved)
-        curve = self._curve(table, values, checked)
-        return replace(curve, evidence=self._evidence(table, checked))
+        values = self._own_path(checked, moved) if lams is None else self.dial.check_values(lams, moved)
+        curve = self._traced(table, values, checked)
+        evidence = self._evidence(table, checked) if self.grid_ is None else self._plain_evidence(table, checked)
+        return replace(curve, evidence=evidence)
+
+    def grid_cost(self) -> dict[str, float | None]:
+        """Compare what the cut repair reaches on the fitted rows with what it would reach uncut.
+
+        Returns
+        -------
+        dict
+            ``scores``, how many the grid has; ``auc`` and ``gap`` of the cut scores; ``auc_uncut`` and ``gap_uncut`` of
+            the same method with its dial chosen by the same rule without cutting, or at the same value where no rule
+            chose it. None where no value keeps the rule.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> scores, y, sex = [4, 3, 2, 1, 3, 2, 1, 1] * 9, [1, 1, 0, 0, 1, 1, 0, 0] * 9, (["M"] * 4 + ["F"] * 4) * 9
+        >>> fp = FairPOT(0.5, keep_grid=True).fit(scores, y, sensitive_features=sex)
+        >>> fp.grid_cost()["scores"]
+        4
+        """
+        check_is_fitted(self, "maps_")
+        if self.grid_ is None:
+            raise ValueError(f"nothing was cut.\nHint: fit with {argument('keep_grid', True)}.")
+        hint = "the map was fitted without y"
+        table = self.table_.require("what cutting costs", hint=hint)
+        table = table.only([g for g in table.groups if g not in self.left_out_])
+        uncut = copy(self)
+        uncut.grid_ = None
+        cut = self._point(table, self._value)
+        try:
+            chosen = uncut._chosen(table, self._ties) if self._has_rule and self.confidence is None else self._value
+            other = uncut._point(table, chosen)
+        except InfeasibleRuleError:
+            other = None
+        known = {"auc_uncut": None if other is None else other.auc, "gap_uncut": None if other is None else other.gap}
+        return {"scores": len(self.grid_), "auc": cut.auc, "gap": cut.gap, **known}
+
+    def _point(self, table: ScoreTable, value: Value) -> Any:
+        """Measure one value of the dial."""
+        row = [value[g] for g in self.moved_groups] if isinstance(value, dict) else value
+        return self._traced(table, np.array([row]), self._ties).point(0)
 
     @property
     def moved_groups(self) -> tuple[Hashable, ...]:
@@ -288,12 +381,26 @@ class Postprocessor(ScoreMapper):
             parameters=self.get_params(deep=False),
             dial=(self.dial.name, self._value),
             maps=maps_content(self.maps_, self.groups_),
+            then=then_content(self.maps_),
             reference=self._named_reference(),
             thresholds=getattr(self, "thresholds_", None),
             apply=dict(self._applied_by()),
             fitted_on=describe_table(self.table_),
             certificate=None if self.certificate_ is None else self.certificate_.to_dict(),
+            simplified=self.simplified_,
         )
+
+    @property
+    def simplified_(self) -> dict[str, Any] | None:
+        """What it changes that maps of very many knots were simplified; None where every knot is kept.
+
+        ``largest_error`` of any adjusted score, ``knots_before`` and ``knots``, and ``auc_change`` and ``gap_change``
+        of the fitted rows, None where they have no outcomes.
+        """
+        check_is_fitted(self, "maps_")
+        if self.simplification_ is None:
+            return None
+        return in_document(self.simplification_, self._measure() if self.table_.labelled else None)
 
     # What a method says of itself.
 
@@ -316,12 +423,41 @@ class Postprocessor(ScoreMapper):
         """Return the value of the dial where it is neither given nor to be chosen; None if it is then chosen."""
         return None
 
+    def _traces_at_once(self) -> bool:
+        """Whether the dial is chosen from all its values at once, in the time of a few sorts."""
+        return False
+
     def obstacle(self, table: ScoreTable) -> str | None:
         """Say why the method cannot run on a table in reasonable time, or at all; None if it can."""
         return None
 
     def sweep_values(self, table: ScoreTable) -> NDArray[np.float64] | None:
         """Return values of the dial to compare methods at, on parts of a table; None where each part has its own."""
+        return self._default_values(table, self._ties)
+
+    # What a method with a dial for each of several groups says besides.
+
+    # Whether a rule counts an AUC above that of the original scores as equal to it, as a curve does.
+    _enough_is_as_before: ClassVar[bool] = False
+
+    def _searched(self, table: ScoreTable) -> ScoreTable:
+        """Return the rows in which dials are looked for: all, or the top."""
+        return table
+
+    def _reach(self, table: ScoreTable, group: Hashable, ties: Ties) -> NDArray[np.float64]:
+        """Return values that the dial of a group may take, ascending, as logarithms where it is a factor."""
+        raise NotImplementedError
+
+    def _mover(self, group: Hashable, scores: NDArray[np.float64]) -> Mover:
+        """Return what gives some scores of a group at a value of its dial."""
+        return lambda value: self._map(group, value)(scores)
+
+    def _settled(self, table: ScoreTable, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values of the moved groups that are delivered for those that were found."""
+        return values
+
+    def _common_values(self, table: ScoreTable) -> NDArray[np.float64]:
+        """Return values of one dial for all groups."""
         return self._default_values(table, self._ties)
 
     # What follows from that.
@@ -331,15 +467,19 @@ class Postprocessor(ScoreMapper):
         name = self.dial.name
         given = getattr(self, name)
         check_choice(self.ties, "ties", TIES)
-        for rule in RULES:
-            if getattr(self, rule) is not None:
-                check_share(getattr(self, rule), rule, zero=True)
-                if given is not None:
-                    raise ValueError(
-                        f"{argument(rule)} is a rule for choosing {name}, but {argument(name, given)} is given.\n"
-                        f"Hint: leave one of them out."
-                    )
+        if not isinstance(getattr(self, "exact", False), bool | np.bool_):
+            raise TypeError(f"{argument('exact')} must be True or False, got {self.exact!r}.")
+        check_meaning(self.high_score_means)
+        for rule in self._rules:
+            if self._rules[rule] is not None and given is not None:
+                raise ValueError(
+                    f"{argument(rule)} is a rule for choosing {name}, but {argument(name, given)} is given.\n"
+                    f"Hint: leave one of them out."
+                )
+        self._rule.checked()
         self._check_confidence(given)
+        check_common_dial(self, given)
+        self._check_after(labelled)
         if given is not None and not isinstance(given, Mapping):
             self.dial.check(given)
         self._check_parameters(labelled)
@@ -356,6 +496,28 @@ class Postprocessor(ScoreMapper):
                 f"Hint: {self.dial.name}=None, max_gap=0.05, confidence={self.confidence!r}."
             )
 
+    def _check_after(self, labelled: bool) -> None:
+        """Check what is to become of the scores after the repair."""
+        for name in ("calibrate", "keep_grid"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}.")
+        if self.keep_grid and "batch" in (getattr(self, "region_from", ""), getattr(self, "distributions", "")):
+            raise ValueError(
+                f"{argument('keep_grid', True)} makes one table of scores, and maps that look at each batch have none."
+                f"\nHint: leave out {argument('region_from', 'batch')} or {argument('distributions', 'batch')}."
+            )
+        if self.calibrate and self.net_benefit_at is not None:
+            raise ValueError(
+                f"{argument('net_benefit_at')} is judged at every repair strength by scores as the repair leaves "
+                f"them, and {argument('calibrate', True)} gives them another meaning once the strength is chosen.\n"
+                "Hint: leave one of them out."
+            )
+        if self.calibrate and not labelled:
+            raise ValueError(
+                f"{argument('y')} is missing: {argument('calibrate', True)} learns from outcomes what a score means.\n"
+                "Hint: pass it, or leave calibrate out."
+            )
+
     def _check_without_outcomes(self) -> None:
         name = self.dial.name
         if self.needs_outcomes:
@@ -369,24 +531,30 @@ class Postprocessor(ScoreMapper):
             why = (
                 f"{name} is chosen by its effect on outcomes"
                 if wanted[0] == name
-                else "who is ahead is seen from outcomes"
+                else "who is ranked higher is seen from outcomes"
             )
             raise ValueError(
                 f"{argument('y')} is missing: {why}.\n"
                 f"Hint: pass it, or give {' and '.join(argument(each, ...) for each in wanted)}"
-                + (" (the group that stays as it is)." if "reference" in wanted else ".")
+                + (" (the group whose scores do not change)." if "reference" in wanted else ".")
             )
 
     def _fit_counted(self, table: ScoreTable) -> Self:
         """Learn on a copy and take it over at the end: a fit that fails leaves the model as it was."""
+        table = table.meaning(self.high_score_means)
         fresh = unfitted(self)
         fresh.table_, fresh.groups_ = table.nameless(), table.groups
-        fresh.lower_is_riskier_ = table.lower_is_riskier
+        fresh.grid_ = grid_of(table) if self.keep_grid else None
+        fresh.lower_is_riskier_, fresh.high_score_means_ = table.lower_is_riskier, table.high_score_means
+        fresh.paths_ = {}
         kept = kept_groups(table, self.min_group, self.groups)
         fresh.left_out_ = tuple(g for g in table.groups if g not in kept.groups)
         warn_of_table(kept, fresh.left_out_, table, self.min_group)
         fresh._learn(kept)
-        fresh._turn(fresh._find_value(kept))
+        value = fresh._find_value(kept)
+        if not hasattr(fresh, "maps_"):  # a rule has turned it
+            fresh._turn(value)
+        fresh._keep_certified()
         fresh.n_features_in_ = 1
         return adopt(self, fresh)
 
@@ -405,24 +573,132 @@ class Postprocessor(ScoreMapper):
         if default is not None and not self._has_rule:
             warn_of_flat(self, table, default)
             return default
-        chosen = self._choose(table, self._ties)
+        chosen = chosen_by_rule(self, table)
         warn_of_choice(self, table, chosen)
         warn_of_needless(self, table)
         return chosen
 
+    def _chosen(self, table: ScoreTable, ties: Ties) -> Value:
+        """Choose the value of the dial by rule; of scores that stay on a grid, by the cut ones.
+
+        A rule of an operation looks at the rows at each value.
+        """
+        if self.grid_ is None:
+            return self._choose_operating(table, ties) if self._rule.operating else self._choose(table, ties)
+        try:
+            if self._rule.operating:
+                evidence = self._plain_evidence(table, ties)
+                return replace(self._traced(table, None, ties), evidence=evidence).aims(self._rule).chosen().lam
+            return self._traced(table, None, ties).select(**self._rules).lam
+        except InfeasibleRuleError as error:
+            what, _, _ = str(error).partition("\nHint: ")
+            raise InfeasibleRuleError(
+                f"{what} Scores are cut to their grid of {len(self.grid_)}.\n"
+                f"Hint: allow a larger gap or loss, another method, or no {argument('keep_grid')}."
+            ) from error
+
     def _choose(self, table: ScoreTable, ties: Ties) -> Value:
-        """Choose the value of the dial by rule."""
+        """Choose the value of the dial by rule; of several groups that have their own, all together."""
+        if has_own_dials(self, table):
+            return OwnDials(self, table, ties).choose()
+        if has_common_dial(self, table):
+            return choose_common(self, table, ties)
+        return self._choose_one(table, ties)
+
+    def _choose_one(self, table: ScoreTable, ties: Ties) -> Value:
+        """Choose the value of the one moved group, or of all groups, by rule."""
         return self._curve(table, None, ties).select(**self._rules).lam
 
-    def _turn(self, value: Value) -> None:
-        """Set the dial, and the maps to it."""
+    def _choose_operating(self, table: ScoreTable, ties: Ties) -> Value:
+        """Choose by the gap at the top or by net benefit; where any value may be chosen, closer and closer."""
+        evidence, (values, finer) = self._evidence(table, ties), self._operating_values(table, ties)
+        for _ in range(_CLOSER):
+            aims = replace(self._curve(table, values, ties), evidence=evidence).aims(self._rule)
+            if finer is None or aims.curve.lam.ndim > 1:
+                break
+            low, found, high = aims.beside()
+            kept = [found] if self.dial.identity is None else [found, self.dial.identity]
+            values = np.unique(np.concatenate((finer(low, high), kept)))
+        return aims.chosen().lam
+
+    def _operating_values(self, table: ScoreTable, ties: Ties) -> tuple[NDArray[np.float64] | None, Finer | None]:
+        """Give the values that a rule of an operation tries, None for those of a curve; and how to put more between."""
+        return (OwnDials(self, table, ties).either_way() if has_own_dials(self, table) else None), None
+
+    def _turn(self, value: Value, whole: bool = False) -> Value:
+        """Set the dial, and the maps to it; ``whole`` keeps every knot."""
         setattr(self, f"{self.dial.name}_", value)
         self.maps_ = self._maps(value)
+        self.simplification_ = None if whole else simplified(self, self.maps_)
+        self.measured_ = None
+        if self.simplification_ is not None:
+            self.maps_ = self.simplification_.maps
+        if self.calibrate:
+            self._calibrate()
+        return value
+
+    def _calibrate(self) -> None:
+        """Let the map follow that makes probabilities of what the others leave."""
+        repaired = self.table_.rescored(moving(maps_on(self.table_, self.maps_, self._applied_by())))
+        then = common_map(repaired)
+        self.maps_ = followed(self.maps_, then)
+        if self.simplification_ is not None:
+            self.simplification_ = self.simplification_.followed_by(then)
+
+    def _keep_certified(self) -> None:
+        """Let simplified maps keep what is certified, with what they change; else keep every knot."""
+        if self.certificate_ is None or self.simplification_ is None:
+            return
+        top, measured = self._top(), self._measure()
+        limit = self.certificate_.limit + abs(measured.gap[2] - measured.gap[1])
+        same_gap = self.certificate_.alpha == (None if top is None else top.alpha)
+        if same_gap and limit <= self.certificate_.bound:
+            self.certificate_ = replace(self.certificate_, limit=limit)
+        else:
+            self._turn(self._value, whole=True)
+
+    def _measure(self) -> Measured:
+        """Measure on the fitted rows what simplified maps change."""
+        if self.measured_ is None:
+            self.measured_ = Measured.of(self, self._maps(self._value), self.maps_)
+        return self.measured_
 
     def _maps(self, value: Value) -> dict[Hashable, ScoreMap]:
         moved = self.moved_groups
         each = value if isinstance(value, dict) else dict.fromkeys(moved, value)
-        return {g: self._map(g, each[g]) if g in moved else ScoreMap.identity() for g in self.groups_}
+        maps = {g: self._map(g, each[g]) if g in moved else ScoreMap.identity() for g in self.groups_}
+        return maps if self.grid_ is None else {g: cut_map(found, self.grid_) for g, found in maps.items()}
+
+    def _traced(self, table: ScoreTable, values: NDArray[np.float64] | None, ties: Ties) -> TradeoffCurve:
+        """Trace the curve on a table; of scores that stay on a grid, value by value on the cut ones."""
+        if self.grid_ is None:
+            return self._curve(table, values, ties)
+        values = self._grid_values(table, ties) if values is None else values
+        steps, reference, top = self._stepped(table, values), self._seen_from(table, ties), self._top()
+        dial, identity = self.dial.name, self.dial.identity
+        if top is None:
+            return trace(table, values, steps, dial=dial, identity=identity, reference=reference, ties=ties)
+        alpha, region = top.alpha, top.region
+        return trace_top(table, values, steps, alpha=alpha, region=region, dial=dial, reference=reference, ties=ties)
+
+    def _stepped(self, table: ScoreTable, values: NDArray[np.float64]) -> Iterable[Mapping[Hashable, ScoreMap]]:
+        """Give the maps that move anybody in the table at each of the values, cut to the grid if there is one."""
+        for maps in self._steps(table, values):
+            if self.grid_ is not None:
+                maps = {g: cut_map(maps.get(g, ScoreMap.identity()), self.grid_) for g in table.groups}
+            yield maps
+
+    def _grid_values(self, table: ScoreTable, ties: Ties) -> NDArray[np.float64]:
+        """Give values of the dial at which the cut scores differ."""
+        grid = cast(Floats, self.grid_)
+
+        def cut_at(value: NDArray[np.float64]) -> Floats:
+            [maps] = self._stepped(table, np.asarray(value)[None])
+            return np.concatenate([np.searchsorted(grid, maps[g](grid)) for g in table.groups]).astype(np.float64)
+
+        if has_own_dials(self, table):
+            return OwnDials(self, table, ties).either_way()
+        return distinct_values(self._default_values(table, ties), cut_at)
 
     def _curve(self, table: ScoreTable, values: NDArray[np.float64] | None, ties: Ties) -> TradeoffCurve:
         """Trace the curve on a table, value by value."""
@@ -431,6 +707,15 @@ class Postprocessor(ScoreMapper):
         steps = self._steps(table, values)
         dial, identity = self.dial.name, self.dial.identity
         return trace(table, values, steps, dial=dial, identity=identity, reference=reference, ties=ties)
+
+    def _own_path(self, ties: Ties, moved: list[Hashable]) -> NDArray[np.float64] | None:
+        """Give the way of some groups' own dials, found on the fitted rows; None where they have none."""
+        table = self.table_.only([g for g in self.groups_ if g not in self.left_out_])
+        if not (has_own_dials(self, table) and table.labelled and moved):
+            return None
+        if ties not in self.paths_:
+            self.paths_ |= {ties: OwnDials(self, table, ties).path()}
+        return self.paths_[ties][:, [self.moved_groups.index(g) for g in moved]]
 
     def _steps(self, table: ScoreTable, values: NDArray[np.float64]) -> Iterable[Mapping[Hashable, ScoreMap]]:
         """Give the maps that move anybody in the table at each of the values."""
@@ -444,11 +729,14 @@ class Postprocessor(ScoreMapper):
         """Mark the values at which something is left of the order inside every group, in the region if there is one."""
         top = self._top()
         seen = table if top is None else table.top(top.alpha, top.region)
-        return np.array([keeps_order(seen, maps) for maps in self._steps(table, values)], dtype=bool)
+        return np.array([keeps_order(seen, maps) for maps in self._stepped(table, values)], dtype=bool)
 
     def _evidence(self, table: ScoreTable, ties: Ties) -> Evidence:
-        """Keep the rows of a curve, for its band."""
-        part = Part(table, partial(self._steps, table))
+        """Keep the rows of a curve, for its band; a method may have a quicker way."""
+        return self._plain_evidence(table, ties)
+
+    def _plain_evidence(self, table: ScoreTable, ties: Ties) -> Evidence:
+        part = Part(table, partial(self._stepped, table))
         return Evidence((part,), ties, fitted=same_rows(table, self.table_), top=self._top())
 
     def _top(self) -> Top | None:
@@ -485,6 +773,11 @@ class Postprocessor(ScoreMapper):
                 warn_user(told, ScaleWarning)
         return table.only([g for g in table.groups if g not in self.left_out_]) if self.left_out_ else table
 
+    @property
+    def _compared(self) -> ScoreTable:
+        """The fitted rows of the groups that are compared."""
+        return self.table_.only([g for g in self.groups_ if g not in self.left_out_]) if self.left_out_ else self.table_
+
     def _moves_by(self) -> str:
         return self.moves_by
 
@@ -504,8 +797,12 @@ class Postprocessor(ScoreMapper):
         return self.ties
 
     @property
-    def _rules(self) -> dict[str, float | None]:
+    def _rules(self) -> dict[str, Any]:
         return {rule: getattr(self, rule) for rule in RULES}
+
+    @property
+    def _rule(self) -> Rule:
+        return Rule(**self._rules)
 
     @property
     def _has_rule(self) -> bool:

@@ -1,20 +1,18 @@
-"""The search for shifts: gaps at any shift, the smallest one within a bound, and those of many groups together."""
+"""The search for shifts: gaps at any shift, the smallest one within a bound, and those between breakpoints."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logit
 
 from fairpot._defaults import Ties
 from fairpot.counts import GroupCounts
 from fairpot.inference.shares import merge_entries
-from fairpot.metrics.wins import WinMatrix, cross_half_wins
+from fairpot.metrics.wins import cross_half_wins
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats, ShiftMap
 
@@ -29,11 +27,6 @@ _HALVINGS = 80
 _SMOOTH = 4000
 # The largest shift of log-odds, and of other scores: beyond it, what it makes of them may leave the range of numbers.
 _MOST = 500.0, 1e300
-# Differences of shifts at which the gap of two groups is tabulated, and entries of the tables it is counted on.
-_TABULATED = 201
-_ENTRIES = 400
-# Steps of the search for several groups, as shares of the widest range.
-_STEPS = 0.08 * 0.5 ** np.arange(10)
 
 
 @dataclass(frozen=True)
@@ -146,9 +139,14 @@ class ShiftedPair:
     def _same(self) -> float:
         return self.scale.same(self._z)
 
-    def few(self) -> Floats | None:
-        """List a shift for each distinct order of the two groups' scores, if there are few; 0 is among them."""
+    def few(self, threshold: float | None = None) -> Floats | None:
+        """List a shift for each distinct order of the two groups' scores, if there are few; 0 is among them.
+
+        With a threshold, also one for each distinct set of moved scores that reach it.
+        """
         fixed, moved = self._z
+        if threshold is not None:
+            fixed = np.append(fixed, self.scale.forward(np.array([threshold])))
         if len(fixed) * len(moved) > 16 * _FEW**2:
             return None
         points = np.unique(np.subtract.outer(fixed, moved))
@@ -213,6 +211,14 @@ class ShiftedPair:
         if beyond is None:
             return self.scale.held(shift + (self._unit if up else -self._unit))
         return (shift + beyond) / 2
+
+    def settled(self, shift: float) -> float:
+        """Move a shift half way between the breakpoints around it: no order changes, and no rounding can change one."""
+        fixed, moved = self._z
+        if shift == 0 or len(fixed) == 0 or len(moved) == 0:
+            return shift
+        beside = 0.02 * self._unit
+        return sum(_nearest(fixed, moved, shift, beside, up=up) for up in (False, True)) / 2
 
     def _next(self, shift: float, *, up: bool) -> float | None:
         """Find the nearest difference of a fixed and a moved score that lies beyond a shift."""
@@ -286,171 +292,21 @@ class _Bracket:
         return self.low + self.width * (self.at_low / fall if fall > 0 else 0.5)
 
 
-Square = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class ShiftedGroups:
-    """Several groups, of which one stays: shifts of the others, found together.
-
-    The gap of two groups depends on the difference of their shifts alone and goes one way with it: a bound on all gaps
-    is a lower and an upper limit on every difference.
-    """
-
-    table: ScoreTable
-    reference: Hashable
-    scale: ShiftScale
-    ties: Ties
-
-    @cached_property
-    def _tabulated(self) -> tuple[Floats, dict[tuple[int, int], Floats], dict[tuple[int, int], tuple[Floats, Floats]]]:
-        """Give differences, and for each two groups g < h the gap g - h and both shares where h is ahead by each."""
-        small = merge_entries(self.table.for_pairs(), _ENTRIES)
-        pairs = {
-            (g, h): ShiftedPair(small.counts[g], small.counts[h], self.scale, self.ties)
-            for g, h in itertools.combinations(range(len(small.groups)), 2)
-        }
-        ends = np.array([pair.reach for pair in pairs.values()])
-        near = max(float(np.abs(pair.closest()).max()) for pair in pairs.values())
-        span = min(float(np.abs(ends).max()), 2 * near + 1.0)
-        differences = np.linspace(-span, span, _TABULATED)
-        gaps, shares = {}, {}
-        for key, pair in pairs.items():
-            found = np.array([pair.shares(float(d)) for d in differences])
-            gaps[key] = found[:, 0] - found[:, 1]
-            shares[key] = found[:, 0], found[:, 1]
-        return differences, gaps, shares
-
-    def limits(self, bound: float, *, between: bool = False) -> Square | None:
-        """Give the largest d[g] - d[h] that all bounds together allow; None if they contradict each other.
-
-        They end at a difference that is tabulated, or ``between`` two where a straight line meets the bound.
-        """
-        differences, gaps, _ = self._tabulated
-        size = len(self.table.groups)
-        most = np.where(np.eye(size, dtype=bool), 0.0, np.inf)
-        for (g, h), gap in gaps.items():
-            inside = np.abs(gap) <= bound
-            if not inside.any():
-                return None
-            low, high = differences[inside][[0, -1]]
-            if between:
-                low, high = np.interp((-bound, bound), -gap, differences)
-            # h is shifted by d[h] - d[g]
-            most[h, g] = min(most[h, g], float(high))
-            most[g, h] = min(most[g, h], -float(low))
-        for k in range(size):
-            most = np.minimum(most, most[:, k : k + 1] + most[k : k + 1, :])
-        return None if (np.diag(most) < -1e-12).any() else most
-
-    def auc(self, shifts: Floats) -> float:
-        """Compute the pooled AUC at shifts of all groups from the tabulated shares, without the pairs inside groups."""
-        differences, _, shares = self._tabulated
-        p, n = self.table.positives.astype(np.float64), self.table.negatives.astype(np.float64)
-        total = 0.0
-        for (g, h), (first, second) in shares.items():
-            at = shifts[h] - shifts[g]
-            total += p[g] * n[h] * np.interp(at, differences, first) + p[h] * n[g] * np.interp(at, differences, second)
-        return float(total / (p.sum() * n.sum()))
-
-    def search(self, bound: float, *, between: bool = False) -> Floats | None:
-        """Find shifts within a bound with the highest AUC, or None: from a point that keeps all limits, by steps."""
-        most = self.limits(bound, between=between)
-        if most is None:
-            return None
-        place = self.table.groups.index(self.reference)
-        # Half way between the least and the most above the reference.
-        start = (most[:, place] - most[place, :]) / 2
-        start = np.where(np.isfinite(start), start, 0.0)
-        start = self._repaired(start - start[place], most, place)
-        best, worth = start, self.auc(start)
-        subsets = [
-            np.array(chosen)
-            for size in range(1, len(self.table.groups))
-            for chosen in itertools.combinations([g for g in range(len(self.table.groups)) if g != place], size)
-        ]
-        span = float(self._tabulated[0][-1])
-        for step in _STEPS * span:
-            better = True
-            while better:
-                better = False
-                for chosen, sign in itertools.product(subsets, (step, -step)):
-                    tried = best.copy()
-                    tried[chosen] += sign
-                    if _keeps(tried, most) and self.auc(tried) > worth + 1e-12:
-                        best, worth, better = tried, self.auc(tried), True
-        return best
-
-    def _repaired(self, start: Floats, most: Square, place: int) -> Floats:
-        """Return a point that keeps all limits: the shortest ways from the reference do."""
-        return start if _keeps(start, most) else np.where(np.isfinite(most[:, place]), most[:, place], 0.0)
-
-    def smallest_bound(self) -> float:
-        """Find the smallest bound that shifts can keep, by the tabulated gaps."""
-        low, high = 0.0, 1.0
-        for _ in range(24):
-            middle = (low + high) / 2
-            low, high = (low, middle) if self.limits(middle) is not None else (middle, high)
-        return high
-
-    def gap(self, shifts: Floats) -> float:
-        """Count the largest gap at shifts of all groups, on the whole table."""
-        maps = {g: self.scale.map(float(d)) for g, d in zip(self.table.groups, shifts) if d != 0}
-        won = WinMatrix.of(self.table.rescored(maps), self.ties).xauc()
-        return float(np.nanmax(np.abs(won - won.T)))
-
-    def within(self, bound: float) -> Floats | None:
-        """Find shifts whose largest gap is within a bound, counted on the whole table; None if none was found."""
-        bound += _ROUND_OFF
-        still = np.zeros(len(self.table.groups))
-        if self.gap(still) <= bound:
-            return still
-        tried = [found for between in (True, False) if (found := self._found(bound, between)) is not None]
-        if tried:
-            return max(tried, key=self.auc)
-        found = self.closest()
-        return found if self.gap(found) <= bound else None
-
-    def _found(self, bound: float, between: bool) -> Floats | None:
-        """Search with tighter and tighter limits until the whole table keeps the bound as well."""
-        tried = bound
-        for _ in range(12):
-            found = self.search(tried, between=between) if tried > 0 else None
-            if found is None:
-                return None
-            found = self.off_breakpoints(found)
-            over = self.gap(found) - bound
-            if over <= 0:
-                return found
-            tried -= max(over, 1e-4)
-        return None
-
-    def closest(self) -> Floats:
-        """Find shifts whose largest gap is about the smallest there is."""
-        least = self.smallest_bound()
-        found = [self.off_breakpoints(s) for e in (0.0, 1e-4, 1e-3) if (s := self.search(least + e)) is not None]
-        return min([np.zeros(len(self.table.groups)), *found], key=self.gap)
-
-    def off_breakpoints(self, shifts: Floats) -> Floats:
-        """Move every shift half way between two breakpoints, seen from the groups that have been moved before it."""
-        table = self.table.for_pairs()
-        result = shifts.copy()
-        place = table.groups.index(self.reference)
-        z = [self.scale.forward(c.score) for c in table.counts]
-        z = [each[np.isfinite(each)] for each in z]
-        fixed, beside = z[place], 0.02 * self.scale.unit(z)
-        for g in range(len(result)):
-            if g == place or result[g] == 0:
-                continue
-            low = _nearest(fixed, z[g], float(result[g]), beside, up=False)
-            high = _nearest(fixed, z[g], float(result[g]), beside, up=True)
-            result[g] = (low + high) / 2
-            fixed = np.sort(np.concatenate((fixed, z[g] + result[g])))
-        return result
-
-
-def _keeps(shifts: Floats, most: Square) -> bool:
-    return bool((np.subtract.outer(shifts, shifts) <= most + 1e-12).all())
+def off_breakpoints(
+    table: ScoreTable, reference: Hashable, scale: ShiftScale, shifts: Mapping[Hashable, float]
+) -> Floats:
+    """Move every shift half way between two breakpoints, seen from the groups that have been moved before it."""
+    z = {g: scale.forward(c.score) for g, c in zip(table.groups, table.counts)}
+    z = {g: each[np.isfinite(each)] for g, each in z.items()}
+    fixed, beside = z[reference], 0.02 * scale.unit([each for each in z.values() if len(each)] or [np.zeros(1)])
+    result = []
+    for g, shift in shifts.items():
+        if shift != 0:
+            low, high = (_nearest(fixed, z[g], float(shift), beside, up=up) for up in (False, True))
+            shift = scale.held((low + high) / 2)
+        result.append(float(shift))
+        fixed = np.sort(np.concatenate((fixed, z[g] + shift)))
+    return np.array(result)
 
 
 def _nearest(fixed: Floats, moved: Floats, shift: float, beside: float, *, up: bool) -> float:

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._defaults import Ties
+from fairpot._defaults import Meaning, Ties
 from fairpot._validation import check_choice
-from fairpot.postprocessing.dial import Dial, advantaged_group
+from fairpot.postprocessing.dial import Dial, find_reference
 from fairpot.postprocessing.mapper import ROW_BY_ROW, all_of, barycentre_maps, part_of_the_way
 from fairpot.postprocessing.postprocessor import Postprocessor
 from fairpot.table import ScoreTable
@@ -42,7 +42,11 @@ class WassersteinRepair(Postprocessor):
         The rule that chooses ``t`` where it is None, which needs ``y``. ``max_gap``: the highest AUC with at most
         that xAUC gap; if the scores keep it as they are, ``t_`` is 0 and nobody is moved. ``max_auc_loss`` alone:
         the smallest gap that costs at most that much AUC. Neither: ``t=1``, which needs no ``y``.
-    confidence, min_group, groups, ties, pos_label
+    exact : bool, default False
+        Keep every knot of the maps, and look at every distinct score where the dial is chosen by rule. Otherwise maps
+        with more than 100,000 knots are simplified to so many, and ``simplified_`` says what that changes; a rule
+        then holds on the fitted rows with the simplified maps.
+    confidence, capacity, net_benefit_at, calibrate, keep_grid, high_score_means, min_group, groups, ties, pos_label
         What every method takes.
 
     Attributes
@@ -53,6 +57,8 @@ class WassersteinRepair(Postprocessor):
         The maps at ``t=1``, from which any ``t`` can be read.
     groups_ : tuple of the groups' names
     left_out_ : tuple of the groups left out of the comparison
+    simplified_ : dict or None
+        What it changes that maps of very many knots were simplified; None where every knot is kept.
     table_ : ScoreTable
         The fitted rows, counted.
     certificate_ : Certificate or None
@@ -83,6 +89,12 @@ class WassersteinRepair(Postprocessor):
         max_gap: float | None = None,
         max_auc_loss: float | None = None,
         confidence: float | None = None,
+        capacity: float | int | None = None,
+        net_benefit_at: float | None = None,
+        calibrate: bool = False,
+        keep_grid: bool = False,
+        high_score_means: Meaning | None = None,
+        exact: bool = False,
         min_group: int = 0,
         groups: Any = None,
         ties: Ties = "half",
@@ -93,6 +105,12 @@ class WassersteinRepair(Postprocessor):
         self.max_gap = max_gap
         self.max_auc_loss = max_auc_loss
         self.confidence = confidence
+        self.capacity = capacity
+        self.net_benefit_at = net_benefit_at
+        self.calibrate = calibrate
+        self.keep_grid = keep_grid
+        self.high_score_means = high_score_means
+        self.exact = exact
         self.min_group = min_group
         self.groups = groups
         self.ties = ties
@@ -129,4 +147,4 @@ class WassersteinRepair(Postprocessor):
     def _seen_from(self, table: ScoreTable, ties: Ties) -> Hashable:
         """Name the group that is ahead in these rows: all groups move, and the signed gap starts positive."""
         compared = (table.positives > 0).all() and (table.negatives > 0).all()
-        return advantaged_group(table, ties) if compared else table.groups[0]
+        return find_reference(table, None, ties) if compared else table.groups[0]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._defaults import Ties
+from fairpot._defaults import Meaning, Ties
 from fairpot.counts import GroupCounts
 from fairpot.postprocessing.dial import Dial, find_reference, require_outcomes
 from fairpot.postprocessing.notices import in_rows
@@ -203,7 +203,11 @@ class XOrder(Postprocessor):
         The rule that chooses ``lam`` where it is None, which needs ``y``. ``max_gap``: the highest AUC with at most
         that xAUC gap. ``max_auc_loss`` alone: the smallest gap that costs at most that much AUC. Neither:
         the smallest gap.
-    confidence, min_group, groups, ties, pos_label
+    exact : bool, default False
+        Keep every knot of the maps, and look at every distinct score where the dial is chosen by rule. Otherwise maps
+        with more than 100,000 knots are simplified to so many, and ``simplified_`` says what that changes; a rule
+        then holds on the fitted rows with the simplified maps.
+    confidence, capacity, net_benefit_at, calibrate, keep_grid, high_score_means, min_group, groups, ties, pos_label
         What every method takes.
 
     Attributes
@@ -214,6 +218,8 @@ class XOrder(Postprocessor):
     groups_ : tuple of the groups' names
     left_out_ : tuple of the groups left out of the comparison
     lam_ : float
+    simplified_ : dict or None
+        What it changes that maps of very many knots were simplified; None where every knot is kept.
     table_ : ScoreTable
         The fitted rows, counted, from which ``tradeoff`` finds the orders for other values of ``lam``.
     certificate_ : Certificate or None
@@ -244,6 +250,12 @@ class XOrder(Postprocessor):
         max_gap: float | None = None,
         max_auc_loss: float | None = None,
         confidence: float | None = None,
+        capacity: float | int | None = None,
+        net_benefit_at: float | None = None,
+        calibrate: bool = False,
+        keep_grid: bool = False,
+        high_score_means: Meaning | None = None,
+        exact: bool = False,
         min_group: int = 0,
         groups: Any = None,
         ties: Ties = "half",
@@ -254,6 +266,12 @@ class XOrder(Postprocessor):
         self.max_gap = max_gap
         self.max_auc_loss = max_auc_loss
         self.confidence = confidence
+        self.capacity = capacity
+        self.net_benefit_at = net_benefit_at
+        self.calibrate = calibrate
+        self.keep_grid = keep_grid
+        self.high_score_means = high_score_means
+        self.exact = exact
         self.min_group = min_group
         self.groups = groups
         self.ties = ties

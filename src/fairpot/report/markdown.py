@@ -6,29 +6,45 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairpot.report import words
-from fairpot.report.sections import MOVES, SHIFTS, choice_label, cost_rows, listed, origin_facts, pair_rows, pairs_note
-from fairpot.report.text import HOW_TO_READ, NOT_SHOWN, TEXT
-from fairpot.report.words import change, count, number, percent, points, say, score
+from fairpot.report.first import card_lines
+from fairpot.report.sections import (
+    MOVES,
+    SHIFTS,
+    choice_label,
+    choice_question,
+    cost_rows,
+    curve_head,
+    how_to_read,
+    listed,
+    origin_facts,
+    pair_rows,
+    pairs_note,
+)
+from fairpot.report.text import NOT_SHOWN, TEXT
+from fairpot.report.words import change, count, number, percent, points, rate, say, score
 
 
 def make_markdown(summary: Mapping[str, Any]) -> str:
     """Write a summary as Markdown."""
-    data = summary["data"]
+    data, made, trust = summary["data"], summary["origin"], summary["trust"]
     head = say(
         "subtitle",
         rows=count(data["rows"]),
         groups=len(data["groups"]),
-        positives=count(data["positives"]),
         rate=percent(data["rate"]),
         outcome=data["outcome"],
     )
+    about = " · ".join(part for part in (head, data["source"], made["created"]) if part)
+    badge = "" if trust is None else f"**{plain_line(words.badge(summary)[0])}**"
     parts = [
         f"# {plain_line(summary['title'])}",
-        plain_line(head),
-        plain_line(say("source", source=data["source"])) if data["source"] else "",
-        f"## {TEXT['answer']}",
+        plain_line(about),
+        badge,
+        f"## {TEXT['finding']}",
         *(plain_line(sentence) for sentence in words.answer(summary)),
         *_warnings(summary),
+        *_card(summary),
+        *_above(summary),
         *_numbers(summary),
         *_pairs(summary),
         *_settings(summary),
@@ -36,14 +52,36 @@ def make_markdown(summary: Mapping[str, Any]) -> str:
         *_who(summary),
         *_changes(summary),
         f"## {TEXT['read']}",
-        _items(HOW_TO_READ),
+        _items(how_to_read(summary)),
         f"## {TEXT['not']}",
         _items(NOT_SHOWN),
-        f"## {TEXT['origin']}",
+        f"## {TEXT['part_origin']}",
         _items([f"{name}: {value}" for name, value in origin_facts(summary) if value]),
         TEXT["privacy_ids" if summary["largest_changes"] else "privacy_counts"],
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _card(summary: Mapping[str, Any]) -> list[str]:
+    """Show the model card as its owner wrote it."""
+    if summary["card"] is None:
+        return []
+    return [f"## {TEXT['card']}", _items([f"{name}: {'; '.join(lines)}" for name, lines in card_lines(summary)])]
+
+
+def _above(summary: Mapping[str, Any]) -> list[str]:
+    """Show who is above the line, in rates and rows, by group and outcome."""
+    choice, repaired = summary["who"]["choices"][summary["who"]["shown"]], summary["after"] is not None
+    head = [TEXT[f"col_{name}"] for name in ("group", "outcome", "rows")]
+    rows = []
+    for g, size in listed(summary):
+        for k, label in enumerate(("with", "without")):
+            people = size["positives" if label == "with" else "negatives"]
+            was, enter, leave = (choice[name][g][k] for name in ("above", "enter", "leave"))
+            cells = [f"{rate(each, people)} ({count(each)})" for each in (was, was + enter - leave)]
+            rows.append([size["group"], TEXT[label], count(people), *cells[: 1 + repaired]])
+    head += [TEXT["now"], TEXT["repaired"]] if repaired else [TEXT["col_share"]]
+    return [f"## {plain_line(choice_question(choice))}", table(head, rows, texts=2)]
 
 
 def plain_line(text: Any) -> str:
@@ -75,17 +113,17 @@ def _items(items: Sequence[str]) -> str:
 def _warnings(summary: Mapping[str, Any]) -> list[str]:
     if not summary["warnings"]:
         return []
-    return [f"### {TEXT['warnings']}", _items([words.warning(found) for found in summary["warnings"]])]
+    return [f"### {TEXT['warnings']}", _items(words.warnings(summary))]
 
 
 def _numbers(summary: Mapping[str, Any]) -> list[str]:
     after = summary["after"]
-    head = [TEXT["col_number"], TEXT["col_before"], *([] if after is None else [TEXT["col_now"]])]
+    head = [TEXT["col_number"], *([TEXT["col_value"]] if after is None else [TEXT["col_before"], TEXT["col_now"]])]
     rows = [
         [name, write(read(summary["before"])), *([] if after is None else [write(read(after))])]
         for name, write, read in cost_rows(summary)
     ]
-    return [f"## {TEXT['cost' if after is not None else 'cost_audit']}", table(head, rows)]
+    return [f"## {TEXT['part_numbers']}", table(head, rows)]
 
 
 def _pairs(summary: Mapping[str, Any]) -> list[str]:
@@ -108,14 +146,13 @@ def _settings(summary: Mapping[str, Any]) -> list[str]:
     rows = [
         [
             words.dial_setting(summary, i) + (" ★" if i == chosen else ""),
-            points(words.headline(summary, settings[i]), 2),
+            points(words.headline(summary, settings[i])),
             number(settings[i]["auc"]),
             count(settings[i]["moved"]),
         ]
         for i in few
     ]
-    head = [TEXT["dial_label"], TEXT["axis_gap_plain"], TEXT["axis_auc"], TEXT["card_moved"]]
-    return [f"## {TEXT['fig_tradeoff']}", table(head, rows)]
+    return [f"## {TEXT['part_tradeoff']}", table(curve_head(summary), rows)]
 
 
 def _moves(summary: Mapping[str, Any]) -> list[str]:
@@ -127,7 +164,7 @@ def _moves(summary: Mapping[str, Any]) -> list[str]:
         each = summary["after"]["groups"][g]
         counted = [count(each[name]) for name in ("rows", "moved", "up", "down")]
         rows.append([size["group"], *counted, *(change(each[name]) for name in SHIFTS), score(each["largest_shift"])])
-    return [f"## {TEXT['who']}", table(head, rows)]
+    return [f"## {TEXT['moves_caption']}", table(head, rows)]
 
 
 def _who(summary: Mapping[str, Any]) -> list[str]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairpot._defaults import Ties
+from fairpot._defaults import Region, Ties
 from fairpot.auditing import measures as auditing
 from fairpot.auditing.calibration import calibration_errors
+from fairpot.auditing.finding import Finding, main_finding
 from fairpot.counts import GroupCounts
 from fairpot.display.calibration import reliability
 from fairpot.display.distributions import histogram, score_edges
@@ -21,11 +21,14 @@ from fairpot.report.people import (
     LABELS,
     SMALLEST_BAND,
     Mapped,
+    Marks,
     above,
     band_shifts,
     bands,
     crossings,
+    marks,
     mean_places,
+    queue_places,
     top_scores,
 )
 from fairpot.report.settings import Dial
@@ -38,8 +41,10 @@ MOST_ENTRIES = 400_000
 MOST_MOVED = 4_000_000
 COARSE_BINS = 1 << 17
 # So many groups can be told apart in a picture; tables list so many.
-DRAWN, LISTED = 6, 24
-BINS, MAP_POINTS, ROC_POINTS, CALIBRATION_BINS = 48, 97, 49, 10
+DRAWN, LISTED = 8, 24
+BINS, MAP_POINTS, ROC_POINTS, CALIBRATION_BINS = 48, 97, 80, 10
+# About so many marks show a group in the queue.
+MARKS = 30
 ALPHAS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 
 
@@ -50,7 +55,7 @@ class Setting:
     value: float | None
     auc: float
     xauc: Floats  # groups x groups, NaN without pairs
-    top: dict[str, float] | None  # AUC, xAUC and gap inside the region of a partial repair
+    top: dict[str, float] | None  # AUC, xAUC and gap inside the region of a partial repair; NaN where not known
     moves: list[dict[str, float]]
     calibration: list[tuple[float, float] | None]  # of each group, then of all
     places: Floats  # groups x outcomes
@@ -58,9 +63,11 @@ class Setting:
     down: Floats
     histogram: Floats  # drawn x outcomes x bins, shares
     mapped: Floats  # drawn x points
-    roc: Floats  # two directions x points
+    roc: list[tuple[Floats, Floats]]  # both directions: false and true positive rates at corners of the curve
     reliability: list[dict[str, Floats]] | None  # of the drawn
     bands: list[list[tuple[float, float]]]  # of the drawn
+    queue: list[Floats]  # of the drawn: the place of each mark in the list of all rows
+    acted: Floats  # choices: the share of all rows at or above the line
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +77,7 @@ class Measured:
     table: ScoreTable
     people: ScoreTable
     dial: Dial
-    pair: tuple[int, int]  # the groups the report speaks of: the one that is ahead, and the one that is behind
+    pair: tuple[int, int]  # the groups the report speaks of: the one ranked higher, and the one ranked lower
     large: list[int]  # the groups that can carry a headline: all where fewer than two can
     drawn: list[int]
     listed: list[int]
@@ -81,10 +88,14 @@ class Measured:
     tops: Floats  # thresholds of the top shares before, the largest share first
     above: Floats  # choices x groups x outcomes, before
     bands: list[list[slice]]
+    marks: list[Marks]  # of the drawn
     start: dict[str, int]  # the threshold and the top share that are shown first
+    first: str  # which of the two is shown first
     settings: list[Setting]
     audits: dict[int, auditing.Measured]  # of the scores as they came, and at the reported setting
     changes: Changes | None  # from the one to the other
+    finding: Finding  # what the audit of the original scores found, groups by their names as text
+    top: bool  # whether the repair works on the top of the ranking alone
 
     @property
     def groups(self) -> tuple[Hashable, ...]:
@@ -107,18 +118,23 @@ class Lines:
     alpha: float | None = None
 
 
-def measure(table: ScoreTable, dial: Dial, ties: Ties, lines: Lines, *, top: bool = False) -> Measured:
-    """Measure a labelled table of at least two groups at every setting of a dial."""
+def measure(
+    table: ScoreTable, dial: Dial, ties: Ties, lines: Lines, *, top: tuple[float, Region] | None = None
+) -> Measured:
+    """Measure a labelled table of at least two groups at every setting of a dial; ``top`` is what a repair works on."""
     people = table if entries(table) <= MOST_ENTRIES else table.quantise(COARSE_BINS)[0]
+    inside: dict[str, Any] = {} if top is None else {"alpha": top[0], "region": top[1]}
     audits = {
-        place: auditing.measure(people.rescored(dial.maps(place)) if place else people, ties=ties)
+        place: auditing.measure(people.rescored(dial.maps(place)) if place else people, ties=ties, **inside)
         for place in sorted({0, dial.chosen})
     }
     small = audits[0].numbers["headline"]["small_groups"]
     large = [place for place, group in enumerate(table.groups) if group not in small]
     large = large if len(large) > 1 else list(range(len(table.groups)))
     xauc = audited_xauc(audits[0]) if people is table else _counted_xauc(table, ties)
-    pair, order = _pair_and_order(xauc, large)
+    told = xauc if top is None else audited_xauc(audits[0], auditing.tops(audits[0].numbers)[0])
+    finding = main_finding(audits[0].numbers).named(str)
+    pair, order = _pair_and_order(told if np.isfinite(told - told.T).any() else xauc, large, _places(table, finding))
     drawn = sorted(order[:DRAWN])
     tops = _tops(people.pooled(), lines.alphas)
     counted = np.concatenate((above(people, lines.thresholds), above(people, tops)))
@@ -136,12 +152,16 @@ def measure(table: ScoreTable, dial: Dial, ties: Ties, lines: Lines, *, top: boo
         tops,
         counted,
         [bands(people.counts[g]) for g in drawn],
+        [marks(people.counts[g], MARKS if len(drawn) <= 4 else MARKS * 2 // 3) for g in drawn],
         _start(lines, counted),
+        "threshold" if lines.threshold is not None else "top",
         [],
         audits,
         _changes(people, dial, ties),
+        finding,
+        top is not None,
     )
-    whole.settings.extend(_setting(whole, place, ties, top) for place in range(len(dial)))
+    whole.settings.extend(_setting(whole, place, ties) for place in range(len(dial)))
     return whole
 
 
@@ -171,12 +191,12 @@ def _tops(ranking: GroupCounts, alphas: tuple[float, ...]) -> Floats:
     return top_scores(ranking, alphas[::-1])
 
 
-def _setting(whole: Measured, place: int, ties: Ties, top: bool) -> Setting:
+def _setting(whole: Measured, place: int, ties: Ties) -> Setting:
     people = whole.people
     maps = whole.dial.maps(place)
     mapped = Mapped.of(people, maps)
     after = mapped.after
-    auc, xauc, region = _ranks(whole, place, after, ties, top)
+    auc, xauc = _ranks(whole, place, after, ties)
     drawn = [after.counts[g] for g in whole.drawn]
     probabilities = all(len(c.score) == 0 or (c.score[0] >= 0 and c.score[-1] <= 1) for c in after.counts)
     up, down = _choices(whole, mapped)
@@ -184,7 +204,7 @@ def _setting(whole: Measured, place: int, ties: Ties, top: bool) -> Setting:
         whole.dial.values[place],
         auc,
         xauc,
-        region,
+        _inside(whole, place) if whole.top else None,
         auditing.moves(whole.table if entries(whole.table) <= MOST_MOVED else people, maps),
         _calibration(whole, place, [*after.counts, mapped.ranking]),
         mean_places(mapped),
@@ -195,6 +215,8 @@ def _setting(whole: Measured, place: int, ties: Ties, top: bool) -> Setting:
         _roc(after, whole.pair),
         [_reliability(c) for c in drawn] if probabilities else None,
         [band_shifts(mapped, g, parts) for g, parts in zip(whole.drawn, whole.bands)],
+        [queue_places(mapped, g, shown) for g, shown in zip(whole.drawn, whole.marks)],
+        (whole.above + up - down).sum(axis=(1, 2)) / float(mapped.ranking.weight.sum()),
     )
 
 
@@ -206,29 +228,43 @@ def _choices(whole: Measured, mapped: Mapped) -> tuple[Floats, Floats]:
     return up, down
 
 
-def _ranks(
-    whole: Measured, place: int, after: ScoreTable, ties: Ties, top: bool
-) -> tuple[float, Floats, dict[str, float] | None]:
+def _ranks(whole: Measured, place: int, after: ScoreTable, ties: Ties) -> tuple[float, Floats]:
     """Read AUC and xAUC off the exact curve where it has them, else count them."""
     point = whole.dial.point(place)
-    region = None
     known = whole.audits.get(place)
-    if top and point is not None:
-        region = {name: getattr(point, name) for name in ("auc", "gap", "signed_gap", "xauc_ab", "xauc_ba")}
     if known is not None and not whole.coarse:  # what an audit has measured is not counted again
         auc = known.numbers["auc"]
-        return float("nan") if auc is None else float(auc), audited_xauc(known), region
-    if point is None or top or whole.dial.curve is None or len(whole.groups) != 2:
+        return float("nan") if auc is None else float(auc), audited_xauc(known)
+    if point is None or whole.top or whole.dial.curve is None or len(whole.groups) != 2:
         matrix = WinMatrix.of(after, ties)
         total = float(matrix.pairs.sum())
         auc = float(matrix.half_wins.sum()) / 2 / total if total else float("nan")
-        return auc, shares_won(matrix), region
+        return auc, shares_won(matrix)
     a = whole.groups.index(whole.dial.curve.reference)
     counts = after.for_pairs()
     inside = np.diag([float(inner_half_wins(c, ties)) for c in counts.counts])
     xauc = shares_won(WinMatrix(whole.groups, inside, counts.positives, counts.negatives))
     xauc[a, 1 - a], xauc[1 - a, a] = point.xauc_ab, point.xauc_ba
-    return point.auc, xauc, region
+    return point.auc, xauc
+
+
+def _inside(whole: Measured, place: int) -> dict[str, float]:
+    """Give the numbers of the top that a repair works on: off its curve, else as the audit has them."""
+    names, nothing = ("auc", "gap", "xauc_higher", "xauc_lower"), float("nan")
+    point, known = whole.dial.point(place), whole.audits.get(place)
+    found = dict.fromkeys(names, nothing)
+    if known is not None:
+        [inside] = auditing.tops(known.numbers)
+        xauc = audited_xauc(known, inside)
+        numbers = (inside["auc"], inside["gap"], xauc[whole.pair], xauc[whole.pair[::-1]])
+        found = {name: nothing if each is None else float(each) for name, each in zip(names, numbers)}
+    if point is not None:
+        found |= {"auc": point.auc, "gap": point.gap}
+        if len(whole.groups) == 2:
+            turned = (point.pair or whole.groups)[0] != whole.groups[whole.pair[0]]
+            both = (point.xauc_ba, point.xauc_ab) if turned else (point.xauc_ab, point.xauc_ba)
+            found |= dict(zip(names[2:], both))
+    return {**found, "signed_gap": found["xauc_higher"] - found["xauc_lower"]}
 
 
 def shares_won(matrix: WinMatrix) -> Floats:
@@ -237,13 +273,13 @@ def shares_won(matrix: WinMatrix) -> Floats:
     return np.asarray(np.divide(matrix.half_wins / 2, pairs, out=np.full(pairs.shape, np.nan), where=pairs > 0))
 
 
-def audited_xauc(found: auditing.Measured) -> Floats:
-    """Give every xAUC of an audit, groups' own AUCs on the diagonal; NaN where there are no pairs."""
+def audited_xauc(found: auditing.Measured, part: dict[str, Any] | None = None) -> Floats:
+    """Give every xAUC of an audit, or of one of its tops; groups' own AUCs on the diagonal, NaN without pairs."""
     numbers = found.numbers
     groups = [each["group"] for each in numbers["groups"]]
-    own = [each["auc"] for each in numbers["groups"]]
+    own = [each["auc"] if part is None else None for each in numbers["groups"]]
     xauc = np.diag(np.array([np.nan if value is None else value for value in own], dtype=np.float64))
-    for cell in numbers["xauc"]:
+    for cell in (part or numbers)["xauc"]:
         value = cell["xauc"]
         xauc[groups.index(cell["positive"]), groups.index(cell["negative"])] = np.nan if value is None else value
     return xauc
@@ -262,14 +298,21 @@ def _calibration(whole: Measured, place: int, counts: list[GroupCounts]) -> list
     return [c and (float(c["error_in_the_large"]), float(c["expected_calibration_error"])) for c in found]
 
 
-def _pair_and_order(xauc: Floats, large: list[int]) -> tuple[tuple[int, int], list[int]]:
-    """Find the pair of large groups with the widest gap; order all: that pair first, then by their widest gap."""
+def _places(table: ScoreTable, finding: Finding) -> tuple[int, int] | None:
+    """Give the places of the two groups that the finding is of."""
+    names = [str(group) for group in table.groups]
+    return None if finding.pair is None else (names.index(str(finding.pair[0])), names.index(str(finding.pair[1])))
+
+
+def _pair_and_order(xauc: Floats, large: list[int], pair: tuple[int, int] | None) -> tuple[tuple[int, int], list[int]]:
+    """Take the pair of the finding, else the widest of large groups; order all: it first, then by their widest gap."""
     gap = np.nan_to_num(xauc - xauc.T)
     told = np.zeros(gap.shape)
     told[np.ix_(large, large)] = gap[np.ix_(large, large)]
     first, second = divmod(int(np.argmax(told)), len(gap))
     if first == second:
         first, second = large[:2]
+    first, second = pair or (first, second)
     widest = np.abs(gap).max(axis=1)
     widest[[first, second]] = np.inf
     return (first, second), np.argsort(-widest, kind="stable").tolist()
@@ -306,26 +349,37 @@ def _mapped_grid(whole: Measured, maps: Maps, g: int) -> Floats:
     return maps[group](whole.grid) if group in maps else whole.grid
 
 
-def _roc(table: ScoreTable, pair: tuple[int, int]) -> Floats:
-    """Trace both directions of one pair of groups on a fixed grid of false positive rates."""
-    grid = np.linspace(0, 1, ROC_POINTS)
-    lines = []
-    for g, h in (pair, pair[::-1]):
-        winners, losers = table.counts[g], table.counts[h]
-        lines.append(_true_positive_rates(winners, losers, grid))
-    return np.array(lines)
+def _roc(table: ScoreTable, pair: tuple[int, int]) -> list[tuple[Floats, Floats]]:
+    """Trace both directions of one pair of groups, step by step."""
+    return [_steps(table.counts[g], table.counts[h]) for g, h in (pair, pair[::-1])]
 
 
-def _true_positive_rates(winners: GroupCounts, losers: GroupCounts, grid: Floats) -> Floats:
-    """Interpolate the exact curve, whose corners are at the losers' scores and between them the winners'."""
+def _steps(winners: GroupCounts, losers: GroupCounts) -> tuple[Floats, Floats]:
+    """Give the corners of a curve, from (0, 0) to (1, 1); of very many those that a picture can tell apart."""
     positives, negatives = float(winners.positive.sum()), float(losers.negative.sum())
     if not positives or not negatives:
-        return np.full(len(grid), np.nan)
-    there = np.flatnonzero(losers.negative)[::-1]
-    passed = np.concatenate(([0.0], np.cumsum(losers.negative[there]) / negatives))
-    place = np.clip(np.searchsorted(passed, grid, side="left") - 1, 0, len(there) - 1)
-    threshold = losers.score[there[place]]
-    beats: NDArray[Any] = np.append(np.cumsum(winners.positive[::-1])[::-1], 0) / positives
-    over, upto = (beats[np.searchsorted(winners.score, threshold, side=side)] for side in ("right", "left"))
-    # Among negatives with one score the curve is straight, from the positives above it to those at it.
-    return over + (upto - over) * (grid - passed[place]) / (passed[place + 1] - passed[place])
+        return np.empty(0), np.empty(0)
+    thresholds = np.union1d(_some(winners.score), _some(losers.score))[::-1]
+    x = _reached(losers.score, losers.negative, thresholds) / negatives
+    y = _reached(winners.score, winners.positive, thresholds) / positives
+    fresh = np.append(True, (np.diff(x) > 0) | (np.diff(y) > 0))
+    x, y = x[fresh], y[fresh]
+    bends = np.ones(len(x), dtype=bool)
+    bends[1:-1] = np.diff(x)[:-1] * np.diff(y)[1:] != np.diff(x)[1:] * np.diff(y)[:-1]
+    x, y = x[bends], y[bends]
+    if len(x) > ROC_POINTS:  # equally far apart, counted in steps to the right and upwards
+        far = np.searchsorted(x + y, np.linspace(0, 2, ROC_POINTS))
+        kept = np.union1d(np.minimum(far, len(x) - 1), [0, len(x) - 1])
+        x, y = x[kept], y[kept]
+    return x, y
+
+
+def _some(scores: Floats) -> Floats:
+    """Keep up to a thousand scores, the ends among them."""
+    return scores[np.unique(np.linspace(0, len(scores) - 1, min(len(scores), 1000)).round().astype(np.intp))]
+
+
+def _reached(scores: Floats, weight: Any, thresholds: Floats) -> Floats:
+    """Add up the weight at and above each threshold, beginning with none at all."""
+    above = np.append(np.cumsum(weight[::-1])[::-1], 0)
+    return np.concatenate(([0.0], above[np.searchsorted(scores, thresholds, side="left")]))

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from fairpot.report import sections, words
+from fairpot.display.display import COLOURS
+from fairpot.report import first, queue, sections, words
 from fairpot.report.figures import Figure
 from fairpot.report.measure import Measured
-from fairpot.report.svg import Markup, tag
+from fairpot.report.svg import Markup, figure_svg, tag
 from fairpot.report.text import LANGUAGE, TEXT
 from fairpot.report.words import count, number, percent, points, say
 
@@ -22,22 +23,21 @@ from fairpot.report.words import count, number, percent, points, say
 def make_page(found: Measured, summary: Mapping[str, Any], figures: Mapping[str, Figure]) -> str:
     """Write the whole page."""
     live = sections.Live(summary["dial"]["settings"], summary["dial"]["chosen"])
-    following = tag(
-        "div",
-        sections.explore(summary),
-        sections.turning(summary, live),
-        sections.pictures(summary, figures),
-        sections.who(summary, live, found.start),
-        sections.cost(summary, live),
-    )
+    moving = {name: each for figure in figures.values() for name, each in figure.moving.items()}
+    repaired = summary["method"] is not None
     body = [
-        sections.answer(summary),
-        following,
-        sections.reading(),
-        sections.origin(summary),
+        first.screen(found, summary, live, moving),
+        tag(
+            "section",
+            tag("h2", TEXT["validator"], id="validator"),
+            tag("p", TEXT["validator_lead" if repaired else "validator_lead_audit"], class_="note"),
+            _bar(summary, live) if repaired else None,
+            sections.parts(summary, figures, live, moving, found.start),
+            aria_labelledby="validator",
+        ),
     ]
-    style, script = (_asset(name) for name in ("page.css", "page.js"))
-    content = _script_data(found, summary, figures, live)
+    style, script = _asset("page.css") + _palette(), _asset("page.js")
+    content = _script_data(found, summary, moving, live)
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -49,8 +49,8 @@ def make_page(found: Measured, summary: Mapping[str, Any], figures: Mapping[str,
     )
     page = tag(
         "body",
-        tag("a", TEXT["skip"], href="#answer", class_="skip"),
-        _header(summary),
+        tag("a", TEXT["skip"], href="#finding", class_="skip"),
+        first.header(summary),
         tag("main", body),
         tag("script", Markup(embedded_json(content)), type="application/json", id="data"),
         tag("script", Markup(script)),
@@ -58,28 +58,34 @@ def make_page(found: Measured, summary: Mapping[str, Any], figures: Mapping[str,
     return "<!doctype html>\n" + tag("html", head, page, lang=LANGUAGE) + "\n"
 
 
-def _header(summary: Mapping[str, Any]) -> Markup:
-    data = summary["data"]
-    said = say(
-        "subtitle",
-        rows=count(data["rows"]),
-        groups=len(data["groups"]),
-        positives=count(data["positives"]),
-        rate=percent(data["rate"]),
-        outcome=data["outcome"],
+def _bar(summary: Mapping[str, Any], live: sections.Live) -> Markup:
+    """Make the slider again, small enough to stay in sight while parts are read."""
+    said = live(lambda n: words.live_line(summary, n), "bar")
+    return tag(
+        "div",
+        first.slider(summary, "dial-bar"),
+        tag("p", said, class_="live"),
+        class_="bar-dial",
+        hidden=True,
+        data_script=True,
     )
-    groups = ", ".join(f"{g['group']} {count(g['rows'])}" for g in data["groups"][:12])
-    source = tag("p", say("source", source=data["source"]), class_="sub") if data["source"] else None
-    more = "" if len(data["groups"]) <= 12 else " …"
-    off = tag("noscript", tag("p", TEXT["no_script"], class_="note"))
-    return tag("header", tag("h1", summary["title"]), tag("p", f"{said}: {groups}{more}", class_="sub"), source, off)
+
+
+# Colours of the groups in the dark: the same hues as those of the pictures, lighter.
+_DARK = ("#5cb8f0", "#ff9a57", "#d5d9e0", "#ff8fbf", "#b3a6ff", "#d8cf5a", "#3fd0a2", "#d69bff")
+_DASHES = ("none", "7 3", "9 3 2 3", "2 2", "12 3 2 3 2 3")
+
+
+def _palette() -> str:
+    """Write the colours and dashes of the groups, which are those of the pictures in :mod:`fairpot.display`."""
+    light, dark = ("".join(f"--c{i}:{each};" for i, each in enumerate(of)) for of in (COLOURS, _DARK))
+    rules = [f".c{i}{{--own:var(--c{i})}}" for i in range(len(COLOURS))]
+    rules += [f".now.d{i},.faint.d{i}{{stroke-dasharray:{each}}}" for i, each in enumerate(_DASHES)]
+    return f":root{{{light}}}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}" + "".join(rules)
 
 
 def _script_data(
-    found: Measured,
-    summary: Mapping[str, Any],
-    figures: Mapping[str, Figure],
-    live: sections.Live,
+    found: Measured, summary: Mapping[str, Any], moving: Mapping[str, Any], live: sections.Live
 ) -> dict[str, Any]:
     """Collect what the script needs: texts, lines and counts at every setting."""
     size = len(found.thresholds)
@@ -88,15 +94,20 @@ def _script_data(
         "up": [_cells(setting.up[:, found.listed]) for setting in found.settings],
         "down": [_cells(setting.down[:, found.listed]) for setting in found.settings],
     }
+    sizes = [summary["data"]["groups"][g] for g in found.listed]
     return {
         "chosen": summary["dial"]["chosen"],
         "texts": live.texts,
-        "moving": {name: moving for figure in figures.values() for name, moving in figure.moving.items()},
+        "moving": moving,
+        "queue": queue.moving(found),
         "who": {
             **counts,
+            "rows": [each[name] for each in sizes for name in ("positives", "negatives")],
             "labels": [sections.choice_label(choice) for choice in summary["who"]["choices"]],
+            "questions": [sections.choice_question(choice) for choice in summary["who"]["choices"]],
             "ranges": {"threshold": [0, size], "top": [size, size + len(found.alphas)]},
             "start": found.start,
+            "shown": summary["who"]["shown"],
         },
     }
 
@@ -151,9 +162,9 @@ _STYLE = """
 .fairpot-report .frame, .fairpot-report .grid, .fairpot-report .zero { fill: none; stroke: #8885; }
 .fairpot-report .curve { fill: none; stroke: #0072b2; stroke-width: 4; }
 .fairpot-report .limit { fill: none; stroke: currentColor; stroke-width: 2; stroke-dasharray: 10 8; }
-.fairpot-report .band { fill: #0072b2; opacity: .16; }
+.fairpot-report .band { fill: #0072b2; opacity: .16; } .fairpot-report .aim { fill: #00724f; opacity: .16; }
 .fairpot-report .best { fill: none; stroke: #0072b2; stroke-width: 2; }
-.fairpot-report .chosen { fill: #d55e00; } .fairpot-report .here { fill: none; stroke: currentColor; stroke-width: 4; }
+.fairpot-report .chosen { fill: #b84300; } .fairpot-report .here { fill: none; stroke: currentColor; stroke-width: 4; }
 """
 
 
@@ -162,11 +173,11 @@ def make_compact(summary: Mapping[str, Any], figures: Mapping[str, Figure]) -> s
     before, after = summary["before"], summary["after"]
     pair = summary["pair"]
     rows: list[tuple[str, Callable[[Mapping[str, Any]], str]]] = [
-        (TEXT["card_gap"], lambda n: say("points", value=points(n["signed_gap"]))),
-        (TEXT["card_auc"], lambda n: number(n["auc"])),
-        (say("card_behind", **pair), lambda n: percent(n["xauc_behind"])),
-        (say("card_ahead", **pair), lambda n: percent(n["xauc_ahead"])),
-        (TEXT["card_moved"], lambda n: count(n["moved"])),
+        (TEXT["col_gap"], lambda n: points(words.headline(summary, n))),
+        (TEXT["axis_auc"], lambda n: number(words.told(summary, n)["auc"])),
+        (say("row_xauc", first=pair["lower"], second=pair["higher"]), lambda n: percent(n["xauc_lower"])),
+        (say("row_xauc", first=pair["higher"], second=pair["lower"]), lambda n: percent(n["xauc_higher"])),
+        *([] if after is None else [(TEXT["moves_caption"], lambda n: count(n["moved"]))]),
     ]
     shown = [before] if after is None else [before, after]
     head = [TEXT["before"], TEXT["after"]][: len(shown)]
@@ -177,7 +188,12 @@ def make_compact(summary: Mapping[str, Any], figures: Mapping[str, Figure]) -> s
         tag("style", Markup(_STYLE)),
         [tag("p", sentence) for sentence in words.answer(summary)],
         tag("table", tag("thead", top), tag("tbody", body)),
-        figures["tradeoff"].svg if "tradeoff" in figures else None,
-        [tag("p", words.warning(found)) for found in summary["warnings"]],
+        _picture(figures["tradeoff"], after) if "tradeoff" in figures and after is not None else None,
+        [tag("p", text) for text in words.warnings(summary)],
         class_="fairpot-report",
     )
+
+
+def _picture(figure: Figure, numbers: Mapping[str, Any]) -> Markup:
+    """Show a figure by itself."""
+    return figure_svg(None, figure.panels[0][2], aria_label=figure.alt(numbers))

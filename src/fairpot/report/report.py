@@ -11,12 +11,15 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from fairpot._defaults import TIES, Ties
+from fairpot._defaults import REGIONS, TIES, Meaning, Region, Ties
 from fairpot._validation import check_choice, check_share, is_number
-from fairpot.auditing.effect import fitted_on, parameters_of, standing
+from fairpot.auditing.effect import fitted_on, parameters_of, standing, trust_in
+from fairpot.auditing.gains import other_reference
 from fairpot.auditing.measures import listed
 from fairpot.counting import as_table
 from fairpot.display.display import table_of
+from fairpot.postprocessing.large import in_words
+from fairpot.report.card import read_card
 from fairpot.report.figures import Figure, make_figures
 from fairpot.report.markdown import make_markdown
 from fairpot.report.measure import ALPHAS, Lines, Measured, measure
@@ -44,9 +47,13 @@ class FairnessReport:
     threshold : float or list of floats or None, default None
         Scores from which people are acted on, to be shown among others.
     alpha : float in (0, 1], list of them, or None, default None
-        Shares of the ranking that are acted on, to be shown among others.
+        Shares of the ranking that are acted on, to be shown among others. An audit is about the first of them.
+    region : {"pooled", "group"}, default "pooled"
+        Whether an audit's share is that of the whole list or of each group.
     ties : {"half", "strict"}, default "half"
         Whether a tie between a positive and a negative is half a win or none.
+    high_score_means : {"help", "harm"} or None, default None
+        What a high score does to the person who has it; table or method may say it as well.
     columns : dict or None, default None
         What the columns are called, by the part they play.
     command, created : str, default ""
@@ -55,6 +62,9 @@ class FairnessReport:
         More that a reader should know.
     largest_changes : list of dict or None, default None
         People to name, see :meth:`from_predictions`.
+    card : dict, path of a TOML file, or None, default None
+        What the score is for (``purpose``), who owns it (``owner``), what it must not be used for (``not_for``, one
+        text or a list), and whatever else its owner wants to be read; shown as it is.
 
     Examples
     --------
@@ -65,7 +75,7 @@ class FairnessReport:
     >>> fp = FairPOT(lam=None, max_gap=0.02).fit(data.probability, data.target, sensitive_features=data.group)
     >>> report = FairnessReport.from_estimator(fp)
     >>> report.summary["pair"]
-    {'ahead': 'a', 'behind': 'b'}
+    {'higher': 'a', 'lower': 'b'}
     >>> len(report.to_html()) < 3_000_000
     True
     """
@@ -80,19 +90,24 @@ class FairnessReport:
         outcome: str = "",
         threshold: Any = None,
         alpha: Any = None,
+        region: Region = "pooled",
         ties: str = "half",
+        high_score_means: Meaning | None = None,
         columns: Any = None,
         command: str = "",
         created: str = "",
         warnings: Any = (),
         largest_changes: Any = None,
+        card: Any = None,
     ) -> None:
         _check_table(table)
+        table = table.meaning(high_score_means).meaning(getattr(method, "high_score_means_", None))
         left_out = tuple(getattr(method, "left_out_", ()))
         self._all_groups = table
         self.table = table.only([g for g in table.groups if g not in left_out]) if left_out else table
         self.method = method
         self.ties = cast(Ties, check_choice(ties, "ties", TIES))
+        self.region = cast(Region, check_choice(region, "region", REGIONS))
         self._thresholds = _check_thresholds(threshold)
         self._alphas = tuple(check_share(each, "alpha", zero=False) for each in listed(alpha))
         self._about = About(
@@ -106,8 +121,9 @@ class FairnessReport:
             method=None if method is None else _describe(method, self.table),
             same_rows=method is not None and fitted_on(method, table),
             left_out={str(g): table[g].weight.sum().item() for g in left_out if g in table.groups},
-            warnings=tuple(warnings),
+            warnings=(*warnings, *_simplified(method)),
             largest_changes=largest_changes,
+            card=read_card(card),
         )
 
     @classmethod
@@ -192,26 +208,42 @@ class FairnessReport:
         size = len(self.table.groups)
         most = 100 if size <= 3 else 50 if size <= 6 else 20 if size <= 12 else 10
         dial = no_dial() if self.method is None else dial_of(self.method, self.table, self.ties, most)
+        top = self._top()
+        alphas = self._alphas if top is None else (*self._alphas, top[0])
         lines = Lines(
             _thresholds(self.table, self._thresholds, 48 if size <= 4 else 24),
-            tuple(sorted({*ALPHAS, *self._alphas})),
+            tuple(sorted({*ALPHAS, *alphas})),
             float(self._thresholds[0]) if len(self._thresholds) else None,
-            next(iter(self._alphas), None),
+            next(iter(alphas), None),
         )
-        top = getattr(self.method, "alpha", None) is not None and hasattr(self.method, "region")
         return measure(self.table, dial, self.ties, lines, top=top)
+
+    def _top(self) -> tuple[float, Region] | None:
+        """Name the part of the ranking that the report is about: what is repaired, or audited; None for all of it."""
+        about = self._about.method
+        if about is None:
+            return (self._alphas[0], self.region) if self._alphas else None
+        return None if about["alpha"] is None else (float(about["alpha"]), about["region"])
 
     @cached_property
     def summary(self) -> dict[str, Any]:
         """The report as plain numbers, lists, dicts and texts."""
-        return summarise(self.measured, replace(self._about, method=self._judged_method()))
+        return summarise(self.measured, replace(self._about, **self._judged()))
 
-    def _judged_method(self) -> dict[str, Any] | None:
-        """Say which method it is, with its certificate as these rows leave it."""
-        if self._about.method is None:
-            return None
+    def _judged(self) -> dict[str, Any]:
+        """Say what is known of the method on these rows: its certificate, trust in it, and the other reference."""
+        about = self._about.method
+        if about is None:
+            return {}
         found = standing(self.method, self._all_groups)
-        return {**self._about.method, "certificate": None if found is None else found.to_dict()}
+        trust = trust_in(self.method, self._all_groups, found)
+        options = {"alpha": about["alpha"], "region": about["region"] or "pooled", "ties": self.ties, "threshold": None}
+        other = other_reference(self.method, self.table, options)
+        return {
+            "method": {**about, "certificate": None if found is None else found.to_dict()},
+            "trust": None if trust is None else trust.to_dict(),
+            "other_reference": None if other is None else other.to_dict(),
+        }
 
     @cached_property
     def figures(self) -> dict[str, Figure]:
@@ -308,6 +340,7 @@ def _describe(method: Any, table: ScoreTable) -> dict[str, Any]:
         "parameters": {k: v for k, v in parameters.items() if v is not None},
         "reference": None if reference is None else str(reference),
         "moved": [str(g) for g in moved_groups(method, table.groups)],
+        "aim": parameters.get("max_gap") if parameters.get("capacity") is None else None,  # that of the whole list
         "alpha": parameters.get("alpha") if name == "FairPOT" else None,
         "region": parameters.get("region") if name == "FairPOT" and parameters.get("alpha") is not None else None,
         "certificate": None,  # judged once the rows are measured
@@ -327,3 +360,9 @@ def _largest(method: Any, scores: Any, groups: Any, ids: Any, most: int) -> list
         for i in order.tolist()
         if after[i] != before[i]
     ]
+
+
+def _simplified(method: Any) -> list[str]:
+    """Say what it changes that the maps of a method were simplified, if they were."""
+    found = getattr(method, "simplified_", None)
+    return [] if found is None else [f"The {in_words(found)}."]

@@ -1,4 +1,4 @@
-"""The sections of the page, from the summary and the figures."""
+"""What opens for the validator: every pair, the curve, scores, calibration, who crosses the line, all numbers."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairpot._validation import wording
+from fairpot.metrics.cells import SMALL
 from fairpot.report import words
-from fairpot.report.figures import Figure
+from fairpot.report.figures import Figure, style
+from fairpot.report.pairs import forest, heat_map, pairs_of
 from fairpot.report.people import SMALLEST_BAND
-from fairpot.report.svg import Markup, join, tag
-from fairpot.report.text import HOW_TO_READ, NOT_SHOWN, TEXT
-from fairpot.report.words import change, count, number, percent, points, say, score, signed
+from fairpot.report.svg import Markup, figure_svg, join, tag
+from fairpot.report.text import HOW_TO_READ, HOW_TO_READ_REPAIR, NOT_SHOWN, TEXT
+from fairpot.report.words import change, count, number, percent, points, say, score, signed, signed_points
 
 Numbers = Mapping[str, Any]
 Write = Callable[[Any], str]
 Read = Callable[[Mapping[str, Any]], Any]
 _MOST_PAIRS = 24
 # The table of moves: its columns, and the means among them.
-MOVES = ("group", "people", "moved", "up", "down", "mean_shift_moved", "mean_shift_all", "largest")
+MOVES = ("group", "rows", "moved", "up", "down", "mean_shift_moved", "mean_shift_all", "largest")
 SHIFTS = ("mean_shift", "mean_shift_of_all")
 
 
@@ -43,10 +45,10 @@ class Live:
 
 
 def table(
-    caption: str, head: Sequence[str], rows: Sequence[Sequence[Any]], *, texts: int = 1, note: str = ""
+    caption: Any, head: Sequence[str], rows: Sequence[Sequence[Any]], *, texts: int = 1, note: str = "", name: str
 ) -> Markup:
     """Make a table whose first columns are texts; it scrolls by itself where it is too wide."""
-    top = tag("tr", [tag("th", name, scope="col", class_="text" if i < texts else None) for i, name in enumerate(head)])
+    top = tag("tr", [tag("th", cell, scope="col", class_="text" if i < texts else None) for i, cell in enumerate(head)])
     body = [
         tag(
             "tr",
@@ -55,156 +57,77 @@ def table(
         )
         for row in rows
     ]
-    made = tag("table", tag("caption", caption), tag("thead", top), tag("tbody", body))
-    scroll = tag("div", made, class_="scroll", role="region", aria_label=caption, tabindex=0)
+    made = tag("table", tag("caption", caption, id=f"{name}-caption"), tag("thead", top), tag("tbody", body))
+    scroll = tag("div", made, class_="scroll", role="region", aria_labelledby=f"{name}-caption", tabindex=0)
     return join(scroll, tag("p", note, class_="note") if note else None)
 
 
-def answer(summary: Numbers) -> Markup:
-    """Say what was found, with the few numbers that matter."""
-    said = [tag("p", sentence) for sentence in words.answer(summary)]
-    listed = [tag("li", words.warning(found)) for found in summary["warnings"]]
-    care = tag("div", tag("h3", TEXT["warnings"]), tag("ul", listed), class_="warnings") if listed else None
+def part(name: str, title: str, *content: Any) -> Markup | None:
+    """Make a part that opens; None where it has nothing to show."""
+    shown = [each for each in content if each]
+    return tag("details", tag("summary", tag("h3", title)), shown, id=name, class_="part") if shown else None
+
+
+def parts(
+    summary: Numbers, figures: Mapping[str, Figure], live: Live, moving: dict[str, Any], start: Mapping[str, int]
+) -> list[Markup | None]:
+    """Make all parts, in order."""
+    repaired = "" if summary["method"] is not None else "_audit"
+    shown = {name: figure(each, live, len(summary["dial"]["settings"]) > 2) for name, each in figures.items()}
+    return [
+        part("pairs", TEXT["part_pairs"], *_pairs(summary, live, moving)) if words.many(summary) else None,
+        part("tradeoff", TEXT["part_tradeoff"], shown.get("tradeoff"), _curve_table(summary)),
+        part("scores", TEXT[f"part_scores{repaired}"], shown.get("scores"), shown.get("map")),
+        part("roc", TEXT["part_roc"], shown.get("roc")),
+        part("calibration", TEXT["part_calibration"], shown.get("calibration")),
+        part("who", TEXT[f"part_who{repaired}"], *_who(summary, live, start)),
+        part("numbers", TEXT["part_numbers"], *_numbers(summary, live)),
+        part("read", TEXT["part_read"], _reading(summary)),
+        part("origin", TEXT["part_origin"], _origin(summary)),
+    ]
+
+
+def figure(one: Figure, live: Live, turns: bool) -> Markup:
+    """Show a figure under what it says, with what it means; values are read by pointing or with the arrow keys."""
+    label = f"{one.name}-title {one.name}-alt"
+    title = tag("h4", live(one.title), id=f"{one.name}-title")
+    alt = tag("p", live(one.alt), id=f"{one.name}-alt", class_="unseen")
+    hint = TEXT["reading_dial" if one.name == "tradeoff" and turns else "reading_hint"]
+    plots = [_plot(one, place, name, body, label, turns) for place, name, body in one.panels]
+    note = tag("p", one.note, " ", tag("span", hint, hidden=True, data_script=True), class_="note")
+    reading = tag("output", class_="reading", id=f"{one.name}-reading", aria_live="polite")
+    several = len(plots) > 1 or one.panels[0][0] >= 0
+    names = tag("p", say("across_up", x=one.axes[0], y=one.axes[1]), class_="note") if several else None
+    shown = tag("div", plots, class_="multiples" if several else None)
     return tag(
-        "section",
-        tag("h2", TEXT["answer"], id="answer", tabindex=-1),
-        tag("div", said, class_="lead"),
-        _cards(summary),
-        care,
-        aria_labelledby="answer",
+        "figure", tag("figcaption", title, alt), shown, names, reading, note, class_=None if several else "single"
     )
 
 
-def _cards(summary: Numbers) -> Markup:
-    before, after = summary["before"], summary["after"]
-    now = after or before
-    pair, rows = summary["pair"], count(summary["data"]["rows"])
-    gap = (TEXT["card_gap_many"], "gap", _width, "gap")
-    if not words.many(summary):
-        gap = (TEXT["card_gap"], "signed_gap", _width, "pair_gap")
-
-    def card(title: str, name: str, write: Callable[[float | None], str], limits: str = "") -> Markup:
-        lines = [tag("dd", write(now[name]), class_="big")]
-        if after is not None:
-            lines.append(tag("dd", say("was", value=write(before[name])), class_="small"))
-        if (limits or name) in (now["intervals"] or {}):
-            lines.append(tag("dd", _interval(now["intervals"][limits or name], write), class_="small"))
-        return tag("div", tag("dt", title), lines)
-
-    cards = [
-        card(*gap),
-        card(TEXT["card_auc"], "auc", number),
-        card(say("card_behind", **pair), "xauc_behind", percent),
-        card(say("card_ahead", **pair), "xauc_ahead", percent),
-    ]
-    if after is not None:
-        moved = tag("dd", count(after["moved"]), class_="big")
-        share = say("people_of", share=percent(after["moved_share"]), rows=rows)
-        cards.append(tag("div", tag("dt", TEXT["card_moved"]), moved, tag("dd", share, class_="small")))
-    return tag("dl", cards, class_="cards")
-
-
-def _width(gap: float | None) -> str:
-    """Write a gap without its sign, which the sentences tell."""
-    return say("points", value=points(None if gap is None else abs(gap)))
-
-
-def _interval(limits: Sequence[float] | None, write: Callable[[float | None], str]) -> str:
-    if limits is None:
-        return TEXT["no_interval"]
-    low = points(limits[0]) if write is _width else write(limits[0])
-    return say("interval", low=low, high=write(limits[1]))
-
-
-def explore(summary: Numbers) -> Markup:
-    """Open what follows the dial."""
-    settings = summary["dial"]["settings"]
-    kind = "explore" if len(settings) > 2 else "explore_fixed" if len(settings) == 2 else "explore_audit"
-    lead = tag("p", TEXT[f"{kind}_lead"]) if len(settings) > 1 else None
-    return tag("section", tag("h2", TEXT[kind], id="explore"), lead, aria_labelledby="explore", class_="joined")
-
-
-def pictures(summary: Numbers, figures: Mapping[str, Figure]) -> Markup:
-    """Show the figures."""
-    names = ("tradeoff", "roc", "positive", "negative", "map", "calibration")
-    shown = [figure(figures[name]) for name in names if name in figures]
-    drawn, groups = len(figures["positive"].keys), len(summary["data"]["groups"])
-    return join(
-        tag("p", say("drawn", drawn=drawn, groups=groups), class_="note") if drawn < groups else None,
-        tag("div", shown, class_="figures"),
-        _curve_table(summary),
-    )
-
-
-def turning(summary: Numbers, live: Live) -> Markup | None:
-    """Make the control that everything after it follows; None where there is nothing to turn."""
-    dial = summary["dial"]
-    settings = dial["settings"]
-    if len(settings) < 2:
-        return None
-    best = min(range(len(settings)), key=lambda i: _gap_to_close(summary, settings[i]))
-    setting = live(lambda n: words.dial_setting(summary, _place(settings, n)), "setting")
-    row = [
-        tag(
-            "input",
-            type="range",
-            id="dial",
-            min=0,
-            max=len(settings) - 1,
-            step=1,
-            value=dial["chosen"],
-            aria_valuetext=words.dial_setting(summary, dial["chosen"]),
-            autocomplete="off",
-        ),
-        [
-            tag("button", TEXT[key], type="button", data_go=place)
-            for key, place in (("to_before", 0), ("to_best", best), ("to_chosen", dial["chosen"]))
-            if len(settings) > 2 or key != "to_best"
-        ],
-    ]
-    said = live(lambda n: _live_line(summary, n), "live")
+def _plot(one: Figure, place: int, name: str, body: Markup, label: str, turns: bool) -> Markup:
+    heading = tag("h5", name, class_=f"name {style(place)}") if place >= 0 else None
+    svg = figure_svg(label, body, aria_label=None)
+    known: dict[str, Any] = {}
+    if one.frame is not None:
+        (left, right), (low, high) = one.frame.x, one.frame.y
+        known = {"data_frame": f"{left!r} {right!r} {low!r} {high!r}", "data_axes": one.axes[0]}
+        if one.name == "scores":
+            known["data_share"] = True
+    if one.name == "tradeoff" and turns:
+        known = {"data_turn": True}
+    named = f"{name}: {one.axes[1]}" if place >= 0 else None
+    by = {"aria_label": named} if named else {"aria_labelledby": f"{one.name}-title"}
     return tag(
         "div",
-        tag("label", TEXT["dial_label"], for_="dial"),
-        tag("span", ": ", setting, class_="live"),
-        tag("div", row, class_="row", hidden=True, data_script=True),
-        tag("output", said, for_="dial", class_="live small", aria_live="polite"),
-        class_="dial",
+        heading,
+        svg,
+        class_="plot",
+        tabindex=0 if known else None,
+        role="group",
+        data_reading=f"{one.name}-reading",
+        **by,
+        **known,
     )
-
-
-def _gap_to_close(summary: Numbers, numbers: Numbers) -> float:
-    """Give the size of the gap that the repair is after: in the top, if it works there."""
-    gap = words.headline(summary, numbers) if numbers["top"] is None else numbers["top"]["gap"]
-    return float("inf") if gap is None else abs(gap)
-
-
-def _place(settings: Sequence[Numbers], numbers: Numbers) -> int:
-    return next(i for i, each in enumerate(settings) if each is numbers)
-
-
-def _live_line(summary: Numbers, numbers: Numbers) -> str:
-    fields = {
-        "gap": points(words.headline(summary, numbers)),
-        "auc": number(numbers["auc"]),
-        "moved": count(numbers["moved"]),
-    }
-    top = numbers["top"]
-    if top is None:
-        return say("live", **fields)
-    return say("live_top", **fields, gap_top=points(top["gap"]), auc_top=number(top["auc"]))
-
-
-def figure(one: Figure) -> Markup:
-    """Show a figure with its name, what it means, and what its lines stand for."""
-    keys = tag("ul", [_key(style, name) for style, name in one.keys], class_="keys") if one.keys else None
-    note = tag("p", one.note) if one.note else None
-    return tag("figure", tag("figcaption", tag("h3", one.title), note, keys), one.svg)
-
-
-def _key(style: str, name: str) -> Markup:
-    sample = tag("path", d="M1 6H33", class_=f"now {style}")
-    return tag("li", tag("svg", sample, viewBox="0 0 34 12", aria_hidden="true"), tag("span", name))
 
 
 def _curve_table(summary: Numbers) -> Markup | None:
@@ -216,39 +139,43 @@ def _curve_table(summary: Numbers) -> Markup | None:
     rows = [
         [
             words.dial_setting(summary, i) + (" ★" if i == summary["dial"]["chosen"] else ""),
-            points(words.headline(summary, settings[i]), 2),
+            points(words.headline(summary, settings[i])),
             number(settings[i]["auc"]),
             count(settings[i]["moved"]),
         ]
         for i in few
     ]
-    head = [TEXT["dial_label"], TEXT["axis_gap_plain"], TEXT["axis_auc"], TEXT["card_moved"]]
-    return tag("details", tag("summary", TEXT["figure_table"]), table(TEXT["figure_table"], head, rows))
+    head = curve_head(summary)
+    return tag("details", tag("summary", TEXT["figure_table"]), table(TEXT["figure_table"], head, rows, name="curve"))
 
 
-def who(summary: Numbers, live: Live, start: Mapping[str, int]) -> Markup:
+def curve_head(summary: Numbers) -> list[str]:
+    """Name the columns of the curve as a table."""
+    gap = TEXT["axis_gap_plain" if words.many(summary) else "axis_gap_two"]
+    return [TEXT["dial_label"], gap, TEXT["axis_auc"], TEXT["col_moved"]]
+
+
+def _who(summary: Numbers, live: Live, start: Mapping[str, int]) -> list[Any]:
     """Count who is above a line, who comes and who goes."""
     repaired = summary["method"] is not None
-    kind = "who" if repaired else "who_audit"
-    return tag(
-        "section",
-        tag("h2", TEXT[kind], id="who"),
-        tag("p", TEXT[f"{kind}_lead"]),
+    return [
+        tag("p", TEXT["who_lead"], hidden=True, data_script=True),
         _choose(summary, start),
-        _who_table(summary, start["threshold"], repaired),
+        _who_table(summary, repaired),
         _moves_table(summary, live) if repaired else None,
         _bands_table(summary) if repaired else None,
         _changes_table(summary),
-        aria_labelledby="who",
-    )
+    ]
 
 
 def _choose(summary: Numbers, start: Mapping[str, int]) -> Markup:
     choices = summary["who"]["choices"]
     sizes = {kind: sum(kind in c for c in choices) for kind in ("threshold", "top")}
+    at = summary["who"]["shown"]
+    first = "top" if "top" in choices[at] else "threshold"
 
     def radio(kind: str, text: str) -> Markup:
-        checked = kind == "threshold"
+        checked = kind == first
         return tag("label", tag("input", type="radio", name="who-kind", value=kind, checked=checked), " ", text)
 
     slider = tag(
@@ -256,10 +183,10 @@ def _choose(summary: Numbers, start: Mapping[str, int]) -> Markup:
         type="range",
         id="who-value",
         min=0,
-        max=sizes["threshold"] - 1,
+        max=sizes[first] - 1,
         step=1,
-        value=start["threshold"],
-        aria_valuetext=choice_label(choices[start["threshold"]]),
+        value=start[first],
+        aria_valuetext=choice_label(choices[at]),
         autocomplete="off",
     )
     kinds = tag(
@@ -274,14 +201,25 @@ def _choose(summary: Numbers, start: Mapping[str, int]) -> Markup:
 
 def choice_label(choice: Numbers) -> str:
     """Name a threshold or a top share."""
+    return _choice(choice, "choice")
+
+
+def choice_question(choice: Numbers) -> str:
+    """Ask who is above a threshold or in a top share."""
+    return _choice(choice, "who")
+
+
+def _choice(choice: Numbers, key: str) -> str:
+    if choice.get("below"):
+        return say(f"{key}_below", value=score(-choice["threshold"]))
     if "threshold" in choice:
-        return say("choice_threshold", value=score(choice["threshold"]))
-    return say("choice_top", value=words.top_share(choice["top"]))
+        return say(f"{key}_threshold", value=score(choice["threshold"]))
+    return say(f"{key}_top", value=words.top_share(choice["top"]))
 
 
-def _who_table(summary: Numbers, at: int, repaired: bool) -> Markup:
-    choice = summary["who"]["choices"][at]
-    head = [TEXT[f"col_{name}"] for name in ("group", "outcome", "people", "above_before")]
+def _who_table(summary: Numbers, repaired: bool) -> Markup:
+    choice = summary["who"]["choices"][summary["who"]["shown"]]
+    head = [TEXT[f"col_{name}"] for name in ("group", "outcome", "rows", "above_before")]
     head += [TEXT[f"col_{name}"] for name in ("above_now", "enter", "leave")] if repaired else []
     rows = []
     for place, (g, size) in enumerate(listed(summary)):
@@ -292,9 +230,8 @@ def _who_table(summary: Numbers, at: int, repaired: bool) -> Markup:
             shown = list(values) if repaired else ["before"]
             cells = [tag("span", count(values[name]), data_who=f"{name} {2 * place + k}") for name in shown]
             rows.append([size["group"], TEXT[label], count(people), *cells])
-    label = tag("span", choice_label(choice), id="who-label")
-    caption = join(TEXT["who_caption"], ": ", tag("span", label, aria_live="polite"))
-    made = table(caption, head, rows, texts=2)
+    caption = join(TEXT["who_caption"], ": ", tag("span", choice_label(choice), id="who-label", data_line=True))
+    made = table(caption, head, rows, texts=2, name="crossing")
     left = len(summary["data"]["groups"]) - len(summary["listed"])
     return join(made, tag("p", say("groups_left_out", left=left), class_="note") if left > 0 else None)
 
@@ -312,7 +249,7 @@ def _moves_table(summary: Numbers, live: Live) -> Markup:
     for g, size in listed(summary):
         cells = [live(_written(write, _of(g, name))) for name, write in writes]
         rows.append([size["group"], count(size["rows"]), *cells])
-    return table(TEXT["moves_caption"], head, rows)
+    return table(TEXT["moves_caption"], head, rows, name="moves")
 
 
 def _bands_table(summary: Numbers) -> Markup | None:
@@ -330,9 +267,9 @@ def _bands_table(summary: Numbers) -> Markup | None:
     ]
     if not rows:
         return None
-    head = [TEXT[f"col_{n}"] for n in ("group", "band", "people", "mean_shift", "largest")]
+    head = [TEXT[f"col_{n}"] for n in ("group", "band", "rows", "mean_shift", "largest")]
     caption = f"{TEXT['bands_caption']} ({TEXT['to_chosen']})"
-    return table(caption, head, rows, texts=2, note=say("bands_note", least=SMALLEST_BAND))
+    return table(caption, head, rows, texts=2, note=say("bands_note", least=SMALLEST_BAND), name="bands")
 
 
 def _changes_table(summary: Numbers) -> Markup | None:
@@ -344,30 +281,21 @@ def _changes_table(summary: Numbers) -> Markup | None:
         [str(c["id"]), c["group"], score(c["before"]), score(c["after"]), change(c["after"] - c["before"])]
         for c in changes
     ]
-    return table(TEXT["changes_caption"], head, rows, texts=2)
+    return table(TEXT["changes_caption"], head, rows, texts=2, name="changes")
 
 
-def cost(summary: Numbers, live: Live) -> Markup:
+def _numbers(summary: Numbers, live: Live) -> list[Any]:
     """Show all numbers before and at the setting."""
     repaired = summary["method"] is not None
-    head = [TEXT["col_number"], TEXT["col_before"], *([TEXT["col_now"]] if repaired else [])]
+    head = [TEXT["col_number"], *([TEXT["col_before"], TEXT["col_now"]] if repaired else [TEXT["col_value"]])]
     rows = []
     for name, write, read in cost_rows(summary):
         before = write(read(summary["before"]))
         if before == words.number(None) and not repaired:
             continue
         rows.append([name, before, *([live(_written(write, read))] if repaired else [])])
-    overshoot = (
-        live(lambda n: say("overshoot_yes", **summary["pair"]) if words.goes_past(n) else "") if repaired else ""
-    )
-    return tag(
-        "section",
-        tag("h2", TEXT["cost" if repaired else "cost_audit"], id="cost"),
-        tag("p", tag("strong", overshoot), role="status") if repaired else None,
-        table(TEXT["cost_caption"], head, rows, note=TEXT["rank_note"] if repaired else ""),
-        _pairs_table(summary, live) if len(summary["data"]["groups"]) > 2 else None,
-        aria_labelledby="cost",
-    )
+    caption = TEXT["cost_caption" if repaired else "cost_caption_audit"]
+    return [table(caption, head, rows, note=TEXT["rank_note"] if repaired else "", name="all")]
 
 
 def cost_rows(summary: Numbers) -> list[tuple[str, Write, Read]]:
@@ -375,16 +303,16 @@ def cost_rows(summary: Numbers) -> list[tuple[str, Write, Read]]:
     pair, groups = summary["pair"], listed(summary)
     rows: list[tuple[str, Write, Read]] = [
         (TEXT["row_auc"], number, lambda n: n["auc"]),
-        (say("row_gap", **pair), signed, lambda n: n["signed_gap"]),
-        (say("row_xauc", first=pair["behind"], second=pair["ahead"]), number, lambda n: n["xauc_behind"]),
-        (say("row_xauc", first=pair["ahead"], second=pair["behind"]), number, lambda n: n["xauc_ahead"]),
+        (say("row_gap", **pair), signed_points, lambda n: n["signed_gap"]),
+        (say("row_xauc", first=pair["lower"], second=pair["higher"]), percent, lambda n: n["xauc_lower"]),
+        (say("row_xauc", first=pair["higher"], second=pair["lower"]), percent, lambda n: n["xauc_higher"]),
     ]
     if len(groups) > 2:
-        rows.append((TEXT["row_largest_gap"], number, lambda n: n["gap"]))
+        rows.append((TEXT["row_largest_gap"], points, lambda n: n["gap"]))
     if summary["before"]["top"] is not None:
-        alpha = words.top_share(summary["method"]["alpha"])
+        alpha = words.top_share(summary["finding"]["alpha"])
         rows.append((say("row_auc_top", alpha=alpha), number, lambda n: n["top"]["auc"]))
-        rows.append((say("row_gap_top", alpha=alpha), number, lambda n: n["top"]["gap"]))
+        rows.append((say("row_gap_top", alpha=alpha), points, lambda n: n["top"]["gap"]))
     rows += [(say("row_inside", group=g["group"]), number, _of(i, "auc")) for i, g in groups]
     if summary["before"]["calibration"] is not None:
         large, error = "error_in_the_large", "expected_calibration_error"
@@ -395,7 +323,7 @@ def cost_rows(summary: Numbers) -> list[tuple[str, Write, Read]]:
     for i, g in groups:
         for key, label in (("positive", TEXT["with"]), ("negative", TEXT["without"])):
             name = say("row_rank", group=g["group"], label=label)
-            rows.append((name, lambda v: signed(v, 2), _of(i, "rank_change", key)))
+            rows.append((name, lambda v: signed(v, 1), _of(i, "rank_change", key)))
     return rows
 
 
@@ -427,45 +355,68 @@ def _of(place: int, *keys: str) -> Read:
 def pair_rows(summary: Numbers) -> tuple[list[str], list[list[tuple[Write, Read]]]]:
     """Give the head of the table of pairs, and how the cells of each pair are written and where they stand."""
     head = [TEXT[f"col_{name}"] for name in ("first", "second", "over", "under", "gap", "limits")]
-    cells: list[tuple[str, Write]] = [("xauc_first", number), ("xauc_second", number), ("signed_gap", signed)]
+    cells: list[tuple[str, Write]] = [("xauc_first", percent), ("xauc_second", percent), ("signed_gap", signed_points)]
     cells.append(("limits", _limits))
     shown = range(len(summary["before"]["pairs"][:_MOST_PAIRS]))
     return head, [[(write, _of_pair(i, name)) for name, write in cells] for i in shown]
 
 
 def _limits(found: Sequence[float] | None) -> str:
-    return number(None) if found is None else say("limits", low=signed(found[0]), high=signed(found[1]))
+    if found is None:
+        return number(None)
+    return say("limits", low=signed_points(found[0]), high=signed_points(found[1]))
 
 
-def _pairs_table(summary: Numbers, live: Live) -> Markup:
+def _pairs(summary: Numbers, live: Live, moving: dict[str, Any]) -> list[Any]:
+    """Show every pair of three groups and more: a heat map, a forest of intervals, a table."""
     head, cells = pair_rows(summary)
     rows = [
         [pair["first"], pair["second"], *(live(_written(write, read)) for write, read in each)]
         for pair, each in zip(summary["before"]["pairs"], cells)
     ]
-    caption = TEXT["pairs_caption"] + (f" ({TEXT['now']})" if summary["method"] is not None else "")
-    return table(caption, head, rows, texts=2, note=pairs_note(summary))
+    shown = min(len(pairs_of(summary, summary["before"])), _MOST_PAIRS)
+    heat = tag(
+        "div", heat_map(summary, live), class_="scroll", role="region", aria_labelledby="heat-caption", tabindex=0
+    )
+    return [
+        heat,
+        tag("p", say("heat_note", least=SMALL), class_="note") if summary["data"]["small_groups"] else None,
+        tag("h4", TEXT["forest_title"], id="forest-title"),
+        tag(
+            "div",
+            forest(summary, live, shown, moving, "forest"),
+            class_="scroll",
+            tabindex=0,
+            role="region",
+            aria_labelledby="forest-title",
+        ),
+        table(TEXT["pairs_caption"], head, rows, texts=2, note=pairs_note(summary), name="pairs"),
+    ]
 
 
 def pairs_note(summary: Numbers) -> str:
     """Say what the intervals are of, and how many pairs are left out."""
     left = math.comb(len(summary["data"]["groups"]), 2) - min(len(summary["before"]["pairs"]), _MOST_PAIRS)
-    return " ".join([TEXT["pairs_note"], *([say("pairs_left_out", left=left)] if left else [])])
+    note = TEXT["pairs_note" if summary["method"] is not None else "pairs_note_audit"]
+    return " ".join([note, *([say("pairs_left_out", left=left)] if left else [])])
 
 
-def reading() -> Markup:
+def _reading(summary: Numbers) -> Markup:
     """Explain the terms, and what is not here."""
-    return tag(
-        "section",
-        tag("h2", TEXT["read"], id="read"),
-        tag("ul", [tag("li", item) for item in HOW_TO_READ]),
-        tag("h2", TEXT["not"], id="not"),
+    return join(
+        tag("h4", TEXT["read"]),
+        tag("ul", [tag("li", item) for item in how_to_read(summary)]),
+        tag("h4", TEXT["not"]),
         tag("ul", [tag("li", item) for item in NOT_SHOWN]),
-        aria_labelledby="read",
     )
 
 
-def origin(summary: Numbers) -> Markup:
+def how_to_read(summary: Numbers) -> list[str]:
+    """List what a reader needs to know; of a repair only where there is one."""
+    return [*HOW_TO_READ, *(HOW_TO_READ_REPAIR if summary["method"] is not None else ())]
+
+
+def _origin(summary: Numbers) -> Markup:
     """Say where the numbers come from and how to make them again."""
     privacy = TEXT["privacy_ids" if summary["largest_changes"] else "privacy_counts"]
     facts = [(name, value) for name, value in origin_facts(summary) if value]
@@ -473,14 +424,7 @@ def origin(summary: Numbers) -> Markup:
         (tag("dt", name), tag("dd", tag("code", value) if name == TEXT["origin_command"] else value))
         for name, value in facts
     ]
-    return tag(
-        "section",
-        tag("h2", TEXT["origin"], id="origin"),
-        tag("dl", listed, class_="facts"),
-        tag("h3", TEXT["privacy"]),
-        tag("p", privacy),
-        aria_labelledby="origin",
-    )
+    return join(tag("dl", listed, class_="facts"), tag("h4", TEXT["privacy"]), tag("p", privacy))
 
 
 def origin_facts(summary: Numbers) -> list[tuple[str, str]]:
@@ -491,6 +435,7 @@ def origin_facts(summary: Numbers) -> list[tuple[str, str]]:
     if method is not None:
         setting = words.dial_setting(summary, summary["dial"]["chosen"])
         facts[0] = (facts[0][0], f"{method['name']}, {setting}")
+        facts.append((TEXT["origin_rule"], words.rule(summary)))
         facts.append((TEXT["origin_reference"], method["reference"] or ""))
         facts.append((TEXT["origin_parameters"], ", ".join(f"{k}={v}" for k, v in method["parameters"].items())))
     if curve is not None:
@@ -499,6 +444,7 @@ def origin_facts(summary: Numbers) -> list[tuple[str, str]]:
         facts.append((TEXT["origin_curve"], say(key, points=count(curve["points"]), stops=stops)))
     return [
         *facts,
+        (TEXT["origin_source"], summary["data"]["source"]),
         (TEXT["origin_columns"], ", ".join(f"{part}: {name}" for part, name in columns.items() if name)),
         (TEXT["origin_weights"], wording.weights_taken(summary["data"]["weights"], summary["data"]["rows"])),
         (TEXT["origin_ties"], TEXT[f"ties_{summary['ties']}"]),

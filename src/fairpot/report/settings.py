@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -69,11 +69,17 @@ def dial_of(method: Any, table: ScoreTable, ties: str, most: int = _STEPS) -> Di
     """Find the settings of a fitted method on a table, at most about ``most``, its own among them."""
     own = _own_value(method)
     fixed = Dial([None, own], 1, lambda place: method.maps_for(table) if place else {})
-    if own is None or not _can_turn(method, table):
+    if not _can_turn(method, table):
         return fixed
+    if own is None:  # each group has its own: there is a curve, but no one value to turn
+        return fixed if _value(method) is None else replace(fixed, curve=method.tradeoff(table, ties=ties))
     off = None if method.dial.identity is None else float(method.dial.identity)
     curve, points, values = _curves(method, table, ties, own, off, most)
     kept: list[float | None] = [None, *(v for v in values.tolist() if v != off)]
+    if curve.exact and off is not None:
+        kept = _distinct(curve, kept, own, off)
+    elif not curve.exact:
+        kept = _differing(method, table, points, kept, own)
 
     def maps(place: int) -> Maps:
         value = kept[place]
@@ -92,10 +98,50 @@ def _curves(
         curve = method.tradeoff(table, lams=np.union1d(few, ends), ties=ties)
         return curve, curve, curve.lam
     curve = method.tradeoff(table, ties=ties)
+    if curve.lam.ndim == 2:  # the groups' own ways; here one value is turned for all
+        grid = method._common_values(table)
+        few = grid[np.unique(np.linspace(0, len(grid) - 1, min(len(grid), most)).round().astype(np.intp))]
+        curve = method.tradeoff(table, lams=np.union1d(few, ends), ties=ties)
     values = _spread(curve, own, most)
     if curve.exact:
         return curve, curve, values
     return curve, method.tradeoff(table, lams=np.union1d(values, ends), ties=ties), values
+
+
+def _distinct(curve: TradeoffCurve, values: list[float | None], own: float, off: float) -> list[float | None]:
+    """Keep one value of those between which nothing changes: the fitted one, else the lowest."""
+    found: dict[Any, float | None] = {curve.at(off).lam: None}
+    for value in [own, *values[1:]]:
+        if value is not None:
+            found.setdefault(curve.at(value).lam, value)
+    if own != off and found[curve.at(own).lam] is None:  # it changes nothing, and is the fitted one all the same
+        found["own"] = own
+    return [None, *sorted(value for value in found.values() if value is not None)]
+
+
+def _differing(
+    method: Any, table: ScoreTable, points: TradeoffCurve, values: list[float | None], own: float
+) -> list[float | None]:
+    """Leave out values of a grid whose scores are those of the value before; never the fitted one."""
+    kept: list[float | None] = [values[0]]
+    for value in values[1:]:
+        before = kept[-1]
+        if value != own and before is not None and value is not None and _alike(method, table, points, before, value):
+            continue
+        kept.append(value)
+    return kept
+
+
+def _alike(method: Any, table: ScoreTable, points: TradeoffCurve, one: float, other: float) -> bool:
+    """Whether two values give the same scores; only where the curve cannot tell them apart are maps compared."""
+    first, second = (points.at(value) for value in (one, other))
+    if points.lam.ndim == 2 or (first.auc, first.signed_gap) != (second.auc, second.signed_gap):
+        return False
+    maps = [method.at(value).maps_for(table) for value in (one, other)]
+    return all(
+        np.array_equal(*(each[group](counts.score) if group in each else counts.score for each in maps))
+        for group, counts in zip(table.groups, table.counts)
+    )
 
 
 def _can_turn(method: Any, table: ScoreTable) -> bool:
@@ -106,11 +152,15 @@ def _can_turn(method: Any, table: ScoreTable) -> bool:
 
 def _own_value(method: Any) -> float | None:
     """Return the fitted value of the dial, if it is one number, or the same for every group."""
-    dial = getattr(method, "dial", None)
-    value = getattr(method, f"{dial.name}_", None) if dial is not None else None
+    value = _value(method)
     if isinstance(value, Mapping):
         value = next(iter(value.values())) if len(set(value.values())) == 1 else None
     return None if value is None else float(value)
+
+
+def _value(method: Any) -> Any:
+    dial = getattr(method, "dial", None)
+    return getattr(method, f"{dial.name}_", None) if dial is not None else None
 
 
 def _spread(curve: TradeoffCurve, own: float, most: int) -> NDArray[np.float64]:
@@ -118,7 +168,8 @@ def _spread(curve: TradeoffCurve, own: float, most: int) -> NDArray[np.float64]:
     gap = np.where(np.isnan(curve.gap), np.inf, curve.gap)
     best = float(curve.lam[int(np.argmin(gap))])
     if curve.exact:
-        return np.union1d(np.arange(most + 1) / most, [own, best])
+        spread = curve.lam if len(curve) <= most else np.arange(most + 1) / most
+        return np.union1d(spread, [own, best])
     few = np.unique(np.linspace(0, len(curve) - 1, min(len(curve), most + 1)).round().astype(np.intp))
     return np.union1d(curve.lam[few], [own, best])
 

@@ -11,19 +11,24 @@ import numpy as np
 
 from fairpot._defaults import LEVEL, Ties
 from fairpot._version import __version__
+from fairpot.auditing.gains import own_scale_moves
 from fairpot.auditing.measures import Measured as Audited
+from fairpot.auditing.measures import tops
 from fairpot.counts import GroupCounts
 from fairpot.inference import Changes, Estimate
 from fairpot.inference.dial import estimate_dial
 from fairpot.inference.limits import fold
-from fairpot.report.measure import MOST_ENTRIES, Measured, Setting, entries
+from fairpot.metrics.cells import SMALL
+from fairpot.report.measure import MOST_ENTRIES, Measured, Setting, audited_xauc, entries
 from fairpot.report.people import SMALLEST_BAND
-from fairpot.tradeoff import Limit
+from fairpot.table import ScoreTable
+from fairpot.tradeoff import Limit, LimitBracket, TradeoffCurve
+from fairpot.transport import Floats
 
-SCHEMA = 1
-# Fewer positives or negatives than this, and a share of pairs that rests on them says little.
-SMALL = 30
+SCHEMA = 2
 _MOST_PAIRS = 300
+# With more groups than this the limit is not looked for.
+_MOST_IN_BRACKET = 8
 # Calibration that gets this many times worse, and visibly so, is said in words; so are ties that matter.
 _BOTH: tuple[Ties, Ties] = ("strict", "half")
 _SEVERAL, _VISIBLE, _VISIBLE_TIES = 2.0, 0.01, 0.0005
@@ -45,6 +50,9 @@ class About:
     left_out: Mapping[str, float] = field(default_factory=dict)
     warnings: Sequence[str] = ()
     largest_changes: Sequence[Mapping[str, Any]] | None = None
+    card: Mapping[str, list[str]] | None = None
+    trust: Mapping[str, Any] | None = None
+    other_reference: Mapping[str, Any] | None = None
 
 
 def summarise(found: Measured, about: About) -> dict[str, Any]:
@@ -62,16 +70,27 @@ def summarise(found: Measured, about: About) -> dict[str, Any]:
     chosen = found.dial.chosen
     ties: Ties = "half" if about.ties == "half" else "strict"
     for place in {0, chosen}:
+        audit = found.audits[place]
         settings[place]["intervals"] = _intervals(found, place)
-        settings[place]["pairs"] = _limited_pairs(settings[place]["pairs"], found.audits[place])
+        settings[place]["pairs"] = _limited_pairs(settings[place]["pairs"], audit.numbers["gaps"])
+        if found.top:
+            [inside] = tops(audit.numbers)
+            listed = _pairs(
+                found, audited_xauc(audit, inside), audited_xauc(found.audits[0], tops(found.audits[0].numbers)[0])
+            )
+            settings[place]["top"]["pairs"] = _limited_pairs(listed, inside["gaps"])
     first, second = (str(found.groups[g]) for g in found.pair)
     content = {
         "schema": SCHEMA,
         "title": about.title,
+        "card": about.card,
         "data": _data(found, about),
-        "pair": {"ahead": first, "behind": second},
+        "pair": {"higher": first, "lower": second},
         "listed": found.listed,
         "ties": about.ties,
+        "finding": {**found.finding.to_dict(), "who": found.finding.who},
+        "trust": about.trust,
+        "other_reference": about.other_reference,
         "method": None if about.method is None else dict(about.method),
         "before": settings[0],
         "after": settings[chosen] if about.method is not None else None,
@@ -81,6 +100,7 @@ def summarise(found: Measured, about: About) -> dict[str, Any]:
         "limit": _limit(found, ties),
         "band": gap_band(found, ties) if _measurable(found) else None,
         "who": _who(found),
+        "queue": _queue(found),
         "bands": _bands(found),
         "largest_changes": None if about.largest_changes is None else [dict(c) for c in about.largest_changes],
         "warnings": _warnings(found, about),
@@ -146,22 +166,22 @@ def _numbers(found: Measured, setting: Setting) -> dict[str, Any]:
         "auc": setting.auc,
         "gap": _largest_gap(setting, found.large),
         "signed_gap": signed,
-        "xauc_ahead": setting.xauc[a, b],
-        "xauc_behind": setting.xauc[b, a],
+        "xauc_higher": setting.xauc[a, b],
+        "xauc_lower": setting.xauc[b, a],
         "overshoots": bool(signed < 0 <= before.xauc[a, b] - before.xauc[b, a]),
         "top": setting.top,
         "moved": moved,
         "moved_share": moved / rows if rows else None,
         "calibration": _calibration(setting.calibration[-1]),
         "groups": [_group(found, setting, g) for g in range(len(found.groups))],
-        "pairs": _pairs(found, setting),
+        "pairs": _pairs(found, setting.xauc, found.settings[0].xauc),
     }
 
 
 def _group(found: Measured, setting: Setting, g: int) -> dict[str, Any]:
     change = 100 * (setting.places[g] - found.settings[0].places[g])
     return {
-        **setting.moves[g],
+        **own_scale_moves([setting.moves[g]], found.table.lower_is_riskier)[0],
         "group": str(found.groups[g]),
         "auc": setting.xauc[g, g],
         "calibration": _calibration(setting.calibration[g]),
@@ -175,9 +195,8 @@ def _calibration(errors: tuple[float, float] | None) -> dict[str, float] | None:
     return {"error_in_the_large": errors[0], "expected_calibration_error": errors[1]}
 
 
-def _pairs(found: Measured, setting: Setting) -> list[dict[str, Any]]:
+def _pairs(found: Measured, xauc: Floats, before: Floats) -> list[dict[str, Any]]:
     """List both xAUC of every two groups, or many of them, the widest gaps of the scores as they came first."""
-    before = found.settings[0].xauc
     listed = []
     for g, h in itertools.combinations(range(len(found.groups)), 2):
         gap = before[g, h] - before[h, g]
@@ -186,10 +205,11 @@ def _pairs(found: Measured, setting: Setting) -> list[dict[str, Any]]:
             {
                 "first": str(found.groups[a]),
                 "second": str(found.groups[b]),
-                "xauc_first": setting.xauc[a, b],
-                "xauc_second": setting.xauc[b, a],
-                "signed_gap": setting.xauc[a, b] - setting.xauc[b, a],
+                "xauc_first": xauc[a, b],
+                "xauc_second": xauc[b, a],
+                "signed_gap": xauc[a, b] - xauc[b, a],
                 "limits": None,
+                "small": not {a, b} <= set(found.large),
                 "_width": -np.inf if np.isnan(gap) else abs(gap),
             }
         )
@@ -197,10 +217,10 @@ def _pairs(found: Measured, setting: Setting) -> list[dict[str, Any]]:
     return [{name: value for name, value in each.items() if name != "_width"} for each in listed[:_MOST_PAIRS]]
 
 
-def _limited_pairs(pairs: list[dict[str, Any]], audit: Audited) -> list[dict[str, Any]]:
+def _limited_pairs(pairs: list[dict[str, Any]], gaps: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Put the limits of each pair's signed gap beside it, as its audit has them; None where none are honest."""
     limits: dict[tuple[str, str], list[float] | None] = {}
-    for each in audit.numbers["gaps"]:
+    for each in gaps:
         first, second, low, high = (each[name] for name in ("first", "second", "signed_low", "signed_high"))
         limits[str(first), str(second)] = None if low is None else [low, high]
         limits[str(second), str(first)] = None if low is None else [-high, -low]
@@ -244,12 +264,12 @@ def _intervals(found: Measured, place: int) -> dict[str, Any] | None:
     audit = found.audits[place]
     if not _measurable(found) or audit.whole is None:
         return None
-    ahead, behind = (found.groups[g] for g in found.pair)
+    higher, lower = (found.groups[g] for g in found.pair)
     numbers = {
         "auc": audit.whole.auc,
-        "xauc_ahead": audit.whole.xauc[ahead, behind],
-        "xauc_behind": audit.whole.xauc[behind, ahead],
-        "pair_gap": _folded(audit, ahead, behind),
+        "xauc_higher": audit.whole.xauc[higher, lower],
+        "xauc_lower": audit.whole.xauc[lower, higher],
+        "pair_gap": _folded(audit, higher, lower),
         "gap": audit.whole.gap if len(found.large) == len(found.groups) else audit.numbers["headline"]["gap"],
     }
     return {name: _limits(each) for name, each in numbers.items()}
@@ -260,11 +280,11 @@ def _changes(found: Changes) -> dict[str, Any]:
     return {"auc": found.auc.to_dict(), "gap": found.gap.to_dict()}
 
 
-def _folded(audit: Audited, ahead: Hashable, behind: Hashable) -> Estimate:
+def _folded(audit: Audited, higher: Hashable, lower: Hashable) -> Estimate:
     """Give the size of a pair's gap with its limits."""
     assert audit.whole is not None
     signed = audit.whole.signed_gaps
-    found = signed[ahead, behind] if (ahead, behind) in signed else signed[behind, ahead]
+    found = signed[higher, lower] if (higher, lower) in signed else signed[lower, higher]
     low, high = (float(each[0]) for each in fold(np.array([found.low]), np.array([found.high])))
     return Estimate("xauc_gap", abs(found.value), found.se, low, high, found.level, reason=found.reason)
 
@@ -292,12 +312,12 @@ def gap_band(found: Measured, ties: Ties) -> dict[str, list[float]] | None:
 
 def _limit(found: Measured, ties: Ties) -> dict[str, Any] | None:
     """Give the line that no repair which keeps the order inside each group can cross, and what is within reach."""
-    if found.dial.curve is None or len(found.groups) != 2 or found.settings[0].top is not None:
+    if found.dial.curve is None or found.settings[0].top is not None or entries(found.table) > MOST_ENTRIES:
         return None
-    if entries(found.table) > MOST_ENTRIES:
-        return None
-    ahead = found.groups[found.pair[0]]
-    limit = Limit.of(found.table, reference=ahead, ties=ties)
+    if len(found.groups) != 2:
+        return _bracket(found.table, found.dial.curve, ties)
+    higher = found.groups[found.pair[0]]
+    limit = Limit.of(found.table, reference=higher, ties=ties)
     gaps = [each.xauc[found.pair] - each.xauc[found.pair[::-1]] for each in found.settings]
     shown = np.linspace(min(*gaps, 0.0), max(*gaps, 0.0), 60)
     shown = np.clip(shown, -1, 1)
@@ -305,10 +325,21 @@ def _limit(found: Measured, ties: Ties) -> dict[str, Any] | None:
     return {"signed_gap": shown, "auc": limit.auc_at(shown), "reachable": reachable, "reason": limit.reason}
 
 
+def _bracket(table: ScoreTable, curve: TradeoffCurve, ties: Ties) -> dict[str, Any] | None:
+    """Give both ends of the limit of few groups, along the gaps of the curve."""
+    if {*curve.moved, curve.reference} != set(table.groups) or len(table.groups) > _MOST_IN_BRACKET:
+        return None
+    ends = float(np.nanmin(curve.gap)), float(np.nanmax(curve.gap))
+    limit, shown, some = LimitBracket.of(table, ties=ties), np.linspace(*ends, 30), np.linspace(*ends, 3)
+    low = np.interp(shown, some, [limit.low(float(gap)) for gap in some])
+    return {"signed_gap": shown, "auc": limit.auc_at(shown), "low": low, "reachable": None, "reason": limit.reason}
+
+
 def _who(found: Measured) -> dict[str, Any]:
     """Say who is above each threshold and in each top share, and at the reported setting who comes and goes."""
     chosen = found.settings[found.dial.chosen]
-    choices = [{"threshold": t} for t in found.thresholds] + [{"top": a} for a in found.alphas[::-1]]
+    turned = {"below": True} if found.table.lower_is_riskier else {}
+    choices = [{"threshold": t, **turned} for t in found.thresholds] + [{"top": a} for a in found.alphas[::-1]]
     return {
         "labels": ["positive", "negative"],
         "groups": [str(g) for g in found.groups],
@@ -316,7 +347,23 @@ def _who(found: Measured) -> dict[str, Any]:
             {**choice, "above": found.above[k], "enter": chosen.up[k], "leave": chosen.down[k]}
             for k, choice in enumerate(choices)
         ],
+        "shown": (len(found.thresholds) if found.first == "top" else 0) + found.start[found.first],
     }
+
+
+def _queue(found: Measured) -> list[dict[str, Any]]:
+    """Give the place in the list of all rows of a mark for every few rows, before and at the reported setting."""
+    first, later = (found.settings[place].queue for place in (0, found.dial.chosen))
+    return [
+        {
+            "group": str(found.groups[g]),
+            "rows_a_mark": shown.rows,
+            "positive": shown.positive,
+            "before": was,
+            "after": now,
+        }
+        for g, shown, was, now in zip(found.drawn, found.marks, first, later)
+    ]
 
 
 def _bands(found: Measured) -> list[dict[str, Any]]:

@@ -105,8 +105,10 @@ class Frame:
         for value in ticks(*self.y):
             at = self.up([value])[0] / FINE
             parts.append(tag("path", d=f"M{_LEFT} {at:g}H{_RIGHT}", class_="grid"))
-            written = f"{100 * value:g} %" if share else tick_text(value, self.y)
+            written = f"{100 * abs(value):g}%" if share else tick_text(value, self.y)
             parts.append(tag("text", written, x=_LEFT - 6, y=f"{at + 4:g}", class_="tick end"))
+        if not xlabel:
+            return parts
         middle = (_LEFT + _RIGHT) / 2
         parts.append(tag("text", xlabel, x=f"{middle:g}", y=HEIGHT - 10, class_="axis mid"))
         turned = f"rotate(-90 12 {(_TOP + _BOTTOM) / 2:g})"
@@ -188,18 +190,35 @@ def steps(edges: Sequence[int], tops: Sequence[int], base: int) -> str:
     return f"M{edges[0]} {base}" + "".join(f"V{top}H{edge}" for top, edge in zip(tops, edges[1:])) + f"V{base}"
 
 
-def figure_svg(title: str, alt: str, name: str, *parts: Any) -> Markup:
-    """Wrap parts into an SVG picture with a name and a description for those who do not see it."""
-    return tag(
-        "svg",
-        tag("title", title, id=f"{name}-title"),
-        tag("desc", alt, id=f"{name}-desc"),
-        *parts,
-        viewBox=f"0 0 {WIDTH} {HEIGHT}",
-        role="img",
-        aria_labelledby=f"{name}-title {name}-desc",
-        class_="chart",
-    )
+def figure_svg(label: str | None, *parts: Any, **attributes: Any) -> Markup:
+    """Wrap parts into an SVG picture; ``label`` has the ids of what names and describes it."""
+    known = {"viewBox": f"0 0 {WIDTH} {HEIGHT}", "role": "img", "aria_labelledby": label, "class_": "chart"}
+    return tag("svg", *parts, **known | attributes)
+
+
+# About how wide a letter of a label is, and how far apart lines of text stand.
+_LETTER, _LINE = 7.2, 13
+
+
+def direct_labels(labels: Sequence[tuple[int, int, str] | tuple[int, int, str, str]]) -> Markup:
+    """Write names beside lines and marks, given in half-pixels, none on top of another and all inside the frame."""
+    parts: list[Markup] = []
+    used: list[tuple[float, float, float]] = []
+    for x, y, name, *look in labels:
+        width = _LETTER * len(name)
+        left = min(max(x / FINE + 8, _LEFT + 4), max(_RIGHT - 4 - width, _LEFT + 4))
+        down = min(max(y / FINE - 6, _TOP + 11), _BOTTOM - 4)
+        heights = [down, *(down + sign * k * _LINE for k in range(1, 20) for sign in (1, -1))]
+        free = [each for each in heights if _TOP + 11 <= each <= _BOTTOM - 4 and not _covered(used, left, width, each)]
+        down = free[0] if free else down
+        used.append((left, left + width, down))
+        parts.append(tag("text", name, x=f"{left:g}", y=f"{down:g}", class_=" ".join(("direct", *look))))
+    return tag("g", parts)
+
+
+def _covered(used: Sequence[tuple[float, float, float]], left: float, width: float, down: float) -> bool:
+    """Whether a label would stand on another one."""
+    return any(left < right and first < left + width and abs(down - at) < _LINE for first, right, at in used)
 
 
 def inside(*parts: Any) -> Markup:

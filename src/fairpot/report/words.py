@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairpot._validation import wording
 from fairpot.report.text import TEXT
 
-# A gap under half a point is called even.
-_EVEN = 0.005
+Numbers = Mapping[str, Any]
+# A gap that is overshot by less than this is called even.
+_EVEN = 0.0005
 _DASH = "–"
+# So many groups are named in a sentence; the others are counted.
+_NAMED = 3
 
 
 def say(key: str, **values: Any) -> str:
@@ -19,8 +22,8 @@ def say(key: str, **values: Any) -> str:
 
     Examples
     --------
-    >>> say("points", value="2.0")
-    '2.0 points'
+    >>> say("choice_top", value="20%")
+    'the top 20%'
     """
     return TEXT[key].format(**values)
 
@@ -31,41 +34,67 @@ def percent(share: float | None, digits: int = 1) -> str:
     Examples
     --------
     >>> percent(0.7123), percent(None)
-    ('71.2 %', '–')
+    ('71.2%', '–')
     """
-    return _DASH if share is None else f"{100 * share:.{digits}f} %"
+    return _DASH if share is None else f"{100 * share:.{digits}f}%"
+
+
+def rate(part: float, whole: float) -> str:
+    """Write a share of rows in whole hundredths, halves upwards, as the page's script does.
+
+    Examples
+    --------
+    >>> rate(1, 8), rate(0, 0)
+    ('13%', '–')
+    """
+    return f"{math.floor(100 * part / whole + 0.5)}%" if whole else _DASH
 
 
 def points(gap: float | None, digits: int = 1) -> str:
-    """Write a difference of shares in percentage points; no minus before a zero.
+    """Write a difference of shares in points of 100; no minus before a zero.
 
     Examples
     --------
     >>> points(0.0211), points(-0.0001)
     ('2.1', '0.0')
     """
-    return _DASH if gap is None else f"{round(100 * gap, digits) + 0.0:.{digits}f}"
+    return _DASH if gap is None else _minus(f"{round(100 * gap, digits) + 0.0:.{digits}f}")
 
 
-def number(value: float | None, digits: int = 4) -> str:
+def signed_points(gap: float | None) -> str:
+    """Write a difference of shares in points of 100, with its sign.
+
+    Examples
+    --------
+    >>> signed_points(0.0211), signed_points(-0.02)
+    ('+2.1', '−2.0')
+    """
+    return _DASH if gap is None else _minus(f"{round(100 * gap, 1) + 0.0:+.1f}")
+
+
+def _minus(written: str) -> str:
+    return written.replace("-", "−")
+
+
+def number(value: float | None, digits: int = 3) -> str:
     """Write a number with so many decimals."""
-    return _DASH if value is None else f"{round(value, digits) + 0.0:.{digits}f}"
+    return _DASH if value is None else _minus(f"{round(value, digits) + 0.0:.{digits}f}")
 
 
-def signed(value: float | None, digits: int = 4) -> str:
+def signed(value: float | None, digits: int = 3) -> str:
     """Write a number with its sign."""
-    return _DASH if value is None else f"{round(value, digits) + 0.0:+.{digits}f}"
+    return _DASH if value is None else _minus(f"{round(value, digits) + 0.0:+.{digits}f}")
 
 
 def score(value: float | None) -> str:
-    """Write a score, of whatever size, in four digits.
+    """Write a score, of whatever size, in three digits.
 
     Examples
     --------
     >>> score(0.123456), score(123456.0), score(-2e-9)
-    ('0.1235', '1.235e+05', '-2e-09')
+    ('0.123', '1.23e+05', '-2e-09')
     """
-    return _DASH if value is None else f"{value:.4g}"
+    return _DASH if value is None else f"{value:.3g}"
 
 
 def change(value: float | None) -> str:
@@ -74,7 +103,7 @@ def change(value: float | None) -> str:
 
 
 def count(value: float | None) -> str:
-    """Write a number of people, which weights may have made a fraction.
+    """Write a number of rows, which weights may have made a fraction.
 
     Examples
     --------
@@ -86,136 +115,221 @@ def count(value: float | None) -> str:
     return wording.shown_rows(value)
 
 
-def answer(summary: Mapping[str, Any]) -> list[str]:
-    """Say what was found: first who is behind, then what the repair does about it."""
-    before, after = summary["before"], summary["after"]
-    said = [_who_is_behind(summary, before)]
-    if after is None:
-        return [*said, say("not_repaired", auc_before=number(before["auc"]))]
-    known = summary["method"]["certificate"]
-    return [*_stands(known), *said, *repaired(summary, after), *_changed(summary), *_certified(known)]
-
-
-def _changed(summary: Mapping[str, Any]) -> list[str]:
-    """Say how surely the gap changed, with its sign: its size alone cannot fall below 0."""
-    signed_gap = (summary["changes"] or {}).get("gap", {}).get("signed")
-    if signed_gap is None or signed_gap["change"] is None:
-        return []
-    ahead, behind = signed_gap["groups"]
-    names = ("before", "after", "change")
-    fields = {name: signed(100 * signed_gap[name], 1) for name in names} | {"ahead": ahead, "behind": behind}
-    if signed_gap["reason"] is not None:
-        return [say("changed_unsure", **fields)]
-    low, high = (signed(100 * signed_gap[name], 1) for name in ("low", "high"))
-    return [say("changed", **fields, low=low, high=high, level=percent(signed_gap["level"], 0))]
-
-
-def _stands(found: Mapping[str, Any] | None) -> list[str]:
-    """Say what these rows say of a certificate; nothing of the rows that the maps were fitted on."""
-    if found is None or found["answer"] is None:
-        return []
-    now, alpha = found["on_these_rows"]["gap"], found["on_these_rows"]["alpha"]
-    where = TEXT["gap_overall"] if alpha is None else say("gap_top", alpha=top_share(alpha))
-    fields = {"bound": points(found["bound"]), "gap": points(now["estimate"]), "where": where}
-    if now["reason"] is not None:
-        return [say("certificate_no_interval", **fields)]
-    limits = {"low": points(now["low"]), "high": points(now["high"]), "confidence": percent(found["confidence"], 0)}
-    return [say("certificate_" + found["answer"].replace(" ", "_"), **fields, **limits)]
-
-
-def _certified(found: Mapping[str, Any] | None) -> list[str]:
-    """Say what was certified, on which rows and when."""
-    if found is None:
-        return []
-    bound, sure = points(found["bound"]), percent(found["confidence"], 0)
-    rows = ", ".join(filter(None, (found["rows"], found["time"])))
-    alpha = found.get("alpha")
-    where = TEXT["gap_overall"] if alpha is None else say("gap_top", alpha=top_share(alpha))
-    said = say("certified", where=where, bound=bound, confidence=sure, rows=rows)
-    if found.get("limit") is not None:
-        said += " " + say("certified_limit", limit=points(found["limit"], 2))
-    return [said + (" " + say("certified_same_rows") if found["answer"] is None else "")]
-
-
-def _who_is_behind(summary: Mapping[str, Any], numbers: Mapping[str, Any]) -> str:
-    gap = numbers["signed_gap"]
-    outcome = summary["data"]["outcome"]
-    if gap is None:
-        return say("unknown", outcome=outcome)
-    shares = {name: percent(numbers[name]) for name in ("xauc_ahead", "xauc_behind")}
-    told = say("even" if abs(gap) < _EVEN else "behind", **summary["pair"], **shares, outcome=outcome)
-    small = summary["data"]["small_groups"]
-    pairs = math.comb(len(summary["data"]["groups"]) - len(small), 2)
-    told += " " + say("of_many", pairs=pairs) if pairs > 1 else ""
-    told += " " + say("small_apart", groups=", ".join(f"“{g}”" for g in small)) if small else ""
-    return told + (" " + say("unsure") if _could_be_chance(numbers) else "")
-
-
-def _could_be_chance(numbers: Mapping[str, Any]) -> bool:
-    interval = (numbers.get("intervals") or {}).get("pair_gap")
-    return interval is not None and interval[0] <= 0
-
-
-def headline(summary: Mapping[str, Any], numbers: Mapping[str, Any]) -> float | None:
-    """Give the gap that the report turns on: of the two groups with its sign, or the widest of many."""
-    return numbers["gap" if many(summary) else "signed_gap"]
-
-
-def many(summary: Mapping[str, Any]) -> bool:
-    """Whether there are more than two groups."""
-    return len(summary["data"]["groups"]) > 2
-
-
-def repaired(summary: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[str]:
-    """Say what one setting does."""
-    before = summary["before"]
-    was, now = headline(summary, before), headline(summary, numbers)
-    if was is None or now is None:
-        return []
-    fields = {
-        "method": summary["method"]["name"],
-        "gap_before": points(abs(was)),
-        "gap_after": points(abs(now)),
-        "auc_before": number(before["auc"]),
-        "auc_after": number(numbers["auc"]),
-        "moved": count(numbers["moved"]),
-        "moved_share": percent(numbers["moved_share"]),
-        "rows": count(summary["data"]["rows"]),
-    }
-    key = ("repaired" if abs(now) < abs(was) else "widened") + ("_many" if many(summary) else "")
-    said = [say(key, **fields), *_repaired_top(summary, numbers)]
-    return [*said, say("overshoots", **summary["pair"])] if goes_past(numbers) else said
-
-
-def _repaired_top(summary: Mapping[str, Any], numbers: Mapping[str, Any]) -> list[str]:
-    was, now = summary["before"]["top"], numbers["top"]
-    if was is None or now is None:
-        return []
-    gaps = {"gap_before": points(was["gap"]), "gap_after": points(now["gap"])}
-    aucs = {"auc_before": number(was["auc"]), "auc_after": number(now["auc"])}
-    said = [say("repaired_top", alpha=top_share(summary["method"]["alpha"]), **gaps, **aucs)]
-    return [*said, TEXT["same_people"]] if summary["method"].get("region") == "pooled" else said
-
-
 def top_share(alpha: float) -> str:
     """Write a share of the ranking.
 
     Examples
     --------
     >>> top_share(0.07)
-    '7 %'
+    '7%'
     """
-    return f"{100 * alpha:.4g} %"
+    return f"{100 * alpha:.4g}%"
 
 
-def goes_past(numbers: Mapping[str, Any]) -> bool:
-    """Whether the repair visibly turns the gap around."""
-    return bool(
-        numbers["overshoots"] and numbers["signed_gap"] is not None and abs(numbers["signed_gap"]) >= _EVEN / 10
+def told(summary: Numbers, numbers: Numbers) -> Numbers:
+    """Give the numbers that the report speaks of: those of the top, if the repair works there."""
+    return numbers["top"] if numbers["top"] is not None else numbers
+
+
+def headline(summary: Numbers, numbers: Numbers) -> float | None:
+    """Give the gap that the report turns on: of the two groups with its sign, or the largest of many."""
+    return told(summary, numbers)["gap" if many(summary) else "signed_gap"]
+
+
+def many(summary: Numbers) -> bool:
+    """Whether there are more than two groups."""
+    return len(summary["data"]["groups"]) > 2
+
+
+def answer(summary: Numbers) -> list[str]:
+    """Say what was found, then whose scores the repair changes, how sure that is, and what is known of it."""
+    said = [finding(summary), size(summary), summary["finding"]["meaning"]]
+    if summary["after"] is not None:
+        said += [*repaired(summary, summary["after"]), *_changed(summary), other_reference(summary), trust(summary)]
+    return [sentence for sentence in said if sentence]
+
+
+def finding(summary: Numbers) -> str:
+    """Say who is ranked higher, and what that does to them if it is known."""
+    found = summary["finding"]
+    key = "headline" if found["alpha"] is None else "headline_top"
+    return say(key, who=found["who"], alpha=top_share(found["alpha"] or 0.0))
+
+
+def size(summary: Numbers) -> str:
+    """Say how large the gap is, in points, and how surely."""
+    found = summary["finding"]
+    gap = found["gap"]
+    if gap is None or gap["estimate"] is None:
+        return ""
+    known = {"gap": points(gap["estimate"]), "low": points(gap["low"]), "high": points(gap["high"])}
+    written = say("gap_only" if gap["low"] is None else "gap_interval", **known)
+    key = "size_many" if found["pairs"] > 1 else "size" if found["alpha"] is None else "size_top"
+    return say(key, gap=written, pairs=found["pairs"])
+
+
+def badge(summary: Numbers) -> tuple[str, str]:
+    """Give the trust badge and what kind it is."""
+    found, certificate = summary["trust"], summary["method"]["certificate"]
+    if certificate is None:
+        return str(found["badge"][:1]).upper() + str(found["badge"][1:]), str(found["state"]).replace(" ", "-")
+    fields = {"bound": points(certificate["bound"]), "confidence": percent(certificate["confidence"], 0)}
+    answer = {"contradicted": "contradicted", "cannot tell": "cannot_tell"}.get(certificate["answer"], "certified")
+    return say(f"badge_{answer}", **fields), answer.replace("_", "-")
+
+
+def trust(summary: Numbers) -> str:
+    """Say what is known of the repair on new rows: what was certified, on what, and what these rows say of it."""
+    found = summary["method"]["certificate"]
+    if found is None:
+        return "" if summary["trust"] is None else str(summary["trust"]["sentence"])
+    alpha = found.get("alpha")
+    where = TEXT["gap_overall"] if alpha is None else say("gap_top", alpha=top_share(alpha))
+    rows = ", ".join(filter(None, (found["rows"], found["time"])))
+    fields = {"bound": points(found["bound"]), "confidence": percent(found["confidence"], 0)}
+    said = [say("certified", where=where, rows=rows, **fields)]
+    if found.get("limit") is not None:
+        said.append(say("certified_limit", limit=points(found["limit"])))
+    if found["answer"] is None:
+        return " ".join([*said, TEXT["certified_same_rows"]])
+    now = found["on_these_rows"]["gap"]
+    if now["reason"] is not None:
+        return " ".join([*said, TEXT["certified_no_interval"]])
+    limits = {"gap": points(now["estimate"]), "low": points(now["low"]), "high": points(now["high"])}
+    return " ".join([*said, say("certified_" + found["answer"].replace(" ", "_"), **limits)])
+
+
+def other_reference(summary: Numbers) -> str:
+    """Say what the same repair does with the other choice of reference."""
+    found = summary["other_reference"]
+    if found is None or found["reason"] is not None:
+        return ""
+    counts = {name: count(found[name]) for name in ("up", "down")}
+    return say(
+        "other_reference", reference=found["reference"], gap=points(found["gap"]), auc=number(found["auc"]), **counts
     )
 
 
-def dial_setting(summary: Mapping[str, Any], place: int) -> str:
+def repaired(summary: Numbers, numbers: Numbers) -> list[str]:
+    """Say what one setting does to the gap, whose scores it changes, and whether it overshoots."""
+    said = [*_gap_goes(summary, numbers), whose(numbers)]
+    if not goes_past(summary, numbers):
+        return said
+    limits = pair_limits(summary, numbers)
+    key = "overshoots_unsure" if limits is None or limits[0] <= 0 <= limits[1] else "overshoots"
+    return [*said, say(key, **summary["pair"], gap=points(abs(told(summary, numbers)["signed_gap"])))]
+
+
+def pair_limits(summary: Numbers, numbers: Numbers) -> Sequence[float] | None:
+    """Give the limits of the gap of two groups, with its sign, at a setting where they are known."""
+    [pair] = told(summary, numbers).get("pairs") or [{"limits": None}]
+    if pair["limits"] is not None or summary["band"] is None:
+        return pair["limits"]
+    place = next(i for i, each in enumerate(summary["dial"]["settings"]) if each is numbers)
+    return [summary["band"][end][place] for end in ("low", "high")]
+
+
+def _gap_goes(summary: Numbers, numbers: Numbers) -> list[str]:
+    was, now = headline(summary, summary["before"]), headline(summary, numbers)
+    if was is None or now is None:
+        return []
+    alpha = summary["finding"]["alpha"]
+    where = TEXT["gap_many" if many(summary) else "gap_overall"]
+    where = where if alpha is None else say("gap_top", alpha=top_share(alpha))
+    before, after = points(abs(was)), points(abs(now))
+    key = "keeps" if before == after else "narrows" if abs(now) < abs(was) else "widens"
+    return [say(key, where=where, after=after)]
+
+
+def whose(numbers: Numbers) -> str:
+    """Say whose scores a setting changes, and whose it does not."""
+    moved = sorted((g for g in numbers["groups"] if g["moved"]), key=lambda each: -each["moved"])
+    if not moved:
+        return TEXT["nothing_changes"]
+    kinds = [_way(each) for each in moved]
+    said = [
+        say(kind + ("_too" if place and kind == kinds[0] else ""), **_moved(each)).removeprefix("It " if place else "")
+        for place, (each, kind) in enumerate(zip(moved[:_NAMED], kinds))
+    ]
+    rest = moved[_NAMED:]
+    if rest:
+        said.append(say("and_more", rows=count(sum(g["moved"] for g in rest)), groups=len(rest)))
+    still = [g["group"] for g in numbers["groups"] if not g["moved"]]
+    told_of = "; ".join([", ".join(said), *([say("unchanged", groups=_or(still))] if still else [])])
+    return told_of + "."
+
+
+def _way(each: Numbers) -> str:
+    return "both_ways" if each["up"] and each["down"] else "raised" if each["up"] else "lowered"
+
+
+def _moved(each: Numbers) -> dict[str, str]:
+    return {"group": each["group"], **{name: count(each[name]) for name in ("up", "down", "rows")}}
+
+
+def _or(names: Sequence[str]) -> str:
+    """List names that nothing is true of."""
+    if len(names) <= 2:
+        return " or ".join(names)
+    return ", ".join(names[:_NAMED]) + (" or others" if len(names) > _NAMED else "")
+
+
+def _changed(summary: Numbers) -> list[str]:
+    """Say how surely the gap changed, with its sign: its size alone cannot fall below 0."""
+    signed_gap = (summary["changes"] or {}).get("gap", {}).get("signed")
+    if signed_gap is None or signed_gap["change"] is None or summary["finding"]["alpha"] is not None:
+        return []
+    higher, lower = signed_gap["groups"]
+    fields = {"higher": higher, "lower": lower, "change": signed_points(signed_gap["change"])}
+    if signed_gap["reason"] is not None:
+        return [say("changed_unsure", **fields)]
+    low, high = (signed_points(signed_gap[name]) for name in ("low", "high"))
+    return [say("changed", **fields, low=low, high=high, level=percent(signed_gap["level"], 0))]
+
+
+def goes_past(summary: Numbers, numbers: Numbers) -> bool:
+    """Whether the repair visibly turns the gap of two groups around."""
+    was, now = (told(summary, each)["signed_gap"] for each in (summary["before"], numbers))
+    if many(summary) or was is None or now is None:
+        return False
+    return bool(now < 0 <= was and abs(now) >= _EVEN)
+
+
+def rule(summary: Numbers) -> str:
+    """Say which rule set the repair strength."""
+    name, given = summary["dial"]["name"], summary["method"]["parameters"]
+    loss = given.get("max_auc_loss")
+    fields = {
+        "gap": points(given.get("max_gap")),
+        "loss": f"{loss or 0:g}",
+        "among": _among(given),
+        "best": TEXT["axis_auc"],
+    }
+    if given.get("net_benefit_at") is not None:
+        fields["best"] = say("rule_net_benefit", at=given["net_benefit_at"])
+    if given.get("max_gap") is not None:
+        said = say("rule_max_gap" if loss is None else "rule_both", **fields)
+    elif loss is not None:
+        said = say("rule_max_auc_loss", **fields)
+    elif name and given.get(name) is not None:
+        return say("rule_given", dial=name, value=given[name])
+    else:
+        said = say("rule_smallest", **fields) if name else TEXT["rule_saved"]
+    sure = given.get("confidence")
+    return said if sure is None else say("rule_confidence", rule=said, confidence=percent(sure, 0))
+
+
+def _among(given: Numbers) -> str:
+    """Name those whose gap a rule looks at, where it does not look at all."""
+    capacity = given.get("capacity")
+    if capacity is None:
+        return ""
+    if isinstance(capacity, int):
+        return say("rule_among", capacity=count(capacity))
+    return say("rule_among_share", capacity=top_share(capacity))
+
+
+def dial_setting(summary: Numbers, place: int) -> str:
     """Name one setting of the dial."""
     dial, method = summary["dial"], summary["method"]
     value, name = dial["values"][place], dial["name"]
@@ -224,19 +338,49 @@ def dial_setting(summary: Mapping[str, Any], place: int) -> str:
     if value is None or not name:
         return say("on")
     key = f"dial_{method['name']}"
-    fields = {"value": f"{value:.4g}", "share": percent(value), "moved": " + ".join(method["moved"]), "dial": name}
+    named = method["moved"][:_NAMED]
+    moved = " + ".join(named) + (" + …" if len(method["moved"]) > _NAMED else "")
+    fields = {"value": f"{value:.3g}", "share": percent(value, 0), "moved": moved, "dial": name}
     return say(key if key in TEXT else "dial_other", **fields)
 
 
-def warning(found: Mapping[str, Any]) -> str:
-    """Write one warning."""
+def live_line(summary: Numbers, numbers: Numbers) -> str:
+    """Say the few numbers of a setting."""
+    inside = told(summary, numbers)
+    fields = {"gap": points(headline(summary, numbers)), "auc": number(inside["auc"]), "moved": count(numbers["moved"])}
+    if numbers["top"] is not None:
+        return say("live_top", **fields, alpha=top_share(summary["finding"]["alpha"]))
+    return say("live_many" if many(summary) else "live", **fields)
+
+
+def warnings(summary: Numbers) -> list[str]:
+    """Write the warnings, one line a group."""
+    cells: dict[str, list[str]] = {}
+    outcome = summary["data"]["outcome"]
+    said: list[str] = []
+    for found in summary["warnings"]:
+        if found["kind"] != "small_cell":
+            said.append(_warning(found))
+            continue
+        key = "cell_with" if found["what"] == "positives" else "cell_without"
+        cells.setdefault(found["group"], []).append(say(key, rows=count(found["rows"]), outcome=outcome))
+    small = [
+        say("warn_group", group=group, cells=say("and", first=each[0], second=each[1]) if len(each) > 1 else each[0])
+        for group, each in cells.items()
+    ]
+    return [*small, *said]
+
+
+def _warning(found: Numbers) -> str:
     kind = found["kind"]
-    if kind == "small_cell":
-        label = TEXT["with"] if found["what"] == "positives" else TEXT["without"]
-        kind = "small_cell" if found["rows"] else "empty_cell"
-        return say(f"warn_{kind}", group=found["group"], rows=count(found["rows"]), label=label)
-    if kind in ("ties", "calibration"):
-        return say(f"warn_{kind}", **{k: number(v) if isinstance(v, float) else v for k, v in found.items()})
+    if kind == "ties":
+        write = number if found["name"] == "AUC" else points
+        both = {how: write(found[how]) for how in ("strict", "half")}
+        return say("warn_ties", name=TEXT[f"ties_{found['name']}"], **both)
+    if kind == "calibration":
+        return say(
+            "warn_calibration", group=found["group"], before=number(found["before"]), after=number(found["after"])
+        )
     if kind in ("reference", "left_out"):
         return say(f"warn_{kind}", **{k: v if isinstance(v, str) else count(v) for k, v in found.items()})
     if kind == "no_probabilities":

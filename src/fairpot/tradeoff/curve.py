@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._defaults import LEVEL
-from fairpot._html import html_table
+from fairpot._html import html_table, lines_svg
 from fairpot._optional import import_optional, make_frame
 from fairpot._validation import as_double, check_share, is_number
 from fairpot.exceptions import InfeasibleRuleError
-from fairpot.inference.certify import Certificate, choose_certified
+from fairpot.inference.certify import Certificate, Worth, choose_certified
 from fairpot.inference.dial import Band, DialEstimates, Evidence, band_of, thin
-from fairpot.transport import top_place
+from fairpot.inference.limits import gap_name
+from fairpot.tradeoff.operating import OperatingRows, Rule, among, two_tops
+from fairpot.transport import Floats, top_place
 
 
 def pareto_mask(gap: NDArray[np.float64], auc: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -43,6 +45,8 @@ def pareto_mask(gap: NDArray[np.float64], auc: NDArray[np.float64]) -> NDArray[n
 
 # Metrics are quotients of exact counts: values this close are the same value.
 _ROUND_OFF = 1e-12
+# Points of a curve whose rows are looked at for a rule of an operation, at first and again around the best of them.
+_LOOKED_AT = 401
 
 
 @dataclass(frozen=True)
@@ -50,8 +54,9 @@ class TradeoffPoint:
     """One point of a trade-off curve.
 
     ``lam`` is a number, or a number for each moved group where the groups have their own. ``pair`` names the two
-    groups that the gap is between: ``signed_gap`` is above 0 where the first is ranked higher. ``note`` is what else
-    is to be said of a choice, such as that no repair is needed; ``print`` shows it first.
+    groups that the gap is between: ``signed_gap`` is above 0 where the first is ranked higher. ``top_gap`` is the gap
+    that a rule with ``capacity`` looked at, ``net_benefit`` that of a rule with ``net_benefit_at``. ``note`` is what
+    else is to be said of a choice, such as that no repair is needed; ``print`` shows it first.
     """
 
     lam: float | dict[Hashable, float]
@@ -61,6 +66,8 @@ class TradeoffPoint:
     xauc_ab: float
     xauc_ba: float
     pair: tuple[Hashable, Hashable] | None = None
+    top_gap: float | None = field(default=None, repr=False)
+    net_benefit: float | None = field(default=None, repr=False)
     certificate: Certificate | None = field(default=None, compare=False, repr=False)
     note: str = field(default="", compare=False, repr=False)
 
@@ -152,7 +159,11 @@ class TradeoffCurve:
             }
             for name, p in points.items()
         ]
-        return html_table(rows, f"{len(self)} points, {'every' if self.exact else 'a grid of'} {self.dial}")
+        named = str(self.dial)
+        points_drawn = np.linspace(0, len(self) - 1, min(len(self), 200)).astype(int)
+        drawn = [(named, self.gap[points_drawn].tolist(), self.auc[points_drawn].tolist())]
+        picture = lines_svg(drawn, "Trade-off of AUC and gap", (self.gap_name, self.auc_name))
+        return picture + html_table(rows, f"{len(self)} points, {'every' if self.exact else 'a grid of'} {self.dial}")
 
     @property
     def auc_name(self) -> str:
@@ -162,7 +173,7 @@ class TradeoffCurve:
     @property
     def gap_name(self) -> str:
         """Say which gap it is."""
-        return "gap" if self.alpha is None else "partial gap"
+        return "gap" if self.alpha is None else gap_name(self.alpha)
 
     @cached_property
     def signed_gap(self) -> NDArray[np.float64]:
@@ -275,7 +286,13 @@ class TradeoffCurve:
         return band_of(self._estimates(thin(len(self))), level, self.dial)
 
     def select(
-        self, *, max_gap: float | None = None, max_auc_loss: float | None = None, confidence: float | None = None
+        self,
+        *,
+        max_gap: float | None = None,
+        max_auc_loss: float | None = None,
+        confidence: float | None = None,
+        capacity: float | int | None = None,
+        net_benefit_at: float | None = None,
     ) -> TradeoffPoint:
         """Choose a point by rule.
 
@@ -283,9 +300,15 @@ class TradeoffCurve:
         gap that costs at most that much AUC against lambda = 0. With both: the highest AUC that keeps both.
         Without a rule: the smallest gap. Of equals, the one that is nearest to changing nothing.
 
+        With ``capacity``, so many rows or a share of them, the gap of all these rules is that in the top of the list:
+        among the rows that are ranked highest after the repair, ties at the cut included. With ``net_benefit_at``, a
+        threshold between 0 and 1, and ``max_gap``: the highest net benefit of acting from that score on, in place of
+        the highest AUC. A curve of more than 401 points is looked at in 401 of them, then around the best.
+
         Nobody is moved without need. If the original scores keep ``max_gap``, they are the choice, and its ``note``
-        says so. If they do not, an AUC above theirs counts as equal to it: nobody is moved for an AUC that ties and
-        chance can add. (Where no value of the dial changes nothing, see ``identity``, the highest AUC is chosen.)
+        says so. If they do not, an AUC or net benefit above theirs counts as equal to it: nobody is moved for an AUC
+        that ties and chance can add. (Where no value of the dial changes nothing, see ``identity``, the highest is
+        chosen.)
 
         A point that makes all scores of a group equal (see ``orders``) is never chosen.
 
@@ -297,30 +320,50 @@ class TradeoffCurve:
         ------
         InfeasibleRuleError
             If no point keeps the rule; the message names the best that can be had.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(random_state=0)
+        >>> curve = FairPOT(0).fit(data.probability, data.target, sensitive_features=data.group).tradeoff()
+        >>> point = curve.select(max_gap=0.05, capacity=300)
+        >>> point.lam, round(point.top_gap, 4)
+        (0.0, 0.0)
         """
+        rule = Rule(max_gap, max_auc_loss, capacity, net_benefit_at).checked()
         if confidence is not None:
-            return self._select_certified(max_gap, max_auc_loss, confidence)
-        for name, value in (("max_gap", max_gap), ("max_auc_loss", max_auc_loss)):
-            if value is not None:
-                check_share(value, name, zero=True)
-        if np.isnan(self.gap).all() or np.isnan(self.auc).all():
-            raise InfeasibleRuleError(
-                f"no {self.dial} can be chosen: the xAUC gap or the AUC is undefined on these rows.\n"
-                "Hint: positives and negatives are needed in both groups (in the region, if alpha is set)."
-            )
-        usable = self._usable()
-        allowed = usable.copy()
-        if max_auc_loss is not None:
-            allowed &= self.unmoved_auc - self.auc <= max_auc_loss + _ROUND_OFF
-        if max_gap is not None:
-            allowed &= self.gap <= max_gap + _ROUND_OFF
-        if not allowed.any():
-            raise InfeasibleRuleError(self._best_instead(max_gap, max_auc_loss, usable))
+            return self._select_certified(rule, confidence)
+        return self.aims(rule).chosen()
+
+    def aims(self, rule: Rule) -> Aims:
+        """Say what each point is judged by under a rule."""
+        if not rule.operating:
+            return Aims(self, rule, self.gap, self.auc)
+        rows = self._operating(rule)
+        before = rows.benefit_before
+        gap, benefit = (np.full(len(self), np.nan) for _ in range(2))
+        known, places = np.zeros(len(self), dtype=bool), thin(len(self), _LOOKED_AT)
         unmoved = self._unmoved()
-        if max_gap is not None and unmoved is not None and allowed[unmoved]:
-            point = self.point(unmoved)
-            return replace(point, note=f"no repair needed: the {self.gap_name} is {point.gap:.3g}, within {max_gap:g}")
-        return self.point(self._nearest(np.flatnonzero(allowed), by_auc=max_gap is not None))
+        places = places if unmoved is None else np.union1d(places, [unmoved])
+        while len(places):
+            seen = rows.look(self.lam[places])
+            gap[places], benefit[places], known[places] = seen.gap, seen.net_benefit, True
+            judged = self.gap if rule.capacity is None else gap
+            aims = Aims(self, rule, judged, self.auc if rule.net_benefit_at is None else benefit, before)
+            around = np.flatnonzero(known)
+            best = int(np.searchsorted(around, aims.nearest()))
+            low, high = around[max(best - 1, 0)], around[min(best + 1, len(around) - 1)]
+            places = low + thin(int(high - low) + 1, _LOOKED_AT)
+            places = places[~known[places]]
+        return aims
+
+    def _operating(self, rule: Rule) -> OperatingRows:
+        """Give the rows of the curve as a rule of an operation looks at them."""
+        if rule.capacity is not None and self.alpha is not None:
+            raise ValueError(two_tops(rule.capacity, self.alpha))
+        evidence = self._known_rows()
+        return OperatingRows.of(evidence.parts, evidence.ties, rule)
 
     def _unmoved(self) -> int | None:
         """Find the place of the scores as they came, if they are on the curve."""
@@ -329,28 +372,6 @@ class TradeoffCurve:
         same = self.lam == self.identity
         places = np.flatnonzero(same if same.ndim == 1 else same.all(axis=1))
         return int(places[0]) if len(places) else None
-
-    def _nearest(self, places: NDArray[np.intp], *, by_auc: bool) -> int:
-        """Find the best of some places, by AUC or by gap; of equals the one nearest to the scores as they came."""
-        worth = self.auc[places] if by_auc else -self.gap[places]
-        if by_auc and self.identity is not None and (self.unrepaired_auc is not None or self._unmoved() is not None):
-            worth = np.minimum(worth, self.unmoved_auc)
-        equals = places[worth >= worth.max() - _ROUND_OFF]
-        if self.identity is None:
-            return int(equals[0])
-        moved = np.abs(self.lam[equals] - self.identity)
-        return int(equals[np.argmin(moved if moved.ndim == 1 else moved.sum(axis=1))])
-
-    def _usable(self) -> NDArray[np.bool_]:
-        """Mark the points that a rule may choose: those that are defined, and leave groups in some order."""
-        defined = ~(np.isnan(self.gap) | np.isnan(self.auc))
-        usable = defined if self.orders is None else defined & self.orders
-        if not usable.any():
-            raise InfeasibleRuleError(
-                f"no {self.dial} can be chosen: each makes all scores of a group equal.\n"
-                f"Hint: trace other values of {self.dial}, or try another method."
-            )
-        return usable
 
     def _known_rows(self) -> Evidence:
         if self.evidence is None:
@@ -367,8 +388,8 @@ class TradeoffCurve:
             exact = self.auc[places], pairs if evidence.first_group == self.reference else pairs[:, ::-1]
         return evidence.estimate(self.lam[places], exact)
 
-    def _select_certified(self, max_gap: float | None, max_auc_loss: float | None, confidence: float) -> TradeoffPoint:
-        if max_gap is None:
+    def _select_certified(self, rule: Rule, confidence: float) -> TradeoffPoint:
+        if rule.max_gap is None:
             raise ValueError("confidence certifies a bound on the gap: give max_gap as well.")
         evidence = self._known_rows()
         if evidence.fitted:
@@ -377,16 +398,26 @@ class TradeoffCurve:
                 "Hint: trace the curve on other rows, or give confidence to the post-processor, which then cross-fits."
             )
         places = thin(len(self))
-        places = places[self._usable()[places]]
-        dial = self._estimates(places)
+        places = places[Aims(self, rule, self.gap, self.auc).usable()[places]]
+        worth = None
+        if rule.operating:
+            rows = self._operating(rule)
+            seen = rows.look(self.lam[places])
+            kept = rows.countable(seen, self.dial)
+            places = places[kept]
+            benefit = None if rule.net_benefit_at is None else seen.net_benefit[kept]
+            worth = Worth(self.auc[places], self.unmoved_auc, benefit, rows.benefit_before)
+            evidence = evidence if rows.share is None else evidence.in_top(rows.share)
+        dial = evidence.estimate(self.lam[places]) if rule.capacity is not None else self._estimates(places)
         place, certificate = choose_certified(
             dial,
-            max_gap,
+            rule.max_gap,
             confidence,
             unrepaired=evidence.unrepaired(),
             rows=evidence.rows,
             name=self.dial,
-            max_auc_loss=max_auc_loss,
+            max_auc_loss=rule.max_auc_loss,
+            worth=worth,
             top=evidence.top,
             unmoved=next(iter(np.flatnonzero(places == self._unmoved()).tolist()), None),
         )
@@ -403,30 +434,132 @@ class TradeoffCurve:
             )
         return float(self.auc[0])
 
-    def _best_instead(self, max_gap: float | None, max_auc_loss: float | None, usable: NDArray[np.bool_]) -> str:
-        if max_gap is None:
-            best = self.point(int(np.nanargmax(np.where(usable, self.auc, np.nan))))
-            rule = f"no {self.dial} keeps {argument('max_auc_loss', max_auc_loss)}"
-            return f"{rule}: the highest {self.auc_name} is {best.auc:.6g} at {self._named(best)}."
-        best = self.point(int(np.nanargmin(np.where(usable, self.gap, np.nan))))
-        message = f"no {self.dial} keeps {argument('max_gap', max_gap)}"
-        if max_auc_loss is not None:
-            message += f" and {argument('max_auc_loss', max_auc_loss)} together"
-        message += (
-            f": the smallest {self.gap_name} is {best.gap:.6g} at {self._named(best)} ({self.auc_name} {best.auc:.6g}"
-        )
-        if max_auc_loss is not None:
-            message += f", a loss of {self.unmoved_auc - best.auc:.6g}"
-            within = np.flatnonzero(usable & (self.unmoved_auc - self.auc <= max_auc_loss))
-            if len(within):
-                near = self.point(int(within[np.nanargmin(self.gap[within])]))
-                message += (
-                    f"); within that loss it is {near.gap:.6g} at {self._named(near)} ({self.auc_name} {near.auc:.6g}"
-                )
-        return message + ").\nHint: allow a larger gap or loss, or try another method; the curve shows what can be had."
-
     def _named(self, point: TradeoffPoint) -> str:
         return f"{self.dial}=" + (f"{point.lam:.6g}" if isinstance(point.lam, float) else str(point.lam))
+
+
+@dataclass(frozen=True, eq=False)
+class Aims:
+    """What every point of a curve is judged by under a rule: a gap, and what is worth most within it."""
+
+    curve: TradeoffCurve
+    rule: Rule
+    gap: Floats
+    worth: Floats
+    benefit_before: float | None = None
+
+    def chosen(self) -> TradeoffPoint:
+        """Choose by the rule; say what can be had if nothing keeps it."""
+        curve, rule, usable = self.curve, self.rule, self.usable()
+        allowed = self.allowed(usable)
+        if not allowed.any():
+            raise InfeasibleRuleError(self._best_instead(usable))
+        unmoved = curve._unmoved()
+        if rule.max_gap is not None and unmoved is not None and allowed[unmoved]:
+            said = f"the {self.gap_name} is {self.gap[unmoved]:.3g}, within {rule.max_gap:g}"
+            return replace(self.point(unmoved), note=f"no repair needed: {said}")
+        return self.point(self._nearest(np.flatnonzero(allowed)))
+
+    def nearest(self) -> int:
+        """Find the place that is chosen, or that of the smallest gap where none keeps the rule."""
+        usable = self._defined()
+        if not usable.any():
+            return 0
+        allowed = self.allowed(usable)
+        return self._nearest(np.flatnonzero(allowed)) if allowed.any() else int(np.nanargmin(self._at(usable)))
+
+    def beside(self) -> tuple[float, float, float]:
+        """Give the value that is chosen, or comes nearest to it, between the values on either side of it."""
+        place, lam = self.nearest(), self.curve.lam
+        return float(lam[max(place - 1, 0)]), float(lam[place]), float(lam[min(place + 1, len(lam) - 1)])
+
+    def usable(self) -> NDArray[np.bool_]:
+        """Mark the points that a rule may choose: those that are defined, and leave groups in some order."""
+        curve, usable = self.curve, self._defined()
+        if usable.any():
+            return usable
+        if not np.isnan(self.gap).all() and not np.isnan(curve.auc).all():
+            raise InfeasibleRuleError(
+                f"no {curve.dial} can be chosen: each makes all scores of a group equal.\n"
+                f"Hint: trace other values of {curve.dial}, or try another method."
+            )
+        if self.rule.capacity is not None and not np.isnan(curve.gap).all():
+            raise InfeasibleRuleError(
+                f"no {curve.dial} can be chosen: {among(self.rule.capacity)} some group has nobody with, or nobody "
+                "without, the outcome, whatever the repair.\n"
+                f"Hint: a larger {argument('capacity')}, or leave small groups out, {argument('min_group', ...)}"
+            )
+        raise InfeasibleRuleError(
+            f"no {curve.dial} can be chosen: the xAUC gap or the AUC is undefined on these rows.\n"
+            "Hint: positives and negatives are needed in both groups (in the region, if alpha is set)."
+        )
+
+    def allowed(self, usable: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Mark the points that keep the rule."""
+        allowed = usable.copy()
+        if self.rule.max_auc_loss is not None:
+            allowed &= self.curve.unmoved_auc - self.curve.auc <= self.rule.max_auc_loss + _ROUND_OFF
+        if self.rule.max_gap is not None:
+            allowed &= self.gap <= self.rule.max_gap + _ROUND_OFF
+        return allowed
+
+    @property
+    def gap_name(self) -> str:
+        """Say which gap it is."""
+        name = self.curve.gap_name
+        return name if self.rule.capacity is None else f"{name} {among(self.rule.capacity)}"
+
+    def point(self, place: int) -> TradeoffPoint:
+        """Return the point at a place, with the numbers it was judged by."""
+        top_gap = None if self.rule.capacity is None else float(self.gap[place])
+        benefit = None if self.rule.net_benefit_at is None else float(self.worth[place])
+        return replace(self.curve.point(place), top_gap=top_gap, net_benefit=benefit)
+
+    def _defined(self) -> NDArray[np.bool_]:
+        defined = ~(np.isnan(self.gap) | np.isnan(self.worth) | np.isnan(self.curve.auc))
+        return defined if self.curve.orders is None else defined & self.curve.orders
+
+    def _nearest(self, places: NDArray[np.intp]) -> int:
+        """Find the best of some places, by worth or by gap; of equals the one nearest to the scores as they came."""
+        curve, within = self.curve, self.rule.max_gap is not None
+        worth = self.worth[places] if within else -self.gap[places]
+        known = curve.unrepaired_auc is not None or curve._unmoved() is not None
+        if within and curve.identity is not None and known:
+            worth = np.minimum(worth, curve.unmoved_auc if self.benefit_before is None else self.benefit_before)
+        equals = places[worth >= worth.max() - _ROUND_OFF]
+        if curve.identity is None:
+            return int(equals[0])
+        moved = np.abs(curve.lam[equals] - curve.identity)
+        return int(equals[np.argmin(moved if moved.ndim == 1 else moved.sum(axis=1))])
+
+    def _at(self, places: NDArray[np.bool_]) -> Floats:
+        return np.where(places, self.gap, np.nan)
+
+    def _best_instead(self, usable: NDArray[np.bool_]) -> str:
+        curve, max_gap, max_auc_loss = self.curve, self.rule.max_gap, self.rule.max_auc_loss
+        if max_gap is None:
+            best = curve.point(int(np.nanargmax(np.where(usable, curve.auc, np.nan))))
+            rule = f"no {curve.dial} keeps {argument('max_auc_loss', max_auc_loss)}"
+            return f"{rule}: the highest {curve.auc_name} is {best.auc:.6g} at {curve._named(best)}."
+        asked = [argument("max_gap", max_gap)] + (
+            [argument("capacity", self.rule.capacity)] if self.rule.capacity else []
+        )
+        smallest = int(np.nanargmin(self._at(usable)))
+        message = f"no {curve.dial} keeps {' with '.join(asked)}"
+        if max_auc_loss is not None:
+            message += f" and {argument('max_auc_loss', max_auc_loss)} together"
+        message += f": the smallest {self.gap_name} is {self._described(smallest)}"
+        if max_auc_loss is not None:
+            message += f", a loss of {curve.unmoved_auc - curve.auc[smallest]:.6g}"
+            within = np.flatnonzero(usable & (curve.unmoved_auc - curve.auc <= max_auc_loss))
+            if len(within):
+                near = int(within[np.nanargmin(self.gap[within])])
+                message += f"); within that loss it is {self._described(near)}"
+        return message + ").\nHint: allow a larger gap or loss, or try another method; the curve shows what can be had."
+
+    def _described(self, place: int) -> str:
+        point = self.curve.point(place)
+        return f"{self.gap[place]:.6g} at {self.curve._named(point)} ({self.curve.auc_name} {point.auc:.6g}"
 
 
 def _ranked_higher(point: TradeoffPoint) -> str:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,6 +35,9 @@ from fairpot.metrics.wins import WinMatrix, half_wins
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.transport import Floats
+
+if TYPE_CHECKING:
+    from fairpot.tradeoff.bracket import LimitBracket
 
 # With more pairs of blocks than this, only so many thetas are kept, and the loss is bounded.
 _MOST_PAIRS = 2_000_000
@@ -175,10 +178,12 @@ def auc_limit(
     weights: str | None = None,
     ties: str = "half",
     pos_label: Any = None,
-) -> Limit:
+) -> Limit | LimitBracket:
     """Compute the line that no repair which keeps the order inside each group can cross.
 
-    It knows the outcomes. ``reachable`` beside it is what a rule fixed beforehand can be expected to reach.
+    It knows the outcomes. ``reachable`` beside it is what a rule fixed beforehand can be expected to reach. With more
+    than two groups the limit of the largest gap is given as a bracket: a number that no repair exceeds, and one that a
+    repair has.
 
     Parameters
     ----------
@@ -187,9 +192,9 @@ def auc_limit(
     y_score : column of shape (n,)
         Scores on any scale; rows of a group with equal scores stay together.
     sensitive_features : column of shape (n,)
-        Group of each row: two groups, both with positives and negatives.
+        Group of each row: at least two groups, all with positives and negatives.
     reference : name of a group, default None
-        Group a of the signed gap; None takes the group that is ahead.
+        Group a of the signed gap; None takes the group that is ahead. With more than two groups the gap has no sign.
     sample_weight : column of shape (n,), default None
         Weights; a whole weight counts exactly like that many rows.
     clusters : column of shape (n,), default None
@@ -203,7 +208,7 @@ def auc_limit(
 
     Returns
     -------
-    Limit
+    Limit, or LimitBracket of more than two groups
 
     Examples
     --------
@@ -218,21 +223,31 @@ def auc_limit(
     """
     columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
     table = as_table(y_true, y_score, **columns, weights=weights, pos_label=pos_label)
-    return Limit.of(table, reference=reference, ties=check_ties(ties))
+    checked = check_ties(ties)
+    if len(table.groups) < 3:
+        return Limit.of(table, reference=reference, ties=checked)
+    from fairpot.tradeoff.bracket import LimitBracket  # made of limits of two groups
+
+    if reference is not None:
+        place_of(table, reference, "reference")
+    return LimitBracket.of(table, ties=checked)
 
 
-def distance_to_limit(curve: TradeoffCurve, limit: Limit, *, corrected: bool = True) -> NDArray[np.float64]:
+def distance_to_limit(
+    curve: TradeoffCurve, limit: Limit | LimitBracket, *, corrected: bool = True
+) -> NDArray[np.float64]:
     """Compute, for each point of a curve, the AUC left on the table at its signed gap.
 
     Parameters
     ----------
     curve : TradeoffCurve
         Of any method, evaluated on the very rows the limit was computed from.
-    limit : Limit
-        With the same convention for ties.
+    limit : Limit or LimitBracket
+        With the same convention for ties. Of a bracket the upper end: no more than the distance is left.
     corrected : bool, default True
         Whether what chance adds to the limit is taken off (:meth:`Limit.reachable_at`). Without that, the distance is
-        the one to the best repair of these rows that knows their outcomes.
+        the one to the best repair of these rows that knows their outcomes. What chance adds is not estimated for a
+        bracket: NaN.
 
     Returns
     -------
@@ -293,12 +308,19 @@ class _Line(NamedTuple):
         blocks = [pool(a), pool(b)]
         # A tie inside a group is worth a half, so with ties="half" pooling helps there; with "strict" it costs.
         fixed = _inside(blocks if ties == "half" else [a, b], ties)
-        pairs = _Pairs.of(a, b)
-        line = _every_vertex if len(blocks[0].score) * len(blocks[1].score) <= _MOST_PAIRS else _some_vertices
-        ab, ba, theta = line(*blocks)
-        gap, auc = pairs.measure(ab, ba, fixed)
-        error = 0.0 if line is _every_vertex else _largest_sag(gap, auc, pairs.slope(theta))
-        return cls(gap, auc, theta, error)
+        total = _Pairs.of(a, b).total
+        gap, wins, theta, error = line_of_two(*blocks)
+        return cls(gap, np.minimum((fixed + wins) / total, 1.0), theta, error / total)
+
+
+def line_of_two(a: GroupCounts, b: GroupCounts) -> tuple[Floats, Floats, Floats, float]:
+    """Give signed gap, cross wins and theta of the best merges of two pooled groups, and wins that may be missing."""
+    pairs = _Pairs.of(a, b)
+    line = _every_vertex if len(a.score) * len(b.score) <= _MOST_PAIRS else _some_vertices
+    ab, ba, theta = line(a, b)
+    gap, auc = pairs.measure(ab, ba, 0.0)
+    error = 0.0 if line is _every_vertex else _largest_sag(gap, auc, pairs.slope(theta)) * pairs.total
+    return gap, np.asarray(ab + ba, dtype=np.float64), theta, error
 
 
 def _inside(groups: list[GroupCounts], ties: Ties) -> float:
@@ -333,15 +355,20 @@ class _Pairs(NamedTuple):
 def _check_table(table: ScoreTable) -> None:
     if len(table.groups) != 2:
         raise ValueError(
-            f"the limit is that of two groups, got {len(table.groups)}: {list(table.groups)}.\n"
-            "Hint: keep the rows of two groups at a time."
+            f"one line is the limit of two groups, got {len(table.groups)}: {list(table.groups)}.\n"
+            "Hint: auc_limit gives a bracket for more than two."
         )
+    require_both_outcomes(table)
+
+
+def require_both_outcomes(table: ScoreTable) -> None:
+    """Insist on positives and negatives in every group."""
     for what, counts in (("positives", table.positives), ("negatives", table.negatives)):
         empty = [g for g, count in zip(table.groups, counts) if count == 0]
         if empty:
             raise ValueError(
                 f"group {empty[0]!r} has no {what}, so that its xAUC is undefined.\n"
-                "Hint: the limit needs labelled rows, positives and negatives in both groups."
+                "Hint: the limit needs labelled rows, positives and negatives in every group."
             )
 
 

@@ -1,5 +1,6 @@
 """Exact one-dimensional transport: pure maths on NumPy arrays, importing nothing else of fairpot."""
 
+from fairpot.transport.following import FollowedMap, followed, parted
 from fairpot.transport.lookup import ranks, run_ends
 from fairpot.transport.pieces import Floats
 from fairpot.transport.plan import TransportPlan, top_place, weight_to_reach
@@ -9,10 +10,13 @@ from fairpot.transport.shift import ShiftMap
 
 __all__ = [
     "Floats",
+    "FollowedMap",
     "ScoreMap",
     "ShiftMap",
     "TransportPlan",
+    "followed",
     "moving",
+    "parted",
     "project",
     "ranks",
     "run_ends",

@@ -190,8 +190,11 @@ def _inside(knots: Floats, values: Floats, floor: float) -> Floats:
     high = np.maximum(np.maximum(values[:-1], values[1:]), floor)
     rows = np.column_stack((knots[:-1], knots[:-1], w, values[:-1], d, low, high))
     level = (d == 0) | (low == high)
+    step = ~level & (np.nextafter(knots[:-1], np.inf) == knots[1:])  # the piece holds one number, its first
+    value = np.where(step, np.maximum(values[:-1], floor), low)
+    level |= step
     rows[level, 1:] = 0.0, 1.0, 0.0, 0.0, 0.0, 0.0
-    rows[level, 3] = rows[level, 5] = rows[level, 6] = low[level]
+    rows[level, 3] = rows[level, 5] = rows[level, 6] = value[level]
     return _without_underflow(rows, knots)
 
 

@@ -329,16 +329,20 @@ class ScoreMap:
         return f"<ScoreMap {len(self.knots)} knots, {span}, below={self.below!r}, above={self.above!r}>"
 
 
-def part_words(moved: str, stays: str) -> tuple[str, ...]:
-    """Say what the parts of a map do, in the order of ``PARTS``, given what is said of who moves and of who stays."""
-    return (
+def part_words(moved: str, stays: str, after: str = "") -> tuple[str, ...]:
+    """Say what the parts of a map do, in the order of ``PARTS``.
+
+    Given is what is said of who moves, of who stays, and of everybody after that.
+    """
+    found = (
         moved,
         "below the part that is moved: the score stays",
         "above the part that is moved: the score stays",
         f"{moved}; beyond the fitted scores, so that it gets the value at their end",
-        f"{moved}, held up so that it does not fall behind scores that stay",
+        f"{moved}, held up so that it does not fall below scores that stay",
         stays,
     )
+    return tuple(text + after for text in found)
 
 
 def interpolate(

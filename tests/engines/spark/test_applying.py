@@ -8,14 +8,14 @@ import pyarrow as pa
 import pytest
 
 import fairpot
-from export_cases import NAMES, hostile_maps, hostile_scores, mapped, same_numbers, shift_maps
+from export_cases import NAMES, followed_maps, hostile_maps, hostile_scores, mapped, same_numbers, shift_maps
 from fairpot import FairPOT
 from fairpot.engines.spark import SparkEngine, SparkRows
 from fairpot.engines.spark.session import csv_options
 from fairpot.exceptions import InputFileError, OutputFileError, ScaleWarning, UnseenGroupError
 from fairpot.export import to_sql
 from fairpot.postprocessing.post_logit import LogitMap
-from fairpot.transport import ScoreMap
+from fairpot.transport import FollowedMap, ScoreMap
 
 ENGINE = SparkEngine()
 MAPS = dict(zip(NAMES, hostile_maps().values()))
@@ -97,6 +97,19 @@ def test_shifts(spark, others):
         same_numbers(in_order(spark.sql(text), "new"), expected)
 
 
+@pytest.mark.parametrize("others", [0, 1], ids=["native", "in Python"])
+def test_one_map_follows_all(spark, others):
+    maps = followed_maps()
+    maps |= {"F": FollowedMap(MAPS["{}%s?"], maps["it's 0"].then)} if others else {}
+    frame, expected = people(spark, maps)
+    after = ENGINE.apply(SparkRows(frame, score="score", groups="group"), maps)
+    assert ("ArrowEvalPython" in plan(after)) == bool(others)
+    same_numbers(in_order(after, "score_adjusted"), expected)
+    if not others:
+        text = to_sql(maps, dialect="spark", table="people", column="new")
+        same_numbers(in_order(spark.sql(text), "new"), expected)
+
+
 def test_transform_of_a_fitted_method(spark):
     """Several group columns of several types, names that SQL does not like, a column that is replaced."""
     rng = np.random.default_rng(2)
@@ -147,7 +160,7 @@ def test_written_files(spark, tmp_path, ending):
         "CAST(id AS INT) AS id", "double(score_adjusted) AS new"
     )
     same_numbers(in_order(again, "new"), expected)
-    with pytest.raises(OutputFileError, match="is there already"):
+    with pytest.raises(OutputFileError, match="already exists"):
         ENGINE.write(rows, maps, output)
     with pytest.raises(OutputFileError, match="holds the input"):
         ENGINE.write(rows, maps, source, overwrite=True)

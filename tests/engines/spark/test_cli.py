@@ -45,7 +45,7 @@ def test_audit_fit_and_apply(spark, cluster, people, tmp_path):
     assert "500 rows with the column 'risk_adjusted'" in said
     one, other = (pd.read_parquet(tmp_path / f"{name}.parquet").sort_values("id") for name in ("duck", "spark"))
     pd.testing.assert_frame_equal(one.reset_index(drop=True), other.reset_index(drop=True), check_exact=True)
-    assert "is there already" in run(
+    assert "already exists" in run(
         "apply", tmp_path / "duck.json", people, "-o", tmp_path / "spark.parquet", *there, expect=2
     )
 

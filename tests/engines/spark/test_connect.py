@@ -1,6 +1,9 @@
-"""Spark Connect: the same engine, in a process of its own."""
+"""Spark Connect: the same engine and commands against a server; and what is said where nothing answers."""
 
 import json
+import os
+import signal
+import socket
 import subprocess
 import sys
 
@@ -9,18 +12,17 @@ import pandas as pd
 import pytest
 
 from fairpot import FairPOT
-from spark_cluster import java_or_skip, own_process
+from spark_cluster import ConnectServer, java_or_skip, own_process
 
 SCRIPT = """
 import json, sys, warnings
 warnings.simplefilter("ignore")
 import numpy as np
-from pyspark.sql import SparkSession
-from fairpot.engines.spark import SparkEngine, SparkRows
+from fairpot.engines.spark import SparkEngine, SparkRows, spark_session
 from fairpot.transport import ScoreMap
 
 path, maps = sys.argv[1], {g: ScoreMap.from_dict(m) for g, m in json.loads(sys.argv[2]).items()}
-spark = SparkSession.builder.remote("local[1]").config("spark.sql.shuffle.partitions", "1").getOrCreate()
+spark = spark_session(sys.argv[3])
 engine, rows = SparkEngine(), SparkRows.read(spark, path, score="s", label="y", groups="g")
 counted = engine.count(rows)
 x = np.linspace(0, 1, 5000)
@@ -46,14 +48,30 @@ def people(tmp_path_factory):
     return frame, str(path)
 
 
-def test_connect(people):
+@pytest.fixture(scope="module")
+def server():
     java_or_skip()
     pytest.importorskip("grpc")
+    made = ConnectServer()
+    yield made
+    made.close()
+
+
+def command(*arguments, **more):
+    line = [sys.executable, "-m", "fairpot.cli", *map(str, arguments)]
+    return subprocess.run(line, env=own_process(), capture_output=True, text=True, check=False, timeout=300, **more)
+
+
+def test_connect(people, server):
     frame, path = people
     model = FairPOT(0.5).fit(frame["s"], frame["y"], sensitive_features=frame["g"])
     maps = json.dumps({group: each.to_dict() for group, each in model.maps_.items()})
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, path, maps], env=own_process(), capture_output=True, text=True, check=False
+        [sys.executable, "-c", SCRIPT, path, maps, server.url],
+        env=own_process(),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     answer = json.loads(done.stdout.split("ANSWER")[1])
@@ -64,3 +82,41 @@ def test_connect(people):
     expected = model.transform(frame["s"].to_numpy(), sensitive_features=frame["g"].to_numpy())
     np.testing.assert_array_equal(answer["fair"][0], expected)
     assert answer["bound"] > 0
+
+
+COLUMNS = ["--score", "s", "--label", "y", "--group", "g", "--json"]
+
+
+def test_commands_against_a_server_and_after_it_is_gone(people, server):
+    """What DuckDB counts, and nothing on standard error; once the server is killed, that nobody answers."""
+    _, path = people
+    there = ["--engine", "spark", "--master", server.url]
+    done = command("audit", path, *COLUMNS, *there)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == json.loads(command("audit", path, *COLUMNS).stdout)
+    os.killpg(server.process.pid, signal.SIGKILL)
+    server.process.wait()
+    assert_unreachable(command("audit", path, *COLUMNS, *there), "Connection refused")
+
+
+def assert_unreachable(done, why):
+    assert done.returncode == 5, done.stderr
+    assert done.stdout == ""
+    first, hint = done.stderr.splitlines()
+    assert first.startswith("error: cannot reach Spark at s")
+    assert first.endswith(f": {why}.")
+    assert hint.startswith("Hint: check that the cluster runs")
+
+
+def test_nothing_answers(people):
+    """A closed port, for both kinds of cluster; and a port where something listens that never says a word."""
+    pytest.importorskip("grpc")
+    with socket.create_server(("127.0.0.1", 0)) as silent, socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))  # nobody else gets it, and it takes no connection
+        nobody, mute = (f"127.0.0.1:{each.getsockname()[1]}" for each in (closed, silent))
+        for master, why in [
+            (f"spark://{nobody},{nobody}", "Connection refused"),
+            (f"sc://{mute}", "what answers there is not Spark Connect"),
+        ]:
+            done = command("audit", people[1], *COLUMNS, "--engine", "spark", "--master", master)
+            assert_unreachable(done, why)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fairpot.engines.spark.session import format_of, spark_errors
-from fairpot.exceptions import InputFileError
+from fairpot.engines.spark.session import format_of, spark_errors, spark_session
+from fairpot.exceptions import InputFileError, UnreachableError
 
 errors = pytest.importorskip("pyspark.errors")
 
@@ -19,13 +19,26 @@ errors = pytest.importorskip("pyspark.errors")
         ("[PATH_NOT_FOUND] Path does not exist: x", "every worker must see the path"),
         (
             "Something else\n  at java.x",
-            r"^Spark could not read the rows: Something else\nHint: Spark's log has the rest\.$",
+            r"^Spark could not read the rows: Something else\nHint: Spark's log has the rest; ",
         ),
     ],
 )
 def test_one_line_and_a_hint(text, message):
     with pytest.raises(InputFileError, match=message), spark_errors("the rows"):
         raise errors.PySparkException(text)
+
+
+@pytest.mark.parametrize("text", ["x All masters are unresponsive! Giving up. y", "[RETRIES_EXCEEDED] The maximum"])
+def test_a_cluster_that_is_lost(text):
+    message = "cannot reach Spark at spark://a:1: the connection was lost"
+    with pytest.raises(UnreachableError, match=message), spark_errors("spark://a:1"):
+        raise errors.PySparkException(text)
+
+
+@pytest.mark.parametrize("place", ["x", "x:", "x:0", "x:99999", "x:7o"])
+def test_addresses(place):
+    with pytest.raises(InputFileError, match=r"is not a host and a port\.\nHint: such as spark://host:7077"):
+        spark_session(f"spark://{place}")
 
 
 def test_formats():

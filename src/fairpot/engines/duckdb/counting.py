@@ -14,6 +14,7 @@ from fairpot._defaults import Region
 from fairpot._validation import wording
 from fairpot.engines.binned import BinnedRows, choose_edges
 from fairpot.engines.duckdb.scan import Parts, Scan
+from fairpot.engines.memory import DEFAULT_MEMORY, Memory
 from fairpot.engines.naming import GroupedRows, KeyCoder, doubles, name_keys
 from fairpot.engines.protocol import MOST_DISTINCT, CountedRows, Progress
 from fairpot.table import ScoreTable
@@ -28,23 +29,36 @@ class Wishes:
     max_distinct: int = MOST_DISTINCT
     drop_missing: bool = False
     called: Callable[[tuple[Any, ...]], Hashable] | None = None
+    memory: Memory = DEFAULT_MEMORY
+
+    @property
+    def distinct(self) -> int:
+        """So many distinct scores are kept as they are."""
+        return min(self.max_distinct, self.memory.entries)
+
+    @property
+    def combinations(self) -> int:
+        """So many combinations of group, label, score and weight are fetched."""
+        return min(2 * self.max_distinct, self.memory.entries)
 
 
 def count(scan: Scan, wishes: Wishes, progress: Progress | None) -> CountedRows:
     """Count the rows of a scan; where there are too many distinct scores, in bins."""
-    max_distinct = wishes.max_distinct
-    if max_distinct < 2:
-        raise ValueError(f"max_distinct must be at least 2, got {max_distinct!r}.")
+    if wishes.max_distinct < 2:
+        raise ValueError(f"max_distinct must be at least 2, got {wishes.max_distinct!r}.")
     parts = Parts(scan, wishes.drop_missing)
     dropped = parts.missing()
     if parts.source.cluster is not None:
         return replace(_one_by_one(parts, wishes, progress), dropped=dropped)
-    distinct, rows = parts.estimate(max_distinct)
-    if distinct <= max_distinct:
+    most = parts.source.most_rows()
+    size = parts.estimate() if most is None or most > wishes.distinct else None
+    if size is None or size.distinct <= wishes.distinct:
         counted = GroupedRows(scan.source, scan.kind, parts)
-        if _fetched(parts, counted, progress, 2 * max_distinct, parts.grouped()):
+        if _fetched(parts, counted, progress, wishes.combinations, parts.grouped()):
             return replace(counted.finish(wishes.several, wishes.called), dropped=dropped)
-    edges = choose_edges(parts.sample(rows or parts.count(), max_distinct), max_distinct)
+        del counted
+    size = size or parts.estimate()
+    edges = choose_edges(parts.sample(size.rows, wishes.distinct), wishes.distinct, size.groups)
     binned = BinnedRows(scan.source, scan.kind, edges)
     for batch in scan.batches(parts.plain(), progress):
         binned.add(batch, parts.words)
@@ -54,8 +68,10 @@ def count(scan: Scan, wishes: Wishes, progress: Progress | None) -> CountedRows:
 def _one_by_one(parts: Parts, wishes: Wishes, progress: Progress | None) -> CountedRows:
     """Count rows that belong together: every row is needed, and to group them would cost more than to fetch them."""
     counted = GroupedRows(parts.source, parts.scan.kind, parts)
-    if not _fetched(parts, counted, progress, 2 * wishes.max_distinct, parts.plain()):
-        raise ValueError(wording.too_many_clustered(2 * wishes.max_distinct))
+    most, held = 2 * wishes.max_distinct, wishes.memory.clustered_rows
+    if not _fetched(parts, counted, progress, min(most, held), parts.plain()):
+        needed = None if most <= held else Memory.for_entries(parts.estimate().rows, clustered=True)
+        raise ValueError(wording.too_many_clustered(min(most, held), needed))
     return counted.finish(wishes.several, wishes.called)
 
 

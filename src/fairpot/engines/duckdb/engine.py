@@ -12,6 +12,7 @@ from fairpot._validation import check_share
 from fairpot.engines.adjusting import Mapper, with_column
 from fairpot.engines.duckdb.counting import Wishes, count, refined_thresholds
 from fairpot.engines.duckdb.scan import DuckDBRows, Parts, Scan
+from fairpot.engines.memory import Memory
 from fairpot.engines.protocol import MOST_DISTINCT, CountedRows, Progress
 from fairpot.transport import ScoreMap
 
@@ -23,7 +24,8 @@ class DuckDBEngine:
     Parameters
     ----------
     memory_limit : str, default "2GB"
-        What DuckDB may use before it spills to the temporary directory.
+        What the process may use: the scan spills to the temporary directory, and a table that would not fit is
+        quantised.
     threads : int or None, default None
         None takes all cores.
     """
@@ -45,8 +47,9 @@ class DuckDBEngine:
 
         ``called`` says what a combination of values of the group columns is called, instead of the rules of memory.
         """
+        wishes = Wishes(several, max_distinct, drop_missing, called, Memory.of(self.memory_limit))
         with self.scan(rows) as scan:
-            return count(scan, Wishes(several, max_distinct, drop_missing, called), progress)
+            return count(scan, wishes, progress)
 
     def thresholds(
         self,
@@ -101,4 +104,4 @@ class DuckDBEngine:
 
     def scan(self, rows: DuckDBRows, *, ordered: bool = False) -> Scan:
         """Open a connection with the rows in it."""
-        return Scan(rows, memory_limit=self.memory_limit, threads=self.threads, ordered=ordered)
+        return Scan(rows, memory_limit=Memory.of(self.memory_limit).scan, threads=self.threads, ordered=ordered)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import glob
+import mmap
 import os
 import queue
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +29,16 @@ from fairpot.exceptions import InputFileError
 
 T = TypeVar("T")
 _WAIT = 0.1  # seconds between two looks at the progress
+_ROOM = 512 << 20  # bytes of addresses that the threads of DuckDB and PyArrow take
+
+
+def check_room() -> None:
+    """Raise where a limit on memory leaves threads no room to start: PyArrow would wait for them for ever."""
+    if sys.platform != "win32":
+        try:
+            mmap.mmap(-1, _ROOM, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()  # nothing is touched
+        except OSError as error:
+            raise MemoryError("too little room for threads") from error
 
 
 def in_background(
@@ -64,6 +76,7 @@ def in_background(
         except BaseException as error:
             put("error", error)
 
+    check_room()
     thread = Thread(target=run, name="fairpot-scan", daemon=True)
     thread.start()
     try:
@@ -405,8 +418,20 @@ _OF_ROWS = ("Conversion", "OutOfRange", "Constraint", "TypeMismatch", "InvalidIn
 def _without_values(error: Exception, line: str) -> str:
     """Return the message of an error, only its kind where it may quote what a row holds."""
     if wording.values_are_shown() or not type(error).__name__.startswith(_OF_ROWS):
-        return line[:_LONGEST]
+        return (wording.without_quotes(line) if _of_arrow(error) else line)[:_LONGEST]
     return f"{line.split(':')[0][:_LONGEST]} (what it says of the rows is shown with debug)."
+
+
+def _of_arrow(error: Exception) -> bool:
+    return isinstance(error, import_optional("pyarrow", "cli").ArrowException)
+
+
+class Size(NamedTuple):
+    """About how much there is to count."""
+
+    distinct: int
+    rows: int
+    groups: int
 
 
 class Parts:
@@ -490,18 +515,12 @@ class Parts:
         """Select the distinct combinations of groups and labels, with their number of rows."""
         return f"SELECT {', '.join([*self.keys, 'count(*) AS n'])} FROM {self.rows} GROUP BY ALL"
 
-    def estimate(self, limit: int) -> tuple[int, int | None]:
-        """Estimate the number of distinct scores, only looking where there may be too many."""
-        most = self.source.most_rows()
-        if most is not None and most <= limit:
-            return 0, None
-        what = "approx_count_distinct(score), count(*)"
-        [(distinct, rows)] = self.scan.all_rows(f"SELECT {what} FROM {{rows}}")
-        return int(distinct), int(rows)
-
-    def count(self) -> int:
-        """Count the rows."""
-        return int(self.scan.all_rows("SELECT count(*) FROM {rows}")[0][0])
+    def estimate(self) -> Size:
+        """Estimate how many distinct scores, rows and groups there are."""
+        groups = ", ".join(f"group{i}" for i in range(len(self.source.group_columns)))
+        what = f"approx_count_distinct(score), count(*), approx_count_distinct(hash({groups}))"
+        [found] = self.scan.all_rows(f"SELECT {what} FROM {{rows}}")
+        return Size(*map(int, found))
 
     def sample(self, rows: int, limit: int) -> NDArray[np.float64]:
         """Draw scores at random, the same each time."""

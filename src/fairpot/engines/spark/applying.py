@@ -14,8 +14,8 @@ from fairpot.engines.adjusting import Mapper
 from fairpot.engines.spark.counting import Parts, spark_text
 from fairpot.engines.spark.session import without_advice
 from fairpot.exceptions import InputFileError
-from fairpot.transport import ScoreMap
-from fairpot.transport.pieces import Formula, Odds, Pieces, Sigmoid, formula_of
+from fairpot.transport import ScoreMap, parted
+from fairpot.transport.pieces import Formula, Odds, Pieces, Sigmoid, formula_of, pieces
 
 
 def array_lookup(score: str, pieces: Pieces) -> str:
@@ -69,7 +69,9 @@ def adjusted(
     if not rows.group_columns:
         raise InputFileError("no group column is named.\nHint: maps belong to groups; name the columns with groups=...")
     place, unknown, missing = _place_of_group(parts, maps, unknown_group, missing_group, judge)
-    formulas = [formula_of(each) for each in maps.values()]
+    own, after = parted(maps)
+    formulas = [formula_of(each) for each in own.values()]
+    then = None if after is None else pieces(after)
     names = list(rows.frame.columns)
     kept = [f"c{i}" for i in range(len(names))]
     at = names.index(column) if column in names else len(names)
@@ -79,11 +81,13 @@ def adjusted(
     refused = f"CAST(raise_error({spark_text(REFUSED)}) AS DOUBLE)"
     value = {"error": refused, "keep": "score", "null": "CAST(NULL AS DOUBLE)"}
     through = f"WHEN -1 THEN {value[unknown_group]} WHEN -2 THEN {value[missing_group]} ELSE {refused}"
-    if sum(each.size for each in formulas if isinstance(each, Pieces)) <= MOST_NATIVE:
+    if sum(each.size for each in (*formulas, then) if isinstance(each, Pieces)) <= MOST_NATIVE:
         arms = " ".join(f"WHEN {i} THEN {_native('score', each)}" for i, each in enumerate(formulas))
+        if then is not None:
+            arms = f"WHEN greatest(place, 0) THEN {array_lookup(f'CASE place {arms} END', then)}"
         fair = f"CASE WHEN {usable} THEN CASE place {arms} {through} END ELSE {refused} END"
     else:
-        frame = _with_python(frame, formulas)
+        frame = _with_python(frame, formulas, then)
         fair = f"CASE WHEN {usable} AND place >= 0 THEN fair WHEN {usable} THEN CASE place {through} END "
         fair += f"ELSE {refused} END"
     kept[at : at + 1] = [f"{fair} AS new"]
@@ -160,7 +164,7 @@ def _native(score: str, formula: Formula) -> str:
     return array_lookup(score, formula)
 
 
-def _with_python(frame: Any, formulas: Sequence[Formula]) -> Any:
+def _with_python(frame: Any, formulas: Sequence[Formula], then: Pieces | None) -> Any:
     """Add the adjusted score as Python makes it from Arrow batches of scores and places."""
     functions = import_optional("pyspark.sql.functions", "spark")
     if not hasattr(functions, "arrow_udf"):
@@ -168,13 +172,22 @@ def _with_python(frame: Any, formulas: Sequence[Formula]) -> Any:
             "maps of this size need pyspark 4.1 or later.\nHint: install it, or simplify the maps first."
         )
     with without_advice():
-        udf = functions.arrow_udf(batch_mapper(formulas), "double", functions.ArrowUDFType.SCALAR)
+        udf = functions.arrow_udf(batch_mapper(formulas, then), "double", functions.ArrowUDFType.SCALAR)
     return frame.withColumn("fair", udf(frame["score"], frame["place"]))
 
 
-def batch_mapper(formulas: Sequence[Formula]) -> Callable[[Any, Any], Any]:
+def batch_mapper(formulas: Sequence[Formula], then: Pieces | None = None) -> Callable[[Any, Any], Any]:
     """Make the function that maps a batch; it goes to workers that need NumPy and PyArrow, not fairpot."""
     numbers = [tuple(each) for each in formulas]
+    follows = None if then is None else tuple(then)
+
+    def looked_up(pieces: Any, x: Any) -> Any:
+        import numpy as np
+
+        lo, *rest = pieces
+        piece = np.searchsorted(lo, x, side="right") - 1
+        x0, w, v0, d, vmin, vmax = (field[piece] for field in rest)
+        return np.minimum(np.maximum(v0 + ((x - x0) / w) * d, vmin), vmax)
 
     def mapped(score: Any, place: Any) -> Any:
         import numpy as np
@@ -198,10 +211,7 @@ def batch_mapper(formulas: Sequence[Formula]) -> Callable[[Any, Any], Any]:
                     made = sign / (1 + ((1 - sign * x) / x) / factor)
                 fair[rows] = np.where((sign * x > 0) & (sign * x < 1), made, x)
                 continue
-            lo, *rest = numbers[code]
-            piece = np.searchsorted(lo, x, side="right") - 1
-            x0, w, v0, d, vmin, vmax = (field[piece] for field in rest)
-            fair[rows] = np.minimum(np.maximum(v0 + ((x - x0) / w) * d, vmin), vmax)
-        return pa.array(fair)
+            fair[rows] = looked_up(numbers[code], x)
+        return pa.array(fair if follows is None else looked_up(follows, fair))
 
     return mapped

@@ -180,4 +180,4 @@ def _folder_of(path: str) -> str:
 
 
 def _there_already(output: str) -> OutputFileError:
-    return OutputFileError(f"{output} is there already.\nHint: name another, or {argument('overwrite', True)}.")
+    return OutputFileError(f"{output} already exists.\nHint: name another, or {argument('overwrite', True)}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,10 +14,14 @@ from functools import cached_property
 from typing import Any, Literal, cast
 
 from fairpot._arguments import argument
+from fairpot._defaults import Meaning
 from fairpot._optional import import_optional
-from fairpot.counting import check_weights_word
+from fairpot.counting import check_meaning, check_weights_word
 from fairpot.engines.naming import Kind, find_column
-from fairpot.exceptions import InputFileError
+from fairpot.exceptions import InputFileError, UnreachableError
+
+_PATIENCE = 10  # seconds until a cluster must have answered
+_RETRIES = 6  # times a call to Spark Connect is tried again, over about a minute
 
 
 def spark_session(master: str = "local[*]", *, config: Mapping[str, str] | None = None) -> Any:
@@ -32,6 +37,12 @@ def spark_session(master: str = "local[*]", *, config: Mapping[str, str] | None 
     Returns
     -------
     pyspark.sql.SparkSession
+
+    Raises
+    ------
+    UnreachableError
+        If nothing that speaks Spark answers at ``master``; known within seconds, or within minutes where something
+        else answers there.
     """
     with without_advice():
         sql = import_optional("pyspark.sql", "spark")
@@ -43,7 +54,10 @@ def spark_session(master: str = "local[*]", *, config: Mapping[str, str] | None 
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     builder = sql.SparkSession.builder.appName("fairpot")
     if master.startswith("sc://"):
-        return builder.remote(master).getOrCreate()
+        with spark_errors(master), without_advice():
+            return _connected(builder, master)
+    if master.startswith("spark://"):
+        _check_masters(master)
     builder = builder.master(master)
     for key, value in (settings | dict(config or {})).items():
         builder = builder.config(key, value)
@@ -51,6 +65,56 @@ def spark_session(master: str = "local[*]", *, config: Mapping[str, str] | None 
         session = builder.getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def _connected(builder: Any, master: str) -> Any:
+    """Connect to a Spark Connect server that was seen to answer; PySpark by itself would wait without an end."""
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # it tells standard error what the exception says as well
+    grpc = import_optional("grpc", "spark")
+    for module in ("grpc_status", "google.rpc", "zstandard"):
+        import_optional(module, "spark")
+    client = import_optional("pyspark.sql.connect.client", "spark")
+    place = client.DefaultChannelBuilder(master)
+    with place.toChannel() as channel:
+        try:
+            grpc.channel_ready_future(channel).result(timeout=_PATIENCE)
+        except grpc.FutureTimeoutError:
+            raise _unreachable(master, _why_not(place.endpoint) or "what answers there is not Spark Connect") from None
+    session = builder.remote(master).getOrCreate()
+    retries = import_optional("pyspark.sql.connect.client.retries", "spark")
+    session.client.set_retry_policies([retries.DefaultPolicy(max_retries=_RETRIES, max_backoff=20_000)])
+    session.version  # noqa: B018  the first call, which tells whether it is Spark that answers
+    return session
+
+
+def _check_masters(master: str) -> None:
+    """Raise unless one of the masters of a standalone cluster takes a connection; Java would tell it in pages."""
+    places = master.removeprefix("spark://").split(",")
+    reasons = [_why_not(place) for place in places]
+    if None not in reasons:
+        raise _unreachable(master, ", ".join(dict.fromkeys(reason or "" for reason in reasons)))
+
+
+def _why_not(endpoint: str) -> str | None:
+    """Return why ``host:port`` takes no connection; None if it does."""
+    host, colon, port = endpoint.rpartition(":")
+    if not colon or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise InputFileError(f"{endpoint!r} is not a host and a port.\nHint: such as spark://host:7077.")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _PATIENCE).close()
+    except TimeoutError:
+        return f"no answer within {_PATIENCE} s"
+    except (OSError, UnicodeError) as error:
+        return str(getattr(error, "strerror", None) or error)
+    return None
+
+
+def _unreachable(master: str, why: str) -> UnreachableError:
+    return UnreachableError(
+        f"cannot reach Spark at {master}: {why}.\n"
+        f"Hint: check that the cluster runs and that this machine may connect to it; {argument('master', 'local[*]')} "
+        "needs no cluster."
+    )
 
 
 @contextmanager
@@ -80,9 +144,15 @@ def _failures() -> tuple[type[Exception], ...]:
     return tuple(kinds)
 
 
-def _explained(error: Exception, where: str) -> InputFileError:
+# The last: Spark gave up looking for its master while the session was being made.
+_LOST = ("All masters are unresponsive", "RETRIES_EXCEEDED", "StatusCode.UNAVAILABLE", "on a stopped SparkContext")
+
+
+def _explained(error: Exception, where: str) -> Exception:
     """Put an error of Spark, which comes with pages of Java, into one line and a hint."""
     text = str(error)
+    if type(error).__name__ == "RetriesExceeded" or any(words in text for words in _LOST):
+        return _unreachable(where, "the connection was lost, or something else answers there")
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("at ")]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
     first = (causes or lines or [type(error).__name__])[-1 if causes else 0]
@@ -91,10 +161,12 @@ def _explained(error: Exception, where: str) -> InputFileError:
         hint = "raise spark.driver.maxResultSize, or lower max_distinct so that scores are put into bins"
     elif "OutOfMemory" in text or "heap space" in text:
         hint = "give the driver or the executors more memory, or lower max_distinct"
+    elif "JAVA_GATEWAY_EXITED" in text:
+        first, hint = "Java could not be started", "install Java 17 or newer, and let JAVA_HOME name its folder"
     elif "PATH_NOT_FOUND" in text or "does not exist" in text:
         hint = "every worker must see the path under the same name"
     else:
-        hint = "Spark's log has the rest"
+        hint = "Spark's log has the rest; the command line shows it with --debug"
     return InputFileError(f"Spark could not read {where}: {first[:300]}\nHint: {hint}.")
 
 
@@ -124,6 +196,8 @@ class SparkRows:
         The column with what rows have in common that are not independent.
     lower_is_riskier : bool, default False
         Whether a low score means high risk; scores are then counted with a minus.
+    high_score_means : {"help", "harm"} or None, default None
+        What a high score does to the person who has it.
     pos_label : default None
         The positive value of a label that is not 0/1 or boolean.
     kind : {"typed", "text"}, default "typed"
@@ -139,6 +213,7 @@ class SparkRows:
     weights: str | None = None
     cluster: str | None = None
     lower_is_riskier: bool = False
+    high_score_means: Meaning | None = None
     pos_label: Any = None
     kind: Kind = "typed"
 
@@ -148,6 +223,7 @@ class SparkRows:
         if len(set(groups)) < len(groups):
             raise InputFileError(f"the groups name a column twice: {list(groups)}.")
         check_weights_word(self.weights)
+        check_meaning(self.high_score_means)
         for name in self.roles.values():
             find_column(name, self.frame.columns, "the frame")
 

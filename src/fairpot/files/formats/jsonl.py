@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
+from fairpot._validation import wording
 from fairpot.engines.adjusting import joined, with_column
 from fairpot.engines.naming import EXACT, Kind
 from fairpot.exceptions import InputFileError, OutputFileError
@@ -61,7 +62,7 @@ def rows(path: Path) -> Iterator[tuple[str, Row]]:
             row = decode(line)
         except _TwiceError as error:
             raise InputFileError(
-                f"{path}, line {number}: the key {error.args[0]!r:.80} comes twice in one object.\n"
+                f"{path}, line {number}: a key comes twice in one object{wording.such_as(error.args[0])}.\n"
                 "Hint: readers do not agree which of the two counts; leave one."
             ) from None
         except RecursionError:
@@ -190,7 +191,8 @@ class JsonSink:
         twice = [name for name, times in Counter(self.schema.names).items() if times > 1]
         if twice:
             raise OutputFileError(
-                f"JSON cannot have {len(twice)} columns twice, such as {twice[0]!r}.\nHint: rename them, or write CSV."
+                f"JSON cannot have {len(twice)} columns twice{wording.such_as(twice[0])}.\n"
+                "Hint: rename them, or write CSV."
             )
 
     def write(self, batch: Any, values: NDArray[np.float64] | None) -> None:

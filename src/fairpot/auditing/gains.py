@@ -1,0 +1,211 @@
+"""Who gains and who loses by a repair where is acted, with this reference and with the other one."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fairpot._defaults import Meaning
+from fairpot.auditing import words
+from fairpot.auditing.measures import listed, moves, rates, summarise
+from fairpot.exceptions import FairpotWarning
+from fairpot.postprocessing.dial import kept_groups, ranked_first
+from fairpot.postprocessing.mapper import maps_on
+from fairpot.postprocessing.postprocessor import RULES, Postprocessor
+from fairpot.table import ScoreTable
+from fairpot.transport import moving
+
+# The share of the ranking that is looked at where nobody says where is acted.
+SHARE = 0.1
+# With more distinct scores than these, the other reference is not tried unless it is asked for by name.
+_MOST_ENTRIES = 1_000_000
+_MOST_PAIRS = 4_000_000  # of distinct scores, for methods that look at pairs
+
+
+@dataclass(frozen=True, repr=False)
+class Action:
+    """Who is acted on at a threshold or in a top share, before and after a repair, by group and outcome.
+
+    Attributes
+    ----------
+    threshold : float or None
+        Those with this score or a riskier one are acted on; on the rows' own scale.
+    alpha : float or None
+        Or so large a share of the ranking.
+    groups : list of dict
+        ``group``, ``positives``, ``negatives``, of which acted on ``yes_before``, ``yes_after``, ``no_before``,
+        ``no_after``; ``valence`` is "gains", "loses" or None: by what a high score does, if that was said.
+    lower_is_riskier : bool
+    """
+
+    threshold: float | None
+    alpha: float | None
+    groups: list[dict[str, Any]]
+    lower_is_riskier: bool = False
+
+    def __repr__(self) -> str:
+        return f"<Action {words.where(self)}: {len(self.groups)} groups, before and after>"
+
+    @property
+    def sentences(self) -> list[str]:
+        """One for each group."""
+        return words.acted_on(self)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per group and outcome, with rates before and after."""
+        found = []
+        for each in self.groups:
+            for outcome, side, total in (("with", "yes", "positives"), ("without", "no", "negatives")):
+                before, after, of = each[f"{side}_before"], each[f"{side}_after"], each[total]
+                found.append(
+                    {
+                        "acted on": words.where(self),
+                        "group": each["group"],
+                        "outcome": outcome,
+                        "rows": of,
+                        "before": before,
+                        "after": after,
+                        "share_before": before / of if of else None,
+                        "share_after": after / of if of else None,
+                    }
+                )
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return {"threshold": self.threshold, "alpha": self.alpha, "groups": self.groups}
+
+
+def actions(before: ScoreTable, after: ScoreTable, threshold: Any, alpha: float | None) -> list[Action]:
+    """Count who is acted on before and after: at each threshold, in the top share, else in the top tenth."""
+    sign = -1.0 if before.lower_is_riskier else 1.0
+    found = [_action(before, after, float(each), None, sign * float(each)) for each in listed(threshold)]
+    shares = [alpha] if alpha is not None else [] if found else [SHARE]
+    return [*found, *(_action(before, after, None, each) for each in shares)]
+
+
+def _action(
+    before: ScoreTable, after: ScoreTable, own: float | None, alpha: float | None, threshold: float | None = None
+) -> Action:
+    tables = []
+    for table in (before, after):
+        at = next(iter(table.thresholds(alpha).values())) if alpha is not None else threshold
+        assert at is not None
+        tables.append(rates(table, at)["groups"])
+    groups = [_counted(first, second, before.ranked_high_means) for first, second in zip(*tables)]
+    return Action(own, alpha, groups, before.lower_is_riskier)
+
+
+def _counted(before: dict[str, Any], after: dict[str, Any], means: Meaning | None) -> dict[str, Any]:
+    more = after["flagged"] - before["flagged"]
+    valence: Literal["gains", "loses"] | None = None
+    if means is not None and more:
+        valence = "gains" if (more > 0) == (means == "help") else "loses"
+    return {
+        "group": before["group"],
+        "positives": before["positives"],
+        "negatives": before["negatives"],
+        "yes_before": before["flagged_positives"],
+        "yes_after": after["flagged_positives"],
+        "no_before": before["flagged_negatives"],
+        "no_after": after["flagged_negatives"],
+        "valence": valence,
+    }
+
+
+@dataclass(frozen=True, repr=False)
+class OtherReference:
+    """The same repair with the other choice of reference, on the same rows.
+
+    Attributes
+    ----------
+    reference : name of a group
+        Ranked lowest where the repair keeps the group ranked highest, and the reverse.
+    gap, auc : float or None
+        After that repair: of all rows, or of the top that the repair is of.
+    changed, up, down : float
+        How many scores change, and which way, on the rows' own scale.
+    actions : list of Action
+    reason : str or None
+        Why it was not measured.
+    """
+
+    reference: Hashable
+    gap: float | None = None
+    auc: float | None = None
+    changed: float = 0
+    up: float = 0
+    down: float = 0
+    actions: Sequence[Action] = ()
+    reason: str | None = None
+
+    def __repr__(self) -> str:
+        return f"<{words.other_reference(self, None)}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        named = ("reference", "gap", "auc", "changed", "up", "down", "reason")
+        return {**{name: getattr(self, name) for name in named}, "actions": [each.to_dict() for each in self.actions]}
+
+
+def other_reference(model: Any, table: ScoreTable, options: dict[str, Any]) -> OtherReference | None:
+    """Fit the same repair with the other reference and measure it on the same rows; None where there is no other."""
+    if not isinstance(model, Postprocessor) or not hasattr(model, "reference_") or not model.table_.labelled:
+        return None
+    fitted_on = kept_groups(model.table_, model.min_group, model.groups)
+    other = _other_end(fitted_on, model)
+    if other is None or isinstance(getattr(model, model.dial.name), dict):
+        return None
+    if _is_large(fitted_on, model):
+        return OtherReference(other, reason="not tried, as there are many distinct scores; name it to see it")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FairpotWarning)
+            again = type(model)(**_parameters(model, other)).fit_table(model.table_)
+    except ValueError as error:
+        return OtherReference(other, reason=str(error).splitlines()[0].rstrip("."))
+    maps = maps_on(table, again.maps_, again._applied_by())
+    after = table.rescored(moving(maps))
+    found = summarise(after, **{name: options[name] for name in ("alpha", "region", "ties")})
+    shown = found["partial"] or found
+    counts = own_scale_moves(moves(table, maps), table.lower_is_riskier)
+    changed, up, down = (sum(each[name] for each in counts) for name in ("moved", "up", "down"))
+    acted = actions(table, after, options["threshold"], options["alpha"])
+    return OtherReference(other, shown["gap"], shown["auc"], changed, up, down, acted)
+
+
+def own_scale_moves(found: list[dict[str, Any]], lower_is_riskier: bool) -> list[dict[str, Any]]:
+    """Give who moves up and down, and how far, on the scale of the rows' own scores."""
+    if not lower_is_riskier:
+        return found
+    turned = {"mean_shift", "mean_shift_of_all"}
+    return [
+        {**each, "up": each["down"], "down": each["up"], **{name: 0.0 - each[name] for name in turned}}
+        for each in found
+    ]
+
+
+def _other_end(table: ScoreTable, model: Any) -> Hashable | None:
+    """Name the group at the other end of the ranking from the reference."""
+    try:
+        first, last = (ranked_first(table, model._ties, lowest=lowest) for lowest in (False, True))
+    except ValueError:  # a group has nobody with, or without, the outcome
+        return None
+    other = last if model.reference_ == first else first
+    return None if other == model.reference_ else other
+
+
+def _parameters(model: Any, reference: Hashable) -> dict[str, Any]:
+    """Give what the model was given, with another reference; what was certified becomes a plain rule."""
+    given = {**model.get_params(deep=False), "reference": reference, "confidence": None}
+    if model.certificate_ is not None and not any(given[rule] is not None for rule in RULES):
+        given |= {model.dial.name: None, "max_gap": model.certificate_.bound}
+    return given
+
+
+def _is_large(table: ScoreTable, model: Any) -> bool:
+    sizes = sorted(len(c.score) for c in table.counts)
+    pairs = sizes[-1] * sum(sizes[:-1])
+    return sum(sizes) > _MOST_ENTRIES or (type(model).__name__ == "XOrder" and pairs > _MOST_PAIRS)

@@ -1,0 +1,307 @@
+"""The first screen: what was found, the picture, and beside it the gap, who is above the line, the price, the dial."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fairpot.report import queue, words
+from fairpot.report.figures import style
+from fairpot.report.measure import Measured
+from fairpot.report.pairs import forest, pairs_of
+from fairpot.report.sections import Live, choice_label, choice_question, listed
+from fairpot.report.svg import Markup, tag
+from fairpot.report.text import TEXT
+from fairpot.report.words import count, number, percent, points, rate, say, signed, told, top_share
+
+Numbers = Mapping[str, Any]
+# More pairs and more warnings than these are folded away; more groups than these share a table below.
+_PAIRS, _WARNINGS, _GROUPS, _ROWS = 5, 3, 8, 3
+
+
+def header(summary: Numbers) -> Markup:
+    """Name the subject, the rows, the date, and how far the numbers can be trusted."""
+    data, made, trust = summary["data"], summary["origin"], summary["trust"]
+    said = say(
+        "subtitle",
+        rows=count(data["rows"]),
+        groups=len(data["groups"]),
+        rate=percent(data["rate"]),
+        outcome=data["outcome"],
+    )
+    about = " · ".join(part for part in (said, data["source"], made["created"]) if part)
+    badge = None
+    if trust is not None:
+        text, kind = words.badge(summary)
+        badge = tag("p", text, class_=f"badge {kind}")
+    off = tag("noscript", tag("p", TEXT["no_script"], class_="note")) if summary["method"] is not None else None
+    subject = tag("div", tag("h1", summary["title"]), tag("p", about, class_="sub"), off)
+    return tag("header", subject, badge)
+
+
+def screen(found: Measured, summary: Numbers, live: Live, moving: dict[str, Any]) -> Markup:
+    """Make the first screen."""
+    repaired = summary["method"] is not None
+    lead = live(lambda n: " ".join(words.repaired(summary, n)), "lead") if repaired else None
+    panels = [
+        _gap(summary, live, moving),
+        _who(summary, repaired),
+        _price(summary, live) if repaired else _quality(summary),
+    ]
+    panels += [_dial(summary, live)] if len(summary["dial"]["settings"]) > 1 else []
+    return tag(
+        "section",
+        tag("h2", words.finding(summary), id="finding", tabindex=-1),
+        tag("p", words.size(summary), " ", lead, class_="lead"),
+        tag("p", _small_print(summary), class_="meaning"),
+        tag("div", _queue(found, summary), tag("div", panels, class_="panels"), class_="first"),
+        _care(summary),
+        _card(summary),
+        aria_labelledby="finding",
+    )
+
+
+def _small_print(summary: Numbers) -> str:
+    """Say what the finding means in pairs, and what was certified; that rows are not new says the badge."""
+    certified = summary["method"] is not None and summary["method"]["certificate"] is not None
+    said = [summary["finding"]["meaning"], words.trust(summary) if certified else ""]
+    return " ".join(text for text in said if text)
+
+
+def _queue(found: Measured, summary: Numbers) -> Markup:
+    repaired = summary["method"] is not None
+    choice = summary["who"]["choices"][summary["who"]["shown"]]
+    shares = [found.settings[place].acted[summary["who"]["shown"]] for place in (0, found.dial.chosen)][: 1 + repaired]
+    fields = {
+        "outcome": [summary["data"]["outcome"]],
+        "line": tag("span", choice_label(choice), data_line=True),
+        "acted": tag("span", " → ".join(dict.fromkeys(percent(each) for each in shares)), data_acted=True),
+    }
+    note = [fields.get(part, part) for part in re.split(r"[{}]", TEXT["queue_note"])]
+    note += [" ", TEXT["queue_note_repair"]] if repaired else []
+    note += [" ", TEXT["same_people"]] if repaired and summary["method"]["region"] == "pooled" else []
+    drawn, groups = len(found.drawn), len(found.groups)
+    left = say("queue_left_out", drawn=drawn, groups=groups) if drawn < groups else ""
+    button = tag("button", TEXT["queue_png"], type="button", id="png", hidden=True, data_script=True)
+    many = "one-row" if drawn <= 4 else "two-rows"
+    return tag(
+        "figure",
+        tag("div", queue.lanes(found, summary), class_=f"lanes {many} n{min(drawn, 4)}", id="queue"),
+        tag("figcaption", tag("p", note, " ", queue.mark_sizes(found), " ", left, id="queue-note"), button),
+        class_="queue",
+    )
+
+
+def _panel(name: str, title: Any, *parts: Any) -> Markup:
+    return tag("div", tag("h3", title, id=f"{name}-title"), parts, class_="panel")
+
+
+def _gap(summary: Numbers, live: Live, moving: dict[str, Any]) -> Markup:
+    method = summary["method"]
+    alpha = summary["finding"]["alpha"]
+    title = TEXT["panel_gap"] if alpha is None else say("panel_gap_top", alpha=top_share(alpha))
+    pairs = pairs_of(summary, summary["before"])
+    one = len(pairs) == 1
+    note = say("panel_gap_note", **summary["pair"]) if one else TEXT["panel_gap_note_many"]
+    if method is not None and method["aim"] is not None:
+        note += " " + say("panel_gap_aim", aim=points(method["aim"]))
+    if len(pairs) > _PAIRS:
+        note += " " + say("panel_gap_more", left=len(pairs) - _PAIRS)
+    return _panel("gap", title, forest(summary, live, _PAIRS, moving, "gap"), tag("p", note, class_="note"))
+
+
+def _who(summary: Numbers, repaired: bool) -> Markup:
+    """Show rates and counts above the line by group and outcome."""
+    choice = summary["who"]["choices"][summary["who"]["shown"]]
+    made = (_by_outcome if len(listed(summary)) <= _ROWS else _by_group)(summary, choice, repaired)
+    title = tag("span", choice_question(choice), data_question=True)
+    note = say("panel_who_note", outcome=summary["data"]["outcome"])
+    note += " " + words.other_reference(summary) if repaired else ""
+    scroll = tag("div", made, class_="scroll", role="region", aria_labelledby="above-title", tabindex=0)
+    return _panel("above", title, scroll, tag("p", note, class_="note"))
+
+
+def _by_outcome(summary: Numbers, choice: Numbers, repaired: bool) -> Markup:
+    """Make a row for each group and outcome."""
+    head = [TEXT["col_group"], TEXT["col_rows"]]
+    head += [TEXT["now"], TEXT["repaired"]] if repaired else [TEXT["col_share"]]
+    rows = []
+    for place, (g, size) in enumerate(listed(summary)):
+        for k, label in enumerate(("with", "without")):
+            people = count(size["positives" if label == "with" else "negatives"])
+            name = tag("span", say(f"group_{label}", group=_named(summary, size)), class_=f"name {style(g)}")
+            cells = [tag("td", cell) for cell in _rates(size, choice, g, place, k, repaired)]
+            rows.append(tag("tr", tag("th", name, scope="row"), tag("td", people), cells))
+    return _who_table(head, rows)
+
+
+def _by_group(summary: Numbers, choice: Numbers, repaired: bool) -> Markup:
+    """Make a row for each group, with its outcomes side by side: many groups would be twice as many rows."""
+    kind = "" if repaired else "_audit"
+    head = [TEXT["col_group"], TEXT["col_rows"], *(TEXT[f"col_{label}{kind}"] for label in ("with", "without"))]
+    rows = []
+    for place, (g, size) in enumerate(listed(summary)[:_GROUPS]):
+        cells = []
+        for k in (0, 1):
+            both = _rates(size, choice, g, place, k, repaired)
+            cells.append(tag("td", both[0], *([" → ", both[1]] if repaired else [])))
+        name = tag("span", _named(summary, size), class_=f"name {style(g)}")
+        rows.append(tag("tr", tag("th", name, scope="row"), tag("td", count(size["rows"])), cells))
+    return _who_table(head, rows)
+
+
+def _named(summary: Numbers, size: Numbers) -> str:
+    """Name a group, and say if it is small."""
+    group = str(size["group"])
+    return say("few_rows", text=group) if group in summary["data"]["small_groups"] else group
+
+
+def _rates(size: Numbers, choice: Numbers, g: int, place: int, k: int, repaired: bool) -> list[list[Any]]:
+    """Write rate and count above the line, before and after."""
+    people = size[("positives", "negatives")[k]]
+    was, enter, leave = (choice[name][g][k] for name in ("above", "enter", "leave"))
+    shown = []
+    for name, value in (("before", was), ("now", was + enter - leave))[: 1 + repaired]:
+        at = f"{name} {2 * place + k}"
+        shown.append(
+            [tag("b", rate(value, people), data_rate=at), " ", tag("span", count(value), class_="soft", data_who=at)]
+        )
+    return shown
+
+
+def _who_table(head: Sequence[str], rows: Sequence[Markup]) -> Markup:
+    top = tag("tr", [tag("th", name, scope="col", class_=None if i else "text") for i, name in enumerate(head)])
+    return tag("table", tag("thead", top), tag("tbody", rows), class_="who", aria_labelledby="above-title")
+
+
+def _price(summary: Numbers, live: Live) -> Markup:
+    before, changes = summary["before"], summary["changes"]
+    alpha = summary["finding"]["alpha"]
+    chosen = summary["dial"]["settings"][summary["dial"]["chosen"]]
+    known = None if changes is None or changes["auc"]["reason"] is not None else changes["auc"]
+
+    def sure(numbers: Numbers) -> str:
+        if numbers is not chosen or known is None or known["low"] is None:
+            return f" ({signed(_difference(numbers['auc'], before['auc']))})"
+        fields = {name: signed(known[name]) for name in ("change", "low", "high")}
+        return say("cost_change", **fields)
+
+    lines = [
+        tag("p", say("cost_auc", before=number(before["auc"])), tag("b", live(lambda n: number(n["auc"]))), live(sure))
+    ]
+    if alpha is not None:
+        inside = told(summary, before)["auc"]
+        text = say("cost_auc_top", alpha=top_share(alpha), before=number(inside))
+        lines.insert(0, tag("p", text, tag("b", live(lambda n: number(told(summary, n)["auc"])))))
+    lines.append(tag("p", live(lambda n: _calibration(summary, n))))
+    means = tag("p", say("cost_auc_means", outcome=summary["data"]["outcome"]), class_="note")
+    return _panel("cost", TEXT["panel_cost"], lines, means)
+
+
+def _difference(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one - other
+
+
+def _calibration(summary: Numbers, numbers: Numbers) -> str:
+    """Say what becomes of calibration, the groups that lose most first."""
+    if summary["before"]["calibration"] is None:
+        return TEXT["cost_no_probabilities"]
+    key = "expected_calibration_error"
+    known = []
+    for was, now in zip(summary["before"]["groups"], numbers["groups"]):
+        if was["calibration"] is not None:
+            after = None if now["calibration"] is None else now["calibration"][key]
+            known.append((was["group"], was["calibration"][key], after))
+    known.sort(key=lambda each: -abs((each[2] if each[2] is not None else 1.0) - each[1]))
+    said = [
+        say(
+            "cost_calibration_same" if number(was) == number(now) else "cost_calibration_group",
+            group=group,
+            before=number(was),
+            after=number(now),
+        )
+        for group, was, now in known[:3]
+    ]
+    return say("cost_calibration", groups=", ".join(said)) if said else ""
+
+
+def _quality(summary: Numbers) -> Markup:
+    before = summary["before"]
+    interval = (before["intervals"] or {}).get("auc")
+    limits = "" if interval is None else say("cost_interval", low=number(interval[0]), high=number(interval[1]))
+    auc = tag("p", tag("b", say("cost_auc_only", auc=number(before["auc"]))), limits)
+    means = tag("p", say("cost_auc_means", outcome=summary["data"]["outcome"]), class_="note")
+    return _panel("cost", TEXT["panel_quality"], auc, tag("p", _calibration(summary, before)), means)
+
+
+def _dial(summary: Numbers, live: Live) -> Markup:
+    """Make the control that everything follows, with the rule that set it."""
+    dial = summary["dial"]
+    settings = dial["settings"]
+    best = min(range(len(settings)), key=lambda i: _gap_to_close(summary, settings[i]))
+    buttons = [
+        tag("button", TEXT[key], type="button", data_go=place)
+        for key, place in (("to_before", 0), ("to_best", best), ("to_chosen", dial["chosen"]))
+        if len(settings) > 2 or key != "to_best"
+    ]
+    rule = tag("span", say("rule", rule=words.rule(summary)), class_="soft")
+    setting = live(lambda n: words.dial_setting(summary, _place(settings, n)), "setting")
+    said = live(lambda n: words.live_line(summary, n), "live")
+    return _panel(
+        "turn",
+        [TEXT["panel_dial"], " ", rule],
+        tag("div", slider(summary, "dial"), tag("div", buttons, class_="buttons"), hidden=True, data_script=True),
+        tag("p", tag("b", setting), class_="setting"),
+        tag("output", said, for_="dial", class_="live", aria_live="polite"),
+    )
+
+
+def slider(summary: Numbers, name: str) -> Markup:
+    """Make a slider over the settings; there may be several, which move together."""
+    dial = summary["dial"]
+    return tag(
+        "input",
+        type="range",
+        id=name,
+        min=0,
+        max=len(dial["settings"]) - 1,
+        step=1,
+        value=dial["chosen"],
+        aria_label=TEXT["dial_label"],
+        aria_valuetext=words.dial_setting(summary, dial["chosen"]),
+        autocomplete="off",
+        data_dial=True,
+    )
+
+
+def _gap_to_close(summary: Numbers, numbers: Numbers) -> float:
+    gap = told(summary, numbers)["gap"]
+    return float("inf") if gap is None else abs(gap)
+
+
+def _place(settings: Sequence[Numbers], numbers: Numbers) -> int:
+    return next(i for i, each in enumerate(settings) if each is numbers)
+
+
+def _care(summary: Numbers) -> Markup | None:
+    """List what to read with care, a line a group, the first few open."""
+    said = words.warnings(summary)
+    if not said:
+        return None
+    shown, more = ([tag("li", text) for text in part] for part in (said[:_WARNINGS], said[_WARNINGS:]))
+    rest = tag("details", tag("summary", say("warnings_more", left=len(more))), tag("ul", more)) if more else None
+    return tag("div", tag("h3", TEXT["warnings"]), tag("ul", shown), rest, class_="warnings")
+
+
+def _card(summary: Numbers) -> Markup | None:
+    """Show the model card as its owner wrote it."""
+    if summary["card"] is None:
+        return None
+    items = [(tag("dt", name), tag("dd", "; ".join(lines))) for name, lines in card_lines(summary)]
+    return tag("div", tag("h3", TEXT["card"]), tag("dl", items, class_="facts"), class_="card")
+
+
+def card_lines(summary: Numbers) -> list[tuple[str, list[str]]]:
+    """Give what a card says, under names for people."""
+    return [(TEXT.get(f"card_{name}", name.replace("_", " ")), lines) for name, lines in summary["card"].items()]

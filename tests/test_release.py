@@ -1,0 +1,118 @@
+"""What is released agrees with itself (versions, pins, hashes, recipe, workflows), and is for more than one system."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import fairpot
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def plain(name):
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def pins(name):
+    lines = [line for line in (ROOT / name).read_text().splitlines() if line and not line.startswith("#")]
+    return {plain(line.split("==")[0]): line.split("==")[1].split()[0] for line in lines}, lines
+
+
+def test_one_version_everywhere():
+    version = fairpot.__version__
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f'\n  version: "{version}"\n' in (ROOT / "conda" / "recipe.yaml").read_text()
+    assert f"\n## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_lock_has_every_pin_with_a_hash_and_no_address():
+    """``make lock`` writes it anew."""
+    locked, lines = pins("constraints-hashes.txt")
+    assert locked == pins("constraints.txt")[0]
+    assert all(re.fullmatch(r"\S+==\S+( --hash=sha256:[0-9a-f]{64})+", line) for line in lines)
+
+
+def test_pins_are_not_for_users():
+    """What people install is given by ranges; one version is a matter of constraints.txt."""
+    extras = PROJECT["project"]["optional-dependencies"]
+    wanted = [*PROJECT["project"]["dependencies"], *(each for extra in extras.values() for each in extra)]
+    assert [each for each in wanted if "==" in each.split(";")[0]] == []
+    lowest = pins("constraints-min.txt")[0]
+    for each in PROJECT["project"]["dependencies"]:
+        name, _, version = each.partition(">=")
+        assert (lowest[plain(name)] + ".").startswith(version + ".")
+
+
+def test_the_recipe_asks_for_what_the_project_asks_for():
+    recipe = (ROOT / "conda" / "recipe.yaml").read_text()
+    named = {"duckdb": "python-duckdb"}
+    for each in [*PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"]["cli"]]:
+        name, _, version = each.partition(">=")
+        assert f"    - {named.get(name, name)} >={version}\n" in recipe
+
+
+def test_workflows_may_read_and_call_make():
+    """Rights are given once for all jobs, to read; one job may prove to the index who it is. Steps run the Makefile."""
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert len(WORKFLOWS) == 3
+    for path in WORKFLOWS:
+        text = path.read_text()
+        assert "\npermissions:\n  contents: read\n" in text
+        assert text.count("permissions:") == 1 + (path.stem == "publish")
+        assert re.findall(r"^ +(\S+): write", text, re.MULTILINE) == ["id-token"] * (path.stem == "publish")
+        assert "secrets." not in text
+        assert text.count("actions/checkout@") == text.count("persist-credentials: false")
+        assert all("@" in used for used in re.findall(r"uses: (\S+)", text))
+        for command in re.findall(r"run: (make .*)", text):
+            asked = {word for word in command.split()[1:] if "=" not in word}
+            assert asked - {"docs"} <= targets
+
+
+POSIX = {"fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "syslog", "posix"}
+NAMES = {"fork", "geteuid", "getuid", "killpg", "mkfifo", "SIGKILL", "SIGHUP", "SIGALRM", "sched_getaffinity", "setsid"}
+
+
+def _at_import(tree):
+    """Yield what runs when a module is imported: not the bodies of functions, nor what a ``try`` guards."""
+    for node in ast.iter_child_nodes(tree):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Try):
+            yield node
+            yield from _at_import(node)
+
+
+def test_nothing_of_one_system_alone_is_needed_for_importing():
+    found = []
+    for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / "paper" / "src").rglob("*.py")]:
+        for node in _at_import(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            used = isinstance(node, ast.Attribute) and node.attr in NAMES
+            if used or POSIX & {name.split(".")[0] for name in names}:
+                found.append(f"{path.name}:{node.lineno}")
+    assert found == []
+
+
+def test_commands_where_there_are_no_posix_modules(tmp_path):
+    """As on Windows: the modules are not there, nor is os.geteuid; the whole job still runs."""
+    script = f"""
+import os, signal, sys
+for name in {sorted(POSIX)!r}:
+    if name != "posix":
+        sys.modules[name] = None
+flags = ("O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC", "O_NONBLOCK")
+for owner, names in ((os, ("geteuid", "getuid", "fchmod", "chown", *flags)), (signal, ("SIGHUP", "SIGKILL"))):
+    for name in names:
+        if hasattr(owner, name):
+            delattr(owner, name)
+sys.argv[1:] = ["demo", {str(tmp_path / "out")!r}]
+from fairpot.cli import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert [path.name for path in (tmp_path / "out").iterdir() if path.name.endswith(".tmp")] == []

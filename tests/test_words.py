@@ -1,0 +1,83 @@
+"""One term a concept: retired words are in no text that fairpot prints, raises or shows as help."""
+
+import ast
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+import fairpot
+from fairpot.cli._app import COMMANDS, app
+
+SOURCE = Path(fairpot.__file__).parent
+# What is retired, and what is said instead (docs/glossary.md).
+RETIRED = {
+    r"\bahead\b|\bbehind\b|\btrails\b": "ranked higher, ranked lower",
+    r"(?<!dis)advantaged|disadvantaged": "ranked higher, ranked lower",
+    r"\bas they came\b|\bunrepaired\b": "original",
+    r"\bstays? as it is\b|\bstay as they are\b": "reference group, scores do not change",
+    r"\bsurely\b|\bsigned for\b": "with 95% confidence",
+    r"\brests? on\b": "depends on",
+    r"\bturned round\b|\bgoes past even\b": "reversed, overshoots",
+    r"\bis there already\b|\bthat is there\b": "already exists",
+    r"\bletter by letter\b": "upper and lower case matter",
+    r"\bput down\b": "stored",
+    r"\bwidest\b|\bpartial x?AUC gap\b|\bpartial gap\b": "largest, gap in the top",
+    r"\bno probabilities\b": "not probabilities",
+    r"\d %(?! \()": "95% without a space",
+    r"\bthe dial\b|\bits dial\b|\ba dial\b": "repair strength",
+    r"\be\.g\.|\bi\.e\.|\betc\.": "for example, that is",
+}
+# Texts that may say them, and why.
+ALLOWED = {
+    r"^unrepaired$|'unrepaired'": "a value in JSON documents and frames, which programs read",
+}
+# Folders whose texts are not prose for users of the terminal: the page has its own table of texts and its own test.
+ELSEWHERE = ("report",)
+
+
+def texts(path):
+    """Yield the text constants of a file that are not docstrings, with their lines."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield node.lineno, node.value
+
+
+def retired(text):
+    for allowed in ALLOWED:
+        text = re.sub(allowed, "", text)
+    return [f"{found[0]!r} (say: {instead})" for word, instead in RETIRED.items() if (found := re.search(word, text))]
+
+
+def test_no_text_in_the_source_has_a_retired_word():
+    files = [path for path in SOURCE.rglob("*.py") if path.relative_to(SOURCE).parts[0] not in ELSEWHERE]
+    found = [
+        f"{path.relative_to(SOURCE)}:{line}: {', '.join(words)}: {text[:60]!r}"
+        for path in files
+        for line, text in texts(path)
+        if (words := retired(text))
+    ]
+    assert len(files) > 100
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_no_help_has_a_retired_word(name):
+    command = app.get_command(None, name)
+    help_text = command.get_help(click.Context(command, info_name=name))
+    assert not retired(" ".join(help_text.split()))
+
+
+def test_the_patterns_find_what_they_are_for():
+    for said in ("M is ahead of F", "stays as it is", "at 95 % confidence", "partial xAUC gap", "as they came"):
+        assert retired(said)
+    for said in ("M is ranked higher", "95% confidence", "the overall gap", "look ahead-free"[:8]):
+        assert not retired(said)
