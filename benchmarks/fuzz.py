@@ -3,7 +3,9 @@
 Each round takes a good file, damages it (bits, cuts, repeats, numbers that lie), and gives it to a child process that
 counts it, adjusts it and, for model files, loads it. A file may be refused with one of our errors, or read; then
 counting and adjusting must see the same rows, and as many must be written as were read. Anything else (a signal,
-another error, a leftover, an output after a refusal, a changed input) is a failure and its file is kept.
+another error, a leftover, an output after a refusal, a changed input) is a failure and its file is kept. Some files of
+each round also go through the command line, ``audit`` or ``show``: it must end with 0 or 2, without a traceback, and
+never with "this should not happen", which is counted by itself.
 """
 
 from __future__ import annotations
@@ -32,11 +34,11 @@ def good_files(folder: Path, rng: random.Random) -> dict[str, bytes]:
     from fairpot import FairPOT
 
     rows = [
-        {"s": round(rng.random(), 3), "g": rng.choice("ab"), "n": rng.choice(["", "x", 'q"', "é\n"])}
-        for _ in range(ROWS)
+        {"s": round(rng.random(), 3), "y": i % 2, "g": rng.choice("ab"), "n": rng.choice(["", "x", 'q"', "é\n"])}
+        for i in range(ROWS)
     ]
     table = pa.Table.from_pylist(rows)
-    text = "s,g,n\n" + "".join(f'{r["s"]},{r["g"]},"{r["n"].replace(chr(34), chr(34) * 2)}"\n' for r in rows)
+    text = "s,y,g,n\n" + "".join(f'{r["s"]},{r["y"]},{r["g"]},"{r["n"].replace(chr(34), chr(34) * 2)}"\n' for r in rows)
     made = {"csv": text.encode(), "csv.gz": gzip.compress(text.encode(), mtime=0)}
     made["jsonl"] = "".join(json.dumps(r) + "\n" for r in rows).encode()
     pa.parquet.write_table(table.append_column("d", table["g"].dictionary_encode()), folder / "x.parquet")
@@ -126,6 +128,25 @@ def try_files(folder: Path) -> int:
     return 0
 
 
+_UNFORESEEN = "this should not happen"
+_EACH_ROUND = 8  # files that go through the command line
+
+
+def command_said(path: Path) -> str:
+    """Run the command line on a file; return what is wrong with how it ended, or an empty text."""
+    words = ["show", str(path)] if path.suffix == ".json" else ["audit", str(path), *_COLUMNS]
+    child = [sys.executable, "-m", "fairpot.cli", *words]
+    done = subprocess.run(child, capture_output=True, text=True, check=False, timeout=600)
+    if _UNFORESEEN in done.stderr:
+        return f"the command line: {_UNFORESEEN}: {done.stderr[:200]}"
+    if done.returncode not in (0, 2) or "Traceback" in done.stderr:
+        return f"the command line ended with {done.returncode}: {done.stderr[-200:]}"
+    return ""
+
+
+_COLUMNS = ("--score", "s", "--label", "y", "--group", "g")
+
+
 def judged(said: dict[str, object]) -> str | None:
     """Return what is wrong with what came of a file; None if nothing is."""
     odd = [f"{name} {value}" for name, value in said.items() if value != "refused" and not isinstance(value, int)]
@@ -143,6 +164,10 @@ def run_round(files: dict[str, bytes]) -> dict[str, tuple[dict[str, object] | No
         folder.mkdir()
         for name, data in files.items():
             (folder / name).write_bytes(data)
+        for name in list(files)[:_EACH_ROUND]:
+            wrong = command_said(folder / name)
+            if wrong:
+                outcomes[f"{name}, command line"] = (None, wrong)
         child = [sys.executable, __file__, "--try", str(folder)]
         done = subprocess.run(child, capture_output=True, text=True, check=False, timeout=600)
         for line in done.stdout.splitlines():
@@ -192,6 +217,7 @@ def main() -> int:
         return try_files(options.one)
     tried, refused, failures = fuzz(options.seed, options.seconds, options.files, options.keep, tuple(options.kinds))
     print(f"{tried} damaged files tried, {refused} refused, {tried - refused} read, {len(failures)} failures")
+    print(f"{sum(_UNFORESEEN in each for each in failures)} exits of the command line with {_UNFORESEEN!r}")
     print("\n".join(failures))
     return 1 if failures else 0
 

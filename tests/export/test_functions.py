@@ -193,3 +193,16 @@ def test_refusals():
         to_python(MAPS, name="a b")
     with pytest.raises(ValueError, match=r"beyond 2\*\*53"):
         to_javascript({2**60: ScoreMap.identity()})
+
+
+@pytest.mark.parametrize("score", ["0.5", b"0.5", True, np.True_, bytearray(b"1")], ids=repr)
+def test_what_is_no_number_is_no_score(score):
+    """As in ``transform``, in every way that takes one row."""
+    maps = {"F": ScoreMap([0.2, 0.6], [0.2, 0.9])}
+    place = {}
+    exec(to_python(maps, unknown_group="keep"), place)
+    for act in (RowScorer(maps), RowScorer(maps, unknown_group="keep"), place["adjusted_score"]):
+        for group in ("F", "X"):
+            with pytest.raises((TypeError, ValueError), match=r"must be a number|not seen in fit"):
+                act(score, group)
+    assert RowScorer(maps)(np.float64(0.4), "F") == RowScorer(maps)(0.4, "F") == place["adjusted_score"](0.4, "F")

@@ -10,14 +10,14 @@ from fairpot import FairPOT, OptimalMerge, WassersteinRepair
 from fairpot.inference import Certificate
 from fairpot.metrics import auc, partial_xauc_gap, xauc_gap
 
-ROWS = 300_000
+ROWS = 400_000
 
 
 @pytest.fixture(scope="module")
 def rows():
     """Three groups, every score a different one."""
     rng = np.random.default_rng(0)
-    group = rng.choice(3, ROWS, p=[0.3, 0.4, 0.3])
+    group = rng.choice(3, ROWS, p=[0.2, 0.4, 0.4])
     y = (rng.random(ROWS) < 0.2 - 0.03 * group).astype(np.int8)
     return 1 / (1 + np.exp(1 + 0.35 * group - y - rng.normal(size=ROWS))), y, np.array(list("abc"))[group]
 

@@ -22,6 +22,9 @@ Column = NDArray[Any] | nw.Series[Any]
 _FEW = 32
 
 
+LONGEST_NAME = 500  # characters of a group's name, which stands in every table, message and page
+
+
 def check_groups(
     sensitive_features: Any, rows: int, name: str = "sensitive_features", *, several: bool = True
 ) -> tuple[Codes, tuple[Hashable, ...]]:
@@ -46,6 +49,9 @@ def check_groups(
     else:
         labels = None if _unnamed(sensitive_features) else [label for label, _ in columns]
         codes, names = _intersect(coded, labels, name)
+    long = sum(len(each) > LONGEST_NAME for each in names if isinstance(each, str))
+    if long:
+        raise ValueError(wording.long_names(name, long, LONGEST_NAME))
     if several and len(names) < 2:
         raise ValueError(wording.single_group(f"{name} has", names[0], rows))
     return codes, names

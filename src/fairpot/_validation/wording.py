@@ -134,6 +134,14 @@ def missing_groups(name: str, rows: int, noun: str = "group") -> str:
     return f"{name} has {counted(rows, 'row')} without a {noun}.\nHint: drop those rows, or give them {own}."
 
 
+def long_names(name: str, groups: int, most: int) -> str:
+    """Say that names of groups are too long to be names."""
+    return (
+        f"{name} has {counted(groups, 'group')} whose name is longer than {most} characters.\n"
+        "Hint: was a column of texts named? Give groups short names first."
+    )
+
+
 def too_many_clustered(limit: int, memory: str | None = None) -> str:
     """Say that there are more rows than can be counted one by one; ``memory`` would hold them, if that is missing."""
     way = "raise max_distinct in Python (100 bytes a row)" if memory is None else argument("memory_limit", memory)

@@ -146,7 +146,9 @@ class RowOptions:
     engine: str = _scan(
         "What reads the rows: this machine, or a Spark cluster.", "duckdb", type=click.Choice(["duckdb", "spark"])
     )
-    master: str | None = _scan("Where Spark runs, such as spark://host:7077; default: local[*].", metavar="URL")
+    master: str | None = _scan(
+        "Where Spark runs, such as spark://host:7077; default: this machine, all cores.", metavar="URL"
+    )
 
     @functools.cached_property
     def reader(self) -> OnThisMachine | OnSpark:

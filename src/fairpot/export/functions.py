@@ -102,6 +102,8 @@ def {name}(score, group):
 
     No group: {missing}. A group without a map: {unknown}.
     """
+    if isinstance(score, (str, bytes, bytearray)) or type(score).__name__ in ("bool", "bool_"):
+        raise TypeError("the score must be a number, got %r" % (score,))
     s = float(score)
     if not -1.7976931348623157e308 <= s <= 1.7976931348623157e308:
         raise ValueError("the score must be finite, got %r" % (score,))
@@ -363,6 +365,8 @@ class RowScorer:
         ------
         UnseenGroupError
             If the group has no map, unless ``unknown_group`` says otherwise.
+        TypeError
+            If the score is a text or a boolean.
         ValueError
             If the score is NaN or infinite, or the group is missing and ``missing_group`` does not say otherwise.
         """
@@ -370,7 +374,7 @@ class RowScorer:
             found = self._formulas[group]
         except (KeyError, TypeError):
             return self._without_a_map(score, group)
-        s = float(score)
+        s = score if score.__class__ is float else _as_float(score)
         if not -math.inf < s < math.inf:
             raise ValueError(f"the score is {s}: it must be a finite number.\nHint: drop or fill the row first.")
         if isinstance(found, Sigmoid):
@@ -397,10 +401,20 @@ class RowScorer:
                 f"the group {quoted(group)} was not seen in fit (seen: {list(self._formulas)}).\n"
                 f"Hint: fit with rows of that group, {_WAYS_OUT % 'unknown_group'}."
             )
-        s = float(score)
+        s = _as_float(score)
         if not -math.inf < s < math.inf:
             raise ValueError(f"the score is {s}: it must be a finite number.\nHint: drop or fill the row first.")
         return s if way == "keep" else math.nan
+
+
+def _as_float(score: Any) -> float:
+    """Turn a number into a float; a text or a boolean is none, as in ``transform``."""
+    if isinstance(score, str | bytes | bytearray) or type(score).__name__ in ("bool", "bool_"):
+        raise TypeError(
+            f"the score must be a number, got {type(score).__name__}.\n"
+            "Hint: convert it first; fairpot does not guess what a text means."
+        )
+    return float(score)
 
 
 _WAYS_OUT = "or %s='keep' (the score as it is) or 'null' (NaN)"

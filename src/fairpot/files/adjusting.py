@@ -20,7 +20,7 @@ from fairpot.files.changes import Changes
 from fairpot.files.formats import jsonl, open_rows, open_sink, parquet
 from fairpot.files.formats.csv import TypedTextBatches
 from fairpot.files.layout import FORMATS, TEXT, Batches, Format
-from fairpot.files.output import Sink, check_output, complete_file, format_of_output, to_standard_output
+from fairpot.files.output import Sink, check_name, check_output, complete_file, format_of_output, to_standard_output
 from fairpot.files.problems import with_places
 from fairpot.files.source import Paths, RowSource
 from fairpot.transport import ScoreMap
@@ -271,6 +271,7 @@ def check_outputs(
     for target in (output, changes):
         if target is None or (target is output and str(target) == "-"):
             continue
+        check_name(target)
         if source.would_read(target):
             raise OutputFileError(
                 f"{target} lies among the input ({source.named}), which would be read with everyone in it twice.\n"

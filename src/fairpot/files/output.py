@@ -183,11 +183,18 @@ class _Owner:
     """Lives as long as a temporary folder is needed."""
 
 
+def check_name(target: str | Path) -> None:
+    """Refuse a name that no file can have."""
+    if "\0" in os.fspath(target):
+        raise OutputFileError(f"{os.fspath(target)!r} is no name of a file.\nHint: leave the NUL out.")
+
+
 def check_output(target: str | Path, *, overwrite: bool = False, inputs: Iterable[Path] = ()) -> Path:
     """Check before any work that a target may and can be written; return the file that it is, links followed.
 
     Parameters and errors are those of :func:`complete_file`, which checks again when it comes to writing.
     """
+    check_name(target)
     place, inputs = Path(os.path.realpath(target)), list(inputs)
     if place.is_dir():
         raise OutputFileError(f"{target} is a folder.\nHint: name a file in it.")

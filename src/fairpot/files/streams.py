@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._optional import import_optional
-from fairpot.exceptions import InputFileError
+from fairpot.exceptions import InputFileError, OutputFileError
 
 Packing = Literal["gzip", "zstd"]
 PACKED: dict[str, Packing] = {".gz": "gzip", ".zst": "zstd"}
@@ -120,6 +120,17 @@ def not_text(path: Path | str, encoding: str | None, line: int | None = None) ->
 
 # The longest line of text or JSON that is read; a quote that is not closed swallows all that follows.
 MAX_LINE = 8 << 20
+
+
+def check_lines(longest: int) -> None:
+    """Refuse to write a line that would not be read again."""
+    if longest > MAX_LINE:
+        raise OutputFileError(
+            f"a row has {longest >> 20} MB as text, more than the {MAX_LINE >> 20} MB of a line that is read again.\n"
+            "Hint: write Parquet or Arrow, or leave the long column out."
+        )
+
+
 _QUOTE, _FEED, _RETURN = b'"'[0], b"\n"[0], b"\r"[0]
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from fairpot._version import __version__
 from fairpot.exceptions import ModelFileError
 from fairpot.modelfile import MAX_BYTES, ModelFile, naming, read
-from fairpot.modelfile.checks import shown
+from fairpot.modelfile.checks import refuse, shown
 from fairpot.postprocessing.mapper import ScoreMapper, ScoreScale
 from fairpot.postprocessing.post_logit import PROBES, LogitMap
 from fairpot.postprocessing.registry import METHODS
@@ -237,10 +237,26 @@ def _check_method(content: ModelFile) -> None:
     unknown = sorted(set(content.parameters) - set(known))
     if unknown:
         raise ModelFileError(f"{content.method} has no parameters {shown(unknown)}.\n{hint}")
+    for name, value in content.parameters.items():
+        _check_parameter(name, value, known[name])
     dial, _ = content.dial
     expected = _CLASSES[content.method].dial.name
     if dial != expected:
         raise ModelFileError(f"{content.method} has no dial {shown(dial)}, but {expected!r}.\n{hint}")
+
+
+# Parameters that are numbers where they are given.
+_NUMBERS = ("alpha", "max_gap", "max_auc_loss", "confidence", "min_group")
+
+
+def _check_parameter(name: str, value: Any, default: Any) -> None:
+    """Refuse true for a number, and anything else for true or false: no fit was given either."""
+    given = value.values() if isinstance(value, dict) else [value]
+    for each in given:
+        if (type(each) is bool) != (type(default) is bool) and (type(each) is bool or default is not None):
+            refuse(f"parameters.{name}", "true or false" if type(default) is bool else "no true or false", each)
+        if name in _NUMBERS and each is not None and not isinstance(each, int | float):
+            refuse(f"parameters.{name}", "a number or null", each)
 
 
 def _with_new_names(content: ModelFile) -> ModelFile:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fairpot.table import Maps, ScoreTable
 from fairpot.tradeoff import TradeoffCurve, TradeoffPoint
+from fairpot.transport import ScoreMap
 
 _STEPS = 100
 
@@ -139,8 +140,10 @@ def _alike(method: Any, table: ScoreTable, points: TradeoffCurve, one: float, ot
         return False
     maps = [method.at(value).maps_for(table) for value in (one, other)]
     return all(
-        np.array_equal(*(each[group](counts.score) if group in each else counts.score for each in maps))
-        for group, counts in zip(table.groups, table.counts)
+        np.array_equal(first_map(counts.score), second_map(counts.score))
+        for (first_map, second_map), counts in zip(
+            ([each.get(group, ScoreMap.identity()) for each in maps] for group in table.groups), table.counts
+        )
     )
 
 

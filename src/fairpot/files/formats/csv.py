@@ -17,7 +17,7 @@ from fairpot.engines.adjusting import with_column
 from fairpot.engines.naming import Kind, numbers_from_text
 from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.files.layout import Layout, Reading, guarded, same_columns, with_partitions
-from fairpot.files.streams import MAX_LINE, RecordCounter, Text, packing_of
+from fairpot.files.streams import MAX_LINE, RecordCounter, Text, check_lines, packing_of
 
 _SHOWN = 5  # lines that an error names
 
@@ -296,6 +296,7 @@ class TextSink:
         between = _scalar(self.delimiter)
         rows = pc.binary_join_element_wise(*fields, between, null_handling="replace", null_replacement="")
         lines = pc.binary_join_element_wise(rows, _scalar("\n"), _scalar(""))
+        check_lines(int(pc.max(pc.binary_length(lines)).as_py()))
         text = _characters(lines)
         self._counter.add(text)
         self.stream.write(text)

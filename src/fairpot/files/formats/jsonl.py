@@ -18,7 +18,7 @@ from fairpot.engines.adjusting import joined, with_column
 from fairpot.engines.naming import EXACT, Kind
 from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.files.layout import Layout, guarded, partitioned, with_partitions
-from fairpot.files.streams import MAX_LINE, not_text, open_bytes, packing_of
+from fairpot.files.streams import MAX_LINE, check_lines, not_text, open_bytes, packing_of
 
 LINE = "\0line"  # which no field is called
 _LINES = 1 << 15
@@ -198,13 +198,20 @@ class JsonSink:
     def write(self, batch: Any, values: NDArray[np.float64] | None) -> None:
         """Write a batch, one object a row; what is no number in JSON becomes null."""
         rows = joined(batch, values, self.schema, self.column).to_pylist()
-        text = "".join(json.dumps(_plain(row), ensure_ascii=False, default=str) + "\n" for row in rows)
-        self.rows += text.count("\n")
-        self.stream.write(text.encode())
+        self.rows += _write(self.stream, [json.dumps(_plain(row), ensure_ascii=False, default=str) for row in rows])
 
     def close(self) -> None:
         """Finish the file."""
         self.stream.close()
+
+
+def _write(stream: Any, lines: Sequence[str]) -> int:
+    """Write lines; return how many there are now."""
+    made = [line.encode() for line in lines]
+    check_lines(max(map(len, made), default=0))
+    text = b"".join(line + b"\n" for line in made)
+    stream.write(text)
+    return text.count(b"\n")
 
 
 def _plain(value: Any) -> Any:
@@ -228,9 +235,7 @@ class LineSink:
         found = batch.column(LINE).to_pylist()
         if self.column is not None and values is not None:
             found = [_with_field(line, self.column, v) for line, v in zip(found, values.tolist())]
-        text = "".join(line + "\n" for line in found)
-        self.rows += text.count("\n")
-        self.stream.write(text.encode())
+        self.rows += _write(self.stream, found)
 
     def close(self) -> None:
         """Finish the file."""

@@ -1,0 +1,230 @@
+"""Small files that stand for huge ones: refused by a cap, with its number, before they are in memory."""
+
+import gzip
+import io
+import json
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import fairpot
+from fairpot.exceptions import InputFileError, ModelFileError, OutputFileError
+from fairpot.files import RowSource, apply, count_rows
+from fairpot.transport import ScoreMap
+
+openpyxl = pytest.importorskip("openpyxl")
+MAPS = {"a": ScoreMap.identity(), "b": ScoreMap([0, 1], [0.5, 1])}
+SHEET, STRINGS = "xl/worksheets/sheet1.xml", "xl/sharedStrings.xml"
+
+
+def workbook(header=("s", "g"), rows=((0.1, "a"), (0.2, "b"))):
+    book = openpyxl.Workbook()
+    for row in (header, *rows):
+        book.active.append(row)
+    made = io.BytesIO()
+    book.save(made)
+    return made.getvalue()
+
+
+def changed(path, part, change, more=None):
+    """Write a good workbook whose part is changed: a function of its bytes, or a generator of other bytes."""
+    with zipfile.ZipFile(io.BytesIO(workbook())) as good, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        for entry in good.infolist():
+            data = good.read(entry)
+            with made.open(entry.filename, "w", force_zip64=True) as stream:
+                for block in [data] if entry.filename != part else change(data):
+                    stream.write(block)
+        for name, data in (more or {}).items():
+            made.writestr(name, data)
+    return path
+
+
+def counted(path):
+    return count_rows(RowSource(path, score="s", groups="g"), several=False).rows
+
+
+def zeros(megabytes):
+    return (b"0" * (1 << 20) for _ in range(megabytes))
+
+
+def row_number(number):
+    return lambda data: [data.replace(b'<row r="3"', b'<row r="' + number + b'"')]
+
+
+def long_cell(data):
+    before, after = data.split(b"<t>a</t>")
+    yield before + b"<t>"
+    yield from zeros(8)
+    yield b"</t>" + after
+
+
+def entities(data):
+    return [
+        b'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>'
+        + data.replace(b">a<", b">&b;<")
+    ]
+
+
+def nested(data):
+    return [data.replace(b"<t>a</t>", b"<t>" + b"<r>" * 5000 + b"</r>" * 5000 + b"</t>")]
+
+
+def long_comment(data):
+    yield data.replace(b"</worksheet>", b"")
+    yield b"<!--"
+    yield from zeros(1030)
+    yield b"--></worksheet>"
+
+
+@pytest.mark.parametrize(
+    ("part", "change", "said"),
+    [
+        (SHEET, row_number(b"999999999"), "row with the number 999,999,999"),
+        (SHEET, row_number(b"9" * 30), "row with the number '9999"),
+        (SHEET, row_number(b"-5"), "row with the number '-5'"),
+        (SHEET, row_number(b"1e9"), "row with the number '1e9'"),
+        (SHEET, row_number(b"2"), "row 2 after row 2, so that one would be lost"),
+        (SHEET, long_cell, "text of more than 32,767 characters"),
+        (SHEET, entities, "a document type"),
+        (
+            SHEET,
+            lambda data: [data.decode().replace("<worksheet", "<!DOCTYPE x []><worksheet").encode("utf-16")],
+            "type",
+        ),
+        (SHEET, nested, "nested deeper than 100"),
+        (SHEET, lambda data: [data[:-50]], "cannot be read as a workbook"),
+        (SHEET, lambda data: [data.replace(b'r="A3"', b'r="ZZZZZZ3"')], "cannot be read as a workbook"),
+        ("xl/styles.xml", lambda data: [data[:-13], b"<!--", *zeros(21), b"-->", data[-13:]], "more than 20 MB"),
+    ],
+)
+def test_workbooks(tmp_path, part, change, said):
+    path = changed(tmp_path / "x.xlsx", part, change)
+    assert path.stat().st_size < 200_000
+    with pytest.raises(InputFileError, match=rf"{said}(.|\n)*Hint: save the sheet as CSV"):
+        counted(path)
+
+
+def test_parts_of_workbooks(tmp_path):
+    many = {f"xl/x{i}.xml": b"<x/>" for i in range(10_001)}
+    with pytest.raises(InputFileError, match="parts, more than 10,000"):
+        counted(changed(tmp_path / "many.xlsx", "", None, many))
+    text = b'<sst xmlns="x"><si><t>' + b"0" * 30_000 + b"</t></si>"
+    strings = {STRINGS: text + b"<!--" + b" " * (101 << 20) + b"--></sst>"}
+    with pytest.raises(InputFileError, match="part of more than 100 MB"):
+        counted(changed(tmp_path / "strings.xlsx", "", None, strings))
+
+
+def test_no_row_of_a_workbook_is_lost(tmp_path):
+    """A sheet may say it is shorter than it is, and a column may have no name."""
+    short = changed(tmp_path / "x.xlsx", SHEET, lambda data: [data.replace(b'ref="A1:B3"', b'ref="A1:B2"')])
+    assert counted(short) == 2
+    (tmp_path / "y.xlsx").write_bytes(workbook(("s", None, "g"), [(0.1, 7, "a"), (0.2, 8, "b"), (0.3, 9, "b")]))
+    assert counted(tmp_path / "y.xlsx") == 3
+    found = count_rows(RowSource(tmp_path / "y.xlsx", score="s", groups="g")).table
+    assert [*found.groups] == ["a", "b"]
+
+
+def test_packed_text_is_a_stream(tmp_path):
+    """Empty lines without end, one line, one field: read within little memory, or refused."""
+    for name, begin, block, rows in (
+        ("lines", b"s,g\n0.1,a\n0.2,b\n", b"\n" * (1 << 20), "2"),
+        ("line", b"s,g\n", b"0" * (1 << 20), "longer than 8 MB"),
+        ("field", b's,g\n0.1,"', b"a" * (1 << 20), "longer than 8 MB"),
+    ):
+        with gzip.open(tmp_path / f"{name}.csv.gz", "wb", compresslevel=1) as file:
+            file.write(begin)
+            for _ in range(8 if name == "lines" else 60):
+                file.write(block)
+        code = (
+            "import sys, resource; from fairpot.files import RowSource, count_rows\n"
+            "try: print(count_rows(RowSource(sys.argv[1], score='s', groups='g')).rows)\n"
+            "except Exception as error: print(error)\n"
+            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code, tmp_path / f"{name}.csv.gz"], capture_output=True, text=True, check=True
+        )
+        assert rows in done.stdout
+        assert int(done.stdout.split()[-1]) < 500
+
+
+def test_long_names_of_groups(tmp_path):
+    """A megabyte of a name made a page of 148 MB."""
+    with pytest.raises(ValueError, match=r"1 group whose name is longer than 500(.|\n)*Hint: was a column of texts"):
+        fairpot.score_table([0, 1], [0.1, 0.2], sensitive_features=["a", "b" * 501])
+    (tmp_path / "x.csv").write_text(f"s,g\n0.1,a\n0.2,{'b' * 1_000_000}\n")
+    for path in (tmp_path / "x.csv",):
+        with pytest.raises(ValueError, match="longer than 500 characters") as told:
+            counted(path)
+        assert len(str(told.value)) < 500
+
+
+def test_long_cells_are_not_blamed_on_a_quote(tmp_path):
+    table = pa.table({"s": [0.1, 0.2], "g": ["a", "b"], "note": ["x", "y" * (16 << 20)]})
+    pa.parquet.write_table(table, tmp_path / "x.parquet")
+    source = RowSource(tmp_path / "x.parquet", score="s", groups="g")
+    for name in ("out.csv", "out.tsv", "out.jsonl"):
+        with pytest.raises(OutputFileError, match=r"a row has 16 MB as text(.|\n)*Hint: write Parquet"):
+            apply(source, MAPS, output=tmp_path / name)
+        assert not (tmp_path / name).exists()
+    assert apply(source, MAPS, output=tmp_path / "out.parquet").rows == 2
+
+
+def test_parquet_that_lies(tmp_path):
+    """Numbers of the footer are changed one by one: refused or read in full, in little time and memory."""
+    pa.parquet.write_table(pa.table({"s": np.arange(50) / 50, "g": ["a", "b"] * 25}), tmp_path / "x.parquet")
+    good = (tmp_path / "x.parquet").read_bytes()
+    size = int.from_bytes(good[-8:-4], "little")
+    outcomes, longest = set(), 0
+    for place in range(len(good) - 8 - size, len(good) - 8, 11):
+        (tmp_path / "x.parquet").write_bytes(good[:place] + b"\xff\xff\xff\x7f" + good[place + 4 :])
+        try:
+            outcomes.add(counted(tmp_path / "x.parquet"))
+        except ValueError as error:
+            outcomes.add("refused")
+            longest = max(longest, len(str(error)))
+    assert outcomes <= {50, "refused"}
+    assert longest < 1500
+    (tmp_path / "x.parquet").write_bytes(good[:-8] + (2**31 - 1).to_bytes(4, "little") + b"PAR1")
+    with pytest.raises(InputFileError, match="cannot be read as parquet"):
+        counted(tmp_path / "x.parquet")
+
+
+def test_maps(tmp_path):
+    model = fairpot.FairPOT(0.5, reference="a").fit(range(40), sensitive_features=["a", "b"] * 20)
+    model.save(tmp_path / "m")
+    good = (tmp_path / "m").read_text()
+    for text in (
+        good.replace('"lam":0.5', '"lam":' + "9" * 5000),
+        good.replace('"lam":0.5', '"lam":1e' + "9" * 5000),
+        good.replace('"lam":0.5', '"lam":"' + "x" * 20_000 + '"'),
+        good.replace('"lam":0.5', '"lam":' + "[" * 5000 + "]" * 5000),
+        good.replace('"lam":0.5', '"lam":0.5,"lam":0.5'),
+    ):
+        assert text != good
+        (tmp_path / "m").write_text(text)
+        with pytest.raises(ModelFileError, match=r"\nHint: ") as told:
+            fairpot.load(tmp_path / "m")
+        assert len(str(told.value)) < 700
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("max_gap", True), ("alpha", True), ("monotone", 1), ("min_group", "10"), ("lam", True), ("confidence", "x")],
+)
+def test_parameters_of_the_wrong_kind(tmp_path, name, value):
+    from fairpot.modelfile.text import checksum
+
+    fairpot.FairPOT(0.5, reference="a").fit(range(40), sensitive_features=["a", "b"] * 20).save(tmp_path / "m")
+    content = json.loads((tmp_path / "m").read_text())
+    assert name in content["parameters"]
+    content["parameters"][name] = value
+    content["checksum"] = checksum(content)
+    (tmp_path / "m").write_text(json.dumps(content))
+    with pytest.raises(ModelFileError, match=rf"parameters\.{name} must be"):
+        fairpot.load(tmp_path / "m")
