@@ -64,6 +64,14 @@ def as_option(name: str, value: Any = NOTHING) -> str:
 
 OK, ERROR, ABOVE_LIMIT, NOT_CERTIFIED, UNREACHABLE, INTERRUPTED, CLOSED_PIPE = 0, 2, 3, 4, 5, 130, 141
 _PACKAGE = str(Path(fairpot.__file__).parent)
+# What libraries say in errors of their own where they get no memory, or no thread for want of it.
+_NO_MEMORY = (
+    "can't start new thread",
+    "bad_alloc",
+    "bad allocation",
+    "Cannot allocate memory",
+    "failed to map segment",
+)
 _LOOK = "Hint: this should not happen; run again with --debug to see where it did."
 
 # What DuckDB says of itself around an error that is ours.
@@ -136,7 +144,7 @@ def explain(error: Exception) -> list[str]:
         if package in ("click", "rich", "duckdb", "pyarrow"):
             what = f"the command line needs the package {package!r}, which is not installed."
             return [what, "Hint: pip install 'fairpot[cli]'"]
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or any(words in str(error) for words in _NO_MEMORY):
         return [
             "there is not enough memory.",
             "Hint: lower --memory, or use a larger machine.",

@@ -237,10 +237,10 @@ def _check_method(content: ModelFile) -> None:
     unknown = sorted(set(content.parameters) - set(known))
     if unknown:
         raise ModelFileError(f"{content.method} has no parameters {shown(unknown)}.\n{hint}")
-    for name, value in content.parameters.items():
-        _check_parameter(name, value, known[name])
     dial, _ = content.dial
     expected = _CLASSES[content.method].dial.name
+    for name, value in content.parameters.items():
+        _check_parameter(name, value, known[name], expected)
     if dial != expected:
         raise ModelFileError(f"{content.method} has no dial {shown(dial)}, but {expected!r}.\n{hint}")
 
@@ -249,13 +249,13 @@ def _check_method(content: ModelFile) -> None:
 _NUMBERS = ("alpha", "max_gap", "max_auc_loss", "confidence", "min_group")
 
 
-def _check_parameter(name: str, value: Any, default: Any) -> None:
-    """Refuse true for a number, and anything else for true or false: no fit was given either."""
-    given = value.values() if isinstance(value, dict) else [value]
-    for each in given:
-        if (type(each) is bool) != (type(default) is bool) and (type(each) is bool or default is not None):
-            refuse(f"parameters.{name}", "true or false" if type(default) is bool else "no true or false", each)
-        if name in _NUMBERS and each is not None and not isinstance(each, int | float):
+def _check_parameter(name: str, value: Any, default: Any, dial: str) -> None:
+    """Refuse true or a text for a number, and anything but true or false where the default is: no fit had either."""
+    for each in value.values() if isinstance(value, dict) else [value]:
+        if type(default) is bool and type(each) is not bool:
+            refuse(f"parameters.{name}", "true or false", each)
+        number = isinstance(each, int | float) and type(each) is not bool
+        if name in (*_NUMBERS, dial) and each is not None and not number:
             refuse(f"parameters.{name}", "a number or null", each)
 
 
