@@ -171,7 +171,7 @@ def test_all_that_measures_obeys(rows):
 
 def test_the_answer_says_what_was_used(rows):
     found = audit(rows["y"], rows["s"], **columns(rows))
-    assert str(found).startswith(f"{rows['w'].sum():,.0f} rows by weight, ")
+    assert f"{rows['w'].sum():,.0f} rows by weight, " in str(found)
     assert SAID in str(found)
     assert SAID in found._repr_html_()
     assert found.to_dict()["weights"] == "importance"

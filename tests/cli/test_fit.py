@@ -245,7 +245,7 @@ def test_rules_of_an_operation_are_said_and_shown(run, csv, folder, people, held
         (["--net-benefit-at", "0.3"], "it needs --max-gap"),
         (["--net-benefit-at", "1", "--max-gap", "0.1"], "is not in (0, 1)"),
         (["--capacity", "20", "--alpha", "0.1"], "--capacity 20 judges the top of the list"),
-        (["--capacity", "20", "--lam", "0.1"], "more than one way"),
+        (["--capacity", "20", "--lam", "0.1"], "Say it in one way"),
     ],
 )
 def test_rules_of_an_operation_that_mean_nothing(run, csv, options, said):

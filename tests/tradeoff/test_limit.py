@@ -283,7 +283,7 @@ def test_the_gap_of_the_vertex_can_be_reached(sample):
 def test_errors():
     y, score = [0, 1, 0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
     with pytest.raises(ValueError, match="two groups, got 3"):
-        auc_limit(y, score, sensitive_features=list("aabbcc"))
+        Limit.of(score_table(y, score, sensitive_features=list("aabbcc")))
     with pytest.raises(ValueError, match="group 'b' has no negatives"):
         auc_limit([0, 1, 0, 0, 1, 1], score, sensitive_features=list("aaaabb"))
     with pytest.raises(ValueError, match="reference='z'"):

@@ -5,13 +5,16 @@ from __future__ import annotations
 import errno
 import os
 import re
+import signal
 import sys
+import threading
 import traceback
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import click
@@ -99,8 +102,9 @@ class NotCertified(Failure):
 
 def run(work: Callable[[], Any], *, debug: bool, quiet: bool) -> int:
     """Do the work of a command and return the exit code."""
+    interrupted = _Interrupts()
     try:
-        with _warnings_as_lines(quiet), spoken_by(as_option):
+        with interrupted, _warnings_as_lines(quiet), spoken_by(as_option):
             code = _exit_code(work)
         if sys.stdout is not None:  # it may have been closed from the start
             sys.stdout.flush()
@@ -112,10 +116,35 @@ def run(work: Callable[[], Any], *, debug: bool, quiet: bool) -> int:
         _drop_output()
         return CLOSED_PIPE
     except Exception as error:
+        if interrupted.seen:  # a library made an error of its own out of it
+            _say("interrupted.")
+            return INTERRUPTED
         if debug:
             traceback.print_exc(file=sys.stderr)
         _say(*explain(error))
         return _code_of(error)
+
+
+class _Interrupts:
+    """Remembers that Ctrl-C was pressed: a library that is interrupted while it loads may raise anything."""
+
+    def __init__(self) -> None:
+        self.seen = False
+        self._before: Any = None
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.getsignal(signal.SIGINT)
+            if self._before is signal.default_int_handler:
+                signal.signal(signal.SIGINT, self._handle)
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        self.seen = True
+        signal.default_int_handler(number, frame)
 
 
 def _code_of(error: Exception) -> int:

@@ -102,7 +102,8 @@ class OwnDials:
             enough = before if model._enough_is_as_before else np.inf
             rows = self._kept(Aim(float(model.max_gap), enough=enough))
         elif model.max_auc_loss is not None:
-            rows = [self.neutral, *self._kept(Aim(None, least=start.unmoved_auc - float(model.max_auc_loss)))]
+            least = start.unmoved_auc - float(model.max_auc_loss)
+            rows = [*self.path(), *self._kept(Aim(None, least=least))]
         else:
             rows = [self.neutral, self.row(self.search.find(Aim()))]
         return self.curve([*rows, *self._in_common()]).select(**model._rules).lam
@@ -140,7 +141,7 @@ class OwnDials:
     def path(self) -> Floats:
         """Give the best values for gaps from the one as it is to the smallest, one row for each of the shares."""
         search, model = self.search, self.model
-        still, least = Found(search.still, *search.at(search.still)), search.find(Aim(), fine=False)
+        still, least = Found(search.still, *search.at(search.still)), search.find(Aim())
         enough = still.auc if model._enough_is_as_before else np.inf
         tables = search.coarse(max(still.gap, least.gap))
         found = [still]

@@ -46,7 +46,7 @@ _AROUND, _ROUNDS, _SIDEWAYS = 9, 5, 4
 # The same where many points of a curve are looked for.
 _QUICK = 5, 2, 2
 # What an excess over a bound costs while the places are still coarse; AUC falls more slowly than the gap.
-_PRICE = 2.0
+_PRICE, _PRICE_OF_AUC = 2.0, 50.0
 _ROUND_OFF = 1e-12
 _STARTS = 3
 
@@ -63,7 +63,7 @@ class Aim(NamedTuple):
 
     def worth(self, auc: Floats, gap: Floats) -> Floats:
         """Rate combinations, what they exceed taken off: never too low where AUC or gap are only bounds."""
-        short = _PRICE * np.maximum(self.least - auc, 0.0)
+        short = _PRICE_OF_AUC * np.maximum(self.least - auc, 0.0)
         if self.bound is None:
             return np.asarray(-gap - short)
         return np.asarray(np.minimum(auc, self.enough) - _PRICE * np.maximum(gap - self.bound, 0.0) - short)
