@@ -5,7 +5,7 @@ BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick minima fuzz faults lint type platforms actions bench reproduce lock release clean
+.PHONY: help demo test quick minima fuzz faults docs lint type platforms actions bench reproduce lock release clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 11
@@ -73,6 +73,14 @@ actions: | $(BIN)/python  ## check the workflows; needs the network, for actionl
 bench: $(VENV)/.test  ## speed and memory as ratios against NumPy, scikit-learn and POT
 	$(BIN)/python benchmarks/bench.py
 
+$(VENV)/.docs: $(VENV)/.test
+	$(PIP) --constraint constraints.txt --group docs
+	@touch $@
+
+docs: $(VENV)/.docs  ## build the site into site/, offline; a warning is an error
+	rm -rf site docs/gallery docs/reference/generated
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs site
+
 # Stopped and started again, it goes on where it stopped. DATA names the folder with the real data sets.
 reproduce: $(VENV)/.test  ## rerun the paper's experiments into reproduction/, and write docs/reproduction.md from them
 	$(BIN)/fairpot reproduce --jobs 2 --page docs/reproduction.md $(if $(DATA),--data-dir $(DATA))
@@ -88,4 +96,4 @@ release: $(VENV)/.release  ## build both distributions reproducibly, check, inst
 	$(BIN)/python .ci/release.py
 
 clean:  ## remove the environment and caches
-	rm -rf $(VENV) .venv-min build dist paper/build paper/dist .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output
+	rm -rf $(VENV) .venv-min build dist paper/build paper/dist .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output site docs/gallery docs/reference/generated

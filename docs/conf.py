@@ -1,0 +1,90 @@
+"""How the site is built: ``make docs`` writes it to ``site/``. Nothing is fetched, and a warning is an error."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import fairpot
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+project = "fairpot"
+author = "The fairpot developers"
+project_copyright = author
+release = version = fairpot.__version__
+language = "en_GB"
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "sphinx_click",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["README.md", "gallery/GALLERY_HEADER.md", "reproduction/README.md"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+templates_path = ["_templates"]
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+autosummary_generate = True
+autodoc_typehints = "none"  # the parameters' own words say it
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_validation_checks: set[str] = set()
+copybutton_prompt_text = r"\$ |>>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+
+sphinx_gallery_conf = {
+    "examples_dirs": ["../examples/gallery"],
+    "gallery_dirs": ["gallery"],
+    "filename_pattern": r"/plot_",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "min_reported_time": 10_000,
+    "copyfile_regex": r".*\.csv",
+    "within_subsection_order": "FileNameSortKey",
+    "show_memory": False,
+    "capture_repr": ("_repr_html_", "__repr__"),
+    "matplotlib_animations": False,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "fairpot"
+html_static_path = ["_static"]
+html_css_files = ["fairpot.css"]
+html_show_sphinx = False
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "navigation_with_keys": False,
+    "show_nav_level": 1,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "show_prev_next": False,
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_sidebars = {"index": [], "glossary": []}
+
+
+def _skip(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out what scikit-learn adds to every estimator; its own pages describe that."""
+    inherited = name in ("set_output", "get_metadata_routing") or (name.startswith("set_") and name.endswith("_request"))
+    return True if inherited else None
+
+
+def setup(app: Any) -> None:
+    """Tell Sphinx which members are not ours."""
+    app.connect("autodoc-skip-member", _skip)

@@ -1,0 +1,25 @@
+"""
+Only the top of the list is acted on
+====================================
+
+A clinic that can call one patient in ten needs fairness there. ``alpha=0.1`` repairs the top tenth and leaves everybody else where they were. The
+patients are generated.
+"""
+
+import numpy as np
+
+from fairpot import FairPOT, effect
+from fairpot.datasets import make_synthetic
+
+data = make_synthetic(20_000, random_state=0, as_frame=False)
+y, score, group = data.target, data.probability, data.group
+fp = FairPOT(max_gap=0.05, alpha=0.1).fit(score, y, sensitive_features=group)
+adjusted = fp.transform(score, sensitive_features=group)
+top = score >= np.sort(score)[-2000]
+print(f"scores that changed: {np.sum(adjusted != score)}, of them below the top tenth: {np.sum((adjusted != score) & ~top)}")
+print(effect(fp, score, y, sensitive_features=group))
+
+# %%
+# In the top tenth the gap falls with the strength of the repair.
+
+fp.tradeoff().plot()

@@ -1,0 +1,72 @@
+"""Every block of code on the pages runs as pasted, page by page in an empty folder; what they link to is there."""
+
+import re
+import shlex
+from pathlib import Path
+from urllib.parse import unquote
+
+import matplotlib.pyplot as plt
+import pytest
+from click.testing import CliRunner
+
+from fairpot.cli._app import app
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+ALL = [*PAGES, *(ROOT / f"{name}.md" for name in ("CONTRIBUTING", "CHANGELOG", "SECURITY"))]
+BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+EXITS = re.compile(r"#\s*exits with (\d+)")
+
+
+def blocks(page):
+    return BLOCK.findall(page.read_text())
+
+
+def name(page):
+    return str(page.relative_to(ROOT))
+
+
+def run_console(text):
+    for line in text.replace("\\\n", " ").splitlines():
+        line = line.removeprefix("$ ")
+        if not line.startswith("fairpot "):  # what is printed
+            continue
+        wanted = int(found.group(1)) if (found := EXITS.search(line)) else 0
+        done = CliRunner().invoke(app, shlex.split(line, comments=True)[1:])
+        assert done.exit_code == wanted, f"{line}\n{done.output}"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name)
+def test_blocks_run_as_pasted(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    names = {"__name__": "pasted"}
+    for language, text in blocks(page):
+        if language == "console":
+            run_console(text)
+        else:
+            exec(compile(text, name(page), "exec"), names)
+    plt.close("all")
+
+
+def anchor(heading):
+    """Spell a heading as the site and GitHub spell its anchor."""
+    kept = re.sub(r"[^\w\- ]", "", re.sub(r"[`*]", "", heading).strip().lower())
+    return kept.replace(" ", "-")
+
+
+@pytest.mark.parametrize("page", ALL, ids=name)
+def test_links_lead_to_pages_and_headings(page):
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in target or target.startswith("mailto:"):
+            continue
+        path, _, heading = unquote(target).partition("#")
+        place = page if not path else (page.parent / path)
+        if "gallery/plot_" in path:  # made by the build
+            assert (ROOT / "examples" / "gallery" / f"{place.name}.py").exists(), f"{name(page)} links to {target}"
+            continue
+        assert place.exists(), f"{name(page)} links to {target}"
+        if heading:
+            headings = re.findall(r"^#+ (.*)$", place.read_text(), re.MULTILINE)
+            assert heading in map(anchor, headings), f"{name(page)} links to {target}"
