@@ -81,7 +81,9 @@ html_sidebars = {"index": [], "glossary": []}
 
 def _skip(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
     """Leave out what scikit-learn adds to every estimator; its own pages describe that."""
-    inherited = name in ("set_output", "get_metadata_routing") or (name.startswith("set_") and name.endswith("_request"))
+    inherited = name in ("set_output", "get_metadata_routing") or (
+        name.startswith("set_") and name.endswith("_request")
+    )
     return True if inherited else None
 
 

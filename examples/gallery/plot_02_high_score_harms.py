@@ -2,7 +2,8 @@
 When a high score harms: who is moved?
 ======================================
 
-The same gap can be closed by raising one group or by lowering the other. Where a high score denies a loan, that decides who pays for
+The same gap can be closed by raising one group or by lowering the other. Where a high score denies a loan, that
+decides who pays for
 the repair. Here are 4,453 real loans with a score that predicts default; at 0.4 or above the loan is denied.
 """
 
@@ -30,7 +31,8 @@ features = loans.drop(columns=["rownames", "Status"])
 score = cross_val_predict(model, features, y, cv=5, method="predict_proba")[:, 1]
 
 # %%
-# People who are not married are ranked higher: among good payers they are denied more often. Two repairs close the gap to 0.05. One raises the
+# People who are not married are ranked higher: among good payers they are denied more often. Two repairs close the
+# gap to 0.05. One raises the
 # married, the other lowers those who are not.
 
 denied = {"original": (score >= 0.4)}
@@ -41,7 +43,8 @@ for reference in ("not married", "married"):
     print(f"{reference} stay as they are: {np.sum(adjusted > score)} scores raised, {np.sum(adjusted < score)} lowered")
 
 # %%
-# The gap afterwards is the same. The people are not. Raising the married nearly doubles the good payers among them who are denied.
+# The gap afterwards is the same. The people are not. Raising the married nearly doubles the good payers among them
+# who are denied.
 
 names = ["married", "not married"]
 good = {name: (y == 0) & (status == name) for name in names}

@@ -2,7 +2,8 @@
 Within, exceeds, cannot tell
 ============================
 
-A verdict compares the gap with your target and admits when the rows are too few. Three real populations give the three answers.
+A verdict compares the gap with your target and admits when the rows are too few. Three real populations give the
+three answers.
 """
 
 import matplotlib.pyplot as plt

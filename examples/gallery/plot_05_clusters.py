@@ -2,7 +2,8 @@
 Several rows per person
 =======================
 
-If some people have many rows, the rows are not independent, and intervals that ignore it are too narrow. Here 15,000 covid tests
+If some people have many rows, the rows are not independent, and intervals that ignore it are too narrow. Here
+15,000 covid tests
 belong to about 12,000 people.
 """
 
@@ -19,7 +20,9 @@ tests = tests[tests["result"].isin(["positive", "negative"])].dropna(subset=["ge
 y = (tests["result"] == "positive").to_numpy(dtype=int)
 features = pd.get_dummies(tests[["pan_day", "age", "drive_thru_ind", "demo_group"]], dtype=float)
 model = HistGradientBoostingClassifier(max_depth=3, max_iter=50, random_state=0)
-score = cross_val_predict(model, features, y, groups=tests["subject_id"], cv=GroupKFold(5), method="predict_proba")[:, 1]
+score = cross_val_predict(model, features, y, groups=tests["subject_id"], cv=GroupKFold(5), method="predict_proba")[
+    :, 1
+]
 
 gaps = {}
 for name, clusters in (("rows", None), ("people", tests["subject_id"])):
@@ -30,9 +33,14 @@ for name, clusters in (("rows", None), ("people", tests["subject_id"])):
 # The gap is the same number. What you may conclude from it is not.
 
 fig, ax = plt.subplots(figsize=(7, 1.9))
-for place, (name, gap) in enumerate(gaps.items()):
+for place, gap in enumerate(gaps.values()):
     ax.plot([gap.low, gap.high], [place, place], color="0.4", lw=5, alpha=0.5)
     ax.plot(float(gap), place, "ko")
-ax.set(yticks=[0, 1], yticklabels=["counted as rows", "counted as people"], ylim=(1.6, -0.6), xlabel="xAUC gap between women and men")
+ax.set(
+    yticks=[0, 1],
+    yticklabels=["counted as rows", "counted as people"],
+    ylim=(1.6, -0.6),
+    xlabel="xAUC gap between women and men",
+)
 ax.set_title("Rows of one person count for less", loc="left")
 fig.tight_layout()

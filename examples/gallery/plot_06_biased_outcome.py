@@ -2,7 +2,8 @@
 When the outcome is the problem
 ===============================
 
-A repair aims at the outcome in the data. If that is what is unfair, do not repair: you would spread it. In this experiment 4,870 letters of
+A repair aims at the outcome in the data. If that is what is unfair, do not repair: you would spread it. In this
+experiment 4,870 letters of
 application differed only in the name at the top.
 """
 
@@ -14,8 +15,10 @@ called = (letters["call"] == "yes").groupby(letters["ethnicity"]).agg(["mean", "
 print(called)
 
 # %%
-# The letters were alike by design. So the difference in callbacks is what employers did, not what applicants are. A score that predicts callbacks has a
-# gap because the outcome has one, and a score repaired to a gap of 0 still calls a callback merit. Audit such a score to show the harm. Look for
+# The letters were alike by design. So the difference in callbacks is what employers did, not what applicants are. A
+# score that predicts callbacks has a
+# gap because the outcome has one, and a score repaired to a gap of 0 still calls a callback merit. Audit such a score
+# to show the harm. Look for
 # another outcome before you repair.
 
 fig, ax = plt.subplots(figsize=(6, 2.2))

@@ -2,7 +2,8 @@
 Promise a bound, or fail to
 ===========================
 
-A plain rule keeps the target on the rows it was fitted on. A certificate keeps it on new people, with the confidence you ask for,
+A plain rule keeps the target on the rows it was fitted on. A certificate keeps it on new people, with the
+confidence you ask for,
 and says so when there are too few rows. The 10,000 customers are simulated (ISLR, Default).
 """
 

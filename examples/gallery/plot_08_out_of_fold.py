@@ -2,7 +2,8 @@
 Fit the map on scores the model did not memorise
 ================================================
 
-A forest ranks the rows it was trained on almost perfectly, in both groups. So there is no gap to repair there, and the map does nothing for
+A forest ranks the rows it was trained on almost perfectly, in both groups. So there is no gap to repair there, and
+the map does nothing for
 the people who come later.
 """
 
@@ -32,7 +33,8 @@ for name, score in scores.items():
     print(f"{name:13} AUC there {auc(y, score):.3f}, shift {repair.shift_:.2f}, gap on new rows {gaps[name]:.3f}")
 
 # %%
-# Both maps were asked for a gap of 0.02. Only the one that was fitted on out-of-fold scores comes near it on new rows.
+# Both maps were asked for a gap of 0.02. Only the one that was fitted on out-of-fold scores comes near it on new
+# rows.
 
 fig, ax = plt.subplots(figsize=(6, 2.4))
 bars = ax.barh(list(gaps), list(gaps.values()), color=["0.6", "tab:red", "tab:green"])

@@ -2,7 +2,8 @@
 Only the top of the list is acted on
 ====================================
 
-A clinic that can call one patient in ten needs fairness there. ``alpha=0.1`` repairs the top tenth and leaves everybody else where they were. The
+A clinic that can call one patient in ten needs fairness there. ``alpha=0.1`` repairs the top tenth and leaves
+everybody else where they were. The
 patients are generated.
 """
 
@@ -16,7 +17,8 @@ y, score, group = data.target, data.probability, data.group
 fp = FairPOT(max_gap=0.05, alpha=0.1).fit(score, y, sensitive_features=group)
 adjusted = fp.transform(score, sensitive_features=group)
 top = score >= np.sort(score)[-2000]
-print(f"scores that changed: {np.sum(adjusted != score)}, of them below the top tenth: {np.sum((adjusted != score) & ~top)}")
+changed = adjusted != score
+print(f"scores that changed: {changed.sum()}, of them below the top tenth: {(changed & ~top).sum()}")
 print(effect(fp, score, y, sensitive_features=group))
 
 # %%

@@ -2,7 +2,8 @@
 Six methods and the best possible AUC
 =====================================
 
-Every repair pays for a smaller gap with AUC. This picture shows how much each method pays on the same loans, and the best that any repair
+Every repair pays for a smaller gap with AUC. This picture shows how much each method pays on the same loans, and
+the best that any repair
 could have done.
 """
 

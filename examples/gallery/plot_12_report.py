@@ -2,7 +2,8 @@
 A report for a committee, and the same task with other packages
 ===============================================================
 
-A committee needs one page. The report below is a file without any request to other hosts; the picture of its trade-off is the one you see here.
+A committee needs one page. The report below is a file without any request to other hosts; the picture of its trade-
+off is the one you see here.
 """
 
 import tempfile
@@ -21,7 +22,8 @@ fp.tradeoff().plot()
 print(f"{page.name}: {page.stat().st_size / 1e6:.2f} MB")
 
 # %%
-# equipy moves all groups to their Wasserstein barycentre, and so does ``WassersteinRepair(t=1)``. That makes the distributions equal. The xAUC gap becomes
+# equipy moves all groups to their Wasserstein barycentre, and so does ``WassersteinRepair(t=1)``. That makes the
+# distributions equal. The xAUC gap becomes
 # small as a side effect.
 
 repair = WassersteinRepair(1.0).fit(score, sensitive_features=group)
