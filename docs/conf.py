@@ -87,6 +87,12 @@ def _skip(app: Any, what: str, name: str, member: Any, skip: bool, options: Any)
     return True if inherited else None
 
 
+def _escape(app: Any, context: Any, lines: list[str]) -> None:
+    """Let a pattern such as scores/*.csv in a help text be no markup."""
+    lines[:] = [line.replace("*", "\\*") for line in lines]
+
+
 def setup(app: Any) -> None:
-    """Tell Sphinx which members are not ours."""
+    """Tell Sphinx which members are not ours, and that help texts hold no markup."""
     app.connect("autodoc-skip-member", _skip)
+    app.connect("sphinx-click-process-description", _escape)
