@@ -1,8 +1,6 @@
 """``fairpot export``: what is written gives what ``fairpot apply`` gives."""
 
-import shlex
 import sqlite3
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,14 +14,6 @@ from fairpot.postprocessing import WassersteinRepair
 def expected(fitted, people):
     model = fairpot.load(fitted)
     return model.transform(people["risk"].to_numpy(), sensitive_features=people["sex"].to_numpy())
-
-
-def test_commands_of_the_page(run, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    page = (Path(__file__).parents[2] / "docs" / "export-sql.md").read_text()
-    for command in page.split("```console\n")[1].split("```")[0].splitlines():
-        run(*shlex.split(command)[1:])
-    assert 'FROM "scores" AS t' in (tmp_path / "fair.sql").read_text()
 
 
 def test_sql(run, fitted, people, expected):

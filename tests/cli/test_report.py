@@ -116,20 +116,6 @@ def test_an_audit_with_a_page(run, csv, tmp_path):
     run("audit", csv, *COLUMNS, "--html", page, "--force", "--fail-above", "0.0001", expect=3)
 
 
-def test_the_commands_of_the_page_on_reports_work(run, people, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    named = people.rename(columns={"risk": "score", "outcome": "label", "sex": "group"})
-    for name in ("scores.csv", "new.csv"):
-        named.to_csv(name, index=False)
-    for name in ("new.parquet", "past.parquet"):
-        named.to_parquet(name, index=False)
-    run("fit", "scores.csv", "--lam", "0.4", "-o", "map.json")
-    commands = (ROOT / "docs" / "report.md").read_text().split("```console\n")[1].split("```")[0].splitlines()
-    assert len(commands) == 4
-    for command in commands:
-        run(*shlex.split(command)[1:], "--force")
-
-
 def test_names_only_where_an_id_column_is_named(run, folder, people, tmp_path):
     fp = FairPOT(0.4).fit_table(table_of(people))
     change = fp.transform(people["risk"], sensitive_features=people["sex"]) - people["risk"]

@@ -221,7 +221,7 @@ def test_every_sentence_is_used():
     code = "".join(path.read_text() for path in folder.glob("*.py") if path.name != "text.py")
     stems = (
         *("dial_", "warn_", "col_", "fig_", "choice_", "ties_", "who_", "curve_", "part_", "card_", "group_"),
-        *("certified_", "badge_", "raised", "lowered", "both_ways"),
+        *("certified_", "badge_", "stage_", "step_", "raised", "lowered", "both_ways"),
     )
     unused = [name for name in text.TEXT if not re.search(rf"[\"']{name}[\"']", code) and not name.startswith(stems)]
     assert unused == []
