@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-# Longer tables are cut, and say so.
-_MOST_ROWS = 20
+# Longer tables are cut, and say so. Columns of limits end so.
+_MOST_ROWS, _ENDS = 20, ("", "_low", "_high")
 
 
 def html_table(rows: list[dict[str, Any]], caption: str = "") -> str:
@@ -18,10 +18,9 @@ def html_table(rows: list[dict[str, Any]], caption: str = "") -> str:
     if len(rows) > _MOST_ROWS:
         caption = f"{caption}: " if caption else ""
         caption, rows = f"{caption}{_MOST_ROWS} of {len(rows):,} rows; frame() has all", rows[:_MOST_ROWS]
-    head = "".join(f"<th scope='col'>{escape(str(name).replace('_', ' '))}</th>" for name in rows[0])
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell(v, name))}</td>" for name, v in row.items()) + "</tr>" for row in rows
-    )
+    shown = [_with_limits(row) for row in rows]
+    head = "".join(f"<th scope='col'>{escape(_HEADS.get(name, name.replace('_', ' ')))}</th>" for name in shown[0])
+    body = "".join("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row.values()) + "</tr>" for row in shown)
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
     return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
@@ -34,6 +33,30 @@ def paragraph(first: str, *rest: str) -> str:
 def notes(texts: Sequence[str]) -> str:
     """Write remarks as a list."""
     return "<ul>" + "".join(f"<li>{escape(text)}</li>" for text in texts) + "</ul>" if texts else ""
+
+
+# What tables for people call columns of frames.
+_HEADS = {"positives": "with the outcome", "negatives": "without it", "first": "first group", "second": "second group"}
+_HEADS |= {"flagged_positives": "flagged with the outcome", "flagged_negatives": "flagged without it"}
+
+
+def _with_limits(row: dict[str, Any]) -> dict[str, str]:
+    """Write a row's values, each with its limits in one cell where columns beside it have them.
+
+    Examples
+    --------
+    >>> _with_limits({"auc": 0.8, "auc_low": 0.75, "auc_high": 0.84})
+    {'auc': '0.8000 (0.7500 to 0.8400)'}
+    """
+    limits = {f"{name}{end}": name for name in row for end in _ENDS if f"{name}_low" in row and f"{name}_high" in row}
+    shown = {}
+    for name, value in row.items():
+        if limits.get(name, name) != name:
+            continue
+        low, high = (row.get(f"{name}{end}") for end in _ENDS[1:])
+        ends = "" if low is None or high is None else f" ({cell(low)} to {cell(high)})"
+        shown[str(name)] = cell(value, name) + ends
+    return shown
 
 
 # Numbers of rows, which weights may have made fractions.
@@ -248,6 +271,6 @@ def queue_svg(
 
 
 def _svg(title: str, height: int, *parts: str) -> str:
-    style = "font:12px sans-serif;fill:currentColor;max-width:100%"
+    style = "display:block;font:12px sans-serif;fill:currentColor;max-width:100%"
     head = f"<svg xmlns='http://www.w3.org/2000/svg' role='img' viewBox='0 0 {_WIDTH} {height}' width='{_WIDTH}'"
     return f"{head} height='{height}' style='{style}'><title>{escape(title)}</title>{''.join(parts)}</svg>"

@@ -42,11 +42,17 @@ def audit_html(audit: Audit) -> str:
     """Show an audit: the finding, pictures of the gaps and of the list, then tables with intervals."""
     head = paragraph(*audit.finding.sentences)
     parts: dict[Part, str] = {"pairs": "Pairs of groups", "groups": "Groups", "top": "Top of the ranking"}
-    tables = "".join(html_table(audit.rows(part), title) for part, title in parts.items())
+    tables = "".join(html_table(_fewer(audit.rows(part)), title) for part, title in parts.items())
     said = filter(None, [audit._weighed()])
     picture = intervals_svg(audit._ranked_pairs(), "Gaps between groups, with their intervals") + _list_of(audit)
     rates = html_table(audit.rows("rates"), "Flagged")
     return f"<div>{head}{picture}{tables}{rates}{notes([*said, *audit.warnings])}</div>"
+
+
+def _fewer(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Leave out what is said twice, or that only a frame has room for."""
+    left_out = ("signed_", "bpsn_", "bnsp_")
+    return [{name: value for name, value in row.items() if not name.startswith(left_out)} for row in rows]
 
 
 def _list_of(audit: Audit) -> str:

@@ -105,7 +105,10 @@ class Action(ShownBars):
         ]
 
     def _says(self) -> list[str]:
-        return [f"Who is acted on {words.where(self)}: share of each group and outcome, with 95% intervals", *self.sentences]
+        return [
+            f"Who is acted on {words.where(self)}: share of each group and outcome, with 95% intervals",
+            *self.sentences,
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""

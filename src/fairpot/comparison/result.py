@@ -358,10 +358,8 @@ class Comparison:
             for name, cells in ((name, self._line(name, limits=True)) for name in (UNREPAIRED, *self.methods))
         ]
         for name, aucs in self.limit_lines.items():
-            rows.append(
-                {"method": NAMES.get(name, name), **{f"AUC at gap <= {b:g}": f"{v:.4f}" for b, v in zip(self.max_gaps, aucs)}}
-            )
-            rows[-1]["smallest gap"] = ""
+            cells = {f"AUC at gap <= {bound:g}": f"{auc:.4f}" for bound, auc in zip(self.max_gaps, aucs)}
+            rows.append({"method": NAMES.get(name, name), **cells, "smallest gap": ""})
         said = [*filter(None, [self.weighed]), *(self.verdict(bound) for bound in self.max_gaps[:-1])]
         said += self.limit_notes
         said += [f"left out: {name}: {reason}" for name, reason in self.skipped.items()]

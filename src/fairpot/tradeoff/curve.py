@@ -173,11 +173,11 @@ class TradeoffCurve:
         for name, place in named.items():
             point, at = self.point(place), int(np.searchsorted(places, place))
             ends = {key: None if column[at] != column[at] else column[at].item() for key, column in limits.items()}
-            auc = {self.auc_name: point.auc, "low": ends["auc_low"], "high": ends["auc_high"]}
-            # Two columns of one row cannot have the same name: a space tells those of the gap apart.
-            gap = {self.gap_name: point.gap, "gap low": ends["gap_low"], "gap high": ends["gap_high"]}
+            auc, gap = self.auc_name, self.gap_name
+            numbers = {auc: point.auc, f"{auc}_low": ends["auc_low"], f"{auc}_high": ends["auc_high"]}
+            numbers |= {gap: point.gap, f"{gap}_low": ends["gap_low"], f"{gap}_high": ends["gap_high"]}
             lam = str(point.lam) if isinstance(point.lam, dict) else point.lam
-            rows.append({"point": name, self.dial: lam, **auc, **gap, "ranked higher": _ranked_higher(point)})
+            rows.append({"point": name, self.dial: lam, **numbers, "ranked higher": _ranked_higher(point)})
         drawn = thin(len(self), 200)
         line = [(str(self.dial), self.gap[drawn].tolist(), self.auc[drawn].tolist())]
         shaded = np.column_stack((limits["gap_low"], limits["gap_high"], self.auc[places])).tolist()
