@@ -43,6 +43,7 @@ def project(
     Examples
     --------
     >>> import numpy as np
+    >>> from fairpot.transport import project
     >>> one = np.ones(3, dtype=np.int64)
     >>> project(np.array([1.0, 2.0, 3.0]), one, np.array([10.0, 20.0]), one[:2])
     array([10., 15., 20.])
