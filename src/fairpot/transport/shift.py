@@ -17,8 +17,9 @@ class ShiftMap(ScoreMap):
     """The map that multiplies the odds of probabilities by a factor, or adds a number to any other scores.
 
     With ``factor`` k a probability p becomes p k / (1 - p + p k); 0 and 1 stay, and so does what is not a
-    probability. It is computed as 1 / (1 + ((1 - p) / p) / k): no step of that reverses an order, whatever is rounded, and every
-    export takes the same steps to the same bits. With ``negative`` it is the map of scores with a minus: x -> -m(-x).
+    probability. It is computed as 1 / (1 + ((1 - p) / p) / k): no step of that reverses an order, whatever is
+    rounded, and every export takes the same steps to the same bits. With ``negative`` it is the map of scores
+    with a minus: x -> -m(-x).
 
     Parameters
     ----------
