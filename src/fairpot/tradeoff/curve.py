@@ -278,8 +278,6 @@ class TradeoffCurve:
         >>> score, y, group = data.probability, data.target, data.group
         >>> curve = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff()
         >>> axes = curve.plot()
-        >>> axes.get_xlabel()
-        'xAUC gap (above 0: a is ranked higher)'
         """
         return import_optional("fairpot.display", "plot").TradeoffDisplay.from_curve(self, ax=ax, **options).ax_
 
