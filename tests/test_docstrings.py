@@ -1,7 +1,6 @@
-"""Every public name can be used from its docstring alone: a command first, its parameters in place, an example to paste.
+"""Every public name can be used from its docstring alone: a command, its parameters in place, an example to paste.
 
-That the examples run is seen to by ``--doctest-modules``, but in the namespace of their module; here each must bring
-its own imports.
+``--doctest-modules`` runs the examples, but in the namespace of their module; here each must bring its own imports.
 """
 
 import ast
@@ -22,17 +21,17 @@ PARTS = [
     *(f"fairpot.{part}" for part in ("auditing", "comparison", "modelfile", "engines.duckdb", "engines.spark")),
 ]
 # Of these, people call the methods.
-HELD = (
-    "fairpot.postprocessing.FairPOT fairpot.postprocessing.FairScoreClassifier fairpot.auditing.Audit "
-    "fairpot.auditing.Effect fairpot.comparison.Comparison fairpot.tradeoff.TradeoffCurve fairpot.ScoreTable "
-    "fairpot.ScoreMap fairpot.FairnessReport fairpot.files.RowSource"
-).split()
-# For a method's author and for other parts of fairpot.
-INTERNAL = (
-    "aims bare by_place file_content for_pairs get_feature_names_out get_metadata_routing group_words maps_for "
-    "from_rows joined nameless obstacle pair_columns point pooled private_content renamed require rows_of settings squared starting_at "
-    "sweep_values view viewed weighing weights"
-).split()
+HELD = [
+    *("fairpot.FairPOT", "fairpot.FairScoreClassifier", "fairpot.auditing.Audit", "fairpot.auditing.Effect"),
+    *("fairpot.comparison.Comparison", "fairpot.TradeoffCurve", "fairpot.ScoreTable", "fairpot.ScoreMap"),
+    "fairpot.FairnessReport",
+]
+# Methods for other parts of fairpot and for scikit-learn.
+INTERNAL = [
+    *("aims", "file_content", "for_pairs", "from_rows", "get_feature_names_out", "get_metadata_routing", "group_words"),
+    *("joined", "maps_for", "nameless", "obstacle", "pair_columns", "point", "pooled", "private_content", "renamed"),
+    *("require", "rows_of", "settings", "squared", "starting_at", "sweep_values", "view", "viewed", "weighing"),
+]
 
 
 def _public():

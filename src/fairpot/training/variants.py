@@ -84,10 +84,17 @@ def make_variant(
 
 
 class InSample(BaseCrossValidator):  # type: ignore[misc]
-    """A splitter with one split: train on all rows, test on the same rows.
+    """Split once: train on all rows, test on the same rows.
 
     It makes scikit-learn's stacking use scores that a model gives to its own training rows, which is the paper's way.
     Those scores are too good, and a model that trains on them trusts them too much.
+
+    Examples
+    --------
+    >>> from fairpot.training import InSample
+    >>> X, y = [[0.1], [0.4], [0.9]], [0, 0, 1]
+    >>> [(train.tolist(), test.tolist()) for train, test in InSample().split(X, y)]
+    [([0, 1, 2], [0, 1, 2])]
     """
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Any, Any]]:
