@@ -107,6 +107,7 @@ class ModelFile:
         The map of each group: ``{"kind": "piecewise"}`` with the fields of :meth:`ScoreMap.to_dict`, or
         ``{"kind": "sigmoid", "alpha", "beta"}``, or ``{"kind": "shift", "factor", "added", "negative"}``.
     reference : name of a group or None
+        The group whose scores do not change.
     thresholds : dict of group to float, or None
         The lowest score of the fitted top-alpha region.
     apply : dict

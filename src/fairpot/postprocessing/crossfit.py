@@ -58,7 +58,7 @@ class _Gives:
 
 
 class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Fit a classifier and a score map together, the map on scores the model did not memorise.
+    """Fit a classifier and a score map together, the map on out-of-fold scores.
 
     A model gives its own training rows scores that are too good, and a map fitted on those repairs a gap
     that new data do not have. Here the map is fitted on out-of-fold scores: each row is scored by a copy of the
@@ -75,11 +75,11 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         :class:`FairPOT` or another one of :mod:`fairpot.postprocessing`; None takes ``FairPOT()``. To search
         over its parameters (``postprocessor__lam``), pass one.
     cv : int, splitter, iterable, "prefit" or None, default 5
-        How the scores for the map are made. An int: that many folds, stratified by label and group. A splitter or
+        How the scores for the map are made. An int: that many folds, stratified by outcome and group. A splitter or
         an iterable of (train, test) rows: those; each row is tested at most once, and the map is fitted on the
         rows that are. "prefit": ``estimator`` is fitted already and scores the given rows, which should be new to
-        it; a ``FrozenEstimator`` is always taken so. None: the model scores its own training rows, as in the
-        paper.
+        it; a ``FrozenEstimator`` is always taken so. None: the model scores its own training rows, the
+        paper's way.
     sensitive_features : str, list of str or None, default None
         Columns of ``X`` that hold the groups, where ``X`` is a frame; several form intersections. None: the
         groups are passed to each call.
@@ -91,11 +91,11 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         Adjusted score from which ``predict`` gives the positive class; "auto" is 0.5 for probabilities, 0 for
         decision values.
     pos_label : default None
-        The positive label, where labels are not 0/1 or booleans: what the score is a score of.
+        The positive value, where outcomes are not 0/1 or booleans: what the score is a score of.
     n_jobs : int or None, default None
         Folds to fit at the same time.
     random_state : int, RandomState or None, default None
-        Shuffles the rows before they are dealt to the folds, if ``cv`` is an int. None deals them in their order.
+        Shuffles the rows before they are split into folds, if ``cv`` is an int. None splits them in their order.
 
     Attributes
     ----------
@@ -108,8 +108,9 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         The labels, in the order of the model.
     pos_label_ : the positive one of them
     response_method_ : str
+        Which scores of the model are used.
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        Number and names of the features.
 
     See Also
     --------
@@ -118,13 +119,12 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from fairpot import FairPOT
+    >>> from fairpot import FairPOT, FairScoreClassifier
     >>> from fairpot.datasets import make_synthetic
-    >>> from fairpot.postprocessing import FairScoreClassifier
     >>> data = make_synthetic(random_state=0)
-    >>> clf = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.6))
-    >>> _ = clf.fit(data.data, data.target, sensitive_features=data.group)
-    >>> clf.predict_proba(data.data, sensitive_features=data.group).shape
+    >>> X, y, group = data.data, data.target, data.group
+    >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.6)).fit(X, y, sensitive_features=group)
+    >>> model.predict_proba(X, sensitive_features=group).shape
     (3000, 2)
     """
 

@@ -113,7 +113,10 @@ class TradeoffCurve:
     xauc_ab, xauc_ba : arrays of shape (k,)
         How often a positive of the reference group is above a negative of the moved group, and the
         reverse; with more than two groups, those of the pair with the largest gap, see ``pairs``.
-    moved, reference : the moved groups and the reference group
+    moved : tuple of groups
+        The groups whose scores the repair changes.
+    reference : name of a group
+        The group whose scores do not change.
     exact : bool
         Whether every distinct lambda is on the curve.
     dial : str
@@ -336,11 +339,12 @@ class TradeoffCurve:
         )
 
     def band(self, level: float = LEVEL) -> Band:
-        """Compute how far the curve can be trusted, at each value and at all of them together.
+        """Compute confidence limits of the curve, at each repair strength and at all of them together.
 
         Parameters
         ----------
         level : float, default 0.95
+            Confidence level.
 
         Returns
         -------

@@ -41,12 +41,15 @@ def make_variant(
     Parameters
     ----------
     name : {"boosted", "network", "stacked", "booster"}
+        XGBoost as it is, :class:`PartialAUCClassifier`, the same on top of boosted scores, or
+        :class:`PartialAUCBooster`.
     alpha : float in (0, 1], default 0.1
         Share at the top; "boosted" does not use it.
     cv : int or None, default 5
         Where the score that "stacked" trains on comes from: that many folds, each row scored by trees that were trained
-        without it; or None, the trees' scores of their own training rows, as in the paper.
+        without it; or None, the trees' scores of their own training rows, the paper's way.
     random_state : int or None, default None
+        An int gives the same model again.
     **params : object
         Parameters of the last model: of XGBoost, :class:`PartialAUCClassifier` or :class:`PartialAUCBooster`.
 
