@@ -486,7 +486,8 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
     ) -> None:
         """Write the fitted maps to a JSON file, for :func:`fairpot.load`; equal fits give equal bytes.
 
-        The breakpoints of a map are scores of people it was fitted on: read the page on privacy before you share it.
+        The breakpoints of a map are scores of people it was fitted on: see docs/understand/privacy.md before you
+        share it.
 
         Parameters
         ----------
