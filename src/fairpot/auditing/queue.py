@@ -123,7 +123,7 @@ def lanes(table: ScoreTable, maps: Maps, pair: tuple[Any, Any] | None = None) ->
     >>> table = as_table([1, 0] * 20, range(40), sensitive_features=["F"] * 20 + ["M"] * 20)
     >>> [one, _] = lanes(table, {"F": lambda s: s + 100.0})
     >>> one.group, one.before.tolist(), one.after.tolist()
-    ('F', [0.75, 0.75], [0.25, 0.25])
+    ('F', [0.775, 0.75], [0.275, 0.25])
     """
     first = [g for g in pair or () if g in table.groups]
     shown = [*first, *(g for g in table.groups if g not in first)][:_MOST_LANES]
