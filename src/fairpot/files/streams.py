@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
+import os
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -35,8 +36,13 @@ def open_bytes(path: Path) -> BinaryIO:
         return gzip.open(path)  # type: ignore[return-value]
     if packing == "zstd":
         pa = import_optional("pyarrow", "cli")
-        return _Unpacked(pa.CompressedInputStream(pa.OSFile(str(path)), "zstd"))
+        return _Unpacked(pa.CompressedInputStream(arrow_file(path), "zstd"))
     return path.open("rb")
+
+
+def arrow_file(path: Path, mode: Literal["rb", "wb"] = "rb") -> Any:
+    """Open a file for Arrow by the bytes of its name, which need not be UTF-8."""
+    return import_optional("pyarrow", "cli").OSFile(os.fsencode(path), mode)
 
 
 class _Unpacked(io.BufferedReader):

@@ -14,6 +14,7 @@ from fairpot.engines.adjusting import joined, with_column
 from fairpot.engines.duckdb.scan import Relation, pick
 from fairpot.engines.naming import Kind
 from fairpot.files.layout import Batches, Layout, guarded, partitioned, same_columns, with_partitions
+from fairpot.files.streams import arrow_file
 
 _BYTES = 48 << 20  # of a batch, about
 _ROWS = 1 << 18
@@ -23,20 +24,25 @@ _ALIKE = ("int", "uint", "float", "double", "bool", "string", "large_string", "d
 
 def layout(path: Path) -> Layout:
     """Read the schema."""
-    schema = import_optional("pyarrow.parquet", "cli").read_schema(path)
+    schema = schema_of(path)
     return Layout("parquet", tuple(schema.names), tuple(map(str, schema.types)))
+
+
+def schema_of(path: Path) -> Any:
+    """Read the schema as Arrow has it."""
+    return import_optional("pyarrow.parquet", "cli").read_schema(arrow_file(path))
 
 
 def count_rows(path: Path) -> int:
     """Read the number of rows from the footer."""
-    return int(import_optional("pyarrow.parquet", "cli").read_metadata(path).num_rows)
+    return int(import_optional("pyarrow.parquet", "cli").read_metadata(arrow_file(path)).num_rows)
 
 
 def relation(paths: list[Path], layout: Layout, places: dict[str, int], prefix: str) -> Relation | None:
     """Let DuckDB read the files; None where it would not read them as Arrow does."""
     own = {role: place for role, place in places.items() if place < len(layout.columns)}
     types = [layout.types[place] for place in own.values()]
-    if not all(_alike(type_) for type_ in types) or any(set("*?[") & set(str(path)) for path in paths):
+    if not all(_alike(type_) for type_ in types) or not all(_nameable(str(path)) for path in paths):
         return None
     table = f"read_parquet(${prefix}files, hive_partitioning = false)"
     values: dict[str, Any] = {f"{prefix}files": [str(path.absolute()) for path in paths]}
@@ -47,6 +53,11 @@ def relation(paths: list[Path], layout: Layout, places: dict[str, int], prefix: 
     select = pick(table, own, layout.columns, more)
     reads = tuple(path.absolute() for path in paths)
     return Relation(select, values | {f"{prefix}{role}": v for role, v in constant.items()}, reads=reads)
+
+
+def _nameable(path: str) -> bool:
+    """Whether DuckDB takes a path for a file: a pattern would be others, and what is not UTF-8 has no name for it."""
+    return not set("*?[") & set(path) and not any("\ud800" <= c <= "\udfff" for c in path)
 
 
 def _alike(type_: str) -> bool:
@@ -61,7 +72,8 @@ def read(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
 
 
 def _opened(path: Path) -> Any:
-    return import_optional("pyarrow.parquet", "cli").ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
+    parquet = import_optional("pyarrow.parquet", "cli")
+    return parquet.ParquetFile(arrow_file(path), buffer_size=1 << 20, pre_buffer=False)
 
 
 class ParquetBatches:
@@ -99,8 +111,8 @@ class ParquetSink:
         if isinstance(batches, ParquetBatches):
             options = _like(batches.metadata)
         parquet = import_optional("pyarrow.parquet", "cli")
-        self._place = place
-        self.writer = parquet.ParquetWriter(place, self.schema, **options)
+        self._place, self._file = place, arrow_file(place, "wb")
+        self.writer = parquet.ParquetWriter(self._file, self.schema, **options)
 
     @property
     def rows(self) -> int:
@@ -115,6 +127,7 @@ class ParquetSink:
     def close(self) -> None:
         """Write the footer."""
         self.writer.close()
+        self._file.close()
 
 
 def _like(metadata: Any) -> dict[str, Any]:
