@@ -42,6 +42,7 @@ from fairpot.files.layout import (
     known_endings,
     way_out,
 )
+from fairpot.files.streams import MOST_AT_ONCE, longest_cell
 
 _KINDS: dict[str, Kind] = {"csv": "text", "tsv": "text", "jsonl": "json"}
 _LEAST_BYTES = 4  # that a row of text takes
@@ -540,8 +541,10 @@ def role_batches(path: Path, layout: Layout, roles: Mapping[str, str]) -> Iterat
                 value = layout.partitions[place - len(layout.columns)][1]
                 value = json.dumps(value) if layout.format == "jsonl" else value
                 columns[role] = pa.repeat(pa.scalar(value, pa.string()), batch.num_rows)
-        made = [_cast(columns[field.name], field.type) for field in schema]
-        yield pa.RecordBatch.from_arrays(made, schema=schema)
+        step = max(MOST_AT_ONCE // (sum(map(longest_cell, columns.values())) + 1), 1)
+        for begin in range(0, batch.num_rows, step):  # a text that a dictionary holds once may be in every row
+            made = [_cast(columns[field.name].slice(begin, step), field.type) for field in schema]
+            yield pa.RecordBatch.from_arrays(made, schema=schema)
 
 
 def _cast(column: Any, type_: Any) -> Any:

@@ -124,6 +124,35 @@ def not_text(path: Path | str, encoding: str | None, line: int | None = None) ->
     )
 
 
+# The longest text of a cell in Parquet or Arrow, and the memory that the cells of some rows may take at once.
+MAX_CELL = 64 << 20
+MOST_AT_ONCE = 256 << 20
+
+
+def longest_cell(column: Any) -> int:
+    """Return the bytes of the longest text of an Arrow column; 0 for other types."""
+    pa, pc = import_optional("pyarrow", "cli"), import_optional("pyarrow.compute", "cli")
+    values = column.dictionary if pa.types.is_dictionary(column.type) else column
+    kinds = (pa.types.is_string, pa.types.is_binary, pa.types.is_large_string, pa.types.is_large_binary)
+    if not any(is_kind(values.type) for is_kind in kinds):
+        return 0
+    return int(pc.max(pc.binary_length(values)).as_py() or 0)
+
+
+def check_cells(batch: Any) -> Any:
+    """Return a batch of Parquet or Arrow; refuse one with a cell that is too long."""
+    check_cell(max(map(longest_cell, batch.columns), default=0))
+    return batch
+
+
+def check_cell(longest: int) -> None:
+    """Refuse a cell that is too long."""
+    if longest > MAX_CELL:
+        raise InputFileError(
+            f"a cell has {longest >> 20} MB of text, more than {MAX_CELL >> 20} MB.\nHint: leave the long column out."
+        )
+
+
 # The longest line of text or JSON that is read; a quote that is not closed swallows all that follows.
 MAX_LINE = 8 << 20
 

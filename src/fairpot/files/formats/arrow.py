@@ -13,7 +13,7 @@ from fairpot._optional import import_optional
 from fairpot.engines.adjusting import joined, with_column
 from fairpot.engines.naming import Kind
 from fairpot.files.layout import Layout, guarded, partitioned, same_columns, with_partitions
-from fairpot.files.streams import arrow_file
+from fairpot.files.streams import arrow_file, check_cells
 
 _ROWS = 1 << 18
 
@@ -47,7 +47,7 @@ def read(path: Path, places: Sequence[int] | None = None) -> Iterator[Any]:
         count = getattr(file, "num_record_batches", None)
         for batch in file if count is None else map(file.get_batch, range(count)):
             batch.validate(full=True)
-            chosen = batch if places is None else batch.select(list(places))
+            chosen = check_cells(batch if places is None else batch.select(list(places)))
             yield from (chosen.slice(start, _ROWS) for start in range(0, chosen.num_rows, _ROWS))
 
 

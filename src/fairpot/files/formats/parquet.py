@@ -13,8 +13,9 @@ from fairpot._optional import import_optional
 from fairpot.engines.adjusting import joined, with_column
 from fairpot.engines.duckdb.scan import Relation, pick
 from fairpot.engines.naming import Kind
+from fairpot.exceptions import OutputFileError
 from fairpot.files.layout import Batches, Layout, guarded, partitioned, same_columns, with_partitions
-from fairpot.files.streams import arrow_file
+from fairpot.files.streams import MOST_AT_ONCE, arrow_file, check_cell, check_cells, longest_cell
 
 _BYTES = 48 << 20  # of a batch, about
 _ROWS = 1 << 18
@@ -68,12 +69,15 @@ def _alike(type_: str) -> bool:
 def read(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
     """Yield batches of all columns, or of those that are named."""
     with _opened(path) as file:
-        yield from file.iter_batches(batch_size=_batch_rows(file.metadata), columns=columns)
+        for group in range(file.metadata.num_row_groups):
+            size = _batch_rows(path, file.metadata.row_group(group), group)
+            yield from map(check_cells, file.iter_batches(batch_size=size, row_groups=[group], columns=columns))
 
 
-def _opened(path: Path) -> Any:
+def _opened(path: Path, coded: Sequence[str] = ()) -> Any:
     parquet = import_optional("pyarrow.parquet", "cli")
-    return parquet.ParquetFile(arrow_file(path), buffer_size=1 << 20, pre_buffer=False)
+    file = arrow_file(path)
+    return parquet.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False, read_dictionary=list(coded))
 
 
 class ParquetBatches:
@@ -95,11 +99,25 @@ class ParquetBatches:
                 yield with_partitions(batch, layout, self.schema) if layout.partitions else batch
 
 
-def _batch_rows(metadata: Any) -> int:
-    """Take fewer rows at a time where rows are wide."""
-    size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-    each = max(size / max(metadata.num_rows, 1), 1)
-    return int(min(max(_BYTES / each, 1024), _ROWS))
+def _batch_rows(path: Path, metadata: Any, group: int) -> int:
+    """Take fewer rows of a row group at a time where rows are wide, or a text that is stored once can be in all."""
+    each = max(metadata.total_byte_size / max(metadata.num_rows, 1), 1)
+    longest = max(_longest_coded(path, metadata, group), 1)
+    return int(max(min(_BYTES / each, MOST_AT_ONCE / longest, _ROWS), 1))
+
+
+def _longest_coded(path: Path, metadata: Any, group: int) -> int:
+    """Return the bytes of the longest texts, one of each column, that a row group's dictionaries hold."""
+    columns = [metadata.column(i) for i in range(metadata.num_columns)]
+    texts = [c.path_in_schema for c in columns if c.physical_type == "BYTE_ARRAY" and c.has_dictionary_page]
+    coded = [name for name in texts if "." not in name]  # what is nested is read as it is
+    if not coded or not metadata.num_rows:
+        return 0
+    with _opened(path, coded) as file:
+        first = next(file.iter_batches(batch_size=1, row_groups=[group], columns=coded))
+    found = [longest_cell(column) for column in first.columns]
+    check_cell(max(found))
+    return sum(found)
 
 
 class ParquetSink:
@@ -112,7 +130,10 @@ class ParquetSink:
             options = _like(batches.metadata)
         parquet = import_optional("pyarrow.parquet", "cli")
         self._place, self._file = place, arrow_file(place, "wb")
-        self.writer = parquet.ParquetWriter(self._file, self.schema, **options)
+        try:
+            self.writer = parquet.ParquetWriter(self._file, self.schema, **options)
+        except NotImplementedError as error:  # of Arrow, which has types that Parquet does not
+            raise OutputFileError(f"Parquet cannot hold a column: {error}.\nHint: write Arrow (.arrow).") from error
 
     @property
     def rows(self) -> int:
