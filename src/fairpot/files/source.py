@@ -51,7 +51,7 @@ Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 @dataclass(frozen=True)
 class RowSource:
-    """Rows in files, on standard input or behind a query.
+    """Name rows in files, on standard input or from a query, and the part each column plays.
 
     Parameters
     ----------
@@ -98,6 +98,7 @@ class RowSource:
 
     Examples
     --------
+    >>> from fairpot.files import RowSource
     >>> source = RowSource("scores.parquet", score="risk", label="outcome", groups="sex")
     >>> source.groups
     ('sex',)
