@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 # Longer tables are cut, and say so. Columns of limits end so.
 _MOST_ROWS, _ENDS = 20, ("", "_low", "_high")
+
+
+def printable(text: str) -> str:
+    """Show what is no character of a text (controls, surrogates, marks that turn its direction) as its code.
+
+    Examples
+    --------
+    >>> printable("a\\u202eb")
+    'a\\\\u202eb'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in "\n\u200d" else c.encode("unicode_escape").decode() for c in text)
+
+
+def escaped(text: str) -> str:
+    """Write a text of the data so that none of it is taken for HTML."""
+    return html.escape(printable(text))
 
 
 def html_table(rows: list[dict[str, Any]], caption: str = "") -> str:
@@ -19,20 +37,20 @@ def html_table(rows: list[dict[str, Any]], caption: str = "") -> str:
         caption = f"{caption}: " if caption else ""
         caption, rows = f"{caption}{_MOST_ROWS} of {len(rows):,} rows; frame() has all", rows[:_MOST_ROWS]
     shown = [_with_limits(row) for row in rows]
-    head = "".join(f"<th scope='col'>{escape(_HEADS.get(name, name.replace('_', ' ')))}</th>" for name in shown[0])
-    body = "".join("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row.values()) + "</tr>" for row in shown)
-    title = f"<caption>{escape(caption)}</caption>" if caption else ""
+    head = "".join(f"<th scope='col'>{escaped(_HEADS.get(name, name.replace('_', ' ')))}</th>" for name in shown[0])
+    body = "".join("<tr>" + "".join(f"<td>{escaped(text)}</td>" for text in row.values()) + "</tr>" for row in shown)
+    title = f"<caption>{escaped(caption)}</caption>" if caption else ""
     return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def paragraph(first: str, *rest: str) -> str:
     """Write what is found, the first sentence bold."""
-    return f"<p><b>{escape(first)}</b> {escape(' '.join(rest))}</p>"
+    return f"<p><b>{escaped(first)}</b> {escaped(' '.join(rest))}</p>"
 
 
 def notes(texts: Sequence[str]) -> str:
     """Write remarks as a list."""
-    return "<ul>" + "".join(f"<li>{escape(text)}</li>" for text in texts) + "</ul>" if texts else ""
+    return "<ul>" + "".join(f"<li>{escaped(text)}</li>" for text in texts) + "</ul>" if texts else ""
 
 
 # What tables for people call columns of frames.
@@ -137,7 +155,7 @@ def intervals_svg(rows: Sequence[tuple[str, float, float, float]], title: str, p
 def _named(label: str) -> str:
     """Write a label, cut if it is long, with the whole of it in its title."""
     cut = short(label)
-    return escape(cut) if cut == label else f"{escape(cut)}<title>{escape(label)}</title>"
+    return escaped(cut) if cut == label else f"{escaped(cut)}<title>{escaped(label)}</title>"
 
 
 Line = tuple[str, Sequence[float], Sequence[float]]
@@ -187,10 +205,10 @@ def lines_svg(
         while any(abs(up - other) < 13 for other in heights):  # labels side by side would cover each other
             up += 13
         heights.append(up)
-        parts.append(f"<text x='{across + 6:.1f}' y='{up:.1f}' fill='{colour}'>{escape(short(label, 20))}</text>")
-    parts.append(f"<text x='50' y='190'>{escape(axes[0])}: {left:.3g} to {right:.3g}</text>")
-    parts.append(f"<text x='4' y='12'>{escape(axes[1])}: {bottom:.3g} to {top:.3g}</text>")
-    parts += [f"<text x='50' y='206'>{escape(note)}</text>"] if note else []
+        parts.append(f"<text x='{across + 6:.1f}' y='{up:.1f}' fill='{colour}'>{escaped(short(label, 20))}</text>")
+    parts.append(f"<text x='50' y='190'>{escaped(axes[0])}: {left:.3g} to {right:.3g}</text>")
+    parts.append(f"<text x='4' y='12'>{escaped(axes[1])}: {bottom:.3g} to {top:.3g}</text>")
+    parts += [f"<text x='50' y='206'>{escaped(note)}</text>"] if note else []
     return _svg(title, height, *parts)
 
 
@@ -216,7 +234,7 @@ def histograms_svg(panels: Sequence[tuple[str, Sequence[float], Sequence[float]]
             parts.append(
                 f"<rect x='{x:.1f}' y='{middle}' width='{wide:.1f}' height='{low:.1f}' fill='{colour}' opacity='.35'/>"
             )
-    parts.append(f"<text x='{_LABEL + 10}' y='{strip * len(panels) + 14}'>{escape(feet)}</text>")
+    parts.append(f"<text x='{_LABEL + 10}' y='{strip * len(panels) + 14}'>{escaped(feet)}</text>")
     return _svg(title, strip * len(panels) + 20, *parts)
 
 
@@ -266,11 +284,11 @@ def queue_svg(
         f"<text x='0' y='{down(share) + 4}' opacity='.7'>{text}</text>"
         for share, text in ((0.0, "1st"), (0.1, "10%"), (0.5, "50%"), (1.0, "last"))
     ]
-    parts += [f"<text x='0' y='{bottom + 24}'>{escape(note)}</text>"] if note else []
+    parts += [f"<text x='0' y='{bottom + 24}'>{escaped(note)}</text>"] if note else []
     return _svg(title, bottom + 30, *parts)
 
 
 def _svg(title: str, height: int, *parts: str) -> str:
     style = "display:block;font:12px sans-serif;fill:currentColor;max-width:100%"
     head = f"<svg xmlns='http://www.w3.org/2000/svg' role='img' viewBox='0 0 {_WIDTH} {height}' width='{_WIDTH}'"
-    return f"{head} height='{height}' style='{style}'><title>{escape(title)}</title>{''.join(parts)}</svg>"
+    return f"{head} height='{height}' style='{style}'><title>{escaped(title)}</title>{''.join(parts)}</svg>"
