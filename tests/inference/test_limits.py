@@ -122,7 +122,7 @@ def test_fewer_than_five_units_are_refused(positives, said):
 def test_clusters_are_the_units_that_are_counted():
     y, score = [0, 1] * 20, list(range(40))
     found = confidence_interval("auc", y, score, clusters=[k // 10 for k in range(40)])
-    assert "4 clusters with positives" in found.reason
+    assert "4 clusters with the outcome" in found.reason
 
 
 @pytest.mark.parametrize(

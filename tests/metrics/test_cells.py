@@ -46,7 +46,7 @@ def test_weights_are_counted_not_rows():
     table = ScoreTable.from_rows(*check_rows(scores, y, group, np.where(group == "small", 3, 1)))
     assert small_cells(table) == []
     lighter = ScoreTable.from_rows(*check_rows(scores, y, group, np.where(group == "small", 2.95, 1)))
-    assert "only 29.5 positives" in small_cells(lighter)[0]
+    assert "only 29.5 rows with the outcome" in small_cells(lighter)[0]
 
 
 def test_empty_cells_cannot_be_measured():
@@ -124,7 +124,7 @@ def test_nobody_is_moved_towards_a_handful(method):
     score, y, group = six_districts()
     score = 1 / (1 + np.exp(-score))  # PostLogit takes probabilities
     with pytest.warns(
-        SmallGroupWarning, match=r"'f' has only \d+ positives(.|\n)*Hint: min_group=... leaves small groups"
+        SmallGroupWarning, match=r"'f' has only \d+ rows with the outcome(.|\n)*Hint: min_group=... leaves small groups"
     ):
         repair = method().fit(score, y, sensitive_features=group)
     large = [g for g in "abcd" if (group == g).any()]

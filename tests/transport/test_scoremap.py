@@ -125,7 +125,7 @@ def test_round_trip_through_json():
     assert score_map != "something else"
     with pytest.raises(ValueError, match="keys"):
         ScoreMap.from_dict({"knots": []})
-    assert "20 knots" in repr(score_map)
+    assert "20 breakpoints" in repr(score_map)
 
 
 @pytest.mark.parametrize(
