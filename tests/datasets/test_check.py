@@ -121,7 +121,7 @@ def test_boolean_labels_are_fine(columns):
 
 def test_one_class_and_one_group(columns):
     report = check({**columns, "case": np.ones(N, dtype=int), "sex": ["F"] * N}, **NAMES)
-    assert "every label in 'case' is 1" in only(report, "every label")
+    assert "every outcome in 'case' is 1" in only(report, "every outcome")
     assert "1 group(s): ['F']" in only(report, "group(s)")
     assert "has no rows without the outcome" in only(report, "no rows without")
 

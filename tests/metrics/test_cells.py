@@ -29,7 +29,7 @@ def cells(positives, negatives):
 @pytest.mark.parametrize("what", ["positives", "negatives"])
 def test_thirty_rows_of_an_outcome_are_enough(what, count, small):
     rows = cells(*((count, 100) if what == "positives" else (100, count)))
-    few = what if count > 1 else what.removesuffix("s")
+    few = f"{'row' if count == 1 else 'rows'} {'with' if what == 'positives' else 'without'} the outcome"
     message = f"group 'small' has only {count} {few} (under 30): what depends on them is uncertain."
     table = ScoreTable.from_rows(*check_rows(*rows))
     assert small_cells(table) == ([message] if small else [])
@@ -53,7 +53,7 @@ def test_empty_cells_cannot_be_measured():
     scores, y, group = cells(0, 40)
     table = ScoreTable.from_rows(*check_rows(scores, y, group))
     assert small_cells(table, " in the top") == [
-        "group 'small' has no positives in the top: what depends on them cannot be measured."
+        "group 'small' has no rows with the outcome in the top: what depends on them cannot be measured."
     ]
 
 

@@ -165,7 +165,7 @@ def test_scores_without_a_value(scores):
     [
         (([0.1, 0.1], [0, 1]), "strictly ascending"),
         (([0.2, 0.1], [0, 1]), "strictly ascending"),
-        (([0.1], [0, 1]), "one value a knot"),
+        (([0.1], [0, 1]), "one value for each breakpoint"),
         (([0.1], [np.nan]), "finite"),
         (([[0.1]], [[0.1]]), "one-dimensional"),
     ],

@@ -56,8 +56,8 @@ def export(
       fairpot export map.json --to onnx -o map.onnx
       fairpot export map.json --to javascript --module esm --max-error 0.001 -o map.mjs
 
-    Breakpoints are scores of rows the map was fitted on; --max-error and --max-knots leave most of them out, and the error
-    is printed and written down. BigQuery and Snowflake are written but have not been run; the output says so.
+    Breakpoints are scores of rows the map was fitted on; --max-error and --max-knots leave most of them out, and the
+    error is printed and written down. BigQuery and Snowflake are written but have not been run; the output says so.
     """
     if (form == "sql") != (options["dialect"] is not None):
         raise click.UsageError("--dialect goes with --to sql, and only with it.")

@@ -376,7 +376,7 @@ def _check_cells(sizes: dict[str, list[Any]], problems: list[str], warnings: lis
     if not sizes["n"]:
         problems.append("no row is complete. Hint: see the problems above.")
     for group, label, n in zip(sizes["group"], sizes["label"], sizes["n"]):
-        kind = wording.BOTH_OUTCOMES[not label]
+        kind = wording.BOTH_OUTCOMES[int(not label)]
         if n == 0:
             problems.append(f"group {group!r} has no {kind}. Hint: merge it with another group, or leave it out.")
         elif n < SMALL_CELL:

@@ -205,7 +205,7 @@ def tied_share(
     [counts] = table.for_pairs().counts
     pairs = float(counts.positive.sum()) * float(counts.negative.sum())
     if pairs == 0:
-        empty = wording.BOTH_OUTCOMES[counts.positive.sum() > 0]
+        empty = wording.BOTH_OUTCOMES[int(counts.positive.sum() > 0)]
         warn_undefined("the share of tied pairs", [(None, empty)], value)
         return value
     return min(float(np.dot(counts.positive, counts.negative)) / pairs, 1.0)
