@@ -440,7 +440,8 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
     ) -> None:
         """Write the fitted maps to a JSON file, for :func:`fairpot.load`; equal fits give equal bytes.
 
-        The knots of a map are scores of the people it was fitted on: see docs/privacy.md before you give it away.
+        The knots of a map are scores of the people it was fitted on: see docs/understand/privacy.md before you
+        give it away.
 
         Parameters
         ----------

@@ -189,7 +189,7 @@ class XOrder(Postprocessor):
 
     ``lam=0`` looks for the highest AUC, whatever the gap: it is not the identity, and no ``lam`` is.
     The programme keeps one path for each cell of its grid, so for ``lam > 0`` it need not find the best order;
-    ``docs/xorder.md`` has an example. Time grows with the product of the numbers of distinct scores.
+    ``docs/evidence/xorder.md`` has an example. Time grows with the product of the numbers of distinct scores.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ class LimitBracket:
     """The highest AUC of more than two groups whose largest gap is within a bound, between two numbers.
 
     No repair that keeps the order inside each group is above ``high`` on these rows, and one of them has ``low``. Like
-    the limit of two groups, both know the outcomes of the rows: see ``docs/limit.md``.
+    the limit of two groups, both know the outcomes of the rows: see ``docs/understand/best-auc.md``.
 
     Attributes
     ----------
