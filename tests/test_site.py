@@ -71,7 +71,9 @@ def test_every_link_leads_somewhere(site, pages):
             target = (site / name).parent / unquote(parts.path) if parts.path else site / name
             place = os.path.relpath(target, site)
             known = pages.get(place)
-            if not target.exists() or (known is not None and parts.fragment and unquote(parts.fragment) not in known.names):
+            if not target.exists() or (
+                known is not None and parts.fragment and unquote(parts.fragment) not in known.names
+            ):
                 dead.append(f"{name}: {link}")
     assert dead == []
 
@@ -81,7 +83,11 @@ def test_nothing_is_loaded_from_other_hosts(pages):
 
 
 def test_every_page_is_in_the_navigation(site, pages):
-    led = {os.path.relpath((site / name).parent / urlsplit(link).path, site) for name, page in pages.items() for link in page.to}
+    led = {
+        os.path.relpath((site / name).parent / urlsplit(link).path, site)
+        for name, page in pages.items()
+        for link in page.to
+    }
     made = {"genindex.html", "search.html", "py-modindex.html"}
     assert sorted(set(pages) - led - made) == []
 
@@ -116,7 +122,14 @@ def address(site):
     server.shutdown()
 
 
-SEEN = ("index", "start/first-audit", "how-to/who-moves", "understand/law", "gallery/index", "gallery/plot_02_high_score_harms")
+SEEN = (
+    "index",
+    "start/first-audit",
+    "how-to/who-moves",
+    "understand/law",
+    "gallery/index",
+    "gallery/plot_02_high_score_harms",
+)
 SEEN = (*SEEN, "reference/api", "reference/commands", "reference/troubleshooting", "evidence/index")
 SCREENS = {"desktop": (1280, 800, "light"), "dark": (1280, 800, "dark"), "phone": (390, 844, "light")}
 
@@ -162,7 +175,9 @@ def test_questions_are_answered_by_search(browser, address):
         page.goto(f"{address}search.html?q={question.replace(' ', '+')}")
         page.wait_for_selector("#search-results li a, #search-results .search-summary:not(:empty)")
         page.wait_for_function("!/Searching|Preparing/.test(document.querySelector('#search-results').innerText)")
-        found = page.eval_on_selector_all("#search-results li a", "links => links.map(link => link.getAttribute('href'))")
+        found = page.eval_on_selector_all(
+            "#search-results li a", "links => links.map(link => link.getAttribute('href'))"
+        )
         if not any(wanted in link for link in found[:8]):
             missed.append(f"{question}: {found[:8]}")
     page.close()
