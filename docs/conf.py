@@ -99,7 +99,7 @@ def _escape(app: Any, context: Any, lines: list[str]) -> None:
 # What the theme leaves without a name, or with one that is not what it shows, as a screen reader meets it.
 _NAMES = {
     '<summary><span class="toctree-toggle"': '<summary aria-label="Pages of this part"><span class="toctree-toggle"',
-    'title="Search" aria-label="Search" data-bs-placement': 'title="Search" aria-label="Search Ctrl+K" data-bs-placement',
+    'title="Search" aria-label="Search" data-bs': 'title="Search" aria-label="Search Ctrl+K" data-bs',
 }
 
 
