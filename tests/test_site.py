@@ -93,8 +93,8 @@ def test_every_page_is_in_the_navigation(site, pages):
 
 
 def test_the_readme_leads_to_pages_of_the_site(pages):
-    links = re.findall(rf"{re.escape(HOME)}([^)\s]*)", (ROOT / "README.md").read_text())
-    assert len(links) > 10
+    links = re.findall(rf"^\[.+\]: {re.escape(HOME)}(\S*)$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert len(links) > 20
     for link in links:
         path, _, heading = link.partition("#")
         assert heading in pages[path or "index.html"].names, link
