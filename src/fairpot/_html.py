@@ -2,26 +2,44 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
-from html import escape
 from typing import Any
+
+
+def printable(text: str) -> str:
+    """Show what is no character of a text (controls, surrogates, marks that turn its direction) as its code.
+
+    Examples
+    --------
+    >>> printable("a\\u202eb")
+    'a\\\\u202eb'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in "\n\u200d" else c.encode("unicode_escape").decode() for c in text)
+
+
+def escaped(text: str) -> str:
+    """Write a text of the data so that none of it is taken for HTML."""
+    return html.escape(printable(text))
 
 
 def html_table(rows: list[dict[str, Any]], caption: str = "") -> str:
     """Write rows as a plain table."""
     if not rows:
         return ""
-    head = "".join(f"<th scope='col'>{escape(str(name).replace('_', ' '))}</th>" for name in rows[0])
+    head = "".join(f"<th scope='col'>{escaped(str(name).replace('_', ' '))}</th>" for name in rows[0])
     body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell(v, name))}</td>" for name, v in row.items()) + "</tr>" for row in rows
+        "<tr>" + "".join(f"<td>{escaped(cell(v, name))}</td>" for name, v in row.items()) + "</tr>" for row in rows
     )
-    title = f"<caption>{escape(caption)}</caption>" if caption else ""
+    title = f"<caption>{escaped(caption)}</caption>" if caption else ""
     return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def notes(texts: list[str]) -> str:
     """Write remarks as a list."""
-    return "<ul>" + "".join(f"<li>{escape(text)}</li>" for text in texts) + "</ul>" if texts else ""
+    return "<ul>" + "".join(f"<li>{escaped(text)}</li>" for text in texts) + "</ul>" if texts else ""
 
 
 # Numbers of rows, which weights may have made fractions.
@@ -66,7 +84,7 @@ def intervals_svg(rows: Sequence[tuple[str, float, float, float]], title: str) -
     parts = []
     for place, (label, value, first, last) in enumerate(known):
         y = _LINE * place + _LINE // 2
-        parts.append(f"<text x='{_LABEL}' y='{y + 4}' text-anchor='end'>{escape(label)}</text>")
+        parts.append(f"<text x='{_LABEL}' y='{y + 4}' text-anchor='end'>{escaped(label)}</text>")
         if first == first and last == last:
             ends_at = f"x1='{across(first)}' x2='{across(last)}' y1='{y}' y2='{y}'"
             parts.append(f"<line {ends_at} stroke='{_COLOURS[0]}' stroke-width='3'/>")
@@ -101,13 +119,13 @@ def lines_svg(lines: Sequence[tuple[str, Sequence[float], Sequence[float]]], tit
         path = " ".join(place(float(x), float(y)) for x, y in known)
         parts.append(f"<polyline points='{path}' fill='none' stroke='{colour}' stroke-width='2'/>")
         across, up = place(*map(float, known[-1])).split(",") if known else ("50", "20")
-        parts.append(f"<text x='{float(across) + 6:.1f}' y='{up}' fill='{colour}'>{escape(label)}</text>")
-    parts.append(f"<text x='50' y='190'>{escape(axes[0])}: {left:.3g} to {right:.3g}</text>")
-    parts.append(f"<text x='4' y='12'>{escape(axes[1])}: {bottom:.3g} to {top:.3g}</text>")
+        parts.append(f"<text x='{float(across) + 6:.1f}' y='{up}' fill='{colour}'>{escaped(label)}</text>")
+    parts.append(f"<text x='50' y='190'>{escaped(axes[0])}: {left:.3g} to {right:.3g}</text>")
+    parts.append(f"<text x='4' y='12'>{escaped(axes[1])}: {bottom:.3g} to {top:.3g}</text>")
     return _svg(title, height, *parts)
 
 
 def _svg(title: str, height: int, *parts: str) -> str:
     style = "font:12px sans-serif;fill:currentColor;max-width:100%"
     head = f"<svg xmlns='http://www.w3.org/2000/svg' role='img' viewBox='0 0 {_WIDTH} {height}' width='{_WIDTH}'"
-    return f"{head} height='{height}' style='{style}'><title>{escape(title)}</title>{''.join(parts)}</svg>"
+    return f"{head} height='{height}' style='{style}'><title>{escaped(title)}</title>{''.join(parts)}</svg>"

@@ -132,14 +132,16 @@ def audit(
     sensitive_features : column of shape (n,), or frame with several columns
         Group of each row; several columns form intersections.
     sample_weight : column of shape (n,), default None
+        Weights; ``weights`` says what they mean.
     pos_label : default None
-        The positive label where ``y_true`` is not 0/1.
+        The positive value where ``y_true`` is not 0/1.
     alpha : float in (0, 1], list of them, or None, default None
-        Also rank among the top alpha alone. With a list, ``summary["partial"]`` is a list, one entry for each.
+        Also rank among the rows with the highest scores alone, this share of them. With a list, ``summary["partial"]``
+        is a list, one entry for each.
     region : {"pooled", "group"}, default "pooled"
         Whether that is the top alpha of all rows or of each group.
     ties : {"half", "strict"}, default "half"
-        Whether a tie is half a win or none.
+        Whether equal scores count as half a win or as none.
     reference : name of a group or None, default None
         The group that signed gaps are seen from; None takes the one that a repair would not change: ranked highest,
         or, where a high score harms, ranked lowest.
@@ -152,7 +154,7 @@ def audit(
     bins : int, default 10
         Bins of the expected calibration error, of equal width on [0, 1].
     level : float or None, default 0.95
-        Level of the confidence intervals, in ``intervals``; None computes none.
+        Confidence level of the intervals, in ``intervals``; None computes none.
     clusters : column of shape (n,), default None
         What rows have in common that are not independent of each other, such as the patient of each visit.
     weights : {"frequency", "importance"} or None, default None
@@ -173,7 +175,8 @@ def audit(
     --------
     >>> import fairpot
     >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0], ["F"] * 4 + ["M"] * 4
-    >>> found = fairpot.audit(y, [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55], sensitive_features=sex)
+    >>> score = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55]
+    >>> found = fairpot.audit(y, score, sensitive_features=sex)
     >>> found.auc, found.gap, found.reference
     (0.9375, 0.25, 'M')
     """
@@ -299,7 +302,7 @@ def _ends(name: str, value: Estimate | Change | None) -> dict[str, float | None]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Audit:
-    """What :func:`audit` found.
+    """Hold what :func:`audit` found.
 
     Attributes
     ----------
@@ -311,6 +314,20 @@ class Audit:
         Groups that were left out of the comparison.
     intervals : Overview or None
         AUC, gap, every xAUC and signed gap and the groups' own AUCs over all rows, each with its interval.
+
+    Examples
+    --------
+    >>> from fairpot import audit
+    >>> from fairpot.datasets import make_synthetic
+    >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+    >>> score, y, group = data.probability, data.target, data.group
+    >>> found = audit(y, score, sensitive_features=group)
+    >>> round(found.gap, 3), found.reference
+    (0.275, 'a')
+    >>> round(found.gap.low, 3), round(found.gap.high, 3)
+    (0.197, 0.362)
+    >>> found.verdict(0.05).answer
+    'exceeds'
     """
 
     measured: Measured = field(repr=False)
@@ -333,20 +350,55 @@ class Audit:
         Parameters
         ----------
         bound : float in [0, 1]
+            The target gap: the largest that you accept.
         level : float, default 0.95
             "within" and "exceeds" are each wrong at most ``1 - level`` of the time.
         guards : {"overall", "top", "both"} or None, default None
-            Which gap is judged: over all rows, in the top alpha, or both. None takes both, where there is an ``alpha``.
+            Which gap is judged: over all rows, in the top, or both. None takes both, where there is an ``alpha``.
 
         Returns
         -------
         Verdict
             The strictest of :meth:`verdicts`; its ``metric`` names the gap that it is of.
+
+        Examples
+        --------
+        >>> from fairpot import audit
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> found = audit(y, score, sensitive_features=group)
+        >>> found.verdict(0.05).answer
+        'exceeds'
         """
         return strictest(self.verdicts(bound, level=level, guards=guards))
 
     def verdicts(self, bound: float, *, level: float = LEVEL, guards: Guards | None = None) -> list[Verdict]:
-        """Judge every gap that is guarded, as in :meth:`verdict`: over all rows, then in the top alpha, or in each."""
+        """Judge every gap that is guarded: over all rows, in the top, or in each.
+
+        Parameters
+        ----------
+        bound : float in [0, 1]
+            The target gap: the largest that you accept.
+        level : float, default 0.95
+            "within" and "exceeds" are each wrong at most ``1 - level`` of the time.
+        guards : {"overall", "top", "both"} or None, default None
+            Which gap is judged: over all rows, in the top, or both. None takes both, where there is an ``alpha``.
+
+        Returns
+        -------
+        list of Verdict
+
+        Examples
+        --------
+        >>> from fairpot import audit
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> found = audit(y, score, sensitive_features=group, alpha=0.2)
+        >>> [each.answer for each in found.verdicts(0.05)]
+        ['exceeds', 'exceeds']
+        """
         found_in = tops(self.summary)
         given = {"bound": bound, "ties": self.summary["ties"], "level": level}
         wanted = check_choice("both" if guards is None else guards, "guards", GUARDS)
@@ -406,7 +458,18 @@ class Audit:
         return self.finding.meaning
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all numbers as plain values, ready for JSON."""
+        """Return all numbers as plain values, ready for JSON.
+
+        Examples
+        --------
+        >>> from fairpot import audit
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> found = audit(y, score, sensitive_features=group)
+        >>> "gap" in found.to_dict()
+        True
+        """
         left_out = [{"group": g, "rows": rows} for g, rows in self.left_out.items()]
         intervals = intervals_to_dict(self.measured)
         found = {"finding": self.finding.to_dict(), "findings": [each.to_dict() for each in self.findings]}
@@ -420,12 +483,47 @@ class Audit:
         part : {"pairs", "groups", "calibration", "rates", "top"}, default "pairs"
             Pairs of groups with both xAUC and the gap; groups with their sizes and AUC; calibration by group; rates
             at each threshold and in each top; AUC, gap, recall and precision in each top.
+
+        Returns
+        -------
+        frame
+
+        Examples
+        --------
+        >>> from fairpot import audit
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> found = audit(y, score, sensitive_features=group)
+        >>> found.frame("groups").shape[0]
+        2
         """
         rows = plain(self.rows(part))
         return make_frame({name: [row[name] for row in rows] for name in rows[0]} if rows else {})
 
     def rows(self, part: Part = "pairs") -> list[dict[str, Any]]:
-        """Return one of the tables as a list of rows."""
+        """Return one of the tables as a list of rows.
+
+        Parameters
+        ----------
+        part : {"pairs", "groups", "calibration", "rates", "top"}, default "pairs"
+            Pairs of groups with both xAUC and the gap; groups with their sizes and AUC; calibration by group; rates
+            at each threshold and in each top; AUC, gap, recall and precision in each top.
+
+        Returns
+        -------
+        list of dict
+
+        Examples
+        --------
+        >>> from fairpot import audit
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> found = audit(y, score, sensitive_features=group)
+        >>> [row["group"] for row in found.rows("groups")]
+        ['a', 'b']
+        """
         summary = self.summary
         if part == "pairs":
             return [
@@ -505,6 +603,15 @@ class Audit:
         Returns
         -------
         axes
+
+        Examples
+        --------
+        >>> from fairpot import audit
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> found = audit(y, score, sensitive_features=group)
+        >>> axes = found.plot()
         """
         display = import_optional("fairpot.display", "plot").GapChangeDisplay
         return display.from_audit(self).plot(ax)

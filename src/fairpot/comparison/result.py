@@ -33,7 +33,19 @@ _ROUND_OFF = 1e-12
 
 
 class ComparisonRow(NamedTuple):
-    """One method at one value of its dial, on the held-out rows."""
+    """Hold one method at one repair strength, on the held-out rows.
+
+    Examples
+    --------
+    >>> from fairpot import compare
+    >>> from fairpot.datasets import make_synthetic
+    >>> data = make_synthetic(600, random_state=0, as_frame=False)
+    >>> score, y, group = data.probability, data.target, data.group
+    >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
+    >>> row = result.row(0)
+    >>> row.method, round(row.auc, 3)
+    ('unrepaired', 0.904)
+    """
 
     method: str
     dial: str
@@ -63,9 +75,9 @@ class Rival(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Points of all methods on the same held-out rows; the first row is the original scores.
+    """Hold the points of all methods on the same held-out rows; the first is the original scores.
 
-    With folds, AUC and signed gap are means over the folds, each value of a dial for itself, and ``gap`` is the
+    With folds, AUC and signed gap are means over the folds, each repair strength for itself, and ``gap`` is the
     absolute value of the mean signed gap: chance that favours one group in one fold and the other in another
     cancels. With more than two groups that is done for every two, ``gap`` is the largest of them, and ``signed_gap``
     and ``distance_to_limit`` are NaN.
@@ -73,9 +85,9 @@ class Comparison:
     Attributes
     ----------
     method, dial : arrays of str of shape (k,)
-        The method and what its dial is called; a method without one has an empty name.
+        The method, and what it calls its repair strength; a method without one has an empty name.
     value : array of shape (k,)
-        Of the dial; NaN without one.
+        The repair strength; NaN without one.
     auc, gap, signed_gap : arrays of shape (k,)
         ``signed_gap`` is positive where the reference group is ranked higher.
     distance_to_limit : array of shape (k,)
@@ -85,7 +97,7 @@ class Comparison:
         The points that no other point of any method beats in both gap and AUC.
     limit : Limit, LimitBracket or None
         The line that no repair which keeps the order inside each group can cross on these rows. With folds: the
-        highest mean AUC for each mean signed gap, whatever is done in each fold. It is fitted to the labels
+        highest mean AUC for each mean signed gap, whatever is done in each fold. It is fitted to the outcomes
         of the held-out rows, and the more so the smaller the folds are; ``limit.optimism`` is how much, and
         ``limit.reachable_at`` what is left without it. With more than two groups a bracket.
     skipped : dict of method to reason
@@ -101,6 +113,19 @@ class Comparison:
         All rows that were given to fit.
     capacity : float, int or None
         The top of the list that gaps are those of, a share or a number of the rows given to fit; None for all of it.
+
+    Examples
+    --------
+    >>> from fairpot import compare
+    >>> from fairpot.datasets import make_synthetic
+    >>> data = make_synthetic(600, random_state=0, as_frame=False)
+    >>> score, y, group = data.probability, data.target, data.group
+    >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
+    >>> best = result.best(max_gap=0.1)
+    >>> best.gap <= 0.1
+    True
+    >>> sorted(set(result.method.tolist()))
+    ['FairPOT', 'LogitShift', 'unrepaired']
     """
 
     method: NDArray[np.str_]
@@ -218,24 +243,99 @@ class Comparison:
         return found
 
     def frame(self) -> Any:
-        """Return the points as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
+        """Return the points as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
+
+        Returns
+        -------
+        frame
+
+        Examples
+        --------
+        >>> from fairpot import compare
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
+        >>> len(result.frame()) == len(result.auc)
+        True
+        """
         return make_frame({name: getattr(self, name) for name in ComparisonRow._fields})
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw AUC against the gap for every method, see :class:`fairpot.display.ComparisonDisplay`."""
+        """Draw AUC against the gap for every method, see :class:`fairpot.display.ComparisonDisplay`.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default None
+            None makes a new figure.
+
+        Returns
+        -------
+        axes
+
+        Examples
+        --------
+        >>> from fairpot import compare
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
+        >>> axes = result.plot()
+        """
         return import_optional("fairpot.display", "plot").ComparisonDisplay.from_comparison(self, ax=ax).ax_
 
     def row(self, place: int) -> ComparisonRow:
-        """Return the point at one place of the arrays."""
+        """Return the point at one place of the arrays.
+
+        Parameters
+        ----------
+        place : int
+            Place in the arrays; 0 is the original scores.
+
+        Returns
+        -------
+        ComparisonRow
+
+        Examples
+        --------
+        >>> from fairpot import compare
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
+        >>> result.row(0).method
+        'unrepaired'
+        """
         return ComparisonRow(*(getattr(self, name)[place].item() for name in ComparisonRow._fields))
 
     def best(self, max_gap: float, *, method: str | None = None) -> ComparisonRow:
         """Return the point of highest AUC whose gap is at most ``max_gap``, of all methods or of one.
 
+        Parameters
+        ----------
+        max_gap : float
+            The target gap: the largest that you accept.
+        method : str or None, default None
+            The name of a method; None looks at all.
+
+        Returns
+        -------
+        ComparisonRow
+
         Raises
         ------
         InfeasibleRuleError
             If there is no such point; the message names the smallest gap there is.
+
+        Examples
+        --------
+        >>> from fairpot import compare
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
+        >>> result.best(max_gap=0.1, method="FairPOT").gap <= 0.1
+        True
         """
         return self.row(self._best_place(max_gap, method))
 
@@ -261,7 +361,9 @@ class Comparison:
         Parameters
         ----------
         max_gap : float, default 0.05
+            The target gap: the largest that you accept.
         level : float, default 0.95
+            Confidence level of all intervals together.
 
         Returns
         -------
@@ -269,6 +371,16 @@ class Comparison:
             ``method``, ``lead`` (AUC of the best minus that of this one), ``se``, ``low``, ``high``, ``clear``
             (whether the lead is more than chance explains). Methods that do not reach the bound have none, nor
             those that only know rows.
+
+        Examples
+        --------
+        >>> from fairpot import compare
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
+        >>> [rival.method for rival in result.versus(max_gap=0.1)]
+        ['FairPOT']
         """
         best = self._best_place(max_gap, None)
         others = [name for name in (UNREPAIRED, *self.methods) if name != str(self.method[best])]
@@ -296,13 +408,15 @@ class Comparison:
         return evidence, settings[place - int(np.argmax(self.method == name))]
 
     def fit_best(self, max_gap: float, *, method: str | None = None) -> Any:
-        """Fit the winner on all rows that were given to fit, its dial chosen there by ``max_gap``.
+        """Fit the winner on all rows that were given to fit, its repair strength chosen there by ``max_gap``.
 
-        The dial of :meth:`best` was the best one for the rows it was judged on; a model to be used chooses its own.
+        The repair strength of :meth:`best` was the best one for the rows it was judged on; a model to be used chooses
+        its own.
 
         Parameters
         ----------
         max_gap : float
+            The target gap: the largest that you accept.
         method : str or None, default None
             Fit this method instead of the winner.
 
@@ -314,6 +428,16 @@ class Comparison:
         ------
         InfeasibleRuleError
             If no method reaches the gap, or if the original scores already keep it: there is nothing to fit.
+
+        Examples
+        --------
+        >>> from fairpot import compare
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
+        >>> type(result.fit_best(max_gap=0.1)).__name__
+        'LogitShift'
         """
         row = self.best(max_gap, method=method)
         if row.method == UNREPAIRED:
@@ -353,6 +477,27 @@ class Comparison:
         """Say in one line which method is best at gaps up to ``max_gap``, what it costs and what was possible.
 
         A method is called the best only if chance does not explain its lead over each of the others.
+
+        Parameters
+        ----------
+        max_gap : float, default 0.05
+            The target gap: the largest that you accept.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from fairpot import compare
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
+        >>> print(result.verdict(max_gap=0.1))
+        at gap <= 0.1 the highest AUC has LogitShift (shift = 0.575): AUC 0.903, 0.001 below the original
+        0.904; chance could explain its lead over FairPOT; no more is within reach (best possible on these
+        rows 0.927)
         """
         try:
             best = self.best(max_gap)
@@ -382,7 +527,27 @@ class Comparison:
         return places
 
     def smallest_gap(self, method: str | None = None) -> ComparisonRow:
-        """Return the point with the smallest gap, of all methods or of one."""
+        """Return the point with the smallest gap, of all methods or of one.
+
+        Parameters
+        ----------
+        method : str or None, default None
+            The name of a method; None looks at all.
+
+        Returns
+        -------
+        ComparisonRow
+
+        Examples
+        --------
+        >>> from fairpot import compare
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
+        >>> result.smallest_gap().gap < 0.1
+        True
+        """
         places = self._places(method)
         return self.row(int(places[np.argmin(np.nan_to_num(self.gap[places], nan=np.inf))]))
 

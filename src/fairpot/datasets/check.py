@@ -95,7 +95,7 @@ Columns = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class CheckReport:
-    """What `check` found.
+    """Hold what :func:`check` found.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class CheckReport:
     warnings : list of str
         What works but deserves a look.
     sizes : dict of lists
-        Rows per group and label: columns group, label, n, share (and weight, if given). Groups are named as
+        Rows per group and outcome: columns group, label, n, share (and weight, if given). Groups are named as
         everywhere in fairpot, so that the names can be given on (``reference=...``).
     n_rows, n_complete : int
         Rows, and rows without anything missing or unusable.
@@ -114,6 +114,14 @@ class CheckReport:
         Share of the complete rows whose score occurs more than once.
     missing : dict
         Missing values per column.
+
+    Examples
+    --------
+    >>> from fairpot.datasets import check
+    >>> rows = {"risk": [0.9, 0.2, 0.7, 0.4], "case": [1, 0, 1, 0], "sex": ["F", "F", "M", "M"]}
+    >>> found = check(rows, score="risk", label="case", group="sex")
+    >>> found.n_rows, found.distinct_scores, found.missing
+    (4, 4, {'risk': 0, 'case': 0, 'sex': 0})
     """
 
     problems: list[str]

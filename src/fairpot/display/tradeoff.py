@@ -19,13 +19,13 @@ _MOST_POINTS = 2000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TradeoffDisplay(Display):
-    """AUC against the xAUC gap over the dial: the points nothing beats, a band, the limit and the chosen point.
+    """Draw AUC against the gap over the repair strength: the points nothing beats, a band, the limit, the choice.
 
-    The columns are the dial (named as the method calls it), ``auc``, ``gap``, ``signed_gap``, ``pareto``, and where
-    they are known ``limit_auc`` (the most that is possible at that gap on these rows; of more than two groups the upper
-    end of a bracket, and ``limit_low`` the lower), ``reachable_auc`` (without what chance adds to it), ``gap_low`` and
-    ``gap_high``. With more than two groups the gap is drawn without its sign, and ``first`` and ``second`` name the
-    pair that it is the gap of.
+    The columns are the repair strength (named as the method calls it), ``auc``, ``gap``, ``signed_gap``, ``pareto``,
+    and where they are known ``limit_auc`` (the most that is possible at that gap on these rows; of more than two groups
+    the upper end of a bracket, and ``limit_low`` the lower), ``reachable_auc`` (without what chance adds to it),
+    ``gap_low`` and ``gap_high``. With more than two groups the gap is drawn without its sign, and ``first`` and
+    ``second`` name the pair that it is the gap of.
 
     Attributes
     ----------
@@ -40,8 +40,8 @@ class TradeoffDisplay(Display):
     --------
     >>> from fairpot import FairPOT
     >>> from fairpot.display import TradeoffDisplay
-    >>> scores, y, sex = [0.9, 0.6, 0.4, 0.2, 0.5, 0.1], [1, 0, 1, 0, 1, 0], list("MMMMFF")
-    >>> fp = FairPOT(lam=0.5).fit(scores, y, sensitive_features=sex)
+    >>> score, y, sex = [0.9, 0.6, 0.4, 0.2, 0.5, 0.1], [1, 0, 1, 0, 1, 0], list("MMMMFF")
+    >>> fp = FairPOT(lam=0.5).fit(score, y, sensitive_features=sex)
     >>> TradeoffDisplay.from_estimator(fp).chosen.lam
     0.5
     """

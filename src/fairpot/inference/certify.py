@@ -176,31 +176,43 @@ def certify_dial(
 
 @dataclass(frozen=True)
 class Certificate:
-    """That the true gap at a value of the dial is within a bound, and how that is known.
+    """Hold a certified bound: the true gap at a repair strength is within it, and how that is known.
 
     Attributes
     ----------
     bound : float
-        The gap that is signed for.
+        The largest gap that is certified.
     confidence : float
         The promise is broken at most ``1 - confidence`` of the time.
     how : {"walk", "step-down"}
-        How many values of the dial were accounted for: by two chains along a falling curve, or by all together.
+        How many repair strengths were accounted for: by two chains along a falling curve, or by all together.
     rows : str
         The rows that it was certified on: held out, or cross-fitted folds; in a top alpha of coarse scores the fitted
         rows and the folds.
     dial : str
+        What the method calls its repair strength.
     value : float or dict
-        The value that was chosen.
+        The one that was chosen.
     gap, auc : Estimate
         At that value on those rows, two-sided limits at ``confidence`` for this value alone.
     gap_before, auc_before : Estimate
-        The same of the scores as they came.
+        The same of the original scores.
     limit : float
         One-sided upper limit of the gap at ``confidence``, for this value alone: at most ``bound``. The two-sided
         interval may end a little above it.
     alpha, region : float and str, or None
         The top of the ranking that gap and AUC are those of; None for all rows.
+
+    Examples
+    --------
+    >>> from fairpot import FairPOT
+    >>> from fairpot.datasets import make_synthetic
+    >>> data = make_synthetic(4000, random_state=0, as_frame=False)
+    >>> score, y, group = data.probability, data.target, data.group
+    >>> repair = FairPOT(max_gap=0.1, confidence=0.95).fit(score, y, sensitive_features=group)
+    >>> found = repair.certificate_
+    >>> found.bound, found.confidence, found.limit <= found.bound
+    (0.1, 0.95, True)
     """
 
     bound: float

@@ -372,20 +372,32 @@ class Ribbon(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Band:
-    """AUC and gap over a dial with limits.
+    """Hold AUC and gap over the repair strength, with confidence limits.
 
     Attributes
     ----------
     values : array of shape (k,)
-        Values of the dial.
+        Repair strengths.
     auc, gap : Ribbon
         Each with ``value``, ``low``, ``high`` (right at each value with probability ``level``) and ``low_all``,
         ``high_all`` (right at all values together). The gap is the largest over pairs.
     level : float
+        Confidence level.
     dial : str
-        What the dial is called.
+        What the method calls its repair strength.
     reason : str or None
-        Why no limits are honest, if none are; they are NaN then.
+        Why there are no limits, if there are none; they are NaN then.
+
+    Examples
+    --------
+    >>> from fairpot import FairPOT
+    >>> from fairpot.datasets import make_synthetic
+    >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+    >>> score, y, group = data.probability, data.target, data.group
+    >>> curve = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff(lams=[0, 0.5, 1])
+    >>> band = curve.band()
+    >>> band.gap.high.round(2)
+    array([0.36, 0.11, 0.15])
     """
 
     values: Floats

@@ -221,21 +221,24 @@ def wilson(share: float, size: float, quantile: float) -> tuple[float, float]:
 
 
 class Estimate(float):
-    """A number that knows how far it can be trusted; it counts and compares as the plain number it is.
+    """Hold a number with its confidence limits; it counts and compares as the plain number.
 
     Attributes
     ----------
     metric : str
+        What was measured.
     value : float
         The number itself; NaN where there are no pairs to count.
     se : float
         Standard error; of the signed gap for gaps.
     low, high : float
-        Limits at ``level``; NaN where no interval is honest, and ``reason`` says why.
+        Limits at ``level``; NaN where there is no interval, and ``reason`` says why.
     level : float
+        Confidence level.
     method : {"analytic", "bootstrap"}
+        How the limits were found.
     signed : float or None
-        Of a gap, the signed one: xAUC(first over second) - xAUC(second over first) of the widest pair.
+        Of a gap, the signed one: xAUC(first over second) - xAUC(second over first) of the pair with the largest.
     groups : tuple or None
         Of a gap, the pair of groups (first, second).
     reason : str or None
@@ -245,6 +248,7 @@ class Estimate(float):
 
     Examples
     --------
+    >>> from fairpot.inference import Estimate
     >>> found = Estimate("auc", 0.75, 0.05, 0.64, 0.84)
     >>> found, found.low, found + 0.1
     (0.75, 0.64, 0.85)
@@ -323,13 +327,14 @@ _KNOWN = ("metric", "se", "low", "high", "level", "method", "signed", "groups", 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the rows say about a bound on the gap.
+    """Hold what the rows say about a target gap.
 
     Attributes
     ----------
     answer : {"within", "exceeds", "cannot tell"}
         "within" and "exceeds" are each wrong at most ``1 - level`` of the time.
     bound, level : float
+        The target gap, and the confidence level.
     interval : Estimate
         The gap with its two-sided limits. The answer looks at one side, so that they may reach a little beyond the
         bound where it is "within".
@@ -337,6 +342,17 @@ class Verdict:
         The top of the ranking whose gap this is; None for the gap over all rows.
     reason : str or None
         Why it cannot be told, where there are too few rows for any interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairpot.inference import verdict
+    >>> rng = np.random.default_rng(0)
+    >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
+    >>> score = rng.normal(y + 0.5 * (sex == "M"))
+    >>> found = verdict(y, score, sensitive_features=sex, bound=0.05)
+    >>> found.answer, round(found.interval.value, 2)
+    ('exceeds', 0.24)
     """
 
     answer: Answer

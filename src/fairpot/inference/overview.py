@@ -41,7 +41,22 @@ _OWN = ("group_auc", "bpsn_auc", "bnsp_auc")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Overview:
-    """AUC, gap, every xAUC, every signed gap and the groups' own AUCs, each with its interval."""
+    """Hold AUC, gap, every xAUC, every signed gap and the groups' own AUCs, each with its interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairpot import score_table
+    >>> from fairpot.inference import overview
+    >>> rng = np.random.default_rng(0)
+    >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
+    >>> score = rng.normal(y + 0.5 * (sex == "M"))
+    >>> found = overview(score_table(y, score, sensitive_features=sex))
+    >>> print(found.gap)
+    0.2404 (95% interval 0.1442 to 0.3331)
+    >>> print(found.xauc["M", "F"])
+    0.8579 (95% interval 0.7984 to 0.9016)
+    """
 
     level: float
     auc: Estimate
@@ -84,11 +99,15 @@ def overview(
     Parameters
     ----------
     table : ScoreTable
-        With labels and at least two groups.
-    level : float, default 0.95
+        With outcomes and at least two groups.
+    level : float in (0, 1), default 0.95
+        Confidence level of the intervals.
     ties : {"half", "strict"}, default "half"
-    alpha, region
-        Inside the top-alpha region instead of over all rows.
+        Whether equal scores count as half a win or as none.
+    alpha : float in (0, 1] or None, default None
+        Look at this share of the rows with the highest scores; None looks at all rows.
+    region : {"pooled", "group"}, default "pooled"
+        With ``alpha``: the top of all rows, or the top of each group.
     carrying : list of groups or None, default None
         ``headline`` is the largest gap between these; None takes all.
 
@@ -99,7 +118,9 @@ def overview(
     Examples
     --------
     >>> from fairpot import score_table
-    >>> table = score_table([0, 1] * 10, range(20), sensitive_features=["F"] * 10 + ["M"] * 10)
+    >>> from fairpot.inference import overview
+    >>> y, score, sex = [0, 1] * 10, range(20), ["F"] * 10 + ["M"] * 10
+    >>> table = score_table(y, score, sensitive_features=sex)
     >>> print(overview(table).xauc["M", "F"])
     1.0000 (95% interval 0.5314 to 1.0000)
     """
@@ -207,9 +228,21 @@ def _largest(
 
 @dataclass(frozen=True)
 class Rates:
-    """Rates of one group at a threshold: flagged is a score at or above it.
+    """Hold the rates of one group at a threshold: flagged is a score at or above it.
 
     ``tpr``: of the positives; ``fpr``: of the negatives; ``flagged``: of all; ``ppv``: positives among the flagged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairpot import score_table
+    >>> from fairpot.inference import rates_at
+    >>> rng = np.random.default_rng(0)
+    >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
+    >>> score = rng.normal(y + 0.5 * (sex == "M"))
+    >>> women, men = rates_at(score_table(y, score, sensitive_features=sex), 0.5)
+    >>> women.group, round(women.tpr, 2), round(women.fpr, 2)
+    ('F', 0.7, 0.23)
     """
 
     group: Hashable
@@ -229,7 +262,8 @@ def rates_at(table: ScoreTable, threshold: float, *, level: float = LEVEL) -> li
         With labels; a table with clusters adds up their rows before squaring.
     threshold : float
         Scores at or above it are flagged.
-    level : float, default 0.95
+    level : float in (0, 1), default 0.95
+        Confidence level of the intervals.
 
     Returns
     -------
@@ -238,7 +272,9 @@ def rates_at(table: ScoreTable, threshold: float, *, level: float = LEVEL) -> li
     Examples
     --------
     >>> from fairpot import score_table
-    >>> table = score_table([0, 1] * 10, range(20), sensitive_features=["F"] * 10 + ["M"] * 10)
+    >>> from fairpot.inference import rates_at
+    >>> y, score, sex = [0, 1] * 10, range(20), ["F"] * 10 + ["M"] * 10
+    >>> table = score_table(y, score, sensitive_features=sex)
     >>> print(rates_at(table, 8.0)[0].flagged)
     0.2000 (95% interval 0.0567 to 0.5098)
     """

@@ -29,11 +29,12 @@ _NEAREST = 0.999  # an xAUC to plan with keeps this far from 1
 
 @dataclass(frozen=True)
 class SamplePlan:
-    """How many rows a goal takes.
+    """Hold how many rows a goal takes.
 
     Attributes
     ----------
     goal : {"detect", "certify"}
+        Find a gap, or show that it is small.
     gap : float
         The gap to detect, or the bound to certify.
     rows : int
@@ -43,10 +44,18 @@ class SamplePlan:
     se : float
         Standard error of the signed gap of ``pair`` at that size.
     level, power, true_gap : float
+        Confidence level, how often the goal is reached, and the gap there truly is.
     pair : tuple of two groups
         Of several, the two whose gap takes the most rows; the plan is for a gap between them, the first ranked higher.
     clusters : int or None
         Of rows that belong together: how many clusters, such as patients, the rows come from.
+
+    Examples
+    --------
+    >>> from fairpot.inference import plan_sample_size
+    >>> plan = plan_sample_size(0.2, rates=0.3)
+    >>> plan.rows, plan.group_rows == {"a": plan.rows // 2, "b": plan.rows - plan.rows // 2}
+    (185, True)
     """
 
     goal: str
@@ -100,7 +109,8 @@ def plan_sample_size(
         Get an interval at ``level`` that excludes 0, or the verdict "within" at ``level``.
     power : float, default 0.8
         How often that should succeed.
-    level : float, default 0.95
+    level : float in (0, 1), default 0.95
+        Confidence level of the intervals.
     auc : float or one float per group, default 0.8
         How often positives of each group are ranked above negatives of another. One number is the middle: the groups of
         ``pair`` stand half of ``true_gap`` above and below it, any other group on it. Scores are taken as normal.
@@ -127,6 +137,7 @@ def plan_sample_size(
 
     Examples
     --------
+    >>> from fairpot.inference import plan_sample_size
     >>> print(plan_sample_size(0.05, shares={"F": 0.3, "M": 0.7}, rates=0.1))
     8,051 rows to detect a gap of 0.05 with power 0.8 at level 0.95
     (F: 2,415 rows with 242 positives, M: 5,636 rows with 564 positives)

@@ -236,14 +236,16 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         missing_group: Unmapped = "error",
         other_scale: Literal["error", "warn"] | None = None,
     ) -> Any:
-        """Apply the fitted maps.
+        """Adjust scores with the fitted maps.
 
         Parameters
         ----------
         scores : column of shape (n,) or (n, 1)
-        sensitive_features : as in ``fit``
+            Scores of the model: list, NumPy array, pandas, Polars or PyArrow column.
+        sensitive_features : column of shape (n,), or frame with several columns
+            Group of each row; several columns form intersections.
         unknown_group : {"error", "keep", "null"}, default "error"
-            What becomes of rows whose group was not there in ``fit``: an error that counts them, the score as it is, or
+            What becomes of rows whose group was not seen in ``fit``: an error that counts them, the original score, or
             NaN.
         missing_group : {"error", "keep", "null"}, default "error"
             What becomes of rows that have no group, likewise.
@@ -260,6 +262,14 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         -----
         ScaleWarning
             If the scores seem to be on another scale than those of ``fit``.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
+        >>> repair.transform([0.3, 0.4, 0.7], sensitive_features=["F", "F", "M"])
+        array([0.7, 0.8, 0.7])
         """
         check_alignment(scores=scores, sensitive_features=sensitive_features)
         found = self._adjust(scores, sensitive_features, unknown_group, missing_group, other_scale)
@@ -272,7 +282,9 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         Parameters
         ----------
         scores : column of shape (n,) or (n, 1)
-        sensitive_features : as in ``fit``
+            Scores of the model: list, NumPy array, pandas, Polars or PyArrow column.
+        sensitive_features : column of shape (n,), or frame with several columns
+            Group of each row; several columns form intersections.
         ids : column of shape (n,), default None
             What the rows are known by; it becomes the first column.
 
@@ -403,11 +415,45 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         return f"<div><p><b>{escape(repr(self))}</b></p>{picture}{html_table(rows, 'What becomes of scores')}</div>"
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw what each group's scores become; return the axes."""
+        """Draw what each group's scores become.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default None
+            None makes a new figure.
+
+        Returns
+        -------
+        axes
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
+        >>> axes = repair.plot()
+        """
         return self.plot_map(ax)
 
     def plot_map(self, ax: Any = None) -> Any:
-        """Draw what each group's scores become, see :class:`fairpot.display.ScoreMapDisplay`; return the axes."""
+        """Draw what each group's scores become, see :class:`fairpot.display.ScoreMapDisplay`.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default None
+            None makes a new figure.
+
+        Returns
+        -------
+        axes
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
+        >>> axes = repair.plot_map()
+        """
         check_is_fitted(self, "maps_")
         table: ScoreTable | None = getattr(self, "table_", None)
         display = import_optional("fairpot.display", "plot").ScoreMapDisplay
@@ -440,23 +486,24 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
     ) -> None:
         """Write the fitted maps to a JSON file, for :func:`fairpot.load`; equal fits give equal bytes.
 
-        The knots of a map are scores of the people it was fitted on: see docs/understand/privacy.md before you
-        give it away.
+        The breakpoints of a map are scores of people it was fitted on: see docs/understand/privacy.md before you
+        share it.
 
         Parameters
         ----------
         path : str or path
+            Where the file goes.
         overwrite : bool, default False
-            Whether a file that is there already is replaced.
+            Whether an existing file is replaced.
         timestamp : bool, default False
-            Whether the time of saving is put down.
+            Whether the time of saving is stored.
         columns : dict or None, default None
             ``{"score": name, "group": [names]}``: what `fairpot apply` looks for in a file.
         private : bool, default False
-            Whether maps are simplified and knots and counts rounded, so that no person's score is in the file. The
-            file says by how much new scores may differ: :meth:`private_content` has it.
+            Whether maps are simplified and breakpoints and counts rounded, so that no person's score is in the file.
+            The file says by how much new scores may differ: :meth:`private_content` has it.
         fingerprint_key : str, path or None, default None
-            The file of a secret. With it a fingerprint of the fitted rows is put down, which only those who have the
+            The file of a secret. With it a fingerprint of the fitted rows is stored, which only those who have the
             secret can compare.
         max_bytes : int, default 100,000,000
             A larger file is refused, here and in ``load``.
@@ -464,7 +511,19 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         Warns
         -----
         SmallGroupWarning
-            If fewer than ten people of a group stand behind the maps, whose scores the file then shows.
+            If fewer than ten people of a group make up the maps: the file then shows their scores.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import mkdtemp
+        >>> import fairpot
+        >>> score, sex = range(40), ["F", "M"] * 20
+        >>> repair = fairpot.FairPOT(lam=0.5, reference="M").fit(score, sensitive_features=sex)
+        >>> path = Path(mkdtemp()) / "map.json"
+        >>> repair.save(path)
+        >>> fairpot.load(path).transform([30, 30], sensitive_features=["F", "M"])
+        array([31., 30.])
         """
         check_is_fitted(self, "maps_")
         content = self.private_content() if private else self.file_content()

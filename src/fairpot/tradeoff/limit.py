@@ -52,10 +52,21 @@ _LEAST_SLOPE = 0.01
 
 
 class LimitPoint(NamedTuple):
-    """One point on the limit; ``theta`` is the factor on b's odds whose merges reach it.
+    """Hold one point on the limit; ``theta`` is the factor on b's odds whose merges reach it.
 
     ``reachable`` is ``auc`` without what chance adds to it: what a rule fixed beforehand can be expected to reach. NaN
     where that cannot be estimated.
+
+    Examples
+    --------
+    >>> from fairpot.tradeoff import auc_limit
+    >>> from fairpot.datasets import make_synthetic
+    >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+    >>> score, y, group = data.probability, data.target, data.group
+    >>> limit = auc_limit(y, score, sensitive_features=group)
+    >>> point = limit.best(max_gap=0.05)
+    >>> round(point.auc, 3), round(point.gap, 3)
+    (0.875, 0.05)
     """
 
     theta: float
@@ -67,7 +78,7 @@ class LimitPoint(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Limit:
-    """The highest AUC at each signed gap that keeps the order inside each group, on one sample.
+    """Hold the highest AUC at each signed gap that keeps the order inside each group, on one sample.
 
     The line is the upper concave envelope of all such repairs: its vertices are merges of the two groups,
     and between two vertices it is reached by choosing between them at random. It is fitted to the labels of
@@ -87,6 +98,17 @@ class Limit:
         rule fixed beforehand can reach. None where it cannot be estimated.
     reason : str or None
         Why ``optimism`` is None.
+
+    Examples
+    --------
+    >>> from fairpot.tradeoff import auc_limit
+    >>> from fairpot.datasets import make_synthetic
+    >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+    >>> score, y, group = data.probability, data.target, data.group
+    >>> limit = auc_limit(y, score, sensitive_features=group)
+    >>> best = limit.best(max_gap=0.0)
+    >>> round(best.auc, 3), round(best.reachable, 3)
+    (0.868, 0.852)
     """
 
     signed_gap: NDArray[np.float64]
@@ -194,7 +216,8 @@ def auc_limit(
     sensitive_features : column of shape (n,)
         Group of each row: at least two groups, all with positives and negatives.
     reference : name of a group, default None
-        Group a of the signed gap; None takes the group that is ahead. With more than two groups the gap has no sign.
+        Group a of the signed gap; None takes the group that is ranked higher. With more than two groups the gap
+        has no sign.
     sample_weight : column of shape (n,), default None
         Weights; a whole weight counts exactly like that many rows.
     clusters : column of shape (n,), default None
@@ -241,7 +264,7 @@ def distance_to_limit(
     Parameters
     ----------
     curve : TradeoffCurve
-        Of any method, evaluated on the very rows the limit was computed from.
+        Of any method, on the same rows as the limit.
     limit : Limit or LimitBracket
         With the same convention for ties. Of a bracket the upper end: no more than the distance is left.
     corrected : bool, default True
@@ -261,7 +284,7 @@ def distance_to_limit(
     Examples
     --------
     >>> from fairpot import FairPOT
-    >>> from fairpot.tradeoff import auc_limit
+    >>> from fairpot.tradeoff import auc_limit, distance_to_limit
     >>> y, sex = [0, 1, 0, 1, 0, 1, 0, 1], ["F"] * 4 + ["M"] * 4
     >>> score = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
     >>> curve = FairPOT(0.5, ties="strict").fit(score, y, sensitive_features=sex).tradeoff()
