@@ -3,7 +3,7 @@
 python benchmarks/coverage.py [--parts intervals clusters gaps bands certified ...] [--scale 1.0]
 
 Every part draws scores from known laws (seeded), calls fairpot.inference on them, and counts how often the truth lies
-inside. ``--scale`` multiplies the number of draws. The tables of docs/inference.md are this program's output.
+inside. ``--scale`` multiplies the number of draws. The tables of docs/evidence/coverage.md are this program's output.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Rows(NamedTuple):
     group: NDArray[Any]
 
     def measure(self) -> tuple[float, float]:
-        # Strict ties, the paper's, as in the tables of docs/crossfitting.md.
+        # Strict ties, the paper's, as in the tables of docs/evidence/out-of-fold.md.
         gap = xauc_gap(self.y, self.scores, sensitive_features=self.group, ties="strict")
         return gap, auc(self.y, self.scores, ties="strict")
 

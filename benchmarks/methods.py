@@ -30,6 +30,7 @@ from sklearn.model_selection import train_test_split
 from fairpot import compare, score_table
 from fairpot.comparison import Comparison
 from fairpot.datasets import fetch_bank, fetch_compas, make_synthetic
+from fairpot.display.display import look
 from fairpot.models import make_model
 from fairpot.postprocessing import FairScoreClassifier
 from fairpot.table import ScoreTable
@@ -123,7 +124,7 @@ def best_place(result: Comparison, places: NDArray[np.intp], bound: float) -> in
 def run_split(fitted: Rows, new: Rows) -> Split:
     y, scores, group = fitted
     # The same fit, evaluated on the new rows and on its own: point for point the same dials.
-    # Strict ties, the paper's, as in the published tables of docs/which-method.md.
+    # Strict ties, the paper's, as in the published tables of docs/evidence/methods.md.
     options = {"sensitive_features": group, "ties": "strict", "progress": False}
     after, own = (compare(y, scores, held_out=rows, **options) for rows in (new, fitted))
     assert np.array_equal(after.value, own.value, equal_nan=True)
@@ -262,38 +263,31 @@ def print_study(name: str, splits: list[Split]) -> None:
     print(rule_table(splits), flush=True)
 
 
-STYLES = {
-    "FairPOT": ("#d62728", "-"),
-    "WassersteinRepair": ("#1f77b4", "-"),
-    "PostLogit": ("#8c564b", "--"),
-    "XOrder": ("#9467bd", ":"),
-    "OptimalMerge": ("#2ca02c", "-"),
-    "LogitShift": ("#ff7f0e", "--"),
-}
+STYLES = {name: look(place) for place, name in enumerate(SWEPT)}
 
 
 def draw(result: Comparison, path: Path, title: str) -> None:
-    """Draw AUC against the signed gap: every method's curve, the limit and the scores as they came."""
+    """Draw AUC against the signed gap: every method's curve, what is within reach and the original scores."""
     import matplotlib as mpl
 
     mpl.use("svg")
     mpl.rcParams["svg.hashsalt"] = "fairpot"
     from matplotlib import pyplot as plt
 
-    figure, ax = plt.subplots(figsize=(7.5, 4.6), layout="constrained")
+    figure, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
     right, bottom = 1.15 * result.gap[0], result.auc[places_of(result, "FairPOT")].min() - 0.004
     ax.axvspan(-0.05, 0.05, color="0.93", label="gap of at most 0.05")
     assert result.limit is not None
     gaps = np.linspace(-0.08, right, 200)
-    ax.plot(gaps, result.limit.auc_at(gaps), color="black", lw=1, label="limit on these rows")
-    for name, (colour, line) in STYLES.items():
+    ax.plot(gaps, result.limit.reachable_at(gaps), color="black", lw=1, label="within reach")
+    for name, style in STYLES.items():
         places = places_of(result, name)
         near = places[(np.abs(result.signed_gap[places]) < right + 0.1) & (result.auc[places] > bottom - 0.02)]
-        ax.plot(result.signed_gap[near], result.auc[near], line, color=colour, lw=1.6, label=name)
-    ax.plot(result.signed_gap[0], result.auc[0], "ko", label="unrepaired")
-    ax.set(xlim=(-0.08, right), ylim=(bottom, result.limit.auc_at(right) + 0.003), title=title)
-    ax.set(xlabel=f"xAUC gap, positive: {result.reference} ahead", ylabel="AUC")
-    ax.legend(fontsize=8, loc="lower right", frameon=False)
+        ax.plot(result.signed_gap[near], result.auc[near], lw=1.6, label=name, **style)
+    ax.plot(result.signed_gap[0], result.auc[0], "ks", label="original scores")
+    ax.set(xlim=(-0.08, right), ylim=(bottom, result.limit.reachable_at(right) + 0.002), title=title)
+    ax.set(xlabel=f"gap; above 0: {result.reference} is ranked higher", ylabel="AUC")
+    ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None, dpi=110)
 
@@ -302,7 +296,7 @@ def make_picture(path: Path) -> None:
     data = DATA["compas"](0)
     fair = FairScoreClassifier(make_model("xgboost", random_state=0, n_jobs=1), cv=5, random_state=0)
     fair.fit(data.data, data.target, sensitive_features=data.group)
-    result = compare(data.target, fair.scores_, sensitive_features=data.group, random_state=0, ties="strict")
+    result = compare(data.target, fair.scores_, sensitive_features=data.group, random_state=0)
     print(result)
     draw(result, path, "COMPAS by sex, out-of-fold scores of XGBoost, maps cross-fitted (5 folds)")
 

@@ -1,7 +1,7 @@
 """Models trained for the top of the list: partial AUC, recall and precision in the top alpha, on held-out rows.
 
     python benchmarks/partial_auc.py --folder runs/partial_auc [--splits 10] [--data synthetic compas bank clinical]
-    python benchmarks/partial_auc.py --folder runs/partial_auc --tables [--write docs/partial-auc.md]
+    python benchmarks/partial_auc.py --folder runs/partial_auc --tables [--write docs/evidence/top.md]
 
 The first command trains what is not in the folder yet (each model of each split is one .npz with its scores and one
 line in records.jsonl, so it can be stopped and started again) and prints the tables; the second only prints them,
@@ -10,7 +10,7 @@ or puts them into a page between its two marks.
 Synthetic and Clinical (simulated) are drawn anew for every split; Bank and COMPAS are split anew, 80 % for training, by
 label and group. Clinical is split by time, at the date that comes with it. A run chooses nothing on held-out rows: the
 settings are the defaults of the library, the number of epochs or rounds comes from a part of the training rows. How
-the defaults themselves were chosen, and on what, is told in docs/partial-auc.md.
+the defaults themselves were chosen, and on what, is told in docs/evidence/top.md.
 """
 
 from __future__ import annotations
@@ -169,9 +169,11 @@ def spread(values: list[float], signed: bool = False) -> str:
 
 
 def print_figures(names: list[str], figures: dict[str, dict[str, dict[int, dict[str, float]]]], seconds: Any) -> None:
-    for region, title in (("pooled", "the top of all rows"), ("group", "the top of each group")):
-        print(f"\n**Region: {title}**\n")
-        print("| data | model | splits | pAUC | paper | recall | precision | found | rows in the top | AUC | CPU s |")
+    for region, title in (("pooled", "The top of all rows"), ("group", "The top of each group")):
+        print(f"\n### {title}\n")
+        print(
+            "| dataset | model | splits | pAUC | paper | recall | precision | found | rows in the top | AUC | CPU s |"
+        )
         print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
         for name in names:
             for model, splits in figures[name].items():
@@ -201,10 +203,9 @@ def print_row(name: str, model: str, splits: list[dict[str, float]], region: str
 
 
 def print_differences(names: list[str], figures: dict[str, dict[str, dict[int, dict[str, float]]]]) -> None:
-    print("\n**Against (a), split by split**\n")
-    print(
-        "| data | model | pAUC, top of all | found, top of all | pAUC, top of each group | found, top of each group |"
-    )
+    print("\n### Against (a), split by split\n")
+    tops = [f"{figure}, top of {rows}" for rows in ("all", "each group") for figure in ("pAUC", "found")]
+    print(f"| dataset | model | {' | '.join(tops)} |")
     print("| --- | --- | --- | --- | --- | --- |")
     for name in names:
         base = figures[name]["a"]
@@ -261,8 +262,10 @@ def repair(rows: Scored, seed: int, alpha: float, region: str) -> dict[str, floa
 
 def print_repairs(folder: Path, names: list[str]) -> None:
     columns = ("pauc", "gap", "pauc in-sample", "gap in-sample", "pauc new", "gap new")
-    print("\n**FairPOT(alpha) on top: half of the held-out rows**\n")
-    print("| data | region | model | pAUC | gap | pAUC, in-sample map | gap | pAUC, map from new rows | gap |")
+    print("\n### Before and after FairPOT(alpha), on half of the held-out rows\n")
+    print(
+        "| dataset | top of | model | pAUC | gap | pAUC, map from training rows | gap | pAUC, map from new rows | gap |"
+    )
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for name in names:
         for region, title in (("pooled", "all"), ("group", "each group")):

@@ -1,4 +1,7 @@
-"""Every block of code on the pages runs as pasted, page by page in an empty folder; what they link to is there."""
+"""Every block of code on the pages runs as pasted, page by page in an empty folder, and prints what is shown below it.
+
+What the pages link to is there.
+"""
 
 import ast
 import importlib
@@ -6,6 +9,7 @@ import pkgutil
 import re
 import shlex
 from pathlib import Path
+from types import GenericAlias
 from urllib.parse import unquote
 
 import matplotlib.pyplot as plt
@@ -19,7 +23,7 @@ from fairpot.cli._app import app
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 ALL = [*PAGES, *(ROOT / f"{name}.md" for name in ("CONTRIBUTING", "CHANGELOG", "SECURITY"))]
-BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^```(python|console|text output)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 EXITS = re.compile(r"#\s*exits with (\d+)")
 
 
@@ -32,6 +36,7 @@ def name(page):
 
 
 def run_console(text):
+    printed = ""
     for line in text.replace("\\\n", " ").splitlines():
         line = line.removeprefix("$ ")
         if not line.startswith("fairpot "):  # what is printed
@@ -39,19 +44,39 @@ def run_console(text):
         wanted = int(found.group(1)) if (found := EXITS.search(line)) else 0
         done = CliRunner().invoke(app, shlex.split(line, comments=True)[1:])
         assert done.exit_code == wanted, f"{line}\n{done.output}"
+        printed += done.output
+    return printed
+
+
+def check_shown(lines, printed):
+    """Require the lines that a page shows in what was printed, in that order; other lines may stand between."""
+    left = " ".join(printed.split())
+    for line in filter(None, (" ".join(line.split()) for line in lines.splitlines())):
+        before, found, left = left.partition(line)
+        assert found, f"the page shows {line!r}; what follows is {before[:400]!r}"
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name)
-def test_blocks_run_as_pasted(page, tmp_path, monkeypatch):
+def test_blocks_run_as_pasted(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
-    names = {"__name__": "pasted"}
+    names, printed = {"__name__": "pasted"}, ""
     for language, text in blocks(page):
         if language == "console":
-            run_console(text)
-        else:
+            printed = run_console(text)
+        elif language == "python":
             exec(compile(text, name(page), "exec"), names)
+            printed = capsys.readouterr().out
+        else:
+            check_shown(text, printed)
     plt.close("all")
+
+
+def test_what_a_page_shows_must_have_been_printed():
+    check_shown("gap 0.1\nAUC  0.7", "head\ngap 0.1\nmore\nAUC 0.7\n")
+    for wrong in ("gap 0.2", "AUC 0.7\ngap 0.1"):
+        with pytest.raises(AssertionError, match="the page shows"):
+            check_shown(wrong, "gap 0.1\nAUC 0.7\n")
 
 
 def anchor(heading):
@@ -90,7 +115,7 @@ def test_every_public_name_is_in_the_reference():
         f"{name}.{each}"
         for name, module in public
         for each in getattr(module, "__all__", ())
-        if id(getattr(module, each)) not in listed
+        if id(getattr(module, each)) not in listed and not isinstance(getattr(module, each), GenericAlias)
     }
     errors = [each for each in vars(fairpot.exceptions).values() if isinstance(each, type)]
     missing |= {each.__name__ for each in errors if each.__module__ == "fairpot.exceptions" and id(each) not in listed}

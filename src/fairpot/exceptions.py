@@ -6,7 +6,26 @@ if TYPE_CHECKING:
     from sklearn.exceptions import UndefinedMetricWarning as _Undefined
 
     class UndefinedMetricWarning(_Undefined):  # type: ignore[misc]
-        """A metric has no pairs to count; the message names the empty cell and what was returned."""
+        """Tell that a metric has no pairs to count."""
+
+
+# The class is made when it is first asked for; its example is run from here.
+_UNDEFINED = """Tell that a metric has no pairs to count; the message names the empty cell and what was returned.
+
+Examples
+--------
+>>> import warnings
+>>> from fairpot import UndefinedMetricWarning
+>>> from fairpot.metrics import auc
+>>> y, score = [1, 1], [0.3, 0.9]
+>>> with warnings.catch_warnings(record=True) as caught:
+...     warnings.simplefilter("always")
+...     auc(y, score)
+nan
+>>> issubclass(caught[0].category, UndefinedMetricWarning)
+True
+"""
+__test__ = {"UndefinedMetricWarning": _UNDEFINED}
 
 
 def __getattr__(name: str) -> Any:
@@ -18,24 +37,59 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from sklearn.exceptions import UndefinedMetricWarning as Undefined
 
-    says = "A metric has no pairs to count; the message names the empty cell and what was returned."
-    made = type(name, (Undefined,), {"__module__": __name__, "__doc__": says})
+    made = type(name, (Undefined,), {"__module__": __name__, "__doc__": _UNDEFINED})
     globals()[name] = made
     return made
 
 
 class UnseenGroupError(ValueError):
-    """Rows carry a group that was not there when the map was fitted."""
+    """Tell that rows carry a group that was not seen when the map was fitted.
+
+    Examples
+    --------
+    >>> from fairpot import FairPOT, UnseenGroupError
+    >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+    >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
+    >>> try:
+    ...     repair.transform([0.3], sensitive_features=["X"])
+    ... except UnseenGroupError as error:
+    ...     print(str(error).splitlines()[0])
+    sensitive_features has 1 row with a group not seen in fit: ['X'] (seen: ['F', 'M']).
+    """
 
 
 class MissingGroupError(ValueError):
-    """Rows have no group."""
+    """Tell that rows have no group.
+
+    Examples
+    --------
+    >>> from fairpot import FairPOT
+    >>> from fairpot.exceptions import MissingGroupError
+    >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+    >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
+    >>> try:
+    ...     repair.transform([0.3], sensitive_features=[None])
+    ... except MissingGroupError as error:
+    ...     print(str(error).splitlines()[0])
+    sensitive_features has 1 row without a group.
+    """
 
 
 class InfeasibleRuleError(ValueError):
-    """No lambda keeps the rule that was asked for; the message names the best that can be had.
+    """Tell that no repair strength keeps the rule that was asked for; the message names the best there is.
 
     Where a certificate was asked for, ``shortfall`` has what is missing in figures.
+
+    Examples
+    --------
+    >>> from fairpot import FairPOT, InfeasibleRuleError
+    >>> score, sex = [0.9, 0.7, 0.4, 0.2, 0.5, 0.3, 0.2, 0.1] * 10, (["M"] * 4 + ["F"] * 4) * 10
+    >>> y = [1, 1, 0, 0, 1, 0, 1, 0] * 10
+    >>> try:
+    ...     FairPOT(max_gap=0.02, confidence=0.95).fit(score, y, sensitive_features=sex)
+    ... except InfeasibleRuleError as error:
+    ...     print(str(error).splitlines()[0])
+    no lam can be certified to have a gap within 0.02 with confidence 0.95 ...
     """
 
     def __init__(self, message: str = "", shortfall: Any = None) -> None:
@@ -44,48 +98,186 @@ class InfeasibleRuleError(ValueError):
 
 
 class MissingDependencyError(ImportError):
-    """An optional package is needed for this call; the message names the extra to install."""
+    """Tell that this call needs an optional package; the message names the extra to install.
+
+    Examples
+    --------
+    >>> from fairpot.exceptions import MissingDependencyError
+    >>> issubclass(MissingDependencyError, ImportError)
+    True
+    """
 
 
 class ModelFileError(ValueError):
-    """A model file cannot be used, or a model cannot be put into one; the message names the reason."""
+    """Tell that a map file cannot be used, or a model cannot be stored in one; the message names the reason.
+
+    Examples
+    --------
+    >>> import fairpot
+    >>> try:
+    ...     fairpot.load("no-such-map.json")
+    ... except fairpot.ModelFileError as error:
+    ...     print(str(error).splitlines()[0])
+    the model file 'no-such-map.json' cannot be used: there is no such file.
+    """
 
 
 class SignatureError(ModelFileError):
-    """A signature is missing, is none, or does not fit the file and the key; the message names which."""
+    """Tell that a signature is missing, damaged, or does not fit the file and the key; the message says which.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from fairpot.exceptions import SignatureError
+    >>> from fairpot.modelfile import read_key
+    >>> path = Path(mkdtemp()) / "key"
+    >>> _ = path.write_text("not a key")
+    >>> try:
+    ...     read_key(path)
+    ... except SignatureError as error:
+    ...     print("cannot be used" in str(error))
+    True
+    """
 
 
 class InputFileError(ValueError):
-    """Rows could not be read from a file, a query or standard input; the message names it and the way out."""
+    """Tell that rows could not be read from a file, a query or standard input; the message says how to go on.
+
+    Examples
+    --------
+    >>> import fairpot
+    >>> from fairpot.exceptions import InputFileError
+    >>> try:
+    ...     fairpot.score_table("no-such-file.csv", score="score", label="y", group="sex")
+    ... except InputFileError as error:
+    ...     print(str(error).splitlines()[0])
+    no-such-file.csv is not there.
+    """
 
 
 class UnreachableError(ConnectionError):
-    """A cluster or a server does not answer; the message names it, why, and the way out."""
+    """Tell that a cluster or a server does not answer; the message names it, why, and what to do.
+
+    Examples
+    --------
+    >>> from fairpot.exceptions import UnreachableError
+    >>> issubclass(UnreachableError, ConnectionError)
+    True
+    """
 
 
 class OutputFileError(ValueError):
-    """A file could not be written; the message names it, and nothing of it is left behind."""
+    """Tell that a file could not be written; the message names it, and no part of it is left on the disk.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> import fairpot
+    >>> from fairpot.exceptions import OutputFileError
+    >>> folder = Path(mkdtemp())
+    >>> _ = (folder / "new.csv").write_text("score,group\\n0.2,F\\n0.8,M\\n")
+    >>> repair = fairpot.FairPOT(lam=1.0, reference="M").fit([0.2, 0.5, 0.8], sensitive_features=["F", "M", "M"])
+    >>> try:
+    ...     fairpot.apply(repair, folder / "new.csv", folder / "new.csv")
+    ... except OutputFileError:
+    ...     print("the input stays")
+    the input stays
+    """
 
 
 class FairpotWarning(UserWarning):
-    """Something that the caller should know before a result is trusted."""
+    """Tell what you should know before you trust a result; the parent of fairpot's other warnings.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from fairpot import audit
+    >>> from fairpot.exceptions import FairpotWarning
+    >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", FairpotWarning)
+    ...     float(audit(y, score, sensitive_features=sex).gap)
+    1.0
+    """
 
 
 class SmallGroupWarning(FairpotWarning):
-    """A comparison rests on few positives or negatives of a group, or leaves small groups out."""
+    """Tell that a comparison depends on few rows of a group, or leaves small groups out.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import fairpot
+    >>> from fairpot.exceptions import SmallGroupWarning
+    >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = fairpot.FairPOT().fit(score, y, sensitive_features=sex)
+    >>> any(issubclass(each.category, SmallGroupWarning) for each in caught)
+    True
+    """
 
 
 class ScaleWarning(FairpotWarning):
-    """Scores seem to be on another scale than those a map was fitted on."""
+    """Tell that scores seem to be on another scale than those a map was fitted on.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import fairpot
+    >>> from fairpot.exceptions import ScaleWarning
+    >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+    >>> repair = fairpot.FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = repair.transform([20, 0.3, 0.5, 0.7], sensitive_features=sex)
+    >>> any(issubclass(each.category, ScaleWarning) for each in caught)
+    True
+    """
 
 
 class ReversedScoreWarning(FairpotWarning):
-    """Scores rank the outcome worse than chance: perhaps low scores mean high risk."""
+    """Tell that scores rank the outcome worse than chance: perhaps low scores mean high risk.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import fairpot
+    >>> from fairpot.exceptions import ReversedScoreWarning
+    >>> y, score, sex = [0, 1] * 40, [0.9, 0.1] * 40, ["F"] * 40 + ["M"] * 40
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = fairpot.FairPOT().fit(score, y, sensitive_features=sex)
+    >>> any(issubclass(each.category, ReversedScoreWarning) for each in caught)
+    True
+    """
 
 
 class PredictionsWarning(FairpotWarning):
-    """Scores have one or two values only: they look like predictions."""
+    """Tell that scores have one or two values only: they look like predictions.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import fairpot
+    >>> from fairpot.exceptions import PredictionsWarning
+    >>> y, score, sex = [0, 1] * 40, [0.0, 1.0] * 40, ["F"] * 40 + ["M"] * 40
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = fairpot.FairPOT().fit(score, y, sensitive_features=sex)
+    >>> any(issubclass(each.category, PredictionsWarning) for each in caught)
+    True
+    """
 
 
 class TiesWarning(FairpotWarning):
-    """Strict and half ties lead to different choices or disagree on what a repair costs."""
+    """Tell that strict and half ties lead to different choices, or disagree on what a repair costs.
+
+    Examples
+    --------
+    >>> from fairpot.exceptions import FairpotWarning, TiesWarning
+    >>> issubclass(TiesWarning, FairpotWarning)
+    True
+    """

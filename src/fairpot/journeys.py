@@ -63,12 +63,16 @@ def score_table(
     Parameters
     ----------
     rows : column of outcomes, frame, lazy frame, path or list of paths, RowSource, ScoreTable
-        Columns: the outcomes, with ``y_score`` and ``sensitive_features`` beside them, as in the metrics; None if they
+        Columns: the outcomes, with ``y_score`` and ``sensitive_features`` beside them; None if they
         are not known. A frame (pandas, Polars, PyArrow), a lazy one (Polars, DuckDB, PySpark; of which only the columns
         that are named are asked for) or files (Parquet, CSV, Arrow, JSON lines; folders and patterns): ``score``,
-        ``label`` and ``group`` name the columns. A table is returned as it is.
-    y_score, sensitive_features, sample_weight
-        As in :func:`fairpot.metrics.auc`.
+        ``label`` and ``group`` name the columns. A table is returned unchanged.
+    y_score : column of shape (n,), default None
+        Scores on any scale, where ``rows`` are outcomes.
+    sensitive_features : column of shape (n,), or frame with several columns, default None
+        Group of each row; several columns form intersections. None makes all rows one group, "all".
+    sample_weight : column of shape (n,), default None
+        Weights; ``weights`` says what they mean.
     clusters : column or None, default None
         What rows have in common that are not independent: the patient of each visit.
     weights : {"frequency", "importance"} or None, default None
@@ -81,7 +85,7 @@ def score_table(
     high_score_means : {"help", "harm"} or None, default None
         What a high score does to the person who has it: "help" (offered screening, a place, a loan) or "harm" (denied,
         detained, flagged for fraud). Sentences are then worded by it, and where it harms, a repair lowers scores
-        unless ``reference`` says otherwise. Say it of the scores as they are: with
+        unless ``reference`` says otherwise. Say it of the original scores: with
         ``lower_is_riskier``, a high credit score means "help".
     score, label, group, weight, cluster : str
         Names of columns of a frame or of files; several groups form intersections. Without ``label`` outcomes are not
@@ -90,8 +94,8 @@ def score_table(
         Whether rows with a missing value are left out, with a warning that counts them, instead of an error.
     **options
         For files: ``format``, ``sql``, ``database``, ``delimiter``, ``decimal``, ``encoding``, ``partitions`` and
-        ``follow_links`` as in :class:`fairpot.files.RowSource`; ``memory_limit``, ``threads``, ``max_distinct`` and
-        ``progress`` as in :func:`fairpot.files.count_rows`, the last two also for frames of Spark.
+        ``follow_links``, which :class:`fairpot.files.RowSource` takes; ``memory_limit``, ``threads``, ``max_distinct``
+        and ``progress``, which :func:`fairpot.files.count_rows` takes, the last two also for frames of Spark.
 
     Returns
     -------
@@ -107,7 +111,8 @@ def score_table(
     Examples
     --------
     >>> import fairpot
-    >>> table = fairpot.score_table([1, 0, 1, 0], [0.9, 0.2, 0.7, 0.4], sensitive_features=["F", "F", "M", "M"])
+    >>> y, score, sex = [1, 0, 1, 0], [0.9, 0.2, 0.7, 0.4], ["F", "F", "M", "M"]
+    >>> table = fairpot.score_table(y, score, sensitive_features=sex)
     >>> table.groups
     ('F', 'M')
     """
@@ -201,27 +206,29 @@ def apply(
     rows : path, list of paths, RowSource, or a frame of Spark (SparkRows)
         Parquet, CSV, Arrow or JSON lines; folders and patterns.
     output : path
-        Written whole or not at all; what is there is not replaced without ``overwrite=True``. Of rows on a cluster, a
-        folder that all workers can write to.
+        Written whole or not at all; an existing file is not replaced without ``overwrite=True``. Of rows on a cluster,
+        a folder that all workers can write to.
     score, group : str
         Names of the columns; None takes those the model file knows, else "score" and "group".
     unknown_group : {"error", "keep", "null"}, default "error"
-        What becomes of rows whose group the model does not know: an error that counts them, the score as it is, or no
+        What becomes of rows whose group the model does not know: an error that counts them, the original score, or no
         adjusted score. ``unknown`` of the result counts them.
     missing_group : {"error", "keep", "null"}, default "error"
         What becomes of rows without a group, likewise; ``missing`` of the result counts them.
     drop_missing : bool, default False
         Whether rows with a missing score or group are left out; ``dropped`` of the result counts them.
     other_scale : {"warn", "error"} or None, default None
-        What to do if scores seem to be on another scale than in ``fit``. None is an error if more than 1 % of them lie
+        What to do if scores seem to be on another scale than in ``fit``. None is an error if more than 1% of them lie
         far outside the fitted range, and a warning if fewer do or all fill a small part of it.
     overwrite : bool, default False
-        Whether outputs that are there already are replaced.
-    memory_limit, threads
-        For DuckDB, as in :func:`fairpot.files.count_rows`.
+        Whether existing outputs are replaced.
+    memory_limit : str, default "2GB"
+        What the process may use.
+    threads : int or None, default None
+        For DuckDB; None takes all cores.
     **options
-        How files are read, as in :func:`fairpot.score_table` (``format``, ``sql``, ``decimal``, ...), and what is
-        written, as in :func:`fairpot.files.apply` (``column``, ``replace``, ``changes``, ``threshold``, ``keep``,
+        How files are read, see :func:`fairpot.score_table` (``format``, ``sql``, ``decimal``, ...), and what is
+        written, see :func:`fairpot.files.apply` (``column``, ``replace``, ``changes``, ``threshold``, ``keep``,
         ``output_format``, ``types``, ``neutralise_formulas``, ``progress``); of rows on a cluster only ``column``.
 
     Returns
@@ -236,12 +243,14 @@ def apply(
 
     Examples
     --------
-    >>> import pathlib, tempfile
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
     >>> import fairpot
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> folder = Path(mkdtemp())
     >>> _ = (folder / "new.csv").write_text("score,group\\n0.2,F\\n0.3,F\\n0.8,M\\n")
-    >>> fp = fairpot.FairPOT(1.0, reference="M").fit([0.2, 0.4, 0.6, 0.8], sensitive_features=["F", "F", "M", "M"])
-    >>> fairpot.apply(fp, folder / "new.csv", folder / "fair.csv").moved
+    >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+    >>> repair = fairpot.FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
+    >>> fairpot.apply(repair, folder / "new.csv", folder / "adjusted.csv").moved
     2
     """
     from fairpot.files import apply as apply_maps

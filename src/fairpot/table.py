@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._defaults import MEANINGS, REGIONS, Meaning, Region, Weights
-from fairpot._html import html_table
+from fairpot._html import histograms_svg, html_table, notes, paragraph
 from fairpot._optional import make_frame
+from fairpot._shown import display
 from fairpot._validation import check_choice, check_share
 from fairpot.counts import (
     NOBODY,
@@ -36,6 +37,8 @@ from fairpot.transport import Floats, top_place
 
 # Up to so many groups, finding each one's rows by comparison is cheaper than one sort.
 _FEW_GROUPS = 16
+# Groups and bars of a small picture.
+_MOST_DRAWN, _BARS = 6, 40
 Maps = Mapping[Hashable, Callable[[Floats], Floats]]
 
 
@@ -54,7 +57,7 @@ class QuantisationBound:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScoreTable:
-    """One :class:`GroupCounts` per group.
+    """Count rows: how many with and without the outcome have each score, in each group.
 
     All rank metrics, the transport map and the whole trade-off curve are functions of this table;
     engines that cannot hold the rows build it with one ``GROUP BY group, score``. From rows of any kind it comes
@@ -80,10 +83,13 @@ class ScoreTable:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> table = ScoreTable.from_rows(np.array([0.3, 0.9, 0.3]), np.array([0, 1, 1], dtype=np.int8))
-    >>> table.counts[0].score, table.counts[0].positive, table.counts[0].negative
-    (array([0.3, 0.9]), array([1, 1]), array([1, 0]))
+    >>> import fairpot
+    >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.3], ["F", "F", "M", "M", "F", "M"]
+    >>> table = fairpot.score_table(y, score, sensitive_features=sex)
+    >>> table["F"].score, table["F"].positive, table["F"].negative
+    (array([0.1, 0.4]), array([0, 2]), array([1, 0]))
+    >>> table.rows, table.positives.tolist()
+    (6, [2, 1])
     """
 
     groups: tuple[Hashable, ...]
@@ -146,6 +152,19 @@ class ScoreTable:
         """Return the counts as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
 
         One row per group and distinct score, with the weight of rows with and without the outcome.
+
+        Examples
+        --------
+        >>> import fairpot
+        >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.3], ["F", "F", "M", "M", "F", "M"]
+        >>> table = fairpot.score_table(y, score, sensitive_features=sex)
+        >>> print(table.frame().to_string(index=False))
+        group  score  positive  negative
+            F    0.1         0         1
+            F    0.4         2         0
+            M    0.3         0         1
+            M    0.6         0         1
+            M    0.9         1         0
         """
         parts = ("score", "positive", "negative")
         groups = [g for g, c in zip(self.groups, self.counts) for _ in range(len(c.score))]
@@ -156,13 +175,49 @@ class ScoreTable:
             {
                 "group": g,
                 "rows": c.weight.sum().item(),
-                "positives": c.positive.sum().item() if self.labelled else None,
-                "negatives": c.negative.sum().item() if self.labelled else None,
+                "with the outcome": c.positive.sum().item() if self.labelled else None,
+                "without it": c.negative.sum().item() if self.labelled else None,
                 "distinct scores": len(c.score),
             }
             for g, c in zip(self.groups, self.counts)
         ]
-        return html_table(rows, "ScoreTable" + (f", weights as {self.weights}" if self.weighted else ""))
+        title = "Counts table" + (f", weights as {self.weights}" if self.weighted else "")
+        counted = "Counted rows; fairpot.audit(table) measures AUC and gaps with intervals."
+        return (
+            f"<div>{paragraph(repr(self)[1:-1])}{self._histograms()}{html_table(rows, title)}{notes([counted])}</div>"
+        )
+
+    def _histograms(self) -> str:
+        """Draw shares of rows by score for the first groups: with the outcome upwards, without it downwards."""
+        shown = [(g, c) for g, c in zip(self.groups, self.counts) if len(c.score)][:_MOST_DRAWN]
+        if not shown:
+            return ""
+        low, high = min(c.score[0] for _, c in shown), max(c.score[-1] for _, c in shown)
+        edges = np.linspace(low / 2, high / 2, _BARS + 1)[1:-1] * 2  # the widest range of floats is no float
+
+        def shares(score: NDArray[np.float64], weight: NDArray[Any]) -> list[float]:
+            bars = np.bincount(np.searchsorted(edges, score, side="right"), weight, _BARS)
+            return list(bars / (bars.sum() or 1.0))
+
+        panels = [(str(g), shares(c.score, c.positive), shares(c.score, c.negative)) for g, c in shown]
+        said = "up: with the outcome, down: without it" if self.labelled else "outcomes not known"
+        feet = f"score {low:.3g} to {high:.3g}; {said}"
+        feet += f"; {len(shown)} of {len(self.groups)} groups" if len(shown) < len(self.groups) else ""
+        return histograms_svg(panels, "Scores by group", feet)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the scores of each group by outcome, see :class:`fairpot.display.ScoreDistributionDisplay`.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default None
+            None makes new ones.
+
+        Returns
+        -------
+        axes
+        """
+        return display("ScoreDistributionDisplay").from_table(self, ax=ax).ax_
 
     def __getitem__(self, group: Hashable) -> GroupCounts:
         if group not in self.groups:
@@ -255,10 +310,20 @@ class ScoreTable:
     def meaning(self, high_score_means: Meaning | None) -> ScoreTable:
         """Store what a high score does to a person; what the table knows already must agree.
 
+        Parameters
+        ----------
+        high_score_means : {"help", "harm"} or None
+            What a high score does to the person who has it; None keeps what the table knows.
+
+        Returns
+        -------
+        ScoreTable
+
         Examples
         --------
-        >>> import numpy as np
-        >>> table = ScoreTable.from_rows(np.array([0.3, 0.9]), np.array([0, 1], dtype=np.int8))
+        >>> import fairpot
+        >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.3], ["F", "F", "M", "M", "F", "M"]
+        >>> table = fairpot.score_table(y, score, sensitive_features=sex)
         >>> table.meaning("harm").high_score_means
         'harm'
         """
@@ -305,7 +370,29 @@ class ScoreTable:
         return replace(self, groups=("all",), counts=(total,))
 
     def thresholds(self, alpha: float, region: Region = "pooled") -> dict[Hashable, float]:
-        """Return the lowest score of each group's top-alpha region, ties included."""
+        """Return the lowest score of the top, for each group.
+
+        Parameters
+        ----------
+        alpha : float in (0, 1]
+            Share of the rows in the top; rows tied with the lowest of them are in it too.
+        region : {"pooled", "group"}, default "pooled"
+            The top of all rows, or the top of each group.
+
+        Returns
+        -------
+        dict of group to float
+
+        Examples
+        --------
+        >>> import fairpot
+        >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.3], ["F", "F", "M", "M", "F", "M"]
+        >>> table = fairpot.score_table(y, score, sensitive_features=sex)
+        >>> table.thresholds(0.5)
+        {'F': 0.4, 'M': 0.4}
+        >>> table.thresholds(0.5, region="group")
+        {'F': 0.4, 'M': 0.6}
+        """
         alpha = check_share(alpha, "alpha", zero=False)
         check_choice(region, "region", REGIONS)
         if region == "pooled":
@@ -313,15 +400,71 @@ class ScoreTable:
         return {g: _top_score(c, alpha) for g, c in zip(self.groups, self.counts)}
 
     def above(self, thresholds: Mapping[Hashable, float]) -> ScoreTable:
-        """Cut every group at its threshold; scores equal to it stay in."""
+        """Cut every group at its threshold; scores equal to it stay in.
+
+        Parameters
+        ----------
+        thresholds : dict of group to float
+            The lowest score that stays in, for each group.
+
+        Returns
+        -------
+        ScoreTable
+
+        Examples
+        --------
+        >>> import fairpot
+        >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.3], ["F", "F", "M", "M", "F", "M"]
+        >>> table = fairpot.score_table(y, score, sensitive_features=sex)
+        >>> table.above({"F": 0.2, "M": 0.5}).rows
+        4
+        """
         return self._with(c.above(thresholds[g]) for g, c in zip(self.groups, self.counts))
 
     def top(self, alpha: float, region: Region = "pooled") -> ScoreTable:
-        """Cut to the top-alpha region: of the pooled ranking, or of each group."""
+        """Keep the top of the list: of all rows, or of each group.
+
+        Parameters
+        ----------
+        alpha : float in (0, 1]
+            Share of the rows in the top; rows tied with the lowest of them are in it too.
+        region : {"pooled", "group"}, default "pooled"
+            The top of all rows, or the top of each group.
+
+        Returns
+        -------
+        ScoreTable
+
+        Examples
+        --------
+        >>> import fairpot
+        >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.3], ["F", "F", "M", "M", "F", "M"]
+        >>> table = fairpot.score_table(y, score, sensitive_features=sex)
+        >>> table.top(0.5).rows
+        4
+        """
         return self.above(self.thresholds(alpha, region))
 
     def only(self, groups: Sequence[Hashable]) -> ScoreTable:
-        """Keep the named groups, in the table's own order."""
+        """Keep the named groups, in the table's own order.
+
+        Parameters
+        ----------
+        groups : list of group names
+            The groups to keep.
+
+        Returns
+        -------
+        ScoreTable
+
+        Examples
+        --------
+        >>> import fairpot
+        >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.3], ["F", "F", "M", "M", "F", "M"]
+        >>> table = fairpot.score_table(y, score, sensitive_features=sex)
+        >>> table.only(["F"]).groups
+        ('F',)
+        """
         unknown = [g for g in groups if g not in self.groups]
         if unknown:
             raise KeyError(f"the table has no group {unknown[0]!r}, only {list(self.groups)}")
@@ -330,7 +473,26 @@ class ScoreTable:
         return replace(self, groups=names, counts=counts)
 
     def rescored(self, maps: Maps) -> ScoreTable:
-        """Apply a map to the scores of each group named in ``maps``."""
+        """Apply a map to the scores of each group named in ``maps``.
+
+        Parameters
+        ----------
+        maps : dict of group to ScoreMap, or to any function of an array
+            The groups that are not named keep their scores.
+
+        Returns
+        -------
+        ScoreTable
+
+        Examples
+        --------
+        >>> import fairpot
+        >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.3], ["F", "F", "M", "M", "F", "M"]
+        >>> table = fairpot.score_table(y, score, sensitive_features=sex)
+        >>> move = fairpot.ScoreMap([0.0, 0.6], [0.0, 0.9])
+        >>> table.rescored({"F": move})["F"].score.round(2)
+        array([0.15, 0.6 ])
+        """
         return self._with(c.rescored(maps[g](c.score)) if g in maps else c for g, c in zip(self.groups, self.counts))
 
     def view(self, maps: Maps) -> list[Floats]:
@@ -357,7 +519,25 @@ class ScoreTable:
         return self._with(replace(c, positive=c.positive * 1.0, negative=c.negative * 1.0) for c in self.counts)
 
     def merge(self, other: ScoreTable) -> ScoreTable:
-        """Add up two tables, as if their rows had been counted together."""
+        """Add up two tables, as if their rows had been counted together.
+
+        Parameters
+        ----------
+        other : ScoreTable
+            A table of other rows, with outcomes if this one has them.
+
+        Returns
+        -------
+        ScoreTable
+
+        Examples
+        --------
+        >>> import fairpot
+        >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.3], ["F", "F", "M", "M", "F", "M"]
+        >>> table = fairpot.score_table(y, score, sensitive_features=sex)
+        >>> table.merge(table).rows
+        12
+        """
         if self.labelled != other.labelled:
             raise ValueError(
                 "a table with labels and one without cannot be merged: the sum would have half its labels."
@@ -382,10 +562,24 @@ class ScoreTable:
 
         Scores that share a bin become equal to their mean, so only pairs inside a bin can change.
 
+        Parameters
+        ----------
+        bins : int
+            The largest number of distinct scores.
+
         Returns
         -------
         (ScoreTable, QuantisationBound)
             The smaller table, and how far any metric made from it can be off.
+
+        Examples
+        --------
+        >>> import fairpot
+        >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.3], ["F", "F", "M", "M", "F", "M"]
+        >>> table = fairpot.score_table(y, score, sensitive_features=sex)
+        >>> small, bound = table.quantise(2)
+        >>> small.pooled().score.round(2), round(bound.auc, 3)
+        (array([0.2 , 0.57]), 0.333)
         """
         if not isinstance(bins, int | np.integer) or bins < 1:
             raise ValueError(f"bins must be a whole number, at least 1, got {bins!r}.")

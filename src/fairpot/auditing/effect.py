@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import LEVEL, Meaning, Region, Ties, Weights
-from fairpot._optional import import_optional, make_frame
+from fairpot._shown import display, frame_of
 from fairpot._validation import check_rows, check_scores, check_seen, check_share, wording
 from fairpot.auditing import words
 from fairpot.auditing.audit import effect_html
@@ -23,12 +24,13 @@ from fairpot.auditing.calibration import (
 from fairpot.auditing.finding import Finding, Trust, main_finding
 from fairpot.auditing.gains import Action, OtherReference, actions, other_reference, own_scale_moves
 from fairpot.auditing.measures import MOST_GROUPS, measure, moves, moves_of_rows, plain
+from fairpot.auditing.queue import Lane, lanes
 from fairpot.counting import as_table
 from fairpot.inference import Change, Changes, Estimate, Verdict, change_by_maps, change_of_scores, verdict
 from fairpot.inference.limits import gap_name
 from fairpot.modelfile.origin import describes, table_sha256
 from fairpot.postprocessing.mapper import seen_table
-from fairpot.table import ScoreTable
+from fairpot.table import Maps, ScoreTable
 from fairpot.transport import ScoreMap, moving, parted
 
 # Calibration that gets this many times worse, and visibly so, is said in words.
@@ -59,7 +61,7 @@ def effect(
     bins: int = BINS,
     level: float | None = LEVEL,
 ) -> Effect:
-    """Audit rows before and after a repair, and count who moves.
+    """Audit rows before and after a repair, and count whose scores change.
 
     ``effect(model, scores, y, sensitive_features=...)`` looks at a fitted method;
     ``effect(y_true, before=..., after=..., sensitive_features=...)`` at what anything else did to the scores.
@@ -69,22 +71,41 @@ def effect(
     model : fitted post-processor, loaded model, or dict of group to ScoreMap; or column of outcomes
         With ``before`` and ``after``: the outcomes of the rows, 0/1.
     scores : column of shape (n,), or ScoreTable
-        Scores before the repair, as in ``model.fit``; best not of the rows of ``fit``. A :class:`ScoreTable` stands
-        for all rows.
+        Scores before the repair, best of rows that the method was not fitted on. A :class:`ScoreTable` stands for all
+        rows.
     y : column of shape (n,)
         Outcomes, 0/1.
     before, after : columns of shape (n,), default None
         Two scores of the same rows, in place of ``scores`` and ``y``; of any package, on any scale.
-    sensitive_features, sample_weight, clusters, weights, pos_label, high_score_means
-        As in :func:`fairpot.audit`; what the model knows of a high score holds here.
-    alpha, region, ties, threshold, bins
-        As in :func:`fairpot.audit`, but one alpha; None takes that of the model, if it repairs a top. The top is that
-        of the scores before, and of the scores after. ``actions`` counts who is acted on at the threshold or in the
-        top; where neither is given, in the top tenth.
+    sensitive_features : column of shape (n,), or frame with several columns
+        Group of each row; several columns form intersections.
+    sample_weight : column of shape (n,), default None
+        Weights; ``weights`` says what they mean.
+    clusters : column of shape (n,), default None
+        What rows have in common that are not independent of each other, such as the patient of each visit.
+    weights : {"frequency", "importance"} or None, default None
+        What ``sample_weight`` means: how many rows a row is, or how much it counts. None takes whole numbers for
+        the first and others for the second.
+    pos_label : default None
+        The positive value where outcomes are not 0/1.
+    high_score_means : {"help", "harm"} or None, default None
+        What a high score does to the person who has it; what the model knows of it holds here.
+    alpha : float in (0, 1] or None, default None
+        Also look at this share of the rows with the highest scores; None takes that of the model, if it repairs a top.
+        The top is that of the scores before, and of the scores after.
+    region : {"pooled", "group"}, default "pooled"
+        Whether that is the top of all rows or of each group.
+    ties : {"half", "strict"}, default "half"
+        Whether equal scores count as half a win or as none.
     reference : name of a group or None, default None
         The group that signed gaps are seen from; None takes the model's own.
+    threshold : float, list of floats, or None, default None
+        Also count who is flagged at this score or above. ``actions`` counts who is acted on at the threshold or in the
+        top; where neither is given, in the top tenth.
+    bins : int, default 10
+        Bins of the expected calibration error, of equal width on [0, 1].
     level : float or None, default 0.95
-        Level of the intervals of what changes over all rows, in ``changes``; None computes none.
+        Confidence level of the intervals of what changes over all rows, in ``changes``; None computes none.
 
     Returns
     -------
@@ -94,13 +115,13 @@ def effect(
     --------
     >>> import fairpot
     >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
-    >>> scores = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10
-    >>> fp = fairpot.FairPOT().fit(scores, y, sensitive_features=sex)
-    >>> found = fairpot.effect(fp, scores, y, sensitive_features=sex)
+    >>> score = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10
+    >>> repair = fairpot.FairPOT().fit(score, y, sensitive_features=sex)
+    >>> found = fairpot.effect(repair, score, y, sensitive_features=sex)
     >>> found.before["gap"], found.after["gap"]
     (0.25, 0.0)
-    >>> lifted = [s + 0.2 * (g == "F") for s, g in zip(scores, sex)]
-    >>> fairpot.effect(y, before=scores, after=lifted, sensitive_features=sex).after["gap"]
+    >>> lifted = [s + 0.2 * (g == "F") for s, g in zip(score, sex)]
+    >>> fairpot.effect(y, before=score, after=lifted, sensitive_features=sex).after["gap"]
     0.0
     """
     columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
@@ -142,6 +163,7 @@ def effect(
         trust_in(model, table, judged),
         other_reference(model, kept, options),
         stages,
+        (kept, {g: m for g, m in moving(maps).items() if g in kept.groups}),
     )
 
 
@@ -317,16 +339,16 @@ def fitted_on(model: Any, table: ScoreTable) -> bool:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Effect:
-    """What :func:`effect` found: audits before and after, and who moves.
+    """Hold what :func:`effect` found: audits before and after, and whose scores change.
 
     Attributes
     ----------
     before, after : dict
-        As ``Audit.summary``: every number knows its interval.
+        All numbers of the audit, each with its interval.
     moves : list of dict
         For each group: rows, how many the repair moves, up and down, mean and largest shift. A map that then makes
         probabilities of all scores is no part of that.
-    reference : the group that stays as it is, or None
+    reference : the reference group, whose scores do not change, or None
     left_out : tuple of groups that were left out of the comparison
     changes : Changes or None
         AUC, gap, signed gaps and xAUCs over all rows before and after, and the change with its interval: the same rows
@@ -345,7 +367,20 @@ class Effect:
         For each group, and for all rows (group None): mean score minus rate with its interval, the expected calibration
         error, and the one that chance alone would show, ``before``, ``repaired`` and, with ``calibrate``,
         ``recalibrated``. ``price`` is what the group's Brier score would gain from a map of its own, which
-        would undo the repair. None where scores are no probabilities at the end.
+        would undo the repair. None where scores are not probabilities at the end.
+
+    Examples
+    --------
+    >>> from fairpot import FairPOT, effect
+    >>> from fairpot.datasets import make_synthetic
+    >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+    >>> score, y, group = data.probability, data.target, data.group
+    >>> repair = FairPOT(max_gap=0.05).fit(score, y, sensitive_features=group)
+    >>> found = effect(repair, score, y, sensitive_features=group)
+    >>> round(found.before["gap"], 3), round(found.after["gap"], 3)
+    (0.275, 0.05)
+    >>> [(row["group"], row["moved"]) for row in found.moves]
+    [('a', 0), ('b', 150)]
     """
 
     before: dict[str, Any]
@@ -359,6 +394,12 @@ class Effect:
     trust: Trust | None = None
     other_reference: OtherReference | None = None
     calibration: list[dict[str, Any]] | None = None
+    _rows: tuple[ScoreTable, Maps] | None = None
+
+    @cached_property
+    def lanes(self) -> list[Lane]:
+        """Where the groups stand in the list before and after, a mark for every few rows; none of two scores."""
+        return [] if self._rows is None else lanes(*self._rows, self.finding.pair)
 
     @property
     def finding(self) -> Finding:
@@ -420,7 +461,19 @@ class Effect:
         return [*found, *self.before["warnings"]]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all numbers as plain values, ready for JSON."""
+        """Return all numbers as plain values, ready for JSON.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT, effect
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> repair = FairPOT(max_gap=0.05).fit(score, y, sensitive_features=group)
+        >>> found = effect(repair, score, y, sensitive_features=group)
+        >>> "before" in found.to_dict()
+        True
+        """
         changes = None if self.changes is None else self.changes.to_dict()
         numbers = {"before": plain(self.before), "after": plain(self.after), "moves": self.moves, "changes": changes}
         certificate = None if self.certificate is None else self.certificate.to_dict()
@@ -438,7 +491,23 @@ class Effect:
         }
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the main numbers before and after as a list of rows."""
+        """Return the main numbers before and after as a list of rows.
+
+        Returns
+        -------
+        list of dict
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT, effect
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> repair = FairPOT(max_gap=0.05).fit(score, y, sensitive_features=group)
+        >>> found = effect(repair, score, y, sensitive_features=group)
+        >>> len(found.rows()) > 1
+        True
+        """
         named = [("auc", "auc"), ("gap", "gap")]
         known = {name: getattr(self.changes, name, None) for name in ("auc", "gap")}
         found = [_row(name, self.before[key], self.after[key], known[name]) for name, key in named]
@@ -459,13 +528,27 @@ class Effect:
         part : {"numbers", "moves", "actions"}, default "numbers"
             AUC, gap and calibration before and after with their limits; whose scores change, by group; who is acted
             on before and after, by group and outcome.
+
+        Returns
+        -------
+        frame
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT, effect
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> repair = FairPOT(max_gap=0.05).fit(score, y, sensitive_features=group)
+        >>> found = effect(repair, score, y, sensitive_features=group)
+        >>> list(found.frame("moves")["group"])
+        ['a', 'b']
         """
         acted = [row for action in self.actions for row in action.rows()]
         parts = {"numbers": self.rows(), "moves": self.moves, "actions": acted}
         if part not in parts:
             raise ValueError(f"part must be one of {', '.join(map(repr, parts))}, got {part!r}.")
-        rows = plain(parts[part])
-        return make_frame({name: [row[name] for row in rows] for name in rows[0]} if rows else {})
+        return frame_of(plain(parts[part]))
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the gap of every two groups before and after, see :class:`fairpot.display.GapChangeDisplay`.
@@ -478,9 +561,18 @@ class Effect:
         Returns
         -------
         axes
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT, effect
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> repair = FairPOT(max_gap=0.05).fit(score, y, sensitive_features=group)
+        >>> found = effect(repair, score, y, sensitive_features=group)
+        >>> axes = found.plot()
         """
-        display = import_optional("fairpot.display", "plot").GapChangeDisplay
-        return display.from_effect(self).plot(ax)
+        return display("GapChangeDisplay").from_effect(self).plot(ax)
 
     def __str__(self) -> str:
         shown = [f"{row['metric']}: {_number(row['before'])} -> {_number(row['after'])}" for row in self.rows()]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,12 +12,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fairpot._defaults import LEVEL
-from fairpot._html import html_table, notes
-from fairpot._optional import import_optional, make_frame
+from fairpot._html import html_table, lines_svg, notes, paragraph
+from fairpot._optional import make_frame
+from fairpot._shown import display
 from fairpot._validation import check_level, check_share, wording
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.change import auc_difference
-from fairpot.inference.dial import Evidence
+from fairpot.inference.dial import Evidence, band_of
 from fairpot.tradeoff.bracket import LimitBracket
 from fairpot.tradeoff.curve import pareto_mask
 from fairpot.tradeoff.limit import Limit, LimitPoint
@@ -26,6 +26,7 @@ from fairpot.tradeoff.operating import among
 from fairpot.transport import Floats
 
 UNREPAIRED = "unrepaired"
+_LIMITS = ("auc_low", "auc_high", "gap_low", "gap_high")
 # What tables for people call the lines that are not methods.
 NAMES = {UNREPAIRED: "original", "limit": "best possible", "within reach": "within reach"}
 # Metrics are quotients of exact counts: values this close are the same value.
@@ -33,7 +34,19 @@ _ROUND_OFF = 1e-12
 
 
 class ComparisonRow(NamedTuple):
-    """One method at one value of its dial, on the held-out rows."""
+    """Hold one method at one repair strength, on the held-out rows.
+
+    Examples
+    --------
+    >>> from fairpot import compare
+    >>> from fairpot.datasets import make_synthetic
+    >>> data = make_synthetic(600, random_state=0, as_frame=False)
+    >>> score, y, group = data.probability, data.target, data.group
+    >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
+    >>> row = result.row(0)
+    >>> row.method, round(row.auc, 3)
+    ('unrepaired', 0.904)
+    """
 
     method: str
     dial: str
@@ -63,9 +76,9 @@ class Rival(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Points of all methods on the same held-out rows; the first row is the original scores.
+    """Hold the points of all methods on the same held-out rows; the first is the original scores.
 
-    With folds, AUC and signed gap are means over the folds, each value of a dial for itself, and ``gap`` is the
+    With folds, AUC and signed gap are means over the folds, each repair strength for itself, and ``gap`` is the
     absolute value of the mean signed gap: chance that favours one group in one fold and the other in another
     cancels. With more than two groups that is done for every two, ``gap`` is the largest of them, and ``signed_gap``
     and ``distance_to_limit`` are NaN.
@@ -73,9 +86,9 @@ class Comparison:
     Attributes
     ----------
     method, dial : arrays of str of shape (k,)
-        The method and what its dial is called; a method without one has an empty name.
+        The method, and what it calls its repair strength; a method without one has an empty name.
     value : array of shape (k,)
-        Of the dial; NaN without one.
+        The repair strength; NaN without one.
     auc, gap, signed_gap : arrays of shape (k,)
         ``signed_gap`` is positive where the reference group is ranked higher.
     distance_to_limit : array of shape (k,)
@@ -85,7 +98,7 @@ class Comparison:
         The points that no other point of any method beats in both gap and AUC.
     limit : Limit, LimitBracket or None
         The line that no repair which keeps the order inside each group can cross on these rows. With folds: the
-        highest mean AUC for each mean signed gap, whatever is done in each fold. It is fitted to the labels
+        highest mean AUC for each mean signed gap, whatever is done in each fold. It is fitted to the outcomes
         of the held-out rows, and the more so the smaller the folds are; ``limit.optimism`` is how much, and
         ``limit.reachable_at`` what is left without it. With more than two groups a bracket.
     skipped : dict of method to reason
@@ -101,6 +114,19 @@ class Comparison:
         All rows that were given to fit.
     capacity : float, int or None
         The top of the list that gaps are those of, a share or a number of the rows given to fit; None for all of it.
+
+    Examples
+    --------
+    >>> from fairpot import compare
+    >>> from fairpot.datasets import make_synthetic
+    >>> data = make_synthetic(600, random_state=0, as_frame=False)
+    >>> score, y, group = data.probability, data.target, data.group
+    >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
+    >>> best = result.best(max_gap=0.1)
+    >>> best.gap <= 0.1
+    True
+    >>> sorted(set(result.method.tolist()))
+    ['FairPOT', 'LogitShift', 'unrepaired']
     """
 
     method: NDArray[np.str_]
@@ -123,7 +149,7 @@ class Comparison:
         return len(self.auc)
 
     def __repr__(self) -> str:
-        return f"<Comparison of {', '.join(self.methods)} on {self.rows}: {self.verdict(self.max_gaps[-1])}>"
+        return f"<Comparison of {', '.join(self.methods)} on {self.rows}:\n {self.verdict(self.max_gaps[-1])}>"
 
     def __str__(self) -> str:
         bounds = [f"gap <= {bound:g}" for bound in self.max_gaps]
@@ -131,7 +157,7 @@ class Comparison:
         lines = [["highest AUC at", *bounds, "smallest gap"]]
         lines += [self._line(name) for name in (UNREPAIRED, *self.methods)]
         limits = self.limit_lines.items()
-        lines += [[NAMES[name], *(f"{auc:.4f}" for auc in aucs), ""] for name, aucs in limits]
+        lines += [[NAMES.get(name, name), *(f"{auc:.4f}" for auc in aucs), ""] for name, aucs in limits]
         left_out = [f"left out: {name}: {reason}" for name, reason in self.skipped.items()]
         head = [*verdicts, f"{self.rows}, reference {self.reference}{self.gaps_where}", *filter(None, [self.weighed])]
         return "\n".join([*head, *_aligned(lines), *self.limit_notes, *left_out])
@@ -218,24 +244,114 @@ class Comparison:
         return found
 
     def frame(self) -> Any:
-        """Return the points as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
-        return make_frame({name: getattr(self, name) for name in ComparisonRow._fields})
+        """Return the points as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
+
+        ``auc_low``, ``auc_high``, ``gap_low`` and ``gap_high`` are 95% limits of each point by itself; NaN for methods
+        that only know rows, and of the gap at the top of the list.
+
+        Returns
+        -------
+        frame
+
+        Examples
+        --------
+        >>> from fairpot import compare
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
+        >>> len(result.frame()) == len(result.auc)
+        True
+        """
+        return make_frame({name: getattr(self, name) for name in ComparisonRow._fields} | self._limits)
+
+    @cached_property
+    def _limits(self) -> dict[str, Floats]:
+        """Limits of AUC and gap at every point; NaN where none are known."""
+        found = {name: np.full(len(self), np.nan) for name in _LIMITS}
+        for name, (evidence, settings) in self.evidence.items():
+            places = np.flatnonzero(self.method == name)
+            band = band_of(evidence.estimate(settings), LEVEL)
+            for column in _LIMITS if self.capacity is None else _LIMITS[:2]:
+                metric, end = column.split("_")
+                found[column][places] = getattr(getattr(band, metric), end)
+        return found
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw AUC against the gap for every method, see :class:`fairpot.display.ComparisonDisplay`."""
-        return import_optional("fairpot.display", "plot").ComparisonDisplay.from_comparison(self, ax=ax).ax_
+        """Draw AUC against the gap for every method, see :class:`fairpot.display.ComparisonDisplay`.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default None
+            None makes a new figure.
+
+        Returns
+        -------
+        axes
+
+        Examples
+        --------
+        >>> from fairpot import compare
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
+        >>> axes = result.plot()
+        """
+        return display("ComparisonDisplay").from_comparison(self, ax=ax).ax_
 
     def row(self, place: int) -> ComparisonRow:
-        """Return the point at one place of the arrays."""
+        """Return the point at one place of the arrays.
+
+        Parameters
+        ----------
+        place : int
+            Place in the arrays; 0 is the original scores.
+
+        Returns
+        -------
+        ComparisonRow
+
+        Examples
+        --------
+        >>> from fairpot import compare
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
+        >>> result.row(0).method
+        'unrepaired'
+        """
         return ComparisonRow(*(getattr(self, name)[place].item() for name in ComparisonRow._fields))
 
     def best(self, max_gap: float, *, method: str | None = None) -> ComparisonRow:
         """Return the point of highest AUC whose gap is at most ``max_gap``, of all methods or of one.
 
+        Parameters
+        ----------
+        max_gap : float
+            The target gap: the largest that you accept.
+        method : str or None, default None
+            The name of a method; None looks at all.
+
+        Returns
+        -------
+        ComparisonRow
+
         Raises
         ------
         InfeasibleRuleError
             If there is no such point; the message names the smallest gap there is.
+
+        Examples
+        --------
+        >>> from fairpot import compare
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
+        >>> result.best(max_gap=0.1, method="FairPOT").gap <= 0.1
+        True
         """
         return self.row(self._best_place(max_gap, method))
 
@@ -261,7 +377,9 @@ class Comparison:
         Parameters
         ----------
         max_gap : float, default 0.05
+            The target gap: the largest that you accept.
         level : float, default 0.95
+            Confidence level of all intervals together.
 
         Returns
         -------
@@ -269,6 +387,16 @@ class Comparison:
             ``method``, ``lead`` (AUC of the best minus that of this one), ``se``, ``low``, ``high``, ``clear``
             (whether the lead is more than chance explains). Methods that do not reach the bound have none, nor
             those that only know rows.
+
+        Examples
+        --------
+        >>> from fairpot import compare
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
+        >>> [rival.method for rival in result.versus(max_gap=0.1)]
+        ['FairPOT']
         """
         best = self._best_place(max_gap, None)
         others = [name for name in (UNREPAIRED, *self.methods) if name != str(self.method[best])]
@@ -296,13 +424,15 @@ class Comparison:
         return evidence, settings[place - int(np.argmax(self.method == name))]
 
     def fit_best(self, max_gap: float, *, method: str | None = None) -> Any:
-        """Fit the winner on all rows that were given to fit, its dial chosen there by ``max_gap``.
+        """Fit the winner on all rows that were given to fit, its repair strength chosen there by ``max_gap``.
 
-        The dial of :meth:`best` was the best one for the rows it was judged on; a model to be used chooses its own.
+        The repair strength of :meth:`best` was the best one for the rows it was judged on; a model to be used chooses
+        its own.
 
         Parameters
         ----------
         max_gap : float
+            The target gap: the largest that you accept.
         method : str or None, default None
             Fit this method instead of the winner.
 
@@ -314,6 +444,16 @@ class Comparison:
         ------
         InfeasibleRuleError
             If no method reaches the gap, or if the original scores already keep it: there is nothing to fit.
+
+        Examples
+        --------
+        >>> from fairpot import compare
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
+        >>> type(result.fit_best(max_gap=0.1)).__name__
+        'LogitShift'
         """
         row = self.best(max_gap, method=method)
         if row.method == UNREPAIRED:
@@ -335,24 +475,57 @@ class Comparison:
         rows = [
             {
                 "method": NAMES.get(name, name),
-                **{f"AUC at gap <= {bound:g}": self._line(name)[1 + i] for i, bound in enumerate(self.max_gaps)},
-                "smallest gap": self._line(name)[-1],
+                **{f"AUC at gap <= {bound:g}": cells[1 + i] for i, bound in enumerate(self.max_gaps)},
+                "smallest gap": cells[-1],
             }
-            for name in (UNREPAIRED, *self.methods)
+            for name, cells in ((name, self._line(name, limits=True)) for name in (UNREPAIRED, *self.methods))
         ]
         for name, aucs in self.limit_lines.items():
-            rows.append(
-                {"method": NAMES[name], **{f"AUC at gap <= {b:g}": f"{v:.4f}" for b, v in zip(self.max_gaps, aucs)}}
-            )
-            rows[-1]["smallest gap"] = ""
-        said = [*filter(None, [self.weighed]), *(self.verdict(bound) for bound in self.max_gaps), *self.limit_notes]
+            cells = {f"AUC at gap <= {bound:g}": f"{auc:.4f}" for bound, auc in zip(self.max_gaps, aucs)}
+            rows.append({"method": NAMES.get(name, name), **cells, "smallest gap": ""})
+        said = [*filter(None, [self.weighed]), *(self.verdict(bound) for bound in self.max_gaps[:-1])]
+        said += self.limit_notes
         said += [f"left out: {name}: {reason}" for name, reason in self.skipped.items()]
-        return f"<div><p>{escape(self.rows + self.gaps_where)}</p>{html_table(rows)}{notes(said)}</div>"
+        head = paragraph(f"{self.verdict(self.max_gaps[-1])}.", f"{self.rows}{self.gaps_where}")
+        return (
+            f"<div>{head}{self._picture()}{html_table(rows, 'Highest AUC, with its 95% interval')}{notes(said)}</div>"
+        )
+
+    def _picture(self) -> str:
+        """Draw AUC over the gap, a line for each method; points far beyond the original gap are left out of sight."""
+        reach = 1.15 * float(self.gap[0]) or 1.0
+        lines = []
+        for name in self.methods:
+            places = [k for k in self._places(name).tolist() if self.gap[k] <= reach]
+            lines.append((name, self.gap[places].tolist(), self.auc[places].tolist()))
+        note = f"Original scores: gap {self.gap[0]:.3f}, AUC {self.auc[0]:.3f}. Intervals are in the table."
+        return lines_svg(lines, "AUC over gap, by method", ("gap", "AUC"), note=note)
 
     def verdict(self, max_gap: float = 0.05) -> str:
         """Say in one line which method is best at gaps up to ``max_gap``, what it costs and what was possible.
 
         A method is called the best only if chance does not explain its lead over each of the others.
+
+        Parameters
+        ----------
+        max_gap : float, default 0.05
+            The target gap: the largest that you accept.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from fairpot import compare
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
+        >>> print(result.verdict(max_gap=0.1))
+        at gap <= 0.1 the highest AUC has LogitShift (shift = 0.575): AUC 0.903, 0.001 below the original
+        0.904; chance could explain its lead over FairPOT; no more is within reach (best possible on these
+        rows 0.927)
         """
         try:
             best = self.best(max_gap)
@@ -382,18 +555,44 @@ class Comparison:
         return places
 
     def smallest_gap(self, method: str | None = None) -> ComparisonRow:
-        """Return the point with the smallest gap, of all methods or of one."""
+        """Return the point with the smallest gap, of all methods or of one.
+
+        Parameters
+        ----------
+        method : str or None, default None
+            The name of a method; None looks at all.
+
+        Returns
+        -------
+        ComparisonRow
+
+        Examples
+        --------
+        >>> from fairpot import compare
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
+        >>> result.smallest_gap().gap < 0.1
+        True
+        """
         places = self._places(method)
         return self.row(int(places[np.argmin(np.nan_to_num(self.gap[places], nan=np.inf))]))
 
-    def _line(self, method: str) -> list[str]:
+    def _line(self, method: str, limits: bool = False) -> list[str]:
         cells = [NAMES.get(method, method)]
         for bound in self.max_gaps:
             try:
-                cells.append(_cell(self.best(bound, method=method)))
+                place = self._best_place(bound, method)
             except InfeasibleRuleError:
                 cells.append("-")
+                continue
+            cells.append(_cell(self.row(place)) + (self._auc_limits(place) if limits else ""))
         return [*cells, f"{self.smallest_gap(method).gap:.4f}"]
+
+    def _auc_limits(self, place: int) -> str:
+        low, high = (float(self._limits[name][place]) for name in _LIMITS[:2])
+        return f", {low:.4f} to {high:.4f}" if low == low else ", no interval"
 
 
 def mean_limit(limits: Sequence[Limit]) -> Limit:

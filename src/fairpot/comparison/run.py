@@ -79,7 +79,7 @@ def compare(
 ) -> Comparison:
     """Compare repairs on the same rows, none of which a map was fitted on.
 
-    Each method is fitted on all folds but one and evaluated on that one, at every value of its dial; the
+    Each method is fitted on all folds but one and evaluated on that one, at every repair strength; the
     points are means over the folds. With ``held_out`` it is fitted on all rows and evaluated on those.
 
     The scores should be of rows that the model was not trained on, or out-of-fold scores.
@@ -87,7 +87,7 @@ def compare(
     Parameters
     ----------
     y_true : column of shape (n,), or ScoreTable
-        Outcomes, 0/1. A table alone holds scores and groups as well; its rows are dealt to folds without being
+        Outcomes, 0/1. A table alone holds scores and groups as well; its rows are split into folds without being
         unrolled.
     y_score : column of shape (n,)
         Scores of any model, on any scale; higher means more likely.
@@ -95,8 +95,9 @@ def compare(
         Group of each row; several columns form intersections.
     methods : list of names and post-processors, dict of name to either, or None, default None
         None compares FairPOT, WassersteinRepair, PostLogit, XOrder, OptimalMerge and LogitShift, and leaves out those
-        that cannot run on these rows (see ``skipped``); of what is named here, nothing is left out. The dial of a
-        post-processor is swept, its other parameters are kept; one whose dial is not known gives one point.
+        that cannot run on these rows (see ``skipped``); of what is named here, nothing is left out. The repair
+        strength of a post-processor is swept, its other parameters are kept; one whose repair strength is not known
+        gives one point.
     cv : int, default 5
         Number of folds, stratified by group and outcome.
     held_out : tuple (y_true, y_score, sensitive_features) or (..., sample_weight), or ScoreTable, default None
@@ -104,12 +105,13 @@ def compare(
     sample_weight : column of shape (n,), default None
         Weights; a whole weight counts exactly like that many rows.
     clusters : column of shape (n,), default None
-        What rows have in common that are not independent; whole clusters are dealt to folds.
+        What rows have in common that are not independent; whole clusters are split into folds.
     weights : {"frequency", "importance"} or None, default None
         What ``sample_weight`` means: how many rows a row is, or how much it counts. None takes whole numbers for
         the first and others for the second.
     high_score_means : {"help", "harm"} or None, default None
-        What a high score does to the person who has it, as in :func:`fairpot.audit`.
+        What a high score does to the person who has it. Where it harms, the default reference is the group ranked
+        lowest.
     reference : name of a group, default None
         The group whose scores do not change, in all methods that have one. None takes the group ranked highest, or,
         where a high score harms, the one ranked lowest; it is found once on all rows given to fit.
@@ -118,12 +120,13 @@ def compare(
     groups : list of group names or None, default None
         Compare these only.
     ties : {"half", "strict"}, default "half"
+        Whether equal scores count as half a win or as none.
     pos_label : default None
-        The positive label where ``y_true`` is not 0/1.
+        The positive value where ``y_true`` is not 0/1.
     random_state : int, RandomState or None, default 0
-        Deals the rows to folds; the same rows to the same folds, in whatever order they come, unless it is None.
+        Splits the rows into folds; the same rows into the same folds, in whatever order they come, unless it is None.
     max_gaps : list of floats, default (0.02, 0.05, 0.10)
-        The bounds that ``print`` shows.
+        The target gaps that ``print`` shows.
     capacity : float in (0, 1], int or None, default None
         How many you can act on: a share, or so many of the rows given to fit, taken as the share that they are. The
         gap is then that in this top of the list; the AUC is still that of all rows, and there is no ``limit``.
@@ -136,11 +139,12 @@ def compare(
 
     Notes
     -----
-    Dials: ``lam`` of FairPOT and ``t`` in steps of 0.01; the grid of PostLogit; 13 values of xOrder's ``lam``, most
-    of them small; 261 values of ``theta``, finest up to the ratio of the groups' odds; 201 of ``shift``, on either
-    side of 0. With more than two groups FairPOT, OptimalMerge and LogitShift have a dial for each group, and what is
-    swept is the ``share`` of the way from the gap as it is (at theta 1, of OptimalMerge) to the smallest fitted gap: at
-    each of 33 shares the values with the highest AUC at that gap. Give ``FairPOT(common_dial=True)`` for one dial.
+    Repair strengths: ``lam`` of FairPOT and ``t`` in steps of 0.01; the grid of PostLogit; 13 values of xOrder's
+    ``lam``, most of them small; 261 values of ``theta``, finest up to the ratio of the groups' odds; 201 of ``shift``,
+    on either side of 0. With more than two groups FairPOT, OptimalMerge and LogitShift have one for each group, and
+    what is swept is the ``share`` of the way from the original gap (at theta 1, of OptimalMerge) to the smallest fitted
+    gap: at each of 33 shares the values with the highest AUC at that gap. Give ``FairPOT(common_dial=True)`` for one
+    strength.
 
     The best of many points is a little flattered by chance even on held-out rows. ``verdict`` calls a method the
     best only if chance does not explain its lead over every other (:meth:`Comparison.versus`).
@@ -150,12 +154,13 @@ def compare(
     >>> from fairpot import compare
     >>> from fairpot.datasets import make_synthetic
     >>> data = make_synthetic(n=1000, random_state=5)
-    >>> scores = data.data.to_numpy() @ [0.4, 0.1, 0.4, 0.2, 0.5]
-    >>> result = compare(data.target, scores, sensitive_features=data.group)
+    >>> y, group = data.target, data.group
+    >>> score = data.data.to_numpy() @ [0.4, 0.1, 0.4, 0.2, 0.5]
+    >>> result = compare(y, score, sensitive_features=group)
     >>> print(result.verdict(max_gap=0.05))
     at gap <= 0.05 the highest AUC has OptimalMerge (theta = 3.194): AUC 0.596, 0.048 below the original 0.644; chance
     could explain its lead over FairPOT; about 0.607 is within reach (best possible on these rows 0.681)
-    >>> list(result.skipped)  # these scores are no probabilities
+    >>> list(result.skipped)  # these scores are not probabilities
     ['PostLogit']
     """
     checked, report = check_ties(ties), make_report(progress)

@@ -16,6 +16,7 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from fairpot._html import html_table, notes, paragraph
 from fairpot._optional import make_frame
 from fairpot._validation import check_groups, check_rows, swapped_values, wording
 from fairpot._validation.columns import as_column, missing
@@ -93,9 +94,9 @@ Bools = NDArray[np.bool_]
 Columns = dict[str, NDArray[Any]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CheckReport:
-    """What `check` found.
+    """Hold what :func:`check` found.
 
     Attributes
     ----------
@@ -104,7 +105,7 @@ class CheckReport:
     warnings : list of str
         What works but deserves a look.
     sizes : dict of lists
-        Rows per group and label: columns group, label, n, share (and weight, if given). Groups are named as
+        Rows per group and outcome: columns group, label, n, share (and weight, if given). Groups are named as
         everywhere in fairpot, so that the names can be given on (``reference=...``).
     n_rows, n_complete : int
         Rows, and rows without anything missing or unusable.
@@ -114,6 +115,14 @@ class CheckReport:
         Share of the complete rows whose score occurs more than once.
     missing : dict
         Missing values per column.
+
+    Examples
+    --------
+    >>> from fairpot.datasets import check
+    >>> rows = {"risk": [0.9, 0.2, 0.7, 0.4], "case": [1, 0, 1, 0], "sex": ["F", "F", "M", "M"]}
+    >>> found = check(rows, score="risk", label="case", group="sex")
+    >>> found.n_rows, found.distinct_scores, found.missing
+    (4, 4, {'risk': 0, 'case': 0, 'sex': 0})
     """
 
     problems: list[str]
@@ -133,6 +142,17 @@ class CheckReport:
     def frame(self) -> Any:
         """Return the sizes per group and label as a frame."""
         return make_frame(self.sizes)
+
+    def __repr__(self) -> str:
+        found = f"{len(self.problems)} problems, {len(self.warnings)} warnings"
+        return f"<CheckReport of {self.n_rows:,} rows, {self.n_complete:,} complete: {found}>"
+
+    def _repr_html_(self) -> str:
+        """Show what will go wrong, what deserves a look, and the sizes."""
+        names = list(self.sizes)
+        rows = [dict(zip(names, row)) for row in zip(*self.sizes.values())]
+        said = [*(f"problem: {text}" for text in self.problems), *(f"warning: {text}" for text in self.warnings)]
+        return f"<div>{paragraph(repr(self)[1:-1])}{notes(said)}{html_table(rows, 'Rows by group and outcome')}</div>"
 
     def __str__(self) -> str:
         head = (

@@ -169,7 +169,7 @@ visits.
 def make_clinical(n: int = 43_945, *, random_state: int | np.random.Generator | None = None) -> Bunch:
     """Simulate a clinical cohort in the shape of the paper's private one.
 
-    The data are simulated: no patient, no hospital and no medical finding stands behind any column. The world
+    The data are simulated: no column comes from a patient, a hospital or a medical finding. The world
     (which diagnoses go together, which ones carry signal) is fixed; `random_state` draws the children.
 
     Parameters

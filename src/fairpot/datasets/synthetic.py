@@ -38,7 +38,7 @@ def make_synthetic(
 
     The coefficients of both logistic models are drawn anew for each `random_state`, and results vary a lot
     between draws: over ten of them the held-out AUC of XGBoost went from 0.68 to 0.83, and in 4 of 20 it was
-    group a whose positives were ranked behind. Repeat over many seeds before drawing conclusions.
+    group a whose positives were ranked lower. Repeat over many seeds before drawing conclusions.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def make_synthetic(
         Mean and standard deviation of the features in groups a and b. The paper speaks of different
         variances and gives equal ones, hence the default.
     rates : pair of float, default=(0.3, 0.1)
-        Mean probability of a positive label in groups a and b.
+        Mean probability of the outcome in groups a and b.
     random_state : int, Generator or None, default=None
         Seed of the draw.
     as_frame : bool, default=True

@@ -18,7 +18,7 @@ _Z = 1.959963984540054
 class GroupCalibrationDisplay(TableDisplay):
     """Share of positives against the mean score, in bins, for each group.
 
-    The columns are ``state``, ``group``, ``mean_score``, ``rate``, ``rate_low`` and ``rate_high`` (Wilson's 95 %
+    The columns are ``state``, ``group``, ``mean_score``, ``rate``, ``rate_low`` and ``rate_high`` (Wilson's 95%
     interval) and ``weight``. Bins hold about as many rows each; equal scores stay together.
 
     Examples

@@ -19,13 +19,13 @@ _MOST_POINTS = 2000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TradeoffDisplay(Display):
-    """AUC against the xAUC gap over the dial: the points nothing beats, a band, the limit and the chosen point.
+    """Draw AUC against the gap over the repair strength: the points nothing beats, a band, the limit, the choice.
 
-    The columns are the dial (named as the method calls it), ``auc``, ``gap``, ``signed_gap``, ``pareto``, and where
-    they are known ``limit_auc`` (the most that is possible at that gap on these rows; of more than two groups the upper
-    end of a bracket, and ``limit_low`` the lower), ``reachable_auc`` (without what chance adds to it), ``gap_low`` and
-    ``gap_high``. With more than two groups the gap is drawn without its sign, and ``first`` and ``second`` name the
-    pair that it is the gap of.
+    The columns are the repair strength (named as the method calls it), ``auc``, ``gap``, ``signed_gap``, ``pareto``,
+    and where they are known ``limit_auc`` (the most that is possible at that gap on these rows; of more than two groups
+    the upper end of a bracket, and ``limit_low`` the lower), ``reachable_auc`` (without what chance adds to it),
+    ``gap_low`` and ``gap_high``. With more than two groups the gap is drawn without its sign, and ``first`` and
+    ``second`` name the pair that it is the gap of.
 
     Attributes
     ----------
@@ -40,8 +40,8 @@ class TradeoffDisplay(Display):
     --------
     >>> from fairpot import FairPOT
     >>> from fairpot.display import TradeoffDisplay
-    >>> scores, y, sex = [0.9, 0.6, 0.4, 0.2, 0.5, 0.1], [1, 0, 1, 0, 1, 0], list("MMMMFF")
-    >>> fp = FairPOT(lam=0.5).fit(scores, y, sensitive_features=sex)
+    >>> score, y, sex = [0.9, 0.6, 0.4, 0.2, 0.5, 0.1], [1, 0, 1, 0, 1, 0], list("MMMMFF")
+    >>> fp = FairPOT(lam=0.5).fit(score, y, sensitive_features=sex)
     >>> TradeoffDisplay.from_estimator(fp).chosen.lam
     0.5
     """
@@ -182,8 +182,8 @@ class TradeoffDisplay(Display):
             order = np.argsort(gap)
             order = order[_few(len(order))]
             bracket = "limit_low" in self.columns
-            drawn = [("limit_auc", ":", "limit on these rows" + (", at most" if bracket else ""))]
-            drawn += [("limit_low", "-.", "limit on these rows, at least")] if bracket else []
+            drawn = [("limit_auc", ":", "best possible on these rows" + (", at most" if bracket else ""))]
+            drawn += [("limit_low", "-.", "best possible on these rows, at least")] if bracket else []
             for name, ls, label in (*drawn, ("reachable_auc", "--", "within reach")):
                 if np.isfinite(self.columns[name]).any():
                     axes.plot(gap[order], self.columns[name][order], color="black", lw=1.0, ls=ls, label=label)
@@ -267,11 +267,11 @@ class ComparisonDisplay(Display):
         if self.result.limit is not None:
             line = np.linspace(left, right, 200)
             bracket = isinstance(self.result.limit, LimitBracket)
-            most = "limit on these rows, at most" if bracket else "limit on these rows"
+            most = "best possible on these rows, at most" if bracket else "best possible on these rows"
             axes.plot(line, self.result.limit.auc_at(line), color="black", lw=1, ls=":", label=most)
             if bracket:
                 ends = self.result.limit_lines["best possible, at least"]
-                axes.plot(self.result.max_gaps, ends, "_", color="black", label="limit on these rows, at least")
+                axes.plot(self.result.max_gaps, ends, "_", color="black", label="best possible on these rows, at least")
             if self.result.limit.optimism is not None:
                 axes.plot(line, self.result.limit.reachable_at(line), color="black", lw=1, label="within reach")
         for place, method in enumerate(self.result.methods):

@@ -19,7 +19,7 @@ MOST_DISTINCT = 20_000_000
 
 @dataclass(frozen=True, eq=False)
 class CountedRows:
-    """What a scan found.
+    """Hold what a scan found.
 
     Attributes
     ----------
@@ -34,6 +34,17 @@ class CountedRows:
     dropped : dict of str to int or None
         Where rows with missing values were dropped: how many in all ("rows") and how many lack a value of each
         column, by the name of the column.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from fairpot.files import RowSource, count_rows
+    >>> path = Path(mkdtemp()) / "scores.csv"
+    >>> _ = path.write_text("risk,died,sex\\n0.9,1,F\\n0.2,0,F\\n0.7,1,M\\n0.4,0,M\\n")
+    >>> counted = count_rows(RowSource(path, score="risk", label="died", groups="sex"))
+    >>> counted.rows, counted.quantisation is None
+    (4, True)
     """
 
     table: ScoreTable
@@ -94,10 +105,22 @@ AdjustedT = TypeVar("AdjustedT", covariant=True)
 
 
 class Engine(Protocol[RowsT, AdjustedT]):
-    """Counts and adjusts rows where they are; ``RowsT`` holds them (files, a frame of a cluster) with their roles.
+    """Count and adjust rows where they are; ``RowsT`` holds them (files, a frame of a cluster) with their roles.
 
     Whatever the engine, equal rows give equal tables, to the last bit, and a bad row is an error in the words of
     ``fairpot._validation.wording``, with the number of rows.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from fairpot.engines import DuckDBEngine, Engine
+    >>> from fairpot.files import RowSource
+    >>> path = Path(mkdtemp()) / "scores.csv"
+    >>> _ = path.write_text("risk,died,sex\\n0.9,1,F\\n0.2,0,F\\n0.7,1,M\\n0.4,0,M\\n")
+    >>> engine: Engine = DuckDBEngine()
+    >>> engine.count(RowSource(path, score="risk", label="died", groups="sex")).table.groups
+    ('F', 'M')
     """
 
     def count(

@@ -183,11 +183,12 @@ def to_python(
     Parameters
     ----------
     maps : dict of group to ScoreMap
+        The ``maps_`` of a fitted method or of a loaded map file.
     name : str, default "adjusted_score"
         Name of the function, which takes a score and a group.
     unknown_group, missing_group : {"error", "keep", "null"}, default "error"
         What the function does with a group that has no map, and with a group that is missing (None or NaN): raise, give
-        the score as it is, or NaN.
+        the original score, or NaN.
 
     Returns
     -------
@@ -235,13 +236,15 @@ def to_javascript(
     Parameters
     ----------
     maps : dict of group to ScoreMap
+        The ``maps_`` of a fitted method or of a loaded map file.
     name : str, default "adjustedScore"
         Name of the function, which takes a score and a group; it throws where Python raises.
     module : {"commonjs", "esm"}, default "commonjs"
         How the function is had: ``require("./map.js")`` or a plain ``<script>``; or ``import`` of an ES module
         (``map.mjs``).
     unknown_group, missing_group : {"error", "keep", "null"}, default "error"
-        As in :func:`to_python`; a missing group is null, undefined or NaN.
+        What the function does with a group that has no map, and with one that is missing (null, undefined or NaN):
+        throw, give the original score, or NaN.
 
     Returns
     -------

@@ -28,7 +28,7 @@ def to_onnx(
     unknown_group: Unmapped = "error",
     missing_group: Unmapped | None = None,
 ) -> Any:
-    """Write maps as an ONNX model, by themselves or behind a model that makes the scores.
+    """Write maps as an ONNX model, by themselves or after a model that makes the scores.
 
     Parameters
     ----------
@@ -42,9 +42,9 @@ def to_onnx(
         Which output of ``model`` is the score: of shape (n,) or (n, 1), or (n, 2) with the positive class last. None
         takes its last.
     score, group, output : str
-        Names of inputs and output; ``score`` is float64 of shape (n,) and only there without ``model``.
+        Names of inputs and output; ``score`` is float64 of shape (n,) and an input only without ``model``.
     unknown_group : {"error", "keep", "null"}, default "error"
-        What a row gets whose group has no map: it stops the run, the score as it is, or NaN. A score that is not finite
+        What a row gets whose group has no map: it stops the run, the original score, or NaN. A score that is not finite
         stops the run with "error" and gives NaN otherwise.
     missing_group : {"error", "keep", "null"} or None, default None
         What a row gets whose group is the empty text, where groups are texts; None is "error". Whole numbers and

@@ -125,7 +125,7 @@ _HALVINGS = 40
 
 @dataclass(frozen=True, eq=False)
 class SimplifiedMaps:
-    """Maps with fewer knots, and what that changes.
+    """Hold maps with fewer breakpoints, and what that changes.
 
     Attributes
     ----------
@@ -137,6 +137,16 @@ class SimplifiedMaps:
         How many knots there were, and are.
     ranks_kept : bool
         Whether the order and the ties of all rows of the fitted table are as before; False if that was not asked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairpot import ScoreMap
+    >>> from fairpot.export import simplify
+    >>> grid = np.linspace(0, 1, 101)
+    >>> found = simplify({"F": ScoreMap(grid, grid**2)}, max_error=0.012)
+    >>> found.knots, found.errors["F"] <= 0.012
+    ({'F': (101, 6)}, True)
     """
 
     maps: dict[Hashable, ScoreMap]
@@ -200,15 +210,15 @@ def spread_knots(maps: Maps, total: int) -> SimplifiedMaps:
 def simplify(
     maps: Maps, *, max_error: float | None = None, max_knots: int | None = None, keep_ranks_of: ScoreTable | None = None
 ) -> SimplifiedMaps:
-    """Use as few of the maps' own knots as a stated error allows.
+    """Use as few of the maps' own breakpoints as a stated error allows.
 
-    The knots of a map are scores of people it was fitted on. Those that are dropped are no longer in what is
-    exported; those that stay still are.
+    The breakpoints (knots) of a map are scores of people it was fitted on. Those that are dropped are no longer in what
+    is exported; those that stay still are.
 
     Parameters
     ----------
     maps : dict of group to ScoreMap
-        Sigmoids and identities stay as they are, and so does a map that follows those of all groups.
+        Sigmoids and identities do not change, nor does a map that follows those of all groups.
     max_error : float >= 0 or None, default None
         No score's new value may differ by more than this.
     max_knots : int >= 2 or None, default None
@@ -224,10 +234,10 @@ def simplify(
     Examples
     --------
     >>> import numpy as np
+    >>> from fairpot import ScoreMap
     >>> from fairpot.export import simplify
-    >>> from fairpot.transport import ScoreMap
-    >>> x = np.linspace(0, 1, 101)
-    >>> print(simplify({"F": ScoreMap(x, x**2)}, max_error=0.012))
+    >>> grid = np.linspace(0, 1, 101)
+    >>> print(simplify({"F": ScoreMap(grid, grid**2)}, max_error=0.012))
     simplified from 101 to 6 knots, scores within 0.011
     """
     _check(max_error, max_knots, keep_ranks_of)

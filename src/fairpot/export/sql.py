@@ -192,20 +192,20 @@ def to_sql(
     Parameters
     ----------
     maps : dict of group to ScoreMap
-        The ``maps_`` of a fitted method or of a loaded model file.
+        The ``maps_`` of a fitted method or of a loaded map file.
     dialect : {"postgres", "duckdb", "sqlite", "spark", "bigquery", "snowflake"}
         BigQuery and Snowflake are written and parsed, but not run by this project's tests.
     score : str, default "score"
         Name of the column with the score.
     group : str or list of str, default "group"
-        Name of the column with the group; several form intersections, named as in ``fit``.
+        Name of the column with the group; several form intersections, in the order of ``fit``.
     table : str, list of str or None, default None
         The table to read: the result is a SELECT of its columns and the new one. None gives the expression
         alone. A dot separates schema and table; a list names the parts one by one.
     column : str or None, default None
         Name of the new column; None takes that of the score and ``_adjusted``.
     unknown_group : {"error", "keep", "null"}, default "error"
-        What a row gets whose group has no map: it stops the query, the score as it is, or NULL. A score that is
+        What a row gets whose group has no map: it stops the query, the original score, or NULL. A score that is
         missing, not a number or not finite stops the query with "error" and gives NULL otherwise.
     missing_group : {"error", "keep", "null"}, default "error"
         What a row gets that has no group (NULL; in SQLite also an empty text, which ``.import`` makes of it).
@@ -282,8 +282,8 @@ class _Writer:
 
     def name(self, column: str) -> str:
         """Write the name of a column."""
-        if not isinstance(column, str) or not column or "\0" in column:
-            raise ValueError(f"the name of a column must be a text that is not empty, got {column!r}.")
+        if not isinstance(column, str) or not column or not column.isprintable():
+            raise ValueError(f"the name of a column must be a printable text that is not empty, got {column!r}.")
         return self.dialect.identifier(column)
 
     def table(self, table: str | Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol, cast
 
 from fairpot._arguments import argument
 from fairpot._defaults import ADJUSTED, UNMAPPED, Unmapped
+from fairpot._leftovers import turn_in
 from fairpot._validation import check_choice, wording
 from fairpot.engines.adjusting import Mapper
 from fairpot.engines.duckdb import DuckDBEngine
@@ -30,7 +31,7 @@ TYPES = ("text", "auto")
 
 @dataclass(frozen=True)
 class AppliedRows:
-    """What an apply did.
+    """Hold what :func:`apply` did.
 
     Attributes
     ----------
@@ -53,6 +54,19 @@ class AppliedRows:
     notes : tuple of str
         What is worth knowing before the new scores are used: that nobody's score changed, that all are the same, or
         that whole numbers became others.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from fairpot.files import apply
+    >>> path = Path(mkdtemp()) / "scores.csv"
+    >>> _ = path.write_text("risk,died,sex\\n0.9,1,F\\n0.2,0,F\\n0.7,1,M\\n0.4,0,M\\n")
+    >>> from fairpot import ScoreMap
+    >>> maps = {"F": ScoreMap([0, 1], [0, 0.5]), "M": ScoreMap.identity()}
+    >>> done = apply(path, maps, output=path.with_name("adjusted.csv"), score="risk", group="sex")
+    >>> done.rows, done.moved, done.column
+    (4, 2, 'risk_adjusted')
     """
 
     rows: int
@@ -104,7 +118,7 @@ def apply(
 ) -> AppliedRows:
     """Write the rows of a source with one column more, the adjusted score.
 
-    Every other column, the order of the rows and their types stay as they are: Parquet and Arrow keep their schema
+    Every other column, the order of the rows and their types do not change: Parquet and Arrow keep their schema
     with its metadata, text its fields, JSON lines their lines. The format of the output follows from its name.
 
     Parameters
@@ -114,7 +128,7 @@ def apply(
     maps : mapping of group to ScoreMap
         ``maps_`` of a fitted post-processor: maps of the scores as the file holds them, so where a low score means
         high risk they are :meth:`~fairpot.ScoreMap.reflected` (:func:`fairpot.apply` sees to it). A group of the file
-        that is not there is an error.
+        that has no map is an error.
     output : path
         Written beside itself and renamed when complete; never the input. ``"-"`` is standard output, to which the rows
         go when they are complete.
@@ -129,14 +143,14 @@ def apply(
     thresholds : mapping of group to float or None, default None
         Where each group's top-alpha region begins, see :func:`score_thresholds`; scores below stay.
     unknown_group : {"error", "keep", "null"}, default "error"
-        What becomes of rows whose group has no map: an error that counts them, the score as it is, or no adjusted
+        What becomes of rows whose group has no map: an error that counts them, the original score, or no adjusted
         score. ``unknown`` of the result counts them.
     missing_group : {"error", "keep", "null"}, default "error"
         What becomes of rows without a group, likewise; ``missing`` of the result counts them.
     drop_missing : bool, default False
         Whether rows with a missing score or group are left out; ``dropped`` of the result counts them.
     overwrite : bool, default False
-        Whether outputs that are there already are replaced.
+        Whether existing outputs are replaced.
     output_format : str or None, default None
         One of "parquet", "csv", "tsv", "arrow", "jsonl"; None takes the name of the output, and for standard output the
         format of the input.
@@ -160,6 +174,7 @@ def apply(
     inputs : sequence of paths, default ()
         Further files that no output may replace: that of the model.
     memory_limit : str, default "2GB"
+        What the process may use.
     threads : int or None, default None
         For DuckDB, where it is needed: ranks and queries.
     progress : callable or None, default None
@@ -172,18 +187,20 @@ def apply(
     Raises
     ------
     InputFileError, OutputFileError, UnseenGroupError, ValueError, TypeError
-        In all cases no output is left, and one that was there stays as it was.
+        In all cases no output is left, and an existing one is not changed.
 
     Examples
     --------
-    >>> import pathlib, tempfile
-    >>> from fairpot.transport import ScoreMap
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from fairpot import ScoreMap
+    >>> from fairpot.files import apply
+    >>> folder = Path(mkdtemp())
     >>> _ = (folder / "new.csv").write_text("id,risk,sex\\n007,0.5,F\\n008,0.50,M\\n")
     >>> maps = {"F": ScoreMap([0, 1], [0, 0.5]), "M": ScoreMap.identity()}
-    >>> apply(folder / "new.csv", maps, output=folder / "fair.csv", score="risk", group="sex").moved
+    >>> apply(folder / "new.csv", maps, output=folder / "adjusted.csv", score="risk", group="sex").moved
     1
-    >>> print((folder / "fair.csv").read_text())
+    >>> print((folder / "adjusted.csv").read_text())
     id,risk,sex,risk_adjusted
     007,0.5,F,0.25
     008,0.50,M,0.5
@@ -222,7 +239,8 @@ def apply(
         **({} if judge is None else {"far": judge.far}),
     )
     with source.by_name(), ExitStack() as stack:
-        # Left in reverse: the record is in place before the adjusted file is.
+        # Left in reverse: the record is in place before the adjusted file is, and no other run's pair comes between.
+        take_turn = stack.enter_context(turn_in(target.resolve().parent))
         place = stack.enter_context(_place(output, overwrite, kept, f"output.{wanted}"))
         record = None
         if changes is not None:
@@ -240,6 +258,9 @@ def apply(
                 judge(mapper.lowest, mapper.highest, mapper.outside, read)
         written = sink.rows
         _check_rows(source, read, written, mapper.dropped)
+        if changes is not None:
+            take_turn()
+            check_outputs(source, output, changes, overwrite=overwrite)
     return AppliedRows(
         written,
         moved,

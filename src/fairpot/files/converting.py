@@ -7,7 +7,7 @@ import json
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 from xml.parsers import expat
@@ -87,9 +87,11 @@ def _sheet(path: Path) -> Iterator[str]:
     openpyxl = import_optional("openpyxl", "excel")
     with _damaged(path):
         check_workbook(path)
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    try:
+    with ExitStack() as open_things:  # openpyxl leaves the file open where it cannot read it
         with _damaged(path):
+            file = open_things.enter_context(path.open("rb"))
+            book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+            open_things.callback(book.close)
             sheet = book.worksheets[0]
             sheet.reset_dimensions()  # a sheet that is longer than it says would be cut
             rows = sheet.iter_rows(values_only=True)
@@ -106,8 +108,6 @@ def _sheet(path: Path) -> Iterator[str]:
                 return
             if any(value is not None for value in row):
                 yield json.dumps({name: _plain(row[i]) if i < len(row) else None for i, name in names.items()})
-    finally:
-        book.close()
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 import warnings
 from collections.abc import Callable, Hashable
 from typing import Any
@@ -68,8 +69,10 @@ def count_rows(
 
     Examples
     --------
-    >>> import pathlib, tempfile
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "scores.csv"
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from fairpot.files import RowSource, count_rows
+    >>> path = Path(mkdtemp()) / "scores.csv"
     >>> _ = path.write_text("risk,died,sex\\n0.9,1,F\\n0.2,0,F\\n0.7,1,M\\n0.4,0,M\\n")
     >>> counted = count_rows(RowSource(path, score="risk", label="died", groups="sex"))
     >>> counted.rows, counted.table.groups, counted.table["F"].score
@@ -91,9 +94,10 @@ def count_rows(
         except (ValueError, TypeError) as error:
             raise with_places(error, source, engine) from error
     for one, other in alike(counted.table.groups):
+        write = ascii if unicodedata.normalize("NFC", one) == unicodedata.normalize("NFC", other) else repr
         warnings.warn(
-            f"the groups {one!r} and {other!r} differ only by spaces or case and are counted apart: clean the column "
-            "if they are one.",
+            f"the groups {write(one)} and {write(other)} differ only by spaces, case or how letters are coded, and are "
+            "counted apart: clean the column if they are one.",
             UserWarning,
             stacklevel=2,
         )
@@ -111,26 +115,42 @@ def score_thresholds(
     drop_missing: bool = False,
     called: Namer | None = None,
 ) -> dict[Hashable, float]:
-    """Find the lowest score of the top-alpha region of a file, exactly: the first pass of a batch threshold.
+    """Find the lowest score of the top of a file, exactly.
 
     Parameters
     ----------
     source : RowSource
+        The rows.
     alpha : float in (0, 1]
+        Share of the rows in the top; rows tied with the lowest of them are in it too.
     region : {"pooled", "group"}, default "pooled"
-    memory_limit, threads
-        As for :func:`count_rows`.
+        The top of all rows, or the top of each group.
+    memory_limit : str, default "2GB"
+        What the process may use.
+    threads : int or None, default None
+        None takes all cores.
     counted : CountedRows or None, default None
-        The rows without label and weight, if they have been counted already.
+        The rows without outcome and weight, if they have been counted already.
     drop_missing : bool, default False
         Whether rows with a missing score or group are left out instead of an error.
     called : callable or None, default None
-        As for :func:`count_rows`, and the same.
+        Gives the groups of the file other names: called with the values of the group columns.
 
     Returns
     -------
     dict of group to float
         Scores as they are counted: with a minus, where the source says that a low one means high risk.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from fairpot.files import RowSource, score_thresholds
+    >>> path = Path(mkdtemp()) / "scores.csv"
+    >>> _ = path.write_text("risk,died,sex\\n0.9,1,F\\n0.2,0,F\\n0.7,1,M\\n0.4,0,M\\n")
+    >>> source = RowSource(path, score="risk", groups="sex")
+    >>> score_thresholds(source, 0.5)
+    {'F': 0.7, 'M': 0.7}
     """
     with source.by_name():
         return DuckDBEngine(memory_limit, threads).thresholds(

@@ -11,6 +11,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 
 from fairpot._arguments import argument
 from fairpot._defaults import Region
+from fairpot._shown import Bar, ShownBars, bar, ends_of
 from fairpot._validation import check_level, check_share
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.dial import DialEstimates, Top, band_of
@@ -174,33 +175,45 @@ def certify_dial(
     return mask if dial.least is None else mask & (dial.least <= bound), used
 
 
-@dataclass(frozen=True)
-class Certificate:
-    """That the true gap at a value of the dial is within a bound, and how that is known.
+@dataclass(frozen=True, repr=False)
+class Certificate(ShownBars):
+    """Hold a certified bound: the true gap at a repair strength is within it, and how that is known.
 
     Attributes
     ----------
     bound : float
-        The gap that is signed for.
+        The largest gap that is certified.
     confidence : float
         The promise is broken at most ``1 - confidence`` of the time.
     how : {"walk", "step-down"}
-        How many values of the dial were accounted for: by two chains along a falling curve, or by all together.
+        How many repair strengths were accounted for: by two chains along a falling curve, or by all together.
     rows : str
         The rows that it was certified on: held out, or cross-fitted folds; in a top alpha of coarse scores the fitted
         rows and the folds.
     dial : str
+        What the method calls its repair strength.
     value : float or dict
-        The value that was chosen.
+        The one that was chosen.
     gap, auc : Estimate
         At that value on those rows, two-sided limits at ``confidence`` for this value alone.
     gap_before, auc_before : Estimate
-        The same of the scores as they came.
+        The same of the original scores.
     limit : float
         One-sided upper limit of the gap at ``confidence``, for this value alone: at most ``bound``. The two-sided
         interval may end a little above it.
     alpha, region : float and str, or None
         The top of the ranking that gap and AUC are those of; None for all rows.
+
+    Examples
+    --------
+    >>> from fairpot import FairPOT
+    >>> from fairpot.datasets import make_synthetic
+    >>> data = make_synthetic(4000, random_state=0, as_frame=False)
+    >>> score, y, group = data.probability, data.target, data.group
+    >>> repair = FairPOT(max_gap=0.1, confidence=0.95).fit(score, y, sensitive_features=group)
+    >>> found = repair.certificate_
+    >>> found.bound, found.confidence, found.limit <= found.bound
+    (0.1, 0.95, True)
     """
 
     bound: float
@@ -221,6 +234,23 @@ class Certificate:
     def metric(self) -> str:
         """Name the gap: "overall gap", or "gap in the top 10%"."""
         return gap_name(self.alpha)
+
+    def __repr__(self) -> str:
+        return f"<Certificate: the {self.metric} is at most {self.bound:g} with {self.confidence:.0%} confidence>"
+
+    def _listed(self) -> list[dict[str, Any]]:
+        """Give gap and AUC before and after, with their limits."""
+        named = (("gap", self.gap_before, self.gap), ("auc", self.auc_before, self.auc))
+        return [{"metric": name, **ends_of("before", was), **ends_of("after", now)} for name, was, now in named]
+
+    def _bars(self) -> list[Bar]:
+        return [bar(f"{self.metric} before", self.gap_before), bar(f"{self.metric} after", self.gap)]
+
+    def _says(self) -> list[str]:
+        return [
+            f"Certified: the {self.metric} is at most {self.bound:g} with {self.confidence:.0%} confidence",
+            str(self),
+        ]
 
     def __str__(self) -> str:
         return (

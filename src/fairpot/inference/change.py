@@ -13,6 +13,8 @@ from scipy.special import stdtrit
 
 from fairpot._arguments import by_name
 from fairpot._defaults import LEVEL
+from fairpot._html import intervals_svg, paragraph
+from fairpot._shown import Bar, ShownBars, bar, ends_of
 from fairpot._validation import Rows, check_level, check_rows, check_scores
 from fairpot.counting import count
 from fairpot.inference.dial import Evidence, Part
@@ -96,22 +98,37 @@ def _degrees_of_freedom(found: Influence, table: ScoreTable, units: tuple[Floats
 _CLEAR = 3.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Change:
-    """A number before and after, and the change with its limits; ``se`` is that of the change.
+    """Hold a number before and after, and the change with its confidence limits.
 
     Attributes
     ----------
     before, after, change, low, high, level : float
+        The number before and after, their difference, its limits, and the confidence level of these.
     se : float
         Of the change; of a gap, of the change of the signed gap.
     reason : str or None
         Why there are no limits.
     groups : tuple or None
-        Of a gap, the pair of groups (ahead, behind) that had the largest before.
+        Of a gap, the pair of groups (ranked higher, ranked lower) that had the largest before.
     signed : Change or None
-        Of a gap, that of this pair's signed gap, seen from the group that was ahead: the number that words speak of. A
-        size cannot fall below 0, so that the limits of its own change may say less than is known.
+        Of a gap, that of this pair's signed gap, seen from the group that was ranked higher: the number that words
+        speak of. A size cannot fall below 0, so that the limits of its own change may say less than is known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairpot.inference import change_of_scores
+    >>> rng = np.random.default_rng(0)
+    >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
+    >>> score = rng.normal(y + 0.5 * (sex == "M"))
+    >>> adjusted = score + 0.5 * (sex == "F")
+    >>> found = change_of_scores(y, score, adjusted, sensitive_features=sex)
+    >>> round(found.gap.before, 3), round(found.gap.after, 3)
+    (0.24, 0.036)
+    >>> print(found.auc)
+    0.7441 -> 0.7530, a change of +0.0089 (95% interval -0.0030 to +0.0207)
     """
 
     before: float
@@ -142,6 +159,13 @@ class Change:
         ahead, behind = self.groups or ("", "")
         return f"signed, {ahead} over {behind}: {ends}{pair._limited()}"
 
+    def __repr__(self) -> str:
+        return f"<Change: {self}>"
+
+    def _repr_html_(self) -> str:
+        """Show the change with its interval, or why it has none."""
+        return f"<div>{paragraph(str(self))}{intervals_svg([bar('change', self)], str(self))}</div>"
+
     def to_dict(self) -> dict[str, Any]:
         """Give plain values for JSON: None in the place of NaN."""
         numbers = ("before", "after", "change", "se", "low", "high")
@@ -158,8 +182,8 @@ class Change:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Changes:
-    """What a repair changed on the rows it was measured on.
+class Changes(ShownBars):
+    """Hold what a repair changed on the rows it was measured on.
 
     Attributes
     ----------
@@ -169,6 +193,21 @@ class Changes:
     signed_gap : dict of (group, group) to Change
         xAUC(first over second) - xAUC(second over first).
     xauc : dict of (positive, negative) to Change
+        How often the first group's rows with the outcome are ranked above the second's without it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairpot.inference import change_of_scores
+    >>> rng = np.random.default_rng(0)
+    >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
+    >>> score = rng.normal(y + 0.5 * (sex == "M"))
+    >>> adjusted = score + 0.5 * (sex == "F")
+    >>> found = change_of_scores(y, score, adjusted, sensitive_features=sex)
+    >>> print(found.gap)
+    0.2404 -> 0.0362; signed, M over F: a change of -0.2042 (95% interval -0.2290 to -0.1794)
+    >>> round(found.xauc["F", "M"].change, 3)
+    0.118
     """
 
     auc: Change
@@ -179,6 +218,27 @@ class Changes:
     def __repr__(self) -> str:
         ends = [f"{each.before:.3f} -> {each.after:.3f}" for each in (self.auc, self.gap)]
         return f"<Changes: AUC {ends[0]}, gap {ends[1]}>"
+
+    def _named(self) -> list[tuple[str, Change]]:
+        pairs = [(f"gap, {g} over {h}", each) for (g, h), each in self.signed_gap.items()]
+        return [("AUC", self.auc), *pairs]
+
+    def _listed(self) -> list[dict[str, Any]]:
+        """Give AUC, gap, every signed gap and every xAUC before and after, and the change with its limits."""
+        named = [("auc", "", "", self.auc), ("gap", "", "", self.gap)]
+        named += [("signed_gap", str(g), str(h), each) for (g, h), each in self.signed_gap.items()]
+        named += [("xauc", str(g), str(h), each) for (g, h), each in self.xauc.items()]
+        return [
+            {"metric": metric, "first": first, "second": second, "before": each.before, "after": each.after}
+            | ends_of("change", each)
+            for metric, first, second, each in named
+        ]
+
+    def _bars(self) -> list[Bar]:
+        return [bar(name, each) for name, each in self._named()]
+
+    def _says(self) -> list[str]:
+        return ["Change by the repair on the same rows, with intervals", f"AUC {self.auc}", f"gap {self.gap}"]
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values for JSON."""
@@ -196,11 +256,13 @@ def change_by_maps(table: ScoreTable, maps: Maps, *, ties: str = "half", level: 
     Parameters
     ----------
     table : ScoreTable
-        With labels and at least two groups; of rows that the maps were not fitted on, to be fair.
+        With labels and at least two groups; best of rows that the maps were not fitted on.
     maps : mapping of group to function
         Groups that are not named keep their scores.
     ties : {"half", "strict"}, default "half"
-    level : float, default 0.95
+        Whether equal scores count as half a win or as none.
+    level : float in (0, 1), default 0.95
+        Confidence level of the intervals.
 
     Returns
     -------
@@ -208,11 +270,13 @@ def change_by_maps(table: ScoreTable, maps: Maps, *, ties: str = "half", level: 
 
     Examples
     --------
+    >>> import numpy as np
     >>> from fairpot import score_table
+    >>> from fairpot.inference import change_by_maps
     >>> rng = np.random.default_rng(0)
     >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
     >>> table = score_table(y, rng.normal(y + (sex == "M")), sensitive_features=sex)
-    >>> print(change_by_maps(table, {"F": lambda s: s + 1}).gap)
+    >>> print(change_by_maps(table, {"F": lambda score: score + 1}).gap)
     0.4376 -> 0.0362; signed, M over F: a change of -0.4014 (95% interval -0.4468 to -0.3560)
     """
     before = own_scores(table)
@@ -238,9 +302,25 @@ def change_of_scores(
 
     Parameters
     ----------
-    y_true, sensitive_features, sample_weight, clusters, weights, ties, level, pos_label
-        As in :func:`confidence_interval`.
+    y_true : column of shape (n,)
+        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
     before, after : columns of shape (n,)
+        The two scores of each row.
+    sensitive_features : column of shape (n,), or frame with several columns
+        Group of each row; several columns form intersections.
+    sample_weight : column of shape (n,), default None
+        Weights; ``weights`` says what they mean.
+    clusters : column of shape (n,), default None
+        What rows have in common that are not independent of each other, such as the patient of each visit.
+    weights : {"frequency", "importance"} or None, default None
+        What ``sample_weight`` means: how many rows a row is, or how much it counts. None takes whole numbers for
+        the first and others for the second.
+    ties : {"half", "strict"}, default "half"
+        Whether equal scores count as half a win or as none.
+    level : float in (0, 1), default 0.95
+        Confidence level of the intervals.
+    pos_label : default None
+        The positive value where ``y_true`` is not 0/1.
 
     Returns
     -------
@@ -248,6 +328,8 @@ def change_of_scores(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from fairpot.inference import change_of_scores
     >>> rng = np.random.default_rng(0)
     >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
     >>> score = rng.normal(y)

@@ -142,39 +142,62 @@ def confidence_interval(
     random_state: int = 0,
     pos_label: Any = None,
 ) -> Estimate:
-    """Compute a metric and how far it can be trusted.
+    """Compute a metric with its confidence limits.
 
     Parameters
     ----------
     metric : str
         A name in :data:`fairpot.metrics.METRICS`: "auc", "xauc", "xauc_gap", "partial_xauc_gap", "group_auc", ...
-    y_true, y_score, sensitive_features, sample_weight, positive, negative, group, alpha, region, ties, pos_label
-        As the metric takes them; a :class:`fairpot.ScoreTable` as ``y_true`` stands for all rows. With ``alpha``,
-        "auc", "xauc" and "xauc_gap" become partial.
+        With ``alpha``, "auc", "xauc" and "xauc_gap" look at the top.
+    y_true : column of shape (n,), or ScoreTable
+        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``. A table stands for all rows.
+    y_score : column of shape (n,), default None
+        Scores on any scale; None with a table.
+    sensitive_features : column of shape (n,), or frame with several columns, default None
+        Group of each row; several columns form intersections. None for
+        metrics without groups.
+    sample_weight : column of shape (n,), default None
+        Weights; ``weights`` says what they mean.
     clusters : column of shape (n,), default None
-        What rows have in common that are not independent of each other: the patient of each visit.
+        What rows have in common that are not independent of each other, such as the patient of each visit.
+    positive, negative : names of groups, default None
+        For xAUC: the group whose rows with the outcome, and the group whose rows without it, are compared.
+    group : name of a group, default None
+        For metrics of one group.
+    alpha : float in (0, 1] or None, default None
+        Look at this share of the rows with the highest scores; None looks at all rows.
+    region : {"pooled", "group"}, default "pooled"
+        With ``alpha``: the top of all rows, or the top of each group.
+    ties : {"half", "strict"}, default "half"
+        Whether equal scores count as half a win or as none.
     level : float in (0, 1), default 0.95
+        Confidence level of the intervals.
     method : {"analytic", "bootstrap"}, default "analytic"
-        The closed form, or drawing the table's counts again ``replicates`` times.
+        The closed form, or drawing the counts again ``replicates`` times.
     weights : {"frequency", "importance"} or None, default None
         What ``sample_weight`` means: how many rows a row is, or how much it counts. None takes whole numbers for
         the first and others for the second.
-    replicates, random_state : int
-        Of the bootstrap.
+    replicates : int, default 1000
+        How often the bootstrap draws.
+    random_state : int, default 0
+        Seed of the bootstrap.
+    pos_label : default None
+        The positive value where ``y_true`` is not 0/1.
 
     Returns
     -------
     Estimate
-        With ``estimate``, ``se`` (of the signed gap for gaps), ``low``, ``high``. With fewer than 5 positives or
-        negatives (clusters of them) no interval is honest: the limits are NaN and ``reason`` says why.
+        With ``value``, ``se`` (of the signed gap for gaps), ``low``, ``high``. With fewer than 5 positives or
+        negatives (clusters of them) there is no interval: the limits are NaN and ``reason`` says why.
 
     Examples
     --------
     >>> import numpy as np
+    >>> from fairpot.inference import confidence_interval
     >>> rng = np.random.default_rng(0)
     >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
-    >>> found = confidence_interval("xauc_gap", y, rng.normal(y), sensitive_features=sex)
-    >>> print(found)
+    >>> score = rng.normal(y)
+    >>> print(confidence_interval("xauc_gap", y, score, sensitive_features=sex))
     0.0362 (95% interval 0.0000 to 0.1321)
     >>> confidence_interval("auc", [1, 1, 0, 0], [4, 2, 3, 1]).reason
     'there are 2 positives, and with fewer than 5 no interval is honest'
@@ -326,11 +349,31 @@ def verdict(
 
     Parameters
     ----------
-    y_true, y_score, sensitive_features, sample_weight, clusters, alpha, region, ties, weights, pos_label
-        As in :func:`confidence_interval`.
+    y_true : column of shape (n,), or ScoreTable
+        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``. A table stands for all rows.
+    y_score : column of shape (n,), default None
+        Scores on any scale; None with a table.
+    sensitive_features : column of shape (n,), or frame with several columns
+        Group of each row; several columns form intersections.
     bound : float in [0, 1]
+        The target gap: the largest that you accept.
+    sample_weight : column of shape (n,), default None
+        Weights; ``weights`` says what they mean.
+    clusters : column of shape (n,), default None
+        What rows have in common that are not independent of each other, such as the patient of each visit.
+    alpha : float in (0, 1] or None, default None
+        Look at this share of the rows with the highest scores; None looks at all rows.
+    region : {"pooled", "group"}, default "pooled"
+        With ``alpha``: the top of all rows, or the top of each group.
+    ties : {"half", "strict"}, default "half"
+        Whether equal scores count as half a win or as none.
     level : float in (0.5, 1), default 0.95
         "within" and "exceeds" are each wrong at most ``1 - level`` of the time.
+    weights : {"frequency", "importance"} or None, default None
+        What ``sample_weight`` means: how many rows a row is, or how much it counts. None takes whole numbers for
+        the first and others for the second.
+    pos_label : default None
+        The positive value where ``y_true`` is not 0/1.
 
     Returns
     -------
@@ -339,11 +382,13 @@ def verdict(
     Examples
     --------
     >>> import numpy as np
+    >>> from fairpot.inference import verdict
     >>> rng = np.random.default_rng(0)
     >>> y, sex = rng.integers(0, 2, 4000), rng.choice(["F", "M"], 4000)
-    >>> verdict(y, rng.normal(y), sensitive_features=sex, bound=0.1).answer
+    >>> score, uneven = rng.normal(y), rng.normal(y + (sex == "M"))
+    >>> verdict(y, score, sensitive_features=sex, bound=0.1).answer
     'within'
-    >>> verdict(y, rng.normal(y + (sex == "M")), sensitive_features=sex, bound=0.1).answer
+    >>> verdict(y, uneven, sensitive_features=sex, bound=0.1).answer
     'exceeds'
     """
     check_share(bound, "bound", zero=True)

@@ -12,6 +12,8 @@ import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 
 from fairpot._defaults import LEVEL
+from fairpot._html import intervals_svg, paragraph
+from fairpot._shown import Bar, bar
 from fairpot.transport import Floats
 
 if TYPE_CHECKING:
@@ -221,21 +223,24 @@ def wilson(share: float, size: float, quantile: float) -> tuple[float, float]:
 
 
 class Estimate(float):
-    """A number that knows how far it can be trusted; it counts and compares as the plain number it is.
+    """Hold a number with its confidence limits; it counts and compares as the plain number.
 
     Attributes
     ----------
     metric : str
+        What was measured.
     value : float
         The number itself; NaN where there are no pairs to count.
     se : float
         Standard error; of the signed gap for gaps.
     low, high : float
-        Limits at ``level``; NaN where no interval is honest, and ``reason`` says why.
+        Limits at ``level``; NaN where there is no interval, and ``reason`` says why.
     level : float
+        Confidence level.
     method : {"analytic", "bootstrap"}
+        How the limits were found.
     signed : float or None
-        Of a gap, the signed one: xAUC(first over second) - xAUC(second over first) of the widest pair.
+        Of a gap, the signed one: xAUC(first over second) - xAUC(second over first) of the pair with the largest.
     groups : tuple or None
         Of a gap, the pair of groups (first, second).
     reason : str or None
@@ -245,6 +250,7 @@ class Estimate(float):
 
     Examples
     --------
+    >>> from fairpot.inference import Estimate
     >>> found = Estimate("auc", 0.75, 0.05, 0.64, 0.84)
     >>> found, found.low, found + 0.1
     (0.75, 0.64, 0.85)
@@ -305,6 +311,10 @@ class Estimate(float):
     def __format__(self, spec: str) -> str:
         return format(self.value, spec)
 
+    def _repr_html_(self) -> str:
+        """Show the number with its interval, or why it has none."""
+        return f"<div>{paragraph(str(self))}{intervals_svg([bar(self.metric, self)], str(self))}</div>"
+
     def to_dict(self) -> dict[str, Any]:
         """Give plain values for JSON: None in the place of NaN."""
         numbers = {"estimate": self.value, "se": self.se, "low": self.low, "high": self.high, "signed": self.signed}
@@ -323,13 +333,14 @@ _KNOWN = ("metric", "se", "low", "high", "level", "method", "signed", "groups", 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the rows say about a bound on the gap.
+    """Hold what the rows say about a target gap.
 
     Attributes
     ----------
     answer : {"within", "exceeds", "cannot tell"}
         "within" and "exceeds" are each wrong at most ``1 - level`` of the time.
     bound, level : float
+        The target gap, and the confidence level.
     interval : Estimate
         The gap with its two-sided limits. The answer looks at one side, so that they may reach a little beyond the
         bound where it is "within".
@@ -337,6 +348,17 @@ class Verdict:
         The top of the ranking whose gap this is; None for the gap over all rows.
     reason : str or None
         Why it cannot be told, where there are too few rows for any interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairpot.inference import verdict
+    >>> rng = np.random.default_rng(0)
+    >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
+    >>> score = rng.normal(y + 0.5 * (sex == "M"))
+    >>> found = verdict(y, score, sensitive_features=sex, bound=0.05)
+    >>> found.answer, round(found.interval.value, 2)
+    ('exceeds', 0.24)
     """
 
     answer: Answer
@@ -366,3 +388,8 @@ class Verdict:
             return f"the rows cannot tell whether the {name} is within {self.bound:g} ({measured}){why}"
         said = {"within": "is within", "exceeds": "exceeds"}[self.answer]
         return f"the {name} {said} {self.bound:g} with {sure} confidence, one-sided ({measured})"
+
+    def _repr_html_(self) -> str:
+        """Show the answer, and the gap with its interval beside the bound."""
+        rows = [bar(self.metric, self.interval), Bar("bound", self.bound, self.bound, self.bound)]
+        return f"<div>{paragraph(f'{self.answer}: {self}')}{intervals_svg(rows, self.metric)}</div>"

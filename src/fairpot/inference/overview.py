@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from fairpot._defaults import LEVEL, Region
+from fairpot._shown import Bar, ShownBars, bar, ends_of
 from fairpot._validation import check_level, is_number
 from fairpot.inference.limits import Estimate, gap_limits, wilson
 from fairpot.inference.region import estimate_region
@@ -40,8 +41,23 @@ _OWN = ("group_auc", "bpsn_auc", "bnsp_auc")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Overview:
-    """AUC, gap, every xAUC, every signed gap and the groups' own AUCs, each with its interval."""
+class Overview(ShownBars):
+    """Hold AUC, gap, every xAUC, every signed gap and the groups' own AUCs, each with its interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairpot import score_table
+    >>> from fairpot.inference import overview
+    >>> rng = np.random.default_rng(0)
+    >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
+    >>> score = rng.normal(y + 0.5 * (sex == "M"))
+    >>> found = overview(score_table(y, score, sensitive_features=sex))
+    >>> print(found.gap)
+    0.2404 (95% interval 0.1442 to 0.3331)
+    >>> print(found.xauc["M", "F"])
+    0.8579 (95% interval 0.7984 to 0.9016)
+    """
 
     level: float
     auc: Estimate
@@ -55,6 +71,23 @@ class Overview:
 
     def __repr__(self) -> str:
         return f"<Overview: AUC {self.auc!s}, gap {self.gap!s}>"
+
+    def _listed(self) -> list[dict[str, Any]]:
+        """Give every number with its limits: AUC, gap, xAUCs, signed gaps, the groups' own AUCs."""
+        named: list[tuple[str, Any, Any, Estimate]] = [("auc", "", "", self.auc), ("gap", "", "", self.gap)]
+        named += [(name, *pair, each) for name in ("xauc", "signed_gaps") for pair, each in getattr(self, name).items()]
+        named += [(name, group, "", each) for name in _OWN for group, each in getattr(self, name).items()]
+        return [
+            {"metric": name.removesuffix("s"), "first": str(g), "second": str(h), **ends_of("value", each)}
+            for name, g, h, each in named
+        ]
+
+    def _bars(self) -> list[Bar]:
+        pairs = sorted(self.signed_gaps.items(), key=lambda each: -abs(each[1]))
+        return [bar("AUC", self.auc), *(bar(f"gap, {g} over {h}", each) for (g, h), each in pairs[:10])]
+
+    def _says(self) -> list[str]:
+        return [f"AUC {self.auc!s}, gap {self.gap!s}"]
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values for JSON."""
@@ -84,11 +117,15 @@ def overview(
     Parameters
     ----------
     table : ScoreTable
-        With labels and at least two groups.
-    level : float, default 0.95
+        With outcomes and at least two groups.
+    level : float in (0, 1), default 0.95
+        Confidence level of the intervals.
     ties : {"half", "strict"}, default "half"
-    alpha, region
-        Inside the top-alpha region instead of over all rows.
+        Whether equal scores count as half a win or as none.
+    alpha : float in (0, 1] or None, default None
+        Look at this share of the rows with the highest scores; None looks at all rows.
+    region : {"pooled", "group"}, default "pooled"
+        With ``alpha``: the top of all rows, or the top of each group.
     carrying : list of groups or None, default None
         ``headline`` is the largest gap between these; None takes all.
 
@@ -99,7 +136,9 @@ def overview(
     Examples
     --------
     >>> from fairpot import score_table
-    >>> table = score_table([0, 1] * 10, range(20), sensitive_features=["F"] * 10 + ["M"] * 10)
+    >>> from fairpot.inference import overview
+    >>> y, score, sex = [0, 1] * 10, range(20), ["F"] * 10 + ["M"] * 10
+    >>> table = score_table(y, score, sensitive_features=sex)
     >>> print(overview(table).xauc["M", "F"])
     1.0000 (95% interval 0.5314 to 1.0000)
     """
@@ -207,9 +246,21 @@ def _largest(
 
 @dataclass(frozen=True)
 class Rates:
-    """Rates of one group at a threshold: flagged is a score at or above it.
+    """Hold the rates of one group at a threshold: flagged is a score at or above it.
 
     ``tpr``: of the positives; ``fpr``: of the negatives; ``flagged``: of all; ``ppv``: positives among the flagged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairpot import score_table
+    >>> from fairpot.inference import rates_at
+    >>> rng = np.random.default_rng(0)
+    >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
+    >>> score = rng.normal(y + 0.5 * (sex == "M"))
+    >>> women, men = rates_at(score_table(y, score, sensitive_features=sex), 0.5)
+    >>> women.group, round(women.tpr, 2), round(women.fpr, 2)
+    ('F', 0.7, 0.23)
     """
 
     group: Hashable
@@ -229,7 +280,8 @@ def rates_at(table: ScoreTable, threshold: float, *, level: float = LEVEL) -> li
         With labels; a table with clusters adds up their rows before squaring.
     threshold : float
         Scores at or above it are flagged.
-    level : float, default 0.95
+    level : float in (0, 1), default 0.95
+        Confidence level of the intervals.
 
     Returns
     -------
@@ -238,7 +290,9 @@ def rates_at(table: ScoreTable, threshold: float, *, level: float = LEVEL) -> li
     Examples
     --------
     >>> from fairpot import score_table
-    >>> table = score_table([0, 1] * 10, range(20), sensitive_features=["F"] * 10 + ["M"] * 10)
+    >>> from fairpot.inference import rates_at
+    >>> y, score, sex = [0, 1] * 10, range(20), ["F"] * 10 + ["M"] * 10
+    >>> table = score_table(y, score, sensitive_features=sex)
     >>> print(rates_at(table, 8.0)[0].flagged)
     0.2000 (95% interval 0.0567 to 0.5098)
     """

@@ -12,6 +12,8 @@ import numpy as np
 from scipy.special import betaln, expit, logit, ndtr, ndtri
 
 from fairpot._defaults import LEVEL
+from fairpot._html import html_table, paragraph
+from fairpot._shown import frame_of
 from fairpot._validation import check_choice, check_level, check_share, is_number
 from fairpot.counts import Clusters
 from fairpot.inference.limits import Parts, correlation, difference_limits, joint_tail
@@ -27,13 +29,14 @@ _SEED = 20250101  # plans are the same in every run
 _NEAREST = 0.999  # an xAUC to plan with keeps this far from 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SamplePlan:
-    """How many rows a goal takes.
+    """Hold how many rows a goal takes.
 
     Attributes
     ----------
     goal : {"detect", "certify"}
+        Find a gap, or show that it is small.
     gap : float
         The gap to detect, or the bound to certify.
     rows : int
@@ -43,10 +46,18 @@ class SamplePlan:
     se : float
         Standard error of the signed gap of ``pair`` at that size.
     level, power, true_gap : float
+        Confidence level, how often the goal is reached, and the gap there truly is.
     pair : tuple of two groups
         Of several, the two whose gap takes the most rows; the plan is for a gap between them, the first ranked higher.
     clusters : int or None
         Of rows that belong together: how many clusters, such as patients, the rows come from.
+
+    Examples
+    --------
+    >>> from fairpot.inference import plan_sample_size
+    >>> plan = plan_sample_size(0.2, rates=0.3)
+    >>> plan.rows, plan.group_rows == {"a": plan.rows // 2, "b": plan.rows - plan.rows // 2}
+    (185, True)
     """
 
     goal: str
@@ -62,10 +73,28 @@ class SamplePlan:
     pair: tuple[Hashable, Hashable]
     clusters: int | None = None
 
+    def __repr__(self) -> str:
+        return f"<SamplePlan: {str(self).split(' (')[0]}>"
+
+    def rows_by_group(self) -> list[dict[str, Any]]:
+        """Return rows with and without the outcome for each group."""
+        return [
+            {"group": g, "rows": rows, "with the outcome": self.positives[g], "without it": self.negatives[g]}
+            for g, rows in self.group_rows.items()
+        ]
+
+    def frame(self) -> Any:
+        """Return the rows of each group as a frame (pandas, Polars or PyArrow, whichever is in use)."""
+        return frame_of(self.rows_by_group())
+
+    def _repr_html_(self) -> str:
+        """Show how many rows it takes, by group."""
+        return f"<div>{paragraph(str(self).split(' (')[0])}{html_table(self.rows_by_group(), 'Rows to plan for')}</div>"
+
     def __str__(self) -> str:
         aim = f"detect a gap of {self.gap:g}" if self.goal == "detect" else f"certify a gap within {self.gap:g}"
         parts = ", ".join(
-            f"{g}: {self.group_rows[g]:,} rows with {self.positives[g]:,} positives" for g in self.group_rows
+            f"{g}: {self.group_rows[g]:,} rows, {self.positives[g]:,} with the outcome" for g in self.group_rows
         )
         of = "" if self.clusters is None else f" of {self.clusters:,} clusters"
         return f"{self.rows:,} rows{of} to {aim} with power {self.power:g} at level {self.level:g} ({parts})"
@@ -100,7 +129,8 @@ def plan_sample_size(
         Get an interval at ``level`` that excludes 0, or the verdict "within" at ``level``.
     power : float, default 0.8
         How often that should succeed.
-    level : float, default 0.95
+    level : float in (0, 1), default 0.95
+        Confidence level of the intervals.
     auc : float or one float per group, default 0.8
         How often positives of each group are ranked above negatives of another. One number is the middle: the groups of
         ``pair`` stand half of ``true_gap`` above and below it, any other group on it. Scores are taken as normal.
@@ -127,6 +157,7 @@ def plan_sample_size(
 
     Examples
     --------
+    >>> from fairpot.inference import plan_sample_size
     >>> print(plan_sample_size(0.05, shares={"F": 0.3, "M": 0.7}, rates=0.1))
     8,051 rows to detect a gap of 0.05 with power 0.8 at level 0.95
     (F: 2,415 rows with 242 positives, M: 5,636 rows with 564 positives)

@@ -30,12 +30,32 @@ def group_auc(
 
     Parameters
     ----------
-    y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined
-        As in :func:`xauc`.
+    y_true : column of shape (n,)
+        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
+    y_score : column of shape (n,)
+        Scores on any scale: probabilities, log-odds, ranks.
+    sensitive_features : column of shape (n,), or frame with several columns
+        Group of each row; several columns form intersections.
     group : name of a group
+        The group to look at.
+    sample_weight : column of shape (n,), default None
+        Weights; a whole weight counts exactly like that many rows.
+    ties : {"half", "strict"}, default "half"
+        Whether equal scores count as half a win (scikit-learn) or as none (the paper).
+    pos_label : default None
+        The positive value where ``y_true`` is not 0/1.
+    undefined : {"nan", "paper"}, default "nan"
+        What comes back if there are no pairs to count: NaN, or the value that the paper takes. Either comes with an
+        ``UndefinedMetricWarning`` that names what is missing.
+
+    Returns
+    -------
+    float
+        NaN (the paper: 0) if there are no pairs.
 
     Examples
     --------
+    >>> from fairpot.metrics import group_auc
     >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
     >>> group_auc(y, score, sensitive_features=sex, group="F")
     1.0
@@ -61,12 +81,32 @@ def bpsn_auc(
 
     Parameters
     ----------
-    y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined
-        As in :func:`xauc`.
+    y_true : column of shape (n,)
+        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
+    y_score : column of shape (n,)
+        Scores on any scale: probabilities, log-odds, ranks.
+    sensitive_features : column of shape (n,), or frame with several columns
+        Group of each row; several columns form intersections.
     group : name of a group
+        The group to look at.
+    sample_weight : column of shape (n,), default None
+        Weights; a whole weight counts exactly like that many rows.
+    ties : {"half", "strict"}, default "half"
+        Whether equal scores count as half a win (scikit-learn) or as none (the paper).
+    pos_label : default None
+        The positive value where ``y_true`` is not 0/1.
+    undefined : {"nan", "paper"}, default "nan"
+        What comes back if there are no pairs to count: NaN, or the value that the paper takes. Either comes with an
+        ``UndefinedMetricWarning`` that names what is missing.
+
+    Returns
+    -------
+    float
+        NaN (the paper: 0) if there are no pairs.
 
     Examples
     --------
+    >>> from fairpot.metrics import bpsn_auc
     >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
     >>> bpsn_auc(y, score, sensitive_features=sex, group="M")
     0.0
@@ -92,12 +132,32 @@ def bnsp_auc(
 
     Parameters
     ----------
-    y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined
-        As in :func:`xauc`.
+    y_true : column of shape (n,)
+        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
+    y_score : column of shape (n,)
+        Scores on any scale: probabilities, log-odds, ranks.
+    sensitive_features : column of shape (n,), or frame with several columns
+        Group of each row; several columns form intersections.
     group : name of a group
+        The group to look at.
+    sample_weight : column of shape (n,), default None
+        Weights; a whole weight counts exactly like that many rows.
+    ties : {"half", "strict"}, default "half"
+        Whether equal scores count as half a win (scikit-learn) or as none (the paper).
+    pos_label : default None
+        The positive value where ``y_true`` is not 0/1.
+    undefined : {"nan", "paper"}, default "nan"
+        What comes back if there are no pairs to count: NaN, or the value that the paper takes. Either comes with an
+        ``UndefinedMetricWarning`` that names what is missing.
+
+    Returns
+    -------
+    float
+        NaN (the paper: 0) if there are no pairs.
 
     Examples
     --------
+    >>> from fairpot.metrics import bnsp_auc
     >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
     >>> bnsp_auc(y, score, sensitive_features=sex, group="M")
     1.0
@@ -115,12 +175,28 @@ def tied_share(
 
     Parameters
     ----------
-    y_true, y_score, sample_weight, pos_label, undefined
-        As in :func:`auc`; the paper's value without pairs is 0.
+    y_true : column of shape (n,)
+        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
+    y_score : column of shape (n,)
+        Scores on any scale: probabilities, log-odds, ranks.
+    sample_weight : column of shape (n,), default None
+        Weights; a whole weight counts exactly like that many rows.
+    pos_label : default None
+        The positive value where ``y_true`` is not 0/1.
+    undefined : {"nan", "paper"}, default "nan"
+        What comes back if there are no pairs to count: NaN, or the value that the paper takes. Either comes with an
+        ``UndefinedMetricWarning`` that names what is missing.
+
+    Returns
+    -------
+    float
+        NaN (the paper: 0) if there are no pairs.
 
     Examples
     --------
-    >>> tied_share([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8])
+    >>> from fairpot.metrics import tied_share
+    >>> y, score = [0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8]
+    >>> tied_share(y, score)
     0.25
     """
     value = value_without_pairs(check_undefined(undefined))
@@ -149,11 +225,30 @@ def by_group(
 
     Parameters
     ----------
-    y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined
-        As in :func:`xauc`.
+    y_true : column of shape (n,)
+        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
+    y_score : column of shape (n,)
+        Scores on any scale: probabilities, log-odds, ranks.
+    sensitive_features : column of shape (n,), or frame with several columns
+        Group of each row; several columns form intersections.
+    sample_weight : column of shape (n,), default None
+        Weights; a whole weight counts exactly like that many rows.
+    ties : {"half", "strict"}, default "half"
+        Whether equal scores count as half a win (scikit-learn) or as none (the paper).
+    pos_label : default None
+        The positive value where ``y_true`` is not 0/1.
+    undefined : {"nan", "paper"}, default "nan"
+        What comes back if there are no pairs to count: NaN, or the value that the paper takes. Either comes with an
+        ``UndefinedMetricWarning`` that names what is missing.
+
+    Returns
+    -------
+    frame
+        pandas, Polars or PyArrow, whichever the columns are.
 
     Examples
     --------
+    >>> from fairpot.metrics import by_group
     >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
     >>> print(by_group(y, score, sensitive_features=sex).to_string(index=False))
     group  positives  negatives  auc  bpsn_auc  bnsp_auc

@@ -50,18 +50,18 @@ def auc(
     Parameters
     ----------
     y_true : column of shape (n,)
-        Outcomes, 0/1 or booleans; other two-valued labels with ``pos_label``.
+        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
     y_score : column of shape (n,)
         Scores on any scale: probabilities, log-odds, ranks.
     sample_weight : column of shape (n,), default None
         Weights; a whole weight counts exactly like that many rows.
     ties : {"half", "strict"}, default "half"
-        Whether a tie is no win (the paper) or half a win (scikit-learn).
+        Whether equal scores count as half a win (scikit-learn) or as none (the paper).
     pos_label : default None
-        The positive label where ``y_true`` is not 0/1.
+        The positive value where ``y_true`` is not 0/1.
     undefined : {"nan", "paper"}, default "nan"
-        What stands for a metric without pairs to count: NaN, or the value the paper takes for it. Either comes with
-        an ``UndefinedMetricWarning`` that names what is missing.
+        What comes back if there are no pairs to count: NaN, or the value that the paper takes. Either comes with an
+        ``UndefinedMetricWarning`` that names what is missing.
 
     Returns
     -------
@@ -70,7 +70,9 @@ def auc(
 
     Examples
     --------
-    >>> auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> from fairpot.metrics import auc
+    >>> y, score = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
+    >>> auc(y, score)
     0.75
     """
     checked, missing = check_ties(ties), check_undefined(undefined)
@@ -95,12 +97,23 @@ def xauc(
 
     Parameters
     ----------
-    y_true, y_score, sample_weight, ties, pos_label, undefined
-        As in :func:`auc`.
+    y_true : column of shape (n,)
+        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
+    y_score : column of shape (n,)
+        Scores on any scale: probabilities, log-odds, ranks.
     sensitive_features : column of shape (n,), or frame with several columns
         Group of each row; several columns form intersections.
     positive, negative : names of groups
-        The group whose positives, and the group whose negatives, are compared.
+        The group whose rows with the outcome, and the group whose rows without it, are compared.
+    sample_weight : column of shape (n,), default None
+        Weights; a whole weight counts exactly like that many rows.
+    ties : {"half", "strict"}, default "half"
+        Whether equal scores count as half a win (scikit-learn) or as none (the paper).
+    pos_label : default None
+        The positive value where ``y_true`` is not 0/1.
+    undefined : {"nan", "paper"}, default "nan"
+        What comes back if there are no pairs to count: NaN, or the value that the paper takes. Either comes with an
+        ``UndefinedMetricWarning`` that names what is missing.
 
     Returns
     -------
@@ -109,6 +122,7 @@ def xauc(
 
     Examples
     --------
+    >>> from fairpot.metrics import xauc
     >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
     >>> xauc(y, score, sensitive_features=sex, positive="M", negative="F")
     1.0
@@ -138,8 +152,21 @@ def xauc_gap(
 
     Parameters
     ----------
-    y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined
-        As in :func:`xauc`.
+    y_true : column of shape (n,)
+        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
+    y_score : column of shape (n,)
+        Scores on any scale: probabilities, log-odds, ranks.
+    sensitive_features : column of shape (n,), or frame with several columns
+        Group of each row; several columns form intersections.
+    sample_weight : column of shape (n,), default None
+        Weights; a whole weight counts exactly like that many rows.
+    ties : {"half", "strict"}, default "half"
+        Whether equal scores count as half a win (scikit-learn) or as none (the paper).
+    pos_label : default None
+        The positive value where ``y_true`` is not 0/1.
+    undefined : {"nan", "paper"}, default "nan"
+        What comes back if there are no pairs to count: NaN, or the value that the paper takes. Either comes with an
+        ``UndefinedMetricWarning`` that names what is missing.
 
     Returns
     -------
@@ -150,6 +177,7 @@ def xauc_gap(
 
     Examples
     --------
+    >>> from fairpot.metrics import xauc_gap
     >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
     >>> xauc_gap(y, score, sensitive_features=sex)
     1.0
@@ -175,17 +203,35 @@ def xauc_matrix(
 ) -> Any:
     """Return the xAUC of every pair of groups as a frame.
 
-    One row a group of positives (column ``positive``, or ``positive_group`` if a group is called that), one further
-    column a group of negatives. The
-    diagonal holds each group's own AUC.
+    One row for each group of positives (column ``positive``, or ``positive_group`` if a group is called that), one
+    further column for each group of negatives. The diagonal holds each group's own AUC.
 
     Parameters
     ----------
-    y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined
-        As in :func:`xauc`.
+    y_true : column of shape (n,)
+        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
+    y_score : column of shape (n,)
+        Scores on any scale: probabilities, log-odds, ranks.
+    sensitive_features : column of shape (n,), or frame with several columns
+        Group of each row; several columns form intersections.
+    sample_weight : column of shape (n,), default None
+        Weights; a whole weight counts exactly like that many rows.
+    ties : {"half", "strict"}, default "half"
+        Whether equal scores count as half a win (scikit-learn) or as none (the paper).
+    pos_label : default None
+        The positive value where ``y_true`` is not 0/1.
+    undefined : {"nan", "paper"}, default "nan"
+        What comes back if there are no pairs to count: NaN, or the value that the paper takes. Either comes with an
+        ``UndefinedMetricWarning`` that names what is missing.
+
+    Returns
+    -------
+    frame
+        pandas, Polars or PyArrow, whichever the columns are.
 
     Examples
     --------
+    >>> from fairpot.metrics import xauc_matrix
     >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
     >>> print(xauc_matrix(y, score, sensitive_features=sex).to_string(index=False))
     positive   F   M
@@ -221,14 +267,25 @@ def partial_auc(
 
     Parameters
     ----------
-    y_true, y_score, sample_weight, ties, pos_label, undefined
-        As in :func:`auc`.
+    y_true : column of shape (n,)
+        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
+    y_score : column of shape (n,)
+        Scores on any scale: probabilities, log-odds, ranks.
     alpha : float in (0, 1]
-        Share of the rows in the region; rows tied with the lowest of them are in it too.
-    sensitive_features : column of shape (n,), default None
+        Share of the rows in the top; rows tied with the lowest of them are in it too.
+    sensitive_features : column of shape (n,), or frame with several columns, default None
         Group of each row; needed for ``region="group"`` only.
     region : {"pooled", "group"}, default "pooled"
-        The top alpha of all rows, or the top alpha of each group.
+        The top of all rows, or the top of each group.
+    sample_weight : column of shape (n,), default None
+        Weights; a whole weight counts exactly like that many rows.
+    ties : {"half", "strict"}, default "half"
+        Whether equal scores count as half a win (scikit-learn) or as none (the paper).
+    pos_label : default None
+        The positive value where ``y_true`` is not 0/1.
+    undefined : {"nan", "paper"}, default "nan"
+        What comes back if there are no pairs to count: NaN, or the value that the paper takes. Either comes with an
+        ``UndefinedMetricWarning`` that names what is missing.
 
     Returns
     -------
@@ -238,7 +295,9 @@ def partial_auc(
 
     Examples
     --------
-    >>> partial_auc([0, 0, 0, 1, 0, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9], alpha=0.5)
+    >>> from fairpot.metrics import partial_auc
+    >>> y, score = [0, 0, 0, 1, 0, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9]
+    >>> partial_auc(y, score, alpha=0.5)
     0.5
     """
     checked, missing = check_ties(ties), check_undefined(undefined)
@@ -275,13 +334,36 @@ def partial_xauc(
 
     Parameters
     ----------
-    y_true, y_score, sensitive_features, positive, negative, sample_weight, ties, pos_label, undefined
-        As in :func:`xauc`.
-    alpha, region
-        As in :func:`partial_auc`.
+    y_true : column of shape (n,)
+        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
+    y_score : column of shape (n,)
+        Scores on any scale: probabilities, log-odds, ranks.
+    alpha : float in (0, 1]
+        Share of the rows in the top; rows tied with the lowest of them are in it too.
+    sensitive_features : column of shape (n,), or frame with several columns
+        Group of each row; several columns form intersections.
+    positive, negative : names of groups
+        The group whose rows with the outcome, and the group whose rows without it, are compared.
+    region : {"pooled", "group"}, default "pooled"
+        The top of all rows, or the top of each group.
+    sample_weight : column of shape (n,), default None
+        Weights; a whole weight counts exactly like that many rows.
+    ties : {"half", "strict"}, default "half"
+        Whether equal scores count as half a win (scikit-learn) or as none (the paper).
+    pos_label : default None
+        The positive value where ``y_true`` is not 0/1.
+    undefined : {"nan", "paper"}, default "nan"
+        What comes back if there are no pairs to count: NaN, or the value that the paper takes. Either comes with an
+        ``UndefinedMetricWarning`` that names what is missing.
+
+    Returns
+    -------
+    float
+        NaN (the paper: 0) if there are no pairs.
 
     Examples
     --------
+    >>> from fairpot.metrics import partial_xauc
     >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
     >>> partial_xauc(y, score, alpha=0.75, sensitive_features=sex, positive="F", negative="M")
     0.0
@@ -311,13 +393,34 @@ def partial_xauc_gap(
 
     Parameters
     ----------
-    y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined
-        As in :func:`xauc`.
-    alpha, region
-        As in :func:`partial_auc`.
+    y_true : column of shape (n,)
+        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
+    y_score : column of shape (n,)
+        Scores on any scale: probabilities, log-odds, ranks.
+    alpha : float in (0, 1]
+        Share of the rows in the top; rows tied with the lowest of them are in it too.
+    sensitive_features : column of shape (n,), or frame with several columns
+        Group of each row; several columns form intersections.
+    region : {"pooled", "group"}, default "pooled"
+        The top of all rows, or the top of each group.
+    sample_weight : column of shape (n,), default None
+        Weights; a whole weight counts exactly like that many rows.
+    ties : {"half", "strict"}, default "half"
+        Whether equal scores count as half a win (scikit-learn) or as none (the paper).
+    pos_label : default None
+        The positive value where ``y_true`` is not 0/1.
+    undefined : {"nan", "paper"}, default "nan"
+        What comes back if there are no pairs to count: NaN, or the value that the paper takes. Either comes with an
+        ``UndefinedMetricWarning`` that names what is missing.
+
+    Returns
+    -------
+    float
+        NaN if no pair of groups has rows with and without the outcome on both sides in the top.
 
     Examples
     --------
+    >>> from fairpot.metrics import partial_xauc_gap
     >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
     >>> partial_xauc_gap(y, score, alpha=1.0, sensitive_features=sex)
     1.0

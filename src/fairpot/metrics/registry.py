@@ -15,6 +15,15 @@ class Metric:
 
     ``needs`` names keyword arguments: ``sensitive_features``, ``alpha``, a pair of groups (``positive``,
     ``negative``) or one ``group``.
+
+    Examples
+    --------
+    >>> from fairpot.metrics import METRICS
+    >>> METRICS["xauc_gap"].needs, METRICS["xauc_gap"].higher_is_better
+    (('sensitive_features',), False)
+    >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
+    >>> METRICS["xauc_gap"].function(y, score, sensitive_features=sex)
+    1.0
     """
 
     function: Callable[..., float]

@@ -17,7 +17,7 @@ _RESPONSES = ("predict_proba", "decision_function")
 
 
 class GroupScorer:
-    """A metric as a scorer that knows the group of each row.
+    """Make a scorer of a metric; it knows the group of each row.
 
     Called as ``scorer(estimator, X, y, sensitive_features=...)``, as scikit-learn does. Where metadata routing is
     enabled it requests ``sensitive_features`` without further settings, and passes them on to a model
@@ -32,6 +32,7 @@ class GroupScorer:
         ``metric(y_true, y_score, **options)``; it gets ``sensitive_features`` if it needs them, and ``sample_weight``
         if there is one.
     greater_is_better : bool, default True
+        Whether a larger value is better; if not, the scorer negates it.
     column : str, list of str or None, default None
         Columns of ``X`` with the groups; None: they are passed to each call.
     **options

@@ -43,19 +43,37 @@ def top_recall(
 
     Parameters
     ----------
-    y_true, y_score, sample_weight, pos_label, undefined
-        As in :func:`auc`; the paper's value without positives is 0.
-    alpha, region
-        As in :func:`partial_auc`.
-    sensitive_features : column of shape (n,), default None
+    y_true : column of shape (n,)
+        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
+    y_score : column of shape (n,)
+        Scores on any scale: probabilities, log-odds, ranks.
+    alpha : float in (0, 1]
+        Share of the rows in the top; rows tied with the lowest of them are in it too.
+    sensitive_features : column of shape (n,), or frame with several columns, default None
         Group of each row; needed for ``region="group"`` and with ``group``.
     group : name of a group or None, default None
-        Count the positives of this group only.
+        Count the rows with the outcome of this group only.
+    region : {"pooled", "group"}, default "pooled"
+        The top of all rows, or the top of each group.
+    sample_weight : column of shape (n,), default None
+        Weights; a whole weight counts exactly like that many rows.
+    pos_label : default None
+        The positive value where ``y_true`` is not 0/1.
+    undefined : {"nan", "paper"}, default "nan"
+        What comes back if there are no pairs to count: NaN, or the value that the paper takes. Either comes with an
+        ``UndefinedMetricWarning`` that names what is missing.
+
+    Returns
+    -------
+    float
+        NaN (the paper: 0) if there is nothing to count.
 
     Examples
     --------
-    >>> top_recall([1, 0, 0, 1, 0, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9], alpha=0.5)
-    0.6666666666666666
+    >>> from fairpot.metrics import top_recall
+    >>> y, score = [1, 0, 0, 1, 0, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9]
+    >>> round(top_recall(y, score, alpha=0.5), 3)
+    0.667
     """
     found = _count(y_true, y_score, alpha, sensitive_features, group, region, sample_weight, pos_label)
     return _ratio("top recall", found.top_positives, found.positives, group, "positives", undefined)
@@ -78,17 +96,37 @@ def top_precision(
 
     Parameters
     ----------
-    y_true, y_score, sample_weight, pos_label, undefined
-        As in :func:`auc`; the paper's value without rows in the region is 0.
-    alpha, region
-        As in :func:`partial_auc`.
-    sensitive_features, group
-        As in :func:`top_recall`.
+    y_true : column of shape (n,)
+        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
+    y_score : column of shape (n,)
+        Scores on any scale: probabilities, log-odds, ranks.
+    alpha : float in (0, 1]
+        Share of the rows in the top; rows tied with the lowest of them are in it too.
+    sensitive_features : column of shape (n,), or frame with several columns, default None
+        Group of each row; needed for ``region="group"`` and with ``group``.
+    group : name of a group or None, default None
+        Look at the rows of this group only.
+    region : {"pooled", "group"}, default "pooled"
+        The top of all rows, or the top of each group.
+    sample_weight : column of shape (n,), default None
+        Weights; a whole weight counts exactly like that many rows.
+    pos_label : default None
+        The positive value where ``y_true`` is not 0/1.
+    undefined : {"nan", "paper"}, default "nan"
+        What comes back if there are no pairs to count: NaN, or the value that the paper takes. Either comes with an
+        ``UndefinedMetricWarning`` that names what is missing.
+
+    Returns
+    -------
+    float
+        NaN (the paper: 0) if there is nothing to count.
 
     Examples
     --------
-    >>> top_precision([1, 0, 0, 1, 0, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9], alpha=0.5)
-    0.6666666666666666
+    >>> from fairpot.metrics import top_precision
+    >>> y, score = [1, 0, 0, 1, 0, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9]
+    >>> round(top_precision(y, score, alpha=0.5), 3)
+    0.667
     """
     found = _count(y_true, y_score, alpha, sensitive_features, group, region, sample_weight, pos_label)
     return _ratio("top precision", found.top_positives, found.top_rows, group, "rows in the region", undefined)
@@ -112,13 +150,29 @@ def top_by_group(
 
     Parameters
     ----------
-    y_true, y_score, sensitive_features, sample_weight, pos_label
-        As in :func:`xauc`.
-    alpha, region
-        As in :func:`partial_auc`.
+    y_true : column of shape (n,)
+        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
+    y_score : column of shape (n,)
+        Scores on any scale: probabilities, log-odds, ranks.
+    alpha : float in (0, 1]
+        Share of the rows in the top; rows tied with the lowest of them are in it too.
+    sensitive_features : column of shape (n,), or frame with several columns
+        Group of each row; several columns form intersections.
+    region : {"pooled", "group"}, default "pooled"
+        The top of all rows, or the top of each group.
+    sample_weight : column of shape (n,), default None
+        Weights; a whole weight counts exactly like that many rows.
+    pos_label : default None
+        The positive value where ``y_true`` is not 0/1.
+
+    Returns
+    -------
+    frame
+        pandas, Polars or PyArrow, whichever the columns are.
 
     Examples
     --------
+    >>> from fairpot.metrics import top_by_group
     >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
     >>> print(top_by_group(y, score, alpha=0.5, sensitive_features=sex).to_string(index=False))
     group  rows  positives  threshold  share  found  recall  precision

@@ -25,6 +25,8 @@ _OPTIONAL = ("certificate", "private", "simplified", "then")
 def schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of model files.
 
+    Examples
+    --------
     >>> from fairpot import modelfile
     >>> modelfile.schema()["properties"]["schema_version"]
     {'const': 2}
@@ -91,7 +93,7 @@ def _without_knots(entry: Any, place: int) -> Any:
 
 @dataclass(frozen=True)
 class ModelFile:
-    """What a model file holds, as plain values.
+    """Hold what a map file holds, as plain values.
 
     Parameters
     ----------
@@ -100,11 +102,12 @@ class ModelFile:
     parameters : dict of str to value
         What the method was given; where groups have their own values, a dict of group to value.
     dial : (str, value)
-        The method's dial (lam, t, slope, theta, shift) and its value as given or chosen in ``fit``.
+        The name of the repair strength (lam, t, slope, theta, shift) and its value, given or chosen in ``fit``.
     maps : dict of group to dict
         The map of each group: ``{"kind": "piecewise"}`` with the fields of :meth:`ScoreMap.to_dict`, or
         ``{"kind": "sigmoid", "alpha", "beta"}``, or ``{"kind": "shift", "factor", "added", "negative"}``.
     reference : name of a group or None
+        The group whose scores do not change.
     thresholds : dict of group to float, or None
         The lowest score of the fitted top-alpha region.
     apply : dict
@@ -113,7 +116,7 @@ class ModelFile:
     fitted_on : dict
         See :func:`describe_table`.
     certificate : dict or None
-        What the gap was certified to be within, how surely, how and on which rows, with AUC and gap there; see
+        The certified bound on the gap, its confidence, how and on which rows it was tested, with AUC and gap there; see
         :meth:`fairpot.inference.Certificate.to_dict`.
     columns : dict or None
         ``{"score": name, "group": [names]}``: where the rows' columns were called something, what; with
@@ -126,6 +129,20 @@ class ModelFile:
     simplified : dict or None
         ``{"largest_error", "knots_before", "knots", "auc_change", "gap_change"}``: where maps of very many
         knots were simplified, what that changes.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> import fairpot
+    >>> from fairpot import modelfile
+    >>> score, sex = range(40), ["F", "M"] * 20
+    >>> repair = fairpot.FairPOT(lam=0.5, reference="M").fit(score, sensitive_features=sex)
+    >>> path = Path(mkdtemp()) / "map.json"
+    >>> repair.save(path)
+    >>> found = modelfile.read(path)
+    >>> found.method, found.dial, found.reference
+    ('FairPOT', ('lam', 0.5), 'M')
     """
 
     method: str

@@ -31,6 +31,7 @@ def read(
     Parameters
     ----------
     path : str or path
+        The map file.
     expect_sha256 : str or None, default None
         The SHA-256 of the file, as ``sha256sum`` prints it; another file is refused.
     key : str, path or None, default None
@@ -42,6 +43,20 @@ def read(
     ------
     ModelFileError
         Whatever is wrong with the file; the message names it and the reason.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> import fairpot
+    >>> from fairpot import modelfile
+    >>> score, sex = range(40), ["F", "M"] * 20
+    >>> repair = fairpot.FairPOT(lam=0.5, reference="M").fit(score, sensitive_features=sex)
+    >>> path = Path(mkdtemp()) / "map.json"
+    >>> repair.save(path)
+    >>> found = modelfile.read(path)
+    >>> found.method, found.groups
+    ('FairPOT', ('F', 'M'))
     """
     with naming(path):
         data = bytes_of(os.fspath(path), max_bytes)
@@ -55,16 +70,40 @@ def read(
 def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = False, max_bytes: int = MAX_BYTES) -> None:
     """Write a model file: at any moment ``path`` is what it was before, or complete.
 
-    A model that would take more than ``max_bytes`` is refused: it would not be loaded again unasked.
+    A model that would take more than ``max_bytes`` is refused: it would not be loaded again unless you ask.
+
+    Parameters
+    ----------
+    model : ModelFile
+        What the file is to hold.
+    path : str or path
+        Where it goes.
+    overwrite : bool, default False
+        Whether an existing file is replaced.
+    max_bytes : int, default 100,000,000
+        A model that takes more is refused.
 
     Raises
     ------
     FileExistsError
         If there is something at ``path`` and ``overwrite`` is False.
     FileNotFoundError
-        If the folder of ``path`` is not there.
+        If the folder of ``path`` does not exist.
     ModelFileError
         If the model cannot be put into a file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> import fairpot
+    >>> from fairpot import modelfile
+    >>> score, sex = range(40), ["F", "M"] * 20
+    >>> repair = fairpot.FairPOT(lam=0.5, reference="M").fit(score, sensitive_features=sex)
+    >>> path = Path(mkdtemp()) / "map.json"
+    >>> modelfile.write(repair.file_content(), path)
+    >>> fairpot.load(path)
+    <FairPOT from a file: lam = 0.5>
     """
     data = dumps(model)
     if len(data) > max_bytes:

@@ -50,6 +50,26 @@ def read_key(path: Name) -> Key:
     A shared secret is the one line that :func:`new_key` writes; an Ed25519 key is one PEM block, and nothing else in
     the file. Any other file is refused by the name of what it looks like, so that a public key is never taken for a
     secret. The kind of the key decides how a signature is checked, never the signature itself.
+
+    Parameters
+    ----------
+    path : str or path
+        The file of the key.
+
+    Returns
+    -------
+    Key
+        Its ``algorithm`` and its ``id``, and the key itself.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from fairpot import modelfile
+    >>> path = Path(mkdtemp()) / "team.key"
+    >>> made = modelfile.new_key(path)
+    >>> modelfile.read_key(path).id == made.id
+    True
     """
     where = os.fspath(path)
     data = _bytes(where)
@@ -74,7 +94,7 @@ def new_key(path: Name, algorithm: str = HMAC, *, from_secret: Name | None = Non
     Parameters
     ----------
     path : str or path
-        Where the secret or private key goes; nothing that is there is replaced.
+        Where the secret or private key goes; a file that exists is not replaced.
     algorithm : {"hmac-sha256", "ed25519"}, default "hmac-sha256"
         A shared secret, or a pair of keys, which needs the extra ``sign``.
     from_secret : str, path or None, default None

@@ -35,23 +35,27 @@ class People(NamedTuple):
 def describe_table(table: ScoreTable) -> dict[str, Any]:
     """Describe the rows a model was fitted on.
 
+    Parameters
+    ----------
+    table : ScoreTable
+        The rows, counted.
+
     Returns
     -------
     dict
         ``rows`` (the sum of the weights, if rows had weights), ``score_range``, ``labelled``, ``groups`` (for
         each: rows, positives and negatives or None, distinct scores, score range), ``fewer_than``, ``fingerprint``
-        (None without a key), ``library_version``, and ``time``, None unless it is asked for. What rests on fewer
+        (None without a key), ``library_version``, and ``time``, None unless it is asked for. What depends on fewer
         people than ``fewer_than`` is None; see :func:`suppressed`.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fairpot.table import ScoreTable
-    >>> found = describe_table(ScoreTable.from_rows(np.arange(30) / 30, None))
+    >>> from fairpot import modelfile, score_table
+    >>> y, score = [0, 1] * 15, [0.01 * i for i in range(30)]
+    >>> table = score_table(y, score)
+    >>> found = modelfile.describe_table(table)
     >>> found["rows"], found["groups"][0]["counts"]["scores"]
     (30, 30)
-    >>> describe_table(ScoreTable.from_rows(np.array([0.3, 0.9]), None))["rows"] is None
-    True
     """
     counts = [_describe(c, table.labelled) for c in table.counts]
     exact = {
@@ -84,7 +88,27 @@ def suppressed(exact: dict[str, Any], people: Sequence[People] | None = None) ->
 
 
 def describes(origin: dict[str, Any], table: ScoreTable) -> bool:
-    """Whether what a model says it was fitted on is what would be said of a table: as far as it goes, the same rows."""
+    """Say whether a model's description of its rows is that of a table: as far as it goes, the same rows.
+
+    Parameters
+    ----------
+    origin : dict
+        What :func:`describe_table` returned of the fitted rows; ``fitted_on`` of a map file.
+    table : ScoreTable
+        The rows to compare with.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> from fairpot import modelfile, score_table
+    >>> y, score = [0, 1] * 15, [0.01 * i for i in range(30)]
+    >>> table = score_table(y, score)
+    >>> modelfile.describes(modelfile.describe_table(table), table)
+    True
+    """
     found = describe_table(table)
     return all(origin.get(name) == found[name] for name in ("groups", "labelled", "rows", "score_range"))
 
@@ -94,6 +118,23 @@ def table_sha256(table: ScoreTable) -> str:
 
     For comparing tables in memory. Not to be given away: who knows the scores can try outcomes until the hash
     fits. :func:`table_fingerprint` needs a key for that.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The rows, counted.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from fairpot import modelfile, score_table
+    >>> y, score = [0, 1] * 15, [0.01 * i for i in range(30)]
+    >>> table = score_table(y, score)
+    >>> modelfile.table_sha256(table) == modelfile.table_sha256(score_table(y[::-1], score[::-1]))
+    True
     """
     digest = hashlib.sha256()
     for part in _bytes_of(table):
@@ -107,10 +148,23 @@ def table_fingerprint(table: ScoreTable, key: bytes) -> str:
     HMAC-SHA256 of: for each group the JSON text of [name, number of scores, labelled] and a line feed, then the
     scores, the positives and the negatives, each as little-endian 64-bit floats.
 
-    >>> import numpy as np
-    >>> from fairpot.table import ScoreTable
-    >>> table = ScoreTable.from_rows(np.array([0.3, 0.9, 0.3]), None)
-    >>> table_fingerprint(table, b"k" * 32) == table_fingerprint(table, b"j" * 32)
+    Parameters
+    ----------
+    table : ScoreTable
+        The rows, counted.
+    key : bytes
+        The secret.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from fairpot import modelfile, score_table
+    >>> y, score = [0, 1] * 15, [0.01 * i for i in range(30)]
+    >>> table = score_table(y, score)
+    >>> modelfile.table_fingerprint(table, b"k" * 32) == modelfile.table_fingerprint(table, b"j" * 32)
     False
     """
     digest = hmac.new(key, _PURPOSE, hashlib.sha256)

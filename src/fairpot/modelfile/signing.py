@@ -43,7 +43,23 @@ _MAX_SIGNATURE = 10_000
 
 
 class Signature(NamedTuple):
-    """What a signature says."""
+    """Hold what a signature says: algorithm, key, hash of the signed file, and where the signature is.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> import fairpot
+    >>> from fairpot import modelfile
+    >>> score, sex = range(40), ["F", "M"] * 20
+    >>> repair = fairpot.FairPOT(lam=0.5, reference="M").fit(score, sensitive_features=sex)
+    >>> path = Path(mkdtemp()) / "map.json"
+    >>> repair.save(path)
+    >>> key = modelfile.new_key(path.with_name("key"))
+    >>> found = modelfile.sign(path, path.with_name("key"))
+    >>> found.algorithm, found.key_id == key.id, found.path.name
+    ('hmac-sha256', True, 'map.json.sig')
+    """
 
     algorithm: str
     key_id: str
@@ -129,7 +145,7 @@ def _read_signature(path: Path) -> dict[str, Any]:
 
 
 def sign(path: Name, key: Name, *, overwrite: bool = False, max_bytes: int = MAX_BYTES) -> Signature:
-    """Sign a model file; the signature goes into a file beside it, the model file stays as it is.
+    """Sign a model file; the signature goes into a file beside it, the map file does not change.
 
     Parameters
     ----------
@@ -139,8 +155,9 @@ def sign(path: Name, key: Name, *, overwrite: bool = False, max_bytes: int = MAX
         The file of the key, as :func:`new_key` writes it: a shared secret (HMAC-SHA256), or an Ed25519 private key in
         PEM form, which needs the extra ``sign``.
     overwrite : bool, default False
-        Whether a signature that is there already is replaced.
+        Whether an existing signature is replaced.
     max_bytes : int, default 100,000,000
+        A larger map file is refused.
 
     Returns
     -------
@@ -149,17 +166,17 @@ def sign(path: Name, key: Name, *, overwrite: bool = False, max_bytes: int = MAX
 
     Examples
     --------
-    >>> import tempfile
     >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
     >>> import fairpot
     >>> from fairpot import modelfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> fairpot.FairPOT(0.5, reference="M").fit(range(40), sensitive_features=["F", "M"] * 20).save(folder / "map.json")
-    >>> key = modelfile.new_key(folder / "key")
-    >>> modelfile.sign(folder / "map.json", folder / "key").path.name
+    >>> score, sex = range(40), ["F", "M"] * 20
+    >>> repair = fairpot.FairPOT(lam=0.5, reference="M").fit(score, sensitive_features=sex)
+    >>> path = Path(mkdtemp()) / "map.json"
+    >>> repair.save(path)
+    >>> key = modelfile.new_key(path.with_name("key"))
+    >>> modelfile.sign(path, path.with_name("key")).path.name
     'map.json.sig'
-    >>> modelfile.verify(folder / "map.json", folder / "key").algorithm
-    'hmac-sha256'
     """
     with naming(path):
         data = bytes_of(os.fspath(path), max_bytes)
@@ -182,6 +199,7 @@ def verify(path: Name, key: Name, *, max_bytes: int = MAX_BYTES) -> Signature:
     key : str or path
         The file of the key: the same secret, or the Ed25519 public key in PEM form.
     max_bytes : int, default 100,000,000
+        A larger map file is refused.
 
     Returns
     -------
@@ -192,6 +210,21 @@ def verify(path: Name, key: Name, *, max_bytes: int = MAX_BYTES) -> Signature:
     SignatureError
         If the file is not the one that was signed with this key. ``fairpot.load(path, key=...)`` verifies and
         loads the same bytes, in case somebody replaces the file in between.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> import fairpot
+    >>> from fairpot import modelfile
+    >>> score, sex = range(40), ["F", "M"] * 20
+    >>> repair = fairpot.FairPOT(lam=0.5, reference="M").fit(score, sensitive_features=sex)
+    >>> path = Path(mkdtemp()) / "map.json"
+    >>> repair.save(path)
+    >>> key = modelfile.new_key(path.with_name("key"))
+    >>> _ = modelfile.sign(path, path.with_name("key"))
+    >>> modelfile.verify(path, path.with_name("key")).algorithm
+    'hmac-sha256'
     """
     with naming(path):
         data = bytes_of(os.fspath(path), max_bytes)

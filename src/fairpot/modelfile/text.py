@@ -67,6 +67,28 @@ def dumps(model: ModelFile) -> bytes:
     """Return the bytes of a model file; equal models give equal bytes.
 
     What could not be loaded again is refused here already.
+
+    Parameters
+    ----------
+    model : ModelFile
+        What the file is to hold.
+
+    Returns
+    -------
+    bytes
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> import fairpot
+    >>> from fairpot import modelfile
+    >>> score, sex = range(40), ["F", "M"] * 20
+    >>> repair = fairpot.FairPOT(lam=0.5, reference="M").fit(score, sensitive_features=sex)
+    >>> path = Path(mkdtemp()) / "map.json"
+    >>> repair.save(path)
+    >>> modelfile.dumps(repair.file_content()) == path.read_bytes()
+    True
     """
     content = model.to_json() | {"format": FORMAT, "schema_version": SCHEMA_VERSION}
     ModelFile.from_json(content | {"checksum": _TO_COME})
@@ -79,10 +101,32 @@ def dumps(model: ModelFile) -> bytes:
 def loads(data: bytes) -> ModelFile:
     """Read the bytes of a model file.
 
+    Parameters
+    ----------
+    data : bytes
+        The content of a map file.
+
+    Returns
+    -------
+    ModelFile
+
     Raises
     ------
     ModelFileError
         If they are anything but a complete, unchanged model file of this schema version or an earlier one.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> import fairpot
+    >>> from fairpot import modelfile
+    >>> score, sex = range(40), ["F", "M"] * 20
+    >>> repair = fairpot.FairPOT(lam=0.5, reference="M").fit(score, sensitive_features=sex)
+    >>> path = Path(mkdtemp()) / "map.json"
+    >>> repair.save(path)
+    >>> modelfile.loads(path.read_bytes()).method
+    'FairPOT'
     """
     _check_parts(data)
     content = _parse(data)
@@ -180,7 +224,24 @@ MAX_BYTES = 100_000_000
 
 @contextmanager
 def naming(path: str | PathLike[str]) -> Iterator[None]:
-    """Put the file's name before the reason it is refused for."""
+    """Put the file's name before the reason it is refused for.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Examples
+    --------
+    >>> from fairpot import ModelFileError
+    >>> from fairpot.modelfile import loads, naming
+    >>> try:
+    ...     with naming("map.json"):
+    ...         loads(b"")
+    ... except ModelFileError as error:
+    ...     print(str(error).splitlines()[0])
+    the model file 'map.json' cannot be used: it is empty.
+    """
     try:
         yield
     except ModelFileError as error:

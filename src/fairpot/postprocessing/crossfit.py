@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
+from functools import update_wrapper
 from types import MethodType
 from typing import Any, ClassVar, Self
 
@@ -42,6 +43,7 @@ class _Gives:
 
     def __init__(self, method: Callable[..., Any]) -> None:
         self.method = method
+        update_wrapper(self, method)
 
     def __get__(self, owner: FairScoreClassifier | None, kind: type) -> Callable[..., Any]:
         if owner is None:
@@ -56,7 +58,7 @@ class _Gives:
 
 
 class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Fit a classifier and a score map together, the map on scores the model did not memorise.
+    """Fit a classifier and a score map together, the map on out-of-fold scores.
 
     A model gives its own training rows scores that are too good, and a map fitted on those repairs a gap
     that new data do not have. Here the map is fitted on out-of-fold scores: each row is scored by a copy of the
@@ -73,11 +75,11 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         :class:`FairPOT` or another one of :mod:`fairpot.postprocessing`; None takes ``FairPOT()``. To search
         over its parameters (``postprocessor__lam``), pass one.
     cv : int, splitter, iterable, "prefit" or None, default 5
-        How the scores for the map are made. An int: that many folds, stratified by label and group. A splitter or
+        How the scores for the map are made. An int: that many folds, stratified by outcome and group. A splitter or
         an iterable of (train, test) rows: those; each row is tested at most once, and the map is fitted on the
         rows that are. "prefit": ``estimator`` is fitted already and scores the given rows, which should be new to
-        it; a ``FrozenEstimator`` is always taken so. None: the model scores its own training rows, as in the
-        paper.
+        it; a ``FrozenEstimator`` is always taken so. None: the model scores its own training rows, the
+        paper's way.
     sensitive_features : str, list of str or None, default None
         Columns of ``X`` that hold the groups, where ``X`` is a frame; several form intersections. None: the
         groups are passed to each call.
@@ -89,11 +91,11 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         Adjusted score from which ``predict`` gives the positive class; "auto" is 0.5 for probabilities, 0 for
         decision values.
     pos_label : default None
-        The positive label, where labels are not 0/1 or booleans: what the score is a score of.
+        The positive value, where outcomes are not 0/1 or booleans: what the score is a score of.
     n_jobs : int or None, default None
         Folds to fit at the same time.
     random_state : int, RandomState or None, default None
-        Shuffles the rows before they are dealt to the folds, if ``cv`` is an int. None deals them in their order.
+        Shuffles the rows before they are split into folds, if ``cv`` is an int. None splits them in their order.
 
     Attributes
     ----------
@@ -106,8 +108,9 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         The labels, in the order of the model.
     pos_label_ : the positive one of them
     response_method_ : str
+        Which scores of the model are used.
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        Number and names of the features.
 
     See Also
     --------
@@ -116,13 +119,12 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from fairpot import FairPOT
+    >>> from fairpot import FairPOT, FairScoreClassifier
     >>> from fairpot.datasets import make_synthetic
-    >>> from fairpot.postprocessing import FairScoreClassifier
     >>> data = make_synthetic(random_state=0)
-    >>> clf = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.6))
-    >>> _ = clf.fit(data.data, data.target, sensitive_features=data.group)
-    >>> clf.predict_proba(data.data, sensitive_features=data.group).shape
+    >>> X, y, group = data.data, data.target, data.group
+    >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.6)).fit(X, y, sensitive_features=group)
+    >>> model.predict_proba(X, sensitive_features=group).shape
     (3000, 2)
     """
 
@@ -189,7 +191,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
             Weights for the map, and for the model if it takes weights.
         clusters : column of shape (n,), default None
             What rows have in common that are not independent, such as the patient of each visit. Whole clusters are
-            dealt to the folds, and a certificate counts them.
+            split into folds, and a certificate counts them.
         weights : {"frequency", "importance"} or None, default None
             What ``sample_weight`` means to a certificate: how many rows a row is, or how much it counts. None
             takes whole numbers for the first and others for the second.
@@ -199,6 +201,17 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from fairpot import FairPOT, FairScoreClassifier
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0)
+        >>> X, y, group = data.data, data.target, data.group
+        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
+        >>> model.postprocessor_.reference_
+        'a'
         """
         fresh = unfitted(self)
         fresh._fit(X, y, sensitive_features, sample_weight, clusters, weights, fit_params)
@@ -254,11 +267,24 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         Parameters
         ----------
         X : frame or array of shape (n, d)
-        sensitive_features : as in ``fit``
+            Features, as the model takes them.
+        sensitive_features : column of shape (n,), or frame with several columns, default None
+            Group of each row, unless the constructor names columns of ``X``.
 
         Returns
         -------
         array of shape (n,)
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from fairpot import FairPOT, FairScoreClassifier
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0)
+        >>> X, y, group = data.data, data.target, data.group
+        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
+        >>> model.adjusted_scores(X, sensitive_features=group).shape
+        (1000,)
         """
         check_is_fitted(self, "postprocessor_")
         check_alignment(X=X, sensitive_features=sensitive_features)
@@ -268,20 +294,26 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         return np.asarray(self.postprocessor_.transform(scores, sensitive_features=groups), dtype=np.float64)
 
     def at(self, value: float | Mapping[Hashable, float]) -> Self:
-        """Return a fitted copy with the dial of the map at another value, without fitting again.
+        """Return a fitted copy with another repair strength, without fitting again.
 
         Parameters
         ----------
         value : float, or dict of moved group to float where the method takes one
+            The repair strength.
+
+        Returns
+        -------
+        fitted copy
 
         Examples
         --------
         >>> from sklearn.linear_model import LogisticRegression
-        >>> from fairpot import FairScoreClassifier
+        >>> from fairpot import FairPOT, FairScoreClassifier
         >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(random_state=0)
-        >>> clf = FairScoreClassifier(LogisticRegression()).fit(data.data, data.target, sensitive_features=data.group)
-        >>> clf.at(0.3).postprocessor_.lam_
+        >>> data = make_synthetic(1000, random_state=0)
+        >>> X, y, group = data.data, data.target, data.group
+        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
+        >>> model.at(0.3).postprocessor_.lam_
         0.3
         """
         check_is_fitted(self, "postprocessor_")
@@ -302,12 +334,25 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         Parameters
         ----------
         X : frame or array of shape (n, d)
-        sensitive_features : as in ``fit``
+            Features, as the model takes them.
+        sensitive_features : column of shape (n,), or frame with several columns, default None
+            Group of each row, unless the constructor names columns of ``X``.
 
         Returns
         -------
         array of shape (n, 2)
             Columns in the order of ``classes_``, clipped to [0, 1] where a post-processor goes beyond.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from fairpot import FairPOT, FairScoreClassifier
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0)
+        >>> X, y, group = data.data, data.target, data.group
+        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
+        >>> model.predict_proba(X, sensitive_features=group).shape
+        (1000, 2)
         """
         positive = np.clip(self.adjusted_scores(X, sensitive_features=sensitive_features), 0.0, 1.0)
         return np.column_stack([1.0 - positive, positive][:: 1 if self._place == 1 else -1])
@@ -317,21 +362,56 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         """Return :meth:`adjusted_scores`; only where the model's scores are decision values.
 
         As in scikit-learn they are those of the second class: where the first one is positive, with a minus.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n, d)
+            Features, as the model takes them.
+        sensitive_features : column of shape (n,), or frame with several columns, default None
+            Group of each row, unless the constructor names columns of ``X``.
+
+        Returns
+        -------
+        array of shape (n,)
+
+        Examples
+        --------
+        >>> from sklearn.svm import LinearSVC
+        >>> from fairpot import FairPOT, FairScoreClassifier
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0)
+        >>> X, y, group = data.data, data.target, data.group
+        >>> model = FairScoreClassifier(LinearSVC(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
+        >>> model.decision_function(X, sensitive_features=group).shape
+        (1000,)
         """
         scores = self.adjusted_scores(X, sensitive_features=sensitive_features)
         return scores if self._place == 1 else 0.0 - scores
 
     def predict(self, X: Any, *, sensitive_features: Any = None) -> NDArray[Any]:
-        """Predict a label: the positive one where the adjusted score is at or above ``threshold``.
+        """Predict an outcome: the positive one where the adjusted score is at or above ``threshold``.
 
         Parameters
         ----------
         X : frame or array of shape (n, d)
-        sensitive_features : as in ``fit``
+            Features, as the model takes them.
+        sensitive_features : column of shape (n,), or frame with several columns, default None
+            Group of each row, unless the constructor names columns of ``X``.
 
         Returns
         -------
         array of shape (n,)
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from fairpot import FairPOT, FairScoreClassifier
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0)
+        >>> X, y, group = data.data, data.target, data.group
+        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
+        >>> model.predict(X, sensitive_features=group).shape
+        (1000,)
         """
         scores = self.adjusted_scores(X, sensitive_features=sensitive_features)
         threshold = self.threshold
@@ -346,8 +426,28 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         Parameters
         ----------
         X : frame or array of shape (n, d)
+            Features, as the model takes them.
         y : column of shape (n,)
-        sensitive_features, sample_weight : as in ``fit``
+            Outcomes.
+        sensitive_features : column of shape (n,), or frame with several columns, default None
+            Group of each row, unless the constructor names columns of ``X``.
+        sample_weight : column of shape (n,), default None
+            Weights.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from fairpot import FairPOT, FairScoreClassifier
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0)
+        >>> X, y, group = data.data, data.target, data.group
+        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
+        >>> 0.5 < model.score(X, y, sensitive_features=group) < 1
+        True
         """
         check_alignment(X=X, y=y, sensitive_features=sensitive_features, sample_weight=sample_weight)
         predicted = self.predict(X, sensitive_features=sensitive_features)

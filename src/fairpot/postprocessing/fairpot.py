@@ -36,10 +36,10 @@ _FEW_OWN = 200
 class FairPOT(Postprocessor):
     """Repair scores by Fair Proportional Optimal Transport.
 
-    One group, the reference, stays as it is. Of every other group the top ``lam`` share of the scores is
-    moved to where the reference group's scores of the same rank are; the rest stays. ``lam=0`` changes
-    nothing, ``lam=1`` aligns the whole distribution. Labels are needed only to find the reference
-    group or to choose ``lam``; applying the repair needs scores and groups alone.
+    The scores of one group, the reference group, do not change. Of every other group the top ``lam`` share of the
+    scores is moved to where the reference group's scores of the same rank are; the rest stays. ``lam=0`` changes
+    nothing, ``lam=1`` aligns the whole distribution. Outcomes are needed only to find the reference group or to choose
+    ``lam``; applying the repair needs scores and groups alone.
 
     Scores may be on any scale (probabilities, log-odds, points): moved scores are on the same one.
 
@@ -49,7 +49,7 @@ class FairPOT(Postprocessor):
         Share of each other group that is moved, ties at the cut included; a dict gives each group its own.
         None chooses it in ``fit`` by rule, which needs ``y``.
     alpha : float in (0, 1] or None, default None
-        Repair only the top alpha of the ranking, for use with partial AUC; None repairs everywhere. Several groups
+        Repair only this share of the rows, those with the highest scores; None repairs everywhere. Several groups
         have their own ``lam`` there too.
     region : {"pooled", "group"}, default "pooled"
         Whether the top alpha is that of all rows together or of each group. With "pooled" nobody
@@ -59,13 +59,13 @@ class FairPOT(Postprocessor):
         the batch, or finds the top alpha in the rows it is given, as the paper does. Weights play no part in
         ``transform``: if the map was fitted with them, "fitted" is the region they gave.
     reference : name of a group or None, default None
-        The group that stays as it is. None takes the advantaged group: the one whose positives are
-        ranked above the others' negatives more often than the other way round. Groups with fewer than 30 positives or
-        30 negatives are passed over, unless all groups are so small.
+        The group whose scores do not change. None takes the group ranked highest: the one whose positives are ranked
+        above the others' negatives more often than the reverse; or, where a high score harms, the one ranked lowest.
+        Groups with fewer than 30 positives or 30 negatives are passed over, unless all groups are so small.
     max_gap, max_auc_loss : float or None, default None
-        The rule for ``lam=None``. ``max_gap``: the highest AUC with at most that xAUC gap; if the scores keep it as
-        they are, ``lam_`` is 0 and nobody is moved. ``max_auc_loss`` alone: the smallest gap that costs at most
-        that much AUC. Neither: the smallest gap. With more than two groups the gap is the largest between any two.
+        The rule for ``lam=None``. ``max_gap``: the highest AUC with at most that xAUC gap; if the original scores keep
+        it, ``lam_`` is 0 and nobody is moved. ``max_auc_loss`` alone: the smallest gap that costs at most that much
+        AUC. Neither: the smallest gap. With more than two groups the gap is the largest between any two.
     monotone : bool, default False
         Keep moved scores from falling below the highest score that stays, so that nobody is overtaken
         inside a group. It matters where the group is moved downwards.
@@ -74,9 +74,9 @@ class FairPOT(Postprocessor):
         all are chosen together: the highest AUC whose largest gap between any two groups keeps the rule. That reaches
         target gaps which one value for all misses.
     exact : bool, default False
-        Keep every knot of the maps, and look at every distinct score where the dial is chosen by rule. Otherwise maps
-        with more than 100,000 knots are simplified to so many, and ``simplified_`` says what that changes; a rule
-        then holds on the fitted rows with the simplified maps.
+        Keep every breakpoint of the maps, and look at every distinct score where a rule chooses the repair strength.
+        Otherwise maps with more than 100,000 breakpoints are simplified to so many, and ``simplified_`` says what that
+        changes; a rule then holds on the fitted rows with the simplified maps.
     confidence, capacity, net_benefit_at, calibrate, keep_grid, high_score_means, min_group, groups, ties, pos_label
         What every method takes.
 
@@ -95,7 +95,7 @@ class FairPOT(Postprocessor):
     thresholds_ : dict of group to float, or None
         The lowest score of the fitted top-alpha region.
     simplified_ : dict or None
-        What it changes that maps of very many knots were simplified; None where every knot is kept.
+        What it changes that maps of very many breakpoints were simplified; None where all are kept.
     table_ : ScoreTable
         The fitted rows, counted.
     certificate_ : Certificate or None
@@ -105,12 +105,12 @@ class FairPOT(Postprocessor):
     --------
     >>> import numpy as np
     >>> from fairpot import FairPOT
-    >>> scores = np.array([0.9, 0.7, 0.4, 0.2, 0.5, 0.3, 0.2, 0.1])
+    >>> score = np.array([0.9, 0.7, 0.4, 0.2, 0.5, 0.3, 0.2, 0.1])
     >>> y, sex = [1, 1, 0, 0, 1, 1, 0, 0], ["M"] * 4 + ["F"] * 4
-    >>> fp = FairPOT(lam=0.5).fit(scores, y, sensitive_features=sex)
-    >>> fp.transform(scores, sensitive_features=sex)
+    >>> repair = FairPOT(lam=0.5).fit(score, y, sensitive_features=sex)
+    >>> repair.transform(score, sensitive_features=sex)
     array([0.9, 0.7, 0.4, 0.2, 0.9, 0.7, 0.2, 0.1])
-    >>> fp.tradeoff(scores, y, sensitive_features=sex).select().lam  # where the gap is smallest
+    >>> repair.tradeoff(score, y, sensitive_features=sex).select().lam  # where the gap is smallest
     0.5
     """
 

@@ -188,11 +188,12 @@ def load(
     key: str | PathLike[str] | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> FittedMaps:
-    """Load a model file that ``save`` wrote.
+    """Load a map file that ``save`` wrote.
 
     Parameters
     ----------
     path : str or path
+        The map file.
     expect_sha256 : str or None, default None
         The SHA-256 of the file, if you know it: any other file is refused.
     key : str, path or None, default None

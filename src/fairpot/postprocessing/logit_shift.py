@@ -33,12 +33,12 @@ _SWEEP = np.concatenate((np.arange(1, 81) / 40, 2 + np.arange(1, 21) / 10))
 
 
 class LogitShift(Postprocessor):
-    """Repair scores by one number a group: a constant that is added to the log-odds.
+    """Repair scores by one number for each group: a constant that is added to the log-odds.
 
-    One group, the reference, stays as it is. A probability p of another group becomes the probability whose odds are
-    ``exp(shift)`` times as high. People keep their order inside a group, 0 and 1 stay, and ``shift=0`` changes
-    nothing. Scores that are not probabilities (log-odds, points, deciles) are shifted on their own scale, in their own
-    units: that is a shift of the log-odds after a logistic calibration common to all groups.
+    The scores of one group, the reference group, do not change. A probability p of another group becomes the
+    probability whose odds are ``exp(shift)`` times as high. People keep their order inside a group, 0 and 1 stay, and
+    ``shift=0`` changes nothing. Scores that are not probabilities (log-odds, points, deciles) are shifted on their own
+    scale, in their own units: that is a shift of the log-odds after a logistic calibration common to all groups.
 
     Where a rule chooses the shift, it lies half way between two values at which scores of two groups would be equal, so
     that no rounding decides who is ranked higher.
@@ -49,7 +49,8 @@ class LogitShift(Postprocessor):
         What is added to the log-odds of each other group, from -500 to 500; a dict gives each group its own. None
         chooses it in ``fit`` by rule, which needs ``y``.
     reference : name of a group or None, default None
-        The group that stays as it is. None takes the advantaged group, which needs ``y``.
+        The group whose scores do not change. None takes the group ranked highest, or, where a high score harms, the one
+        ranked lowest; that needs ``y``.
     max_gap, max_auc_loss : float or None, default None
         The rule for ``shift=None``. ``max_gap``: the smallest shift with at most that xAUC gap; of several groups,
         the shifts with the highest AUC whose largest gap is at most that. ``max_auc_loss``
@@ -79,13 +80,13 @@ class LogitShift(Postprocessor):
     Examples
     --------
     >>> import numpy as np
-    >>> from fairpot.postprocessing import LogitShift
-    >>> scores = np.array([0.9, 0.7, 0.4, 0.2, 0.5, 0.3, 0.2, 0.1])
+    >>> from fairpot import LogitShift
+    >>> score = np.array([0.9, 0.7, 0.4, 0.2, 0.5, 0.3, 0.2, 0.1])
     >>> y, sex = [1, 1, 0, 0, 1, 1, 0, 0], ["M"] * 4 + ["F"] * 4
-    >>> ls = LogitShift(max_gap=0.1).fit(scores, y, sensitive_features=sex)
-    >>> round(ls.shift_, 3)
+    >>> repair = LogitShift(max_gap=0.1).fit(score, y, sensitive_features=sex)
+    >>> round(repair.shift_, 3)
     0.626
-    >>> ls.transform(scores, sensitive_features=sex).round(2)
+    >>> repair.transform(score, sensitive_features=sex).round(2)
     array([0.9 , 0.7 , 0.4 , 0.2 , 0.65, 0.44, 0.32, 0.17])
     """
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from os import PathLike
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -16,13 +15,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import UNMAPPED, Meaning, Unmapped
-from fairpot._html import html_table, lines_svg
-from fairpot._optional import import_optional, make_frame
+from fairpot._html import html_table, intervals_svg, lines_svg, paragraph
+from fairpot._optional import make_frame
+from fairpot._shown import Bar, bar, display
 from fairpot._validation import check_alignment, check_choice, check_scores, check_seen, place_groups, restore
 from fairpot._validation.columns import as_column
 from fairpot._warn import warn_user
 from fairpot.engines.adjusting import UNKNOWN
 from fairpot.exceptions import ScaleWarning, SmallGroupWarning
+from fairpot.inference import overview
+from fairpot.inference.limits import gap_name
 from fairpot.modelfile import MAX_BYTES, ModelFile, write
 from fairpot.postprocessing.exporting import Exports
 from fairpot.postprocessing.private import made_private
@@ -35,7 +37,7 @@ from fairpot.postprocessing.saving import (
     with_fingerprint,
 )
 from fairpot.table import ScoreTable
-from fairpot.transport import Floats, ScoreMap, followed, parted, project
+from fairpot.transport import Floats, ScoreMap, followed, moving, parted, project
 from fairpot.transport.scoremap import part_words
 
 # Beyond the fitted range by more than this share of its width is far outside.
@@ -46,6 +48,8 @@ _MANY = 0.01
 _ALL = 0.9
 # A batch that fills less than this share of the fitted range is suspect, if it has scores enough to tell.
 _NARROW, _ENOUGH = 0.05, 30
+# A notebook measures the fitted rows by itself up to so many groups and distinct scores.
+_MOST_MEASURED, _FEW = 20, 400_000
 
 
 class Mismatch(NamedTuple):
@@ -236,14 +240,16 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         missing_group: Unmapped = "error",
         other_scale: Literal["error", "warn"] | None = None,
     ) -> Any:
-        """Apply the fitted maps.
+        """Adjust scores with the fitted maps.
 
         Parameters
         ----------
         scores : column of shape (n,) or (n, 1)
-        sensitive_features : as in ``fit``
+            Scores of the model: list, NumPy array, pandas, Polars or PyArrow column.
+        sensitive_features : column of shape (n,), or frame with several columns
+            Group of each row; several columns form intersections.
         unknown_group : {"error", "keep", "null"}, default "error"
-            What becomes of rows whose group was not there in ``fit``: an error that counts them, the score as it is, or
+            What becomes of rows whose group was not seen in ``fit``: an error that counts them, the original score, or
             NaN.
         missing_group : {"error", "keep", "null"}, default "error"
             What becomes of rows that have no group, likewise.
@@ -260,6 +266,14 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         -----
         ScaleWarning
             If the scores seem to be on another scale than those of ``fit``.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
+        >>> repair.transform([0.3, 0.4, 0.7], sensitive_features=["F", "F", "M"])
+        array([0.7, 0.8, 0.7])
         """
         check_alignment(scores=scores, sensitive_features=sensitive_features)
         found = self._adjust(scores, sensitive_features, unknown_group, missing_group, other_scale)
@@ -272,7 +286,9 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         Parameters
         ----------
         scores : column of shape (n,) or (n, 1)
-        sensitive_features : as in ``fit``
+            Scores of the model: list, NumPy array, pandas, Polars or PyArrow column.
+        sensitive_features : column of shape (n,), or frame with several columns
+            Group of each row; several columns form intersections.
         ids : column of shape (n,), default None
             What the rows are known by; it becomes the first column.
 
@@ -391,27 +407,97 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         return maps_on(table, self.maps_, self._applied_by())
 
     def _html_repr(self) -> str:
-        """Show the fitted maps in a notebook, where scikit-learn shows an unfitted estimator."""
+        """Show gap and maps in a notebook once fitted, where scikit-learn shows an unfitted estimator."""
         if not hasattr(self, "maps_"):
             return str(super()._html_repr())
+        said, bars = self._measured_here()
+        gaps = intervals_svg(bars, "The gap on the fitted rows, with its interval")
         scale, moved = self._fitted_scale(), [g for g in self.groups_ if not self.maps_[g].is_identity]
         x = np.linspace(scale.low, scale.high, 61)
         lines = [(str(g), self._turned(x).tolist(), self._turned(self.maps_[g](x)).tolist()) for g in moved[:6]]
-        picture = lines_svg(lines, "New score over old score", ("old score", "new score"))
-        said = self.group_words()
-        rows = [{"group": g, "scores": said[g][0 if g in moved else 1]} for g in self.groups_]
-        return f"<div><p><b>{escape(repr(self))}</b></p>{picture}{html_table(rows, 'What becomes of scores')}</div>"
+        picture = lines_svg(lines, "Adjusted score over original score", ("original score", "adjusted score"))
+        words = self.group_words()
+        rows = [{"group": g, "scores": words[g][0 if g in moved else 1]} for g in self.groups_]
+        shown = paragraph(" ".join(repr(self).split()), said)
+        return f"<div>{shown}{gaps}{picture}{html_table(rows, 'What becomes of scores')}</div>"
+
+    def _measured_here(self) -> tuple[str, list[Bar]]:
+        """Measure the gap before and after on the fitted rows, for a picture; say why where that cannot be done."""
+        table: ScoreTable | None = getattr(self, "table_", None)
+        if table is None:
+            return "A map file has no rows: fairpot.effect(model, scores, y, ...) measures gap and intervals.", []
+        kept = table.only([g for g in table.groups if g not in self._left_out()])
+        if not table.labelled or len(kept.groups) > _MOST_MEASURED or sum(len(c.score) for c in kept.counts) > _FEW:
+            return "fairpot.effect(model, scores, y, ...) measures gap and AUC with intervals.", []
+        maps = moving({g: m for g, m in self.maps_for(table).items() if g in kept.groups})
+        top = getattr(self, "_top", lambda: None)()
+        asked: dict[str, Any] = {} if top is None else {"alpha": top.alpha, "region": top.region}
+        asked["ties"] = getattr(self, "_ties", "half")
+        gaps = [overview(each, **asked).gap for each in (kept, kept.rescored(maps))]
+        name = gap_name(asked.get("alpha"))
+        said = f"{name[0].upper()}{name[1:]} on the fitted rows: {gaps[0]:.3f} -> {gaps[1]:.3f}; new rows may differ."
+        return said, [bar(f"{name} {when}", gap) for when, gap in zip(("before", "after"), gaps)]
+
+    def frame(self) -> Any:
+        """Return the maps as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
+
+        One row per group and breakpoint, on the scale of the scores: ``group``, ``score`` and ``adjusted``. Between
+        breakpoints a map is a straight line; a group whose scores do not change has none. A map has no interval:
+        ``fairpot.effect`` measures what it does, with intervals.
+        """
+        check_is_fitted(self, "maps_")
+        scale = self._fitted_scale()
+        ends = np.array([scale.low, scale.high])  # of a map that adds the same to every score
+        moved = [g for g in self.groups_ if not self.maps_[g].is_identity]
+        found = [(g, self.maps_[g].knots if len(self.maps_[g].knots) else ends) for g in moved]
+        score = np.concatenate([np.empty(0), *(knots for _, knots in found)])
+        adjusted = np.concatenate([np.empty(0), *(self.maps_[g](knots) for g, knots in found)])
+        group = [g for g, knots in found for _ in range(len(knots))]
+        return make_frame({"group": group, "score": self._turned(score), "adjusted": self._turned(adjusted)})
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw what each group's scores become; return the axes."""
+        """Draw what each group's scores become.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default None
+            None makes a new figure.
+
+        Returns
+        -------
+        axes
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
+        >>> axes = repair.plot()
+        """
         return self.plot_map(ax)
 
     def plot_map(self, ax: Any = None) -> Any:
-        """Draw what each group's scores become, see :class:`fairpot.display.ScoreMapDisplay`; return the axes."""
+        """Draw what each group's scores become, see :class:`fairpot.display.ScoreMapDisplay`.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default None
+            None makes a new figure.
+
+        Returns
+        -------
+        axes
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
+        >>> axes = repair.plot_map()
+        """
         check_is_fitted(self, "maps_")
         table: ScoreTable | None = getattr(self, "table_", None)
-        display = import_optional("fairpot.display", "plot").ScoreMapDisplay
-        return display.from_maps(self.maps_, table, ax=ax).ax_
+        return display("ScoreMapDisplay").from_maps(self.maps_, table, ax=ax).ax_
 
     @property
     def row_by_row(self) -> bool:
@@ -440,22 +526,24 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
     ) -> None:
         """Write the fitted maps to a JSON file, for :func:`fairpot.load`; equal fits give equal bytes.
 
-        The knots of a map are scores of the people it was fitted on: see docs/privacy.md before you give it away.
+        The breakpoints of a map are scores of people it was fitted on: see docs/understand/privacy.md before you
+        share it.
 
         Parameters
         ----------
         path : str or path
+            Where the file goes.
         overwrite : bool, default False
-            Whether a file that is there already is replaced.
+            Whether an existing file is replaced.
         timestamp : bool, default False
-            Whether the time of saving is put down.
+            Whether the time of saving is stored.
         columns : dict or None, default None
             ``{"score": name, "group": [names]}``: what `fairpot apply` looks for in a file.
         private : bool, default False
-            Whether maps are simplified and knots and counts rounded, so that no person's score is in the file. The
-            file says by how much new scores may differ: :meth:`private_content` has it.
+            Whether maps are simplified and breakpoints and counts rounded, so that no person's score is in the file.
+            The file says by how much new scores may differ: :meth:`private_content` has it.
         fingerprint_key : str, path or None, default None
-            The file of a secret. With it a fingerprint of the fitted rows is put down, which only those who have the
+            The file of a secret. With it a fingerprint of the fitted rows is stored, which only those who have the
             secret can compare.
         max_bytes : int, default 100,000,000
             A larger file is refused, here and in ``load``.
@@ -463,7 +551,19 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         Warns
         -----
         SmallGroupWarning
-            If fewer than ten people of a group stand behind the maps, whose scores the file then shows.
+            If fewer than ten people of a group make up the maps: the file then shows their scores.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import mkdtemp
+        >>> import fairpot
+        >>> score, sex = range(40), ["F", "M"] * 20
+        >>> repair = fairpot.FairPOT(lam=0.5, reference="M").fit(score, sensitive_features=sex)
+        >>> path = Path(mkdtemp()) / "map.json"
+        >>> repair.save(path)
+        >>> fairpot.load(path).transform([30, 30], sensitive_features=["F", "M"])
+        array([31., 30.])
         """
         check_is_fitted(self, "maps_")
         content = self.private_content() if private else self.file_content()

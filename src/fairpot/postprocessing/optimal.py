@@ -261,11 +261,10 @@ _COARSE = np.arange(1, 31) / 10
 class OptimalMerge(Postprocessor):
     """Repair scores by merging the groups in the order of their calibrated odds.
 
-    The reference group stays as it is. A score of another group becomes the reference's score with the same
-    odds of the outcome, after the group's own odds are multiplied by ``theta``. ``theta=1`` is the merge
-    with the highest AUC; a larger ``theta`` lifts the group, a smaller one lowers it. Of all repairs that
-    keep the order inside each group none has a higher AUC at its gap, as far as the odds are known: see
-    :func:`fairpot.tradeoff.auc_limit`.
+    The scores of the reference group do not change. A score of another group becomes the reference's score with the
+    same odds of the outcome, after the group's own odds are multiplied by ``theta``. ``theta=1`` is the merge with the
+    highest AUC; a larger ``theta`` lifts the group, a smaller one lowers it. Of all repairs that keep the order inside
+    each group none has a higher AUC at its gap, as far as the odds are known: see :func:`fairpot.tradeoff.auc_limit`.
 
     Parameters
     ----------
@@ -276,21 +275,21 @@ class OptimalMerge(Postprocessor):
         The rule for ``theta=None``. ``max_gap``: the highest AUC with at most that xAUC gap. ``max_auc_loss``
         alone: the smallest gap that costs at most that much AUC. Neither: the smallest gap.
     reference : name of a group or None, default None
-        The group that stays as it is. None takes the advantaged group among those with at least 30 positives and
-        30 negatives.
+        The group whose scores do not change. None takes the group ranked highest, or, where a high score harms, the one
+        ranked lowest, among those with at least 30 positives and 30 negatives.
     smoothing : {"logistic", "isotonic", "none"}, default "logistic"
         How the odds are learnt. "logistic": a straight line in the log-odds of the score (in the score, if
-        scores are no probabilities) for each group. "isotonic": pooled blocks, with straight lines between their
-        centres. "none": pooled blocks as they are, which reaches the limit (of strict ties) on the fitted rows and
+        scores are not probabilities) for each group. "isotonic": pooled blocks, with straight lines between their
+        centres. "none": pooled blocks alone, which reaches the limit (of strict ties) on the fitted rows and
         is fitted to their chance as well. On new data the line did best in our comparisons.
     common_dial : bool, default False
         With more than two groups: choose one value of ``theta`` for all moved groups. By default each has its own, and
         all are chosen together: the highest AUC whose largest gap between any two groups keeps the rule. That reaches
         target gaps which one value for all misses.
     exact : bool, default False
-        Keep every knot of the maps, and look at every distinct score where the dial is chosen by rule. Otherwise maps
-        with more than 100,000 knots are simplified to so many, and ``simplified_`` says what that changes; a rule
-        then holds on the fitted rows with the simplified maps.
+        Keep every breakpoint of the maps, and look at every distinct score where a rule chooses the repair strength.
+        Otherwise maps with more than 100,000 breakpoints are simplified to so many, and ``simplified_`` says what that
+        changes; a rule then holds on the fitted rows with the simplified maps.
     confidence, capacity, net_benefit_at, calibrate, keep_grid, high_score_means, min_group, groups, ties, pos_label
         What every method takes.
 
@@ -306,7 +305,7 @@ class OptimalMerge(Postprocessor):
     groups_ : tuple of the groups' names
     left_out_ : tuple of the groups left out of the comparison
     simplified_ : dict or None
-        What it changes that maps of very many knots were simplified; None where every knot is kept.
+        What it changes that maps of very many breakpoints were simplified; None where all are kept.
     table_ : ScoreTable
         The fitted rows, counted.
     certificate_ : Certificate or None
@@ -315,11 +314,11 @@ class OptimalMerge(Postprocessor):
     Examples
     --------
     >>> import numpy as np
-    >>> from fairpot.postprocessing import OptimalMerge
-    >>> scores = np.array([0.8, 0.6, 0.4, 0.2] * 5 + [0.5, 0.4, 0.3, 0.2] * 5)
+    >>> from fairpot import OptimalMerge
+    >>> score = np.array([0.8, 0.6, 0.4, 0.2] * 5 + [0.5, 0.4, 0.3, 0.2] * 5)
     >>> y, sex = np.array([1, 1, 0, 0, 1, 0, 1, 0] * 5), ["M"] * 20 + ["F"] * 20
-    >>> om = OptimalMerge(theta=1.0).fit(scores, y, sensitive_features=sex)
-    >>> om.transform([0.3, 0.4, 0.5], sensitive_features=["F"] * 3).round(2)
+    >>> repair = OptimalMerge(theta=1.0).fit(score, y, sensitive_features=sex)
+    >>> repair.transform([0.3, 0.4, 0.5], sensitive_features=["F"] * 3).round(2)
     array([0.45, 0.56, 0.66])
     """
 

@@ -52,12 +52,12 @@ def sigmoid(scores: NDArray[np.float64], alpha: float, beta: float) -> NDArray[n
 
 
 class PostLogit(Postprocessor):
-    """Repair scores by a scaled sigmoid: s -> sigma(slope s + beta) for the disadvantaged group.
+    """Repair scores by a scaled sigmoid: s -> sigma(slope s + beta) for every group but the reference.
 
-    One group, the reference, stays as it is. For every other group ``beta`` is fixed and ``slope`` is the
-    value of a grid with the smallest xAUC gap to the reference on the fitted data. Scores must be
-    probabilities: the sigmoid answers with numbers between 0 and 1, whatever the reference's scale.
-    New scores go through the same function, no interpolation.
+    The scores of one group, the reference group, do not change. For every other group ``beta`` is fixed and ``slope``
+    is the value of a grid with the smallest xAUC gap to the reference on the fitted data. Scores must be probabilities:
+    the sigmoid answers with numbers between 0 and 1, whatever the reference's scale. New scores go through the same
+    function, no interpolation.
 
     No ``slope`` is the identity. ``slope=0`` makes all scores of a group equal, and no rule chooses it.
 
@@ -68,10 +68,12 @@ class PostLogit(Postprocessor):
         rule, one slope for all; a number is used for all moved groups, a dict gives each
         its own.
     beta : float, default -2.0
+        The constant of the sigmoid.
     grid : list of floats >= 0, default None
         The values of ``slope`` to search; None takes 0, 0.1, ..., 9.9.
     reference : name of a group or None, default None
-        The group that stays as it is. None takes the advantaged group, which needs ``y``.
+        The group whose scores do not change. None takes the group ranked highest, or, where a high score harms, the one
+        ranked lowest; that needs ``y``.
     max_gap, max_auc_loss : float or None, default None
         The rule that chooses ``slope`` where it is None, which needs ``y``. ``max_gap``: the highest AUC with at most
         that xAUC gap. ``max_auc_loss`` alone: the smallest gap that costs at most that much AUC. Neither:
@@ -96,13 +98,13 @@ class PostLogit(Postprocessor):
     Examples
     --------
     >>> import numpy as np
-    >>> from fairpot.postprocessing import PostLogit
-    >>> scores = np.array([0.9, 0.7, 0.4, 0.2, 0.5, 0.3, 0.2, 0.1])
+    >>> from fairpot import PostLogit
+    >>> score = np.array([0.9, 0.7, 0.4, 0.2, 0.5, 0.3, 0.2, 0.1])
     >>> y, sex = [1, 1, 0, 0, 1, 1, 0, 0], ["M"] * 4 + ["F"] * 4
-    >>> pl = PostLogit().fit(scores, y, sensitive_features=sex)
-    >>> pl.slope_
+    >>> repair = PostLogit().fit(score, y, sensitive_features=sex)
+    >>> repair.slope_
     {'F': 5.4}
-    >>> pl.transform(scores, sensitive_features=sex).round(3)
+    >>> repair.transform(score, sensitive_features=sex).round(3)
     array([0.9  , 0.7  , 0.4  , 0.2  , 0.668, 0.406, 0.285, 0.188])
     """
 

@@ -150,7 +150,7 @@ class Postprocessor(ScoreMapper):
             Scores of any model: list, NumPy array, pandas, Polars or PyArrow column. Best not those of the rows
             the model was trained on, which look better than they are.
         y : column of shape (n,), default None
-            Outcomes, 0/1; needed where the method, the choice of its dial or of the reference looks at them.
+            Outcomes, 0/1; needed where the method, the choice of the repair strength or of the reference looks at them.
         sensitive_features : column of shape (n,), or frame with several columns
             Group of each row; several columns form intersections. Rows are matched by position; columns whose
             indices hold other labels, or the same in another order, are refused.
@@ -166,6 +166,16 @@ class Postprocessor(ScoreMapper):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> repair = FairPOT(max_gap=0.05).fit(score, y, sensitive_features=group)
+        >>> repair.lam_, repair.reference_
+        (0.3, 'a')
         """
         self._check(labelled=y is not None)
         return self._fit_counted(self._counted(scores, y, sensitive_features, sample_weight, clusters, weights))
@@ -181,6 +191,16 @@ class Postprocessor(ScoreMapper):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT, score_table
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> table = score_table(y, score, sensitive_features=group)
+        >>> FairPOT(max_gap=0.05).fit_table(table).lam_
+        0.3
         """
         _check_table(table)
         self._check(labelled=table.labelled)
@@ -188,30 +208,75 @@ class Postprocessor(ScoreMapper):
 
     @by_name
     def fit_transform(self, scores: Any, y: Any = None, *, sensitive_features: Any, **columns: Any) -> Any:
-        """Fit, then transform the same rows; ``columns`` are those of ``fit``."""
+        """Fit, then adjust the scores of the same rows.
+
+        Parameters
+        ----------
+        scores : column of shape (n,) or (n, 1)
+            Scores of the model: list, NumPy array, pandas, Polars or PyArrow column.
+        y : column of shape (n,), default None
+            Outcomes, 0/1.
+        sensitive_features : column of shape (n,), or frame with several columns
+            Group of each row; several columns form intersections.
+        **columns
+            ``sample_weight``, ``clusters`` and ``weights``, passed on to ``fit``.
+
+        Returns
+        -------
+        The adjusted scores, float64, in the order and the type of ``scores``.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+        >>> FairPOT(lam=1.0, reference="M").fit_transform(score, sensitive_features=sex)
+        array([0.6, 0.8, 0.6, 0.8])
+        """
         self.fit(scores, y, sensitive_features=sensitive_features, **columns)
         return self.transform(scores, sensitive_features=sensitive_features)
 
     def maps_at(self, value: float | Mapping[Hashable, float]) -> dict[Hashable, ScoreMap]:
-        """Return the fitted maps at another value of the dial.
+        """Return the fitted maps at another repair strength.
 
         Parameters
         ----------
         value : float, or dict of moved group to float where the method takes one
+            The repair strength.
 
         Returns
         -------
         dict of group to ScoreMap
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
+        >>> repair.maps_at(0.5)["F"]([0.2, 0.4])
+        array([0.2, 0.8])
         """
         check_is_fitted(self, "groups_")
         return self.at(value).maps_
 
     def at(self, value: float | Mapping[Hashable, float]) -> Self:
-        """Return a fitted copy with the dial at another value, without fitting again.
+        """Return a fitted copy with another repair strength, without fitting again.
 
         Parameters
         ----------
         value : float, or dict of moved group to float where the method takes one
+            The repair strength.
+
+        Returns
+        -------
+        fitted copy
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
+        >>> repair.at(0.5).transform(score, sensitive_features=sex)
+        array([0.2, 0.8, 0.6, 0.8])
         """
         check_is_fitted(self, "maps_")
         other = copy(self)
@@ -236,16 +301,27 @@ class Postprocessor(ScoreMapper):
         capacity: float | int | None = None,
         net_benefit_at: float | None = None,
     ) -> Self:
-        """Return a fitted copy whose dial is chosen on other rows, with a gap that can be signed for.
+        """Return a fitted copy whose repair strength is chosen on other rows, with a certified gap.
 
         Parameters
         ----------
-        scores, y, sensitive_features, sample_weight, clusters, weights
-            Rows that the method was not fitted on, as in ``fit``; or a :class:`ScoreTable` alone.
+        scores : column of shape (n,) or (n, 1), or ScoreTable
+            Scores of rows that the method was not fitted on; a table stands for all rows.
+        y : column of shape (n,), default None
+            Outcomes, 0/1.
+        sensitive_features : column of shape (n,), or frame with several columns, default None
+            Group of each row; several columns form intersections.
+        sample_weight : column of shape (n,), default None
+            Weights; ``weights`` says what they mean.
+        clusters : column of shape (n,), default None
+            What rows have in common that are not independent of each other, such as the patient of each visit.
+        weights : {"frequency", "importance"} or None, default None
+            What ``sample_weight`` means: how many rows a row is, or how much it counts. None takes whole numbers for
+            the first and others for the second.
         max_gap : float
-            The bound on the true gap.
+            The target gap: the largest true gap that you accept.
         confidence : float, default 0.95
-            How surely it is kept, whichever value of the dial that leads to.
+            With which confidence it is kept, whichever repair strength that leads to.
         max_auc_loss : float or None, default None
             Bound the cost as well.
         capacity : float in (0, 1], int or None, default None
@@ -263,6 +339,17 @@ class Postprocessor(ScoreMapper):
         ------
         InfeasibleRuleError
             If nothing can be certified, with the smallest bound that can be.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(4000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> repair = FairPOT(lam=0).fit(score[:2000], y[:2000], sensitive_features=group[:2000])
+        >>> certified = repair.certify(score[2000:], y[2000:], sensitive_features=group[2000:], max_gap=0.1)
+        >>> certified.certificate_.limit <= 0.1
+        True
         """
         given = {"sample_weight": sample_weight, "clusters": clusters, "weights": weights}
         curve = self.tradeoff(scores, y, sensitive_features=sensitive_features, **given)
@@ -288,27 +375,50 @@ class Postprocessor(ScoreMapper):
         lams: Any = None,
         ties: str | None = None,
     ) -> TradeoffCurve:
-        """Trace AUC and xAUC gap over the dial, on the fitted data or on any other.
+        """Trace AUC and gap over the repair strength, on the fitted rows or on any others.
 
         Parameters
         ----------
-        scores, y, sensitive_features, sample_weight, clusters, weights
-            The rows to evaluate on, as in ``fit``; or a :class:`ScoreTable` alone. Without any of them: the fitted
-            rows, which are still counted.
+        scores : column of shape (n,) or (n, 1), ScoreTable, or None, default None
+            Scores of the rows to evaluate on; a table stands for all rows. None takes the fitted rows.
+        y : column of shape (n,), default None
+            Outcomes, 0/1.
+        sensitive_features : column of shape (n,), or frame with several columns, default None
+            Group of each row; several columns form intersections.
+        sample_weight : column of shape (n,), default None
+            Weights; ``weights`` says what they mean.
+        clusters : column of shape (n,), default None
+            What rows have in common that are not independent of each other, such as the patient of each visit.
+        weights : {"frequency", "importance"} or None, default None
+            What ``sample_weight`` means: how many rows a row is, or how much it counts. None takes whole numbers for
+            the first and others for the second.
         lams : list of floats, dict of group to list, or None, default None
-            Values of the dial, whatever the method calls it. None: every distinct value, exactly, where that is
-            possible (FairPOT with two groups), else a grid that suits the method. Where several groups have their own
-            dials: the values with the highest AUC for each of 33 target gaps, from the gap as it is to the smallest,
-            found on the fitted rows. A list: these in ascending order, each once, the same for all groups. A dict:
-            lists of equal length, one for each moved group.
+            Repair strengths, whatever the method calls them. None: every distinct one, exactly, where that is possible
+            (FairPOT with two groups), else a grid that suits the method. Where several groups have their own: those
+            with the highest AUC for each of 33 target gaps, from the original gap to the smallest, found on the fitted
+            rows. A list: these in ascending order, each once, the same for all groups. A dict: lists of equal length,
+            one for each moved group.
         ties : {"strict", "half"} or None, default None
-            None takes the estimator's own.
+            Whether equal scores count as none or half a win; None takes the estimator's own.
 
         Returns
         -------
         TradeoffCurve
-            ``curve.dial`` names the dial, ``curve.lam`` holds its values. What it says at a value is what the
-            metrics say of the rows transformed at that value.
+            ``curve.dial`` names the repair strength, ``curve.lam`` holds its values. What the curve says at a value is
+            what the metrics say of the rows transformed at that value.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> repair = FairPOT(max_gap=0.05).fit(score, y, sensitive_features=group)
+        >>> curve = repair.tradeoff()
+        >>> round(curve.at(0.0).gap, 3), round(curve.at(1.0).gap, 3)
+        (0.275, 0.087)
+        >>> round(curve.select(max_auc_loss=0.01).gap, 3)
+        0.191
         """
         check_is_fitted(self, "maps_")
         checked = self._ties if ties is None else cast(Ties, check_choice(ties, "ties", TIES))
@@ -326,14 +436,14 @@ class Postprocessor(ScoreMapper):
         -------
         dict
             ``scores``, how many the grid has; ``auc`` and ``gap`` of the cut scores; ``auc_uncut`` and ``gap_uncut`` of
-            the same method with its dial chosen by the same rule without cutting, or at the same value where no rule
-            chose it. None where no value keeps the rule.
+            the same method with its repair strength chosen by the same rule without cutting, or at the same value where
+            no rule chose it. None where no value keeps the rule.
 
         Examples
         --------
         >>> from fairpot import FairPOT
-        >>> scores, y, sex = [4, 3, 2, 1, 3, 2, 1, 1] * 9, [1, 1, 0, 0, 1, 1, 0, 0] * 9, (["M"] * 4 + ["F"] * 4) * 9
-        >>> fp = FairPOT(0.5, keep_grid=True).fit(scores, y, sensitive_features=sex)
+        >>> score, y, sex = [4, 3, 2, 1, 3, 2, 1, 1] * 9, [1, 1, 0, 0, 1, 1, 0, 0] * 9, (["M"] * 4 + ["F"] * 4) * 9
+        >>> fp = FairPOT(0.5, keep_grid=True).fit(score, y, sensitive_features=sex)
         >>> fp.grid_cost()["scores"]
         4
         """

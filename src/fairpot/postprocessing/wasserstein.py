@@ -40,12 +40,12 @@ class WassersteinRepair(Postprocessor):
         the paper's protocol does. A batch must have rows of every fitted group.
     max_gap, max_auc_loss : float or None, default None
         The rule that chooses ``t`` where it is None, which needs ``y``. ``max_gap``: the highest AUC with at most
-        that xAUC gap; if the scores keep it as they are, ``t_`` is 0 and nobody is moved. ``max_auc_loss`` alone:
+        that xAUC gap; if the original scores keep it, ``t_`` is 0 and nobody is moved. ``max_auc_loss`` alone:
         the smallest gap that costs at most that much AUC. Neither: ``t=1``, which needs no ``y``.
     exact : bool, default False
-        Keep every knot of the maps, and look at every distinct score where the dial is chosen by rule. Otherwise maps
-        with more than 100,000 knots are simplified to so many, and ``simplified_`` says what that changes; a rule
-        then holds on the fitted rows with the simplified maps.
+        Keep every breakpoint of the maps, and look at every distinct score where a rule chooses the repair strength.
+        Otherwise maps with more than 100,000 breakpoints are simplified to so many, and ``simplified_`` says what that
+        changes; a rule then holds on the fitted rows with the simplified maps.
     confidence, capacity, net_benefit_at, calibrate, keep_grid, high_score_means, min_group, groups, ties, pos_label
         What every method takes.
 
@@ -58,21 +58,22 @@ class WassersteinRepair(Postprocessor):
     groups_ : tuple of the groups' names
     left_out_ : tuple of the groups left out of the comparison
     simplified_ : dict or None
-        What it changes that maps of very many knots were simplified; None where every knot is kept.
+        What it changes that maps of very many breakpoints were simplified; None where all are kept.
     table_ : ScoreTable
         The fitted rows, counted.
     certificate_ : Certificate or None
         How the gap is known to be within its bound, where ``confidence`` asked for that.
     t_ : float
+        How far to go, given or chosen.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from fairpot.postprocessing import WassersteinRepair
-    >>> scores, sex = np.array([0.9, 0.7, 0.5, 0.3]), ["M", "M", "F", "F"]
-    >>> WassersteinRepair().fit_transform(scores, sensitive_features=sex)
+    >>> from fairpot import WassersteinRepair
+    >>> score, sex = np.array([0.9, 0.7, 0.5, 0.3]), ["M", "M", "F", "F"]
+    >>> WassersteinRepair().fit_transform(score, sensitive_features=sex)
     array([0.7, 0.5, 0.7, 0.5])
-    >>> WassersteinRepair(t=0.5).fit_transform(scores, sensitive_features=sex)
+    >>> WassersteinRepair(t=0.5).fit_transform(score, sensitive_features=sex)
     array([0.8, 0.6, 0.6, 0.4])
     """
 

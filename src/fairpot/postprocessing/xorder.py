@@ -181,15 +181,15 @@ MOST_CELLS = 10**8
 class XOrder(Postprocessor):
     """Repair scores by xOrder: merge a group into the reference group's order.
 
-    One group, the reference, stays as it is. The scores of every other group keep their order and are placed,
-    from the top down, between those of the reference. A dynamic programme chooses where, by the pairs ordered
-    rightly across the two groups as a share of all positive-negative pairs, minus ``lam`` times the absolute
-    xAUC gap. A score that comes to stand between two reference scores is set evenly between them. Probabilities
-    stay in [0, 1], unless the reference has a score of exactly 0 or 1: who is placed beyond it needs room outside.
+    The scores of one group, the reference group, do not change. The scores of every other group keep their order and
+    are placed, from the top down, between those of the reference. A dynamic programme chooses where, by the pairs
+    ordered rightly across the two groups as a share of all positive-negative pairs, minus ``lam`` times the absolute
+    xAUC gap. A score that comes to stand between two reference scores is set evenly between them. Probabilities stay in
+    [0, 1], unless the reference has a score of exactly 0 or 1: who is placed beyond it needs room outside.
 
     ``lam=0`` looks for the highest AUC, whatever the gap: it is not the identity, and no ``lam`` is.
     The programme keeps one path for each cell of its grid, so for ``lam > 0`` it need not find the best order;
-    ``docs/xorder.md`` has an example. Time grows with the product of the numbers of distinct scores.
+    ``docs/evidence/xorder.md`` has an example. Time grows with the product of the numbers of distinct scores.
 
     Parameters
     ----------
@@ -197,16 +197,16 @@ class XOrder(Postprocessor):
         Weight of the gap. Most of what it does happens near 0, more so the smaller a group is: look at
         ``tradeoff`` with small ``lams``. None chooses it by rule.
     reference : name of a group or None, default None
-        The group that stays as it is. None takes the advantaged group: the one whose positives are
-        ranked above the others' negatives more often than the other way round.
+        The group whose scores do not change. None takes the group ranked highest: the one whose positives are ranked
+        above the others' negatives more often than the reverse; or, where a high score harms, the one ranked lowest.
     max_gap, max_auc_loss : float or None, default None
         The rule that chooses ``lam`` where it is None, which needs ``y``. ``max_gap``: the highest AUC with at most
         that xAUC gap. ``max_auc_loss`` alone: the smallest gap that costs at most that much AUC. Neither:
         the smallest gap.
     exact : bool, default False
-        Keep every knot of the maps, and look at every distinct score where the dial is chosen by rule. Otherwise maps
-        with more than 100,000 knots are simplified to so many, and ``simplified_`` says what that changes; a rule
-        then holds on the fitted rows with the simplified maps.
+        Keep every breakpoint of the maps, and look at every distinct score where a rule chooses the repair strength.
+        Otherwise maps with more than 100,000 breakpoints are simplified to so many, and ``simplified_`` says what that
+        changes; a rule then holds on the fitted rows with the simplified maps.
     confidence, capacity, net_benefit_at, calibrate, keep_grid, high_score_means, min_group, groups, ties, pos_label
         What every method takes.
 
@@ -218,8 +218,9 @@ class XOrder(Postprocessor):
     groups_ : tuple of the groups' names
     left_out_ : tuple of the groups left out of the comparison
     lam_ : float
+        The weight of the gap, given or chosen.
     simplified_ : dict or None
-        What it changes that maps of very many knots were simplified; None where every knot is kept.
+        What it changes that maps of very many breakpoints were simplified; None where all are kept.
     table_ : ScoreTable
         The fitted rows, counted, from which ``tradeoff`` finds the orders for other values of ``lam``.
     certificate_ : Certificate or None
@@ -228,11 +229,11 @@ class XOrder(Postprocessor):
     Examples
     --------
     >>> import numpy as np
-    >>> from fairpot.postprocessing import XOrder
-    >>> scores = np.array([0.9, 0.7, 0.4, 0.2, 0.5, 0.3, 0.2, 0.1])
+    >>> from fairpot import XOrder
+    >>> score = np.array([0.9, 0.7, 0.4, 0.2, 0.5, 0.3, 0.2, 0.1])
     >>> y, sex = [1, 1, 0, 0, 1, 1, 0, 0], ["M"] * 4 + ["F"] * 4
-    >>> xo = XOrder(lam=0.5).fit(scores, y, sensitive_features=sex)
-    >>> xo.transform(scores, sensitive_features=sex).round(3)
+    >>> repair = XOrder(lam=0.5).fit(score, y, sensitive_features=sex)
+    >>> repair.transform(score, sensitive_features=sex).round(3)
     array([0.9  , 0.7  , 0.4  , 0.2  , 0.6  , 0.5  , 0.167, 0.133])
     """
 
@@ -241,6 +242,7 @@ class XOrder(Postprocessor):
     needs_outcomes: ClassVar[bool] = True
     reference_: Hashable
     lam_: float
+    searched_: dict[tuple[Hashable, float], ScoreMap]
 
     def __init__(
         self,
@@ -280,11 +282,20 @@ class XOrder(Postprocessor):
     def _learn(self, table: ScoreTable) -> None:
         require_outcomes(table)
         self.reference_ = find_reference(table, self.reference, self._ties)
+        self.searched_ = {}
 
     def _map(self, group: Hashable, value: float) -> ScoreMap:
-        table = in_rows(self.table_)
-        [found] = xorder_maps(table[self.reference_], table[group], np.array([value]))
+        [found] = self._searched(group, np.array([value]))
         return found
+
+    def _searched(self, group: Hashable, values: NDArray[np.float64]) -> list[ScoreMap]:
+        """Give the map of a group at each value; what was searched for once is kept."""
+        missing = [value for value in values.tolist() if (group, value) not in self.searched_]
+        if missing:
+            fitted = in_rows(self.table_)
+            found = xorder_maps(fitted[self.reference_], fitted[group], np.array(missing))
+            self.searched_ |= {(group, value): each for value, each in zip(missing, found)}
+        return [self.searched_[group, value] for value in values.tolist()]
 
     def _default_values(self, table: ScoreTable, ties: Ties) -> NDArray[np.float64]:
         return _GRID.copy()
@@ -304,10 +315,7 @@ class XOrder(Postprocessor):
         return f"a grid of {cells:.2g} cells takes minutes a fold (the limit is {MOST_CELLS:.0g}); ask for it by name."
 
     def _steps(self, table: ScoreTable, values: NDArray[np.float64]) -> Iterable[Mapping[Hashable, ScoreMap]]:
-        fitted = in_rows(self.table_)
-        fixed = fitted[self.reference_]
-        moved = [g for g in table.groups if g in self.moved_groups]
-        maps = {g: xorder_maps(fixed, fitted[g], values) for g in moved}
+        maps = {g: self._searched(g, values) for g in table.groups if g in self.moved_groups}
         return ({g: each[step] for g, each in maps.items()} for step in range(len(values)))
 
 

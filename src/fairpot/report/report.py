@@ -41,14 +41,14 @@ FORMATS = (".html", ".json", ".md")
 
 
 class FairnessReport:
-    """A report on a score table, with or without a repair, as a page, as JSON and as Markdown.
+    """Write a report on a score, with or without a repair: a page, JSON or Markdown.
 
     Parameters
     ----------
     table : ScoreTable
-        With labels and at least two groups; :meth:`from_predictions` makes it from rows.
+        With outcomes and at least two groups; :meth:`from_predictions` makes it from rows.
     method : fitted post-processor or None, default None
-        The repair to report on; None audits the scores as they came.
+        The repair to report on; None audits the original scores.
     title, source, outcome : str, default ""
         What the report is called, where the rows come from, and what a positive has, such as "a stroke within a year".
     threshold : float or list of floats or None, default None
@@ -58,13 +58,13 @@ class FairnessReport:
     region : {"pooled", "group"}, default "pooled"
         Whether an audit's share is that of the whole list or of each group.
     ties : {"half", "strict"}, default "half"
-        Whether a tie between a positive and a negative is half a win or none.
+        Whether equal scores count as half a win or as none.
     high_score_means : {"help", "harm"} or None, default None
         What a high score does to the person who has it; table or method may say it as well.
     columns : dict or None, default None
         What the columns are called, by the part they play.
     command, created : str, default ""
-        How to make the report again, and when it was made; put down as they are.
+        How to make the report again, and when it was made; shown as given.
     warnings : list of str, default ()
         More that a reader should know.
     largest_changes : list of dict or None, default None
@@ -75,12 +75,12 @@ class FairnessReport:
 
     Examples
     --------
-    >>> from fairpot import FairPOT
+    >>> from fairpot import FairPOT, FairnessReport
     >>> from fairpot.datasets import make_synthetic
-    >>> from fairpot.report import FairnessReport
-    >>> data = make_synthetic(800, random_state=0, as_frame=False)
-    >>> fp = FairPOT(lam=None, max_gap=0.02).fit(data.probability, data.target, sensitive_features=data.group)
-    >>> report = FairnessReport.from_estimator(fp)
+    >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+    >>> score, y, group = data.probability, data.target, data.group
+    >>> repair = FairPOT(max_gap=0.02).fit(score, y, sensitive_features=group)
+    >>> report = FairnessReport.from_estimator(repair)
     >>> report.summary["pair"]
     {'higher': 'a', 'lower': 'b'}
     >>> len(report.to_html()) < 3_000_000
@@ -135,7 +135,32 @@ class FairnessReport:
 
     @classmethod
     def from_table(cls, table: ScoreTable, method: Any = None, **options: Any) -> Self:
-        """Make the report of counted rows; the options are those of the class."""
+        """Make the report of counted rows.
+
+        Parameters
+        ----------
+        table : ScoreTable
+            With outcomes and at least two groups.
+        method : fitted post-processor or None, default None
+            The repair to report on; None audits the original scores.
+        **options
+            What the class takes: ``title``, ``source``, ``outcome``, ``threshold``, ``alpha``, ``region``, ``ties``,
+            ``high_score_means``, ``columns``, ``command``, ``created``, ``warnings``, ``card``.
+
+        Returns
+        -------
+        FairnessReport
+
+        Examples
+        --------
+        >>> from fairpot import FairnessReport, score_table
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> table = score_table(y, score, sensitive_features=group)
+        >>> FairnessReport.from_table(table, title="Screening").summary["pair"]
+        {'higher': 'a', 'lower': 'b'}
+        """
         return cls(table, method, **options)
 
     @classmethod
@@ -158,14 +183,44 @@ class FairnessReport:
 
         Parameters
         ----------
-        y_true, y_score, sensitive_features, sample_weight, clusters, weights, pos_label
-            As in :func:`fairpot.audit`.
+        y_true : column of shape (n,)
+            Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
+        y_score : column of shape (n,)
+            Scores of any model, on any scale.
+        sensitive_features : column of shape (n,), or frame with several columns
+            Group of each row; several columns form intersections.
+        sample_weight : column of shape (n,), default None
+            Weights; ``weights`` says what they mean.
+        clusters : column of shape (n,), default None
+            What rows have in common that are not independent of each other, such as the patient of each visit.
+        weights : {"frequency", "importance"} or None, default None
+            What ``sample_weight`` means: how many rows a row is, or how much it counts. None takes whole numbers for
+            the first and others for the second.
+        pos_label : default None
+            The positive value where ``y_true`` is not 0/1.
         method : fitted post-processor or None, default None
+            The repair to report on; None audits the original scores.
         ids : column of shape (n,), default None
             Names of the rows. Only with them does the report name anybody: the ``most`` largest changes.
         most : int, default 20
+            How many are named.
         **options
-            Those of the class.
+            What the class takes: ``title``, ``source``, ``outcome``, ``threshold``, ``alpha``, ``region``, ``ties``,
+            ``high_score_means``, ``columns``, ``command``, ``created``, ``warnings``, ``card``.
+
+        Returns
+        -------
+        FairnessReport
+
+        Examples
+        --------
+        >>> from fairpot import FairnessReport
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> report = FairnessReport.from_predictions(y, score, sensitive_features=group)
+        >>> report.summary["pair"]
+        {'higher': 'a', 'lower': 'b'}
         """
         known = {"sample_weight": sample_weight, "clusters": clusters, "weights": weights, "pos_label": pos_label}
         table = as_table(y_true, y_score, sensitive_features=sensitive_features, **known)
@@ -195,12 +250,41 @@ class FairnessReport:
         Parameters
         ----------
         estimator : fitted post-processor
-        scores, y, sensitive_features, sample_weight, clusters, weights
-            The rows, as in its ``fit``. Without any of them: the fitted rows.
-        ids, most
-            As in :meth:`from_predictions`.
+            The repair to report on.
+        scores : column of shape (n,) or (n, 1), ScoreTable, or None, default None
+            Scores of the rows to report on; a table stands for all rows. None takes the fitted rows.
+        y : column of shape (n,), default None
+            Outcomes, 0/1.
+        sensitive_features : column of shape (n,), or frame with several columns, default None
+            Group of each row; several columns form intersections.
+        sample_weight : column of shape (n,), default None
+            Weights; ``weights`` says what they mean.
+        clusters : column of shape (n,), default None
+            What rows have in common that are not independent of each other, such as the patient of each visit.
+        weights : {"frequency", "importance"} or None, default None
+            What ``sample_weight`` means: how many rows a row is, or how much it counts. None takes whole numbers for
+            the first and others for the second.
+        ids : column of shape (n,), default None
+            Names of the rows. Only with them does the report name anybody: the ``most`` largest changes.
+        most : int, default 20
+            How many are named.
         **options
-            Those of the class.
+            What the class takes: ``title``, ``source``, ``outcome``, ``threshold``, ``alpha``, ``region``, ``ties``,
+            ``high_score_means``, ``columns``, ``command``, ``created``, ``warnings``, ``card``.
+
+        Returns
+        -------
+        FairnessReport
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT, FairnessReport
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> repair = FairPOT(max_gap=0.02).fit(score, y, sensitive_features=group)
+        >>> FairnessReport.from_estimator(repair).summary["pair"]
+        {'higher': 'a', 'lower': 'b'}
         """
         table = table_of(estimator, scores, y, sensitive_features, sample_weight, clusters, weights)
         if ids is not None:
@@ -260,19 +344,64 @@ class FairnessReport:
         return make_figures(self.measured, self.summary)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain numbers, lists, dicts and texts."""
+        """Return the report as plain numbers, lists, dicts and texts.
+
+        Examples
+        --------
+        >>> from fairpot import FairnessReport
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> report = FairnessReport.from_predictions(y, score, sensitive_features=group)
+        >>> "finding" in report.to_dict()
+        True
+        """
         return self.summary
 
     def to_json(self) -> str:
-        """Write the report as JSON."""
+        """Write the report as JSON.
+
+        Examples
+        --------
+        >>> import json
+        >>> from fairpot import FairnessReport
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> report = FairnessReport.from_predictions(y, score, sensitive_features=group)
+        >>> json.loads(report.to_json()) == report.to_dict()
+        True
+        """
         return json.dumps(self.summary, allow_nan=False, indent=1) + "\n"
 
     def to_html(self) -> str:
-        """Write the report as one page that needs nothing else."""
+        """Write the report as one page that needs nothing else.
+
+        Examples
+        --------
+        >>> from fairpot import FairnessReport
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> report = FairnessReport.from_predictions(y, score, sensitive_features=group)
+        >>> report.to_html()[:15]
+        '<!doctype html>'
+        """
         return make_page(self.measured, self.summary, self.figures)
 
     def to_markdown(self) -> str:
-        """Write the report as Markdown."""
+        """Write the report as Markdown.
+
+        Examples
+        --------
+        >>> from fairpot import FairnessReport
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> report = FairnessReport.from_predictions(y, score, sensitive_features=group)
+        >>> report.to_markdown().startswith("#")
+        True
+        """
         return make_markdown(self.summary)
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> Path:
@@ -281,8 +410,25 @@ class FairnessReport:
         Parameters
         ----------
         path : str or path
+            Where it goes.
         overwrite : bool, default False
-            Whether a file that is there already is replaced.
+            Whether an existing file is replaced.
+
+        Returns
+        -------
+        Path
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import mkdtemp
+        >>> from fairpot import FairnessReport
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> report = FairnessReport.from_predictions(y, score, sensitive_features=group)
+        >>> report.save(Path(mkdtemp()) / "report.html").name
+        'report.html'
         """
         place = Path(path)
         writers = dict(zip(FORMATS, (self.to_html, self.to_json, self.to_markdown)))

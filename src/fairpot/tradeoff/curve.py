@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._defaults import LEVEL
-from fairpot._html import html_table, lines_svg
-from fairpot._optional import import_optional, make_frame
+from fairpot._html import html_table, lines_svg, notes, paragraph
+from fairpot._optional import make_frame
+from fairpot._shown import display
 from fairpot._validation import as_double, check_share, is_number
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.certify import Certificate, Worth, choose_certified
@@ -26,10 +27,23 @@ from fairpot.transport import Floats, top_place
 def pareto_mask(gap: NDArray[np.float64], auc: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Mark the points for which no other has a gap as small and an AUC as high, one of them better.
 
+    Parameters
+    ----------
+    gap : array of shape (k,)
+        The gap of each point.
+    auc : array of shape (k,)
+        The AUC of each point.
+
+    Returns
+    -------
+    boolean array of shape (k,)
+
     Examples
     --------
     >>> import numpy as np
-    >>> pareto_mask(np.array([0.1, 0.2, 0.2, 0.3]), np.array([0.7, 0.8, 0.75, 0.8]))
+    >>> from fairpot.tradeoff import pareto_mask
+    >>> gap, auc = np.array([0.1, 0.2, 0.2, 0.3]), np.array([0.7, 0.8, 0.75, 0.8])
+    >>> pareto_mask(gap, auc)
     array([ True,  True, False, False])
     """
     order = np.lexsort((-auc, gap))
@@ -47,16 +61,30 @@ def pareto_mask(gap: NDArray[np.float64], auc: NDArray[np.float64]) -> NDArray[n
 _ROUND_OFF = 1e-12
 # Points of a curve whose rows are looked at for a rule of an operation, at first and again around the best of them.
 _LOOKED_AT = 401
+_NO_LIMITS = "a point of a curve has no interval of its own: curve.band(), or effect of the fitted model, has it"
+# Points at which a notebook shows the interval.
+_SHOWN_BAND = 33
 
 
 @dataclass(frozen=True)
 class TradeoffPoint:
-    """One point of a trade-off curve.
+    """Hold one point of a trade-off curve.
 
     ``lam`` is a number, or a number for each moved group where the groups have their own. ``pair`` names the two
     groups that the gap is between: ``signed_gap`` is above 0 where the first is ranked higher. ``top_gap`` is the gap
     that a rule with ``capacity`` looked at, ``net_benefit`` that of a rule with ``net_benefit_at``. ``note`` is what
     else is to be said of a choice, such as that no repair is needed; ``print`` shows it first.
+
+    Examples
+    --------
+    >>> from fairpot import FairPOT
+    >>> from fairpot.datasets import make_synthetic
+    >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+    >>> score, y, group = data.probability, data.target, data.group
+    >>> curve = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff()
+    >>> point = curve.select(max_gap=0.05)
+    >>> round(point.auc, 3), round(point.gap, 3)
+    (0.847, 0.05)
     """
 
     lam: float | dict[Hashable, float]
@@ -74,10 +102,24 @@ class TradeoffPoint:
     def __str__(self) -> str:
         return f"{self.note}\n{self!r}" if self.note else repr(self)
 
+    def _repr_html_(self) -> str:
+        """Show the choice, and its certificate if it has one."""
+        said = self.note or (
+            f"AUC {self.auc:.3f}, gap {self.gap:.3f} at "
+            + (
+                f"{self.lam:.4g}"
+                if isinstance(self.lam, float)
+                else ", ".join(f"{g}: {v:.4g}" for g, v in self.lam.items())
+            )
+        )
+        if self.certificate is not None:
+            return f"<div>{paragraph(said)}{self.certificate._repr_html_()}</div>"
+        return f"<div>{paragraph(said)}{notes([_NO_LIMITS])}</div>"
+
 
 @dataclass(frozen=True, eq=False)
 class TradeoffCurve:
-    """AUC against xAUC gap at each lambda, in ascending order of lambda.
+    """Trace AUC against the gap at each repair strength, in ascending order.
 
     Parameters
     ----------
@@ -87,18 +129,21 @@ class TradeoffCurve:
     auc : array of shape (k,)
         AUC of all rows (the partial AUC where ``alpha`` is set).
     xauc_ab, xauc_ba : arrays of shape (k,)
-        How often a positive of the reference group is above a negative of the moved group, and the other
-        way round; with more than two groups, those of the pair with the largest gap, see ``pairs``.
-    moved, reference : the moved groups and the reference group
+        How often a positive of the reference group is above a negative of the moved group, and the
+        reverse; with more than two groups, those of the pair with the largest gap, see ``pairs``.
+    moved : tuple of groups
+        The groups whose scores the repair changes.
+    reference : name of a group
+        The group whose scores do not change.
     exact : bool
         Whether every distinct lambda is on the curve.
     dial : str
-        What ``lam`` is called by the method that the curve belongs to: other methods have other dials.
+        What the method that the curve belongs to calls its repair strength.
     unrepaired_auc : float or None
-        AUC of the scores as they came, from which ``max_auc_loss`` is measured; None where ``lam`` 0 is on the
+        AUC of the original scores, from which ``max_auc_loss`` is measured; None where ``lam`` 0 is on the
         curve and leaves them so.
     evidence : Evidence or None
-        The rows behind the curve, which its band and certificates are computed from.
+        The rows that band and certificates are computed from.
     pairs : tuple of pairs of groups, one for each point, or None
         With more than two groups, the pair with the largest gap at each point. Numbers are seen from its first group:
         the reference where it is one of the two, else the one that is ranked higher. None with two groups.
@@ -108,7 +153,7 @@ class TradeoffCurve:
         Whether something of the order inside every group is left. Where it is not, all scores of a group are equal,
         and no rule chooses such a point. None: it is so everywhere.
     identity : float or None
-        The value of the dial that leaves the scores as they came; None if there is none.
+        The repair strength that changes nothing; None if there is none.
 
     Attributes
     ----------
@@ -117,6 +162,18 @@ class TradeoffCurve:
         pair) is ranked higher. With two groups it changes its sign where the repair overshoots.
     pareto : boolean array of shape (k,)
         The points that no other point beats in both gap and AUC.
+
+    Examples
+    --------
+    >>> from fairpot import FairPOT
+    >>> from fairpot.datasets import make_synthetic
+    >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+    >>> score, y, group = data.probability, data.target, data.group
+    >>> curve = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff()
+    >>> len(curve.lam), curve.auc.round(3).max().item(), curve.gap.round(3).min().item()
+    (501, 0.878, 0.001)
+    >>> curve.select(max_gap=0.05).lam
+    0.3
     """
 
     lam: NDArray[np.float64]
@@ -148,22 +205,35 @@ class TradeoffCurve:
 
     def _repr_html_(self) -> str:
         best = int(np.nanargmin(self.gap)) if not np.isnan(self.gap).all() else 0
-        points = {"first": self.point(0), "smallest gap": self.point(best), "last": self.point(len(self) - 1)}
-        rows = [
-            {
-                "point": name,
-                self.dial: str(p.lam) if isinstance(p.lam, dict) else p.lam,
-                self.auc_name: p.auc,
-                self.gap_name: p.gap,
-                "ranked higher": _ranked_higher(p),
-            }
-            for name, p in points.items()
-        ]
-        named = str(self.dial)
-        points_drawn = np.linspace(0, len(self) - 1, min(len(self), 200)).astype(int)
-        drawn = [(named, self.gap[points_drawn].tolist(), self.auc[points_drawn].tolist())]
-        picture = lines_svg(drawn, "Trade-off of AUC and gap", (self.gap_name, self.auc_name))
-        return picture + html_table(rows, f"{len(self)} points, {'every' if self.exact else 'a grid of'} {self.dial}")
+        named = {"first": 0, "smallest gap": best, "last": len(self) - 1}
+        places = np.union1d(thin(len(self), _SHOWN_BAND), list(named.values())).astype(np.intp)
+        limits, reason = self._limits(places)
+        rows = []
+        for name, place in named.items():
+            point, at = self.point(place), int(np.searchsorted(places, place))
+            ends = {key: None if column[at] != column[at] else column[at].item() for key, column in limits.items()}
+            auc, gap = self.auc_name, self.gap_name
+            numbers = {auc: point.auc, f"{auc}_low": ends["auc_low"], f"{auc}_high": ends["auc_high"]}
+            numbers |= {gap: point.gap, f"{gap}_low": ends["gap_low"], f"{gap}_high": ends["gap_high"]}
+            lam = str(point.lam) if isinstance(point.lam, dict) else point.lam
+            rows.append({"point": name, self.dial: lam, **numbers, "ranked higher": _ranked_higher(point)})
+        drawn = thin(len(self), 200)
+        line = [(str(self.dial), self.gap[drawn].tolist(), self.auc[drawn].tolist())]
+        shaded = np.column_stack((limits["gap_low"], limits["gap_high"], self.auc[places])).tolist()
+        note = f"no intervals: {reason}" if reason else f"Shaded: {LEVEL:.0%} interval of the gap."
+        picture = lines_svg(line, "Trade-off of AUC and gap", (self.gap_name, self.auc_name), shaded, note)
+        title = f"{len(self):,} points, {'every' if self.exact else 'a grid of'} {self.dial}"
+        return f"<div>{paragraph(repr(self)[1:-1])}{picture}{html_table(rows, title)}</div>"
+
+    def _limits(self, places: NDArray[np.intp]) -> tuple[dict[str, Floats], str | None]:
+        """Give limits of AUC and gap at some places; NaN, and why, where there are none."""
+        nothing = np.full(len(places), np.nan)
+        none = dict.fromkeys(("auc_low", "auc_high", "gap_low", "gap_high"), nothing)
+        if self.evidence is None:
+            return none, "this curve does not keep the rows it was counted from"
+        found = band_of(self._estimates(places), LEVEL, self.dial)
+        known = {"auc": found.auc, "gap": found.gap}
+        return {f"{name}_{end}": getattr(known[name], end) for name in known for end in ("low", "high")}, found.reason
 
     @property
     def auc_name(self) -> str:
@@ -193,10 +263,27 @@ class TradeoffCurve:
     def frame(self) -> Any:
         """Return the curve as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
 
-        With more than two groups the columns ``first`` and ``second`` name the pair with the largest gap.
+        ``auc_low``, ``auc_high``, ``gap_low`` and ``gap_high`` are 95% limits, as :meth:`band` computes them; of a
+        curve with more than 256 points at 256 of them, NaN between. With more than two groups the columns ``first`` and
+        ``second`` name the pair with the largest gap.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> curve = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff()
+        >>> list(curve.frame().columns)[:7]
+        ['lam', 'auc', 'gap', 'signed_gap', 'xauc_ab', 'xauc_ba', 'pareto']
         """
         columns = {name: getattr(self, name) for name in ("auc", "gap", "signed_gap", "xauc_ab", "xauc_ba", "pareto")}
-        return make_frame(self.settings() | columns | self.pair_columns())
+        places = thin(len(self))
+        limits = {}
+        for name, values in self._limits(places)[0].items():
+            limits[name] = np.full(len(self), np.nan)
+            limits[name][places] = values
+        return make_frame(self.settings() | columns | limits | self.pair_columns())
 
     def settings(self) -> dict[str, NDArray[np.float64]]:
         """Give the values of the dial by name, a column for each moved group where the groups have their own."""
@@ -217,17 +304,47 @@ class TradeoffCurve:
         ----------
         ax : matplotlib axes, default None
             None makes a new figure.
+        **options
+            What :meth:`fairpot.display.TradeoffDisplay.from_curve` takes: a limit to draw, a band, a chosen point.
 
         Returns
         -------
         The axes.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> curve = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff()
+        >>> axes = curve.plot()
         """
-        return import_optional("fairpot.display", "plot").TradeoffDisplay.from_curve(self, ax=ax, **options).ax_
+        return display("TradeoffDisplay").from_curve(self, ax=ax, **options).ax_
 
     def at(self, lam: float) -> TradeoffPoint:
         """Return the point that holds at ``lam``.
 
         On an exact curve every lambda in [0, 1] has one; on a grid ``lam`` must be one of its values.
+
+        Parameters
+        ----------
+        lam : float
+            The repair strength, whatever the method calls it.
+
+        Returns
+        -------
+        TradeoffPoint
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> curve = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff()
+        >>> round(curve.at(0.4).gap, 3)
+        0.013
         """
         if self.lam.ndim == 2:
             raise ValueError(f"this curve has a {self.dial} for each group: use frame() and pick a row.")
@@ -260,11 +377,12 @@ class TradeoffCurve:
         )
 
     def band(self, level: float = LEVEL) -> Band:
-        """Compute how far the curve can be trusted, at each value and at all of them together.
+        """Compute confidence limits of the curve, at each repair strength and at all of them together.
 
         Parameters
         ----------
         level : float, default 0.95
+            Confidence level.
 
         Returns
         -------
@@ -283,7 +401,7 @@ class TradeoffCurve:
         >>> fp.tradeoff(lams=[0, 0.5, 1]).band().gap.high.round(3)
         array([0.543, 0.328, 0.157])
         """
-        return band_of(self._estimates(thin(len(self))), level, self.dial)
+        return replace(band_of(self._estimates(thin(len(self))), level, self.dial), names=tuple(self.settings()))
 
     def select(
         self,
@@ -307,7 +425,7 @@ class TradeoffCurve:
 
         Nobody is moved without need. If the original scores keep ``max_gap``, they are the choice, and its ``note``
         says so. If they do not, an AUC or net benefit above theirs counts as equal to it: nobody is moved for an AUC
-        that ties and chance can add. (Where no value of the dial changes nothing, see ``identity``, the highest is
+        that ties and chance can add. (Where no repair strength changes nothing, see ``identity``, the highest is
         chosen.)
 
         A point that makes all scores of a group equal (see ``orders``) is never chosen.
@@ -315,6 +433,23 @@ class TradeoffCurve:
         With ``confidence`` and ``max_gap``, on a curve of rows that the map was not fitted on: a point whose true gap
         is within ``max_gap`` with that confidence, however many points it was chosen from; its ``certificate``
         says how that is known.
+
+        Parameters
+        ----------
+        max_gap : float or None, default None
+            The largest gap you accept.
+        max_auc_loss : float or None, default None
+            The largest loss of AUC you accept, against the original scores.
+        confidence : float in (0, 1) or None, default None
+            Certify the choice, with ``max_gap``.
+        capacity : float in (0, 1], int or None, default None
+            How many rows you can act on: a number, or a share.
+        net_benefit_at : float in (0, 1) or None, default None
+            The score from which you act, a probability.
+
+        Returns
+        -------
+        TradeoffPoint
 
         Raises
         ------

@@ -57,17 +57,28 @@ def exact_wins(
         The fitted transport of the moved group.
     moved, reference : GroupCounts
         The data to count on: the fitted data or any other.
-    half : bool
+    half : bool, default False
         Whether a tie counts as half a win.
-    monotone : bool
+    monotone : bool, default False
         Whether moved scores are kept from falling below the highest score that stays.
-    start : float or None
+    start : float or None, default None
         Where the region that the data were cut to begins; with ``monotone`` nothing moved falls below it.
 
     Returns
     -------
     PlanWins
         Arrays of length m + 1; place c belongs to the cut that moves the knots from c upwards.
+
+    Examples
+    --------
+    >>> from fairpot import FairPOT
+    >>> from fairpot.tradeoff import exact_wins
+    >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
+    >>> repair = FairPOT(lam=0, reference="M").fit(score, y, sensitive_features=sex)
+    >>> table = repair.table_
+    >>> wins = exact_wins(repair.plans_["F"], table["F"], table["M"])
+    >>> type(wins).__name__
+    'PlanWins'
     """
     points = _Points.of(plan, moved)
     fixed, own = _Background.of(reference, half), _Background.of(moved, half)

@@ -25,10 +25,13 @@ from scipy.optimize import isotonic_regression
 from scipy.special import expit, logit, ndtri
 
 from fairpot._defaults import Ties
+from fairpot._html import html_table, lines_svg, notes, paragraph
 from fairpot._optional import make_frame
+from fairpot._shown import display
 from fairpot._validation import check_share
 from fairpot.counting import as_table
 from fairpot.counts import NOBODY, Counts, GroupCounts, Members
+from fairpot.inference.dial import thin
 from fairpot.inference.shares import FEWEST
 from fairpot.metrics.rank import check_ties, place_of
 from fairpot.metrics.wins import WinMatrix, half_wins
@@ -43,6 +46,9 @@ if TYPE_CHECKING:
 _MOST_PAIRS = 2_000_000
 _KEPT_THETAS = 20_000
 _DRAWS = 10
+# Bounds that a notebook shows, and what is said below the picture.
+_SHOWN = (0.0, 0.02, 0.05, 0.1, 1.0)
+_KNOWS = "It knows the outcomes of these rows: no interval belongs to it."
 _SEED = 20250101  # the optimism is the same in every run
 # Labels are drawn at so many scores of a group at most, and judged by so many merges.
 _MOST_SCORES = 5_000
@@ -52,10 +58,21 @@ _LEAST_SLOPE = 0.01
 
 
 class LimitPoint(NamedTuple):
-    """One point on the limit; ``theta`` is the factor on b's odds whose merges reach it.
+    """Hold one point on the limit; ``theta`` is the factor on b's odds whose merges reach it.
 
     ``reachable`` is ``auc`` without what chance adds to it: what a rule fixed beforehand can be expected to reach. NaN
     where that cannot be estimated.
+
+    Examples
+    --------
+    >>> from fairpot.tradeoff import auc_limit
+    >>> from fairpot.datasets import make_synthetic
+    >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+    >>> score, y, group = data.probability, data.target, data.group
+    >>> limit = auc_limit(y, score, sensitive_features=group)
+    >>> point = limit.best(max_gap=0.05)
+    >>> round(point.auc, 3), round(point.gap, 3)
+    (0.875, 0.05)
     """
 
     theta: float
@@ -67,7 +84,7 @@ class LimitPoint(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Limit:
-    """The highest AUC at each signed gap that keeps the order inside each group, on one sample.
+    """Hold the highest AUC at each signed gap that keeps the order inside each group, on one sample.
 
     The line is the upper concave envelope of all such repairs: its vertices are merges of the two groups,
     and between two vertices it is reached by choosing between them at random. It is fitted to the labels of
@@ -87,6 +104,17 @@ class Limit:
         rule fixed beforehand can reach. None where it cannot be estimated.
     reason : str or None
         Why ``optimism`` is None.
+
+    Examples
+    --------
+    >>> from fairpot.tradeoff import auc_limit
+    >>> from fairpot.datasets import make_synthetic
+    >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+    >>> score, y, group = data.probability, data.target, data.group
+    >>> limit = auc_limit(y, score, sensitive_features=group)
+    >>> best = limit.best(max_gap=0.0)
+    >>> round(best.auc, 3), round(best.reachable, 3)
+    (0.868, 0.852)
     """
 
     signed_gap: NDArray[np.float64]
@@ -161,10 +189,42 @@ class Limit:
         auc, reachable = float(self.auc_at(gap)), float(self.reachable_at(gap))
         return LimitPoint(float(self.theta[place]), auc, abs(gap), gap, reachable)
 
+    def _repr_html_(self) -> str:
+        """Show the line, and what is within reach below it."""
+        some = thin(len(self), 200)
+        lines = [("best possible", self.signed_gap[some].tolist(), self.auc[some].tolist())]
+        if self.optimism is not None:
+            lines.append(
+                ("within reach", self.signed_gap[some].tolist(), self.reachable_at(self.signed_gap[some]).tolist())
+            )
+        axes = (f"signed gap, {self.reference} over {self.moved}", "AUC")
+        picture = lines_svg(lines, "Best possible AUC over the gap", axes, note=_KNOWS)
+        rows = [
+            {"gap at most": bound, "best possible AUC": p.auc, "within reach": _or_none(p.reachable)}
+            for bound in _SHOWN
+            for p in [self.best(bound)]
+        ]
+        why = [] if self.reason is None else [f"within reach: not known; {self.reason}"]
+        return f"<div>{paragraph(repr(self)[1:-1])}{picture}{html_table(rows)}{notes(why)}</div>"
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the line over the signed gap, and what is within reach; return the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default None
+            None makes new ones.
+        """
+        return display("LimitDisplay").from_limit(self, ax=ax).ax_
+
     def frame(self) -> Any:
         """Return the vertices as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
         columns = {"signed_gap": self.signed_gap, "auc": self.auc, "theta": self.theta}
         return make_frame({**columns, "reachable": self.reachable_at(self.signed_gap)})
+
+
+def _or_none(value: float) -> float | None:
+    return None if value != value else value
 
 
 def auc_limit(
@@ -194,7 +254,8 @@ def auc_limit(
     sensitive_features : column of shape (n,)
         Group of each row: at least two groups, all with positives and negatives.
     reference : name of a group, default None
-        Group a of the signed gap; None takes the group that is ahead. With more than two groups the gap has no sign.
+        Group a of the signed gap; None takes the group that is ranked higher. With more than two groups the gap
+        has no sign.
     sample_weight : column of shape (n,), default None
         Weights; a whole weight counts exactly like that many rows.
     clusters : column of shape (n,), default None
@@ -241,7 +302,7 @@ def distance_to_limit(
     Parameters
     ----------
     curve : TradeoffCurve
-        Of any method, evaluated on the very rows the limit was computed from.
+        Of any method, on the same rows as the limit.
     limit : Limit or LimitBracket
         With the same convention for ties. Of a bracket the upper end: no more than the distance is left.
     corrected : bool, default True
@@ -261,7 +322,7 @@ def distance_to_limit(
     Examples
     --------
     >>> from fairpot import FairPOT
-    >>> from fairpot.tradeoff import auc_limit
+    >>> from fairpot.tradeoff import auc_limit, distance_to_limit
     >>> y, sex = [0, 1, 0, 1, 0, 1, 0, 1], ["F"] * 4 + ["M"] * 4
     >>> score = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
     >>> curve = FairPOT(0.5, ties="strict").fit(score, y, sensitive_features=sex).tradeoff()

@@ -89,19 +89,31 @@ class PartialAUCBooster(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     temperature : float, default 1.0
         The objective's lambda; on the scale of the trees' raw scores.
     margin : float, default 1.0
+        By how much a positive should be ranked higher than a negative.
     max_rounds : int, default 300
+        Trees at most.
     learning_rate : float, default 0.1
+        Share of each tree that is kept.
     max_depth : int, default 4
+        Depth of a tree.
     min_child_weight : float, default 1.0
+        Weight that a leaf needs at least.
     subsample : float in (0, 1], default 1.0
         Share of the rows in each tree.
     bins : int, default 1024
         Distinct scores of a class up to which pairs are exact; more are put into that many bins of equal width.
-    early_stopping, validation_fraction, monitor
-        As in :class:`PartialAUCClassifier`.
+    early_stopping : bool or "auto", default "auto"
+        Whether a stratified part is set aside and the best round on it kept. "auto": where that part has at least ten
+        rows of each class. The part takes no share in training.
+    validation_fraction : float, default 0.15
+        Share of the rows that is set aside.
+    monitor : {"roc_area", "partial_auc", "top_recall"}, default "roc_area"
+        What makes a round better on the validation part: the area under the ROC curve up to the false-positive rate
+        alpha, the AUC among the top alpha of the rows alone, or the share of positives in the top alpha.
     patience : int, default 30
         Rounds without a better one before training stops.
     random_state : int, RandomState or None, default None
+        An int gives the same model again.
     n_jobs : int or None, default None
         Threads of XGBoost; None is 1.
     verbose : bool, default False
@@ -117,16 +129,17 @@ class PartialAUCBooster(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ``loss`` before each round; with early stopping also ``roc_area``, ``partial_auc`` and ``top_recall`` of the
         validation part after it.
     best_round_ : int
+        The last round that is kept.
     classes_, n_features_in_, feature_names_in_
-        As in scikit-learn.
+        The values of the outcome, and number and names of the features.
 
     Examples
     --------
     >>> from fairpot.datasets import make_synthetic
     >>> from fairpot.training import PartialAUCBooster
-    >>> drawn = make_synthetic(n=600, random_state=0)
-    >>> model = PartialAUCBooster(alpha=0.3, max_rounds=5, random_state=0).fit(drawn.data, drawn.target)
-    >>> model.predict_proba(drawn.data).shape
+    >>> data = make_synthetic(n=600, random_state=0)
+    >>> model = PartialAUCBooster(alpha=0.3, max_rounds=5, random_state=0).fit(data.data, data.target)
+    >>> model.predict_proba(data.data).shape
     (600, 2)
     """
 

@@ -139,7 +139,7 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         The objective's lambda: large values weigh all negatives alike, small ones the highest only. Scores in the
         objective lie in [0, 1].
     margin : float, default 1.0
-        By how much a positive should be ahead.
+        By how much a positive should be ranked higher than a negative.
     hidden : sequence of int, default (64, 32)
         Widths of the hidden layers; empty for a linear model.
     batch_size : int or "full", default 256
@@ -149,13 +149,16 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     momentum : float in (0, 1], default 0.5
         Share of the newest batch in each positive's running estimate of its mean over the negatives.
     learning_rate : float, default 1e-3
+        Of AdamW.
     weight_decay : float, default 1e-3
         Of AdamW.
     max_epochs : int, default 100
+        Passes over the rows at most.
     early_stopping : bool or "auto", default "auto"
         Whether a stratified part is set aside and the best epoch on it kept. "auto": where that part has at least ten
         rows of each class. The part takes no share in training.
     validation_fraction : float, default 0.15
+        Share of the rows that is set aside.
     patience : int, default 15
         Epochs without a better one before training stops.
     monitor : {"roc_area", "partial_auc", "top_recall"}, default "roc_area"
@@ -171,7 +174,7 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     Attributes
     ----------
     classes_ : array of shape (2,)
-        The labels; the second is the positive one.
+        The values of the outcome; the second is the positive one.
     layers_ : list of (weights, biases)
     standardiser_ : Standardiser
         Means and scales of the features, and which columns are flagged where missing.
@@ -184,7 +187,7 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     best_epoch_ : int
         Epoch of the weights kept, from 0.
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        Number and names of the features.
 
     See Also
     --------
@@ -195,9 +198,9 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     --------
     >>> from fairpot.datasets import make_synthetic
     >>> from fairpot.training import PartialAUCClassifier
-    >>> drawn = make_synthetic(n=600, random_state=0)
-    >>> model = PartialAUCClassifier(alpha=0.3, max_epochs=5, random_state=0).fit(drawn.data, drawn.target)
-    >>> model.predict_proba(drawn.data).shape
+    >>> data = make_synthetic(n=600, random_state=0)
+    >>> model = PartialAUCClassifier(alpha=0.3, max_epochs=5, random_state=0).fit(data.data, data.target)
+    >>> model.predict_proba(data.data).shape
     (600, 2)
     """
 

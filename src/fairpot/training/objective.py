@@ -15,7 +15,15 @@ _BLOCK = 1 << 20
 
 
 class TailGradient(NamedTuple):
-    """The objective's value and its derivatives with respect to the scores."""
+    """Hold the objective's value and its derivatives with respect to the scores.
+
+    Examples
+    --------
+    >>> from fairpot.training import tail_gradient
+    >>> found = tail_gradient([0.9], [0.1, 0.5], temperature=1e9)
+    >>> round(found.value, 3), found.negative.round(3)
+    (0.2, array([0.2, 0.6]))
+    """
 
     value: float
     positive: Floats
@@ -47,11 +55,11 @@ def tail_loss(
     Parameters
     ----------
     positive, negative : arrays of shape (n_pos,) and (n_neg,)
-        Scores of the rows of each class.
+        Scores of the rows with the outcome, and of those without it.
     temperature : float, default 1.0
         Above 0. Large: the mean of the pairwise loss. Small: the mean over positives of their worst pair.
     margin : float, default 1.0
-        By how much a positive should be ahead of a negative; pairs further apart cost nothing.
+        By how much a positive should be ranked higher than a negative; pairs further apart cost nothing.
     positive_weight, negative_weight : arrays or None, default None
         Weights of the rows; only their proportions matter.
 
@@ -90,8 +98,14 @@ def tail_gradient(
 
     Parameters
     ----------
-    positive, negative, temperature, margin, positive_weight, negative_weight
-        As in :func:`tail_loss`.
+    positive, negative : arrays of shape (n_pos,) and (n_neg,)
+        Scores of the rows with the outcome, and of those without it.
+    temperature : float, default 1.0
+        Above 0. Large: the mean of the pairwise loss. Small: the mean over positives of their worst pair.
+    margin : float, default 1.0
+        By how much a positive should be ranked higher than a negative; pairs further apart cost nothing.
+    positive_weight, negative_weight : arrays or None, default None
+        Weights of the rows; only their proportions matter.
 
     Returns
     -------

@@ -41,12 +41,15 @@ def make_variant(
     Parameters
     ----------
     name : {"boosted", "network", "stacked", "booster"}
+        XGBoost as it is, :class:`PartialAUCClassifier`, the same on top of boosted scores, or
+        :class:`PartialAUCBooster`.
     alpha : float in (0, 1], default 0.1
         Share at the top; "boosted" does not use it.
     cv : int or None, default 5
         Where the score that "stacked" trains on comes from: that many folds, each row scored by trees that were trained
-        without it; or None, the trees' scores of their own training rows, as in the paper.
+        without it; or None, the trees' scores of their own training rows, the paper's way.
     random_state : int or None, default None
+        An int gives the same model again.
     **params : object
         Parameters of the last model: of XGBoost, :class:`PartialAUCClassifier` or :class:`PartialAUCBooster`.
 
@@ -84,10 +87,17 @@ def make_variant(
 
 
 class InSample(BaseCrossValidator):  # type: ignore[misc]
-    """A splitter with one split: train on all rows, test on the same rows.
+    """Split once: train on all rows, test on the same rows.
 
     It makes scikit-learn's stacking use scores that a model gives to its own training rows, which is the paper's way.
     Those scores are too good, and a model that trains on them trusts them too much.
+
+    Examples
+    --------
+    >>> from fairpot.training import InSample
+    >>> X, y = [[0.1], [0.4], [0.9]], [0, 0, 1]
+    >>> [(train.tolist(), test.tolist()) for train, test in InSample().split(X, y)]
+    [([0, 1, 2], [0, 1, 2])]
     """
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Any, Any]]:

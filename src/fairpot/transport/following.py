@@ -26,7 +26,9 @@ class FollowedMap(ScoreMap):
 
     Examples
     --------
-    >>> FollowedMap(ScoreMap([0.2, 0.6], [0.3, 0.9]), ScoreMap([0, 1], [0, 0.5]))([0.2, 0.4])
+    >>> from fairpot.transport import FollowedMap, ScoreMap
+    >>> repair, calibration = ScoreMap([0.2, 0.6], [0.3, 0.9]), ScoreMap([0, 1], [0, 0.5])
+    >>> FollowedMap(repair, calibration)([0.2, 0.4])
     array([0.15, 0.3 ])
     """
 
@@ -91,17 +93,54 @@ class FollowedMap(ScoreMap):
 
 
 def followed(maps: Mapping[Hashable, ScoreMap], then: ScoreMap | None) -> dict[Hashable, ScoreMap]:
-    """Let one map follow those of all groups; None follows nothing."""
+    """Let one map follow those of all groups; None follows nothing.
+
+    Parameters
+    ----------
+    maps : dict of group to ScoreMap
+        The map of each group.
+    then : ScoreMap or None
+        The map that follows them all.
+
+    Returns
+    -------
+    dict of group to ScoreMap
+
+    Examples
+    --------
+    >>> from fairpot.transport import ScoreMap, followed
+    >>> halved = ScoreMap([0, 1], [0, 0.5])
+    >>> maps = followed({"F": ScoreMap([0.2, 0.6], [0.3, 0.9]), "M": ScoreMap.identity()}, halved)
+    >>> maps["M"]([0.4])
+    array([0.2])
+    """
     return dict(maps) if then is None else {group: FollowedMap(each, then) for group, each in maps.items()}
 
 
 def parted(maps: Mapping[Any, ScoreMap]) -> tuple[dict[Any, ScoreMap], ScoreMap | None]:
     """Part maps into each group's own and the one that follows them all; None where nothing does.
 
+    Parameters
+    ----------
+    maps : dict of group to ScoreMap
+        The map of each group.
+
+    Returns
+    -------
+    (dict of group to ScoreMap, ScoreMap or None)
+
     Raises
     ------
     ValueError
         If the maps of two groups are followed by different ones.
+
+    Examples
+    --------
+    >>> from fairpot.transport import ScoreMap, followed, parted
+    >>> halved = ScoreMap([0, 1], [0, 0.5])
+    >>> own, then = parted(followed({"F": ScoreMap.identity()}, halved))
+    >>> own["F"].is_identity, then == halved
+    (True, True)
     """
     thens = [each.then if isinstance(each, FollowedMap) else None for each in maps.values()]
     then = thens[0] if thens else None

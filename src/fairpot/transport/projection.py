@@ -32,9 +32,10 @@ def project(
 
     Parameters
     ----------
-    scores, target : ascending arrays of distinct values
-    weight, target_weight : positive weights; integers are exact, other weights are compared
-        with a tolerance of 1e-12 of the whole mass
+    scores, target : arrays
+        Ascending and distinct.
+    weight, target_weight : arrays
+        Positive weights; integers are exact, other weights are compared with a tolerance of 1e-12 of the whole mass.
 
     Returns
     -------
@@ -43,8 +44,9 @@ def project(
     Examples
     --------
     >>> import numpy as np
-    >>> one = np.ones(3, dtype=np.int64)
-    >>> project(np.array([1.0, 2.0, 3.0]), one, np.array([10.0, 20.0]), one[:2])
+    >>> from fairpot.transport import project
+    >>> score, target, one = np.array([1.0, 2.0, 3.0]), np.array([10.0, 20.0]), np.ones(3, dtype=np.int64)
+    >>> project(score, one, target, one[:2])
     array([10., 15., 20.])
     """
     # In common units a weight of 1 is `scale` long in the moving measure and `target_scale` in the target.

@@ -13,16 +13,14 @@ Edge = Literal["identity", "hold"]
 # The parts of a map that a score may lie in.
 PARTS = ("moved", "below", "above", "held", "floored", "still")
 _KEYS = {"knots", "values", "below", "above", "floor", "start"}
-# Differences of larger numbers may overflow: they are worked on at a quarter of their size.
-_LARGE = 2.0**1022
 
 
 class ScoreMap:
     """A piecewise linear map from scores to scores.
 
-    Between two knots the map interpolates; at a knot it returns the knot's value bit for bit.
-    Outside the knots an edge either leaves the score as it is or holds the edge's value.
-    Without knots the map is the identity. A map need not be monotone: FairPOT at 0 < lambda < 1
+    Its breakpoints are called knots here. Between two knots the map interpolates; at a knot it returns the knot's value
+    bit for bit. Outside the knots an edge either leaves the score unchanged or holds the edge's value. Without knots
+    the map is the identity. A map need not be monotone: FairPOT at 0 < lambda < 1
     may step down where the moved part begins.
 
     Parameters
@@ -36,11 +34,11 @@ class ScoreMap:
     floor : float or None, default None
         No score above the first knot is mapped lower than this.
     start : float or None, default None
-        Scores below this stay as they are: the map works on the region from here upwards.
+        Scores below this do not change: the map works from here upwards.
 
     Examples
     --------
-    >>> from fairpot.transport import ScoreMap
+    >>> from fairpot import ScoreMap
     >>> move = ScoreMap([0.2, 0.6], [0.2, 0.9], below="identity")
     >>> move([0.1, 0.4, 0.6, 0.8])
     array([0.1 , 0.55, 0.9 , 0.9 ])
@@ -74,11 +72,18 @@ class ScoreMap:
         self.above: Edge = above
         self.floor: float | None = None if floor is None else float(floor)
         self.start: float | None = None if start is None else float(start)
-        self._large = any(float(np.abs(v).max(initial=0.0)) >= _LARGE for v in (self.knots, self.values))
+        self._large = bool(self._overflows().any())
 
     @classmethod
     def identity(cls) -> ScoreMap:
-        """Return the map that leaves every score as it is."""
+        """Return the map that changes no score.
+
+        Examples
+        --------
+        >>> from fairpot import ScoreMap
+        >>> ScoreMap.identity()([0.1, 0.9])
+        array([0.1, 0.9])
+        """
         return cls([], [])
 
     def __call__(self, scores: ArrayLike) -> NDArray[np.float64]:
@@ -103,18 +108,39 @@ class ScoreMap:
 
     def _interpolate(self, x: NDArray[np.float64], left: NDArray[np.intp]) -> NDArray[np.float64]:
         """Interpolate, whatever the size of the numbers."""
-        with np.errstate(over="ignore"):  # far outside the knots the difference may be infinite: it is clipped
-            if not self._large:
-                return interpolate(self.knots, self.values, x, left)
-            result = 4 * interpolate(self.knots / 4, self.values / 4, x / 4, left)
+        # Far outside the knots the difference may be infinite: it is clipped.
+        with np.errstate(over="ignore", invalid="ignore" if self._large else "warn"):
+            result = interpolate(self.knots, self.values, x, left)
+        if not self._large:
+            return result
+        # Only segments that overflow are worked on at a quarter of their size, which the smallest numbers do not have.
+        quarter = 4 * interpolate(self.knots / 4, self.values / 4, x / 4, left)
         at = np.maximum(left, 0)
-        return np.where(self.knots[at] == x, self.values[at], result)
+        quarter = np.where(self.knots[at] == x, self.values[at], quarter)
+        return np.where(np.append(self._overflows(), False)[at], quarter, result)
+
+    def _overflows(self) -> NDArray[np.bool_]:
+        """Tell the segments that are wider or higher than the largest number."""
+        with np.errstate(over="ignore"):
+            found: NDArray[np.bool_] = ~np.isfinite(np.diff(self.knots)) | ~np.isfinite(np.diff(self.values))
+        return found
 
     def parts(self, scores: ArrayLike) -> NDArray[np.int8]:
         """Say in which part of the map each score lies, as places in ``PARTS``; :func:`part_words` says them in words.
 
+        Parameters
+        ----------
+        scores : array
+            Scores to look up.
+
+        Returns
+        -------
+        array of int8
+
         Examples
         --------
+        >>> from fairpot import ScoreMap
+        >>> from fairpot.transport.scoremap import PARTS
         >>> move = ScoreMap([0.2, 0.6], [0.2, 0.9], below="identity")
         >>> [PARTS[place] for place in move.parts([0.1, 0.2, 0.4, 0.8])]
         ['below', 'below', 'moved', 'held']
@@ -167,7 +193,9 @@ class ScoreMap:
 
         Examples
         --------
-        >>> ScoreMap([0.2, 0.6], [0.3, 0.9], below="identity").reflected()([-0.1, -0.2, -0.4, -0.7])
+        >>> from fairpot import ScoreMap
+        >>> move = ScoreMap([0.2, 0.6], [0.3, 0.9], below="identity")
+        >>> move.reflected()([-0.1, -0.2, -0.4, -0.7])
         array([-0.1, -0.3, -0.6, -0.9])
         """
         if type(self) is not ScoreMap:
@@ -218,6 +246,13 @@ class ScoreMap:
         ------
         ValueError
             If two scores between the knots share a value, so that nothing can undo the map.
+
+        Examples
+        --------
+        >>> from fairpot import ScoreMap
+        >>> move = ScoreMap([0.2, 0.6], [0.2, 0.9])
+        >>> move.inverse()(move([0.3, 0.5]))
+        array([0.3, 0.5])
         """
         if len(self.knots) == 0:
             return self
@@ -258,7 +293,15 @@ class ScoreMap:
         return ScoreMap(knots, values, below=self.below, above=self.above, floor=self.floor, start=start)
 
     def compact(self) -> ScoreMap:
-        """Drop the knots that change nothing: inside flat stretches and along an identity edge."""
+        """Drop the knots that change nothing: inside flat stretches and along an identity edge.
+
+        Examples
+        --------
+        >>> from fairpot import ScoreMap
+        >>> move = ScoreMap([0.1, 0.2, 0.3, 0.4], [0.5, 0.5, 0.5, 0.6])
+        >>> move.compact().knots
+        array([0.1, 0.3, 0.4])
+        """
         if len(self.knots) == 0:
             return self
         keep = np.ones(len(self.knots), dtype=bool)
@@ -274,10 +317,28 @@ class ScoreMap:
         return self._with(self.knots[keep], self.values[keep], self.start)
 
     def simplify(self, tolerance: float) -> tuple[ScoreMap, float]:
-        """Use fewer knots, each value within ``tolerance``; return the map and its true largest error.
+        """Use fewer knots; return the map and its largest error.
 
         The kept knots are a subset of the old ones, so the largest error lies at an old knot and is
         measured there.
+
+        Parameters
+        ----------
+        tolerance : float >= 0
+            How far any value may change.
+
+        Returns
+        -------
+        (ScoreMap, float)
+            The map, and the largest change of any value.
+
+        Examples
+        --------
+        >>> from fairpot import ScoreMap
+        >>> move = ScoreMap([0.1, 0.2, 0.3], [0.5, 0.61, 0.7])
+        >>> small, error = move.simplify(0.05)
+        >>> len(small.knots), round(error, 3)
+        (2, 0.01)
         """
         if not (isinstance(tolerance, numbers.Real) and tolerance >= 0):
             raise ValueError(f"tolerance must be a number >= 0, got {tolerance!r}.")
@@ -291,7 +352,14 @@ class ScoreMap:
         return small, float(error.max(initial=0.0))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and strings, ready for JSON."""
+        """Return plain lists and strings, ready for JSON.
+
+        Examples
+        --------
+        >>> from fairpot import ScoreMap
+        >>> ScoreMap([0.2, 0.6], [0.2, 0.9]).to_dict()
+        {'knots': [0.2, 0.6], 'values': [0.2, 0.9], 'below': 'hold', 'above': 'hold', 'floor': None, 'start': None}
+        """
         return {
             "knots": self.knots.tolist(),
             "values": self.values.tolist(),
@@ -303,7 +371,20 @@ class ScoreMap:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> ScoreMap:
-        """Rebuild a map from :meth:`to_dict`; unknown or missing keys are an error."""
+        """Rebuild a map from :meth:`to_dict`; unknown or missing keys are an error.
+
+        Parameters
+        ----------
+        content : dict
+            What :meth:`to_dict` returned.
+
+        Examples
+        --------
+        >>> from fairpot import ScoreMap
+        >>> move = ScoreMap([0.2, 0.6], [0.2, 0.9])
+        >>> ScoreMap.from_dict(move.to_dict()) == move
+        True
+        """
         if not isinstance(content, Mapping):
             raise TypeError(f"a ScoreMap is read from a dict, got {type(content).__name__}.")
         if set(content) != _KEYS:
@@ -424,5 +505,21 @@ def _within_cone(x: NDArray[np.float64], v: NDArray[np.float64], tolerance: floa
 
 
 def moving(maps: Mapping[Hashable, ScoreMap]) -> dict[Hashable, ScoreMap]:
-    """Keep the maps that move anybody."""
+    """Keep the maps that change a score.
+
+    Parameters
+    ----------
+    maps : dict of group to ScoreMap
+        The map of each group.
+
+    Returns
+    -------
+    dict of group to ScoreMap
+
+    Examples
+    --------
+    >>> from fairpot.transport import ScoreMap, moving
+    >>> list(moving({"F": ScoreMap([0.2, 0.6], [0.2, 0.9]), "M": ScoreMap.identity()}))
+    ['F']
+    """
     return {g: m for g, m in maps.items() if not m.is_identity}

@@ -16,19 +16,23 @@ _PROBES = np.arange(101) / 100
 class ShiftMap(ScoreMap):
     """The map that multiplies the odds of probabilities by a factor, or adds a number to any other scores.
 
-    With ``factor`` k a probability p becomes p k / (1 - p + p k); 0 and 1 stay, and so does what is no probability.
-    It is computed as 1 / (1 + ((1 - p) / p) / k): no step of that turns an order round, whatever is rounded, and every
-    export takes the same steps to the same bits. With ``negative`` it is the map of scores with a minus: x -> -m(-x).
+    With ``factor`` k a probability p becomes p k / (1 - p + p k); 0 and 1 stay, and so does what is not a
+    probability. It is computed as 1 / (1 + ((1 - p) / p) / k): no step of that reverses an order, whatever is
+    rounded, and every export takes the same steps to the same bits. With ``negative`` it is the map of scores
+    with a minus: x -> -m(-x).
 
     Parameters
     ----------
-    factor : float > 0 or None
-    added : float
+    factor : float > 0 or None, default None
+        What the odds are multiplied by.
+    added : float, default 0
         What is added, where ``factor`` is None.
     negative : bool, default False
+        Whether the scores have a minus.
 
     Examples
     --------
+    >>> from fairpot.transport import ShiftMap
     >>> ShiftMap(factor=3.0)([0.0, 0.25, 0.5, 1.0])
     array([0.  , 0.5 , 0.75, 1.  ])
     >>> ShiftMap(added=2.0)([1.0, 7.0])

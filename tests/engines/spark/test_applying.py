@@ -1,5 +1,7 @@
 """Maps applied on a cluster: the numbers that the maps give in memory, natively and by Arrow batches."""
 
+import doctest
+import inspect
 import math
 
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 import fairpot
 from export_cases import NAMES, followed_maps, hostile_maps, hostile_scores, mapped, same_numbers, shift_maps
 from fairpot import FairPOT
-from fairpot.engines.spark import SparkEngine, SparkRows
+from fairpot.engines.spark import SparkEngine, SparkRows, spark_session
 from fairpot.engines.spark.session import csv_options
 from fairpot.exceptions import InputFileError, OutputFileError, ScaleWarning, UnseenGroupError
 from fairpot.export import to_sql
@@ -229,3 +231,13 @@ def test_a_cluster_refuses_another_scale_and_its_own_input(spark, tmp_path):
     read = spark.read.parquet(str(tmp_path / "in.parquet"))
     with pytest.raises(OutputFileError, match="lies in the folder of the input"):
         fairpot.apply(model, read, tmp_path / "in.parquet" / "out.parquet", **named)
+
+
+@pytest.mark.parametrize("value", [spark_session, SparkRows, SparkEngine], ids=lambda value: value.__name__)
+def test_examples(spark, value):
+    """They are marked as skipped where docstrings are run without a cluster."""
+    found = doctest.DocTestParser().get_doctest(inspect.getdoc(value), {}, value.__name__, None, 0)
+    for each in found.examples:
+        each.options.pop(doctest.SKIP, None)
+    assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(found).failed == 0
+    assert len(found.examples) > 4

@@ -19,7 +19,7 @@ from fairpot.transport import ScoreMap
 
 @dataclass(frozen=True)
 class DuckDBEngine:
-    """Counts rows with one ``GROUP BY``, within a memory limit; what does not fit is spilled to disk.
+    """Count rows with one ``GROUP BY``, within a memory limit; what does not fit is spilled to disk.
 
     Parameters
     ----------
@@ -28,6 +28,17 @@ class DuckDBEngine:
         quantised.
     threads : int or None, default None
         None takes all cores.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from fairpot.engines import DuckDBEngine
+    >>> from fairpot.files import RowSource
+    >>> path = Path(mkdtemp()) / "scores.csv"
+    >>> _ = path.write_text("risk,died,sex\\n0.9,1,F\\n0.2,0,F\\n0.7,1,M\\n0.4,0,M\\n")
+    >>> DuckDBEngine(memory_limit="1GB").count(RowSource(path, score="risk", label="died", groups="sex")).rows
+    4
     """
 
     memory_limit: str = "2GB"

@@ -102,10 +102,16 @@ def in_background(
 
 @dataclass(frozen=True)
 class Relation:
-    """A SELECT, the values of its parameters, and Arrow streams by the names it knows them under.
+    """Hold a SELECT, the values of its parameters, and Arrow streams by the names it knows them under.
 
     A stream is read once, so each is given as a function that opens it anew for every query; what goes wrong in one
     is put into ``failures``. ``reads`` are the files that DuckDB itself opens: no others are open to it.
+
+    Examples
+    --------
+    >>> from fairpot.engines.duckdb import Relation
+    >>> Relation("SELECT * FROM read_parquet($path)", {"path": "scores.parquet"}).parameters
+    {'path': 'scores.parquet'}
     """
 
     select: str
@@ -116,7 +122,16 @@ class Relation:
 
 
 class DuckDBRows(Roles, Protocol):
-    """Rows that DuckDB can read: in files, or behind a query of the caller's."""
+    """Describe rows that DuckDB can read: in files, or from a query of the caller's.
+
+    Examples
+    --------
+    >>> from fairpot.engines.duckdb import DuckDBRows
+    >>> from fairpot.files import RowSource
+    >>> rows: DuckDBRows = RowSource(sql="SELECT 0.4 AS risk, 'F' AS sex", score="risk", groups="sex")
+    >>> rows.group_columns
+    ('sex',)
+    """
 
     @property
     def roles(self) -> dict[str, str]:

@@ -28,15 +28,21 @@ class WrittenRows(NamedTuple):
 
 @dataclass(frozen=True)
 class SparkEngine:
-    """Counts and adjusts the rows of a Spark DataFrame on its cluster; only the counted table reaches the driver.
+    """Count and adjust the rows of a Spark DataFrame on its cluster; only the counts reach the driver.
 
     Examples
     --------
-    A session of the caller's, or one that :func:`fairpot.engines.spark.spark_session` starts::
-
-        rows = SparkRows(spark.table("scores"), score="risk", label="died", groups="sex")
-        model = FairPOT(0.4).fit_table(SparkEngine().count(rows).table)
-        SparkEngine().apply(rows, model.maps_).write.parquet("adjusted")
+    >>> from fairpot import FairPOT
+    >>> from fairpot.engines.spark import SparkEngine, SparkRows, spark_session
+    >>> spark = spark_session()  # doctest: +SKIP
+    >>> people = [(0.9, 1, "M"), (0.6, 0, "M"), (0.5, 1, "F"), (0.1, 0, "F")]  # doctest: +SKIP
+    >>> frame = spark.createDataFrame(people, ["risk", "died", "sex"])  # doctest: +SKIP
+    >>> rows = SparkRows(frame, score="risk", label="died", groups="sex")  # doctest: +SKIP
+    >>> table = SparkEngine().count(rows).table  # doctest: +SKIP
+    >>> repair = FairPOT(lam=1.0, reference="M").fit_table(table)  # doctest: +SKIP
+    >>> adjusted = SparkEngine().apply(rows, repair.maps_)  # doctest: +SKIP
+    >>> sorted(row["risk_adjusted"] for row in adjusted.collect())  # doctest: +SKIP
+    [0.6, 0.6, 0.9, 0.9]
     """
 
     def count(

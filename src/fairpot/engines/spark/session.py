@@ -43,6 +43,15 @@ def spark_session(master: str = "local[*]", *, config: Mapping[str, str] | None 
     UnreachableError
         If nothing that speaks Spark answers at ``master``; known within seconds, or within minutes where something
         else answers there.
+
+    Examples
+    --------
+    >>> from fairpot.engines.spark import spark_session
+    >>> spark = spark_session()  # doctest: +SKIP
+    >>> people = [(0.9, 1, "M"), (0.6, 0, "M"), (0.5, 1, "F"), (0.1, 0, "F")]  # doctest: +SKIP
+    >>> frame = spark.createDataFrame(people, ["risk", "died", "sex"])  # doctest: +SKIP
+    >>> frame.count()  # doctest: +SKIP
+    4
     """
     with without_advice():
         sql = import_optional("pyspark.sql", "spark")
@@ -176,11 +185,12 @@ FORMATS: tuple[SparkFormat, ...] = ("parquet", "orc", "csv", "tsv")
 
 @dataclass(frozen=True)
 class SparkRows:
-    """Rows of a Spark DataFrame, classic or Connect.
+    """Name the rows of a Spark DataFrame, classic or Connect, and the part each column plays.
 
     Parameters
     ----------
     frame : pyspark.sql.DataFrame
+        The rows.
     score : str
         The column with the score.
     label : str or None, default None
@@ -202,6 +212,16 @@ class SparkRows:
         The positive value of a label that is not 0/1 or boolean.
     kind : {"typed", "text"}, default "typed"
         "text" where all columns are texts that may be numbers, as in a CSV file.
+
+    Examples
+    --------
+    >>> from fairpot.engines.spark import SparkRows, spark_session
+    >>> spark = spark_session()  # doctest: +SKIP
+    >>> people = [(0.9, 1, "M"), (0.6, 0, "M"), (0.5, 1, "F"), (0.1, 0, "F")]  # doctest: +SKIP
+    >>> frame = spark.createDataFrame(people, ["risk", "died", "sex"])  # doctest: +SKIP
+    >>> rows = SparkRows(frame, score="risk", label="died", groups="sex")  # doctest: +SKIP
+    >>> rows.group_columns  # doctest: +SKIP
+    ('sex',)
     """
 
     frame: Any

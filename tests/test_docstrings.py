@@ -1,0 +1,157 @@
+"""Every public name can be used from its docstring alone: a command, its parameters in place, an example to paste.
+
+``--doctest-modules`` runs the examples, but in the namespace of their module; here each must bring its own imports.
+"""
+
+import ast
+import builtins
+import doctest
+import importlib
+import inspect
+import re
+
+import pytest
+
+import fairpot
+from test_words import retired
+
+PARTS = [
+    "fairpot",
+    *(f"fairpot.{part}" for part in fairpot._PARTS),
+    *(f"fairpot.{part}" for part in ("auditing", "comparison", "modelfile", "engines.duckdb", "engines.spark")),
+]
+# Of these, people call the methods.
+HELD = [
+    *("fairpot.FairPOT", "fairpot.FairScoreClassifier", "fairpot.auditing.Audit", "fairpot.auditing.Effect"),
+    *("fairpot.comparison.Comparison", "fairpot.TradeoffCurve", "fairpot.ScoreTable", "fairpot.ScoreMap"),
+    "fairpot.FairnessReport",
+]
+# Methods for other parts of fairpot and for scikit-learn.
+INTERNAL = [
+    *("aims", "file_content", "for_pairs", "from_rows", "get_feature_names_out", "get_metadata_routing", "group_words"),
+    *("joined", "maps_for", "nameless", "obstacle", "pair_columns", "point", "pooled", "private_content", "renamed"),
+    *("require", "rows_of", "settings", "squared", "starting_at", "sweep_values", "view", "viewed", "weighing"),
+]
+
+
+def _public():
+    """Yield every public name once, with what it stands for."""
+    seen = set()
+    for part in PARTS:
+        module = importlib.import_module(part)
+        names = getattr(module, "__all__", None) or [
+            name for name, value in vars(module).items() if inspect.isclass(value) and value.__module__ == part
+        ]
+        for name in names:
+            value = getattr(module, name)
+            if not (inspect.isclass(value) or inspect.isfunction(value)) or id(value) in seen:
+                continue
+            seen.add(id(value))
+            yield f"{part}.{name}", value
+
+
+def _methods():
+    """Yield the methods that people call, once each."""
+    for owner in HELD:
+        part, _, name = owner.rpartition(".")
+        cls = getattr(importlib.import_module(part), name)
+        for method, value in inspect.getmembers(cls, callable):
+            if not method.startswith("_") and method not in INTERNAL and value.__module__.startswith("fairpot"):
+                yield f"{owner}.{method}", value
+
+
+NAMES = dict(_public())
+METHODS = dict(_methods())
+
+
+def _examples(value):
+    return doctest.DocTestParser().get_examples(inspect.getdoc(value) or "")
+
+
+def _undefined(examples):
+    """Name what an example uses and neither imports nor makes."""
+    tree = ast.parse("".join(each.source for each in examples))
+    made = set(dir(builtins))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            made |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            made.add(node.id)
+        elif isinstance(node, ast.arg):
+            made.add(node.arg)
+        elif isinstance(node, ast.FunctionDef | ast.ExceptHandler):
+            made.add(node.name)
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - made
+
+
+def _described(value):
+    """Map each parameter that a docstring describes to what it says."""
+    found = re.search(r"Parameters\n-+\n(.*?)(?:\n\w[^\n]*\n---|\Z)", inspect.getdoc(value) or "", re.DOTALL)
+    entries = {}
+    for head, body in re.findall(r"^([*\w][^\n]*)((?:\n    [^\n]*)*)", found[1] if found else "", re.MULTILINE):
+        for name in re.split(r",\s*", head.split(" : ")[0]):
+            entries[name.strip("* ")] = f"{head}{body}".rstrip()
+    return entries
+
+
+@pytest.mark.parametrize("names", [NAMES, METHODS], ids=["names", "methods"])
+def test_every_public_name_has_an_example(names):
+    assert [name for name, value in names.items() if not _examples(value)] == []
+
+
+@pytest.mark.parametrize("names", [NAMES, METHODS], ids=["names", "methods"])
+def test_an_example_starts_with_its_import_and_uses_nothing_else(names):
+    missing = {}
+    for name, value in names.items():
+        examples = _examples(value)
+        if examples and not examples[0].source.startswith(("import ", "from ")):
+            missing[name] = "starts without an import"
+        elif undefined := _undefined(examples):
+            missing[name] = f"uses {sorted(undefined)}"
+    assert missing == {}
+
+
+def test_every_example_is_run():
+    """By ``--doctest-modules``, which looks into what a module defines; tests/engines/spark runs those of Spark."""
+    found = {}
+    missing = []
+    for name, value in (NAMES | METHODS).items():
+        module = value.__module__
+        if module not in found:
+            tests = doctest.DocTestFinder().find(importlib.import_module(module))
+            found[module] = {test.name.replace("__test__.", "") for test in tests if test.examples}
+        if f"{module}.{value.__qualname__}" not in found[module]:
+            missing.append(name)
+    assert missing == []
+
+
+@pytest.mark.parametrize("names", [NAMES, METHODS], ids=["names", "methods"])
+def test_every_parameter_is_described_in_place(names):
+    missing = {}
+    for name, value in names.items():
+        said = _described(value)
+        if inspect.isclass(value) and not said:  # results, which nobody makes by hand, tell their attributes
+            continue
+        wanted = [each for each in inspect.signature(value).parameters if each not in ("self", "cls")]
+        lacking = [each for each in wanted if each not in said]
+        lacking += [f"{each}: {text}" for each, text in said.items() if re.search(r"\bas (in|for) [:`]", text, re.I)]
+        lacking += [f"{each} has a type and no words" for each, text in said.items() if "\n" not in text]
+        if lacking:
+            missing[name] = lacking
+    assert missing == {}
+
+
+def test_the_first_line_is_a_command():
+    """Of functions and methods; classes are named after what they are."""
+    wrong = r"(?:The|A|An|All|What|Whether|How|One|This|[A-Z]\w+s) |[a-z(]"
+    first = {
+        name: inspect.getdoc(value).splitlines()[0]
+        for name, value in (NAMES | METHODS).items()
+        if not inspect.isclass(value)
+    }
+    assert {name: line for name, line in first.items() if re.match(wrong, line) or not line.endswith(".")} == {}
+
+
+def test_no_retired_word_in_what_public_names_say():
+    found = {name: retired(inspect.getdoc(value) or "") for name, value in (NAMES | METHODS).items()}
+    assert {name: words for name, words in found.items() if words} == {}
