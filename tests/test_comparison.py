@@ -277,6 +277,7 @@ def test_frame_is_tidy(held_out):
         "signed_gap",
         "distance_to_limit",
         "pareto",
+        *("auc_low", "auc_high", "gap_low", "gap_high"),
     ]
     assert len(frame) == len(held_out)
     assert list(frame["method"].unique()) == ["unrepaired", *NAMES]

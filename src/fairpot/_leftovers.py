@@ -13,8 +13,9 @@ import secrets
 import shutil
 import sys
 import tempfile
+import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 _MARK = re.compile(r"^\..*\.fairpot-[0-9a-f]{16}\.tmp$", re.DOTALL)
+_PATIENCE = 10.0  # seconds
 _LONGEST = 255  # bytes in a file name on common file systems
 
 
@@ -118,6 +120,32 @@ def _lock(path: Path) -> int | None:
         os.close(handle)
         return None
     return handle
+
+
+@contextmanager
+def turn_in(folder: Path) -> Iterator[Callable[[], None]]:
+    """Give a function that waits until no other run puts files into their places in ``folder``, until the block ends.
+
+    Whoever holds the folder for longer than some seconds is not one of ours, and is not waited for.
+    """
+    held: list[int] = []
+
+    def take() -> None:
+        end = time.monotonic() + _PATIENCE
+        while fcntl is not None and not held and time.monotonic() < end:
+            handle = _lock(folder)
+            if handle is not None:
+                held.append(handle)
+            elif not _locks_work(folder):
+                return
+            else:
+                time.sleep(0.005)
+
+    try:
+        yield take
+    finally:
+        for handle in held:
+            os.close(handle)
 
 
 def _is_still(path: Path, handle: int) -> bool:

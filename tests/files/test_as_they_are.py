@@ -292,7 +292,7 @@ def test_thresholds_where_the_last_group_is_text(tmp_path, region):
 
 def test_groups_that_look_alike(tmp_path):
     pd.DataFrame({"s": [0.1, 0.2, 0.3], "g": ["F", "f ", "M"]}).to_csv(tmp_path / "x.csv", index=False)
-    with pytest.warns(UserWarning, match="'F' and 'f ' differ only by spaces or case"):
+    with pytest.warns(UserWarning, match="'F' and 'f ' differ only by spaces, case or how"):
         scores(tmp_path / "x.csv")
 
 

@@ -39,6 +39,13 @@ def test_any_map(knots, data, below, above, floor, start):
         same_numbers(pieces(score_map)(scores), mapped(score_map, scores))
 
 
+@pytest.mark.parametrize("values", [[5e-324, 5e-324, 0.0], [3e-323, 5e-324, 0.0], [1e-320, -1e-320, 8e307]])
+def test_tiny_beside_huge(values):
+    """A score of 8e307 must not cost its neighbours the smallest numbers."""
+    score_map, scores = ScoreMap([-1, 1, 8e307], values), np.array([-1, -0.5, 0, 0.5, 0.75, 1, 2, 1e300])
+    same_numbers(pieces(score_map)(scores), score_map(scores))
+
+
 def test_no_product_is_rounded_to_zero():
     """PostgreSQL refuses a product or quotient that is 0 though its factors are not."""
     for name, score_map in hostile_maps().items():

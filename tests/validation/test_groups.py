@@ -49,6 +49,8 @@ def test_text_from_anywhere(kind):
         (pd.Series([3, -1, 3], dtype="category"), (-1, 3)),
         (pa.array([3, -1, 3]).dictionary_encode(), (-1, 3)),
         ([2, "2", 2], (2, "2")),
+        (pd.Series([np.str_("b"), "a", np.str_("b")], dtype=object), ("a", "b")),
+        (pd.Series([np.int8(3), -1, np.int8(3)], dtype=object), (-1, 3)),
         ([datetime.date(2021, 1, 1), datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)], None),
     ],
 )

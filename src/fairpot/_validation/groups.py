@@ -247,7 +247,9 @@ def _named(column: Column, label: str, noun: str = "group") -> tuple[Codes, list
 
 
 def _plain_name(value: Any) -> Hashable:
-    """Keep text, numbers and booleans; intervals of ``pd.cut``, dates and the like go by their text."""
+    """Keep text, numbers and booleans as Python has them; intervals of ``pd.cut``, dates and the like go by text."""
+    if isinstance(value, np.str_ | np.number | np.bool_):  # frames hand them out from columns of objects
+        value = value.item()
     return value if isinstance(value, str | bool | int | float) else str(value)
 
 

@@ -16,6 +16,7 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from fairpot._html import html_table, notes, paragraph
 from fairpot._optional import make_frame
 from fairpot._validation import check_groups, check_rows, swapped_values, wording
 from fairpot._validation.columns import as_column, missing
@@ -93,7 +94,7 @@ Bools = NDArray[np.bool_]
 Columns = dict[str, NDArray[Any]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CheckReport:
     """Hold what :func:`check` found.
 
@@ -141,6 +142,17 @@ class CheckReport:
     def frame(self) -> Any:
         """Return the sizes per group and label as a frame."""
         return make_frame(self.sizes)
+
+    def __repr__(self) -> str:
+        found = f"{len(self.problems)} problems, {len(self.warnings)} warnings"
+        return f"<CheckReport of {self.n_rows:,} rows, {self.n_complete:,} complete: {found}>"
+
+    def _repr_html_(self) -> str:
+        """Show what will go wrong, what deserves a look, and the sizes."""
+        names = list(self.sizes)
+        rows = [dict(zip(names, row)) for row in zip(*self.sizes.values())]
+        said = [*(f"problem: {text}" for text in self.problems), *(f"warning: {text}" for text in self.warnings)]
+        return f"<div>{paragraph(repr(self)[1:-1])}{notes(said)}{html_table(rows, 'Rows by group and outcome')}</div>"
 
     def __str__(self) -> str:
         head = (

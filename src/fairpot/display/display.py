@@ -9,14 +9,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._html import COLOURS as COLOURS
 from fairpot._optional import import_optional, make_frame
 from fairpot.counting import as_table
 from fairpot.table import Maps, ScoreTable
 
-# The palette of displays, report and docs: each colour is dark enough to be read as text on white (4.5 to 1).
 # Eight colours, five lines and nine markers: no two of the three numbers have a divisor in common, so that colour and
 # line together repeat after 40 groups only, and colour and marker after 72.
-COLOURS = ("#0072b2", "#b84300", "#3a3f47", "#d0337f", "#5b4bb5", "#827717", "#00724f", "#8a2be2")
 LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (6, 1.5, 1, 1.5, 1, 1.5)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 _LONGEST_NAME = 40

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from fairpot.display.display import Display, look, make_axes, named
+from fairpot.display.estimates import draw_intervals
 
 _MOST = 20  # pairs that fit into a picture
 
@@ -83,8 +84,7 @@ class GapChangeDisplay(Display):
             gap, low, high = (np.array([each[name][0] for each in found]) for name in ("gap", "low", "high"))
             heights = np.arange(len(pairs)) + 0.12 * (2 * place - 1) * (len(states) > 1)
             style = look(place, marked=True) | {"linestyle": "none"}
-            ends = np.nan_to_num(np.array([gap - low, high - gap]))
-            axes.errorbar(gap, heights, xerr=np.maximum(ends, 0.0), label=state, capsize=2, **style)
+            draw_intervals(axes, gap, heights, low, high, label=state, **style)
         axes.axvline(0.0, color="0.6", linewidth=0.8, zorder=0)
         axes.set_yticks(range(len(pairs)), [f"{named(first)} over {named(second)}" for first, second in pairs])
         axes.invert_yaxis()

@@ -7,6 +7,7 @@ import difflib
 import json
 import math
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
@@ -326,18 +327,24 @@ def refuse_swapped(
 
 
 def alike(groups: Sequence[Hashable]) -> list[tuple[str, str]]:
-    """Find names of groups that differ only by spaces or case, pair by pair.
+    """Find names of groups that differ only by spaces, case or code points that look the same, pair by pair.
 
-    >>> alike(["F", "M", " f", "other"])
-    [('F', ' f')]
+    >>> alike(["F", "M", " f", "other", "M\\u200b"])
+    [('F', ' f'), ('M', 'M\\u200b')]
     """
     seen: dict[str, str] = {}
     pairs = []
     for group in groups:
         if isinstance(group, str):
-            same = seen.setdefault(" ".join(group.split()).casefold(), group)
+            same = seen.setdefault(_looks(group), group)
             pairs += [(same, group)] if same != group else []
     return pairs
+
+
+def _looks(text: str) -> str:
+    """Reduce a text to what is seen of it: accents in one piece, no marks without a width, one space, no case."""
+    seen = "".join(c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c) != "Cf")
+    return " ".join(seen.split()).casefold()
 
 
 Key = tuple[Any, ...]

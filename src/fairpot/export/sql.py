@@ -282,8 +282,8 @@ class _Writer:
 
     def name(self, column: str) -> str:
         """Write the name of a column."""
-        if not isinstance(column, str) or not column or "\0" in column:
-            raise ValueError(f"the name of a column must be a text that is not empty, got {column!r}.")
+        if not isinstance(column, str) or not column or not column.isprintable():
+            raise ValueError(f"the name of a column must be a printable text that is not empty, got {column!r}.")
         return self.dialect.identifier(column)
 
     def table(self, table: str | Sequence[str]) -> str:

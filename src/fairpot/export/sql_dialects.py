@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -118,7 +119,24 @@ def _doubled(mark: str) -> Callable[[str], str]:
 
 def _postgres_text(text: str) -> str:
     plain = _doubled("'")(text)
-    return "E" + plain.replace("\\", "\\\\") if "\\" in text else plain
+    if "\\" not in text and text.isprintable():
+        return plain
+    return "E" + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in plain.replace("\\", "\\\\"))
+
+
+def _joined(function: str) -> Callable[[str], str]:
+    """Write a text in pieces; what is no printable character is made by a function, and cannot steer who reads it."""
+
+    def write(text: str) -> str:
+        if _without_nul(text).isprintable():
+            return _doubled("'")(text)
+        made = [
+            _doubled("'")("".join(run)) if printable else " || ".join(f"{function}({ord(c)})" for c in run)
+            for printable, run in itertools.groupby(text, str.isprintable)
+        ]
+        return f"({' || '.join(made)})"
+
+    return write
 
 
 def _escaped(text: str) -> str:
@@ -155,12 +173,12 @@ DIALECTS = {
         "lateral", most_pieces=2000, quick_pieces=500, array=lambda numbers: f"unnest('{{{numbers}}}'::float8[])",
     ),
     "duckdb": Dialect(
-        "DuckDB", "DOUBLE", "VARCHAR", _exponent, _doubled("'"), _doubled('"'),
+        "DuckDB", "DOUBLE", "VARCHAR", _exponent, _joined("chr"), _doubled('"'),
         lambda reason, column: f"CAST(error(CONCAT('{reason}: ', {column})) AS DOUBLE)", "asof",
         quick_pieces=80, array=lambda numbers: f"unnest(string_split('{numbers}', ',')::DOUBLE[])",
     ),
     "sqlite": Dialect(
-        "SQLite", "REAL", "TEXT", _sqlite_number, _doubled("'"), _doubled('"'), _sqlite_failing, "max",
+        "SQLite", "REAL", "TEXT", _sqlite_number, _joined("char"), _doubled('"'), _sqlite_failing, "max",
         most_pieces=2000, quick_pieces=2000, least="MIN", greatest="MAX",
     ),
     "spark": Dialect(

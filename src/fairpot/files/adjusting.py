@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol, cast
 
 from fairpot._arguments import argument
 from fairpot._defaults import ADJUSTED, UNMAPPED, Unmapped
+from fairpot._leftovers import turn_in
 from fairpot._validation import check_choice, wording
 from fairpot.engines.adjusting import Mapper
 from fairpot.engines.duckdb import DuckDBEngine
@@ -238,7 +239,8 @@ def apply(
         **({} if judge is None else {"far": judge.far}),
     )
     with source.by_name(), ExitStack() as stack:
-        # Left in reverse: the record is in place before the adjusted file is.
+        # Left in reverse: the record is in place before the adjusted file is, and no other run's pair comes between.
+        take_turn = stack.enter_context(turn_in(target.resolve().parent))
         place = stack.enter_context(_place(output, overwrite, kept, f"output.{wanted}"))
         record = None
         if changes is not None:
@@ -256,6 +258,9 @@ def apply(
                 judge(mapper.lowest, mapper.highest, mapper.outside, read)
         written = sink.rows
         _check_rows(source, read, written, mapper.dropped)
+        if changes is not None:
+            take_turn()
+            check_outputs(source, output, changes, overwrite=overwrite)
     return AppliedRows(
         written,
         moved,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 import warnings
 from collections.abc import Callable, Hashable
 from typing import Any
@@ -92,9 +93,10 @@ def count_rows(
         except (ValueError, TypeError) as error:
             raise with_places(error, source, engine) from error
     for one, other in alike(counted.table.groups):
+        write = ascii if unicodedata.normalize("NFC", one) == unicodedata.normalize("NFC", other) else repr
         warnings.warn(
-            f"the groups {one!r} and {other!r} differ only by spaces or case and are counted apart: clean the column "
-            "if they are one.",
+            f"the groups {write(one)} and {write(other)} differ only by spaces, case or how letters are coded, and are "
+            "counted apart: clean the column if they are one.",
             UserWarning,
             stacklevel=2,
         )

@@ -19,7 +19,7 @@ from fairpot._leftovers import folder_beside, remove_leftovers, scratch_folder
 from fairpot._optional import import_optional
 from fairpot.exceptions import OutputFileError
 from fairpot.files.layout import Format, format_of_name, known_endings
-from fairpot.files.streams import PACKED
+from fairpot.files.streams import PACKED, arrow_file
 from fairpot.transport import Floats
 
 
@@ -291,6 +291,6 @@ def format_of_output(target: Path) -> Format:
 def byte_stream(place: Path, target: Path) -> Any:
     """Open a stream of bytes, zipped where the target's name says so."""
     pa = import_optional("pyarrow", "cli")
-    file = pa.OSFile(str(place), "wb")
+    file = arrow_file(place, "wb")
     packing = PACKED.get(target.suffix.lower())
     return file if packing is None else pa.CompressedOutputStream(file, packing)

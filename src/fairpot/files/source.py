@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 import shutil
+import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -41,6 +42,7 @@ from fairpot.files.layout import (
     known_endings,
     way_out,
 )
+from fairpot.files.streams import MOST_AT_ONCE, longest_cell
 
 _KINDS: dict[str, Kind] = {"csv": "text", "tsv": "text", "jsonl": "json"}
 _LEAST_BYTES = 4  # that a row of text takes
@@ -177,6 +179,8 @@ class RowSource:
         if self.sql is not None:
             return {}
         if isinstance(self.path, str) and self.path == "-":
+            if sys.stdin is None:
+                raise InputFileError("there is no standard input to read from.\nHint: name a file.")
             paths = [self._spooled("standard input", sys.stdin.buffer)]
         else:
             named = _expanded(cast(Paths, self.path), self.format is not None, self.follow_links)
@@ -270,6 +274,7 @@ class RowSource:
         return path
 
     def _spooled(self, name: str, stream: BinaryIO) -> Path:
+        _refuse_devices(stream, name)
         place = scratch_folder(self) / "input"
         self._spooled_as[place] = name
         try:
@@ -390,6 +395,16 @@ def _refuse_special(files: Sequence[Path], where: str) -> None:
         )
 
 
+def _refuse_devices(stream: BinaryIO, name: str) -> None:
+    """Refuse a device, which may never end; a terminal does."""
+    try:
+        mode = os.fstat(stream.fileno()).st_mode
+    except OSError:  # a stream of bytes in memory
+        return
+    if (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and not stream.isatty():
+        raise InputFileError(f"{name} is a device, not a file or a pipe.\nHint: name a file, or pipe one into it.")
+
+
 def _takes_in(item: str, place: str) -> bool:
     """Whether a folder holds a place, or a pattern fits it, as they are named or with links followed."""
     if os.path.isdir(item):
@@ -499,7 +514,7 @@ def role_schema(path: Path, layout: Layout, roles: Mapping[str, str]) -> Any:
 
 def _own_schema(path: Path, layout: Layout) -> Any:
     if layout.format == "parquet":
-        return import_optional("pyarrow.parquet", "cli").read_schema(path)
+        return parquet.schema_of(path)
     with arrow.opened(path) as file:
         return file.schema
 
@@ -527,8 +542,10 @@ def role_batches(path: Path, layout: Layout, roles: Mapping[str, str]) -> Iterat
                 value = layout.partitions[place - len(layout.columns)][1]
                 value = json.dumps(value) if layout.format == "jsonl" else value
                 columns[role] = pa.repeat(pa.scalar(value, pa.string()), batch.num_rows)
-        made = [_cast(columns[field.name], field.type) for field in schema]
-        yield pa.RecordBatch.from_arrays(made, schema=schema)
+        step = max(MOST_AT_ONCE // (sum(map(longest_cell, columns.values())) + 1), 1)
+        for begin in range(0, batch.num_rows, step):  # a text that a dictionary holds once may be in every row
+            made = [_cast(columns[field.name].slice(begin, step), field.type) for field in schema]
+            yield pa.RecordBatch.from_arrays(made, schema=schema)
 
 
 def _cast(column: Any, type_: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
+import os
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -35,8 +36,13 @@ def open_bytes(path: Path) -> BinaryIO:
         return gzip.open(path)  # type: ignore[return-value]
     if packing == "zstd":
         pa = import_optional("pyarrow", "cli")
-        return _Unpacked(pa.CompressedInputStream(pa.OSFile(str(path)), "zstd"))
+        return _Unpacked(pa.CompressedInputStream(arrow_file(path), "zstd"))
     return path.open("rb")
+
+
+def arrow_file(path: Path, mode: Literal["rb", "wb"] = "rb") -> Any:
+    """Open a file for Arrow by the bytes of its name, which need not be UTF-8."""
+    return import_optional("pyarrow", "cli").OSFile(os.fsencode(path), mode)
 
 
 class _Unpacked(io.BufferedReader):
@@ -116,6 +122,35 @@ def not_text(path: Path | str, encoding: str | None, line: int | None = None) ->
         f"Hint: name its encoding ({argument('encoding', 'latin-1')}, cp1252, utf-16, ...), "
         "or convert it: iconv -f latin1 -t utf-8 OLD > NEW."
     )
+
+
+# The longest text of a cell in Parquet or Arrow, and the memory that the cells of some rows may take at once.
+MAX_CELL = 64 << 20
+MOST_AT_ONCE = 256 << 20
+
+
+def longest_cell(column: Any) -> int:
+    """Return the bytes of the longest text of an Arrow column; 0 for other types."""
+    pa, pc = import_optional("pyarrow", "cli"), import_optional("pyarrow.compute", "cli")
+    values = column.dictionary if pa.types.is_dictionary(column.type) else column
+    kinds = (pa.types.is_string, pa.types.is_binary, pa.types.is_large_string, pa.types.is_large_binary)
+    if not any(is_kind(values.type) for is_kind in kinds):
+        return 0
+    return int(pc.max(pc.binary_length(values)).as_py() or 0)
+
+
+def check_cells(batch: Any) -> Any:
+    """Return a batch of Parquet or Arrow; refuse one with a cell that is too long."""
+    check_cell(max(map(longest_cell, batch.columns), default=0))
+    return batch
+
+
+def check_cell(longest: int) -> None:
+    """Refuse a cell that is too long."""
+    if longest > MAX_CELL:
+        raise InputFileError(
+            f"a cell has {longest >> 20} MB of text, more than {MAX_CELL >> 20} MB.\nHint: leave the long column out."
+        )
 
 
 # The longest line of text or JSON that is read; a quote that is not closed swallows all that follows.

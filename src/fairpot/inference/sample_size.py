@@ -12,6 +12,8 @@ import numpy as np
 from scipy.special import betaln, expit, logit, ndtr, ndtri
 
 from fairpot._defaults import LEVEL
+from fairpot._html import html_table, paragraph
+from fairpot._shown import frame_of
 from fairpot._validation import check_choice, check_level, check_share, is_number
 from fairpot.counts import Clusters
 from fairpot.inference.limits import Parts, correlation, difference_limits, joint_tail
@@ -27,7 +29,7 @@ _SEED = 20250101  # plans are the same in every run
 _NEAREST = 0.999  # an xAUC to plan with keeps this far from 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SamplePlan:
     """Hold how many rows a goal takes.
 
@@ -71,10 +73,28 @@ class SamplePlan:
     pair: tuple[Hashable, Hashable]
     clusters: int | None = None
 
+    def __repr__(self) -> str:
+        return f"<SamplePlan: {str(self).split(' (')[0]}>"
+
+    def rows_by_group(self) -> list[dict[str, Any]]:
+        """Return rows with and without the outcome for each group."""
+        return [
+            {"group": g, "rows": rows, "with the outcome": self.positives[g], "without it": self.negatives[g]}
+            for g, rows in self.group_rows.items()
+        ]
+
+    def frame(self) -> Any:
+        """Return the rows of each group as a frame (pandas, Polars or PyArrow, whichever is in use)."""
+        return frame_of(self.rows_by_group())
+
+    def _repr_html_(self) -> str:
+        """Show how many rows it takes, by group."""
+        return f"<div>{paragraph(str(self).split(' (')[0])}{html_table(self.rows_by_group(), 'Rows to plan for')}</div>"
+
     def __str__(self) -> str:
         aim = f"detect a gap of {self.gap:g}" if self.goal == "detect" else f"certify a gap within {self.gap:g}"
         parts = ", ".join(
-            f"{g}: {self.group_rows[g]:,} rows with {self.positives[g]:,} positives" for g in self.group_rows
+            f"{g}: {self.group_rows[g]:,} rows, {self.positives[g]:,} with the outcome" for g in self.group_rows
         )
         of = "" if self.clusters is None else f" of {self.clusters:,} clusters"
         return f"{self.rows:,} rows{of} to {aim} with power {self.power:g} at level {self.level:g} ({parts})"

@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from fairpot._arguments import argument
+from fairpot.exceptions import ModelFileError
+from fairpot.modelfile.text import bytes_of
 
 # What a card is asked for first; whatever else it holds follows under its own name.
 FIRST = ("purpose", "owner", "not_for")
+_MOST_BYTES = 20_000  # a page of text, and what a parser of TOML does not take long for
 _EXAMPLE = 'Hint: purpose = "...", owner = "...", not_for = ["...", "..."].'
 
 
@@ -36,12 +39,11 @@ def read_card(card: Mapping[str, Any] | str | PathLike[str] | None) -> dict[str,
 
 def _parsed(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{argument('card')}: {path} is not found.\n{_EXAMPLE}") from None
-    except IsADirectoryError:
-        raise ValueError(f"{argument('card')}: {path} is a folder, not a TOML file.\n{_EXAMPLE}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
+        return tomllib.loads(bytes_of(str(path), _MOST_BYTES, _EXAMPLE).decode("utf-8"))
+    except ModelFileError as fault:
+        said, _, _ = str(fault).partition("\nHint:")
+        raise ValueError(f"{argument('card')} {str(path)!r}: {said}\n{_EXAMPLE}") from fault
+    except (ValueError, RecursionError) as fault:  # numbers and dates that are none raise errors of their own
         raise ValueError(f"{argument('card')}: {path} is not TOML: {fault}\n{_EXAMPLE}") from None
 
 

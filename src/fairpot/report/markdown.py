@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fairpot._html import printable
 from fairpot.report import words
 from fairpot.report.first import card_lines
 from fairpot.report.sections import (
@@ -95,7 +96,7 @@ def plain_line(text: Any) -> str:
     >>> plain_line("a|b <i>")
     'a\\\\|b &lt;i&gt;'
     """
-    line = " ".join(str(text).split())
+    line = " ".join(printable(str(text)).split())
     for sign in "\\`*_[]|#":
         line = line.replace(sign, "\\" + sign)
     return line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._html import printable
+
 _VOID = frozenset({"meta", "input", "br", "hr"})
 
 
@@ -49,7 +51,7 @@ def join(*children: Any) -> Markup:
         if isinstance(child, list | tuple):
             parts.append(join(*child))
         elif child is not None and child is not False:
-            parts.append(child if isinstance(child, Markup) else html.escape(_printable(str(child)), quote=False))
+            parts.append(child if isinstance(child, Markup) else html.escape(printable(str(child)), quote=False))
     return Markup("".join(parts))
 
 
@@ -57,14 +59,7 @@ def _attribute(key: str, value: Any) -> str:
     if value is None or value is False:
         return ""
     name = key.rstrip("_").replace("_", "-")
-    return f" {name}" if value is True else f' {name}="{html.escape(_printable(str(value)))}"'
-
-
-def _printable(text: str) -> str:
-    """Show what is no character of a text (controls, surrogates, marks that turn its direction) as its code."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c in "\n\u200d" else c.encode("unicode_escape").decode() for c in text)
+    return f" {name}" if value is True else f' {name}="{html.escape(printable(str(value)))}"'
 
 
 WIDTH, HEIGHT = 420, 290

@@ -25,10 +25,13 @@ from scipy.optimize import isotonic_regression
 from scipy.special import expit, logit, ndtri
 
 from fairpot._defaults import Ties
+from fairpot._html import html_table, lines_svg, notes, paragraph
 from fairpot._optional import make_frame
+from fairpot._shown import display
 from fairpot._validation import check_share
 from fairpot.counting import as_table
 from fairpot.counts import NOBODY, Counts, GroupCounts, Members
+from fairpot.inference.dial import thin
 from fairpot.inference.shares import FEWEST
 from fairpot.metrics.rank import check_ties, place_of
 from fairpot.metrics.wins import WinMatrix, half_wins
@@ -43,6 +46,9 @@ if TYPE_CHECKING:
 _MOST_PAIRS = 2_000_000
 _KEPT_THETAS = 20_000
 _DRAWS = 10
+# Bounds that a notebook shows, and what is said below the picture.
+_SHOWN = (0.0, 0.02, 0.05, 0.1, 1.0)
+_KNOWS = "It knows the outcomes of these rows: no interval belongs to it."
 _SEED = 20250101  # the optimism is the same in every run
 # Labels are drawn at so many scores of a group at most, and judged by so many merges.
 _MOST_SCORES = 5_000
@@ -183,10 +189,42 @@ class Limit:
         auc, reachable = float(self.auc_at(gap)), float(self.reachable_at(gap))
         return LimitPoint(float(self.theta[place]), auc, abs(gap), gap, reachable)
 
+    def _repr_html_(self) -> str:
+        """Show the line, and what is within reach below it."""
+        some = thin(len(self), 200)
+        lines = [("best possible", self.signed_gap[some].tolist(), self.auc[some].tolist())]
+        if self.optimism is not None:
+            lines.append(
+                ("within reach", self.signed_gap[some].tolist(), self.reachable_at(self.signed_gap[some]).tolist())
+            )
+        axes = (f"signed gap, {self.reference} over {self.moved}", "AUC")
+        picture = lines_svg(lines, "Best possible AUC over the gap", axes, note=_KNOWS)
+        rows = [
+            {"gap at most": bound, "best possible AUC": p.auc, "within reach": _or_none(p.reachable)}
+            for bound in _SHOWN
+            for p in [self.best(bound)]
+        ]
+        why = [] if self.reason is None else [f"within reach: not known; {self.reason}"]
+        return f"<div>{paragraph(repr(self)[1:-1])}{picture}{html_table(rows)}{notes(why)}</div>"
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the line over the signed gap, and what is within reach; return the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default None
+            None makes new ones.
+        """
+        return display("LimitDisplay").from_limit(self, ax=ax).ax_
+
     def frame(self) -> Any:
         """Return the vertices as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
         columns = {"signed_gap": self.signed_gap, "auc": self.auc, "theta": self.theta}
         return make_frame({**columns, "reachable": self.reachable_at(self.signed_gap)})
+
+
+def _or_none(value: float) -> float | None:
+    return None if value != value else value
 
 
 def auc_limit(

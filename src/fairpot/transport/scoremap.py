@@ -13,8 +13,6 @@ Edge = Literal["identity", "hold"]
 # The parts of a map that a score may lie in.
 PARTS = ("moved", "below", "above", "held", "floored", "still")
 _KEYS = {"knots", "values", "below", "above", "floor", "start"}
-# Differences of larger numbers may overflow: they are worked on at a quarter of their size.
-_LARGE = 2.0**1022
 
 
 class ScoreMap:
@@ -74,7 +72,7 @@ class ScoreMap:
         self.above: Edge = above
         self.floor: float | None = None if floor is None else float(floor)
         self.start: float | None = None if start is None else float(start)
-        self._large = any(float(np.abs(v).max(initial=0.0)) >= _LARGE for v in (self.knots, self.values))
+        self._large = bool(self._overflows().any())
 
     @classmethod
     def identity(cls) -> ScoreMap:
@@ -110,12 +108,22 @@ class ScoreMap:
 
     def _interpolate(self, x: NDArray[np.float64], left: NDArray[np.intp]) -> NDArray[np.float64]:
         """Interpolate, whatever the size of the numbers."""
-        with np.errstate(over="ignore"):  # far outside the knots the difference may be infinite: it is clipped
-            if not self._large:
-                return interpolate(self.knots, self.values, x, left)
-            result = 4 * interpolate(self.knots / 4, self.values / 4, x / 4, left)
+        # Far outside the knots the difference may be infinite: it is clipped.
+        with np.errstate(over="ignore", invalid="ignore" if self._large else "warn"):
+            result = interpolate(self.knots, self.values, x, left)
+        if not self._large:
+            return result
+        # Only segments that overflow are worked on at a quarter of their size, which the smallest numbers do not have.
+        quarter = 4 * interpolate(self.knots / 4, self.values / 4, x / 4, left)
         at = np.maximum(left, 0)
-        return np.where(self.knots[at] == x, self.values[at], result)
+        quarter = np.where(self.knots[at] == x, self.values[at], quarter)
+        return np.where(np.append(self._overflows(), False)[at], quarter, result)
+
+    def _overflows(self) -> NDArray[np.bool_]:
+        """Tell the segments that are wider or higher than the largest number."""
+        with np.errstate(over="ignore"):
+            found: NDArray[np.bool_] = ~np.isfinite(np.diff(self.knots)) | ~np.isfinite(np.diff(self.values))
+        return found
 
     def parts(self, scores: ArrayLike) -> NDArray[np.int8]:
         """Say in which part of the map each score lies, as places in ``PARTS``; :func:`part_words` says them in words.

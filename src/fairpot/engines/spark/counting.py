@@ -353,5 +353,10 @@ _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t", "$"
 
 
 def spark_text(text: str) -> str:
-    """Write a text as a literal; a dollar sign could otherwise begin a variable."""
-    return "'" + "".join(_ESCAPES.get(c, c) for c in text) + "'"
+    """Write a text as a literal; a dollar sign could otherwise begin a variable, and some marks steer who reads it."""
+    return "'" + "".join(_ESCAPES.get(c) or _escape(c) for c in text) + "'"
+
+
+def _escape(character: str) -> str:
+    """Write what is no printable character by its number, where four digits hold it."""
+    return character if character.isprintable() or character > "\uffff" else f"\\u{ord(character):04x}"

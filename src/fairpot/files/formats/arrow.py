@@ -13,6 +13,7 @@ from fairpot._optional import import_optional
 from fairpot.engines.adjusting import joined, with_column
 from fairpot.engines.naming import Kind
 from fairpot.files.layout import Layout, guarded, partitioned, same_columns, with_partitions
+from fairpot.files.streams import arrow_file, check_cells
 
 _ROWS = 1 << 18
 
@@ -32,7 +33,7 @@ def opened(path: Path) -> Any:
     pa = import_optional("pyarrow", "cli")
     with path.open("rb") as stream:
         as_file = stream.read(6) == b"ARROW1"
-    source = pa.OSFile(str(path))
+    source = arrow_file(path)
     return pa.ipc.open_file(source) if as_file else pa.ipc.open_stream(source)
 
 
@@ -46,7 +47,7 @@ def read(path: Path, places: Sequence[int] | None = None) -> Iterator[Any]:
         count = getattr(file, "num_record_batches", None)
         for batch in file if count is None else map(file.get_batch, range(count)):
             batch.validate(full=True)
-            chosen = batch if places is None else batch.select(list(places))
+            chosen = check_cells(batch if places is None else batch.select(list(places)))
             yield from (chosen.slice(start, _ROWS) for start in range(0, chosen.num_rows, _ROWS))
 
 
@@ -76,7 +77,7 @@ class ArrowSink:
         pa = import_optional("pyarrow", "cli")
         self.column, self.schema, self._place = column, with_column(schema, column), place
         options = pa.ipc.IpcWriteOptions(compression="lz4" if packed else None)
-        self.file = pa.OSFile(str(place), "wb")
+        self.file = arrow_file(place, "wb")
         self.writer = pa.ipc.new_file(self.file, self.schema, options=options)
         self.rows = 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -73,9 +74,26 @@ def rows(path: Path) -> Iterator[tuple[str, Row]]:
                 f"{path}, line {number}, is no JSON{reason}.\nHint: the file may be damaged, cut short or of another "
                 "format; one JSON object a line."
             ) from None
+        if _HALF.search(line) and not _is_text(row):
+            raise InputFileError(
+                f"{path}, line {number}, holds half of a character (a surrogate without its partner).\n"
+                "Hint: the text was cut; write the line again."
+            )
         if not isinstance(row, dict):
             raise InputFileError(f"{path}, line {number}, is not a JSON object.\nHint: one object a line.")
         yield line, row
+
+
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def _is_text(value: Any) -> bool:
+    """Whether all texts of a value can be written as UTF-8."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class _TwiceError(Exception):

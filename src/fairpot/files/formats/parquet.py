@@ -13,7 +13,9 @@ from fairpot._optional import import_optional
 from fairpot.engines.adjusting import joined, with_column
 from fairpot.engines.duckdb.scan import Relation, pick
 from fairpot.engines.naming import Kind
+from fairpot.exceptions import OutputFileError
 from fairpot.files.layout import Batches, Layout, guarded, partitioned, same_columns, with_partitions
+from fairpot.files.streams import MOST_AT_ONCE, arrow_file, check_cell, check_cells, longest_cell
 
 _BYTES = 48 << 20  # of a batch, about
 _ROWS = 1 << 18
@@ -23,20 +25,25 @@ _ALIKE = ("int", "uint", "float", "double", "bool", "string", "large_string", "d
 
 def layout(path: Path) -> Layout:
     """Read the schema."""
-    schema = import_optional("pyarrow.parquet", "cli").read_schema(path)
+    schema = schema_of(path)
     return Layout("parquet", tuple(schema.names), tuple(map(str, schema.types)))
+
+
+def schema_of(path: Path) -> Any:
+    """Read the schema as Arrow has it."""
+    return import_optional("pyarrow.parquet", "cli").read_schema(arrow_file(path))
 
 
 def count_rows(path: Path) -> int:
     """Read the number of rows from the footer."""
-    return int(import_optional("pyarrow.parquet", "cli").read_metadata(path).num_rows)
+    return int(import_optional("pyarrow.parquet", "cli").read_metadata(arrow_file(path)).num_rows)
 
 
 def relation(paths: list[Path], layout: Layout, places: dict[str, int], prefix: str) -> Relation | None:
     """Let DuckDB read the files; None where it would not read them as Arrow does."""
     own = {role: place for role, place in places.items() if place < len(layout.columns)}
     types = [layout.types[place] for place in own.values()]
-    if not all(_alike(type_) for type_ in types) or any(set("*?[") & set(str(path)) for path in paths):
+    if not all(_alike(type_) for type_ in types) or not all(_nameable(str(path)) for path in paths):
         return None
     table = f"read_parquet(${prefix}files, hive_partitioning = false)"
     values: dict[str, Any] = {f"{prefix}files": [str(path.absolute()) for path in paths]}
@@ -49,6 +56,11 @@ def relation(paths: list[Path], layout: Layout, places: dict[str, int], prefix: 
     return Relation(select, values | {f"{prefix}{role}": v for role, v in constant.items()}, reads=reads)
 
 
+def _nameable(path: str) -> bool:
+    """Whether DuckDB takes a path for a file: a pattern would be others, and what is not UTF-8 has no name for it."""
+    return not set("*?[") & set(path) and not any("\ud800" <= c <= "\udfff" for c in path)
+
+
 def _alike(type_: str) -> bool:
     plain = type_.removeprefix("dictionary<values=").split(",")[0]
     return plain.startswith(_ALIKE) and "<" not in plain
@@ -57,11 +69,15 @@ def _alike(type_: str) -> bool:
 def read(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
     """Yield batches of all columns, or of those that are named."""
     with _opened(path) as file:
-        yield from file.iter_batches(batch_size=_batch_rows(file.metadata), columns=columns)
+        for group in range(file.metadata.num_row_groups):
+            size = _batch_rows(path, file.metadata.row_group(group), group)
+            yield from map(check_cells, file.iter_batches(batch_size=size, row_groups=[group], columns=columns))
 
 
-def _opened(path: Path) -> Any:
-    return import_optional("pyarrow.parquet", "cli").ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
+def _opened(path: Path, coded: Sequence[str] = ()) -> Any:
+    parquet = import_optional("pyarrow.parquet", "cli")
+    file = arrow_file(path)
+    return parquet.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False, read_dictionary=list(coded))
 
 
 class ParquetBatches:
@@ -83,11 +99,25 @@ class ParquetBatches:
                 yield with_partitions(batch, layout, self.schema) if layout.partitions else batch
 
 
-def _batch_rows(metadata: Any) -> int:
-    """Take fewer rows at a time where rows are wide."""
-    size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-    each = max(size / max(metadata.num_rows, 1), 1)
-    return int(min(max(_BYTES / each, 1024), _ROWS))
+def _batch_rows(path: Path, metadata: Any, group: int) -> int:
+    """Take fewer rows of a row group at a time where rows are wide, or a text that is stored once can be in all."""
+    each = max(metadata.total_byte_size / max(metadata.num_rows, 1), 1)
+    longest = max(_longest_coded(path, metadata, group), 1)
+    return int(max(min(_BYTES / each, MOST_AT_ONCE / longest, _ROWS), 1))
+
+
+def _longest_coded(path: Path, metadata: Any, group: int) -> int:
+    """Return the bytes of the longest texts, one of each column, that a row group's dictionaries hold."""
+    columns = [metadata.column(i) for i in range(metadata.num_columns)]
+    texts = [c.path_in_schema for c in columns if c.physical_type == "BYTE_ARRAY" and c.has_dictionary_page]
+    coded = [name for name in texts if "." not in name]  # what is nested is read as it is
+    if not coded or not metadata.num_rows:
+        return 0
+    with _opened(path, coded) as file:
+        first = next(file.iter_batches(batch_size=1, row_groups=[group], columns=coded))
+    found = [longest_cell(column) for column in first.columns]
+    check_cell(max(found))
+    return sum(found)
 
 
 class ParquetSink:
@@ -99,8 +129,11 @@ class ParquetSink:
         if isinstance(batches, ParquetBatches):
             options = _like(batches.metadata)
         parquet = import_optional("pyarrow.parquet", "cli")
-        self._place = place
-        self.writer = parquet.ParquetWriter(place, self.schema, **options)
+        self._place, self._file = place, arrow_file(place, "wb")
+        try:
+            self.writer = parquet.ParquetWriter(self._file, self.schema, **options)
+        except NotImplementedError as error:  # of Arrow, which has types that Parquet does not
+            raise OutputFileError(f"Parquet cannot hold a column: {error}.\nHint: write Arrow (.arrow).") from error
 
     @property
     def rows(self) -> int:
@@ -115,6 +148,7 @@ class ParquetSink:
     def close(self) -> None:
         """Write the footer."""
         self.writer.close()
+        self._file.close()
 
 
 def _like(metadata: Any) -> dict[str, Any]:
