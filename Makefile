@@ -21,7 +21,7 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(VENV)/.test: pyproject.toml paper/pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) --constraint constraints.txt --editable . --editable ./paper --group test --group extras --group lint
+	$(PIP) --constraint constraints.txt --editable . --editable ./paper --group test --group extras --group lint --group docs
 	@touch $@ $(VENV)/.core
 
 demo: $(VENV)/.core  ## audit, fit, choose lambda, apply and report on generated data; writes demo-output/
@@ -74,11 +74,7 @@ actions: | $(BIN)/python  ## check the workflows and their rights; needs the net
 bench: $(VENV)/.test  ## speed and memory as ratios against NumPy, scikit-learn and POT
 	$(BIN)/python benchmarks/bench.py
 
-$(VENV)/.docs: $(VENV)/.test
-	$(PIP) --constraint constraints.txt --group docs
-	@touch $@
-
-docs: $(VENV)/.docs  ## build the site into site/, offline; a warning is an error
+docs: $(VENV)/.test  ## build the site into site/, offline; a warning is an error
 	rm -rf site docs/gallery docs/reference/generated
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs site
 
