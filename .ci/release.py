@@ -145,9 +145,7 @@ def installed(work: Path, version: str) -> Path:
     where = run(python, "-c", "import fairpot; print(fairpot.__file__)", cwd=away, env=bare).strip()
     if not where.startswith(str(work)):
         sys.exit(f"the wheel was not what ran, but {where}")
-    print(
-        f"the wheel alone: Python without extras, {len(SMOKE)} commands, and those of benchmarks/faults.py twice, passed"
-    )
+    print(f"the wheel alone: Python without extras, {len(SMOKE)} commands, benchmarks/faults.py twice, passed")
     return python
 
 
