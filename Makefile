@@ -79,8 +79,8 @@ docs: $(VENV)/.test  ## build the site into site/, offline; a warning is an erro
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs site
 
 # Stopped and started again, it goes on where it stopped. DATA names the folder with the real data sets.
-reproduce: $(VENV)/.test  ## rerun the paper's experiments into reproduction/, and write docs/reproduction.md from them
-	$(BIN)/fairpot reproduce --jobs 2 --page docs/reproduction.md $(if $(DATA),--data-dir $(DATA))
+reproduce: $(VENV)/.test  ## rerun the paper's experiments into reproduction/, and write docs/evidence/paper/ from them
+	$(BIN)/fairpot reproduce --jobs 2 --page docs/evidence/paper $(if $(DATA),--data-dir $(DATA))
 
 lock: | $(BIN)/python  ## write constraints-hashes.txt from constraints.txt
 	$(BIN)/python .ci/lock.py

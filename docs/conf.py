@@ -28,7 +28,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["README.md", "gallery/GALLERY_HEADER.md", "reproduction/README.md"]
+exclude_patterns = ["README.md", "gallery/GALLERY_HEADER.md"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 templates_path = ["_templates"]
 

@@ -187,7 +187,7 @@ def to_sql(
     """Write maps as SQL that gives the numbers ``transform`` gives.
 
     Small maps become one CASE expression, large ones a table of pieces and a join (for Spark, arrays). Where
-    the numbers are the same bit for bit, docs/export-sql.md says.
+    the numbers are the same bit for bit, https://fairpot.github.io/fairpot/reference/sql-dialects.html says.
 
     Parameters
     ----------
