@@ -620,13 +620,15 @@ def test_chance_of_small_folds_cancels_in_each_pair_of_groups():
     for seed in range(4):
         y, scores, group = even_groups(400, seed)
         Recorder.seen.clear()
-        result = compare(y, scores, sensitive_features=group, methods=[Recorder(), "FairPOT"], cv=5, random_state=seed)
+        methods = [Recorder(), "FairPOT"] if seed == 0 else [Recorder()]
+        result = compare(y, scores, sensitive_features=group, methods=methods, cv=5, random_state=seed)
         place = {score: k for k, score in enumerate(scores)}
         folds = [np.array([place[score] for score in fold]) for what, fold, _ in Recorder.seen if what == "transform"]
         each = np.array([pair_gaps(y[fold], scores[fold], group[fold]) for fold in folds])
         unmoved = np.abs(each.mean(axis=0)).max()
-        fairpot = row_of(result, "FairPOT", 0.0)
-        assert_allclose([result.gap[0], result.best(1.0, method="Recorder").gap, fairpot.gap], unmoved, atol=1e-12)
+        assert_allclose([result.gap[0], result.best(1.0, method="Recorder").gap], unmoved, atol=1e-12)
+        if seed == 0:
+            assert_allclose(row_of(result, "FairPOT", 0.0).gap, unmoved, atol=1e-12)
         measured.append(unmoved)
         widest.append(np.abs(each).max(axis=1).mean())
     assert np.mean(widest) > 0.3  # what the mean of each fold's largest gap would say

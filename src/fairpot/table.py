@@ -216,6 +216,12 @@ class ScoreTable:
         Returns
         -------
         axes
+
+        Examples
+        --------
+        >>> import fairpot
+        >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
+        >>> axes = fairpot.score_table(y, score, sensitive_features=sex).plot()
         """
         return display("ScoreDistributionDisplay").from_table(self, ax=ax).ax_
 

@@ -182,8 +182,8 @@ class TradeoffDisplay(Display):
             order = np.argsort(gap)
             order = order[_few(len(order))]
             bracket = "limit_low" in self.columns
-            drawn = [("limit_auc", ":", "limit on these rows" + (", at most" if bracket else ""))]
-            drawn += [("limit_low", "-.", "limit on these rows, at least")] if bracket else []
+            drawn = [("limit_auc", ":", "best possible on these rows" + (", at most" if bracket else ""))]
+            drawn += [("limit_low", "-.", "best possible on these rows, at least")] if bracket else []
             for name, ls, label in (*drawn, ("reachable_auc", "--", "within reach")):
                 if np.isfinite(self.columns[name]).any():
                     axes.plot(gap[order], self.columns[name][order], color="black", lw=1.0, ls=ls, label=label)
@@ -267,11 +267,11 @@ class ComparisonDisplay(Display):
         if self.result.limit is not None:
             line = np.linspace(left, right, 200)
             bracket = isinstance(self.result.limit, LimitBracket)
-            most = "limit on these rows, at most" if bracket else "limit on these rows"
+            most = "best possible on these rows, at most" if bracket else "best possible on these rows"
             axes.plot(line, self.result.limit.auc_at(line), color="black", lw=1, ls=":", label=most)
             if bracket:
                 ends = self.result.limit_lines["best possible, at least"]
-                axes.plot(self.result.max_gaps, ends, "_", color="black", label="limit on these rows, at least")
+                axes.plot(self.result.max_gaps, ends, "_", color="black", label="best possible on these rows, at least")
             if self.result.limit.optimism is not None:
                 axes.plot(line, self.result.limit.reachable_at(line), color="black", lw=1, label="within reach")
         for place, method in enumerate(self.result.methods):

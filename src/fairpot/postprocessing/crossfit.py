@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
 from functools import update_wrapper
 from types import MethodType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,7 @@ class _Gives:
 
     def __init__(self, method: Callable[..., Any]) -> None:
         self.method = method
-        update_wrapper(self, method)
+        update_wrapper(cast(Any, self), method)
 
     def __get__(self, owner: FairScoreClassifier | None, kind: type) -> Callable[..., Any]:
         if owner is None:

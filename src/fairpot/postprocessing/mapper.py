@@ -444,6 +444,16 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         One row per group and breakpoint, on the scale of the scores: ``group``, ``score`` and ``adjusted``. Between
         breakpoints a map is a straight line; a group whose scores do not change has none. A map has no interval:
         ``fairpot.effect`` measures what it does, with intervals.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
+        >>> print(repair.frame().to_string(index=False))
+        group  score  adjusted
+            F    0.2       0.6
+            F    0.4       0.8
         """
         check_is_fitted(self, "maps_")
         scale = self._fitted_scale()

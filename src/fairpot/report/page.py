@@ -180,7 +180,7 @@ def make_compact(summary: Mapping[str, Any], figures: Mapping[str, Figure]) -> s
     shown = [before] if after is None else [before, after]
     head = [TEXT["before"], TEXT["after"]][: len(shown)]
     body = [tag("tr", tag("th", name, scope="row"), [tag("td", write(n)) for n in shown]) for name, write in rows]
-    top = tag("tr", tag("th", "", scope="col"), [tag("th", name, scope="col") for name in head])
+    top = tag("tr", tag("td"), [tag("th", name, scope="col") for name in head])
     return tag(
         "div",
         tag("style", Markup(_STYLE)),
