@@ -90,10 +90,10 @@ class CrossRocDisplay(TableDisplay):
                 for other in self.values("negative"):
                     self._draw(panel, state, group, other, look(place), style)
             panel.plot([0, 1], [0, 1], color="0.6", lw=0.8)
-            panel.set(xlabel="negatives above the threshold", title=state if AFTER in found else "")
+            panel.set(xlabel="share without the outcome above the threshold", title=state if AFTER in found else "")
             panel.set(aspect="equal", xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
             add_legend(panel, loc="lower right", handlelength=2.0)
-        panels[0].set_ylabel("positives above the threshold")
+        panels[0].set_ylabel("share with the outcome above the threshold")
         return panels if len(panels) > 1 else panels[0]
 
     def _draw(self, panel: Any, state: str, group: str, other: str, own: dict[str, Any], style: dict[str, Any]) -> None:
