@@ -569,7 +569,7 @@ def test_errors_of_rows():
         compare(None, FITTED[1], sensitive_features=FITTED[2])
     with pytest.raises(TypeError, match="y_score is missing"):
         compare(FITTED[0], sensitive_features=FITTED[2])
-    with pytest.raises(ValueError, match=r"needs at least 5 positives .* 'b' has 3 positives.\nHint: fewer folds"):
+    with pytest.raises(ValueError, match=r"at least 5 rows .* 'b' has 3 rows with the outcome.\nHint: fewer folds"):
         compared(FEW)
     assert len(compared(FEW, cv=3, methods=["FairPOT"])) == 102
     three = draw(300, 3, "abc")

@@ -599,7 +599,7 @@ class Effect:
         return [
             f"the reference {self.reference!r} ({wording.shown_rows(fixed)} rows) is small beside {group!r} "
             f"({wording.shown_rows(rows)}): most "
-            f"people are moved to where a few stand. Hint: {argument('reference', ...)} names another group."
+            f"rows are moved to where a few are. Hint: {argument('reference', ...)} names another group."
             for group, rows in sizes.items()
             if fixed is not None and fixed < _SMALL_REFERENCE * rows
         ]
@@ -624,7 +624,7 @@ def _maps(model: Any, table: ScoreTable) -> dict[Hashable, ScoreMap]:
         return {g: model[g] for g in table.groups}
     if not hasattr(model, "maps_for"):
         raise TypeError(
-            f"effect takes a fitted post-processor, a loaded model or a dict of maps, got {type(model).__name__}."
+            f"effect takes a fitted repair method, a loaded model or a dict of maps, got {type(model).__name__}."
         )
     maps: dict[Hashable, ScoreMap] = model.maps_for(table)
     return maps

@@ -464,7 +464,8 @@ class Comparison:
         estimator = clone(self.estimators[row.method])
         if not hasattr(estimator, "dial"):
             raise InfeasibleRuleError(
-                f"{row.method} has no dial that a rule could choose.\nHint: fit it yourself, on the rows you have."
+                f"{row.method} has no repair strength that a rule could choose.\n"
+                "Hint: fit it yourself, on the rows you have."
             )
         estimator.set_params(**{estimator.dial.name: None, "max_gap": float(max_gap), "max_auc_loss": None})
         if self.capacity is not None:

@@ -284,7 +284,8 @@ def _check_labels(column: NDArray[Any], gone: Bools, name: str, problems: list[s
         )
     elif binary.any() and len(np.unique(labels[binary])) == 1:
         problems.append(
-            f"every label in {name!r} is {labels[binary][0]:.0f}. Hint: ranking needs positives and negatives."
+            f"every outcome in {name!r} is {labels[binary][0]:.0f}. "
+            "Hint: ranking needs rows with and without the outcome."
         )
     return labels, binary
 
@@ -375,7 +376,7 @@ def _check_cells(sizes: dict[str, list[Any]], problems: list[str], warnings: lis
     if not sizes["n"]:
         problems.append("no row is complete. Hint: see the problems above.")
     for group, label, n in zip(sizes["group"], sizes["label"], sizes["n"]):
-        kind = "positives" if label else "negatives"
+        kind = wording.BOTH_OUTCOMES[int(not label)]
         if n == 0:
             problems.append(f"group {group!r} has no {kind}. Hint: merge it with another group, or leave it out.")
         elif n < SMALL_CELL:
@@ -409,7 +410,7 @@ def _check_direction(scores: Floats, labels: Floats, warnings: list[str]) -> Non
     auc = (ranks - positives * (positives + 1) / 2) / (positives * negatives)
     if auc < 0.5:
         warnings.append(
-            f"positives have lower scores than negatives (AUC {auc:.3f}). "
+            f"rows with the outcome have lower scores than rows without it (AUC {auc:.3f}). "
             "Hint: if a low score means high risk, change its sign."
         )
     if auc == 1.0 and len(scores) > SMALL_CELL:

@@ -14,7 +14,7 @@ _MOST = 24  # numbers that fit into a picture
 
 
 class EstimatesDisplay(Display):
-    """Numbers with their intervals.
+    """Draw numbers with their intervals.
 
     The columns are ``label``, ``value``, ``low`` and ``high``; NaN where there is no interval, and the picture says so.
 
@@ -32,8 +32,18 @@ class EstimatesDisplay(Display):
         Parameters
         ----------
         bars : list of (label, value, low, high)
+            The numbers with their limits.
         ax : matplotlib axes, default None
             None makes a new figure.
+
+        Returns
+        -------
+        The display, drawn: its axes are ``ax_``.
+
+        Examples
+        --------
+        >>> from fairpot.display import EstimatesDisplay
+        >>> shown = EstimatesDisplay.from_bars([("AUC", 0.75, 0.70, 0.80), ("gap", 0.12, 0.05, 0.19)])
         """
         rows = list(bars)
         numbers = np.array([row[1:] for row in rows], dtype=np.float64).reshape(-1, 3)
@@ -62,7 +72,7 @@ def draw_intervals(axes: Any, value: Any, heights: Any, low: Any, high: Any, **s
 
 
 class BandDisplay(Display):
-    """AUC and gap along the repair strength, with limits at each value and at all values together.
+    """Draw AUC and gap along the repair strength, with limits at each value and at all values together.
 
     The columns are ``number`` ("auc", "gap"), ``place`` (the repair strength; of groups with their own the place on
     the way), ``value``, ``low``, ``high``, ``low_all`` and ``high_all``.
@@ -80,7 +90,29 @@ class BandDisplay(Display):
 
     @classmethod
     def from_band(cls, band: Any, *, ax: Any = None) -> Self:
-        """Draw what ``curve.band()`` returns into two axes, of AUC and of the gap."""
+        """Draw what ``curve.band()`` returns into two axes, of AUC and of the gap.
+
+        Parameters
+        ----------
+        band : Band
+            What ``curve.band()`` returned.
+        ax : two matplotlib axes, default None
+            None makes a new figure.
+
+        Returns
+        -------
+        The display, drawn: its axes are ``ax_``.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> from fairpot.display import BandDisplay
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> repair = FairPOT(lam=0.5).fit(score, y, sensitive_features=group)
+        >>> shown = BandDisplay.from_band(repair.tradeoff(lams=[0, 0.5, 1]).band())
+        """
         own = band.values.ndim == 1
         place = band.values if own else np.arange(len(band), dtype=np.float64)
         parts = [{"number": name, "place": place, **getattr(band, name)._asdict()} for name in ("auc", "gap")]
@@ -109,7 +141,7 @@ class BandDisplay(Display):
 
 
 class LimitDisplay(Display):
-    """The best possible AUC over the gap, and what is within reach of a repair fixed beforehand.
+    """Draw the best possible AUC over the gap, and what is within reach of a repair fixed beforehand.
 
     The columns are ``line`` ("best possible", "within reach"; of more than two groups "at most", "at least"), ``gap``
     (signed with two groups) and ``auc``. It knows the outcomes of the rows: no interval belongs to it.
@@ -125,7 +157,28 @@ class LimitDisplay(Display):
 
     @classmethod
     def from_limit(cls, limit: Any, *, ax: Any = None) -> Self:
-        """Draw what :func:`fairpot.tradeoff.auc_limit` returned."""
+        """Draw what :func:`fairpot.tradeoff.auc_limit` returned.
+
+        Parameters
+        ----------
+        limit : Limit or LimitBracket
+            What :func:`fairpot.tradeoff.auc_limit` returned.
+        ax : matplotlib axes, default None
+            None makes a new figure.
+
+        Returns
+        -------
+        The display, drawn: its axes are ``ax_``.
+
+        Examples
+        --------
+        >>> from fairpot.display import LimitDisplay
+        >>> from fairpot.tradeoff import auc_limit
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> shown = LimitDisplay.from_limit(auc_limit(y, score, sensitive_features=group))
+        """
         if isinstance(limit, Limit):
             parts = [{"line": "best possible", "gap": limit.signed_gap, "auc": limit.auc}]
             reach = limit.reachable_at(limit.signed_gap)

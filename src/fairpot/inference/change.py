@@ -501,7 +501,8 @@ def auc_difference(first: Chosen, second: Chosen, values: tuple[float, float], *
     se = float(np.sqrt(variance.sum())) / folds
     change = values[1] - values[0]
     if units.sum() < FEWEST:
-        reason = f"there are {units.sum():g} positives or negatives, and with fewer than {FEWEST} nothing can be said"
+        few = f"there are {units.sum():g} rows with or without the outcome"
+        reason = f"{few}, and with fewer than {FEWEST} nothing can be said"
         return Change(*values, change, se, np.nan, np.nan, level, reason)
     bottom = float(np.sum(variance**2 / np.maximum(free, 1e-9)))
     degrees = float(variance.sum() ** 2 / bottom) if bottom > 0 else float(free.sum())

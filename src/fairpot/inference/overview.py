@@ -318,8 +318,8 @@ def _rates(table: ScoreTable, group: int, threshold: float, level: float) -> Rat
     return Rates(
         name,
         threshold,
-        rate("tpr", "positives", (one, none), (up, none)),
-        rate("fpr", "negatives", (none, one), (none, up)),
+        rate("tpr", "rows with the outcome", (one, none), (up, none)),
+        rate("fpr", "rows without the outcome", (none, one), (none, up)),
         rate("ppv", "flagged rows", (up, up), (up, none)),
         rate("flagged", "rows", (one, one), (up, up)),
     )
@@ -344,7 +344,7 @@ def _share(
     variance, units = _spread(table, group, among, hits, value, total)
     se = float(np.sqrt(variance * units / (units - 1))) if units > 1 else np.nan
     if units < FEWEST - 1e-9:
-        reason = said.format(f"{units:.3g}") + f", and with fewer than {FEWEST} no interval is honest"
+        reason = said.format(f"{units:.3g}") + f", and with fewer than {FEWEST} there is no interval"
         return Estimate(metric, value, se, np.nan, np.nan, level, reason=reason)
     size = min(value * (1 - value) / variance, 1e300) if variance > 0 else units
     low, high = wilson(value, size, -float(ndtri((1 - level) / 2)))

@@ -97,7 +97,9 @@ class SamplePlan:
             f"{g}: {self.group_rows[g]:,} rows, {self.positives[g]:,} with the outcome" for g in self.group_rows
         )
         of = "" if self.clusters is None else f" of {self.clusters:,} clusters"
-        return f"{self.rows:,} rows{of} to {aim} with power {self.power:g} at level {self.level:g} ({parts})"
+        return (
+            f"{self.rows:,} rows{of} to {aim} with power {self.power:g} at {100 * self.level:g}% confidence ({parts})"
+        )
 
 
 def plan_sample_size(
@@ -160,7 +162,7 @@ def plan_sample_size(
     >>> from fairpot.inference import plan_sample_size
     >>> print(plan_sample_size(0.05, shares={"F": 0.3, "M": 0.7}, rates=0.1))
     8,051 rows to detect a gap of 0.05 with power 0.8 at level 0.95
-    (F: 2,415 rows with 242 positives, M: 5,636 rows with 564 positives)
+    (F: 2,415 rows, 242 with the outcome, M: 5,636 rows, 564 with the outcome)
     """
     wanted = check_share(gap, "gap", zero=False)
     check_choice(goal, "goal", GOALS)
@@ -465,7 +467,7 @@ def _check_rates(rates: Any, groups: tuple[Hashable, ...]) -> Floats:
         raise ValueError(f"rates must have one entry for each group {list(groups)}, got {list(given)}.")
     found = np.array([check_share(given[g], f"rates[{g!r}]", zero=False) for g in groups])
     if (found == 1).any():
-        raise ValueError("rates must be below 1: without negatives there is nothing to rank above.")
+        raise ValueError("rates must be below 1: with nobody without the outcome there is nothing to rank above.")
     return found
 
 
@@ -576,7 +578,9 @@ def _law_of(table: ScoreTable, ties: str, truth: float) -> _Law:
     table.require("a plan", groups=2)
     found = estimate_shares(table, cross_pairs(table), check_ties(ties))
     if not (np.minimum(*found.units) > 1).all():
-        raise ValueError("the table has a group with fewer than two positives or negatives: its spread is unknown.")
+        raise ValueError(
+            "the table has a group with fewer than two rows with or without the outcome: its spread is unknown."
+        )
     if not (found.se > 0).all():
         raise ValueError("the table ranks every pair alike: a spread of 0 cannot be planned with.")
     rows = _rows_of(table)

@@ -285,10 +285,10 @@ class XOrder(Postprocessor):
         self.searched_ = {}
 
     def _map(self, group: Hashable, value: float) -> ScoreMap:
-        [found] = self._searched(group, np.array([value]))
+        [found] = self._searched_maps(group, np.array([value]))
         return found
 
-    def _searched(self, group: Hashable, values: NDArray[np.float64]) -> list[ScoreMap]:
+    def _searched_maps(self, group: Hashable, values: NDArray[np.float64]) -> list[ScoreMap]:
         """Give the map of a group at each value; what was searched for once is kept."""
         missing = [value for value in values.tolist() if (group, value) not in self.searched_]
         if missing:
@@ -315,7 +315,7 @@ class XOrder(Postprocessor):
         return f"a grid of {cells:.2g} cells takes minutes a fold (the limit is {MOST_CELLS:.0g}); ask for it by name."
 
     def _steps(self, table: ScoreTable, values: NDArray[np.float64]) -> Iterable[Mapping[Hashable, ScoreMap]]:
-        maps = {g: self._searched(g, values) for g in table.groups if g in self.moved_groups}
+        maps = {g: self._searched_maps(g, values) for g in table.groups if g in self.moved_groups}
         return ({g: each[step] for g, each in maps.items()} for step in range(len(values)))
 
 

@@ -512,7 +512,7 @@ class TradeoffCurve:
         if self.evidence is None:
             raise ValueError(
                 "this curve does not know the rows it was traced on, so that nothing can be said of its uncertainty.\n"
-                "Hint: trace it with the tradeoff method of a fitted post-processor."
+                "Hint: trace it with the tradeoff method of a fitted repair method."
             )
         return self.evidence
 
@@ -530,7 +530,7 @@ class TradeoffCurve:
         if evidence.fitted:
             raise ValueError(
                 "nothing can be certified on the rows that the map was fitted on.\n"
-                "Hint: trace the curve on other rows, or give confidence to the post-processor, which then cross-fits."
+                "Hint: trace the curve on other rows, or give confidence to the method, which then cross-fits."
             )
         places = thin(len(self))
         places = places[Aims(self, rule, self.gap, self.auc).usable()[places]]
@@ -626,7 +626,7 @@ class Aims:
             )
         raise InfeasibleRuleError(
             f"no {curve.dial} can be chosen: the xAUC gap or the AUC is undefined on these rows.\n"
-            "Hint: positives and negatives are needed in both groups (in the region, if alpha is set)."
+            "Hint: rows with and without the outcome are needed in both groups (in the region, if alpha is set)."
         )
 
     def allowed(self, usable: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -28,7 +28,7 @@ from fairpot._defaults import Ties
 from fairpot._html import html_table, lines_svg, notes, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import display
-from fairpot._validation import check_share
+from fairpot._validation import check_share, wording
 from fairpot.counting import as_table
 from fairpot.counts import NOBODY, Counts, GroupCounts, Members
 from fairpot.inference.dial import thin
@@ -139,7 +139,7 @@ class Limit:
         if found is not None:
             optimism = np.interp(line.gap if a == table.groups[0] else -line.gap, *found)
         if reason is None and optimism is None:
-            reason = "labels drawn like these do not have both outcomes in every group"
+            reason = "outcomes drawn like these are not both there in every group"
         return cls(line.gap, line.auc, line.theta, b, a, line.error, optimism, reason)
 
     def __len__(self) -> int:
@@ -280,7 +280,7 @@ def auc_limit(
     >>> line.best(max_gap=0.0)
     LimitPoint(theta=1.0, auc=0.875, gap=0.0, signed_gap=0.0, reachable=nan)
     >>> line.reason
-    "what chance adds to the limit needs 5 positives in every group, and group 'F' has 2"
+    "what chance adds to the limit needs 5 rows with the outcome in every group, and group 'F' has 2"
     """
     columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
     table = as_table(y_true, y_score, **columns, weights=weights, pos_label=pos_label)
@@ -424,12 +424,12 @@ def _check_table(table: ScoreTable) -> None:
 
 def require_both_outcomes(table: ScoreTable) -> None:
     """Insist on positives and negatives in every group."""
-    for what, counts in (("positives", table.positives), ("negatives", table.negatives)):
+    for what, counts in zip(wording.BOTH_OUTCOMES, (table.positives, table.negatives)):
         empty = [g for g, count in zip(table.groups, counts) if count == 0]
         if empty:
             raise ValueError(
                 f"group {empty[0]!r} has no {what}, so that its xAUC is undefined.\n"
-                "Hint: the limit needs labelled rows, positives and negatives in every group."
+                "Hint: the limit needs rows with and without the outcome in every group."
             )
 
 
@@ -501,10 +501,10 @@ def _largest_sag(gap: NDArray[np.float64], auc: NDArray[np.float64], slope: NDAr
 
 def _too_few(table: ScoreTable) -> str | None:
     """Say which group has too few independent rows of an outcome to draw labels for; None if all have enough."""
-    for what, units in zip(("positives", "negatives"), table.independent):
+    for what, units in zip(wording.BOTH_OUTCOMES, table.independent):
         for group, found in zip(table.groups, units):
             if found < FEWEST - 1e-9:
-                counted = what if table.units is None else f"clusters with {what}"
+                counted = what if table.units is None else what.replace("rows", "clusters")
                 needs = f"what chance adds to the limit needs {FEWEST} {counted} in every group"
                 return f"{needs}, and group {group!r} has {found:.3g}"
     return None
