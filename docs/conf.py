@@ -55,6 +55,7 @@ sphinx_gallery_conf = {
     "copyfile_regex": r".*\.csv",
     "within_subsection_order": "FileNameSortKey",
     "show_memory": False,
+    "write_computation_times": False,
     "reset_modules": ("matplotlib", "_gallery.dress"),
     "capture_repr": ("_repr_html_", "__repr__"),
     "matplotlib_animations": False,
