@@ -201,7 +201,7 @@ def apply(
 
     Parameters
     ----------
-    model : fitted post-processor, loaded model, or path of a model file
+    model : fitted repair method, loaded model, or path of a map file
         If it was fitted on scores of which a low one means high risk, so are these.
     rows : path, list of paths, RowSource, or a frame of Spark (SparkRows)
         Parquet, CSV, Arrow or JSON lines; folders and patterns.
@@ -209,7 +209,7 @@ def apply(
         Written whole or not at all; an existing file is not replaced without ``overwrite=True``. Of rows on a cluster,
         a folder that all workers can write to.
     score, group : str
-        Names of the columns; None takes those the model file knows, else "score" and "group".
+        Names of the columns; None takes those the map file knows, else "score" and "group".
     unknown_group : {"error", "keep", "null"}, default "error"
         What becomes of rows whose group the model does not know: an error that counts them, the original score, or no
         adjusted score. ``unknown`` of the result counts them.
