@@ -431,7 +431,8 @@ def leftovers(folder: Path) -> list[str]:
 
 def wrong_words(result: Ended) -> list[str]:
     """Say what is wrong with what was said: a traceback, an excuse, or an error without its word."""
-    found = [text for text in ("Traceback", "this should not happen", "terminate called") if text in result.said]
+    bad = ("Traceback", "this should not happen", *(("terminate called",) if result.code not in BY_SIGNAL else ()))
+    found = [text for text in bad if text in result.said]
     return found + (["no error"] if result.code == 2 and "error: " not in result.said else [])
 
 
