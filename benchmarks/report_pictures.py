@@ -1,4 +1,4 @@
-"""The pictures of docs/report.md: a screenshot of the report and a trade-off curve, from COMPAS by sex.
+"""The pictures of docs/how-to/write-a-report.md: a screenshot of the report and a trade-off curve, from COMPAS by sex.
 
 python benchmarks/report_pictures.py [--folder docs/images]
 
@@ -67,7 +67,7 @@ def draw(fp: FairPOT, held_out: tuple, picture: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Make the pictures of docs/report.md.")
+    parser = argparse.ArgumentParser(description="Make the pictures of docs/how-to/write-a-report.md.")
     parser.add_argument("--folder", type=Path, default=ROOT / "docs" / "images")
     parser.add_argument("--page", type=Path, help="also keep the report here")
     options = parser.parse_args()

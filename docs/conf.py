@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 from typing import Any
 
 import fairpot
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).parent))  # _gallery.py
 
 project = "fairpot"
 author = "The fairpot developers"
@@ -25,7 +28,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["README.md", "gallery/GALLERY_HEADER.md", "reproduction/README.md"]
+exclude_patterns = ["README.md", "gallery/GALLERY_HEADER.md"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 templates_path = ["_templates"]
 
@@ -52,8 +55,10 @@ sphinx_gallery_conf = {
     "copyfile_regex": r".*\.csv",
     "within_subsection_order": "FileNameSortKey",
     "show_memory": False,
+    "reset_modules": ("matplotlib", "_gallery.dress"),
     "capture_repr": ("_repr_html_", "__repr__"),
     "matplotlib_animations": False,
+    "ignore_repr_types": r"matplotlib\.|fairpot\.display",
 }
 
 html_theme = "pydata_sphinx_theme"
@@ -92,7 +97,28 @@ def _escape(app: Any, context: Any, lines: list[str]) -> None:
     lines[:] = [line.replace("*", "\\*") for line in lines]
 
 
+# What the theme leaves without a name, or with one that is not what it shows, as a screen reader meets it.
+_NAMES = {
+    '<summary><span class="toctree-toggle"': '<summary aria-label="Pages of this part"><span class="toctree-toggle"',
+    'title="Search" aria-label="Search" data-bs': 'title="Search" aria-label="Search Ctrl+K" data-bs',
+}
+
+
+def _name(app: Any, exception: Exception | None) -> None:
+    """Name what the theme leaves unnamed, in every page that was written."""
+    if exception is not None or app.builder.format != "html":
+        return
+    for page in Path(app.outdir).rglob("*.html"):
+        before = page.read_text(encoding="utf-8")
+        text = before
+        for old, new in _NAMES.items():
+            text = text.replace(old, new)
+        if text != before:
+            page.write_text(text, encoding="utf-8")
+
+
 def setup(app: Any) -> None:
-    """Tell Sphinx which members are not ours, and that help texts hold no markup."""
+    """Tell Sphinx which members are not ours, that help texts hold no markup, and what is to be named."""
+    app.connect("build-finished", _name)
     app.connect("autodoc-skip-member", _skip)
     app.connect("sphinx-click-process-description", _escape)

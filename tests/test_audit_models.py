@@ -64,7 +64,7 @@ def test_groups_that_are_left_out_are_left_out_of_differences():
 def test_it_is_shown():
     y, ward, _, _, models = wards(seed=14)
     found = audit(y, models, sensitive_features=ward)
-    assert repr(found) == "Audits(old, new, coarse)"
+    assert repr(found).startswith("<Audits of 3 models: old gap 0.")
     assert "old -> new: AUC" in str(found)
     assert str(found).startswith("old: AUC 0.")
     frame = found.frame()

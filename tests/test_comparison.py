@@ -277,6 +277,7 @@ def test_frame_is_tidy(held_out):
         "signed_gap",
         "distance_to_limit",
         "pareto",
+        *("auc_low", "auc_high", "gap_low", "gap_high"),
     ]
     assert len(frame) == len(held_out)
     assert list(frame["method"].unique()) == ["unrepaired", *NAMES]
@@ -568,7 +569,7 @@ def test_errors_of_rows():
         compare(None, FITTED[1], sensitive_features=FITTED[2])
     with pytest.raises(TypeError, match="y_score is missing"):
         compare(FITTED[0], sensitive_features=FITTED[2])
-    with pytest.raises(ValueError, match=r"needs at least 5 positives .* 'b' has 3 positives.\nHint: fewer folds"):
+    with pytest.raises(ValueError, match=r"at least 5 rows .* 'b' has 3 rows with the outcome.\nHint: fewer folds"):
         compared(FEW)
     assert len(compared(FEW, cv=3, methods=["FairPOT"])) == 102
     three = draw(300, 3, "abc")
@@ -619,13 +620,15 @@ def test_chance_of_small_folds_cancels_in_each_pair_of_groups():
     for seed in range(4):
         y, scores, group = even_groups(400, seed)
         Recorder.seen.clear()
-        result = compare(y, scores, sensitive_features=group, methods=[Recorder(), "FairPOT"], cv=5, random_state=seed)
+        methods = [Recorder(), "FairPOT"] if seed == 0 else [Recorder()]
+        result = compare(y, scores, sensitive_features=group, methods=methods, cv=5, random_state=seed)
         place = {score: k for k, score in enumerate(scores)}
         folds = [np.array([place[score] for score in fold]) for what, fold, _ in Recorder.seen if what == "transform"]
         each = np.array([pair_gaps(y[fold], scores[fold], group[fold]) for fold in folds])
         unmoved = np.abs(each.mean(axis=0)).max()
-        fairpot = row_of(result, "FairPOT", 0.0)
-        assert_allclose([result.gap[0], result.best(1.0, method="Recorder").gap, fairpot.gap], unmoved, atol=1e-12)
+        assert_allclose([result.gap[0], result.best(1.0, method="Recorder").gap], unmoved, atol=1e-12)
+        if seed == 0:
+            assert_allclose(row_of(result, "FairPOT", 0.0).gap, unmoved, atol=1e-12)
         measured.append(unmoved)
         widest.append(np.abs(each).max(axis=1).mean())
     assert np.mean(widest) > 0.3  # what the mean of each fold's largest gap would say

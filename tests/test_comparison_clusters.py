@@ -91,5 +91,5 @@ def test_held_out_columns_beside_clusters_are_refused():
 def test_too_few_clusters_for_the_folds():
     frame = stays()
     few = frame.assign(patient=np.where(frame["g"] == "b", frame["patient"] % 2, frame["patient"]))
-    with pytest.raises(ValueError, match=r"cv=3 needs at least 3 positives .* but 'b' has 2 clusters with positives"):
+    with pytest.raises(ValueError, match=r"cv=3 needs at least 3 rows .* but 'b' has 2 clusters with the outcome"):
         compared(few)

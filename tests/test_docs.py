@@ -3,15 +3,21 @@
 What the pages link to is there.
 """
 
+import ast
+import importlib
+import pkgutil
 import re
 import shlex
 from pathlib import Path
+from types import GenericAlias
 from urllib.parse import unquote
 
 import matplotlib.pyplot as plt
 import pytest
 from click.testing import CliRunner
 
+import fairpot
+import fairpot.exceptions
 from fairpot.cli._app import app
 
 ROOT = Path(__file__).parents[1]
@@ -94,3 +100,40 @@ def test_links_lead_to_pages_and_headings(page):
         if heading:
             headings = re.findall(r"^#+ (.*)$", place.read_text(), re.MULTILINE)
             assert heading in map(anchor, headings), f"{name(page)} links to {target}"
+
+
+def test_every_public_name_is_in_the_reference():
+    modules, listed = {}, set()
+    for line in (ROOT / "docs" / "reference" / "api.md").read_text().splitlines():
+        if found := re.match(r"\.\. currentmodule:: (\S+)", line):
+            modules[found[1]] = module = importlib.import_module(found[1])
+        elif found := re.fullmatch(r"   ([A-Za-z_]\w*)", line):
+            listed.add(id(getattr(module, found[1])))
+    parts = [f"fairpot.{part.name}" for part in pkgutil.iter_modules(fairpot.__path__) if not part.name.startswith("_")]
+    public = [(name, importlib.import_module(name)) for name in ("fairpot", *parts, *modules) if name != "fairpot.cli"]
+    missing = {
+        f"{name}.{each}"
+        for name, module in public
+        for each in getattr(module, "__all__", ())
+        if id(getattr(module, each)) not in listed and not isinstance(getattr(module, each), GenericAlias)
+    }
+    errors = [each for each in vars(fairpot.exceptions).values() if isinstance(each, type)]
+    missing |= {each.__name__ for each in errors if each.__module__ == "fairpot.exceptions" and id(each) not in listed}
+    assert not missing
+
+
+def test_every_message_that_troubleshooting_quotes_is_in_the_source():
+    texts = []
+    for path in Path(fairpot.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.JoinedStr):
+                texts.append("".join(part.value if isinstance(part, ast.Constant) else "\0" for part in node.values))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                texts.append(node.value)
+    page = (ROOT / "docs" / "reference" / "troubleshooting.md").read_text(encoding="utf-8")
+    quoted = re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE)
+    assert len(quoted) > 80
+    for quote in quoted:
+        parts = quote.split("…")
+        pattern = re.compile(".*?".join(map(re.escape, parts)), re.DOTALL)
+        assert any(all(part in text for part in parts) and pattern.search(text) for text in texts), quote

@@ -25,6 +25,7 @@ HELD = [
     *("fairpot.FairPOT", "fairpot.FairScoreClassifier", "fairpot.auditing.Audit", "fairpot.auditing.Effect"),
     *("fairpot.comparison.Comparison", "fairpot.TradeoffCurve", "fairpot.ScoreTable", "fairpot.ScoreMap"),
     "fairpot.FairnessReport",
+    *(f"fairpot.display.{name}" for name in fairpot.display.__all__),
 ]
 # Methods for other parts of fairpot and for scikit-learn.
 INTERNAL = [
@@ -56,8 +57,10 @@ def _methods():
         part, _, name = owner.rpartition(".")
         cls = getattr(importlib.import_module(part), name)
         for method, value in inspect.getmembers(cls, callable):
-            if not method.startswith("_") and method not in INTERNAL and value.__module__.startswith("fairpot"):
-                yield f"{owner}.{method}", value
+            made_drawn = owner.startswith("fairpot.display.") and method in ("plot", "values", "where")
+            if method.startswith("_") or method in INTERNAL or made_drawn or not value.__module__.startswith("fairpot"):
+                continue
+            yield f"{owner}.{method}", value
 
 
 NAMES = dict(_public())

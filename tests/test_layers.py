@@ -15,6 +15,7 @@ MODULE = re.compile(r"fairpot(\.[a-z_]\w*)+")
 ORDER = (
     ("_arguments", "_defaults", "_html", "_leftovers", "_version", "_warn", "exceptions", "transport"),
     ("_optional",),
+    ("_shown",),
     ("_validation",),
     ("counts",),
     ("table",),
@@ -27,8 +28,8 @@ ORDER = (
     ("report",),
     ("cli",),
 )
-# Results draw themselves when they are asked to: their `plot` leads to the pictures above them, by name.
-PLOTS = {(stem, "display") for stem in ("audit", "curve", "effect", "mapper", "result")}
+# Results draw themselves when they are asked to: one function leads to the pictures above them, by name.
+PLOTS = {("_shown", "display")}
 LAYERS = {part: layer for layer, parts in enumerate(ORDER) for part in parts}
 
 

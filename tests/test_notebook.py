@@ -1,11 +1,19 @@
 """What audits, curves and comparisons show of themselves in a notebook."""
 
+import dataclasses
+import functools
+from xml.etree import ElementTree
+
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 import fairpot
-from fairpot import FairPOT, compare
+from fairpot import FairPOT, LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder, compare
+from fairpot.inference import confidence_interval, verdict
 from fairpot.metrics import xauc_gap
+from fairpot.postprocessing.fitted import FittedMaps
+from fairpot.tradeoff import auc_limit
 from rows_cases import draw
 
 
@@ -33,37 +41,141 @@ def test_names_are_escaped_in_notebooks():
         assert "<script>" not in each._repr_html_()
 
 
-def shown_objects():
-    score, y, sex = draw(300)
-    fp = FairPOT(0.5).fit(score, y, sensitive_features=sex)
-    found = fairpot.audit(y, score, sensitive_features=sex, alpha=0.5)
-    change = fairpot.effect(fp, score, y, sensitive_features=sex)
-    curve = fp.tradeoff()
-    views = [found, change, fp.table_, curve, fp]
-    return views, [
-        *views,
-        found.finding,
-        found.intervals,
-        change.changes,
-        change.actions[0],
-        curve.band(),
-        *fp.table_.counts,
-    ]
+CASES = ("two groups", "many groups", "top", "weights")
+METHODS = (FairPOT, LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder)
 
 
-def test_a_repr_is_a_line_and_a_view_has_a_picture():
-    views, objects = shown_objects()
-    for each in objects:
-        assert len(repr(each)) < 200, type(each)
-        assert "\n" not in repr(each), type(each)
-    for each in views:
+@functools.cache
+def results(case):
+    """Make one of every result that a user meets; by name, so that a failure says which."""
+    score, y, group = draw(240, digits=2)
+    if case == "many groups":
+        group = np.array(["a long name of a group that goes on and on", "b", "<d>"])[np.arange(240) % 3]
+    weight = np.linspace(0.5, 2.0, 240) if case == "weights" else None
+    rows = {"sensitive_features": group, "sample_weight": weight}
+    alpha = {"alpha": 0.5} if case == "top" else {}
+    fp = FairPOT(0.5, **alpha).fit(score, y, **rows)
+    found = fairpot.audit(y, score, **rows, **alpha, threshold=0.4)
+    change = fairpot.effect(fp, score, y, **rows)
+    curve = fp.tradeoff(lams=[0.0, 0.5, 1.0])
+    models = {each.__name__: each(0.5).fit(score, y, **rows) for each in METHODS}
+    models["from a file"] = FittedMaps.from_content(fp.file_content())
+    compared = ["WassersteinRepair"] if case == "many groups" else ["FairPOT", "LogitShift"]
+    return {
+        **models,
+        "top of the audit": found,
+        "audits": fairpot.audit(y, {"old": score, "new": score**2 + 0.1 * (y == 1)}, **rows, **alpha),
+        "overview": found.intervals,
+        "effect": change,
+        "changes": change.changes,
+        "action": change.actions[0],
+        "curve": curve,
+        "band": curve.band(),
+        "table": fp.table_,
+        "limit": auc_limit(y, score, **rows),
+        "comparison": compare(y, score, **rows, methods=compared, cv=2, max_gaps=[0.1]),
+    }
+
+
+# One number, or a choice: shown with its interval, but neither a table nor a picture by itself.
+def small_results(case):
+    found = results(case)
+    curve = found["curve"]
+    gap = found["top of the audit"].gap
+    return [gap, found["changes"].auc, found["effect"].finding, curve.point(1), verdict(found["table"], bound=0.05)]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_result_shows_itself(case):
+    for name, each in results(case).items():
+        assert len(repr(each)) < 400, name
+        assert repr(each).count("\n") <= 1, name
         page = each._repr_html_()
-        assert "<table>" in page
-        assert "<svg" in page or each is views[2]  # a table of counts has none
-    for name in ("Audit", "Effect"):
-        [view] = [each for each in views if type(each).__name__ == name]
-        assert "low" in view._repr_html_()
-        assert "circle" in view._repr_html_()
+        assert "<svg" in page, name
+        assert "<table>" in page, name
+        assert "<d>" not in page, name
+        assert "interval" in page, name  # its limits, or that there are none
+        ElementTree.fromstring(page.replace("<br>", ""))  # what is opened is closed
+        frame = each.frame()
+        assert len(frame) > 0, name
+        for column in frame.columns:
+            value = column.removesuffix("_low")
+            if value != column and value in frame.columns:
+                known = frame[frame[column].notna()]
+                assert (known[column] <= known[value] + 1e-9).all(), (name, column)
+                assert (known[value] <= known[f"{value}_high"] + 1e-9).all(), (name, column)
+        drawn = each.plot()
+        axes = drawn if isinstance(drawn, list) else [drawn]
+        assert all(ax.has_data() for ax in axes), name
+        plt.close("all")
+    for each in small_results(case):
+        assert len(repr(each)) < 400
+        assert "interval" in each._repr_html_()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_numbers_with_intervals_have_low_and_high(case):
+    found = results(case)
+    expected = {
+        "audits": ("auc", "gap", "auc_change", "gap_change"),
+        "overview": ("value",),
+        "changes": ("change",),
+        "action": ("share_before", "share_after"),
+        "curve": ("auc", "gap"),
+        "band": ("auc", "gap"),
+        "comparison": ("auc", "gap"),
+    }
+    for name, columns in expected.items():
+        frame = found[name].frame()
+        for column in columns:
+            assert frame[f"{column}_low"].notna().any(), (name, column)
+            assert frame[f"{column}_high"].notna().any(), (name, column)
+
+
+def test_a_comparison_has_the_limits_that_an_interval_of_the_same_rows_has():
+    score, y, sex = draw(300)
+    half = np.arange(300) % 2 == 0
+    held_out = (y[half], score[half], sex[half])
+    rows = (y[~half], score[~half])
+    result = compare(*rows, sensitive_features=sex[~half], methods="FairPOT", held_out=held_out)
+    row = result.frame().iloc[0]
+    for metric, name in (("auc", "auc"), ("xauc_gap", "gap")):
+        known = confidence_interval(metric, y[half], score[half], sensitive_features=sex[half])
+        assert (row[f"{name}_low"], row[f"{name}_high"]) == pytest.approx((known.low, known.high), abs=1e-12)
+
+
+def test_pictures_say_that_there_are_no_intervals():
+    y, score, sex = [1, 0] * 6, np.arange(12) / 12, ["F", "F", "F", "M", "M", "M"] * 2
+    few = fairpot.audit(y, score, sensitive_features=sex)
+    score, y, sex = draw(240)
+    none_asked = fairpot.audit(y, score, sensitive_features=sex, level=None)
+    for found in (few, none_asked):
+        assert "no interval" in found._repr_html_()
+        assert any("no interval" in text.get_text() for text in found.plot().texts)
+        plt.close("all")
+    curve = dataclasses.replace(FairPOT(0.5).fit(score, y, sensitive_features=sex).tradeoff(), evidence=None)
+    assert "no intervals" in curve._repr_html_()
+    assert curve.frame()["gap_low"].isna().all()
+
+
+def test_the_list_of_an_effect_has_the_places_that_rows_have():
+    """Every mark stands where a row of its rank stands in the sorted list, before and after."""
+    score, y, sex = draw(400, digits=6)
+    fp = FairPOT(1.0).fit(score, y, sensitive_features=sex)
+    after = fp.transform(score, sensitive_features=sex)
+    for lane in fairpot.effect(fp, score, y, sensitive_features=sex).lanes:
+        own = np.flatnonzero(sex == lane.group)
+        for has, outcome in ((True, 1), (False, 0)):
+            rows = own[y[own] == outcome]
+            rows = rows[np.argsort(-score[rows], kind="stable")]
+            size = int((lane.positive == has).sum())
+            shown = rows[((np.arange(size) + 0.5) * len(rows) / size).astype(int)]
+            for values, places in ((score, lane.before), (after, lane.after)):
+                higher = np.array([(values > values[row]).mean() for row in shown])
+                tied = np.array([(values == values[row]).mean() for row in shown])
+                drawn = places[lane.positive == has]
+                assert (drawn >= higher - 1e-12).all()
+                assert (drawn <= higher + tied + 1e-12).all()
 
 
 def test_frames_have_low_and_high():
@@ -87,8 +199,10 @@ def test_frames_have_low_and_high():
         change.frame("all")
 
 
-def test_what_people_would_plot_can_be_plotted():
-    pytest.importorskip("matplotlib")
-    views, _ = shown_objects()
-    for each in (view for view in views if not isinstance(view, fairpot.ScoreTable)):
-        assert hasattr(each.plot(), "get_figure") or hasattr(each.plot(), "figure")
+def test_a_map_frame_gives_what_transform_gives():
+    score, y, sex = draw(200)
+    for method in (FairPOT, LogitShift, WassersteinRepair):
+        fp = method(0.7).fit(score, y, sensitive_features=sex)
+        frame = fp.frame()
+        new = fp.transform(frame["score"].to_numpy(), sensitive_features=frame["group"].to_numpy())
+        np.testing.assert_allclose(new, frame["adjusted"], rtol=0, atol=1e-12)

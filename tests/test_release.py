@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 
 import fairpot
+from fairpot.cli._app import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -23,11 +24,35 @@ def pins(name):
     return {plain(line.split("==")[0]): line.split("==")[1].split()[0] for line in lines}, lines
 
 
-def test_one_version_everywhere():
+def test_one_version_one_date_and_one_home_everywhere():
     version = fairpot.__version__
-    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
-    assert f'\n  version: "{version}"\n' in (ROOT / "conda" / "recipe.yaml").read_text()
-    assert f"\n## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
+    citation, recipe = (ROOT / "CITATION.cff").read_text(), (ROOT / "conda" / "recipe.yaml").read_text()
+    assert f"\nversion: {version}\n" in citation
+    assert f'\n  version: "{version}"\n' in recipe
+    released = re.search(rf"\n## \[{re.escape(version)}\] - (\S+)\n", (ROOT / "CHANGELOG.md").read_text())[1]
+    assert f"\ndate-released: {released}\n" in citation
+    urls = PROJECT["project"]["urls"]
+    assert set(urls) >= {"Homepage", "Documentation", "Changelog", "Source", "Tracker"}
+    assert f"\nrepository-code: {urls['Source']}\n" in citation
+    assert f"\nurl: {urls['Documentation']}\n" in citation
+    assert f"\n  repository: {urls['Source']}\n" in recipe
+    assert f"\n  documentation: {urls['Documentation']}\n" in recipe
+
+
+def test_what_is_released_has_run_every_command():
+    """``make release`` runs these with the wheel alone."""
+    lines = (ROOT / "benchmarks" / "faults.py").read_text(), (ROOT / ".ci" / "release.py").read_text()
+    run = set(re.findall(r'Command\(\s*\["(\w+)"', lines[0])) | set(re.findall(r'\["(\w+)"', lines[1]))
+    assert set(COMMANDS) <= run
+
+
+def test_python_versions_are_those_that_are_tested():
+    named = {
+        each.rpartition(" ")[2] for each in PROJECT["project"]["classifiers"] if re.search(r"Python :: 3\.\d", each)
+    }
+    tested = re.findall(r"python: \[(.*)\]", (ROOT / ".github" / "workflows" / "ci.yml").read_text())
+    assert [set(re.findall(r"3\.\d+", each)) for each in tested] == [named] * 2
+    assert f">={min(named, key=lambda each: int(each[2:]))}" == PROJECT["project"]["requires-python"]
 
 
 def test_the_lock_has_every_pin_with_a_hash_and_no_address():
@@ -57,17 +82,18 @@ def test_the_recipe_asks_for_what_the_project_asks_for():
 
 
 def test_workflows_may_read_and_call_make():
-    """Rights are given once for all jobs, to read; one job may prove to the index who it is. Steps run the Makefile."""
+    """Rights are given once for all jobs, to read; a job that publishes has its own. Steps run the Makefile."""
+    rights = {"publish": ["id-token"], "docs": ["pages", "id-token"]}
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert len(WORKFLOWS) == 3
     for path in WORKFLOWS:
         text = path.read_text()
         assert "\npermissions:\n  contents: read\n" in text
-        assert text.count("permissions:") == 1 + (path.stem == "publish")
-        assert re.findall(r"^ +(\S+): write", text, re.MULTILINE) == ["id-token"] * (path.stem == "publish")
+        assert text.count("permissions:") == 1 + (path.stem in rights)
+        assert re.findall(r"^ +(\S+): write", text, re.MULTILINE) == rights.get(path.stem, [])
         assert "secrets." not in text
         assert text.count("actions/checkout@") == text.count("persist-credentials: false")
-        assert all("@" in used for used in re.findall(r"uses: (\S+)", text))
+        assert all(re.search(r"@[0-9a-f]{40} # v\d", used) for used in re.findall(r"uses: (.+)", text))
         for command in re.findall(r"run: (make .*)", text):
             asked = {word for word in command.split()[1:] if "=" not in word}
             assert asked - {"docs"} <= targets

@@ -14,7 +14,7 @@ def test_tiny_cells_are_told_with_their_counts():
     score, y, sex = draw(200)
     sex[:3] = "X"
     y[:3] = [0, 1, 0]
-    with pytest.warns(SmallGroupWarning, match="'X' has only 1 positive "):
+    with pytest.warns(SmallGroupWarning, match="'X' has only 1 row with the outcome "):
         FairPOT().fit(score, y, sensitive_features=sex)
     with pytest.warns(SmallGroupWarning, match=r"left out of the comparison: 'X' \(3 rows\)"):
         FairPOT(min_group=20).fit(score, y, sensitive_features=sex)

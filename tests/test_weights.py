@@ -214,9 +214,9 @@ def test_few_rows_are_few_however_much_they_weigh(rows):
     """Twenty positives that stand for 30,000 people are twenty; nine hundred rows that weigh 1 in all are not few."""
     few = pd.concat([rows[(rows["g"] == "a") | (rows["y"] == 0)], rows[(rows["g"] == "b") & (rows["y"] == 1)][:20]])
     few = few.assign(w=1500.5)
-    with pytest.warns(SmallGroupWarning, match="group 'b' has only 20 positives"):
+    with pytest.warns(SmallGroupWarning, match="group 'b' has only 20 rows with the outcome"):
         found = audit(few["y"], few["s"], **columns(few))
-    assert any("group 'b' has only 20 positives (under 30)" in text for text in found.warnings)
+    assert any("group 'b' has only 20 rows with the outcome (under 30)" in text for text in found.warnings)
     report = FairnessReport.from_predictions(few["y"], few["s"], **columns(few)).summary["warnings"]
     assert [w["rows"] for w in report if w["kind"] == "small_cell"] == [pytest.approx(20)]
     light = audit(rows["y"], rows["s"], **columns(rows.assign(w=rows["w"] / rows["w"].sum())))

@@ -2,9 +2,8 @@
 Audit a score in ten lines
 ==========================
 
-One call says whether two groups are ranked alike, and how sure that is. The data are generated: group b has a score
-that is
-shifted against it.
+One call says whether two groups are ranked alike, and how sure that is. The data are generated: the scores of group b
+are shifted down.
 """
 
 from fairpot import audit

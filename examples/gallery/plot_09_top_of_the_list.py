@@ -2,9 +2,8 @@
 Only the top of the list is acted on
 ====================================
 
-A clinic that can call one patient in ten needs fairness there. ``alpha=0.1`` repairs the top tenth and leaves
-everybody else where they were. The
-patients are generated.
+A clinic that can call one patient in ten needs a small gap there. ``alpha=0.1`` repairs the top tenth and changes
+no other score. The patients are generated.
 """
 
 import numpy as np

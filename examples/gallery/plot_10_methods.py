@@ -1,10 +1,9 @@
 """
-Six methods and the best possible AUC
-=====================================
+Four methods and the best possible AUC
+======================================
 
 Every repair pays for a smaller gap with AUC. This picture shows how much each method pays on the same loans, and
-the best that any repair
-could have done.
+the best that any repair could have done.
 """
 
 import numpy as np

@@ -397,8 +397,8 @@ def test_numbers_are_distinct_and_words_are_the_same_for_all_data():
     assert len({(claim.number, claim.data) for claim in CLAIMS}) == len(CLAIMS)
     for number in {claim.number for claim in CLAIMS}:
         same = [claim for claim in CLAIMS if claim.number == number]
-        assert len({(claim.says, claim.how, claim.where) for claim in same}) == 1
-    assert len({claim.says for claim in CLAIMS}) == len({claim.number for claim in CLAIMS})
+        assert len({(claim.says, claim.reading, claim.how, claim.where) for claim in same}) == 1
+    assert len({(claim.says, claim.reading) for claim in CLAIMS}) == len({claim.number for claim in CLAIMS})
 
 
 def test_alphas_without_pairs_have_no_figure_and_break_nothing():

@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from fairpot.cli._app import app
+from fairpot_paper.rerun import reproduce as rerun
 
 pytest.importorskip("xgboost")
 pytest.importorskip("torch")
@@ -28,20 +29,25 @@ def test_list_says_what_would_be_run():
 
 
 def test_all_parts_of_a_data_set(tmp_path):
-    out, page = tmp_path / "out", tmp_path / "docs" / "page.md"
-    page.parent.mkdir()
-    result = call("--quick", "--seeds", "1", "--only", "synthetic", "-o", str(out), "--page", str(page), "--json")
+    out, pages = tmp_path / "out", tmp_path / "docs" / "paper"
+    result = call("--quick", "--seeds", "1", "--only", "synthetic", "-o", str(out), "--page", str(pages), "--json")
     assert result.exit_code == 0, result.stderr
     document = json.loads(result.stdout)
     assert (document["failed"], document["missing"]) == ([], {})
     assert document["made"] == 3 + 1 + 11 + 4 + 1 + 1
-    text = page.read_text()
-    assert "| 1 | At every gap that a baseline reaches, FairPOT has a higher AUC" in text
-    assert "| Synthetic, one draw | cost matrix, `ot.emd` converged | 0." in text
-    for name in ("runtime.csv", "classifiers.csv", "pauc.csv", "partial-pooled-strict.svg"):
-        assert (page.parent / "page" / name).exists()
-    again = call("--quick", "--seeds", "1", "--only", "synthetic", "-o", str(out))
-    assert "0 models trained, 0 runs made, 21 kept from before" in again.stdout
+    assert document["verdict"].startswith("The paper's claims, by half ties: ")
+    assert (
+        "| [1. Higher AUC than every baseline at every gap](claims.md#claim-1) | " in (pages / "index.md").read_text()
+    )
+    assert "| cost matrix, `ot.emd` converged | 0." in (pages / "tables.md").read_text()
+    for name in ("runtime.csv", "classifiers.csv", "pauc.csv", "verdicts.json", "partial-pooled-strict.svg"):
+        assert (pages / name).exists()
+    again = rerun(out, quick=True, seeds=1, only=["synthetic"])
+    assert (again.trained, again.made, again.kept) == (0, 0, 21)
+    before = (pages / "claims.md").read_bytes()
+    (pages / "claims.md").unlink()
+    assert call("--page", str(pages), "--rewrite").exit_code == 0
+    assert (pages / "claims.md").read_bytes() == before
 
 
 def test_without_the_real_files_the_others_run_and_these_are_named(tmp_path):
@@ -52,6 +58,8 @@ def test_without_the_real_files_the_others_run_and_these_are_named(tmp_path):
     assert "Bank is left out" in result.stdout
     assert "bank-full.csv" in result.stdout
     assert "11 runs made" in result.stdout
+    again = call(*arguments, "--only", "draws", env=env)
+    assert "0 models trained, 0 runs made, 11 kept from before" in again.stdout
     nothing = call(*arguments[:-1], str(tmp_path / "other"), "--only", "bank", env=env)
     assert nothing.exit_code == 2
     assert "Traceback" not in nothing.stderr
@@ -73,7 +81,13 @@ def test_what_there_is_nothing_to_run_for_is_said_before_anything_is_made(tmp_pa
     assert result.exit_code == 2
     assert result.stderr.startswith("error: alpha has no runs on synthetic")
     assert "Hint: another data set, or another part." in result.stderr
-    result = call("--quick", "--only", "classifiers", "--page", ".", "-o", str(out))
-    assert result.exit_code == 2
-    assert "--page . names no file" in result.stderr
+    (tmp_path / "page.md").touch()
+    for arguments, message in (
+        (["--page", str(tmp_path / "page.md")], "page.md is a file, not a folder"),
+        (["--page", str(tmp_path), "--rewrite"], "has no verdicts.json, which the pages are written from"),
+        (["--rewrite"], "--rewrite needs the folder of the pages"),
+    ):
+        result = call("--quick", "--only", "classifiers", "-o", str(out), *arguments)
+        assert result.exit_code == 2
+        assert message in result.stderr
     assert not out.exists()

@@ -16,7 +16,7 @@ def test_what_is_public():
     assert len(fairpot_paper.__all__) <= 20
     for name in fairpot_paper.__all__:
         assert getattr(fairpot_paper, name).__doc__
-    assert "$overview" in (files("fairpot_paper") / "page.md").read_text(encoding="utf-8")
+    assert "$matrix" in (files("fairpot_paper") / "templates" / "index.md").read_text(encoding="utf-8")
 
 
 def test_fairpot_finds_the_command():

@@ -42,10 +42,10 @@ def test_at_every_hundredth():
 def test_all_points_count_that_the_baseline_does_not_beat_itself():
     gap = np.array([0.25, 0.25, 0.2, 0.15, 0.1, 0.05, 0.3, 0.3, 0.3, 0.3, 0.3])
     auc = np.array([0.87, 0.80, 0.86, 0.85, 0.84, 0.83, 0.8, 0.8, 0.8, 0.8, 0.8])
-    assert judged(xorder=xorder(auc, gap)).figure.startswith("5 points: 5 ahead, 0 undecided, 0 behind, 0 gap not")
+    assert judged(xorder=xorder(auc, gap)).figure.startswith("5 points: 5 higher, 0 undecided, 0 lower, 0 gap not")
     auc[3] = 0.88  # FairPOT has 0.875 or less there; and now the points at 0.25 and 0.2 are beaten
     found = judged(xorder=xorder(auc, gap))
-    assert found.figure.startswith("3 points: 2 ahead, 0 undecided, 1 behind, 0 gap not reached; xOrder, lambda 0.3 ")
+    assert found.figure.startswith("3 points: 2 higher, 0 undecided, 1 lower, 0 gap not reached; xOrder, lambda 0.3 ")
     assert found.verdict == FAILS
     assert judged(xorder=xorder(auc, gap), most=True).verdict == HOLDS
 
@@ -54,7 +54,7 @@ def test_most_needs_more_than_half():
     gap, auc = np.full(11, 0.1), np.full(11, 0.7)
     gap[:2], auc[:2] = (0.1, 0.2), (0.86, 0.95)
     found = judged(xorder=xorder(auc, gap), most=True)
-    assert found.figure.startswith("2 points: 1 ahead, 0 undecided, 1 behind")
+    assert found.figure.startswith("2 points: 1 higher, 0 undecided, 1 lower")
     assert found.verdict == FAILS
 
 
@@ -62,7 +62,7 @@ def test_a_gap_out_of_reach():
     short = fairpot_line(gap=(0.3, 0.05))
     found = judged(fairpot=short, xorder=xorder(0.5, 0.01))
     assert found.verdict == FAILS
-    assert "0 ahead, 0 undecided, 0 behind, 1 gap not reached" in found.figure
+    assert "0 higher, 0 undecided, 0 lower, 1 gap not reached" in found.figure
     assert "FairPOT's smallest gap is 0.050 (+0.0400 ±" in found.figure
     # Out of reach in means, but not beyond error.
     assert judged(fairpot=short, xorder=xorder(0.5, 0.048, wobble=0.01)).verdict == OPEN
@@ -98,7 +98,7 @@ def test_every_baseline_counts():
     methods = ("post_logit", "wasserstein", "xorder")
     found = judged(methods, **lower, wasserstein=barycentre)
     assert found.verdict == HOLDS
-    assert found.figure.startswith("3 points: 3 ahead")  # of the barycentre the end alone
+    assert found.figure.startswith("3 points: 3 higher")  # of the barycentre the end alone
     high = points(line(0.9, 0.88, 11), line(0.3, 0.1, 11), phase=1)
     found = judged(methods, **lower, wasserstein=high)
     assert found.verdict == FAILS

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -184,18 +185,22 @@ def test_a_model_that_fails_makes_failed_records_that_can_be_made_again(whole, t
 
 def test_tables_figures_and_page_are_written_and_published(whole, tmp_path):
     pytest.importorskip("matplotlib")
-    written = write_outputs(whole)
+    written = write_outputs(whole, ["strict"])
     names = {path.name for path in written}
-    assert {"curves.csv", "reproduction.md", "tradeoff-xgboost-half.svg", "tradeoff-xgboost-half.png"} <= names
+    assert {
+        "curves.csv",
+        "verdicts.json",
+        "claims.md",
+        "tradeoff-xgboost-strict.svg",
+        "tradeoff-xgboost-strict.png",
+    } <= names
     assert all(path.stat().st_size for path in written)
-    page = tmp_path / "docs" / "reproduction.md"
-    page.parent.mkdir()
-    publish(whole, page)
-    text = page.read_text()
+    publish(whole, tmp_path / "docs")
+    text = (tmp_path / "docs" / "index.md").read_text()
     assert "fairpot reproduce --quick" in text
-    links = [part.split(")")[0] for part in text.split("](")[1:] if part.split(")")[0].endswith(".svg")]
-    assert links
-    assert all((page.parent / link).exists() for link in links)
+    links = re.findall(r"\]\(([^)]+\.svg)\)", text + (tmp_path / "docs" / "figures.md").read_text())
+    assert "tradeoff-xgboost-strict.svg" in links
+    assert all((tmp_path / "docs" / link).exists() for link in links)
     assert len(read_records(whole)) == 6
     curves = read_frames(whole)["curves"]
     assert set(curves["method"]) >= {"fairpot", "xorder", "limit", "optimal_merge", "wasserstein", "post_logit"}

@@ -158,7 +158,7 @@ def test_few_results_wait(folder):
 @linux
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_killed_and_started_again_gives_the_same_bytes(tmp_path, folder, start, jobs):
-    total = 300
+    total = 120
     resume(tmp_path / "whole.jsonl", str(folder), total, 2)
     path = tmp_path / "killed.jsonl"
     for seen in (2, 30):

@@ -276,7 +276,7 @@ def apply(
     fitted = load(model, key=key, expect_sha256=expect_sha256) if _is_path(model) else model
     if not isinstance(fitted, ScoreMapper):
         raise TypeError(
-            f"apply takes a fitted post-processor, a loaded model or a model file, got {type(model).__name__}."
+            f"apply takes a fitted repair method, a loaded model or a map file, got {type(model).__name__}."
         )
     reading = {name: options.pop(name) for name in _READING if name in options}
     source = _source_to_adjust(rows, fitted, score, group, reading)

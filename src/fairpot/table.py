@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._defaults import MEANINGS, REGIONS, Meaning, Region, Weights
-from fairpot._html import html_table
+from fairpot._html import histograms_svg, html_table, notes, paragraph
 from fairpot._optional import make_frame
+from fairpot._shown import display
 from fairpot._validation import check_choice, check_share
 from fairpot.counts import (
     NOBODY,
@@ -36,6 +37,8 @@ from fairpot.transport import Floats, top_place
 
 # Up to so many groups, finding each one's rows by comparison is cheaper than one sort.
 _FEW_GROUPS = 16
+# Groups and bars of a small picture.
+_MOST_DRAWN, _BARS = 6, 40
 Maps = Mapping[Hashable, Callable[[Floats], Floats]]
 
 
@@ -172,13 +175,55 @@ class ScoreTable:
             {
                 "group": g,
                 "rows": c.weight.sum().item(),
-                "positives": c.positive.sum().item() if self.labelled else None,
-                "negatives": c.negative.sum().item() if self.labelled else None,
+                "with the outcome": c.positive.sum().item() if self.labelled else None,
+                "without it": c.negative.sum().item() if self.labelled else None,
                 "distinct scores": len(c.score),
             }
             for g, c in zip(self.groups, self.counts)
         ]
-        return html_table(rows, "ScoreTable" + (f", weights as {self.weights}" if self.weighted else ""))
+        title = "Counts table" + (f", weights as {self.weights}" if self.weighted else "")
+        counted = "Counted rows; fairpot.audit(table) measures AUC and gaps with intervals."
+        return (
+            f"<div>{paragraph(repr(self)[1:-1])}{self._histograms()}{html_table(rows, title)}{notes([counted])}</div>"
+        )
+
+    def _histograms(self) -> str:
+        """Draw shares of rows by score for the first groups: with the outcome upwards, without it downwards."""
+        shown = [(g, c) for g, c in zip(self.groups, self.counts) if len(c.score)][:_MOST_DRAWN]
+        if not shown:
+            return ""
+        low, high = min(c.score[0] for _, c in shown), max(c.score[-1] for _, c in shown)
+        edges = np.linspace(low / 2, high / 2, _BARS + 1)[1:-1] * 2  # the widest range of floats is no float
+
+        def shares(score: NDArray[np.float64], weight: NDArray[Any]) -> list[float]:
+            bars = np.bincount(np.searchsorted(edges, score, side="right"), weight, _BARS)
+            return list(bars / (bars.sum() or 1.0))
+
+        panels = [(str(g), shares(c.score, c.positive), shares(c.score, c.negative)) for g, c in shown]
+        said = "up: with the outcome, down: without it" if self.labelled else "outcomes not known"
+        feet = f"score {low:.3g} to {high:.3g}; {said}"
+        feet += f"; {len(shown)} of {len(self.groups)} groups" if len(shown) < len(self.groups) else ""
+        return histograms_svg(panels, "Scores by group", feet)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the scores of each group by outcome, see :class:`fairpot.display.ScoreDistributionDisplay`.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default None
+            None makes new ones.
+
+        Returns
+        -------
+        axes
+
+        Examples
+        --------
+        >>> import fairpot
+        >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
+        >>> axes = fairpot.score_table(y, score, sensitive_features=sex).plot()
+        """
+        return display("ScoreDistributionDisplay").from_table(self, ax=ax).ax_
 
     def __getitem__(self, group: Hashable) -> GroupCounts:
         if group not in self.groups:

@@ -104,7 +104,7 @@ def test_files_to_adjust(run, tmp_path, case):
 
 OPTIONS = {
     "no input": (["audit"], "no file is named"),
-    "file that is not there": (["audit", "nowhere.csv"], "nowhere.csv is not there"),
+    "file that is not there": (["audit", "nowhere.csv"], "nowhere.csv was not found"),
     "pattern without files": (["audit", "*.nothing"], "no file matches"),
     "file and query": (["audit", "CSV", "--sql", "select 1"], "not both"),
     "database without query": (["audit", "CSV", "--database", "x.duckdb"], "--sql"),
@@ -300,10 +300,10 @@ def test_full_disk(run, csv, fitted):
 
 def test_only_labels_of_one_class(run, tmp_path):
     pd.DataFrame({"score": [0.1, 0.2, 0.3], "label": [0, 0, 0], "group": list("aab")}).to_csv(tmp_path / "x.csv")
-    check(run("fit", tmp_path / "x.csv", "--lam", 0.4, expect=2), "no positives")
+    check(run("fit", tmp_path / "x.csv", "--lam", 0.4, expect=2), "no rows with the outcome")
     out = run("audit", tmp_path / "x.csv").out
     assert "No gap can be measured" in out
-    assert "no positives" in out
+    assert "no rows with the outcome" in out
 
 
 class Broken:

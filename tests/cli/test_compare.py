@@ -84,7 +84,10 @@ def test_too_few_clusters_for_the_folds(run, tmp_path):
     few = frame.assign(patient=np.where(frame["g"] == "b", frame["patient"] % 2, frame["patient"]))
     columns = ["--score", "s", "--label", "y", "--group", "g", "--cluster", "patient"]
     told = run("compare", write(few, tmp_path / "few.csv"), *columns, expect=2).err
-    assert "--folds 5 needs at least 5 positives and 5 negatives of every group, but 'b' has 2 clusters with" in told
+    assert (
+        "--folds 5 needs at least 5 rows with and 5 without the outcome in every group, but 'b' has 2 clusters with"
+        in told
+    )
 
 
 def test_what_is_within_reach(run, csv, people):

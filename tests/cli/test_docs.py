@@ -1,38 +1,78 @@
-"""The commands in docs/cli.md work, and what is installed is the command line."""
+"""What the pages about the command line say is what it does: printed lines, JSON fields, settings, entry point."""
 
 import importlib
-import shlex
+import json
+import re
 import tomllib
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 import fairpot.cli
+from fairpot.cli._settings import known_keys
 
 ROOT = Path(__file__).parents[2]
+PAGES = ROOT / "docs" / "reference"
 
 
-def test_commands_of_the_page(run, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    page = (ROOT / "docs" / "cli.md").read_text()
-    commands = page.split("```console\n")[1].split("```")[0].splitlines()
-    assert len(commands) == 7
-    for command in commands:
-        name, *arguments = shlex.split(command)
-        assert name == "fairpot"
-        run(*arguments)
+def fields(page, heading):
+    """The first column of the table under a heading."""
+    text = page.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    return re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
 
 
 def test_the_page_shows_what_is_printed(run, tmp_path, monkeypatch):
-    """Blocks of output in docs/cli.md are what the commands before them print, to the letter."""
+    """Blocks of output are what the commands before them print, to the letter."""
     monkeypatch.chdir(tmp_path)
-    page = (ROOT / "docs" / "cli.md").read_text()
+    page = (PAGES / "output.md").read_text(encoding="utf-8")
     run("datasets", "write", "synthetic", "scores.csv")
     audit = run("audit", "scores.csv").out
     fit = run("fit", "scores.csv", "--max-gap", 0.05, "--high-score-means", "harm").out.partition("\n\n")[0]
     for said in (audit, fit):
         shown = "".join(f"    {line}\n" if line else "\n" for line in said.rstrip("\n").split("\n"))
         assert shown in page
+
+
+def test_documents_have_the_fields_that_schema_and_page_name(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    schema = json.loads((PAGES / "documents.schema.json").read_text(encoding="utf-8"))
+    page = (PAGES / "programs.md").read_text(encoding="utf-8")
+    run("datasets", "write", "synthetic", "scores.csv")
+    run("sign", "--new-key", "team.key")
+    gates = ["--threshold", 0.3, "--alpha", 0.5, "--bound", 0.9, "--require", "within", "--fail-above", 0.9]
+    made = {
+        "datasets write": ["datasets", "write", "synthetic", "again.csv", "--rows", 50],
+        "audit": ["audit", "scores.csv", *gates],
+        "fit": ["fit", "scores.csv", "--max-gap", 0.05, "-o", "map.json"],
+        "apply": ["apply", "map.json", "scores.csv", "-o", "adjusted.csv"],
+        "compare": ["compare", "scores.csv", "--method", "fairpot", "--method", "wasserstein"],
+        "plan": ["plan", "--gap", 0.2, "--auc", 0.75, "--share", 0.2, "--rate", 0.1],
+        "show": ["show", "map.json"],
+        "report": ["report", "scores.csv", "--map", "map.json", "-o", "page.html"],
+        "export": ["export", "map.json", "--to", "python"],
+        "sign": ["sign", "map.json", "--key", "team.key"],
+        "verify": ["verify", "map.json", "--key", "team.key"],
+    }
+    for name, arguments in made.items():
+        document = json.loads(run(*arguments, "--json").out)
+        jsonschema.Draft202012Validator({**schema, "$ref": f"#/$defs/{name}"}).validate(document)
+        named = [field for field in schema["$defs"][name]["properties"] if field != "fairpot"]
+        assert fields(page, name) == named, name
+        assert set(document) == {"fairpot", *named}, name
+    for heading, name in (("estimate", "Estimate"), ("finding", "Finding"), ("change", "Change")):
+        found = fields(page, f"What is a{'n' * (name == 'Estimate')} {heading}?")
+        assert found == list(schema["$defs"][name]["properties"])
+    short = json.loads(run("fit", "scores.csv", "--max-gap", 0.01, "--confidence", 0.95, "--json", expect=4).out)
+    jsonschema.Draft202012Validator({**schema, "$ref": "#/$defs/fit"}).validate(short)
+    assert all(f"`{field}`" in page.partition("\n## shortfall\n")[2] for field in short["shortfall"])
+
+
+def test_every_key_of_the_settings_is_on_their_page():
+    page = (PAGES / "settings.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\| `(\w+)` \| `(--[\w-]+)` \|", page, re.MULTILINE)
+    assert [key for key, _ in named] == [key for section in known_keys().values() for key in section]
+    assert all(flag == f"--{key.replace('_', '-')}" for key, flag in named)
 
 
 def test_entry_point():

@@ -117,7 +117,7 @@ def test_a_key_needs_its_map(run, csv, key, tmp_path):
 
 def test_private(run, csv, people, tmp_path):
     out = run("fit", csv, *COLUMNS, "--lam", 1, "--private", "-o", tmp_path / "private.json").out
-    assert "private: maps are simplified; new scores within 0.0" in out
+    assert "private: maps are simplified; adjusted scores within 0.0" in out
     run("fit", csv, *COLUMNS, "--lam", 1, "-o", tmp_path / "full.json")
     assert (tmp_path / "private.json").stat().st_size < (tmp_path / "full.json").stat().st_size / 3
     found = run("fit", csv, *COLUMNS, "--lam", 1, "--private", "--json").json

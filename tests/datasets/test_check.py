@@ -121,9 +121,9 @@ def test_boolean_labels_are_fine(columns):
 
 def test_one_class_and_one_group(columns):
     report = check({**columns, "case": np.ones(N, dtype=int), "sex": ["F"] * N}, **NAMES)
-    assert "every label in 'case' is 1" in only(report, "every label")
+    assert "every outcome in 'case' is 1" in only(report, "every outcome")
     assert "1 group(s): ['F']" in only(report, "group(s)")
-    assert "has no negatives" in only(report, "no negatives")
+    assert "has no rows without the outcome" in only(report, "no rows without")
 
 
 def test_continuous_group(columns):
@@ -136,8 +136,8 @@ def test_small_and_empty_cells(columns):
     columns["sex"][:3], columns["case"][:3] = "X", 0
     columns["sex"][3:5], columns["case"][3:5] = "Y", [0, 1]
     report = check(columns, **NAMES)
-    assert "group 'X' has no positives" in only(report, "no positives")
-    assert "group 'X' has only 3 negatives" in only(report, "only 3")
+    assert "group 'X' has no rows with the outcome" in only(report, "no rows with the")
+    assert "group 'X' has only 3 rows without the outcome" in only(report, "only 3")
     assert sum("group 'Y' has only 1" in entry for entry in report.warnings) == 2
 
 

@@ -163,7 +163,7 @@ def test_the_curve_its_limit_and_its_point(rows, fitted):
     axes = shown.ax_
     axes.figure.canvas.draw()
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert {"limit on these rows", "within reach"} <= set(labels)
+    assert {"best possible on these rows", "within reach"} <= set(labels)
     band = curve.signed_gap - 0.01, curve.signed_gap + 0.01
     banded = TradeoffDisplay.from_curve(curve, chosen=0.25, band=band)
     np.testing.assert_array_equal(banded.columns["gap_low"], band[0])
@@ -193,7 +193,7 @@ def test_without_a_sign_the_limit_does_not_go_back_and_forth(rows):
     limit = auc_limit(y, scores, sensitive_features=group)
     shown = TradeoffDisplay.from_curve(curve, band=curve.band(), limit=limit)
     drawn = {line.get_label(): line.get_xydata() for line in shown.plot().get_lines()}
-    for label in ("limit on these rows", "within reach"):
+    for label in ("best possible on these rows", "within reach"):
         gap, auc = drawn[label].T
         assert (np.diff(gap) >= 0).all()
         # The better of two concave lines turns at a top of each and between them; a zigzag does so at every point.
@@ -220,4 +220,4 @@ def test_a_comparison(rows):
     axes = shown.ax_
     axes.figure.canvas.draw()
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert {"FairPOT", "WassersteinRepair", "original", "limit on these rows", "within reach"} <= set(labels)
+    assert {"FairPOT", "WassersteinRepair", "original", "best possible on these rows", "within reach"} <= set(labels)

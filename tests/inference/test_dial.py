@@ -157,4 +157,4 @@ def test_a_verdict_without_enough_rows_is_no_verdict():
     rows = score_table([1] * 3 + [0] * 20 + [1, 0] * 10, range(43), sensitive_features=["a"] * 23 + ["b"] * 20)
     found = verdict(rows, bound=0.5)
     assert found.answer == "cannot tell"
-    assert "3 positives" in str(found)
+    assert "3 rows with the outcome" in str(found)

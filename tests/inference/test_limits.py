@@ -101,7 +101,7 @@ def test_exceeding_tail_solves_its_equation():
 
 
 @pytest.mark.parametrize(
-    ("positives", "said"), [(0, "has no positives"), (1, "has 1 positive"), (4, "has 4 positives"), (5, None)]
+    ("positives", "said"), [(0, "has no rows with"), (1, "has 1 row with"), (4, "has 4 rows with"), (5, None)]
 )
 def test_fewer_than_five_units_are_refused(positives, said):
     y = [1] * positives + [0] * 20 + [1, 0] * 10
@@ -122,7 +122,7 @@ def test_fewer_than_five_units_are_refused(positives, said):
 def test_clusters_are_the_units_that_are_counted():
     y, score = [0, 1] * 20, list(range(40))
     found = confidence_interval("auc", y, score, clusters=[k // 10 for k in range(40)])
-    assert "4 clusters with positives" in found.reason
+    assert "4 clusters with the outcome" in found.reason
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def cells(positives, negatives):
 @pytest.mark.parametrize("what", ["positives", "negatives"])
 def test_thirty_rows_of_an_outcome_are_enough(what, count, small):
     rows = cells(*((count, 100) if what == "positives" else (100, count)))
-    few = what if count > 1 else what.removesuffix("s")
+    few = f"{'row' if count == 1 else 'rows'} {'with' if what == 'positives' else 'without'} the outcome"
     message = f"group 'small' has only {count} {few} (under 30): what depends on them is uncertain."
     table = ScoreTable.from_rows(*check_rows(*rows))
     assert small_cells(table) == ([message] if small else [])
@@ -46,14 +46,14 @@ def test_weights_are_counted_not_rows():
     table = ScoreTable.from_rows(*check_rows(scores, y, group, np.where(group == "small", 3, 1)))
     assert small_cells(table) == []
     lighter = ScoreTable.from_rows(*check_rows(scores, y, group, np.where(group == "small", 2.95, 1)))
-    assert "only 29.5 positives" in small_cells(lighter)[0]
+    assert "only 29.5 rows with the outcome" in small_cells(lighter)[0]
 
 
 def test_empty_cells_cannot_be_measured():
     scores, y, group = cells(0, 40)
     table = ScoreTable.from_rows(*check_rows(scores, y, group))
     assert small_cells(table, " in the top") == [
-        "group 'small' has no positives in the top: what depends on them cannot be measured."
+        "group 'small' has no rows with the outcome in the top: what depends on them cannot be measured."
     ]
 
 
@@ -124,7 +124,7 @@ def test_nobody_is_moved_towards_a_handful(method):
     score, y, group = six_districts()
     score = 1 / (1 + np.exp(-score))  # PostLogit takes probabilities
     with pytest.warns(
-        SmallGroupWarning, match=r"'f' has only \d+ positives(.|\n)*Hint: min_group=... leaves small groups"
+        SmallGroupWarning, match=r"'f' has only \d+ rows with the outcome(.|\n)*Hint: min_group=... leaves small groups"
     ):
         repair = method().fit(score, y, sensitive_features=group)
     large = [g for g in "abcd" if (group == g).any()]

@@ -49,7 +49,7 @@ def test_shares_of_rows_are_defined_for_one_class(label, name):
 @pytest.mark.parametrize(("label", "name"), [(y, n) for n in METRICS for y in (0, 1) if (y, n) not in COUNTED])
 def test_one_class_is_undefined_for_every_metric(name, label):
     y, s, group = np.full(8, label), np.arange(8) / 8, list("abababab")
-    with pytest.warns(UndefinedMetricWarning, match=f"no {'negatives' if label else 'positives'}") as caught:
+    with pytest.warns(UndefinedMetricWarning, match=f"no rows {'without' if label else 'with'} the outcome") as caught:
         assert math.isnan(call(name, y, s, group))
     assert len(caught) == 1
     with pytest.warns(SklearnWarning, match="the paper's value"):
@@ -68,15 +68,18 @@ def test_defined_values_do_not_depend_on_it(name):
 
 def test_the_empty_cell_is_named():
     y, s, g = [1, 1, 0, 0], [0.1, 0.2, 0.3, 0.4], ["a", "a", "b", "b"]
-    with pytest.warns(UndefinedMetricWarning, match="group 'b' has no positives, group 'a' has no negatives to"):
+    with pytest.warns(
+        UndefinedMetricWarning,
+        match="'b' has no rows with the outcome, group 'a' has no rows without the",
+    ):
         assert math.isnan(xauc(y, s, sensitive_features=g, positive="b", negative="a"))
     with pytest.warns(UndefinedMetricWarning, match="the xAUC gap is undefined .* NaN is returned"):
         assert math.isnan(xauc_gap(y, s, sensitive_features=g))
-    with pytest.warns(UndefinedMetricWarning, match="the data has no negatives to compare"):
+    with pytest.warns(UndefinedMetricWarning, match="the data has no rows without the outcome to compare"):
         assert math.isnan(auc([1, 1], [0.1, 0.2]))
-    with pytest.warns(UndefinedMetricWarning, match="no negatives in the region"):
+    with pytest.warns(UndefinedMetricWarning, match="no rows without the outcome in the region"):
         assert math.isnan(partial_auc([0, 1], [0.1, 0.2], alpha=0.5))
-    with pytest.warns(UndefinedMetricWarning, match="BPSN AUC of group 'a' .* the data has no positives outside"):
+    with pytest.warns(UndefinedMetricWarning, match="BPSN AUC of group 'a' .* no rows with the outcome outside"):
         assert math.isnan(bpsn_auc(y, s, sensitive_features=g, group="a"))
     with pytest.warns(UndefinedMetricWarning, match="tied pairs"):
         assert math.isnan(tied_share([0, 0], [0.1, 0.2]))
@@ -99,12 +102,14 @@ def test_the_largest_gap_leaves_undefined_pairs_out(ties):
     g = np.array(["a", "a", "b", "b", *np.array(["a", "b"])[rng.integers(0, 2, 40)], *["c"] * 5])
     two = g != "c"
     expected = xauc_gap(y[two], s[two], sensitive_features=g[two], ties=ties)
-    with pytest.warns(UndefinedMetricWarning, match="2 of 3 pairs .*'a' and 'c'; 'b' and 'c'.* 'c' has no negatives"):
+    with pytest.warns(
+        UndefinedMetricWarning, match="2 of 3 pairs .*'a' and 'c'; 'b' and 'c'.* 'c' has no rows without"
+    ):
         assert xauc_gap(y, s, sensitive_features=g, ties=ties) == expected
     with pytest.warns(UndefinedMetricWarning, match="pairs of groups"):
         part = partial_xauc_gap(y, s, alpha=1.0, sensitive_features=g, ties=ties)
     assert part == expected
-    with pytest.warns(UndefinedMetricWarning, match="group 'c' has no negatives"):
+    with pytest.warns(UndefinedMetricWarning, match="group 'c' has no rows without the outcome"):
         matrix = xauc_matrix(y, s, sensitive_features=g, ties=ties)
     assert np.isnan(matrix["c"]).all()
     assert not np.isnan(matrix[["a", "b"]].to_numpy()).any()

@@ -228,7 +228,7 @@ def test_new_keys(path, tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
     (tmp_path / "half.pub").write_text("")
     for place, kind in (("link", "hmac-sha256"), ("half", "ed25519"), ("none/key", "ed25519")):
-        with pytest.raises(ValueError, match=r"exists|is not there"):
+        with pytest.raises(ValueError, match=r"exists|not found"):
             modelfile.new_key(tmp_path / place, kind)
     assert not (tmp_path / "elsewhere").exists()
     assert not (tmp_path / "half").exists()

@@ -51,9 +51,9 @@ def test_of_equals_the_first():
 
 def test_groups_that_cannot_be_compared():
     table = ScoreTable.from_rows(*check_rows([0.1, 0.9, 0.3, 0.4], [0, 1, 0, 0], list("aabb")))
-    with pytest.raises(ValueError, match=r"group 'b' has no positives to compare(.|\n)*reference="):
+    with pytest.raises(ValueError, match=r"group 'b' has no rows with the outcome to compare(.|\n)*reference="):
         ranked_first(table, "half")
-    with pytest.raises(ValueError, match="group 'b' has no positives"):
+    with pytest.raises(ValueError, match="group 'b' has no rows with the outcome"):
         require_outcomes(table)
-    with pytest.raises(ValueError, match="y has no positives"):
+    with pytest.raises(ValueError, match="y has no rows with the outcome"):
         require_outcomes(ScoreTable.from_rows(*check_rows([0.1, 0.9], [0, 0], list("ab"))))

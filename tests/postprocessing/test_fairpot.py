@@ -279,12 +279,12 @@ def test_a_grid_reads_the_exact_curve():
 def test_one_sided_groups():
     s, y, g = rows(n=50)
     y = np.where(g == "F", 0, y)
-    with pytest.raises(ValueError, match="group 'F' has no positives"):
+    with pytest.raises(ValueError, match="group 'F' has no rows with the outcome"):
         FairPOT().fit(s, y, sensitive_features=g)
-    with pytest.raises(ValueError, match="group 'F' has no positives"):
+    with pytest.raises(ValueError, match="group 'F' has no rows with the outcome"):
         FairPOT(None, reference="M").fit(s, y, sensitive_features=g)
     fp = FairPOT(0.4, reference="M").fit(s, y, sensitive_features=g)
-    with pytest.warns(UndefinedMetricWarning, match="'F' has no positives"):
+    with pytest.warns(UndefinedMetricWarning, match="'F' has no rows with the outcome"):
         curve = fp.tradeoff()
     assert np.isnan(curve.xauc_ba).all()
     assert np.isnan(curve.gap).all()
@@ -371,9 +371,9 @@ def test_bad_parameters_and_rows():
         ({}, {"y": None}, ValueError, "or give lam=... and reference=..."),
         ({"lam": 0.4}, {"y": None}, ValueError, "y is missing: who is ranked higher is seen from outcomes"),
         ({"lam": None, "reference": "M"}, {"y": None}, ValueError, "y is missing: lam is chosen by its effect"),
-        ({}, {"y": np.zeros(len(s))}, ValueError, "y has no positives"),
-        ({"lam": 0.4}, {"y": np.zeros(len(s))}, ValueError, "y has no positives"),
-        ({"lam": None, "reference": "M"}, {"y": np.ones(len(s))}, ValueError, "y has no negatives"),
+        ({}, {"y": np.zeros(len(s))}, ValueError, "y has no rows with the outcome"),
+        ({"lam": 0.4}, {"y": np.zeros(len(s))}, ValueError, "y has no rows with the outcome"),
+        ({"lam": None, "reference": "M"}, {"y": np.ones(len(s))}, ValueError, "y has no rows without the outcome"),
     ]
     for parameters, change, error, message in cases:
         columns = {"scores": s, "y": y} | change

@@ -315,9 +315,9 @@ def test_errors(rows):
 
     with pytest.raises(ValueError, match="needs y"):
         fit(y=None)
-    with pytest.raises(ValueError, match="y has no negatives"):
+    with pytest.raises(ValueError, match="y has no rows without the outcome"):
         fit(y=np.ones(len(y)))
-    with pytest.raises(ValueError, match="group 'b' has no positives"):
+    with pytest.raises(ValueError, match="group 'b' has no rows with the outcome"):
         fit(y=np.where(group == "b", 0, y))
     with pytest.raises(ValueError, match="theta must be finite and above 0"):
         fit(theta=0.0)

@@ -180,9 +180,9 @@ def test_wrong_rows():
         PostLogit(slope=1).fit(scores, sensitive_features=group)
     with pytest.raises(ValueError, match=r"needs scores in \[0, 1\]"):
         PostLogit().fit(scores * 10, y, sensitive_features=group)
-    with pytest.raises(ValueError, match="y has no positives"):
+    with pytest.raises(ValueError, match="y has no rows with the outcome"):
         PostLogit().fit(scores, y * 0, sensitive_features=group)
-    with pytest.raises(ValueError, match="group 'b' has no negatives"):
+    with pytest.raises(ValueError, match="group 'b' has no rows without the outcome"):
         PostLogit().fit(scores, np.where(group == "b", 1, y), sensitive_features=group)
     fitted = PostLogit().fit(scores, y, sensitive_features=group)
     with pytest.raises(TypeError, match="y is missing"):

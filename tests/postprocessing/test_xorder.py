@@ -329,9 +329,9 @@ def test_errors():
         XOrder(lam="x").fit(scores, y, sensitive_features=group)
     with pytest.raises(ValueError, match="needs y"):
         XOrder().fit(scores, sensitive_features=group)
-    with pytest.raises(ValueError, match="y has no positives"):
+    with pytest.raises(ValueError, match="y has no rows with the outcome"):
         XOrder().fit(scores, [0] * 4, sensitive_features=group)
-    with pytest.raises(ValueError, match="group 'b' has no positives"):
+    with pytest.raises(ValueError, match="group 'b' has no rows with the outcome"):
         XOrder().fit([0.1, 0.9, 0.3, 0.4], [0, 1, 0, 0], sensitive_features=group)
     with pytest.raises(ValueError, match="not among the groups"):
         XOrder(reference="c").fit(scores, y, sensitive_features=group)

@@ -271,7 +271,7 @@ def test_a_limit_of_few_rows_says_what_is_not_known(rows):
     assert report.summary["limit"]["reachable"] is None
     page = report.to_html()
     assert page.count('class="limit"') == 1
-    assert "How much less is not known: what chance adds to the limit needs 5 positives" in page
+    assert "How much less is not known: what chance adds to the limit needs 5 rows with the outcome" in page
 
 
 def limits(interval):

@@ -210,7 +210,7 @@ def test_files(tmp_path, report):
     for name in ("r.html", "r.json", "r.md"):
         assert report.save(tmp_path / name) == tmp_path / name
     assert (tmp_path / "r.html").read_text(encoding="utf-8") == report.to_html()
-    with pytest.raises(FileExistsError, match="there already"):
+    with pytest.raises(FileExistsError, match="already exists"):
         report.save(tmp_path / "r.html")
     report.save(tmp_path / "r.html", overwrite=True)
     with pytest.raises(ValueError, match=r"ends in none of them"):

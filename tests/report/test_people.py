@@ -9,9 +9,8 @@ from scipy.stats import rankdata
 from display_cases import make_rows
 from fairpot import score_table
 from fairpot.auditing.measures import moves
+from fairpot.auditing.queue import SMALLEST_BAND, Mapped
 from fairpot.report.people import (
-    SMALLEST_BAND,
-    Mapped,
     above,
     band_shifts,
     bands,

@@ -284,7 +284,7 @@ def test_errors():
     y, score = [0, 1, 0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
     with pytest.raises(ValueError, match="two groups, got 3"):
         Limit.of(score_table(y, score, sensitive_features=list("aabbcc")))
-    with pytest.raises(ValueError, match="group 'b' has no negatives"):
+    with pytest.raises(ValueError, match="group 'b' has no rows without the outcome"):
         auc_limit([0, 1, 0, 0, 1, 1], score, sensitive_features=list("aaaabb"))
     with pytest.raises(ValueError, match="reference='z'"):
         auc_limit(y, score, sensitive_features=list("aaaabb"), reference="z")
@@ -418,14 +418,17 @@ def test_too_few_rows_have_a_reason_and_no_number(sample):
     rows = {"sensitive_features": group[kept]}
     limit = auc_limit(y[kept], score[kept], **rows)
     assert limit.optimism is None
-    assert limit.reason == "what chance adds to the limit needs 5 positives in every group, and group 'b' has 4"
+    assert (
+        limit.reason
+        == "what chance adds to the limit needs 5 rows with the outcome in every group, and group 'b' has 4"
+    )
     assert np.isnan(limit.best(0.05).reachable)
     curve = FairPOT().fit(score[kept], y[kept], **rows).tradeoff()
     assert np.isnan(distance_to_limit(curve, limit)).all()
     assert (distance_to_limit(curve, limit, corrected=False) > 0).any()
     patient = np.where(group == "a", np.arange(len(y)), -1 - np.arange(len(y)) % 3)
     clustered = auc_limit(y, score, sensitive_features=group, clusters=patient)
-    assert clustered.reason.endswith("needs 5 clusters with positives in every group, and group 'b' has 3")
+    assert clustered.reason.endswith("needs 5 clusters with the outcome in every group, and group 'b' has 3")
 
 
 def test_without_a_sign_the_line_is_that_of_the_better_side(sample):

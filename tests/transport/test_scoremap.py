@@ -125,7 +125,7 @@ def test_round_trip_through_json():
     assert score_map != "something else"
     with pytest.raises(ValueError, match="keys"):
         ScoreMap.from_dict({"knots": []})
-    assert "20 knots" in repr(score_map)
+    assert "20 breakpoints" in repr(score_map)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_scores_without_a_value(scores):
     [
         (([0.1, 0.1], [0, 1]), "strictly ascending"),
         (([0.2, 0.1], [0, 1]), "strictly ascending"),
-        (([0.1], [0, 1]), "one value a knot"),
+        (([0.1], [0, 1]), "one value for each breakpoint"),
         (([0.1], [np.nan]), "finite"),
         (([[0.1]], [[0.1]]), "one-dimensional"),
     ],

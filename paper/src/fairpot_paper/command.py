@@ -1,7 +1,8 @@
-"""``fairpot reproduce``: the paper's experiments, from data to the page of claims."""
+"""``fairpot reproduce``: the paper's experiments, from data to the pages of claims."""
 
 from __future__ import annotations
 
+import json
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,11 +16,12 @@ from fairpot.cli._errors import Failure
 from fairpot.cli._options import output_options
 from fairpot.cli._printing import Output, shown
 from fairpot_paper.data_sets import DATA_SETS
-from fairpot_paper.outputs import PAGE, publish, read_records, write_outputs
-from fairpot_paper.page import claims_counted
+from fairpot_paper.outputs import publish, write_outputs, write_pages
 from fairpot_paper.plan import KINDS, QUICK_SEEDS, SEEDS, make_plan
 from fairpot_paper.rerun import Outcome
 from fairpot_paper.rerun import reproduce as rerun
+from fairpot_paper.runs import TIES
+from fairpot_paper.verdict_file import NAME, counted
 
 _NEEDED = {"xgboost": "boost", "torch": "pauc", "matplotlib": "plot"}
 _FOLDER, _QUICK_FOLDER = "reproduction", "reproduction-quick"
@@ -52,7 +54,8 @@ def _told_as_fairpot_does() -> Iterator[None]:
     "--quick", is_flag=True, help=f"Small data, {QUICK_SEEDS} seeds: to see that it runs; no figure means a thing."
 )
 @click.option("--retry", is_flag=True, help="Make the runs again that failed.")
-@click.option("--page", metavar="FILE", help="Put the page here as well, its figures in a folder beside it.")
+@click.option("--page", metavar="FOLDER", help="Put the pages here as well, with the files they are written from.")
+@click.option("--rewrite", is_flag=True, help="Write the pages in --page again from the files there; run nothing.")
 @click.option("--list", "list_only", is_flag=True, help="List the parts and how many runs they have; run nothing.")
 @output_options
 @_told_as_fairpot_does()
@@ -65,12 +68,13 @@ def reproduce(
     quick: bool,
     retry: bool,
     page: str | None,
+    rewrite: bool,
     list_only: bool,
     out: Output,
 ) -> None:
     """Rerun the paper's experiments, and say of each of its claims whether it holds.
 
-    Models are trained, every method is run on their scores, and tables, figures and a page of claims are written from
+    Models are trained, every method is run on their scores, and tables, figures and pages of claims are written from
     the records. It can be stopped at any time: started again, it goes on where it stopped, and the records are the
     same. Real data are not downloaded: `fairpot datasets fetch bank` does that; what is missing is left out and named.
 
@@ -83,13 +87,16 @@ def reproduce(
     if list_only:
         _list(seeds or (QUICK_SEEDS if quick else SEEDS), only, out)
         return
+    if page is not None and Path(page).exists() and not Path(page).is_dir():
+        raise Failure(f"--page {page} is a file, not a folder.\nHint: name a folder such as docs/evidence/paper.")
+    if rewrite:
+        _rewrite(page, out)
+        return
     for module, extra in _NEEDED.items():
         import_optional(module, extra)
     place = Path(folder or (_QUICK_FOLDER if quick else _FOLDER))
     if place.exists() and not place.is_dir():
         raise Failure(f"{place} is a file, not a folder.\nHint: name another folder with --out.")
-    if page is not None and (not Path(page).suffix or Path(page).is_dir()):
-        raise Failure(f"--page {page} names no file.\nHint: a name such as docs/reproduction.md.")
     with out.progress("reproduce") as bar:
 
         def report(line: str, share: float) -> None:
@@ -103,7 +110,7 @@ def reproduce(
         )
     if not outcome.made and not outcome.kept:
         raise Failure("nothing could be run. " + " ".join(outcome.missing.values()))
-    written = write_outputs(place)
+    written = write_outputs(place, ("strict",) if quick else TIES)
     if page is not None:
         publish(place, page)
     _tell(outcome, place, written, page, out)
@@ -120,10 +127,18 @@ def _list(seeds: int, only: tuple[str, ...], out: Output) -> None:
     out.table(["part", "what", "data", "runs"], rows, texts=3)
 
 
+def _rewrite(page: str | None, out: Output) -> None:
+    if page is None:
+        raise Failure("--rewrite needs the folder of the pages.\nHint: add --page docs/evidence/paper.")
+    written = [str(path) for path in write_pages(page)]
+    out.document({"files": written})
+    out.line(f"Written again: {', '.join(map(shown, written))}")
+
+
 def _tell(outcome: Outcome, place: Path, written: list[Path], page: str | None, out: Output) -> None:
     document: dict[str, Any] = {
         "folder": str(place),
-        "verdict": claims_counted(read_records(place)),
+        "verdict": counted(json.loads((place / "tables" / NAME).read_text(encoding="utf-8"))),
         "trained": outcome.trained,
         "made": outcome.made,
         "kept": outcome.kept,
@@ -141,6 +156,6 @@ def _tell(outcome: Outcome, place: Path, written: list[Path], page: str | None, 
         out.warning(
             f"{run['kind']} {run['data']} seed {run['seed']} {run['model']} failed: {record['error']['message']}"
         )
-    out.line(f"Written: {shown(place / PAGE)}, and {len(written) - 1} tables and figures beside it")
+    out.line(f"Written: {shown(place / 'pages' / 'index.md')}, and {len(written) - 1} pages, tables and figures")
     if page is not None:
         out.line(f"Published: {shown(page)}")

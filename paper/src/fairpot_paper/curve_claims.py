@@ -266,7 +266,7 @@ def narrows_and_spans(model: str) -> Judge:
         spans = [np.ptp(points.signed_gap, axis=1) for points in (ours, theirs)]
         wider = paired(spans[0], spans[1], data)
         own, other = (number(float(mean_of(span)), 3) for span in spans)
-        text = f"smallest gap at lambda {k / 10:g}, smaller by {less}; over the dial the gap moves {own}, "
+        text = f"smallest gap at lambda {k / 10:g}, smaller by {less}; over all λ the gap moves {own}, "
         text += f"xOrder's {other}; difference {wider}"
         return Judged(all_of([is_above(less, 2), is_above(wider, 2)]), text)
 

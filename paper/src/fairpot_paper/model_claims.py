@@ -52,7 +52,7 @@ def _ahead_of_all(others: dict[str, Difference], text: str, name: Callable[[str]
     rival = min(others, key=lambda model: others[model].mean)
     behind = sum(each.below for each in others.values())
     ahead = sum(each.above for each in others.values())
-    tally = f"ahead of {ahead} of {len(others)}, behind {behind}"
+    tally = f"higher than {ahead} of {len(others)}, lower than {behind}"
     return Judged(verdict, f"{text}; {tally}; against {name(rival)} {others[rival]}")
 
 

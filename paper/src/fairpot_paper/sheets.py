@@ -75,6 +75,21 @@ def write_rows(columns: Columns, places: Iterable[int], path: Path) -> Path:
     return path
 
 
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Read rows that `write_rows` wrote: numbers as numbers, an empty field as None."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return [{name: _value(text) for name, text in row.items()} for row in csv.DictReader(file)]
+
+
+def _value(text: str) -> Any:
+    if not text:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
 def _field(value: Any) -> Any:
     return "" if isinstance(value, float) and math.isnan(value) else value
 

@@ -317,3 +317,39 @@ def runtime_columns(records: list[Record]) -> Columns:
                 }
             )
     return _columns(rows)
+
+
+_EDGE_LAMBDAS, _SOLVER_LAMBDAS = (0, 5, 9, 10), (0, 2, 4, 6, 8, 10)  # tenths
+
+
+def edge_columns(found: dict[Key, Points]) -> Columns:
+    """Tabulate gap and partial AUC in the top of XGBoost's scores by the library's rule at the edge and the paper's."""
+    rows = []
+    for data in DATA_SETS:
+        for region in REGIONS:
+            for rule, method, step in (("left_alone", "fairpot", 10), ("boundary", "fairpot_boundary", 1)):
+                points = found.get(Key(data, "xgboost", region, "in_sample", "half", method))
+                if points is not None:
+                    gap, auc = mean_of(points.gap)[::step], mean_of(points.auc)[::step]
+                    rows += [
+                        {"data": data, "region": region, "rule": rule, "lam": k / 10}
+                        | {"gap": float(gap[k]), "auc": float(auc[k])}
+                        for k in _EDGE_LAMBDAS
+                    ]
+    return _columns(rows)
+
+
+def solver_columns(records: Iterable[Record]) -> Columns:
+    """Tabulate gap and AUC along lambda by the exact plan and by the network simplex, where that did not converge."""
+    rows = []
+    for (data, _), same in _of_kind(records, "runtime").items():
+        times, points = same[0]["results"]["times"], same[0]["results"]["points"]
+        if times["emd_default"][0]["converged"] is False:
+            for method in ("fairpot", "emd_converged", "emd_default"):
+                rows += [
+                    {"data": data, "method": method, "lam": k / 10}
+                    | {name: points[method][name][k] for name in ("gap", "auc")}
+                    for k in _SOLVER_LAMBDAS
+                    if method in points
+                ]
+    return _columns(rows)

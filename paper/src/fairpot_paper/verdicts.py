@@ -272,7 +272,7 @@ class _Comparison(NamedTuple):
 
 def _tally(made: list[_Comparison]) -> str:
     counts = Counter(each.verdict() if each.reached else "away" for each in made)
-    named = [(HOLDS, "ahead"), (OPEN, "undecided"), (FAILS, "behind"), ("away", "gap not reached")]
+    named = [(HOLDS, "higher"), (OPEN, "undecided"), (FAILS, "lower"), ("away", "gap not reached")]
     return f"{len(made)} point{'s' if len(made) > 1 else ''}: " + ", ".join(
         f"{counts[each]} {word}" for each, word in named
     )
@@ -400,7 +400,7 @@ class Claim:
 
     ``where`` is the part of the paper that makes it. ``judge(evidence, data, ties, source)`` returns None where nothing
     was run. A claim that does not depend on ties or on what the maps were fitted on is judged once. A number with a
-    letter is another reading of the claim with that number.
+    letter is another ``reading`` of the claim with that number.
     """
 
     number: str
@@ -410,6 +410,7 @@ class Claim:
     data: str
     judge: Judge
     once: bool = False
+    reading: str = ""
 
     def verdicts(self, evidence: Evidence) -> dict[str, Judged]:
         """Judge by strict and half ties with the paper's protocol, and by half ties with cross-fitted maps."""

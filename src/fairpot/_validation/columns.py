@@ -172,7 +172,7 @@ def _one_column(name: str, shape: tuple[int, ...]) -> str:
     if shape[1] == 0:
         return f"{name} has 0 feature(s) (shape={shape}) while a minimum of 1 is required: it must be one column."
     both = shape[1] == 2 and "score" in name
-    hint = "for probabilities of two classes pass the positive one, proba[:, 1]" if both else "pick one column"
+    hint = "for probabilities of two classes pass that of the outcome, proba[:, 1]" if both else "pick one column"
     return f"{name} must be one column, got {shape[1]} columns.\nHint: {hint}."
 
 

@@ -74,10 +74,15 @@ def counted(number: float, noun: str, form: str = "") -> str:
 
     Examples
     --------
-    >>> counted(1, "row"), counted(2, "missing row"), counted(1234, "row", ",")
-    ('1 row', '2 missing rows', '1,234 rows')
+    >>> counted(1, "row"), counted(2, "missing row"), counted(1234, "row with the outcome", ",")
+    ('1 row', '2 missing rows', '1,234 rows with the outcome')
     """
-    return f"{number:{form}} {noun}{'' if number == 1 else 's'}"
+    what, tie, more = noun.partition(" with")
+    return f"{number:{form}} {what}{'' if number == 1 else 's'}{tie}{more}"
+
+
+# What every number depends on, in the words of messages: with the outcome first.
+BOTH_OUTCOMES = ("rows with the outcome", "rows without the outcome")
 
 
 def empty(name: str) -> str:

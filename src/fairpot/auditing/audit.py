@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args, overload
 
 import numpy as np
 
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import LEVEL, Meaning, Region, Ties, Weights
-from fairpot._html import html_table, intervals_svg, notes
-from fairpot._optional import import_optional, make_frame
+from fairpot._html import html_table, intervals_svg, notes, paragraph
+from fairpot._shown import Bar, ShownBars, bar, display, ends_of, frame_of
 from fairpot._validation import check_choice, wording
+from fairpot.auditing import words
 from fairpot.auditing.calibration import BINS
 from fairpot.auditing.finding import Finding, findings, main_finding
 from fairpot.auditing.measures import (
@@ -25,9 +25,10 @@ from fairpot.auditing.measures import (
     tops,
     with_limits,
 )
+from fairpot.auditing.queue import lanes, lanes_html
 from fairpot.auditing.words import gap_size, known_pairs, rate_lines, widest_pair, with_interval
 from fairpot.counting import as_table
-from fairpot.inference import Change, Changes, Estimate, Overview, Verdict, verdict
+from fairpot.inference import Changes, Estimate, Overview, Verdict, verdict
 from fairpot.inference.change import change_of_columns
 from fairpot.postprocessing.dial import kept_groups
 from fairpot.postprocessing.notices import warn_of_table
@@ -38,24 +39,41 @@ if TYPE_CHECKING:
 
 
 def audit_html(audit: Audit) -> str:
-    """Show an audit: the finding, a picture of the gaps, then tables with intervals."""
-    first, *rest = audit.finding.sentences
-    head = f"<p><b>{escape(first)}</b> {escape(' '.join(rest))}</p>"
+    """Show an audit: the finding, pictures of the gaps and of the list, then tables with intervals."""
+    head = paragraph(*audit.finding.sentences)
     parts: dict[Part, str] = {"pairs": "Pairs of groups", "groups": "Groups", "top": "Top of the ranking"}
-    tables = "".join(html_table(audit.rows(part), title) for part, title in parts.items())
+    tables = "".join(html_table(_fewer(audit.rows(part)), title) for part, title in parts.items())
     said = filter(None, [audit._weighed()])
-    picture = intervals_svg(audit._ranked_pairs(), "Gaps between groups, with their intervals")
+    picture = intervals_svg(audit._ranked_pairs(), "Gaps between groups, with their intervals") + _list_of(audit)
     rates = html_table(audit.rows("rates"), "Flagged")
     return f"<div>{head}{picture}{tables}{rates}{notes([*said, *audit.warnings])}</div>"
 
 
+def _fewer(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Leave out what is said twice, or that only a frame has room for."""
+    left_out = ("signed_", "bpsn_", "bnsp_")
+    return [{name: value for name, value in row.items() if not name.startswith(left_out)} for row in rows]
+
+
+def _list_of(audit: Audit) -> str:
+    """Draw where the groups stand in the list."""
+    found = lanes(audit.table, {}, audit.finding.pair)
+    rates = audit.summary["rates"]
+    share = rates[-1]["all"]["share"] if rates else None
+    where = "" if share is None else f"{'flagged' if rates[-1]['at'] == 'score' else 'the top'}, {share:.0%} of rows"
+    return lanes_html(found, len(audit.table.groups), None if share is None else (share, share), where, False)
+
+
 def effect_html(effect: Effect) -> str:
-    """Show a repair: what it does, a picture of the gap before and after, then tables with intervals."""
-    first, *rest = effect.sentences
-    head = f"<p><b>{escape(first)}</b> {escape(' '.join(rest))}</p>"
+    """Show a repair: what it does, pictures of the gap and of the list before and after, then tables with intervals."""
+    head = paragraph(*effect.sentences)
     ends = [("before", effect.finding.gap), ("after", effect.finding_after.gap)]
-    rows = [(f"{effect.finding.metric} {when}", gap, gap.low, gap.high) for when, gap in ends if gap is not None]
+    rows = [bar(f"{effect.finding.metric} {when}", gap) for when, gap in ends if gap is not None]
     picture = intervals_svg(rows, "The gap before and after, with its interval")
+    if effect.lanes and effect.actions:
+        action = effect.actions[0]
+        where = f"acted on {words.where(action)}"
+        picture += lanes_html(effect.lanes, len(effect.moves), action.shares, where, True)
     tables = html_table(effect.rows(), "Before and after") + html_table(effect.moves, "Whose scores change")
     acted = html_table([row for action in effect.actions for row in action.rows()], "Who is acted on")
     other = notes(effect.gains[-1:]) if effect.other_reference is not None else ""
@@ -224,7 +242,7 @@ def _audit_models(y_true: Any, models: Mapping[str, Any], rows: dict[str, Any], 
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Audits:
+class Audits(ShownBars):
     """Several models' scores of the same rows, audited side by side; what :func:`audit` gives for a dict.
 
     Attributes
@@ -248,7 +266,9 @@ class Audits:
     changes: dict[str, Changes]
 
     def __repr__(self) -> str:
-        return f"Audits({', '.join(self.audits)})"
+        shown = [f"{name} gap {float(each.gap):.3f}" for name, each in self.audits.items() if each.gap is not None]
+        more = f", and {len(shown) - 3} more" if len(shown) > 3 else ""
+        return f"<Audits of {len(self)} models: {', '.join(shown[:3])}{more}>"
 
     def __getitem__(self, name: str) -> Audit:
         return self.audits[name]
@@ -262,17 +282,26 @@ class Audits:
         for name, each in self.audits.items():
             row: dict[str, Any] = {"model": name}
             for metric, value in (("auc", each.auc), ("gap", each.gap)):
-                row |= {metric: value, **_ends(metric, value)}
+                row |= ends_of(metric, value)
             for metric in ("auc", "gap"):
-                change = getattr(self.changes.get(name), metric, None)
-                row |= {f"{metric}_change": getattr(change, "change", None), **_ends(f"{metric}_change", change)}
+                row |= ends_of(f"{metric}_change", getattr(self.changes.get(name), metric, None))
             found.append(row)
         return found
 
-    def frame(self) -> Any:
-        """Return the same as a frame (pandas, Polars or PyArrow, whichever is in use)."""
-        rows = plain(self.rows())
-        return make_frame({name: [row[name] for row in rows] for name in rows[0]})
+    def _listed(self) -> list[dict[str, Any]]:
+        return self.rows()
+
+    def _bars(self) -> list[Bar]:
+        """Draw the gap of each model, then the difference from the first."""
+        first = next(iter(self.audits))
+        gaps = [bar(f"{name}: {each.finding.metric}", each.finding.gap) for name, each in self.audits.items()]
+        changes = [bar(f"{name} minus {first}: AUC", change.auc) for name, change in self.changes.items()]
+        return [*gaps, *changes]
+
+    def _says(self) -> list[str]:
+        warned = [f"{name}: {text}" for name, each in self.audits.items() for text in each.warnings]
+        found = [f"{name}: {each.finding.headline}" for name, each in self.audits.items()]
+        return [f"{len(self)} models on the same rows, with intervals", *found, *warned]
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers as plain values, ready for JSON."""
@@ -287,17 +316,14 @@ class Audits:
         warned = [f"warning: {name}: {text}" for name, each in self.audits.items() for text in each.warnings]
         return "\n".join([*lines, *warned])
 
-    def _repr_html_(self) -> str:
-        warned = [f"{name}: {text}" for name, each in self.audits.items() for text in each.warnings]
-        return f"<div>{html_table(self.rows(), 'Models on the same rows')}{notes(warned)}</div>"
 
-
-def _ends(name: str, value: Estimate | Change | None) -> dict[str, float | None]:
-    known = value is not None and value.reason is None
-    return {
-        f"{name}_low": value.low if known and value else None,
-        f"{name}_high": value.high if known and value else None,
-    }
+def _pair_row(pair: dict[str, Any]) -> dict[str, Any]:
+    """Give both xAUCs, the signed gap and its size, each with its limits."""
+    gap, low, high = (pair[name] for name in ("signed_gap", "signed_low", "signed_high"))
+    row = with_limits({name: value for name, value in pair.items() if name != "signed_gap"})
+    row |= {"signed_gap": gap, "gap": None if gap is None else abs(gap)}
+    known = low is not None and high is not None
+    return row | {"gap_low": max(low, -high, 0.0) if known else None, "gap_high": max(-low, high) if known else None}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -498,8 +524,7 @@ class Audit:
         >>> found.frame("groups").shape[0]
         2
         """
-        rows = plain(self.rows(part))
-        return make_frame({name: [row[name] for row in rows] for name in rows[0]} if rows else {})
+        return frame_of(plain(self.rows(part)))
 
     def rows(self, part: Part = "pairs") -> list[dict[str, Any]]:
         """Return one of the tables as a list of rows.
@@ -526,10 +551,7 @@ class Audit:
         """
         summary = self.summary
         if part == "pairs":
-            return [
-                {**pair, "gap": None if pair["signed_gap"] is None else abs(pair["signed_gap"])}
-                for pair in summary["gaps"]
-            ]
+            return [_pair_row(pair) for pair in summary["gaps"]]
         if part == "groups":
             wanted = ("group", "rows", "positives", "negatives", "rate", "auc", "bpsn_auc", "bnsp_auc")
             return [with_limits({name: each[name] for name in wanted}) for each in summary["groups"]]
@@ -613,5 +635,4 @@ class Audit:
         >>> found = audit(y, score, sensitive_features=group)
         >>> axes = found.plot()
         """
-        display = import_optional("fairpot.display", "plot").GapChangeDisplay
-        return display.from_audit(self).plot(ax)
+        return display("GapChangeDisplay").from_audit(self).plot(ax)

@@ -111,7 +111,7 @@ def large_error(counts: GroupCounts, level: float) -> Estimate:
     se = float(np.sqrt(variance * size / max(size - 1, 1))) / total
     sides = [float(w.sum()) ** 2 / float(q) if q > 0 else 0.0 for w, q in zip(weight, _squares(counts))]
     if min(sides) < FEWEST - 1e-9 or size < FEWEST:
-        reason = f"with fewer than {FEWEST} rows with or without the outcome no interval is honest"
+        reason = f"with fewer than {FEWEST} rows with or without the outcome there is no interval"
         return Estimate(name, mean, se, level=level, reason=reason)
     half = float(ndtri((1 + level) / 2)) * se
     return Estimate(name, mean, se, mean - half, mean + half, level)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import LEVEL, Meaning, Region, Ties, Weights
-from fairpot._optional import import_optional, make_frame
+from fairpot._shown import display, frame_of
 from fairpot._validation import check_rows, check_scores, check_seen, check_share, wording
 from fairpot.auditing import words
 from fairpot.auditing.audit import effect_html
@@ -23,12 +24,13 @@ from fairpot.auditing.calibration import (
 from fairpot.auditing.finding import Finding, Trust, main_finding
 from fairpot.auditing.gains import Action, OtherReference, actions, other_reference, own_scale_moves
 from fairpot.auditing.measures import MOST_GROUPS, measure, moves, moves_of_rows, plain
+from fairpot.auditing.queue import Lane, lanes
 from fairpot.counting import as_table
 from fairpot.inference import Change, Changes, Estimate, Verdict, change_by_maps, change_of_scores, verdict
 from fairpot.inference.limits import gap_name
 from fairpot.modelfile.origin import describes, table_sha256
 from fairpot.postprocessing.mapper import seen_table
-from fairpot.table import ScoreTable
+from fairpot.table import Maps, ScoreTable
 from fairpot.transport import ScoreMap, moving, parted
 
 # Calibration that gets this many times worse, and visibly so, is said in words.
@@ -161,6 +163,7 @@ def effect(
         trust_in(model, table, judged),
         other_reference(model, kept, options),
         stages,
+        (kept, {g: m for g, m in moving(maps).items() if g in kept.groups}),
     )
 
 
@@ -391,6 +394,12 @@ class Effect:
     trust: Trust | None = None
     other_reference: OtherReference | None = None
     calibration: list[dict[str, Any]] | None = None
+    _rows: tuple[ScoreTable, Maps] | None = None
+
+    @cached_property
+    def lanes(self) -> list[Lane]:
+        """Where the groups stand in the list before and after, a mark for every few rows; none of two scores."""
+        return [] if self._rows is None else lanes(*self._rows, self.finding.pair)
 
     @property
     def finding(self) -> Finding:
@@ -539,8 +548,7 @@ class Effect:
         parts = {"numbers": self.rows(), "moves": self.moves, "actions": acted}
         if part not in parts:
             raise ValueError(f"part must be one of {', '.join(map(repr, parts))}, got {part!r}.")
-        rows = plain(parts[part])
-        return make_frame({name: [row[name] for row in rows] for name in rows[0]} if rows else {})
+        return frame_of(plain(parts[part]))
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the gap of every two groups before and after, see :class:`fairpot.display.GapChangeDisplay`.
@@ -564,8 +572,7 @@ class Effect:
         >>> found = effect(repair, score, y, sensitive_features=group)
         >>> axes = found.plot()
         """
-        display = import_optional("fairpot.display", "plot").GapChangeDisplay
-        return display.from_effect(self).plot(ax)
+        return display("GapChangeDisplay").from_effect(self).plot(ax)
 
     def __str__(self) -> str:
         shown = [f"{row['metric']}: {_number(row['before'])} -> {_number(row['after'])}" for row in self.rows()]
@@ -592,7 +599,7 @@ class Effect:
         return [
             f"the reference {self.reference!r} ({wording.shown_rows(fixed)} rows) is small beside {group!r} "
             f"({wording.shown_rows(rows)}): most "
-            f"people are moved to where a few stand. Hint: {argument('reference', ...)} names another group."
+            f"rows are moved to where a few are. Hint: {argument('reference', ...)} names another group."
             for group, rows in sizes.items()
             if fixed is not None and fixed < _SMALL_REFERENCE * rows
         ]
@@ -617,7 +624,7 @@ def _maps(model: Any, table: ScoreTable) -> dict[Hashable, ScoreMap]:
         return {g: model[g] for g in table.groups}
     if not hasattr(model, "maps_for"):
         raise TypeError(
-            f"effect takes a fitted post-processor, a loaded model or a dict of maps, got {type(model).__name__}."
+            f"effect takes a fitted repair method, a loaded model or a dict of maps, got {type(model).__name__}."
         )
     maps: dict[Hashable, ScoreMap] = model.maps_for(table)
     return maps

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from fairpot._defaults import Meaning
+from fairpot._html import intervals_svg, paragraph
+from fairpot._shown import bar
 from fairpot.auditing import words
 from fairpot.auditing.measures import tops
 from fairpot.inference import Estimate
@@ -149,6 +151,11 @@ class Finding:
 
     def __repr__(self) -> str:
         return f"<Finding: {self.headline}>"
+
+    def _repr_html_(self) -> str:
+        """Show the finding, and the gap with its interval."""
+        picture = "" if self.gap is None else intervals_svg([bar(self.metric, self.gap)], self.headline)
+        return f"<div>{paragraph(*self.sentences)}{picture}</div>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""

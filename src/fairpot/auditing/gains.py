@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from math import nan
 from typing import Any, Literal
 
 from fairpot._defaults import Meaning
+from fairpot._shown import Bar, ShownBars, ends_of
 from fairpot.auditing import words
 from fairpot.auditing.measures import listed, moves, rates, summarise
 from fairpot.exceptions import FairpotWarning
+from fairpot.inference import Estimate, rates_at
 from fairpot.postprocessing.dial import kept_groups, ranked_first
 from fairpot.postprocessing.mapper import maps_on
 from fairpot.postprocessing.postprocessor import RULES, Postprocessor
@@ -22,10 +25,11 @@ SHARE = 0.1
 # With more distinct scores than these, the other reference is not tried unless it is asked for by name.
 _MOST_ENTRIES = 1_000_000
 _MOST_PAIRS = 4_000_000  # of distinct scores, for methods that look at pairs
+_WHEN, _ENDS = ("before", "after"), ("", "_low", "_high")
 
 
 @dataclass(frozen=True, repr=False)
-class Action:
+class Action(ShownBars):
     """Who is acted on at a threshold or in a top share, before and after a repair, by group and outcome.
 
     Attributes
@@ -38,12 +42,15 @@ class Action:
         ``group``, ``positives``, ``negatives``, of which acted on ``yes_before``, ``yes_after``, ``no_before``,
         ``no_after``; ``valence`` is "gains", "loses" or None: by what a high score does, if that was said.
     lower_is_riskier : bool
+    limits : list of dict
+        For each group the limits of the rates, by the same names as the counts; empty where none were computed.
     """
 
     threshold: float | None
     alpha: float | None
     groups: list[dict[str, Any]]
     lower_is_riskier: bool = False
+    limits: Sequence[Mapping[str, Estimate]] = ()
 
     def __repr__(self) -> str:
         return f"<Action {words.where(self)}: {len(self.groups)} groups, before and after>"
@@ -56,7 +63,8 @@ class Action:
     def rows(self) -> list[dict[str, Any]]:
         """Return one row per group and outcome, with rates before and after."""
         found = []
-        for each in self.groups:
+        for place, each in enumerate(self.groups):
+            known = self.limits[place] if self.limits else {}
             for outcome, side, total in (("with", "yes", "positives"), ("without", "no", "negatives")):
                 before, after, of = each[f"{side}_before"], each[f"{side}_after"], each[total]
                 found.append(
@@ -67,11 +75,40 @@ class Action:
                         "rows": of,
                         "before": before,
                         "after": after,
-                        "share_before": before / of if of else None,
-                        "share_after": after / of if of else None,
                     }
                 )
+                for when in ("before", "after"):
+                    rate = known.get(f"{side}_{when}")
+                    share = each[f"{side}_{when}"] / of if of else None
+                    found[-1] |= {**ends_of(f"share_{when}", rate), f"share_{when}": share}
         return found
+
+    @property
+    def shares(self) -> tuple[float, float]:
+        """How much of the list is acted on, before and after."""
+        total = sum(each["positives"] + each["negatives"] for each in self.groups) or 1
+        both = (sum(each[f"{side}_{when}"] for each in self.groups for side in ("yes", "no")) for when in _WHEN)
+        before, after = (acted / total for acted in both)
+        return before, after
+
+    def _listed(self) -> list[dict[str, Any]]:
+        return self.rows()
+
+    def _bars(self) -> list[Bar]:
+        return [
+            Bar(
+                f"{row['group']}, {row['outcome']}, {when}",
+                *(nan if row[f"share_{when}{end}"] is None else row[f"share_{when}{end}"] for end in _ENDS),
+            )
+            for row in self.rows()
+            for when in _WHEN
+        ]
+
+    def _says(self) -> list[str]:
+        return [
+            f"Who is acted on {words.where(self)}: share of each group and outcome, with 95% intervals",
+            *self.sentences,
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
@@ -89,13 +126,18 @@ def actions(before: ScoreTable, after: ScoreTable, threshold: Any, alpha: float 
 def _action(
     before: ScoreTable, after: ScoreTable, own: float | None, alpha: float | None, threshold: float | None = None
 ) -> Action:
-    tables = []
+    tables, limits = [], []
     for table in (before, after):
         at = next(iter(table.thresholds(alpha).values())) if alpha is not None else threshold
         assert at is not None
         tables.append(rates(table, at)["groups"])
+        limits.append(rates_at(table, at))
     groups = [_counted(first, second, before.ranked_high_means) for first, second in zip(*tables)]
-    return Action(own, alpha, groups, before.lower_is_riskier)
+    known = [
+        {"yes_before": was.tpr, "yes_after": now.tpr, "no_before": was.fpr, "no_after": now.fpr}
+        for was, now in zip(*limits)
+    ]
+    return Action(own, alpha, groups, before.lower_is_riskier, known)
 
 
 def _counted(before: dict[str, Any], after: dict[str, Any], means: Meaning | None) -> dict[str, Any]:

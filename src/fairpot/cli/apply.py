@@ -25,7 +25,7 @@ from fairpot.files.source import RowSource
 @click.option("-o", "--output", required=True, metavar="FILE", help="Where the rows go, with a column more.")
 @click.option("--column", metavar="NAME", help="Name of the new column; default: that of the score and _adjusted.")
 @click.option("--replace", is_flag=True, help="Replace a column of that name.")
-@click.option("--changes", metavar="FILE", help="Also write each row's old and new score and rank.")
+@click.option("--changes", metavar="FILE", help="Also write each row's original and adjusted score and rank.")
 @click.option("--threshold", type=SCORE, metavar="SCORE", help="In --changes: who crosses this score.")
 @click.option("--keep", multiple=True, metavar="COLUMN", help="In --changes: also this column, such as an identifier.")
 @click.option(

@@ -42,7 +42,7 @@ _FORMS = ("sql", "onnx", "python", "javascript")
     "--module", type=click.Choice(MODULES), help="For JavaScript: how it is had, require or import; default: commonjs."
 )
 @click.option("--max-error", type=Number(0, 1e300), metavar="X", help="Simplify: no score differs by more than this.")
-@click.option("--max-knots", type=click.IntRange(2), metavar="N", help="Simplify: no group's map has more knots.")
+@click.option("--max-knots", type=click.IntRange(2), metavar="N", help="Simplify: no group's map has more breakpoints.")
 @click.option("--force", is_flag=True, help="Replace an output that already exists.")
 @output_options
 def export(
@@ -56,8 +56,8 @@ def export(
       fairpot export map.json --to onnx -o map.onnx
       fairpot export map.json --to javascript --module esm --max-error 0.001 -o map.mjs
 
-    Knots are scores of people the map was fitted on; --max-error and --max-knots leave most of them out, and the error
-    is printed and written down. BigQuery and Snowflake are written but have not been run; the output says so.
+    Breakpoints are scores of rows the map was fitted on; --max-error and --max-knots leave most of them out, and the
+    error is printed and written down. BigQuery and Snowflake are written but have not been run; the output says so.
     """
     if (form == "sql") != (options["dialect"] is not None):
         raise click.UsageError("--dialect goes with --to sql, and only with it.")

@@ -183,7 +183,7 @@ def fit(
         out.line(f"{in_words(content.simplified)} (--exact keeps them all)")
     if content.private is not None:
         error = f"{content.private['largest_error']:.3g}"
-        out.line(f"private: maps are simplified; new scores within {error} of those shown, counts rounded")
+        out.line(f"private: maps are simplified; adjusted scores within {error} of those shown, counts rounded")
         if model.certificate_ is not None:
             out.line("the certificate is that of the full map and is not saved with the private one")
 

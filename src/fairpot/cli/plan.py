@@ -69,7 +69,7 @@ _INNER = Number(0, 0.999999, above=True)
 @click.option("--ties", type=click.Choice(["half", "strict"]), default="half", show_default=True)
 @output_options
 def plan(rows: RowOptions, out: Output, **options: Any) -> None:
-    """Say how many rows, and positives of each group, it takes to detect a gap or to certify a bound.
+    """Say how many rows, and how many with the outcome in each group, it takes to detect a gap or to certify a bound.
 
     \b
     Examples:
@@ -143,7 +143,9 @@ def _print_plan(out: Output, found: SamplePlan) -> None:
     aim = "to detect a gap of" if found.goal == "detect" else "to certify a gap within"
     of = "" if found.clusters is None else f" of {count(found.clusters)} clusters"
     out.line(f"{count(found.rows)} rows{of} {aim} {found.gap:g}", "bold")
-    out.line(f"power {found.power:g}, level {found.level:g}, true gap {found.true_gap:g}, se {found.se:.4f}")
+    out.line(
+        f"power {found.power:g}, confidence {100 * found.level:g}%, true gap {found.true_gap:g}, se {found.se:.4f}"
+    )
     if len(found.group_rows) > 2:
         first, second = map(shown, found.pair)
         out.line(f"The gap between {first} and {second} takes the most rows; the other groups stand between them.")
@@ -151,4 +153,4 @@ def _print_plan(out: Output, found: SamplePlan) -> None:
     rows = [
         [shown(g), count(n), count(found.positives[g]), count(found.negatives[g])] for g, n in found.group_rows.items()
     ]
-    out.table(["group", "rows", "positives", "negatives"], rows)
+    out.table(["group", "rows", "with the outcome", "without it"], rows)

@@ -55,7 +55,7 @@ def show(map_file: MapFile, out: Output) -> None:
         what = "no outcome" if model.lower_is_riskier_ else "the outcome"
         out.line(f"then one map, common to all groups, makes probabilities of {what}: no rank changes")
     out.heading("Groups")
-    out.table(["group", "rows", "positives", "negatives", "map", "knots", "moves"], _groups(model))
+    out.table(["group", "rows", "with outcome", "without", "map", "breakpoints", "moves"], _groups(model))
     _print_picture(out, model)
 
 
@@ -114,7 +114,7 @@ def _print_picture(out: Output, model: Any) -> None:
     sign = -1.0 if model.lower_is_riskier_ else 1.0
     x = np.linspace(*_own_range(model), 240)
     moving = [g for g in model.groups_ if not model.maps_[g].is_identity][: len(_MARKS)]
-    out.heading("New score (upwards) over old score; dots: no change")
+    out.heading("Adjusted score (upwards) over original score; dots: no change")
     layers = [Marks(x, x, "."), *(Marks(x, sign * model.maps_[g](sign * x), mark) for g, mark in zip(moving, _MARKS))]
     for line in picture(layers, width=out.plot_width):
         out.line(line)

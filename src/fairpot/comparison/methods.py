@@ -91,7 +91,7 @@ def _estimator(value: Any) -> Any:
         return find_method(value)()
     if isinstance(value, type) or not (hasattr(value, "fit") and hasattr(value, "transform")):
         raise TypeError(
-            f"methods must hold names or post-processors such as FairPOT(), got {value!r}.\n"
+            f"methods must hold names or repair methods such as FairPOT(), got {value!r}.\n"
             f"Hint: the names are {', '.join(repr(method.__name__) for method in METHODS.values())}."
         )
     return value

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,12 +12,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fairpot._defaults import LEVEL
-from fairpot._html import html_table, notes
-from fairpot._optional import import_optional, make_frame
+from fairpot._html import html_table, lines_svg, notes, paragraph
+from fairpot._optional import make_frame
+from fairpot._shown import display
 from fairpot._validation import check_level, check_share, wording
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.change import auc_difference
-from fairpot.inference.dial import Evidence
+from fairpot.inference.dial import Evidence, band_of
 from fairpot.tradeoff.bracket import LimitBracket
 from fairpot.tradeoff.curve import pareto_mask
 from fairpot.tradeoff.limit import Limit, LimitPoint
@@ -26,6 +26,7 @@ from fairpot.tradeoff.operating import among
 from fairpot.transport import Floats
 
 UNREPAIRED = "unrepaired"
+_LIMITS = ("auc_low", "auc_high", "gap_low", "gap_high")
 # What tables for people call the lines that are not methods.
 NAMES = {UNREPAIRED: "original", "limit": "best possible", "within reach": "within reach"}
 # Metrics are quotients of exact counts: values this close are the same value.
@@ -148,7 +149,7 @@ class Comparison:
         return len(self.auc)
 
     def __repr__(self) -> str:
-        return f"<Comparison of {', '.join(self.methods)} on {self.rows}: {self.verdict(self.max_gaps[-1])}>"
+        return f"<Comparison of {', '.join(self.methods)} on {self.rows}:\n {self.verdict(self.max_gaps[-1])}>"
 
     def __str__(self) -> str:
         bounds = [f"gap <= {bound:g}" for bound in self.max_gaps]
@@ -156,7 +157,7 @@ class Comparison:
         lines = [["highest AUC at", *bounds, "smallest gap"]]
         lines += [self._line(name) for name in (UNREPAIRED, *self.methods)]
         limits = self.limit_lines.items()
-        lines += [[NAMES[name], *(f"{auc:.4f}" for auc in aucs), ""] for name, aucs in limits]
+        lines += [[NAMES.get(name, name), *(f"{auc:.4f}" for auc in aucs), ""] for name, aucs in limits]
         left_out = [f"left out: {name}: {reason}" for name, reason in self.skipped.items()]
         head = [*verdicts, f"{self.rows}, reference {self.reference}{self.gaps_where}", *filter(None, [self.weighed])]
         return "\n".join([*head, *_aligned(lines), *self.limit_notes, *left_out])
@@ -245,6 +246,9 @@ class Comparison:
     def frame(self) -> Any:
         """Return the points as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
 
+        ``auc_low``, ``auc_high``, ``gap_low`` and ``gap_high`` are 95% limits of each point by itself; NaN for methods
+        that only know rows, and of the gap at the top of the list.
+
         Returns
         -------
         frame
@@ -259,7 +263,19 @@ class Comparison:
         >>> len(result.frame()) == len(result.auc)
         True
         """
-        return make_frame({name: getattr(self, name) for name in ComparisonRow._fields})
+        return make_frame({name: getattr(self, name) for name in ComparisonRow._fields} | self._limits)
+
+    @cached_property
+    def _limits(self) -> dict[str, Floats]:
+        """Limits of AUC and gap at every point; NaN where none are known."""
+        found = {name: np.full(len(self), np.nan) for name in _LIMITS}
+        for name, (evidence, settings) in self.evidence.items():
+            places = np.flatnonzero(self.method == name)
+            band = band_of(evidence.estimate(settings), LEVEL)
+            for column in _LIMITS if self.capacity is None else _LIMITS[:2]:
+                metric, end = column.split("_")
+                found[column][places] = getattr(getattr(band, metric), end)
+        return found
 
     def plot(self, ax: Any = None) -> Any:
         """Draw AUC against the gap for every method, see :class:`fairpot.display.ComparisonDisplay`.
@@ -282,7 +298,7 @@ class Comparison:
         >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
         >>> axes = result.plot()
         """
-        return import_optional("fairpot.display", "plot").ComparisonDisplay.from_comparison(self, ax=ax).ax_
+        return display("ComparisonDisplay").from_comparison(self, ax=ax).ax_
 
     def row(self, place: int) -> ComparisonRow:
         """Return the point at one place of the arrays.
@@ -448,7 +464,8 @@ class Comparison:
         estimator = clone(self.estimators[row.method])
         if not hasattr(estimator, "dial"):
             raise InfeasibleRuleError(
-                f"{row.method} has no dial that a rule could choose.\nHint: fit it yourself, on the rows you have."
+                f"{row.method} has no repair strength that a rule could choose.\n"
+                "Hint: fit it yourself, on the rows you have."
             )
         estimator.set_params(**{estimator.dial.name: None, "max_gap": float(max_gap), "max_auc_loss": None})
         if self.capacity is not None:
@@ -459,19 +476,31 @@ class Comparison:
         rows = [
             {
                 "method": NAMES.get(name, name),
-                **{f"AUC at gap <= {bound:g}": self._line(name)[1 + i] for i, bound in enumerate(self.max_gaps)},
-                "smallest gap": self._line(name)[-1],
+                **{f"AUC at gap <= {bound:g}": cells[1 + i] for i, bound in enumerate(self.max_gaps)},
+                "smallest gap": cells[-1],
             }
-            for name in (UNREPAIRED, *self.methods)
+            for name, cells in ((name, self._line(name, limits=True)) for name in (UNREPAIRED, *self.methods))
         ]
         for name, aucs in self.limit_lines.items():
-            rows.append(
-                {"method": NAMES[name], **{f"AUC at gap <= {b:g}": f"{v:.4f}" for b, v in zip(self.max_gaps, aucs)}}
-            )
-            rows[-1]["smallest gap"] = ""
-        said = [*filter(None, [self.weighed]), *(self.verdict(bound) for bound in self.max_gaps), *self.limit_notes]
+            cells = {f"AUC at gap <= {bound:g}": f"{auc:.4f}" for bound, auc in zip(self.max_gaps, aucs)}
+            rows.append({"method": NAMES.get(name, name), **cells, "smallest gap": ""})
+        said = [*filter(None, [self.weighed]), *(self.verdict(bound) for bound in self.max_gaps[:-1])]
+        said += self.limit_notes
         said += [f"left out: {name}: {reason}" for name, reason in self.skipped.items()]
-        return f"<div><p>{escape(self.rows + self.gaps_where)}</p>{html_table(rows)}{notes(said)}</div>"
+        head = paragraph(f"{self.verdict(self.max_gaps[-1])}.", f"{self.rows}{self.gaps_where}")
+        return (
+            f"<div>{head}{self._picture()}{html_table(rows, 'Highest AUC, with its 95% interval')}{notes(said)}</div>"
+        )
+
+    def _picture(self) -> str:
+        """Draw AUC over the gap, a line for each method; points far beyond the original gap are left out of sight."""
+        reach = 1.15 * float(self.gap[0]) or 1.0
+        lines = []
+        for name in self.methods:
+            places = [k for k in self._places(name).tolist() if self.gap[k] <= reach]
+            lines.append((name, self.gap[places].tolist(), self.auc[places].tolist()))
+        note = f"Original scores: gap {self.gap[0]:.3f}, AUC {self.auc[0]:.3f}. Intervals are in the table."
+        return lines_svg(lines, "AUC over gap, by method", ("gap", "AUC"), note=note)
 
     def verdict(self, max_gap: float = 0.05) -> str:
         """Say in one line which method is best at gaps up to ``max_gap``, what it costs and what was possible.
@@ -551,14 +580,20 @@ class Comparison:
         places = self._places(method)
         return self.row(int(places[np.argmin(np.nan_to_num(self.gap[places], nan=np.inf))]))
 
-    def _line(self, method: str) -> list[str]:
+    def _line(self, method: str, limits: bool = False) -> list[str]:
         cells = [NAMES.get(method, method)]
         for bound in self.max_gaps:
             try:
-                cells.append(_cell(self.best(bound, method=method)))
+                place = self._best_place(bound, method)
             except InfeasibleRuleError:
                 cells.append("-")
+                continue
+            cells.append(_cell(self.row(place)) + (self._auc_limits(place) if limits else ""))
         return [*cells, f"{self.smallest_gap(method).gap:.4f}"]
+
+    def _auc_limits(self, place: int) -> str:
+        low, high = (float(self._limits[name][place]) for name in _LIMITS[:2])
+        return f", {low:.4f} to {high:.4f}" if low == low else ", no interval"
 
 
 def mean_limit(limits: Sequence[Limit]) -> Limit:

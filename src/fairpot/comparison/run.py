@@ -180,7 +180,7 @@ def compare(
         where = f"{len(parts)} folds of {wording.rows_by(table.rows, table.weights)}"
     else:
         other = _check_held_out(held_out, pos_label, weights, everything).only(table.groups)
-        _require_cells(other, 1, "held_out needs at least 1 positive and 1 negative of every group")
+        _require_cells(other, 1, "held_out needs at least 1 row with and 1 without the outcome in every group")
         parts, where = [Part(table, other)], wording.rows_by(other.rows, other.weights, "held-out rows")
     top = None if capacity is None else capacity_share(capacity, [table])
     setting = Setting(table, find_reference(table, reference, checked), checked, top)
@@ -319,7 +319,7 @@ def _check_held_out(held_out: Any, pos_label: Any, weights: str | None, fitted: 
             f"held_out has no rows of the group {absent[0]!r}: its gap cannot be measured.\n"
             "Hint: draw the held-out rows by group and outcome, or use cv=5, which does so."
         )
-    _require_cells(fitted, 1, "the rows to fit on need at least 1 positive and 1 negative of every group")
+    _require_cells(fitted, 1, "the rows to fit on need at least 1 row with and 1 without the outcome in every group")
     return table
 
 
@@ -329,12 +329,12 @@ def _described(value: Any) -> str:
 
 def _require_cells(table: ScoreTable, least: int, rule: str, hint: str = "") -> None:
     """Insist on so many rows of either outcome in every group."""
-    of = "clusters with " if table.units is not None else ""
+    of = "rows" if table.units is None else "clusters"
     for group, positives, negatives in _cells(table):
-        for what, count in (("positives", positives), ("negatives", negatives)):
+        for what, count in zip(wording.BOTH_OUTCOMES, (positives, negatives)):
             if count < least:
                 way_out = hint or "join small groups, or collect more rows."
-                raise ValueError(f"{rule}, but {group!r} has {count:g} {of}{what}.\nHint: {way_out}")
+                raise ValueError(f"{rule}, but {group!r} has {count:g} {what.replace('rows', of)}.\nHint: {way_out}")
 
 
 def _cells(table: ScoreTable) -> Iterator[tuple[Hashable, float, float]]:
@@ -354,11 +354,11 @@ def _folds(table: ScoreTable, cv: Any, random_state: Any) -> list[Part]:
         raise ValueError(
             f"cv must be a whole number of folds, at least 2, got {cv!r}.\nHint: or give {argument('held_out', ...)}."
         )
-    rule = f"{argument('cv', cv)} needs at least {cv} positives and {cv} negatives of every group"
+    rule = f"{argument('cv', cv)} needs at least {cv} rows with and {cv} without the outcome in every group"
     hint = f"fewer folds, join small groups, or give {argument('held_out', ...)}."
     _require_cells(table, int(cv), rule, hint)
     folds = split_table(table, int(cv), random_state)
     for each in folds if table.units is not None else []:  # whole clusters may leave a fold without
-        needed = "every fold needs a cluster with positives and one with negatives of every group"
+        needed = "every fold needs a cluster with and one without the outcome in every group"
         _require_cells(each, 1, needed, hint)
     return [Part(all_but(folds, k), fold) for k, fold in enumerate(folds)]

@@ -16,6 +16,7 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from fairpot._html import html_table, notes, paragraph
 from fairpot._optional import make_frame
 from fairpot._validation import check_groups, check_rows, swapped_values, wording
 from fairpot._validation.columns import as_column, missing
@@ -93,7 +94,7 @@ Bools = NDArray[np.bool_]
 Columns = dict[str, NDArray[Any]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CheckReport:
     """Hold what :func:`check` found.
 
@@ -141,6 +142,17 @@ class CheckReport:
     def frame(self) -> Any:
         """Return the sizes per group and label as a frame."""
         return make_frame(self.sizes)
+
+    def __repr__(self) -> str:
+        found = f"{len(self.problems)} problems, {len(self.warnings)} warnings"
+        return f"<CheckReport of {self.n_rows:,} rows, {self.n_complete:,} complete: {found}>"
+
+    def _repr_html_(self) -> str:
+        """Show what will go wrong, what deserves a look, and the sizes."""
+        names = list(self.sizes)
+        rows = [dict(zip(names, row)) for row in zip(*self.sizes.values())]
+        said = [*(f"problem: {text}" for text in self.problems), *(f"warning: {text}" for text in self.warnings)]
+        return f"<div>{paragraph(repr(self)[1:-1])}{notes(said)}{html_table(rows, 'Rows by group and outcome')}</div>"
 
     def __str__(self) -> str:
         head = (
@@ -272,7 +284,8 @@ def _check_labels(column: NDArray[Any], gone: Bools, name: str, problems: list[s
         )
     elif binary.any() and len(np.unique(labels[binary])) == 1:
         problems.append(
-            f"every label in {name!r} is {labels[binary][0]:.0f}. Hint: ranking needs positives and negatives."
+            f"every outcome in {name!r} is {labels[binary][0]:.0f}. "
+            "Hint: ranking needs rows with and without the outcome."
         )
     return labels, binary
 
@@ -363,7 +376,7 @@ def _check_cells(sizes: dict[str, list[Any]], problems: list[str], warnings: lis
     if not sizes["n"]:
         problems.append("no row is complete. Hint: see the problems above.")
     for group, label, n in zip(sizes["group"], sizes["label"], sizes["n"]):
-        kind = "positives" if label else "negatives"
+        kind = wording.BOTH_OUTCOMES[int(not label)]
         if n == 0:
             problems.append(f"group {group!r} has no {kind}. Hint: merge it with another group, or leave it out.")
         elif n < SMALL_CELL:
@@ -397,7 +410,7 @@ def _check_direction(scores: Floats, labels: Floats, warnings: list[str]) -> Non
     auc = (ranks - positives * (positives + 1) / 2) / (positives * negatives)
     if auc < 0.5:
         warnings.append(
-            f"positives have lower scores than negatives (AUC {auc:.3f}). "
+            f"rows with the outcome have lower scores than rows without it (AUC {auc:.3f}). "
             "Hint: if a low score means high risk, change its sign."
         )
     if auc == 1.0 and len(scores) > SMALL_CELL:

@@ -197,7 +197,7 @@ def make_clinical(n: int = 43_945, *, random_state: int | np.random.Generator | 
     1
     """
     few = (
-        "below that a sex may lack positives before or after the split; draw more and take a sample, or make_synthetic."
+        "below that a sex may have nobody with the outcome in one half; draw more and take a sample, or make_synthetic."
     )
     n = check_whole(n, "n", 1000, few)
     rng = make_rng(random_state)

@@ -7,6 +7,7 @@ matplotlib is imported only to draw.
 
 from fairpot.display.calibration import GroupCalibrationDisplay
 from fairpot.display.distributions import ScoreDistributionDisplay
+from fairpot.display.estimates import BandDisplay, EstimatesDisplay, LimitDisplay
 from fairpot.display.gaps import GapChangeDisplay
 from fairpot.display.maps import ScoreMapDisplay
 from fairpot.display.partial import PartialAucDisplay
@@ -15,10 +16,13 @@ from fairpot.display.roc import CrossRocDisplay
 from fairpot.display.tradeoff import ComparisonDisplay, TradeoffDisplay
 
 __all__ = [
+    "BandDisplay",
     "ComparisonDisplay",
     "CrossRocDisplay",
+    "EstimatesDisplay",
     "GapChangeDisplay",
     "GroupCalibrationDisplay",
+    "LimitDisplay",
     "PartialAucDisplay",
     "RankChangeDisplay",
     "ScoreDistributionDisplay",

@@ -16,7 +16,7 @@ _Z = 1.959963984540054
 
 
 class GroupCalibrationDisplay(TableDisplay):
-    """Share of positives against the mean score, in bins, for each group.
+    """Draw the share of positives against the mean score, in bins, for each group.
 
     The columns are ``state``, ``group``, ``mean_score``, ``rate``, ``rate_low`` and ``rate_high`` (Wilson's 95%
     interval) and ``weight``. Bins hold about as many rows each; equal scores stay together.
@@ -38,14 +38,30 @@ class GroupCalibrationDisplay(TableDisplay):
 
         Parameters
         ----------
-        table : ScoreTable, with labels
-            Its scores must be probabilities.
+        table : ScoreTable
+            Counted rows, with outcomes; the scores must be probabilities.
         maps : dict of group to ScoreMap, default None
+            Also show what these make of the scores, such as ``repair.maps_``.
         bins : int, default 10
+            Bins of about equally many rows.
         ax : matplotlib axes, default None
             None makes a new figure.
         **style
             Passed to matplotlib for the lines, such as ``linewidth=1``.
+
+        Returns
+        -------
+        The display, drawn: its axes are ``ax_``.
+
+        Examples
+        --------
+        >>> from fairpot import score_table
+        >>> from fairpot.display import GroupCalibrationDisplay
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> table = score_table(y, score, sensitive_features=group)
+        >>> shown = GroupCalibrationDisplay.from_table(table, bins=5)
         """
         shown = states(table, maps)
         outside = sum(int(c.weight[(c.score < 0) | (c.score > 1)].sum()) for c in table.counts)

@@ -9,14 +9,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._html import COLOURS as COLOURS
 from fairpot._optional import import_optional, make_frame
 from fairpot.counting import as_table
 from fairpot.table import Maps, ScoreTable
 
-# The palette of displays, report and docs: each colour is dark enough to be read as text on white (4.5 to 1).
 # Eight colours, five lines and nine markers: no two of the three numbers have a divisor in common, so that colour and
 # line together repeat after 40 groups only, and colour and marker after 72.
-COLOURS = ("#0072b2", "#b84300", "#3a3f47", "#d0337f", "#5b4bb5", "#827717", "#00724f", "#8a2be2")
 LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (6, 1.5, 1, 1.5, 1, 1.5)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 _LONGEST_NAME = 40
@@ -132,7 +131,18 @@ class Display:
         return f"{type(self).__name__}({len(next(iter(self.columns.values())))} rows: {', '.join(self.columns)})"
 
     def frame(self) -> Any:
-        """Return the table behind the picture (pandas, Polars or PyArrow, whichever is in use)."""
+        """Return the table that the picture shows (pandas, Polars or PyArrow, whichever is in use).
+
+        Examples
+        --------
+        >>> from fairpot.display import CrossRocDisplay
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> shown = CrossRocDisplay.from_predictions(y, score, sensitive_features=group)
+        >>> len(shown.frame()) > 0
+        True
+        """
         return make_frame(self.columns)
 
     def plot(self, ax: Any = None) -> Any:
@@ -188,22 +198,45 @@ class TableDisplay(Display):
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """Draw rows.
+        """Draw rows, before and, with maps, after a repair.
 
         Parameters
         ----------
-        y_true, y_score, sensitive_features, sample_weight, clusters, weights, pos_label
-            As in :func:`fairpot.audit`.
+        y_true : column of shape (n,)
+            Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
+        y_score : column of shape (n,)
+            Scores of any model, on any scale.
+        sensitive_features : column of shape (n,), or frame with several columns
+            Group of each row; several columns form intersections.
+        sample_weight : column of shape (n,), default None
+            Weights; ``weights`` says what they mean.
+        clusters : column of shape (n,), default None
+            What rows have in common that are not independent of each other, such as the patient of each visit.
+        weights : {"frequency", "importance"} or None, default None
+            What ``sample_weight`` means: how many rows a row is, or how much it counts. None takes whole numbers for
+            the first and others for the second.
+        pos_label : default None
+            The positive value where ``y_true`` is not 0/1.
         maps : dict of group to ScoreMap, default None
-            Also show what these make of the scores, such as ``fp.maps_``.
+            Also show what these make of the scores, such as ``repair.maps_``.
         ax : matplotlib axes, default None
             None makes a new figure.
         **options
-            Those of ``from_table``, and matplotlib's for the lines.
+            What ``from_table`` takes, and matplotlib's for the lines.
 
         Returns
         -------
         The display, drawn: its axes are ``ax_``.
+
+        Examples
+        --------
+        >>> from fairpot.display import CrossRocDisplay
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> shown = CrossRocDisplay.from_predictions(y, score, sensitive_features=group)
+        >>> shown.values("state")
+        ['before']
         """
         known = {"sample_weight": sample_weight, "clusters": clusters, "weights": weights, "pos_label": pos_label}
         table = as_table(y_true, y_score, sensitive_features=sensitive_features, **known)
@@ -229,16 +262,40 @@ class TableDisplay(Display):
         Parameters
         ----------
         estimator : fitted post-processor, such as FairPOT
-        scores, y, sensitive_features, sample_weight, clusters, weights
-            The rows to show it on, as in its ``fit``. Without any of them: the fitted rows.
+            The repair to show.
+        scores : column of shape (n,) or (n, 1), ScoreTable, or None, default None
+            The rows to show it on; None takes the fitted rows.
+        y : column of shape (n,), default None
+            Outcomes, 0/1.
+        sensitive_features : column of shape (n,), or frame with several columns, default None
+            Group of each row; several columns form intersections.
+        sample_weight : column of shape (n,), default None
+            Weights; ``weights`` says what they mean.
+        clusters : column of shape (n,), default None
+            What rows have in common that are not independent of each other, such as the patient of each visit.
+        weights : {"frequency", "importance"} or None, default None
+            What ``sample_weight`` means: how many rows a row is, or how much it counts. None takes whole numbers for
+            the first and others for the second.
         ax : matplotlib axes, default None
             None makes a new figure. Before and after are two panels and take two axes.
         **options
-            Those of ``from_table``, and matplotlib's for the lines.
+            What ``from_table`` takes, and matplotlib's for the lines.
 
         Returns
         -------
         The display, drawn: its axes are ``ax_``.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> from fairpot.display import ScoreDistributionDisplay
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> repair = FairPOT(lam=0.5).fit(score, y, sensitive_features=group)
+        >>> shown = ScoreDistributionDisplay.from_estimator(repair)
+        >>> len(shown.ax_)
+        2
         """
         table = table_of(estimator, scores, y, sensitive_features, sample_weight, clusters, weights)
         make: Any = cls.from_table

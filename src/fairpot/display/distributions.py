@@ -16,7 +16,7 @@ MOST_FILLED = 4  # hills of more groups than these hide each other
 
 
 class ScoreDistributionDisplay(TableDisplay):
-    """Histograms of the scores of each group, positives upwards and negatives downwards.
+    """Draw histograms of the scores of each group, positives upwards and negatives downwards.
 
     The columns are ``state`` ("before", "after"), ``group``, ``label`` ("positive", "negative"), ``low`` and ``high``
     (the bin), ``weight`` (the rows in it) and ``share`` (of all rows of that group and label).
@@ -38,14 +38,30 @@ class ScoreDistributionDisplay(TableDisplay):
 
         Parameters
         ----------
-        table : ScoreTable, with labels
+        table : ScoreTable
+            Counted rows, with outcomes.
         maps : dict of group to ScoreMap, default None
+            Also show what these make of the scores, such as ``repair.maps_``.
         bins : int, default 40
             Bins of equal width, the same for all.
         ax : matplotlib axes, default None
             None makes a new figure.
         **style
             Passed to matplotlib for the lines, such as ``linewidth=1``.
+
+        Returns
+        -------
+        The display, drawn: its axes are ``ax_``.
+
+        Examples
+        --------
+        >>> from fairpot import score_table
+        >>> from fairpot.display import ScoreDistributionDisplay
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> table = score_table(y, score, sensitive_features=group)
+        >>> shown = ScoreDistributionDisplay.from_table(table, bins=20)
         """
         shown = states(table, maps)
         edges = score_edges(list(shown.values()), bins)

@@ -7,12 +7,13 @@ from typing import Any, Self
 import numpy as np
 
 from fairpot.display.display import Display, look, make_axes, named
+from fairpot.display.estimates import draw_intervals
 
 _MOST = 20  # pairs that fit into a picture
 
 
 class GapChangeDisplay(Display):
-    """The signed gap of every pair of groups before and after, the largest first.
+    """Draw the signed gap of every pair of groups before and after, the largest first.
 
     The columns are ``first``, ``second``, ``state`` ("before", "after"), ``gap`` (positive where the first group is
     ranked higher), ``low`` and ``high``; NaN where there is no interval.
@@ -36,6 +37,21 @@ class GapChangeDisplay(Display):
         Parameters
         ----------
         effect : Effect
+            What :func:`fairpot.effect` returned.
+
+        Returns
+        -------
+        The display; ``plot`` draws it.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT, effect
+        >>> from fairpot.display import GapChangeDisplay
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> repair = FairPOT(lam=0.5).fit(score, y, sensitive_features=group)
+        >>> shown = GapChangeDisplay.from_effect(effect(repair, score, y, sensitive_features=group))
         """
         both = zip(effect.before["gaps"], effect.after["gaps"])
         known = [pair for pair in both if all(each["signed_gap"] is not None for each in pair)]
@@ -59,6 +75,20 @@ class GapChangeDisplay(Display):
         Parameters
         ----------
         audit : Audit
+            What :func:`fairpot.audit` returned.
+
+        Returns
+        -------
+        The display; ``plot`` draws it.
+
+        Examples
+        --------
+        >>> from fairpot import audit
+        >>> from fairpot.display import GapChangeDisplay
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> shown = GapChangeDisplay.from_audit(audit(y, score, sensitive_features=group))
         """
         partial = audit.summary["partial"]
         top = partial[0] if isinstance(partial, list) and partial else partial
@@ -83,8 +113,7 @@ class GapChangeDisplay(Display):
             gap, low, high = (np.array([each[name][0] for each in found]) for name in ("gap", "low", "high"))
             heights = np.arange(len(pairs)) + 0.12 * (2 * place - 1) * (len(states) > 1)
             style = look(place, marked=True) | {"linestyle": "none"}
-            ends = np.nan_to_num(np.array([gap - low, high - gap]))
-            axes.errorbar(gap, heights, xerr=np.maximum(ends, 0.0), label=state, capsize=2, **style)
+            draw_intervals(axes, gap, heights, low, high, label=state, **style)
         axes.axvline(0.0, color="0.6", linewidth=0.8, zorder=0)
         axes.set_yticks(range(len(pairs)), [f"{named(first)} over {named(second)}" for first, second in pairs])
         axes.invert_yaxis()

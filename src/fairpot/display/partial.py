@@ -17,7 +17,7 @@ METRICS = {"auc": "partial AUC", "gap": "gap in the top"}
 
 
 class PartialAucDisplay(TableDisplay):
-    """AUC and xAUC gap inside the top alpha of the ranking, over alpha.
+    """Draw AUC or gap among the rows with the highest scores, over their share.
 
     The columns are ``state``, ``alpha``, ``auc``, ``gap`` and ``rows``; what has no pairs to count is NaN.
 
@@ -47,17 +47,36 @@ class PartialAucDisplay(TableDisplay):
 
         Parameters
         ----------
-        table : ScoreTable, with labels
+        table : ScoreTable
+            Counted rows, with outcomes.
         maps : dict of group to ScoreMap, default None
+            Also show what these make of the scores, such as ``repair.maps_``.
         alphas : list of numbers in (0, 1], default None
             None takes 0.02, 0.04, ..., 1.
         region : {"pooled", "group"}, default "pooled"
+            The top of all rows, or the top of each group.
         ties : {"half", "strict"}, default "half"
+            Whether equal scores count as half a win or as none.
         metric : {"auc", "gap"}, default "auc"
+            What is drawn.
         ax : matplotlib axes, default None
             None makes a new figure.
         **style
             Passed to matplotlib for the lines, such as ``linewidth=1``.
+
+        Returns
+        -------
+        The display, drawn: its axes are ``ax_``.
+
+        Examples
+        --------
+        >>> from fairpot import score_table
+        >>> from fairpot.display import PartialAucDisplay
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> table = score_table(y, score, sensitive_features=group)
+        >>> shown = PartialAucDisplay.from_table(table, alphas=[0.1, 0.5, 1.0])
         """
         check_choice(region, "region", REGIONS)
         check_choice(ties, "ties", TIES)

@@ -17,7 +17,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 class RankChangeDisplay(Display):
-    """How far people move in the ranking, in hundredths of its length: above 0 is up.
+    """Draw how far people move in the ranking, in hundredths of its length: above 0 is up.
 
     The columns are ``group``, ``label``, ``weight`` (rows), ``mean``, ``q05``, ``q25``, ``q50``, ``q75``, ``q95``, and
     ``up`` and ``down``, the shares that rise and fall. People with equal scores share their middle rank. Also those
@@ -35,7 +35,33 @@ class RankChangeDisplay(Display):
 
     @classmethod
     def from_table(cls, table: ScoreTable, maps: Maps, *, ax: Any = None, **style: Any) -> Self:
-        """Draw counted rows and the maps that change them; ``style`` goes to the boxes, as in matplotlib's ``barh``."""
+        """Draw counted rows and the maps that change them.
+
+        Parameters
+        ----------
+        table : ScoreTable
+            Counted rows, with outcomes.
+        maps : dict of group to ScoreMap
+            The maps that change the scores, such as ``repair.maps_``.
+        ax : matplotlib axes, default None
+            None makes a new figure.
+        **style
+            Passed to matplotlib for the boxes.
+
+        Returns
+        -------
+        The display, drawn: its axes are ``ax_``.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> from fairpot.display import RankChangeDisplay
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> repair = FairPOT(lam=0.5).fit(score, y, sensitive_features=group)
+        >>> shown = RankChangeDisplay.from_table(repair.table_, repair.maps_)
+        """
         before, after = rank_places(table, None), rank_places(table, maps)
         parts = []
         for group, counts, old, new in zip(table.groups, table.counts, before, after):
@@ -59,7 +85,46 @@ class RankChangeDisplay(Display):
         ax: Any = None,
         **style: Any,
     ) -> Self:
-        """Draw rows and the maps that change them; ``style`` goes to the boxes, as in matplotlib's ``barh``."""
+        """Draw rows and the maps that change them.
+
+        Parameters
+        ----------
+        y_true : column of shape (n,)
+            Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
+        y_score : column of shape (n,)
+            Scores of any model, on any scale.
+        sensitive_features : column of shape (n,), or frame with several columns
+            Group of each row; several columns form intersections.
+        maps : dict of group to ScoreMap
+            The maps that change the scores, such as ``repair.maps_``.
+        sample_weight : column of shape (n,), default None
+            Weights; ``weights`` says what they mean.
+        clusters : column of shape (n,), default None
+            What rows have in common that are not independent of each other, such as the patient of each visit.
+        weights : {"frequency", "importance"} or None, default None
+            What ``sample_weight`` means: how many rows a row is, or how much it counts. None takes whole numbers for
+            the first and others for the second.
+        pos_label : default None
+            The positive value where ``y_true`` is not 0/1.
+        ax : matplotlib axes, default None
+            None makes a new figure.
+        **style
+            Passed to matplotlib for the boxes.
+
+        Returns
+        -------
+        The display, drawn: its axes are ``ax_``.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> from fairpot.display import RankChangeDisplay
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> repair = FairPOT(lam=0.5).fit(score, y, sensitive_features=group)
+        >>> shown = RankChangeDisplay.from_predictions(y, score, sensitive_features=group, maps=repair.maps_)
+        """
         known = {"sample_weight": sample_weight, "clusters": clusters, "weights": weights, "pos_label": pos_label}
         table = as_table(y_true, y_score, sensitive_features=sensitive_features, **known)
         return cls.from_table(table, maps, ax=ax, **style)
@@ -78,7 +143,44 @@ class RankChangeDisplay(Display):
         ax: Any = None,
         **style: Any,
     ) -> Self:
-        """Draw what a fitted post-processor does to these rows, or to the fitted ones."""
+        """Draw what a fitted post-processor does to these rows, or to the fitted ones.
+
+        Parameters
+        ----------
+        estimator : fitted post-processor, such as FairPOT
+            The repair to show.
+        scores : column of shape (n,) or (n, 1), ScoreTable, or None, default None
+            The rows to show it on; None takes the fitted rows.
+        y : column of shape (n,), default None
+            Outcomes, 0/1.
+        sensitive_features : column of shape (n,), or frame with several columns, default None
+            Group of each row; several columns form intersections.
+        sample_weight : column of shape (n,), default None
+            Weights; ``weights`` says what they mean.
+        clusters : column of shape (n,), default None
+            What rows have in common that are not independent of each other, such as the patient of each visit.
+        weights : {"frequency", "importance"} or None, default None
+            What ``sample_weight`` means: how many rows a row is, or how much it counts. None takes whole numbers for
+            the first and others for the second.
+        ax : matplotlib axes, default None
+            None makes a new figure.
+        **style
+            Passed to matplotlib for the boxes.
+
+        Returns
+        -------
+        The display, drawn: its axes are ``ax_``.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> from fairpot.display import RankChangeDisplay
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> repair = FairPOT(lam=0.5).fit(score, y, sensitive_features=group)
+        >>> shown = RankChangeDisplay.from_estimator(repair)
+        """
         table = table_of(estimator, scores, y, sensitive_features, sample_weight, clusters, weights)
         return cls.from_table(table, estimator.maps_for(table), ax=ax, **style)
 

@@ -15,7 +15,7 @@ from fairpot.table import Maps, ScoreTable
 
 
 class CrossRocDisplay(TableDisplay):
-    """ROC inside groups, and between them: positives of one group against negatives of the other.
+    """Draw ROC curves inside groups and between them: positives of one group against negatives of the other.
 
     The area under a cross-group curve is the xAUC, ties counted half; two groups are ranked alike where the
     curves of the two directions lie on each other. The columns are ``state``, ``positive`` and ``negative`` (the two
@@ -45,8 +45,10 @@ class CrossRocDisplay(TableDisplay):
 
         Parameters
         ----------
-        table : ScoreTable, with labels
+        table : ScoreTable
+            Counted rows, with outcomes.
         maps : dict of group to ScoreMap, default None
+            Also show what these make of the scores, such as ``repair.maps_``.
         pair : two names of groups, default None
             None takes the two whose xAUC differ most.
         points : int, default 1000
@@ -55,6 +57,20 @@ class CrossRocDisplay(TableDisplay):
             None makes a new figure.
         **style
             Passed to matplotlib for the lines, such as ``linewidth=1``.
+
+        Returns
+        -------
+        The display, drawn: its axes are ``ax_``.
+
+        Examples
+        --------
+        >>> from fairpot import score_table
+        >>> from fairpot.display import CrossRocDisplay
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> table = score_table(y, score, sensitive_features=group)
+        >>> shown = CrossRocDisplay.from_table(table, points=100)
         """
         shown = states(table, maps)
         first, second = widest_pair(table) if pair is None else pair
@@ -74,10 +90,10 @@ class CrossRocDisplay(TableDisplay):
                 for other in self.values("negative"):
                     self._draw(panel, state, group, other, look(place), style)
             panel.plot([0, 1], [0, 1], color="0.6", lw=0.8)
-            panel.set(xlabel="negatives above the threshold", title=state if AFTER in found else "")
+            panel.set(xlabel="share without the outcome above the threshold", title=state if AFTER in found else "")
             panel.set(aspect="equal", xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
             add_legend(panel, loc="lower right", handlelength=2.0)
-        panels[0].set_ylabel("positives above the threshold")
+        panels[0].set_ylabel("share with the outcome above the threshold")
         return panels if len(panels) > 1 else panels[0]
 
     def _draw(self, panel: Any, state: str, group: str, other: str, own: dict[str, Any], style: dict[str, Any]) -> None:

@@ -67,7 +67,8 @@ class TradeoffDisplay(Display):
         Parameters
         ----------
         curve : TradeoffCurve
-        chosen : TradeoffPoint, value of the dial, or None, default None
+            What ``tradeoff`` of a fitted method returned.
+        chosen : TradeoffPoint, repair strength, or None, default None
             The point to mark.
         limit : Limit or LimitBracket, default None
             Of the same rows, see :func:`fairpot.tradeoff.auc_limit`.
@@ -75,9 +76,24 @@ class TradeoffDisplay(Display):
             What ``curve.band()`` returns, limits of the gap without its sign; or lower and upper limits of the
             signed gap.
         max_gap : float, default None
-            The gap that is allowed.
+            The largest gap that you accept, drawn as a strip.
         ax : matplotlib axes, default None
             None makes a new figure.
+
+        Returns
+        -------
+        The display, drawn: its axes are ``ax_``.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> from fairpot.display import TradeoffDisplay
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> repair = FairPOT(lam=0.5).fit(score, y, sensitive_features=group)
+        >>> curve = repair.tradeoff()
+        >>> shown = TradeoffDisplay.from_curve(curve, chosen=0.5, max_gap=0.05)
         """
         columns: dict[str, NDArray[Any]] = dict(curve.settings())
         columns |= {name: getattr(curve, name) for name in ("auc", "gap", "signed_gap", "pareto")}
@@ -106,10 +122,33 @@ class TradeoffDisplay(Display):
         Parameters
         ----------
         estimator : fitted post-processor, such as FairPOT
-        scores, y, sensitive_features, sample_weight
-            The rows to trace it on, as in its ``tradeoff``. Without any of them: the fitted rows.
+            Its own point is marked.
+        scores : column of shape (n,) or (n, 1), ScoreTable, or None, default None
+            The rows to trace it on; None takes the fitted rows.
+        y : column of shape (n,), default None
+            Outcomes, 0/1.
+        sensitive_features : column of shape (n,), or frame with several columns, default None
+            Group of each row; several columns form intersections.
+        sample_weight : column of shape (n,), default None
+            Weights.
         **options
-            Those of ``from_curve``, ``ax`` among them.
+            What ``from_curve`` takes, ``ax`` among them.
+
+        Returns
+        -------
+        The display, drawn: its axes are ``ax_``.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> from fairpot.display import TradeoffDisplay
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> repair = FairPOT(lam=0.5).fit(score, y, sensitive_features=group)
+        >>> shown = TradeoffDisplay.from_estimator(repair)
+        >>> shown.chosen.lam
+        0.5
         """
         weights = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
         curve = estimator.tradeoff(scores, y, **weights)
@@ -182,8 +221,8 @@ class TradeoffDisplay(Display):
             order = np.argsort(gap)
             order = order[_few(len(order))]
             bracket = "limit_low" in self.columns
-            drawn = [("limit_auc", ":", "limit on these rows" + (", at most" if bracket else ""))]
-            drawn += [("limit_low", "-.", "limit on these rows, at least")] if bracket else []
+            drawn = [("limit_auc", ":", "best possible on these rows" + (", at most" if bracket else ""))]
+            drawn += [("limit_low", "-.", "best possible on these rows, at least")] if bracket else []
             for name, ls, label in (*drawn, ("reachable_auc", "--", "within reach")):
                 if np.isfinite(self.columns[name]).any():
                     axes.plot(gap[order], self.columns[name][order], color="black", lw=1.0, ls=ls, label=label)
@@ -233,7 +272,7 @@ def _few(size: int, most: int = _MOST_POINTS) -> NDArray[np.intp]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ComparisonDisplay(Display):
-    """AUC against the xAUC gap for every method that was compared, with the limit.
+    """Draw AUC against the gap for every method that was compared, with the limit.
 
     The columns are those of ``result.frame()``.
 
@@ -252,7 +291,29 @@ class ComparisonDisplay(Display):
 
     @classmethod
     def from_comparison(cls, result: Any, *, ax: Any = None) -> Self:
-        """Draw what :func:`fairpot.compare` returned."""
+        """Draw what :func:`fairpot.compare` returned.
+
+        Parameters
+        ----------
+        result : Comparison
+            What :func:`fairpot.compare` returned.
+        ax : matplotlib axes, default None
+            None makes a new figure.
+
+        Returns
+        -------
+        The display, drawn: its axes are ``ax_``.
+
+        Examples
+        --------
+        >>> from fairpot import compare
+        >>> from fairpot.display import ComparisonDisplay
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(600, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT"], cv=2)
+        >>> shown = ComparisonDisplay.from_comparison(result)
+        """
         names = ("method", "dial", "value", "auc", "gap", "signed_gap", "distance_to_limit", "pareto")
         return cls({name: getattr(result, name) for name in names}, result)._drawn(ax)
 
@@ -267,11 +328,11 @@ class ComparisonDisplay(Display):
         if self.result.limit is not None:
             line = np.linspace(left, right, 200)
             bracket = isinstance(self.result.limit, LimitBracket)
-            most = "limit on these rows, at most" if bracket else "limit on these rows"
+            most = "best possible on these rows, at most" if bracket else "best possible on these rows"
             axes.plot(line, self.result.limit.auc_at(line), color="black", lw=1, ls=":", label=most)
             if bracket:
                 ends = self.result.limit_lines["best possible, at least"]
-                axes.plot(self.result.max_gaps, ends, "_", color="black", label="limit on these rows, at least")
+                axes.plot(self.result.max_gaps, ends, "_", color="black", label="best possible on these rows, at least")
             if self.result.limit.optimism is not None:
                 axes.plot(line, self.result.limit.reachable_at(line), color="black", lw=1, label="within reach")
         for place, method in enumerate(self.result.methods):

@@ -169,7 +169,7 @@ class SimplifiedMaps:
     def __str__(self) -> str:
         before, after = (sum(pair[i] for pair in self.knots.values()) for i in (0, 1))
         kept = ", order of the fitted rows kept" if self.ranks_kept else ""
-        return f"simplified from {before} to {after} knots, scores within {self.error:.3g}{kept}"
+        return f"simplified from {before} to {after} breakpoints, scores within {self.error:.3g}{kept}"
 
 
 def spread_knots(maps: Maps, total: int) -> SimplifiedMaps:
@@ -280,7 +280,7 @@ def _check(max_error: Any, max_knots: Any, table: Any) -> None:
     if max_knots is not None and (max_error is not None or table is not None):
         raise ValueError(
             "max_knots takes whatever error it needs, and cannot keep to max_error or ranks as well.\n"
-            "Hint: give the error or the ranks, and look at the number of knots that comes out."
+            "Hint: give the error or the ranks, and look at the number of breakpoints that comes out."
         )
     if max_error is None and max_knots is None and table is None:
         raise ValueError("nothing says how far to simplify.\nHint: pass max_error, max_knots or keep_ranks_of.")

@@ -39,7 +39,8 @@ def count_rows(
         The rows, which columns play which part, and what they mean.
     memory_limit : str, default "2GB"
         What the process may use, if it holds nothing else: DuckDB gets a quarter of it and spills to the temporary
-        directory, and a table that would leave no room for the work on it is quantised. See docs/files.md.
+        directory, and a table that would leave no room for the work on it is quantised. See
+        https://fairpot.github.io/fairpot/reference/file-formats.html.
     threads : int or None, default None
         None takes all cores.
     max_distinct : int, default 20_000_000

@@ -207,7 +207,7 @@ def check_output(target: str | Path, *, overwrite: bool = False, inputs: Iterabl
             f"{target} is a device, a pipe or the like, no file.\nHint: name a file; '-' is standard output."
         )
     if not place.parent.is_dir():
-        raise OutputFileError(f"the folder of {target} is not there.\nHint: make it first: {place.parent}")
+        raise OutputFileError(f"the folder of {target} was not found.\nHint: make it first: {place.parent}")
     if place.exists() or any(Path(os.path.realpath(path)) == place for path in inputs):
         if any(_same(place, path) for path in inputs):
             raise OutputFileError(f"{target} is also the input, or a link to it.\nHint: write to another name.")

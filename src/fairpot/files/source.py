@@ -336,7 +336,7 @@ def _files_of(item: str, any_name: bool, follow_links: bool) -> list[Path]:
     if path.exists():
         return [path]
     if not glob.has_magic(item):
-        raise InputFileError(f"{item} is not there.\nHint: check the path; it is taken from {Path.cwd()}.")
+        raise InputFileError(f"{item} was not found.\nHint: check the path; it is taken from {Path.cwd()}.")
     fixed = sum(1 for _ in itertools.takewhile(lambda part: not glob.has_magic(part), path.parts))
     matched = sorted(Path(p) for p in glob.glob(item, recursive=True) if not Path(p).is_dir())
     if not matched:

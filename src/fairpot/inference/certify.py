@@ -11,6 +11,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 
 from fairpot._arguments import argument
 from fairpot._defaults import Region
+from fairpot._shown import Bar, ShownBars, bar, ends_of
 from fairpot._validation import check_level, check_share
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.dial import DialEstimates, Top, band_of
@@ -174,8 +175,8 @@ def certify_dial(
     return mask if dial.least is None else mask & (dial.least <= bound), used
 
 
-@dataclass(frozen=True)
-class Certificate:
+@dataclass(frozen=True, repr=False)
+class Certificate(ShownBars):
     """Hold a certified bound: the true gap at a repair strength is within it, and how that is known.
 
     Attributes
@@ -233,6 +234,23 @@ class Certificate:
     def metric(self) -> str:
         """Name the gap: "overall gap", or "gap in the top 10%"."""
         return gap_name(self.alpha)
+
+    def __repr__(self) -> str:
+        return f"<Certificate: the {self.metric} is at most {self.bound:g} with {self.confidence:.0%} confidence>"
+
+    def _listed(self) -> list[dict[str, Any]]:
+        """Give gap and AUC before and after, with their limits."""
+        named = (("gap", self.gap_before, self.gap), ("auc", self.auc_before, self.auc))
+        return [{"metric": name, **ends_of("before", was), **ends_of("after", now)} for name, was, now in named]
+
+    def _bars(self) -> list[Bar]:
+        return [bar(f"{self.metric} before", self.gap_before), bar(f"{self.metric} after", self.gap)]
+
+    def _says(self) -> list[str]:
+        return [
+            f"Certified: the {self.metric} is at most {self.bound:g} with {self.confidence:.0%} confidence",
+            str(self),
+        ]
 
     def __str__(self) -> str:
         return (

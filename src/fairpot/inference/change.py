@@ -13,6 +13,8 @@ from scipy.special import stdtrit
 
 from fairpot._arguments import by_name
 from fairpot._defaults import LEVEL
+from fairpot._html import intervals_svg, paragraph
+from fairpot._shown import Bar, ShownBars, bar, ends_of
 from fairpot._validation import Rows, check_level, check_rows, check_scores
 from fairpot.counting import count
 from fairpot.inference.dial import Evidence, Part
@@ -96,7 +98,7 @@ def _degrees_of_freedom(found: Influence, table: ScoreTable, units: tuple[Floats
 _CLEAR = 3.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Change:
     """Hold a number before and after, and the change with its confidence limits.
 
@@ -157,6 +159,13 @@ class Change:
         ahead, behind = self.groups or ("", "")
         return f"signed, {ahead} over {behind}: {ends}{pair._limited()}"
 
+    def __repr__(self) -> str:
+        return f"<Change: {self}>"
+
+    def _repr_html_(self) -> str:
+        """Show the change with its interval, or why it has none."""
+        return f"<div>{paragraph(str(self))}{intervals_svg([bar('change', self)], str(self))}</div>"
+
     def to_dict(self) -> dict[str, Any]:
         """Give plain values for JSON: None in the place of NaN."""
         numbers = ("before", "after", "change", "se", "low", "high")
@@ -173,7 +182,7 @@ class Change:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Changes:
+class Changes(ShownBars):
     """Hold what a repair changed on the rows it was measured on.
 
     Attributes
@@ -209,6 +218,27 @@ class Changes:
     def __repr__(self) -> str:
         ends = [f"{each.before:.3f} -> {each.after:.3f}" for each in (self.auc, self.gap)]
         return f"<Changes: AUC {ends[0]}, gap {ends[1]}>"
+
+    def _named(self) -> list[tuple[str, Change]]:
+        pairs = [(f"gap, {g} over {h}", each) for (g, h), each in self.signed_gap.items()]
+        return [("AUC", self.auc), *pairs]
+
+    def _listed(self) -> list[dict[str, Any]]:
+        """Give AUC, gap, every signed gap and every xAUC before and after, and the change with its limits."""
+        named = [("auc", "", "", self.auc), ("gap", "", "", self.gap)]
+        named += [("signed_gap", str(g), str(h), each) for (g, h), each in self.signed_gap.items()]
+        named += [("xauc", str(g), str(h), each) for (g, h), each in self.xauc.items()]
+        return [
+            {"metric": metric, "first": first, "second": second, "before": each.before, "after": each.after}
+            | ends_of("change", each)
+            for metric, first, second, each in named
+        ]
+
+    def _bars(self) -> list[Bar]:
+        return [bar(name, each) for name, each in self._named()]
+
+    def _says(self) -> list[str]:
+        return ["Change by the repair on the same rows, with intervals", f"AUC {self.auc}", f"gap {self.gap}"]
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values for JSON."""
@@ -471,7 +501,8 @@ def auc_difference(first: Chosen, second: Chosen, values: tuple[float, float], *
     se = float(np.sqrt(variance.sum())) / folds
     change = values[1] - values[0]
     if units.sum() < FEWEST:
-        reason = f"there are {units.sum():g} positives or negatives, and with fewer than {FEWEST} nothing can be said"
+        few = f"there are {units.sum():g} rows with or without the outcome"
+        reason = f"{few}, and with fewer than {FEWEST} nothing can be said"
         return Change(*values, change, se, np.nan, np.nan, level, reason)
     bottom = float(np.sum(variance**2 / np.maximum(free, 1e-9)))
     degrees = float(variance.sum() ** 2 / bottom) if bottom > 0 else float(free.sum())

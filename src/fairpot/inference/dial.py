@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._defaults import LEVEL, Region
+from fairpot._html import html_table, lines_svg, paragraph
 from fairpot._optional import make_frame
+from fairpot._shown import display
 from fairpot._validation import check_level
 from fairpot.inference.bootstrap import shares_of
 from fairpot.inference.candidates import Population, populations
@@ -387,6 +389,8 @@ class Band:
         What the method calls its repair strength.
     reason : str or None
         Why there are no limits, if there are none; they are NaN then.
+    names : tuple of str
+        What the columns of the repair strengths are called where each moved group has its own.
 
     Examples
     --------
@@ -406,6 +410,7 @@ class Band:
     level: float
     dial: str = "lam"
     reason: str | None = None
+    names: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.values)
@@ -414,14 +419,40 @@ class Band:
         why = "" if self.reason is None else f", no limits: {self.reason}"
         return f"<Band of AUC and gap at {len(self)} values of {self.dial}, {100 * self.level:.4g}% limits{why}>"
 
+    def _repr_html_(self) -> str:
+        """Show AUC over the gap with the limits of the gap, then some of the values with all limits."""
+        shaded = np.column_stack((self.gap.low, self.gap.high, self.auc.value)).tolist()
+        drawn = [(self.dial, self.gap.value.tolist(), self.auc.value.tolist())]
+        note = f"no intervals: {self.reason}" if self.reason else f"Shaded: {self.level:.0%} interval of the gap."
+        picture = lines_svg(drawn, "Trade-off with its interval", ("gap", "AUC"), shaded, note)
+        some = thin(len(self), 6)
+        columns = self._columns()
+        rows = [{name: column[place].item() for name, column in columns.items()} for place in some.tolist()]
+        rows = [{k: v if v == v else None for k, v in row.items() if not k.endswith("_all")} for row in rows]
+        return f"<div>{paragraph(repr(self)[1:-1])}{picture}{html_table(rows, 'Some of the values')}</div>"
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw AUC and gap over the repair strength with their limits; return the two axes.
+
+        Parameters
+        ----------
+        ax : two matplotlib axes or None, default None
+            None makes new ones.
+        """
+        return display("BandDisplay").from_band(self, ax=ax).ax_
+
     def frame(self) -> Any:
         """Return the band as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
-        columns = {
+        return make_frame(self._columns())
+
+    def _columns(self) -> dict[str, Floats]:
+        numbers = {
             name if field == "value" else f"{name}_{field}": getattr(ribbon, field)
             for name, ribbon in (("auc", self.auc), ("gap", self.gap))
             for field in Ribbon._fields
         }
-        return make_frame({self.dial: self.values} | columns)
+        values = self.values[:, None] if self.values.ndim == 1 else self.values
+        return dict(zip(self.names or (self.dial,), values.T)) | numbers
 
 
 def band_of(dial: DialEstimates, level: float = LEVEL, name: str = "lam") -> Band:

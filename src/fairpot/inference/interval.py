@@ -200,7 +200,7 @@ def confidence_interval(
     >>> print(confidence_interval("xauc_gap", y, score, sensitive_features=sex))
     0.0362 (95% interval 0.0000 to 0.1321)
     >>> confidence_interval("auc", [1, 1, 0, 0], [4, 2, 3, 1]).reason
-    'there are 2 positives, and with fewer than 5 no interval is honest'
+    'there are 2 rows with the outcome, and with fewer than 5 there is no interval'
     """
     ungrouped = sensitive_features is None and not isinstance(y_true, ScoreTable)
     if ungrouped and "sensitive_features" in METRICS[metric_name(metric, alpha)].needs:

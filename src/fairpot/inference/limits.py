@@ -12,6 +12,8 @@ import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 
 from fairpot._defaults import LEVEL
+from fairpot._html import intervals_svg, paragraph
+from fairpot._shown import Bar, bar
 from fairpot.transport import Floats
 
 if TYPE_CHECKING:
@@ -309,6 +311,10 @@ class Estimate(float):
     def __format__(self, spec: str) -> str:
         return format(self.value, spec)
 
+    def _repr_html_(self) -> str:
+        """Show the number with its interval, or why it has none."""
+        return f"<div>{paragraph(str(self))}{intervals_svg([bar(self.metric, self)], str(self))}</div>"
+
     def to_dict(self) -> dict[str, Any]:
         """Give plain values for JSON: None in the place of NaN."""
         numbers = {"estimate": self.value, "se": self.se, "low": self.low, "high": self.high, "signed": self.signed}
@@ -382,3 +388,8 @@ class Verdict:
             return f"the rows cannot tell whether the {name} is within {self.bound:g} ({measured}){why}"
         said = {"within": "is within", "exceeds": "exceeds"}[self.answer]
         return f"the {name} {said} {self.bound:g} with {sure} confidence, one-sided ({measured})"
+
+    def _repr_html_(self) -> str:
+        """Show the answer, and the gap with its interval beside the bound."""
+        rows = [bar(self.metric, self.interval), Bar("bound", self.bound, self.bound, self.bound)]
+        return f"<div>{paragraph(f'{self.answer}: {self}')}{intervals_svg(rows, self.metric)}</div>"

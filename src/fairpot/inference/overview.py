@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from fairpot._defaults import LEVEL, Region
+from fairpot._shown import Bar, ShownBars, bar, ends_of
 from fairpot._validation import check_level, is_number
 from fairpot.inference.limits import Estimate, gap_limits, wilson
 from fairpot.inference.region import estimate_region
@@ -40,7 +41,7 @@ _OWN = ("group_auc", "bpsn_auc", "bnsp_auc")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Overview:
+class Overview(ShownBars):
     """Hold AUC, gap, every xAUC, every signed gap and the groups' own AUCs, each with its interval.
 
     Examples
@@ -70,6 +71,23 @@ class Overview:
 
     def __repr__(self) -> str:
         return f"<Overview: AUC {self.auc!s}, gap {self.gap!s}>"
+
+    def _listed(self) -> list[dict[str, Any]]:
+        """Give every number with its limits: AUC, gap, xAUCs, signed gaps, the groups' own AUCs."""
+        named: list[tuple[str, Any, Any, Estimate]] = [("auc", "", "", self.auc), ("gap", "", "", self.gap)]
+        named += [(name, *pair, each) for name in ("xauc", "signed_gaps") for pair, each in getattr(self, name).items()]
+        named += [(name, group, "", each) for name in _OWN for group, each in getattr(self, name).items()]
+        return [
+            {"metric": name.removesuffix("s"), "first": str(g), "second": str(h), **ends_of("value", each)}
+            for name, g, h, each in named
+        ]
+
+    def _bars(self) -> list[Bar]:
+        pairs = sorted(self.signed_gaps.items(), key=lambda each: -abs(each[1]))
+        return [bar("AUC", self.auc), *(bar(f"gap, {g} over {h}", each) for (g, h), each in pairs[:10])]
+
+    def _says(self) -> list[str]:
+        return [f"AUC {self.auc!s}, gap {self.gap!s}"]
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values for JSON."""
@@ -300,8 +318,8 @@ def _rates(table: ScoreTable, group: int, threshold: float, level: float) -> Rat
     return Rates(
         name,
         threshold,
-        rate("tpr", "positives", (one, none), (up, none)),
-        rate("fpr", "negatives", (none, one), (none, up)),
+        rate("tpr", "rows with the outcome", (one, none), (up, none)),
+        rate("fpr", "rows without the outcome", (none, one), (none, up)),
         rate("ppv", "flagged rows", (up, up), (up, none)),
         rate("flagged", "rows", (one, one), (up, up)),
     )
@@ -326,7 +344,7 @@ def _share(
     variance, units = _spread(table, group, among, hits, value, total)
     se = float(np.sqrt(variance * units / (units - 1))) if units > 1 else np.nan
     if units < FEWEST - 1e-9:
-        reason = said.format(f"{units:.3g}") + f", and with fewer than {FEWEST} no interval is honest"
+        reason = said.format(f"{units:.3g}") + f", and with fewer than {FEWEST} there is no interval"
         return Estimate(metric, value, se, np.nan, np.nan, level, reason=reason)
     size = min(value * (1 - value) / variance, 1e300) if variance > 0 else units
     low, high = wilson(value, size, -float(ndtri((1 - level) / 2)))

@@ -94,7 +94,9 @@ class TopRegion:
         except TooMany as error:
             return str(error)
         if len(open_regions) > 1 and not all(shares.enough for shares, _ in open_regions):
-            few = f"one of the regions that the rows leave open has fewer than {FEWEST} positives or negatives"
+            few = (
+                f"one of the regions that the rows leave open has fewer than {FEWEST} rows with or without the outcome"
+            )
             return f"{few}: {said(self.rests_on([pair]))}"
         return None
 

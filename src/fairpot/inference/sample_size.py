@@ -12,6 +12,8 @@ import numpy as np
 from scipy.special import betaln, expit, logit, ndtr, ndtri
 
 from fairpot._defaults import LEVEL
+from fairpot._html import html_table, paragraph
+from fairpot._shown import frame_of
 from fairpot._validation import check_choice, check_level, check_share, is_number
 from fairpot.counts import Clusters
 from fairpot.inference.limits import Parts, correlation, difference_limits, joint_tail
@@ -27,7 +29,7 @@ _SEED = 20250101  # plans are the same in every run
 _NEAREST = 0.999  # an xAUC to plan with keeps this far from 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SamplePlan:
     """Hold how many rows a goal takes.
 
@@ -71,13 +73,33 @@ class SamplePlan:
     pair: tuple[Hashable, Hashable]
     clusters: int | None = None
 
+    def __repr__(self) -> str:
+        return f"<SamplePlan: {str(self).split(' (')[0]}>"
+
+    def rows_by_group(self) -> list[dict[str, Any]]:
+        """Return rows with and without the outcome for each group."""
+        return [
+            {"group": g, "rows": rows, "with the outcome": self.positives[g], "without it": self.negatives[g]}
+            for g, rows in self.group_rows.items()
+        ]
+
+    def frame(self) -> Any:
+        """Return the rows of each group as a frame (pandas, Polars or PyArrow, whichever is in use)."""
+        return frame_of(self.rows_by_group())
+
+    def _repr_html_(self) -> str:
+        """Show how many rows it takes, by group."""
+        return f"<div>{paragraph(str(self).split(' (')[0])}{html_table(self.rows_by_group(), 'Rows to plan for')}</div>"
+
     def __str__(self) -> str:
         aim = f"detect a gap of {self.gap:g}" if self.goal == "detect" else f"certify a gap within {self.gap:g}"
         parts = ", ".join(
-            f"{g}: {self.group_rows[g]:,} rows with {self.positives[g]:,} positives" for g in self.group_rows
+            f"{g}: {self.group_rows[g]:,} rows, {self.positives[g]:,} with the outcome" for g in self.group_rows
         )
         of = "" if self.clusters is None else f" of {self.clusters:,} clusters"
-        return f"{self.rows:,} rows{of} to {aim} with power {self.power:g} at level {self.level:g} ({parts})"
+        return (
+            f"{self.rows:,} rows{of} to {aim} with power {self.power:g} at {100 * self.level:g}% confidence ({parts})"
+        )
 
 
 def plan_sample_size(
@@ -140,7 +162,7 @@ def plan_sample_size(
     >>> from fairpot.inference import plan_sample_size
     >>> print(plan_sample_size(0.05, shares={"F": 0.3, "M": 0.7}, rates=0.1))
     8,051 rows to detect a gap of 0.05 with power 0.8 at level 0.95
-    (F: 2,415 rows with 242 positives, M: 5,636 rows with 564 positives)
+    (F: 2,415 rows, 242 with the outcome, M: 5,636 rows, 564 with the outcome)
     """
     wanted = check_share(gap, "gap", zero=False)
     check_choice(goal, "goal", GOALS)
@@ -445,7 +467,7 @@ def _check_rates(rates: Any, groups: tuple[Hashable, ...]) -> Floats:
         raise ValueError(f"rates must have one entry for each group {list(groups)}, got {list(given)}.")
     found = np.array([check_share(given[g], f"rates[{g!r}]", zero=False) for g in groups])
     if (found == 1).any():
-        raise ValueError("rates must be below 1: without negatives there is nothing to rank above.")
+        raise ValueError("rates must be below 1: with nobody without the outcome there is nothing to rank above.")
     return found
 
 
@@ -556,7 +578,9 @@ def _law_of(table: ScoreTable, ties: str, truth: float) -> _Law:
     table.require("a plan", groups=2)
     found = estimate_shares(table, cross_pairs(table), check_ties(ties))
     if not (np.minimum(*found.units) > 1).all():
-        raise ValueError("the table has a group with fewer than two positives or negatives: its spread is unknown.")
+        raise ValueError(
+            "the table has a group with fewer than two rows with or without the outcome: its spread is unknown."
+        )
     if not (found.se > 0).all():
         raise ValueError("the table ranks every pair alike: a spread of 0 cannot be planned with.")
     rows = _rows_of(table)

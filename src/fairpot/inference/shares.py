@@ -639,7 +639,7 @@ def why_not(table: ScoreTable, question: Question, found: ShareEstimates) -> str
     for k, pair in enumerate(question.pairs):
         if found.refused and found.refused[k] is not None:
             return found.refused[k]
-        for side, what in enumerate(("positives", "negatives")):
+        for side, what in enumerate(("with the outcome", "without the outcome")):
             units = float(found.units[side][k])
             # A hair of round-off: five weights of 0.1 are worth five rows.
             if units < FEWEST - 1e-9:
@@ -652,10 +652,8 @@ def _names(table: ScoreTable, places: tuple[int, ...]) -> tuple[Hashable, ...]:
 
 
 def _said(units: float, what: str, groups: tuple[Hashable, ...], question: Question, clustered: bool) -> str:
-    counted = f"{'clusters with ' if clustered else ''}{what}"
-    if units == 1:
-        counted = f"cluster with {what}" if clustered else what.removesuffix("s")
+    counted = f"{'cluster' if clustered else 'row'}{'' if units == 1 else 's'} {what}"
     where = "" if question.alpha is None else f" in the top {question.alpha:g}"
     number = "no" if units == 0 else f"{units:.3g}"
     who = f"group {groups[0]!r} has" if len(groups) == 1 else f"there {'is' if units == 1 else 'are'}"
-    return f"{who} {number} {counted}{where}, and with fewer than {FEWEST} no interval is honest"
+    return f"{who} {number} {counted}{where}, and with fewer than {FEWEST} there is no interval"

@@ -70,8 +70,8 @@ class Shortfall:
         said += f"; a sample {even:.3g} times as large has an even chance, "
         said += "and no size a chance of 90%" if likely is None else f"one {likely:.3g} times as large 90%"
         if self.more[0] is None:
-            return f"{said}; the positives of {self.group!r} (there are {self.positives:,}) limit it most"
-        many = f"{self.more[0]:,} more {'positive' if self.more[0] == 1 else 'positives'} of {self.group!r}"
+            return f"{said}; the rows with the outcome in {self.group!r} (there are {self.positives:,}) limit it most"
+        many = f"{self.more[0]:,} more {'row' if self.more[0] == 1 else 'rows'} with the outcome in {self.group!r}"
         for_90 = "" if self.more[1] is None else f", {self.more[1]:,} for 90%"
         return f"{said}; so has one with {many} (there are {self.positives:,}){for_90}"
 

@@ -75,8 +75,8 @@ def _at_levels(
     factor = units / (units - 1) if units > 1 else np.nan
     se = float(np.sqrt(variance * factor))
     if units < FEWEST - 1e-9:
-        what = "positives" if asked.metric == "top_recall" else f"rows in the top {asked.alpha:g}"
-        reason = f"there are {units:.3g} {what}, and with fewer than {FEWEST} no interval is honest"
+        what = "rows with the outcome" if asked.metric == "top_recall" else f"rows in the top {asked.alpha:g}"
+        reason = f"there are {units:.3g} {what}, and with fewer than {FEWEST} there is no interval"
         return Estimate(asked.metric, value, se, np.nan, np.nan, level, reason=reason)
     size = min(value * (1 - value) / variance, 1e300) if variance > 0 else units
     low, high = wilson(value, size, -float(ndtri(tail)))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from fairpot._arguments import by_name
 from fairpot._defaults import Ties
 from fairpot._optional import make_frame
+from fairpot._validation import wording
 from fairpot.counting import as_table
 from fairpot.metrics.rank import check_ties, check_undefined, place_of
 from fairpot.metrics.wins import Undefined, WinMatrix, value_without_pairs, warn_undefined
@@ -204,7 +205,7 @@ def tied_share(
     [counts] = table.for_pairs().counts
     pairs = float(counts.positive.sum()) * float(counts.negative.sum())
     if pairs == 0:
-        empty = "positives" if counts.positive.sum() == 0 else "negatives"
+        empty = wording.BOTH_OUTCOMES[int(counts.positive.sum() > 0)]
         warn_undefined("the share of tied pairs", [(None, empty)], value)
         return value
     return min(float(np.dot(counts.positive, counts.negative)) / pairs, 1.0)
@@ -321,7 +322,7 @@ def _share(
     found = matrix.share(winners, losers)
     if found == found:
         return found
-    sides = (("positives", matrix.positives, winners), ("negatives", matrix.negatives, losers))
+    sides = zip(wording.BOTH_OUTCOMES, (matrix.positives, matrix.negatives), (winners, losers))
     empty = [
         (matrix.groups[k], what) if side[k] else (None, f"{what} outside group {matrix.groups[k]!r}")
         for what, counts, side in sides

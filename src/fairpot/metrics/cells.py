@@ -24,17 +24,17 @@ def small_cells(table: ScoreTable, where: str = "") -> list[str]:
     >>> import numpy as np
     >>> table = ScoreTable.from_rows(np.array([0.4, 0.1]), np.array([1, 0], dtype=np.int8))
     >>> small_cells(table)[0]
-    "group 'all' has only 1 positive (under 30): what depends on them is uncertain."
+    "group 'all' has only 1 row with the outcome (under 30): what depends on them is uncertain."
     """
     found = []
     counted = table.independent if table.units is None else (table.positives, table.negatives)
-    named = zip(("positives", "negatives"), counted)
+    named = zip(wording.BOTH_OUTCOMES, counted)
     for place, (what, counts) in itertools.product(range(len(table.groups)), named):
         group, count = table.groups[place], counts[place]
         if count == 0:
             found.append(f"group {group!r} has no {what}{where}: what depends on them cannot be measured.")
         elif count < SMALL:
-            few = wording.counted(count, what.removesuffix("s"), ".3g")
+            few = wording.counted(count, what.replace("rows", "row"), ".3g")
             found.append(f"group {group!r} has only {few}{where} (under {SMALL}): what depends on them is uncertain.")
     return found
 
@@ -73,14 +73,15 @@ def reversed_score(table: ScoreTable) -> str | None:
     if auc >= 0.5:
         return None
     said = argument("lower_is_riskier", True)
-    swapped = f"if 0 and 1 are swapped, name the positive outcome ({argument('pos_label', ...)})."
+    swapped = f"if 0 and 1 are swapped, name the outcome that is 1 ({argument('pos_label', ...)})."
     if table.lower_is_riskier:
         return (
-            f"AUC is {auc:.4f}, below 0.5: with {said}, positives have higher scores than negatives.\n"
+            f"AUC is {auc:.4f}, below 0.5: with {said}, rows with the outcome have higher scores than "
+            "rows without it.\n"
             f"Hint: if a high score means high risk, leave {said} out; {swapped}"
         )
     return (
-        f"AUC is {auc:.4f}, below 0.5: positives have lower scores than negatives.\n"
+        f"AUC is {auc:.4f}, below 0.5: rows with the outcome have lower scores than rows without it.\n"
         f"Hint: if a low score means high risk, say so ({said} where rows are counted); {swapped}"
     )
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from fairpot._arguments import by_name
 from fairpot._optional import make_frame
+from fairpot._validation import wording
 from fairpot.counting import as_table
 from fairpot.metrics.rank import check_undefined, place_of, top_table
 from fairpot.metrics.wins import value_without_pairs, warn_undefined
@@ -76,7 +77,7 @@ def top_recall(
     0.667
     """
     found = _count(y_true, y_score, alpha, sensitive_features, group, region, sample_weight, pos_label)
-    return _ratio("top recall", found.top_positives, found.positives, group, "positives", undefined)
+    return _ratio("top recall", found.top_positives, found.positives, group, wording.BOTH_OUTCOMES[0], undefined)
 
 
 @by_name

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._defaults import Ties
+from fairpot._validation import wording
 from fairpot._warn import warn_user
 from fairpot.counts import GroupCounts
 from fairpot.table import ScoreTable
@@ -31,7 +32,7 @@ def undefined_auc(has_positives: bool, partial: bool, undefined: Undefined = "na
     """Return what stands for an AUC without pairs (the paper: 0, but 1 for a region without negatives); warn."""
     name, where = ("partial AUC", " in the region") if partial else ("AUC", "")
     value = value_without_pairs(undefined, 1.0 if partial and has_positives else 0.0)
-    warn_undefined(name, [(None, ("negatives" if has_positives else "positives") + where)], value)
+    warn_undefined(name, [(None, wording.BOTH_OUTCOMES[int(has_positives)] + where)], value)
     return value
 
 
@@ -56,7 +57,7 @@ def warn_left_out(pairs: Sequence[tuple[Hashable, Hashable]], empty: Iterable[tu
 
 def empty_cells(groups: Sequence[Hashable], positives: Any, negatives: Any) -> list[tuple[Hashable, str]]:
     """Name the cells without weight: positives first, then negatives."""
-    both = (("positives", positives), ("negatives", negatives))
+    both = list(zip(wording.BOTH_OUTCOMES, (positives, negatives)))
     return [(groups[place], what) for what, counts in both for place in range(len(groups)) if counts[place] == 0]
 
 
@@ -206,7 +207,7 @@ class WinMatrix:
 
     def cell(self, g: int, h: int, undefined: Undefined = "nan") -> float:
         """Read the xAUC of the positives of group g over the negatives of group h."""
-        cells = (("positives", self.positives, g), ("negatives", self.negatives, h))
+        cells = zip(wording.BOTH_OUTCOMES, (self.positives, self.negatives), (g, h))
         empty = [(self.groups[place], what) for what, counts, place in cells if counts[place] == 0]
         if empty:
             value = value_without_pairs(undefined)

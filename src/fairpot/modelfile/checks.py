@@ -135,7 +135,7 @@ def check_then(content: Any, *, private: bool) -> None:
     values = np.array(content["values"], dtype=np.float64)
     rises = np.diff(values) >= 0 if private else np.diff(values) > 0
     if len(values) < 2 or not rises.all():
-        refuse("then", "ascending, from knot to knot", content["values"])
+        refuse("then", "ascending, from breakpoint to breakpoint", content["values"])
     edges = (content["below"], content["above"], content["floor"], content["start"])
     if edges != ("hold", "hold", None, None):
         refuse("then", "held at both edges, without floor and start", edges)

@@ -56,7 +56,7 @@ def encode(value: Any, where: str) -> Any:
     column = np.asarray(value)
     if column.ndim != 1 or isinstance(value, bytes):
         raise ModelFileError(
-            f"{where} cannot be put into a model file: {shown(value)} is {type(value).__name__}.\n"
+            f"{where} cannot be put into a map file: {shown(value)} is {type(value).__name__}.\n"
             "Hint: use text, numbers, booleans, lists of them, or a dict of groups."
         )
     return [plain_group(each) for each in column.tolist()]
@@ -221,7 +221,7 @@ def _maps(maps: Mapping[Hashable, Any]) -> dict[Hashable, dict[str, Any]]:
     if knots > most:
         refuse(
             "maps",
-            f"of at most {most} knots together",
+            f"of at most {most} breakpoints together",
             knots,
             "Hint: fit with exact=False.",
         )
@@ -240,7 +240,7 @@ def _map(content: dict[str, Any], where: str) -> dict[str, Any]:
     knots, values = (np.array(content[name], dtype=np.float64) for name in ("knots", "values"))
     check_ascending(knots, f"{where}.knots")
     if len(knots) != len(values):
-        refuse(where, "of one value for each knot", (len(knots), len(values)))
+        refuse(where, "of one value for each breakpoint", (len(knots), len(values)))
     bounds = {name: None if content[name] is None else float(content[name]) for name in ("floor", "start")}
     return content | bounds | {"knots": knots.tolist(), "values": values.tolist()}
 

@@ -104,8 +104,9 @@ def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = Fals
     data = dumps(model)
     if len(data) > max_bytes:
         raise ModelFileError(
-            f"the model would take {len(data)} bytes, more than the {max_bytes} that are loaded again unasked.\n"
-            "Hint: a fit with exact=False has far fewer knots, as has private=True; or raise max_bytes here "
+            f"the map file would have {len(data)} bytes, more than the {max_bytes} that are loaded unless you "
+            "ask for more.\n"
+            "Hint: a fit with exact=False has far fewer breakpoints, as has private=True; or raise max_bytes here "
             "and in load."
         )
     target = _target(path, overwrite)

@@ -75,7 +75,7 @@ MAX_PARTS = 1_000_000
 MAX_ENTRIES = 1_000_000
 # So many knots ascend only if they have this many bytes on average, the comma included.
 _SHORTEST = 7
-_NO_MODEL = "Hint: a model file is what save() writes; see docs/model-file.md."
+_NO_MODEL = "Hint: a map file is what save() writes; see https://fairpot.github.io/fairpot/reference/map-file.html"
 
 
 def dumps(model: ModelFile) -> bytes:
@@ -260,4 +260,4 @@ def naming(path: str | PathLike[str]) -> Iterator[None]:
     try:
         yield
     except ModelFileError as error:
-        raise type(error)(f"the model file {os.fspath(path)!r} cannot be used: {error}") from error
+        raise type(error)(f"the map file {os.fspath(path)!r} cannot be used: {error}") from error

@@ -250,7 +250,7 @@ def _kept_apart(found: ScoreMap, score: Floats) -> ScoreMap:
         knots = np.concatenate((found.knots[stay], x))
         order = np.argsort(knots)
         found = ScoreMap(knots[order], np.concatenate((found.values[stay], v))[order])
-    raise AssertionError("scores that are knots keep their own values")
+    raise AssertionError("scores that are breakpoints keep their own values")
 
 
 _ATTEMPTS = 20

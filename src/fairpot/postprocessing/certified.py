@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._validation import wording
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.certify import Certificate, Worth, choose_certified
 from fairpot.inference.dial import Evidence, Part
@@ -123,10 +124,10 @@ def _part(model: Postprocessor, fold: ScoreTable, values: NDArray[np.float64]) -
 
 def fold_count(table: ScoreTable, dial: str = "the repair strength") -> int:
     """Say how many folds leave enough positives and negatives of every group in each."""
-    counted = "clusters with " if table.units is not None else ""
+    counted = "rows" if table.units is None else "clusters"
     cells = [
-        (float(count), group, counted + what)
-        for what, counts in zip(("positives", "negatives"), table.independent)
+        (float(count), group, what.replace("rows", counted))
+        for what, counts in zip(wording.BOTH_OUTCOMES, table.independent)
         for group, count in zip(table.groups, counts)
     ]
     fewest, group, what = min(cells, key=lambda cell: cell[0])

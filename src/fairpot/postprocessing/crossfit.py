@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
 from functools import update_wrapper
 from types import MethodType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,7 @@ class _Gives:
 
     def __init__(self, method: Callable[..., Any]) -> None:
         self.method = method
-        update_wrapper(self, method)
+        update_wrapper(cast(Any, self), method)
 
     def __get__(self, owner: FairScoreClassifier | None, kind: type) -> Callable[..., Any]:
         if owner is None:
@@ -318,7 +318,9 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         """
         check_is_fitted(self, "postprocessor_")
         if not hasattr(self.postprocessor_, "at"):
-            raise TypeError(f"{type(self.postprocessor_).__name__} has no dial to turn: it has no method 'at'.")
+            raise TypeError(
+                f"{type(self.postprocessor_).__name__} has no repair strength to set: it has no method 'at'."
+            )
         other = copy(self)
         other.postprocessor_ = self.postprocessor_.at(value)
         other.postprocessor = clone(other.postprocessor_)
@@ -489,7 +491,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
             )
         mapper = self._mapper()
         if isinstance(mapper, type) or not (hasattr(mapper, "fit") and hasattr(mapper, "transform")):
-            raise TypeError(f"postprocessor must be a post-processor such as FairPOT(), got {mapper!r}.")
+            raise TypeError(f"postprocessor must be a repair method such as FairPOT(), got {mapper!r}.")
 
     def _mapper(self) -> Any:
         return FairPOT() if self.postprocessor is None else self.postprocessor

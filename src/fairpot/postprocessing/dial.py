@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._defaults import Ties
-from fairpot._validation import as_double, check_group_name, is_number
+from fairpot._validation import as_double, check_group_name, is_number, wording
 from fairpot.metrics.cells import carrying_groups
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
@@ -26,7 +26,7 @@ def ranked_first(table: ScoreTable, ties: Ties, rows: ScoreTable | None = None, 
     With ``lowest`` it is the group of which that is true least often.
     """
     table = table.only(list(carrying_groups(table if rows is None else rows)))
-    for what, totals in (("positives", table.positives), ("negatives", table.negatives)):
+    for what, totals in zip(wording.BOTH_OUTCOMES, (table.positives, table.negatives)):
         empty = [group for group, count in zip(table.groups, totals) if count == 0]
         if empty:
             raise ValueError(
@@ -54,7 +54,7 @@ def find_reference(
 
 def require_outcomes(table: ScoreTable) -> None:
     """Insist on positives and negatives in the whole and in every group."""
-    for what, counts in (("positives", table.positives), ("negatives", table.negatives)):
+    for what, counts in zip(wording.BOTH_OUTCOMES, (table.positives, table.negatives)):
         if counts.sum() == 0:
             raise ValueError(f"{argument('y')} has no {what}: both outcomes are needed to compare.")
         empty = [group for group, count in zip(table.groups, counts) if count == 0]

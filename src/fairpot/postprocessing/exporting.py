@@ -173,8 +173,8 @@ class Exports:
         table: ScoreTable | None = getattr(self, "table_", None)
         if keep_ranks and table is None:
             raise ValueError(
-                "a model file keeps the maps, not the rows whose ranks are to be kept.\n"
-                "Hint: simplify the fitted model, or call fairpot.export.simplify with keep_ranks_of=a score table."
+                "a map file keeps the maps, not the rows whose ranks are to be kept.\n"
+                "Hint: simplify the fitted model, or call fairpot.export.simplify with keep_ranks_of=a counts table."
             )
         return simplify(maps, max_error=max_error, max_knots=max_knots, keep_ranks_of=table if keep_ranks else None)
 

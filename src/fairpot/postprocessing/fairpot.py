@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._defaults import Meaning, Region, Ties
-from fairpot._validation import check_choice, check_share
+from fairpot._validation import check_choice, check_share, wording
 from fairpot.inference.dial import Evidence, Top
 from fairpot.postprocessing.dial import Dial, find_reference, require_outcomes
 from fairpot.postprocessing.mapper import ROW_BY_ROW
@@ -340,7 +340,7 @@ class _QuickMap:
 
 
 def _require_both_classes(table: ScoreTable) -> None:
-    for what, counts in (("positives", table.positives), ("negatives", table.negatives)):
+    for what, counts in zip(wording.BOTH_OUTCOMES, (table.positives, table.negatives)):
         if counts.sum() == 0:
             raise ValueError(
                 f"{argument('y')} has no {what} (in the region, if alpha is set): both outcomes are needed to compare."

@@ -108,15 +108,15 @@ class FittedMaps(ScoreMapper):
         )
 
     def tradeoff(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse: a model file keeps the maps at one value of the dial."""
+        """Refuse: a map file keeps the maps at one value of the dial."""
         self._refuse("a trade-off is traced from")
 
     def maps_at(self, value: Any) -> NoReturn:
-        """Refuse: a model file keeps the maps at one value of the dial."""
+        """Refuse: a map file keeps the maps at one value of the dial."""
         self._refuse("maps at other values are made from")
 
     def certify(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse: a model file keeps the maps at one value of the dial."""
+        """Refuse: a map file keeps the maps at one value of the dial."""
         self._refuse("a certified value is chosen from")
 
     def at(self, value: float | Mapping[Hashable, float]) -> Self:
@@ -136,7 +136,7 @@ class FittedMaps(ScoreMapper):
         name, value = self.dial_
         shown = f"{value:.6g}" if isinstance(value, float | int) else str(value)
         raise NotImplementedError(
-            f"a model file keeps the maps at {name} = {shown}, not the rows that {what}.\n"
+            f"a map file keeps the maps at {name} = {shown}, not the rows that {what}.\n"
             f"Hint: fit {self.method_} on the rows again and use that; fairpot.effect(model, scores, y, "
             "sensitive_features=...) measures the maps as they are."
         )
@@ -243,7 +243,7 @@ def _check_method(content: ModelFile) -> None:
     for name, value in content.parameters.items():
         _check_parameter(name, value, known[name], expected)
     if dial != expected:
-        raise ModelFileError(f"{content.method} has no dial {shown(dial)}, but {expected!r}.\n{hint}")
+        raise ModelFileError(f"{content.method} has no repair strength {shown(dial)}, but {expected!r}.\n{hint}")
 
 
 # Parameters that are numbers where they are given.

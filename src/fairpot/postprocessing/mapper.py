@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from os import PathLike
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -16,13 +15,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import UNMAPPED, Meaning, Unmapped
-from fairpot._html import html_table, lines_svg
-from fairpot._optional import import_optional, make_frame
+from fairpot._html import html_table, intervals_svg, lines_svg, paragraph
+from fairpot._optional import make_frame
+from fairpot._shown import Bar, bar, display
 from fairpot._validation import check_alignment, check_choice, check_scores, check_seen, place_groups, restore
 from fairpot._validation.columns import as_column
 from fairpot._warn import warn_user
 from fairpot.engines.adjusting import UNKNOWN
 from fairpot.exceptions import ScaleWarning, SmallGroupWarning
+from fairpot.inference import overview
+from fairpot.inference.limits import gap_name
 from fairpot.modelfile import MAX_BYTES, ModelFile, write
 from fairpot.postprocessing.exporting import Exports
 from fairpot.postprocessing.private import made_private
@@ -35,7 +37,7 @@ from fairpot.postprocessing.saving import (
     with_fingerprint,
 )
 from fairpot.table import ScoreTable
-from fairpot.transport import Floats, ScoreMap, followed, parted, project
+from fairpot.transport import Floats, ScoreMap, followed, moving, parted, project
 from fairpot.transport.scoremap import part_words
 
 # Beyond the fitted range by more than this share of its width is far outside.
@@ -46,6 +48,8 @@ _MANY = 0.01
 _ALL = 0.9
 # A batch that fills less than this share of the fitted range is suspect, if it has scores enough to tell.
 _NARROW, _ENOUGH = 0.05, 30
+# A notebook measures the fitted rows by itself up to so many groups and distinct scores.
+_MOST_MEASURED, _FEW = 20, 400_000
 
 
 class Mismatch(NamedTuple):
@@ -403,16 +407,63 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         return maps_on(table, self.maps_, self._applied_by())
 
     def _html_repr(self) -> str:
-        """Show the fitted maps in a notebook, where scikit-learn shows an unfitted estimator."""
+        """Show gap and maps in a notebook once fitted, where scikit-learn shows an unfitted estimator."""
         if not hasattr(self, "maps_"):
             return str(super()._html_repr())
+        said, bars = self._measured_here()
+        gaps = intervals_svg(bars, "The gap on the fitted rows, with its interval")
         scale, moved = self._fitted_scale(), [g for g in self.groups_ if not self.maps_[g].is_identity]
         x = np.linspace(scale.low, scale.high, 61)
         lines = [(str(g), self._turned(x).tolist(), self._turned(self.maps_[g](x)).tolist()) for g in moved[:6]]
-        picture = lines_svg(lines, "New score over old score", ("old score", "new score"))
-        said = self.group_words()
-        rows = [{"group": g, "scores": said[g][0 if g in moved else 1]} for g in self.groups_]
-        return f"<div><p><b>{escape(repr(self))}</b></p>{picture}{html_table(rows, 'What becomes of scores')}</div>"
+        picture = lines_svg(lines, "Adjusted score over original score", ("original score", "adjusted score"))
+        words = self.group_words()
+        rows = [{"group": g, "scores": words[g][0 if g in moved else 1]} for g in self.groups_]
+        shown = paragraph(" ".join(repr(self).split()), said)
+        return f"<div>{shown}{gaps}{picture}{html_table(rows, 'What becomes of scores')}</div>"
+
+    def _measured_here(self) -> tuple[str, list[Bar]]:
+        """Measure the gap before and after on the fitted rows, for a picture; say why where that cannot be done."""
+        table: ScoreTable | None = getattr(self, "table_", None)
+        if table is None:
+            return "A map file has no rows: fairpot.effect(model, scores, y, ...) measures gap and intervals.", []
+        kept = table.only([g for g in table.groups if g not in self._left_out()])
+        if not table.labelled or len(kept.groups) > _MOST_MEASURED or sum(len(c.score) for c in kept.counts) > _FEW:
+            return "fairpot.effect(model, scores, y, ...) measures gap and AUC with intervals.", []
+        maps = moving({g: m for g, m in self.maps_for(table).items() if g in kept.groups})
+        top = getattr(self, "_top", lambda: None)()
+        asked: dict[str, Any] = {} if top is None else {"alpha": top.alpha, "region": top.region}
+        asked["ties"] = getattr(self, "_ties", "half")
+        gaps = [overview(each, **asked).gap for each in (kept, kept.rescored(maps))]
+        name = gap_name(asked.get("alpha"))
+        said = f"{name[0].upper()}{name[1:]} on the fitted rows: {gaps[0]:.3f} -> {gaps[1]:.3f}; new rows may differ."
+        return said, [bar(f"{name} {when}", gap) for when, gap in zip(("before", "after"), gaps)]
+
+    def frame(self) -> Any:
+        """Return the maps as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
+
+        One row per group and breakpoint, on the scale of the scores: ``group``, ``score`` and ``adjusted``. Between
+        breakpoints a map is a straight line; a group whose scores do not change has none. A map has no interval:
+        ``fairpot.effect`` measures what it does, with intervals.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
+        >>> print(repair.frame().to_string(index=False))
+        group  score  adjusted
+            F    0.2       0.6
+            F    0.4       0.8
+        """
+        check_is_fitted(self, "maps_")
+        scale = self._fitted_scale()
+        ends = np.array([scale.low, scale.high])  # of a map that adds the same to every score
+        moved = [g for g in self.groups_ if not self.maps_[g].is_identity]
+        found = [(g, self.maps_[g].knots if len(self.maps_[g].knots) else ends) for g in moved]
+        score = np.concatenate([np.empty(0), *(knots for _, knots in found)])
+        adjusted = np.concatenate([np.empty(0), *(self.maps_[g](knots) for g, knots in found)])
+        group = [g for g, knots in found for _ in range(len(knots))]
+        return make_frame({"group": group, "score": self._turned(score), "adjusted": self._turned(adjusted)})
 
     def plot(self, ax: Any = None) -> Any:
         """Draw what each group's scores become.
@@ -456,8 +507,7 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         """
         check_is_fitted(self, "maps_")
         table: ScoreTable | None = getattr(self, "table_", None)
-        display = import_optional("fairpot.display", "plot").ScoreMapDisplay
-        return display.from_maps(self.maps_, table, ax=ax).ax_
+        return display("ScoreMapDisplay").from_maps(self.maps_, table, ax=ax).ax_
 
     @property
     def row_by_row(self) -> bool:

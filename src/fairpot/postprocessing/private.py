@@ -90,7 +90,7 @@ def made_private(content: ModelFile, table: ScoreTable | None = None) -> ModelFi
         raise _too_few(few)
     if table is None and any(each.get("knots") for each in content.maps.values()):
         raise ModelFileError(
-            "a model that comes from a file does not know how many people make up each knot.\n"
+            "a model that comes from a file does not know how many rows make up each breakpoint.\n"
             "Hint: save the fitted model itself as a private file."
         )
     grid = Grid.for_range(*content.fitted_on["score_range"])
@@ -124,7 +124,7 @@ def _check_grid(table: ScoreTable | None) -> None:
     """Insist that ten people or more have each score of a grid: tables of scores are not rounded."""
     if table is None or (_People.of(table.joined().counts[0]).number < FEWER_THAN).any():
         raise ModelFileError(
-            f"a table of scores is saved as it is, and fewer than {FEWER_THAN} people have some score of its grid.\n"
+            f"a table of scores is saved as it is, and fewer than {FEWER_THAN} rows have some score of its grid.\n"
             "Hint: round the scores to a coarser grid before fit."
         )
 
@@ -132,7 +132,7 @@ def _check_grid(table: ScoreTable | None) -> None:
 def _too_few(groups: list[Hashable]) -> ModelFileError:
     return ModelFileError(
         f"{told(groups)}, also if they are rounded.\nHint: min_group={FEWER_THAN} leaves small groups as they are; "
-        "or put groups together, or move more people."
+        "or put groups together, or move more rows."
     )
 
 

@@ -66,7 +66,7 @@ def map_content(score_map: ScoreMap) -> dict[str, Any]:
     if isinstance(score_map, ShiftMap):
         return {"kind": "shift", **score_map.to_dict()}
     if type(score_map) is not ScoreMap:
-        raise ModelFileError(f"a map of type {type(score_map).__name__} has no form in a model file.")
+        raise ModelFileError(f"a map of type {type(score_map).__name__} has no form in a map file.")
     return {"kind": "piecewise", **score_map.compact().to_dict()}
 
 

@@ -242,6 +242,7 @@ class XOrder(Postprocessor):
     needs_outcomes: ClassVar[bool] = True
     reference_: Hashable
     lam_: float
+    searched_: dict[tuple[Hashable, float], ScoreMap]
 
     def __init__(
         self,
@@ -281,11 +282,20 @@ class XOrder(Postprocessor):
     def _learn(self, table: ScoreTable) -> None:
         require_outcomes(table)
         self.reference_ = find_reference(table, self.reference, self._ties)
+        self.searched_ = {}
 
     def _map(self, group: Hashable, value: float) -> ScoreMap:
-        table = in_rows(self.table_)
-        [found] = xorder_maps(table[self.reference_], table[group], np.array([value]))
+        [found] = self._searched_maps(group, np.array([value]))
         return found
+
+    def _searched_maps(self, group: Hashable, values: NDArray[np.float64]) -> list[ScoreMap]:
+        """Give the map of a group at each value; what was searched for once is kept."""
+        missing = [value for value in values.tolist() if (group, value) not in self.searched_]
+        if missing:
+            fitted = in_rows(self.table_)
+            found = xorder_maps(fitted[self.reference_], fitted[group], np.array(missing))
+            self.searched_ |= {(group, value): each for value, each in zip(missing, found)}
+        return [self.searched_[group, value] for value in values.tolist()]
 
     def _default_values(self, table: ScoreTable, ties: Ties) -> NDArray[np.float64]:
         return _GRID.copy()
@@ -305,10 +315,7 @@ class XOrder(Postprocessor):
         return f"a grid of {cells:.2g} cells takes minutes a fold (the limit is {MOST_CELLS:.0g}); ask for it by name."
 
     def _steps(self, table: ScoreTable, values: NDArray[np.float64]) -> Iterable[Mapping[Hashable, ScoreMap]]:
-        fitted = in_rows(self.table_)
-        fixed = fitted[self.reference_]
-        moved = [g for g in table.groups if g in self.moved_groups]
-        maps = {g: xorder_maps(fixed, fitted[g], values) for g in moved}
+        maps = {g: self._searched_maps(g, values) for g in table.groups if g in self.moved_groups}
         return ({g: each[step] for g, each in maps.items()} for step in range(len(values)))
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from fairpot.auditing.queue import LABELS, SMALLEST_BAND
 from fairpot.display.display import COLOURS, LINES
 from fairpot.report.measure import Measured, Setting
-from fairpot.report.people import LABELS, SMALLEST_BAND
 from fairpot.report.svg import Frame, Markup, direct_labels, inside, line, steps, tag
 from fairpot.report.text import TEXT
 from fairpot.report.words import number, percent, points, say, score, told, top_share

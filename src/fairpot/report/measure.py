@@ -12,25 +12,13 @@ from fairpot._defaults import Region, Ties
 from fairpot.auditing import measures as auditing
 from fairpot.auditing.calibration import calibration_errors
 from fairpot.auditing.finding import Finding, main_finding
+from fairpot.auditing.queue import LABELS, SMALLEST_BAND, Mapped, Marks, marks, queue_places
 from fairpot.counts import GroupCounts
 from fairpot.display.calibration import reliability
 from fairpot.display.distributions import histogram, score_edges
 from fairpot.inference import Changes, change_by_maps
 from fairpot.metrics.wins import WinMatrix, inner_half_wins
-from fairpot.report.people import (
-    LABELS,
-    SMALLEST_BAND,
-    Mapped,
-    Marks,
-    above,
-    band_shifts,
-    bands,
-    crossings,
-    marks,
-    mean_places,
-    queue_places,
-    top_scores,
-)
+from fairpot.report.people import above, band_shifts, bands, crossings, mean_places, top_scores
 from fairpot.report.settings import Dial
 from fairpot.table import Maps, ScoreTable
 from fairpot.transport import Floats

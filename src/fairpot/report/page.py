@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fairpot.display.display import COLOURS
+from fairpot._html import COLOURS, DARK
 from fairpot.report import first, queue, sections, words
 from fairpot.report.figures import Figure
 from fairpot.report.measure import Measured
@@ -71,14 +71,12 @@ def _bar(summary: Mapping[str, Any], live: sections.Live) -> Markup:
     )
 
 
-# Colours of the groups in the dark: the same hues as those of the pictures, lighter.
-_DARK = ("#5cb8f0", "#ff9a57", "#d5d9e0", "#ff8fbf", "#b3a6ff", "#d8cf5a", "#3fd0a2", "#d69bff")
 _DASHES = ("none", "7 3", "9 3 2 3", "2 2", "12 3 2 3 2 3")
 
 
 def _palette() -> str:
     """Write the colours and dashes of the groups, which are those of the pictures in :mod:`fairpot.display`."""
-    light, dark = ("".join(f"--c{i}:{each};" for i, each in enumerate(of)) for of in (COLOURS, _DARK))
+    light, dark = ("".join(f"--c{i}:{each};" for i, each in enumerate(of)) for of in (COLOURS, DARK))
     rules = [f".c{i}{{--own:var(--c{i})}}" for i in range(len(COLOURS))]
     rules += [f".now.d{i},.faint.d{i}{{stroke-dasharray:{each}}}" for i, each in enumerate(_DASHES)]
     return f":root{{{light}}}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}" + "".join(rules)
@@ -182,7 +180,7 @@ def make_compact(summary: Mapping[str, Any], figures: Mapping[str, Figure]) -> s
     shown = [before] if after is None else [before, after]
     head = [TEXT["before"], TEXT["after"]][: len(shown)]
     body = [tag("tr", tag("th", name, scope="row"), [tag("td", write(n)) for n in shown]) for name, write in rows]
-    top = tag("tr", tag("th", "", scope="col"), [tag("th", name, scope="col") for name in head])
+    top = tag("tr", tag("td"), [tag("th", name, scope="col") for name in head])
     return tag(
         "div",
         tag("style", Markup(_STYLE)),

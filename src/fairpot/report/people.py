@@ -4,43 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot.auditing.queue import LABELS, SMALLEST_BAND, Mapped
 from fairpot.counts import GroupCounts
-from fairpot.table import Maps, ScoreTable
+from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 from fairpot.transport.plan import weight_to_reach
 
-LABELS = ("positive", "negative")
-# Fewer people than this are not shown as a band of their own.
-SMALLEST_BAND = 10
 _BANDS = 8
-
-
-@dataclass(frozen=True, eq=False)
-class Mapped:
-    """A table, the new score of each of its entries, the table they make and its pooled ranking."""
-
-    table: ScoreTable
-    scores: tuple[Floats, ...]
-    after: ScoreTable
-    ranking: GroupCounts
-
-    @classmethod
-    def of(cls, table: ScoreTable, maps: Maps) -> Mapped:
-        """Apply maps; a group without one stays as it is."""
-        scores = tuple(maps[g](c.score) if g in maps else c.score for g, c in zip(table.groups, table.counts))
-        counts = [_again(c, new) for c, new in zip(table.counts, scores)]
-        after = replace(table, counts=tuple(counts))
-        return cls(table, scores, after, after.pooled())
-
-
-def _again(counts: GroupCounts, scores: Floats) -> GroupCounts:
-    return counts if scores is counts.score else counts.rescored(scores)
 
 
 def above(table: ScoreTable, thresholds: Floats) -> Floats:
@@ -157,62 +132,3 @@ def band_shifts(mapped: Mapped, g: int, parts: Sequence[slice]) -> list[tuple[fl
         largest = float(own[np.argmax(np.abs(own))])
         found.append((float(np.dot(weight, own) / weight.sum()), largest))
     return found
-
-
-@dataclass(frozen=True, eq=False)
-class Marks:
-    """Rows of one group, a mark for every few of them: where each stands in the group's counts.
-
-    Attributes
-    ----------
-    entry : array of whole numbers
-        Which distinct score of the group a mark has.
-    inside : array
-        How far a mark is through the rows of its outcome that have this score, from the top.
-    positive : array of bool
-        Whether it stands for rows with the outcome.
-    rows : float
-        How many rows one mark stands for, about.
-    """
-
-    entry: NDArray[np.intp]
-    inside: Floats
-    positive: NDArray[np.bool_]
-    rows: float
-
-
-def marks(counts: GroupCounts, most: int) -> Marks:
-    """Choose about ``most`` marks: the middles of equal parts of those with, and of those without, the outcome.
-
-    None stands for fewer rows than a band has, and an outcome with fewer rows than that has no mark.
-
-    Examples
-    --------
-    >>> group = GroupCounts(np.array([0.2, 0.8]), np.array([10, 30]), np.array([30, 10]))
-    >>> found = marks(group, 4)
-    >>> found.entry.tolist(), found.positive.tolist(), found.rows
-    ([1, 0, 0, 0], [True, True, False, False], 20.0)
-    """
-    rows = max(float(counts.weight.sum()) / most, float(SMALLEST_BAND))
-    entry, inside, positive = [], [], []
-    for label in LABELS:
-        weight = getattr(counts, label)[::-1].astype(np.float64)
-        reached, total = np.cumsum(weight), float(weight.sum())
-        size = 0 if total < SMALLEST_BAND else max(1, round(total / rows))
-        wanted = (np.arange(size) + 0.5) * (total / max(size, 1))
-        place = np.searchsorted(reached, wanted, side="right")
-        entry.append(len(weight) - 1 - place)
-        inside.append((wanted - reached[place] + weight[place]) / weight[place])
-        positive.append(np.full(size, label == LABELS[0]))
-    return Marks(np.concatenate(entry), np.concatenate(inside), np.concatenate(positive), rows)
-
-
-def queue_places(mapped: Mapped, g: int, shown: Marks) -> Floats:
-    """Give each mark's place in the list of all rows: the share of it that stands higher, 0 for the first.
-
-    Rows with one score stand beside each other in any order; those of each group and outcome are spread evenly.
-    """
-    ranking = mapped.ranking
-    higher = np.append(np.cumsum(ranking.weight[::-1])[::-1][1:], 0)
-    at = np.searchsorted(ranking.score, mapped.scores[g][shown.entry])
-    return np.asarray((higher[at] + shown.inside * ranking.weight[at]) / float(ranking.weight.sum()))

@@ -437,7 +437,7 @@ class FairnessReport:
         if place.suffix.lower() not in writers:
             raise ValueError(f"a report is written as {', '.join(FORMATS)}, and {place.name!r} ends in none of them.")
         if place.exists() and not overwrite:
-            raise FileExistsError(f"{place} is there already.\nHint: another name, or overwrite=True.")
+            raise FileExistsError(f"{place} already exists.\nHint: another name, or overwrite=True.")
         content = writers[place.suffix.lower()]()
         with atomic_file(Path(os.path.realpath(place)), overwrite=overwrite) as temporary:
             temporary.write_text(content, encoding="utf-8", newline="\n")

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairpot._validation import wording
+from fairpot.auditing.queue import SMALLEST_BAND
 from fairpot.metrics.cells import SMALL
 from fairpot.report import words
 from fairpot.report.figures import Figure, style
 from fairpot.report.pairs import forest, heat_map, pairs_of
-from fairpot.report.people import SMALLEST_BAND
 from fairpot.report.svg import Markup, figure_svg, join, tag
 from fairpot.report.text import HOW_TO_READ, HOW_TO_READ_REPAIR, NOT_SHOWN, TEXT
 from fairpot.report.words import change, count, number, percent, points, say, score, signed, signed_points

@@ -14,13 +14,13 @@ from fairpot._version import __version__
 from fairpot.auditing.gains import own_scale_moves
 from fairpot.auditing.measures import Measured as Audited
 from fairpot.auditing.measures import tops
+from fairpot.auditing.queue import SMALLEST_BAND
 from fairpot.counts import GroupCounts
 from fairpot.inference import Changes, Estimate
 from fairpot.inference.dial import estimate_dial
 from fairpot.inference.limits import fold
 from fairpot.metrics.cells import SMALL
 from fairpot.report.measure import MOST_ENTRIES, Measured, Setting, audited_xauc, entries
-from fairpot.report.people import SMALLEST_BAND
 from fairpot.table import ScoreTable
 from fairpot.tradeoff import Limit, LimitBracket, TradeoffCurve
 from fairpot.transport import Floats

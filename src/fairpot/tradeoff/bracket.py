@@ -18,7 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairpot._defaults import Ties
+from fairpot._html import html_table, lines_svg, paragraph
 from fairpot._optional import make_frame
+from fairpot._shown import display
 from fairpot._validation import check_share
 from fairpot.counts import GroupCounts
 from fairpot.metrics.wins import inner_half_wins
@@ -28,8 +30,9 @@ from fairpot.tradeoff.limit import block_starts, line_of_two, pool, require_both
 from fairpot.tradeoff.together import Aim, Together
 from fairpot.transport import Floats
 
-# Bounds that a frame lists.
+# Bounds that a frame lists, and those that a small picture shows: the lower end is searched for at each.
 _LISTED = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+_SHOWN = (0.0, 0.05, 0.2)
 # Log-odds of blocks without positives or negatives, which no factor moves; factors that are tried, as logarithms.
 _CERTAIN = 1e3
 _FACTORS = 401
@@ -173,6 +176,26 @@ class LimitBracket:
         some = np.linspace(gaps.min(), gaps.max(), _ALONG)
         low = np.interp(gaps, some, [self.low(float(gap)) for gap in some])
         return {"limit_auc": self.auc_at(gaps), "limit_low": low, "reachable_auc": np.full(len(gaps), np.nan)}
+
+    def _repr_html_(self) -> str:
+        """Show both ends over the target gap."""
+        points = [self.best(bound) for bound in _SHOWN]
+        bounds = [p.max_gap for p in points]
+        lines = [("at most", bounds, [p.high for p in points]), ("at least", bounds, [p.low for p in points])]
+        note = "The best possible AUC lies between the lines. It knows the outcomes: no interval belongs to it."
+        picture = lines_svg(lines, "Best possible AUC over the target gap", ("gap at most", "AUC"), note=note)
+        rows = [{"gap at most": p.max_gap, "at least": p.low, "at most": p.high} for p in points]
+        return f"<div>{paragraph(repr(self)[1:-1])}{picture}{html_table(rows, 'Best possible AUC')}</div>"
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw both ends over the target gap; return the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default None
+            None makes new ones.
+        """
+        return display("LimitDisplay").from_limit(self, ax=ax).ax_
 
     def frame(self) -> Any:
         """Return both ends at some bounds as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._defaults import LEVEL
-from fairpot._html import html_table, lines_svg
-from fairpot._optional import import_optional, make_frame
+from fairpot._html import html_table, lines_svg, notes, paragraph
+from fairpot._optional import make_frame
+from fairpot._shown import display
 from fairpot._validation import as_double, check_share, is_number
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.certify import Certificate, Worth, choose_certified
@@ -60,6 +61,9 @@ def pareto_mask(gap: NDArray[np.float64], auc: NDArray[np.float64]) -> NDArray[n
 _ROUND_OFF = 1e-12
 # Points of a curve whose rows are looked at for a rule of an operation, at first and again around the best of them.
 _LOOKED_AT = 401
+_NO_LIMITS = "a point of a curve has no interval of its own: curve.band(), or effect of the fitted model, has it"
+# Points at which a notebook shows the interval.
+_SHOWN_BAND = 33
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,20 @@ class TradeoffPoint:
 
     def __str__(self) -> str:
         return f"{self.note}\n{self!r}" if self.note else repr(self)
+
+    def _repr_html_(self) -> str:
+        """Show the choice, and its certificate if it has one."""
+        said = self.note or (
+            f"AUC {self.auc:.3f}, gap {self.gap:.3f} at "
+            + (
+                f"{self.lam:.4g}"
+                if isinstance(self.lam, float)
+                else ", ".join(f"{g}: {v:.4g}" for g, v in self.lam.items())
+            )
+        )
+        if self.certificate is not None:
+            return f"<div>{paragraph(said)}{self.certificate._repr_html_()}</div>"
+        return f"<div>{paragraph(said)}{notes([_NO_LIMITS])}</div>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,22 +205,35 @@ class TradeoffCurve:
 
     def _repr_html_(self) -> str:
         best = int(np.nanargmin(self.gap)) if not np.isnan(self.gap).all() else 0
-        points = {"first": self.point(0), "smallest gap": self.point(best), "last": self.point(len(self) - 1)}
-        rows = [
-            {
-                "point": name,
-                self.dial: str(p.lam) if isinstance(p.lam, dict) else p.lam,
-                self.auc_name: p.auc,
-                self.gap_name: p.gap,
-                "ranked higher": _ranked_higher(p),
-            }
-            for name, p in points.items()
-        ]
-        named = str(self.dial)
-        points_drawn = np.linspace(0, len(self) - 1, min(len(self), 200)).astype(int)
-        drawn = [(named, self.gap[points_drawn].tolist(), self.auc[points_drawn].tolist())]
-        picture = lines_svg(drawn, "Trade-off of AUC and gap", (self.gap_name, self.auc_name))
-        return picture + html_table(rows, f"{len(self)} points, {'every' if self.exact else 'a grid of'} {self.dial}")
+        named = {"first": 0, "smallest gap": best, "last": len(self) - 1}
+        places = np.union1d(thin(len(self), _SHOWN_BAND), list(named.values())).astype(np.intp)
+        limits, reason = self._limits(places)
+        rows = []
+        for name, place in named.items():
+            point, at = self.point(place), int(np.searchsorted(places, place))
+            ends = {key: None if column[at] != column[at] else column[at].item() for key, column in limits.items()}
+            auc, gap = self.auc_name, self.gap_name
+            numbers = {auc: point.auc, f"{auc}_low": ends["auc_low"], f"{auc}_high": ends["auc_high"]}
+            numbers |= {gap: point.gap, f"{gap}_low": ends["gap_low"], f"{gap}_high": ends["gap_high"]}
+            lam = str(point.lam) if isinstance(point.lam, dict) else point.lam
+            rows.append({"point": name, self.dial: lam, **numbers, "ranked higher": _ranked_higher(point)})
+        drawn = thin(len(self), 200)
+        line = [(str(self.dial), self.gap[drawn].tolist(), self.auc[drawn].tolist())]
+        shaded = np.column_stack((limits["gap_low"], limits["gap_high"], self.auc[places])).tolist()
+        note = f"no intervals: {reason}" if reason else f"Shaded: {LEVEL:.0%} interval of the gap."
+        picture = lines_svg(line, "Trade-off of AUC and gap", (self.gap_name, self.auc_name), shaded, note)
+        title = f"{len(self):,} points, {'every' if self.exact else 'a grid of'} {self.dial}"
+        return f"<div>{paragraph(repr(self)[1:-1])}{picture}{html_table(rows, title)}</div>"
+
+    def _limits(self, places: NDArray[np.intp]) -> tuple[dict[str, Floats], str | None]:
+        """Give limits of AUC and gap at some places; NaN, and why, where there are none."""
+        nothing = np.full(len(places), np.nan)
+        none = dict.fromkeys(("auc_low", "auc_high", "gap_low", "gap_high"), nothing)
+        if self.evidence is None:
+            return none, "this curve does not keep the rows it was counted from"
+        found = band_of(self._estimates(places), LEVEL, self.dial)
+        known = {"auc": found.auc, "gap": found.gap}
+        return {f"{name}_{end}": getattr(known[name], end) for name in known for end in ("low", "high")}, found.reason
 
     @property
     def auc_name(self) -> str:
@@ -232,7 +263,9 @@ class TradeoffCurve:
     def frame(self) -> Any:
         """Return the curve as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
 
-        With more than two groups the columns ``first`` and ``second`` name the pair with the largest gap.
+        ``auc_low``, ``auc_high``, ``gap_low`` and ``gap_high`` are 95% limits, as :meth:`band` computes them; of a
+        curve with more than 256 points at 256 of them, NaN between. With more than two groups the columns ``first`` and
+        ``second`` name the pair with the largest gap.
 
         Examples
         --------
@@ -241,11 +274,16 @@ class TradeoffCurve:
         >>> data = make_synthetic(1000, random_state=0, as_frame=False)
         >>> score, y, group = data.probability, data.target, data.group
         >>> curve = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff()
-        >>> list(curve.frame().columns)
+        >>> list(curve.frame().columns)[:7]
         ['lam', 'auc', 'gap', 'signed_gap', 'xauc_ab', 'xauc_ba', 'pareto']
         """
         columns = {name: getattr(self, name) for name in ("auc", "gap", "signed_gap", "xauc_ab", "xauc_ba", "pareto")}
-        return make_frame(self.settings() | columns | self.pair_columns())
+        places = thin(len(self))
+        limits = {}
+        for name, values in self._limits(places)[0].items():
+            limits[name] = np.full(len(self), np.nan)
+            limits[name][places] = values
+        return make_frame(self.settings() | columns | limits | self.pair_columns())
 
     def settings(self) -> dict[str, NDArray[np.float64]]:
         """Give the values of the dial by name, a column for each moved group where the groups have their own."""
@@ -282,7 +320,7 @@ class TradeoffCurve:
         >>> curve = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff()
         >>> axes = curve.plot()
         """
-        return import_optional("fairpot.display", "plot").TradeoffDisplay.from_curve(self, ax=ax, **options).ax_
+        return display("TradeoffDisplay").from_curve(self, ax=ax, **options).ax_
 
     def at(self, lam: float) -> TradeoffPoint:
         """Return the point that holds at ``lam``.
@@ -363,7 +401,7 @@ class TradeoffCurve:
         >>> fp.tradeoff(lams=[0, 0.5, 1]).band().gap.high.round(3)
         array([0.543, 0.328, 0.157])
         """
-        return band_of(self._estimates(thin(len(self))), level, self.dial)
+        return replace(band_of(self._estimates(thin(len(self))), level, self.dial), names=tuple(self.settings()))
 
     def select(
         self,
@@ -474,7 +512,7 @@ class TradeoffCurve:
         if self.evidence is None:
             raise ValueError(
                 "this curve does not know the rows it was traced on, so that nothing can be said of its uncertainty.\n"
-                "Hint: trace it with the tradeoff method of a fitted post-processor."
+                "Hint: trace it with the tradeoff method of a fitted repair method."
             )
         return self.evidence
 
@@ -492,7 +530,7 @@ class TradeoffCurve:
         if evidence.fitted:
             raise ValueError(
                 "nothing can be certified on the rows that the map was fitted on.\n"
-                "Hint: trace the curve on other rows, or give confidence to the post-processor, which then cross-fits."
+                "Hint: trace the curve on other rows, or give confidence to the method, which then cross-fits."
             )
         places = thin(len(self))
         places = places[Aims(self, rule, self.gap, self.auc).usable()[places]]
@@ -588,7 +626,7 @@ class Aims:
             )
         raise InfeasibleRuleError(
             f"no {curve.dial} can be chosen: the xAUC gap or the AUC is undefined on these rows.\n"
-            "Hint: positives and negatives are needed in both groups (in the region, if alpha is set)."
+            "Hint: rows with and without the outcome are needed in both groups (in the region, if alpha is set)."
         )
 
     def allowed(self, usable: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -25,10 +25,13 @@ from scipy.optimize import isotonic_regression
 from scipy.special import expit, logit, ndtri
 
 from fairpot._defaults import Ties
+from fairpot._html import html_table, lines_svg, notes, paragraph
 from fairpot._optional import make_frame
-from fairpot._validation import check_share
+from fairpot._shown import display
+from fairpot._validation import check_share, wording
 from fairpot.counting import as_table
 from fairpot.counts import NOBODY, Counts, GroupCounts, Members
+from fairpot.inference.dial import thin
 from fairpot.inference.shares import FEWEST
 from fairpot.metrics.rank import check_ties, place_of
 from fairpot.metrics.wins import WinMatrix, half_wins
@@ -43,6 +46,9 @@ if TYPE_CHECKING:
 _MOST_PAIRS = 2_000_000
 _KEPT_THETAS = 20_000
 _DRAWS = 10
+# Bounds that a notebook shows, and what is said below the picture.
+_SHOWN = (0.0, 0.02, 0.05, 0.1, 1.0)
+_KNOWS = "It knows the outcomes of these rows: no interval belongs to it."
 _SEED = 20250101  # the optimism is the same in every run
 # Labels are drawn at so many scores of a group at most, and judged by so many merges.
 _MOST_SCORES = 5_000
@@ -133,7 +139,7 @@ class Limit:
         if found is not None:
             optimism = np.interp(line.gap if a == table.groups[0] else -line.gap, *found)
         if reason is None and optimism is None:
-            reason = "labels drawn like these do not have both outcomes in every group"
+            reason = "outcomes drawn like these are not both there in every group"
         return cls(line.gap, line.auc, line.theta, b, a, line.error, optimism, reason)
 
     def __len__(self) -> int:
@@ -183,10 +189,42 @@ class Limit:
         auc, reachable = float(self.auc_at(gap)), float(self.reachable_at(gap))
         return LimitPoint(float(self.theta[place]), auc, abs(gap), gap, reachable)
 
+    def _repr_html_(self) -> str:
+        """Show the line, and what is within reach below it."""
+        some = thin(len(self), 200)
+        lines = [("best possible", self.signed_gap[some].tolist(), self.auc[some].tolist())]
+        if self.optimism is not None:
+            lines.append(
+                ("within reach", self.signed_gap[some].tolist(), self.reachable_at(self.signed_gap[some]).tolist())
+            )
+        axes = (f"signed gap, {self.reference} over {self.moved}", "AUC")
+        picture = lines_svg(lines, "Best possible AUC over the gap", axes, note=_KNOWS)
+        rows = [
+            {"gap at most": bound, "best possible AUC": p.auc, "within reach": _or_none(p.reachable)}
+            for bound in _SHOWN
+            for p in [self.best(bound)]
+        ]
+        why = [] if self.reason is None else [f"within reach: not known; {self.reason}"]
+        return f"<div>{paragraph(repr(self)[1:-1])}{picture}{html_table(rows)}{notes(why)}</div>"
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the line over the signed gap, and what is within reach; return the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default None
+            None makes new ones.
+        """
+        return display("LimitDisplay").from_limit(self, ax=ax).ax_
+
     def frame(self) -> Any:
         """Return the vertices as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
         columns = {"signed_gap": self.signed_gap, "auc": self.auc, "theta": self.theta}
         return make_frame({**columns, "reachable": self.reachable_at(self.signed_gap)})
+
+
+def _or_none(value: float) -> float | None:
+    return None if value != value else value
 
 
 def auc_limit(
@@ -242,7 +280,7 @@ def auc_limit(
     >>> line.best(max_gap=0.0)
     LimitPoint(theta=1.0, auc=0.875, gap=0.0, signed_gap=0.0, reachable=nan)
     >>> line.reason
-    "what chance adds to the limit needs 5 positives in every group, and group 'F' has 2"
+    "what chance adds to the limit needs 5 rows with the outcome in every group, and group 'F' has 2"
     """
     columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
     table = as_table(y_true, y_score, **columns, weights=weights, pos_label=pos_label)
@@ -386,12 +424,12 @@ def _check_table(table: ScoreTable) -> None:
 
 def require_both_outcomes(table: ScoreTable) -> None:
     """Insist on positives and negatives in every group."""
-    for what, counts in (("positives", table.positives), ("negatives", table.negatives)):
+    for what, counts in zip(wording.BOTH_OUTCOMES, (table.positives, table.negatives)):
         empty = [g for g, count in zip(table.groups, counts) if count == 0]
         if empty:
             raise ValueError(
                 f"group {empty[0]!r} has no {what}, so that its xAUC is undefined.\n"
-                "Hint: the limit needs labelled rows, positives and negatives in every group."
+                "Hint: the limit needs rows with and without the outcome in every group."
             )
 
 
@@ -463,10 +501,10 @@ def _largest_sag(gap: NDArray[np.float64], auc: NDArray[np.float64], slope: NDAr
 
 def _too_few(table: ScoreTable) -> str | None:
     """Say which group has too few independent rows of an outcome to draw labels for; None if all have enough."""
-    for what, units in zip(("positives", "negatives"), table.independent):
+    for what, units in zip(wording.BOTH_OUTCOMES, table.independent):
         for group, found in zip(table.groups, units):
             if found < FEWEST - 1e-9:
-                counted = what if table.units is None else f"clusters with {what}"
+                counted = what if table.units is None else what.replace("rows", "clusters")
                 needs = f"what chance adds to the limit needs {FEWEST} {counted} in every group"
                 return f"{needs}, and group {group!r} has {found:.3g}"
     return None

@@ -59,9 +59,11 @@ class ScoreMap:
         self.knots: NDArray[np.float64] = _frozen(knots, "knots")
         self.values: NDArray[np.float64] = _frozen(values, "values")
         if len(self.knots) != len(self.values):
-            raise ValueError(f"a ScoreMap needs one value a knot, got {len(self.knots)} and {len(self.values)}.")
+            raise ValueError(
+                f"a ScoreMap needs one value for each breakpoint, got {len(self.knots)} and {len(self.values)}."
+            )
         if (self.knots[1:] <= self.knots[:-1]).any():
-            raise ValueError("the knots of a ScoreMap must be strictly ascending.")
+            raise ValueError("the breakpoints of a ScoreMap must be strictly ascending.")
         for edge in (below, above):
             if edge not in ("identity", "hold"):
                 raise ValueError(f"an edge of a ScoreMap is 'identity' or 'hold', got {edge!r}.")
@@ -407,7 +409,7 @@ class ScoreMap:
         if len(self.knots) == 0:
             return "ScoreMap.identity()"
         span = f"[{self.knots[0]:.6g}, {self.knots[-1]:.6g}] -> [{self.values.min():.6g}, {self.values.max():.6g}]"
-        return f"<ScoreMap {len(self.knots)} knots, {span}, below={self.below!r}, above={self.above!r}>"
+        return f"<ScoreMap {len(self.knots)} breakpoints, {span}, below={self.below!r}, above={self.above!r}>"
 
 
 def part_words(moved: str, stays: str, after: str = "") -> tuple[str, ...]:

@@ -192,7 +192,7 @@ def connect(
     else:
         path = Path(database)
         if not path.is_file():
-            raise InputFileError(f"{path} is not there.\nHint: the database must be a DuckDB file.")
+            raise InputFileError(f"{path} was not found.\nHint: the database must be a DuckDB file.")
         connection = duckdb.connect(str(path.absolute()), read_only=True, config=config | closed)
     try:
         _close(connection, [*reads], [] if sql is None else _named_in(sql))

@@ -1,0 +1,82 @@
+"""Results that show themselves: as a frame, as a picture, and in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from fairpot._html import html_table, intervals_svg, notes, paragraph
+from fairpot._optional import import_optional, make_frame
+
+
+class Bar(NamedTuple):
+    """A number with its interval, as pictures draw it; NaN limits where there is none."""
+
+    label: str
+    value: float
+    low: float = float("nan")
+    high: float = float("nan")
+
+
+def bar(label: str, found: Any) -> Bar:
+    """Read a number that may know its limits: an Estimate, or a Change, whose change is meant."""
+    value = getattr(found, "change", found)
+    known = getattr(found, "reason", None) is None
+    ends = [getattr(found, end, None) if known else None for end in ("low", "high")]
+    low, high = (float("nan") if end is None else float(end) for end in ends)
+    return Bar(label, float("nan") if value is None else float(value), low, high)
+
+
+def ends_of(name: str, found: Any) -> dict[str, float | None]:
+    """Give the columns of a frame for a number: the number, its low and its high; None where there is none."""
+    shown = bar(name, found)
+    columns = {name: shown.value, f"{name}_low": shown.low, f"{name}_high": shown.high}
+    return {key: value if value == value else None for key, value in columns.items()}
+
+
+def frame_of(rows: Sequence[dict[str, Any]]) -> Any:
+    """Make a frame of rows that have the same columns (pandas, Polars or PyArrow, whichever is in use)."""
+    return make_frame({name: [row[name] for row in rows] for name in rows[0]} if rows else {})
+
+
+def display(name: str) -> Any:
+    """Lead to one of the pictures above, by name, when it is asked for."""
+    return getattr(import_optional("fairpot.display", "plot"), name)
+
+
+class ShownBars:
+    """A result whose numbers are drawn one below the other, each with its interval.
+
+    A subclass has ``_listed``, the tidy table, ``_bars``, what the picture shows, and ``_says``, the words.
+    """
+
+    def _listed(self) -> list[dict[str, Any]]:
+        """Give the numbers as a list of rows."""
+        raise NotImplementedError
+
+    def _bars(self) -> list[Bar]:
+        """Give the numbers of the picture."""
+        raise NotImplementedError
+
+    def _says(self) -> list[str]:
+        """Say what the picture shows, the main thing first; then what else is to be said."""
+        raise NotImplementedError
+
+    def frame(self) -> Any:
+        """Return the numbers with their limits as a frame (pandas, Polars or PyArrow, whichever is in use)."""
+        return frame_of(self._listed())
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw each number with its interval; return the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default None
+            None makes new ones.
+        """
+        return display("EstimatesDisplay").from_bars(self._bars(), ax=ax).ax_
+
+    def _repr_html_(self) -> str:
+        said, *more = self._says()
+        picture = intervals_svg(self._bars(), said)
+        return f"<div>{paragraph(said)}{picture}{html_table(self._listed())}{notes(more)}</div>"

@@ -1,0 +1,159 @@
+"""The queue: where the rows of each group stand in the list of all, before and after, a mark for every few of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot._html import COLOURS, queue_svg
+from fairpot.counts import GroupCounts
+from fairpot.table import Maps, ScoreTable
+from fairpot.transport import Floats
+
+LABELS = ("positive", "negative")
+# Fewer people than this are not shown as a band of their own.
+SMALLEST_BAND = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Mapped:
+    """A table, the new score of each of its entries, the table they make and its pooled ranking."""
+
+    table: ScoreTable
+    scores: tuple[Floats, ...]
+    after: ScoreTable
+    ranking: GroupCounts
+
+    @classmethod
+    def of(cls, table: ScoreTable, maps: Maps) -> Mapped:
+        """Apply maps; a group without one stays as it is."""
+        scores = tuple(maps[g](c.score) if g in maps else c.score for g, c in zip(table.groups, table.counts))
+        counts = [_again(c, new) for c, new in zip(table.counts, scores)]
+        after = replace(table, counts=tuple(counts))
+        return cls(table, scores, after, after.pooled())
+
+
+def _again(counts: GroupCounts, scores: Floats) -> GroupCounts:
+    return counts if scores is counts.score else counts.rescored(scores)
+
+
+@dataclass(frozen=True, eq=False)
+class Marks:
+    """Rows of one group, a mark for every few of them: where each stands in the group's counts.
+
+    Attributes
+    ----------
+    entry : array of whole numbers
+        Which distinct score of the group a mark has.
+    inside : array
+        How far a mark is through the rows of its outcome that have this score, from the top.
+    positive : array of bool
+        Whether it stands for rows with the outcome.
+    rows : float
+        How many rows one mark stands for, about.
+    """
+
+    entry: NDArray[np.intp]
+    inside: Floats
+    positive: NDArray[np.bool_]
+    rows: float
+
+
+def marks(counts: GroupCounts, most: int) -> Marks:
+    """Choose about ``most`` marks: the middles of equal parts of those with, and of those without, the outcome.
+
+    None stands for fewer rows than a band has, and an outcome with fewer rows than that has no mark.
+
+    Examples
+    --------
+    >>> group = GroupCounts(np.array([0.2, 0.8]), np.array([10, 30]), np.array([30, 10]))
+    >>> found = marks(group, 4)
+    >>> found.entry.tolist(), found.positive.tolist(), found.rows
+    ([1, 0, 0, 0], [True, True, False, False], 20.0)
+    """
+    rows = max(float(counts.weight.sum()) / most, float(SMALLEST_BAND))
+    entry, inside, positive = [], [], []
+    for label in LABELS:
+        weight = getattr(counts, label)[::-1].astype(np.float64)
+        reached, total = np.cumsum(weight), float(weight.sum())
+        size = 0 if total < SMALLEST_BAND else max(1, round(total / rows))
+        wanted = (np.arange(size) + 0.5) * (total / max(size, 1))
+        place = np.searchsorted(reached, wanted, side="right")
+        entry.append(len(weight) - 1 - place)
+        inside.append((wanted - reached[place] + weight[place]) / weight[place])
+        positive.append(np.full(size, label == LABELS[0]))
+    return Marks(np.concatenate(entry), np.concatenate(inside), np.concatenate(positive), rows)
+
+
+def queue_places(mapped: Mapped, g: int, shown: Marks) -> Floats:
+    """Give each mark's place in the list of all rows: the share of it that stands higher, 0 for the first.
+
+    Rows with one score stand beside each other in any order; those of each group and outcome are spread evenly.
+    """
+    ranking = mapped.ranking
+    higher = np.append(np.cumsum(ranking.weight[::-1])[::-1][1:], 0)
+    at = np.searchsorted(ranking.score, mapped.scores[g][shown.entry])
+    return np.asarray((higher[at] + shown.inside * ranking.weight[at]) / float(ranking.weight.sum()))
+
+
+# Groups and marks of each that a small picture has room for.
+_MOST_LANES, _MOST_MARKS = 4, 30
+
+
+class Lane(NamedTuple):
+    """One group in the queue: its marks with their places before and after, and which of them have the outcome."""
+
+    group: str
+    place: int  # among the groups, which gives it its colour
+    before: Floats
+    after: Floats
+    positive: NDArray[np.bool_]
+    rows: float
+
+
+def lanes(table: ScoreTable, maps: Maps, pair: tuple[Any, Any] | None = None) -> list[Lane]:
+    """Place marks of up to four groups before and after maps; those of ``pair`` come first.
+
+    Examples
+    --------
+    >>> from fairpot.counting import as_table
+    >>> table = as_table([1, 0] * 20, range(40), sensitive_features=["F"] * 20 + ["M"] * 20)
+    >>> [one, _] = lanes(table, {"F": lambda s: s + 100.0})
+    >>> one.group, one.before.tolist(), one.after.tolist()
+    ('F', [0.775, 0.75], [0.275, 0.25])
+    """
+    first = [g for g in pair or () if g in table.groups]
+    shown = [*first, *(g for g in table.groups if g not in first)][:_MOST_LANES]
+    states = [Mapped.of(table, {}), Mapped.of(table, maps)]
+    found = []
+    for group in shown:
+        g = table.groups.index(group)
+        some = marks(table.counts[g], _MOST_MARKS)
+        before, after = (queue_places(state, g, some) for state in states)
+        found.append(Lane(str(group), g, before, after, some.positive, some.rows))
+    return found
+
+
+def lanes_html(found: list[Lane], groups: int, acted: tuple[float, float] | None, where: str, repaired: bool) -> str:
+    """Draw the queue small, with a note that says what a mark is; ``acted`` is how much of the list is acted on."""
+    if not any(len(lane.before) for lane in found):
+        return ""
+    drawn = [
+        (
+            lane.group,
+            lane.before.tolist(),
+            lane.after.tolist(),
+            lane.positive.tolist(),
+            COLOURS[lane.place % len(COLOURS)],
+        )
+        for lane in found
+    ]
+    sizes = sorted({round(lane.rows) for lane in found})
+    size = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
+    note = f"One mark: about {size} rows, filled with the outcome."
+    note += f" Shaded: {where}." if acted else ""
+    note += f" {len(found)} of {groups} groups." if len(found) < groups else ""
+    return queue_svg(drawn, "Places in the list" + (" before and after" if repaired else ""), acted, repaired, note)

