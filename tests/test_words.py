@@ -142,6 +142,13 @@ def test_no_page_has_a_retired_word():
     assert not wrong, "\n".join(wrong)
 
 
+def test_no_example_of_the_gallery_has_a_retired_word():
+    examples = sorted((ROOT / "examples" / "gallery").glob("*.py"))
+    found = {page.name: retired(page.read_text(encoding="utf-8")) for page in examples}
+    assert len(found) >= 12
+    assert not any(found.values()), found
+
+
 def test_prose_is_what_a_reader_reads(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("The `dial` of [this](behind.md).\n\n    a dial\n\n```python\nahead = 1\n```\nKnots.\n")

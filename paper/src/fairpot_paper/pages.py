@@ -25,6 +25,7 @@ from fairpot_paper.verdicts import ABSENT, FAILS, HOLDS, OPEN, number
 PAGES = ("index", "claims", "tables", "figures", "setup")
 Rows = list[dict[str, Any]]
 _MARKS = {HOLDS: "✓", FAILS: "✗", OPEN: "?", ABSENT: "not run"}
+_COLUMNS = ("Synthetic", "20 draws", "Bank", "COMPAS", "Clinical")  # DATA_SETS, in a word or two each
 _FIRST_FIGURE = "tradeoff-xgboost"
 
 
@@ -152,10 +153,10 @@ def matrix(document: Document) -> str:
             if each["ties"] != "strict" and each["protocol"] == "in-sample"
         }
         if "all" in marks:
-            marks = {"synthetic": f"{marks['all']} (all together)"}
+            marks = {"synthetic": f"{marks['all']} (all data)"}
         link = f"[{claim['number']}. {claim['short']}](claims.md#claim-{claim['number']})"
         rows.append([link, *(marks.get(data, "–") for data in DATA_SETS)])
-    return table(["claim", *(each.title for each in DATA_SETS.values())], rows)
+    return table(["claim", *_COLUMNS], rows)
 
 
 def _mark(found: Document) -> str:
@@ -168,11 +169,11 @@ def _about_run(document: Document) -> str:
     repeats = " and ".join(f"{count} {unit}{'s' if count > 1 else ''}" for count, unit in counts if count)
     repeats += " of the clinical test rows" if run["resamples"] else ""
     version = run["versions"].get("fairpot", "")
-    finished = f" and finished on {run['finished']}" if run["finished"] else ""
+    finished = f" that finished on {run['finished']}" if run["finished"] else ""
     minutes = run["processor_minutes"]
     took = f" It took {sum(minutes.values())} minutes of processor time." if minutes else ""
     what = f"{sum(run['runs'].values()):,} runs with {repeats or 'no seeds'}"
-    return f"The figures are of fairpot {version}{finished}: {what}.{took}"
+    return f"The figures come from a run of fairpot {version}{finished}: {what}.{took}"
 
 
 def _hashes(document: Document) -> str:
