@@ -284,7 +284,8 @@ class _Writer:
         """Write the name of a column."""
         if not isinstance(column, str) or not column or not column.isprintable():
             raise ValueError(
-                f"the name of a column must be a printable text that is not empty, got {column!r}.\nHint: rename the column."
+                f"the name of a column must be a printable text that is not empty, got {column!r}.\n"
+                "Hint: rename the column."
             )
         return self.dialect.identifier(column)
 
