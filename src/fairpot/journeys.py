@@ -203,7 +203,7 @@ def apply(
 
     Parameters
     ----------
-    model : fitted post-processor, loaded model, or path of a model file
+    model : fitted repair method, loaded model, or path of a map file
         If it was fitted on scores of which a low one means high risk, so are these.
     rows : path, list of paths, RowSource, or a frame of Spark (SparkRows)
         Parquet, CSV, Arrow or JSON lines; folders and patterns.
@@ -211,7 +211,7 @@ def apply(
         Written whole or not at all; an existing file is not replaced without ``overwrite=True``. Of rows on a cluster,
         a folder that all workers can write to.
     score, group : str
-        Names of the columns; None takes those the model file knows, else "score" and "group".
+        Names of the columns; None takes those the map file knows, else "score" and "group".
     unknown_group : {"error", "keep", "null"}, default "error"
         What becomes of rows whose group the model does not know: an error that counts them, the original score, or no
         adjusted score. ``unknown`` of the result counts them.
@@ -223,9 +223,9 @@ def apply(
         What to do if scores seem to be on another scale than in ``fit``. None is an error if more than 1% of them lie
         far outside the fitted range, and a warning if fewer do or all fill a small part of it.
     key : path or None, default None
-        The file of a key, for the path of a model file: a map whose signature is not good under it is refused.
+        The file of a key, for the path of a map file: one whose signature is not good under it is refused.
     expect_sha256 : str or None, default None
-        Refuse any model file but the one with this SHA-256.
+        Refuse any map file but the one with this SHA-256.
     overwrite : bool, default False
         Whether existing outputs are replaced.
     memory_limit : str, default "2GB"
@@ -271,7 +271,7 @@ def apply(
     if not _is_path(model) and (key is not None or expect_sha256 is not None):
         named = "key" if key is not None else "expect_sha256"
         raise TypeError(
-            f"{named} says which model file alone will do, and model is {type(model).__name__}, not a path."
+            f"{named} says which map file alone will do, and model is {type(model).__name__}, not a path."
         )
     fitted = load(model, key=key, expect_sha256=expect_sha256) if _is_path(model) else model
     if not isinstance(fitted, ScoreMapper):

@@ -741,7 +741,7 @@ def test_only_the_map_that_is_meant(scored):
     ):
         with pytest.raises(ValueError, match=said):
             fairpot.apply("map.json", "rows.csv", "y.csv", **wrong)
-        with pytest.raises(TypeError, match="says which model file"):
+        with pytest.raises(TypeError, match="says which map file"):
             fairpot.apply(fairpot.load("map.json"), "rows.csv", "y.csv", **wrong)
         [(name, value)] = wrong.items()
         assert "it needs --map" in run("report", "rows.csv", f"--{name.replace('_', '-')}", value, "-o", "r.html")

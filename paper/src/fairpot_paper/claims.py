@@ -216,7 +216,7 @@ def _of_models() -> Iterator[Claim]:
         says = "The classifier that the paper marks has the highest AUC"
         yield Claim("24", "C", says, how, data, best_classifier, once=True)
     how = (
-        "Mean of the four data sets' paired differences to each of the other eight; Synthetic is the one draw, the "
+        "Mean of the four datasets' paired differences to each of the other eight; Synthetic is the one draw, the "
         "clinical data are simulated."
     )
     yield Claim("25", "C", "XGBoost has the highest AUC on average", how, "", boosting_is_best, once=True)

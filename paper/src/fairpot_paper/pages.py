@@ -77,7 +77,7 @@ def verdict_in_short(document: Document, runtime: Rows) -> str:
         f"{counts[each]} {word}" for each, word in ((HOLDS, "hold"), (FAILS, "do not hold"), (ABSENT, "were not run"))
         if counts[each] or each != ABSENT
     )  # fmt: skip
-    first = f"**The paper holds in part: of {sum(counts.values())} verdicts (29 claims, each on up to five data sets), "
+    first = f"**The paper holds in part: of {sum(counts.values())} verdicts (29 claims, each on up to five datasets), "
     first += f"{about}, and for {counts[OPEN]} the data cannot tell.**"
     main = f"The main claim, a higher AUC than every baseline at every gap, {_by_verdict(document, '1')}."
     model = f"λ = 0 gives back the model: this {_by_verdict(document, '5')}."
@@ -88,7 +88,7 @@ def _by_verdict(document: Document, claim: str) -> str:
     """Say on which data sets a claim holds, fails, and cannot be told."""
     found = _names(document, claim, "half")
     if set(found) == {HOLDS}:
-        return f"holds on all {len(found[HOLDS])} data sets" if len(found[HOLDS]) > 1 else f"holds on {found[HOLDS][0]}"
+        return f"holds on all {len(found[HOLDS])} datasets" if len(found[HOLDS]) > 1 else f"holds on {found[HOLDS][0]}"
     words = {HOLDS: "holds on", FAILS: "does not hold on", OPEN: "cannot be told on", ABSENT: "was not run on"}
     said = [f"{words[verdict]} {_listed(found[verdict])}" for verdict in words if verdict in found]
     return ", and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said) or "was not run"
@@ -138,7 +138,7 @@ def _first_figure(document: Document, place: Path) -> str:
     said = " ".join(words[each].format(_listed(found[each])) for each in words if each in found)
     result = f"By the main claim FairPOT's curve lies above every point of the baselines. {said}"
     axes = "Up is a higher AUC, left a smaller gap; means over seeds, XGBoost's scores, strict ties as in the paper."
-    return f"![AUC against the gap: FairPOT and the baselines on five data sets]({name})\n\n*{result} {axes}*\n\n"
+    return f"![AUC against the gap: FairPOT and the baselines on five datasets]({name})\n\n*{result} {axes}*\n\n"
 
 
 def matrix(document: Document) -> str:

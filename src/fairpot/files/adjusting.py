@@ -53,8 +53,8 @@ class AppliedRows:
     dropped : int
         Rows that were left out, because a score or a group is missing and ``drop_missing`` was asked for.
     notes : tuple of str
-        What is worth knowing before the new scores are used: that nobody's score changed, that all are the same, or
-        that whole numbers became others.
+        What is worth knowing before the adjusted scores are used: that nobody's score changed, that all are the same,
+        or that whole numbers became others.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def apply(
     rows : RowSource, path or sequence of paths
         Label and weight are not needed.
     maps : mapping of group to ScoreMap
-        ``maps_`` of a fitted post-processor: maps of the scores as the file holds them, so where a low score means
+        ``maps_`` of a fitted repair method: maps of the scores as the file holds them, so where a low score means
         high risk they are :meth:`~fairpot.ScoreMap.reflected` (:func:`fairpot.apply` sees to it). A group of the file
         that has no map is an error.
     output : path
@@ -162,7 +162,8 @@ def apply(
         Whether text that a spreadsheet would run as a formula (``=1+1``) is written to CSV with an apostrophe before
         it.
     changes : path or None, default None
-        A second file with the record of each row: old and new score and rank, why, and the threshold crossed.
+        A second file with the record of each row: original and adjusted score, old and new rank, why, and the threshold
+        crossed.
     threshold : float or None, default None
         The decision threshold for that record.
     keep : sequence of str, default ()

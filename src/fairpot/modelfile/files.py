@@ -22,7 +22,7 @@ def read(
     key: str | PathLike[str] | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> ModelFile:
-    """Read a model file; it is read once, and what is checked is what is used.
+    """Read a map file; it is read once, and what is checked is what is used.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def read(
 
 
 def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = False, max_bytes: int = MAX_BYTES) -> None:
-    """Write a model file: at any moment ``path`` is what it was before, or complete.
+    """Write a map file: at any moment ``path`` is what it was before, or complete.
 
     A model that would take more than ``max_bytes`` is refused: it would not be loaded again unless you ask.
 

@@ -145,12 +145,12 @@ def _read_signature(path: Path) -> dict[str, Any]:
 
 
 def sign(path: Name, key: Name, *, overwrite: bool = False, max_bytes: int = MAX_BYTES) -> Signature:
-    """Sign a model file; the signature goes into a file beside it, the map file does not change.
+    """Sign a map file; the signature goes into a file beside it, the map file does not change.
 
     Parameters
     ----------
     path : str or path
-        The model file. It is checked first: what would not be loaded is not signed.
+        The map file. It is checked first: what would not be loaded is not signed.
     key : str or path
         The file of the key, as :func:`new_key` writes it: a shared secret (HMAC-SHA256), or an Ed25519 private key in
         PEM form, which needs the extra ``sign``.
@@ -190,12 +190,12 @@ def sign(path: Name, key: Name, *, overwrite: bool = False, max_bytes: int = MAX
 
 
 def verify(path: Name, key: Name, *, expect_sha256: str | None = None, max_bytes: int = MAX_BYTES) -> Signature:
-    """Check the signature beside a model file.
+    """Check the signature beside a map file.
 
     Parameters
     ----------
     path : str or path
-        The model file; its signature is ``path`` with .sig after the name.
+        The map file; its signature is ``path`` with .sig after the name.
     key : str or path
         The file of the key: the same secret, or the Ed25519 public key in PEM form.
     expect_sha256 : str or None, default None

@@ -79,7 +79,7 @@ _NO_MODEL = "Hint: a map file is what save() writes; see https://fairpot.github.
 
 
 def dumps(model: ModelFile) -> bytes:
-    """Return the bytes of a model file; equal models give equal bytes.
+    """Return the bytes of a map file; equal models give equal bytes.
 
     What could not be loaded again is refused here already.
 
@@ -114,7 +114,7 @@ def dumps(model: ModelFile) -> bytes:
 
 
 def loads(data: bytes) -> ModelFile:
-    """Read the bytes of a model file.
+    """Read the bytes of a map file.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def loads(data: bytes) -> ModelFile:
     Raises
     ------
     ModelFileError
-        If they are anything but a complete, unchanged model file of this schema version or an earlier one.
+        If they are anything but a complete, unchanged map file of this schema version or an earlier one.
 
     Examples
     --------
@@ -255,7 +255,7 @@ def naming(path: str | PathLike[str]) -> Iterator[None]:
     ...         loads(b"")
     ... except ModelFileError as error:
     ...     print(str(error).splitlines()[0])
-    the model file 'map.json' cannot be used: it is empty.
+    the map file 'map.json' cannot be used: it is empty.
     """
     try:
         yield
