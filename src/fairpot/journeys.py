@@ -270,9 +270,7 @@ def apply(
 
     if not _is_path(model) and (key is not None or expect_sha256 is not None):
         named = "key" if key is not None else "expect_sha256"
-        raise TypeError(
-            f"{named} says which map file alone will do, and model is {type(model).__name__}, not a path."
-        )
+        raise TypeError(f"{named} says which map file alone will do, and model is {type(model).__name__}, not a path.")
     fitted = load(model, key=key, expect_sha256=expect_sha256) if _is_path(model) else model
     if not isinstance(fitted, ScoreMapper):
         raise TypeError(
