@@ -55,6 +55,7 @@ sphinx_gallery_conf = {
     "copyfile_regex": r".*\.csv",
     "within_subsection_order": "FileNameSortKey",
     "show_memory": False,
+    "write_computation_times": False,
     "reset_modules": ("matplotlib", "_gallery.dress"),
     "capture_repr": ("_repr_html_", "__repr__"),
     "matplotlib_animations": False,
@@ -74,7 +75,7 @@ html_theme_options = {
     "navigation_with_keys": False,
     "show_nav_level": 1,
     "show_toc_level": 2,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "evidence/paper/index": []},  # a wide table
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_prev_next": False,

@@ -58,7 +58,8 @@ class Links(HTMLParser):
 
 @pytest.fixture(scope="module")
 def pages(site):
-    return {path.relative_to(site).as_posix(): Links(path.read_text("utf-8")) for path in site.rglob("*.html")}
+    found = {path.relative_to(site).as_posix(): path for path in site.rglob("*.html")}
+    return {name: Links(path.read_text("utf-8")) for name, path in found.items() if not name.startswith("_static/")}
 
 
 def test_every_link_leads_somewhere(site, pages):
@@ -122,28 +123,26 @@ def address(site):
     server.shutdown()
 
 
-SEEN = (
-    "index",
-    "start/first-audit",
-    "how-to/who-moves",
-    "understand/law",
-    "gallery/index",
-    "gallery/plot_02_high_score_harms",
-)
-SEEN = (*SEEN, "reference/api", "reference/commands", "reference/troubleshooting", "evidence/index")
-SCREENS = {"desktop": (1280, 800, "light"), "dark": (1280, 800, "dark"), "phone": (390, 844, "light")}
+SEEN = ("index", "gallery/index", "start/first-audit", "how-to/who-moves", "gallery/plot_12_report")
+SEEN = (*SEEN, "reference/commands", "reference/troubleshooting", "evidence/paper/index")
+# What is asked of a page on each screen: all rules of the checker once, elsewhere those that the screen can change.
+SCREENS = {
+    "desktop": (1280, 800, "light", {}),
+    "dark": (1280, 800, "dark", {"runOnly": ["color-contrast", "link-in-text-block"]}),
+    "phone": (390, 844, "light", {"runOnly": ["button-name", "link-name", "scrollable-region-focusable"]}),
+}
 
 
 @pytest.mark.parametrize("screen", SCREENS)
 def test_pages_are_accessible_and_fit_the_screen(browser, address, request, screen):
-    width, height, scheme = SCREENS[screen]
+    width, height, scheme, rules = SCREENS[screen]
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
     page, asked, wrong = context.new_page(), [], []
     page.on("request", lambda request: asked.append(request.url))
     for name in SEEN:
         page.goto(f"{address}{name}.html")
         page.evaluate(axe_source(request.config))
-        found = page.evaluate("axe.run()")["violations"]
+        found = page.evaluate("rules => axe.run(document, rules)", rules)["violations"]
         wrong += [f"{name}: {each['id']}: {each['nodes'][0]['html'][:100]}" for each in found]
         if page.evaluate("document.documentElement.scrollWidth") > width:
             wrong.append(f"{name} is wider than the screen")

@@ -33,8 +33,8 @@ SHORT = {
     "7": "xOrder's curve misses the unadjusted point",
     "8": "xOrder is more sensitive to λ",
     "9": "Gradient boosting: as claim 2",
-    "10": "Gradient boosting: higher AUC than Wasserstein and Post-logit",
-    "11": "Gradient boosting: Post-logit has a smaller gap, lower AUC",
+    "10": "Gradient boosting: as claim 1, as claim 2 for xOrder",
+    "11": "Gradient boosting: Post-logit, smaller gap, lower AUC",
     "12": "Gradient boosting: only FairPOT makes the gap smaller",
     "13": "Random forest: as claim 1",
     "14": "Random forest: Post-logit makes the gap larger",
@@ -43,7 +43,7 @@ SHORT = {
     "17": "Random forest: most baselines make the gap larger",
     "18": "Which group is moved hardly matters",
     "19": "Top of the list: AUC and gap both improve",
-    "20": "Top of the list: xOrder's higher AUC costs a larger gap",
+    "20": "Top of the list: xOrder's best AUC costs gap",
     "21": "Top of the list: FairPOT's best AUC keeps the gap",
     "22": "FairPOT is faster than xOrder",
     "23": "Post-logit and Wasserstein are faster than FairPOT",
@@ -216,7 +216,7 @@ def _of_models() -> Iterator[Claim]:
         says = "The classifier that the paper marks has the highest AUC"
         yield Claim("24", "C", says, how, data, best_classifier, once=True)
     how = (
-        "Mean of the four data sets' paired differences to each of the other eight; Synthetic is the one draw, the "
+        "Mean of the four datasets' paired differences to each of the other eight; Synthetic is the one draw, the "
         "clinical data are simulated."
     )
     yield Claim("25", "C", "XGBoost has the highest AUC on average", how, "", boosting_is_best, once=True)

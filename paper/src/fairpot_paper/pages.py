@@ -25,6 +25,7 @@ from fairpot_paper.verdicts import ABSENT, FAILS, HOLDS, OPEN, number
 PAGES = ("index", "claims", "tables", "figures", "setup")
 Rows = list[dict[str, Any]]
 _MARKS = {HOLDS: "✓", FAILS: "✗", OPEN: "?", ABSENT: "not run"}
+_COLUMNS = ("Synthetic", "20 draws", "Bank", "COMPAS", "Clinical")  # DATA_SETS, in a word or two each
 _FIRST_FIGURE = "tradeoff-xgboost"
 
 
@@ -76,7 +77,7 @@ def verdict_in_short(document: Document, runtime: Rows) -> str:
         f"{counts[each]} {word}" for each, word in ((HOLDS, "hold"), (FAILS, "do not hold"), (ABSENT, "were not run"))
         if counts[each] or each != ABSENT
     )  # fmt: skip
-    first = f"**The paper holds in part: of {sum(counts.values())} verdicts (29 claims, each on up to five data sets), "
+    first = f"**The paper holds in part: of {sum(counts.values())} verdicts (29 claims, each on up to five datasets), "
     first += f"{about}, and for {counts[OPEN]} the data cannot tell.**"
     main = f"The main claim, a higher AUC than every baseline at every gap, {_by_verdict(document, '1')}."
     model = f"λ = 0 gives back the model: this {_by_verdict(document, '5')}."
@@ -87,7 +88,7 @@ def _by_verdict(document: Document, claim: str) -> str:
     """Say on which data sets a claim holds, fails, and cannot be told."""
     found = _names(document, claim, "half")
     if set(found) == {HOLDS}:
-        return f"holds on all {len(found[HOLDS])} data sets" if len(found[HOLDS]) > 1 else f"holds on {found[HOLDS][0]}"
+        return f"holds on all {len(found[HOLDS])} datasets" if len(found[HOLDS]) > 1 else f"holds on {found[HOLDS][0]}"
     words = {HOLDS: "holds on", FAILS: "does not hold on", OPEN: "cannot be told on", ABSENT: "was not run on"}
     said = [f"{words[verdict]} {_listed(found[verdict])}" for verdict in words if verdict in found]
     return ", and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said) or "was not run"
@@ -137,7 +138,7 @@ def _first_figure(document: Document, place: Path) -> str:
     said = " ".join(words[each].format(_listed(found[each])) for each in words if each in found)
     result = f"By the main claim FairPOT's curve lies above every point of the baselines. {said}"
     axes = "Up is a higher AUC, left a smaller gap; means over seeds, XGBoost's scores, strict ties as in the paper."
-    return f"![AUC against the gap: FairPOT and the baselines on five data sets]({name})\n\n*{result} {axes}*\n\n"
+    return f"![AUC against the gap: FairPOT and the baselines on five datasets]({name})\n\n*{result} {axes}*\n\n"
 
 
 def matrix(document: Document) -> str:
@@ -152,10 +153,10 @@ def matrix(document: Document) -> str:
             if each["ties"] != "strict" and each["protocol"] == "in-sample"
         }
         if "all" in marks:
-            marks = {"synthetic": f"{marks['all']} (all together)"}
+            marks = {"synthetic": f"{marks['all']} (all data)"}
         link = f"[{claim['number']}. {claim['short']}](claims.md#claim-{claim['number']})"
         rows.append([link, *(marks.get(data, "–") for data in DATA_SETS)])
-    return table(["claim", *(each.title for each in DATA_SETS.values())], rows)
+    return table(["claim", *_COLUMNS], rows)
 
 
 def _mark(found: Document) -> str:
@@ -168,11 +169,11 @@ def _about_run(document: Document) -> str:
     repeats = " and ".join(f"{count} {unit}{'s' if count > 1 else ''}" for count, unit in counts if count)
     repeats += " of the clinical test rows" if run["resamples"] else ""
     version = run["versions"].get("fairpot", "")
-    finished = f" and finished on {run['finished']}" if run["finished"] else ""
+    finished = f" that finished on {run['finished']}" if run["finished"] else ""
     minutes = run["processor_minutes"]
     took = f" It took {sum(minutes.values())} minutes of processor time." if minutes else ""
     what = f"{sum(run['runs'].values()):,} runs with {repeats or 'no seeds'}"
-    return f"The figures are of fairpot {version}{finished}: {what}.{took}"
+    return f"The figures come from a run of fairpot {version}{finished}: {what}.{took}"
 
 
 def _hashes(document: Document) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -42,6 +43,12 @@ def allowing_for_shared_rows() -> Iterator[None]:
         _allowing.reset(token)
 
 
+@cache
+def _quantile(comparisons: int, freedom: int) -> float:
+    """Return Student's two-sided quantile, each of several comparisons at its part of the level."""
+    return float(stats.t.ppf(1 - LEVEL / 2 / comparisons, freedom))
+
+
 class Difference(NamedTuple):
     """The mean of paired differences, its standard error, how many pairs there are, and whether they share rows.
 
@@ -65,7 +72,7 @@ class Difference(NamedTuple):
         if self.n < 2:
             return np.inf
         wider = np.sqrt(1 + self.n * TEST_SHARE / (1 - TEST_SHARE)) if self.shared and _allowing.get() else 1.0
-        return float(stats.t.ppf(1 - LEVEL / 2 / comparisons, self.n - 1)) * self.error * float(wider)
+        return _quantile(comparisons, self.n - 1) * self.error * float(wider)
 
     @property
     def above(self) -> bool:

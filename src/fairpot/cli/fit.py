@@ -121,6 +121,9 @@ def fit(
 
     Without -o nothing is written: look first, then save. `fairpot apply` uses the map. Exits with 4 if --confidence is
     given and no repair can be certified; --json then has what is missing.
+
+    A repair reads the group when it scores a person, which some laws forbid:
+    https://fairpot.github.io/fairpot/understand/law.html
     """
     wish = one_wish(method, {name: options.pop(name) for name in WISHES})
     ranking = {name: options[name] for name in ("alpha", "region", "ties")} | {"threshold": list(threshold)}

@@ -365,7 +365,13 @@ HOW_TO_READ = (
     "95% interval: if the study were repeated many times, 95 of 100 such ranges would contain the true value.",
 )
 
-HOW_TO_READ_REPAIR = ("The repair changes a score by its value and its group alone. It needs no new model.",)
+HOW_TO_READ_REPAIR = (
+    "The repair changes a score by its value and its group alone. It needs no new model.",
+    "Where the groups have the outcome at different rates, closing the gap ranks people as if the rates were equal. "
+    "Whether that is wanted is not a question of statistics.",
+    "The repair reads the group when it scores a person. In some settings the law forbids that: see "
+    "fairpot.github.io/fairpot/understand/law.html.",
+)
 
 NOT_SHOWN = (
     "Causes: a gap does not say why it exists, nor that the outcome was recorded alike in all groups.",
