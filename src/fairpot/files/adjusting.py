@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
@@ -241,7 +242,7 @@ def apply(
     )
     with source.by_name(), ExitStack() as stack:
         # Left in reverse: the record is in place before the adjusted file is, and no other run's pair comes between.
-        take_turn = stack.enter_context(turn_in(target.resolve().parent))
+        take_turn = stack.enter_context(turn_in(Path(os.path.realpath(target)).parent))
         place = stack.enter_context(_place(output, overwrite, kept, f"output.{wanted}"))
         record = None
         if changes is not None:
@@ -438,7 +439,7 @@ def _place(output: str | Path, overwrite: bool, inputs: list[Path], name: str) -
 
 @contextmanager
 def _changes_place(changes: str | Path, output: str | Path, overwrite: bool, inputs: list[Path]) -> Iterator[Path]:
-    if Path(changes).resolve() == Path(output).resolve():
+    if os.path.realpath(changes) == os.path.realpath(output):
         raise OutputFileError("the changes and the adjusted rows need two files.")
     with complete_file(changes, overwrite=overwrite, inputs=inputs) as place:
         yield place

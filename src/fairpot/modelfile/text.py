@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import os
+import re
 import stat
 from collections import Counter
 from collections.abc import Iterator
@@ -51,6 +53,19 @@ def _read(path: str, most: int, hint: str) -> bytes:
             f"{hint} If it is that large, and you know where it comes from, raise max_bytes."
         )
     return data
+
+
+def check_hash(data: bytes, expected: str) -> None:
+    """Insist on the file whose hash the caller knows."""
+    wanted = expected.strip().lower() if isinstance(expected, str) else ""
+    if not re.fullmatch("[0-9a-f]{64}", wanted):
+        raise ValueError(f"expect_sha256 must be 64 hexadecimal digits, got {shown(expected)}.\nHint: sha256sum FILE")
+    found = hashlib.sha256(data).hexdigest()
+    if not hmac.compare_digest(found, wanted):
+        raise ModelFileError(
+            f"its SHA-256 is {found}, expected is {wanted}.\nHint: this is another file than the one you know; "
+            "ask where it comes from before you use it."
+        )
 
 
 FORMAT = "fairpot-model"

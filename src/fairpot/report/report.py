@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike
@@ -25,6 +26,7 @@ from fairpot.auditing.gains import other_reference
 from fairpot.auditing.measures import listed
 from fairpot.counting import as_table
 from fairpot.display.display import table_of
+from fairpot.files.output import atomic_file
 from fairpot.postprocessing.large import in_words
 from fairpot.report.card import read_card
 from fairpot.report.figures import Figure, make_figures
@@ -437,7 +439,8 @@ class FairnessReport:
         if place.exists() and not overwrite:
             raise FileExistsError(f"{place} already exists.\nHint: another name, or overwrite=True.")
         content = writers[place.suffix.lower()]()
-        place.write_text(content, encoding="utf-8", newline="\n")
+        with atomic_file(Path(os.path.realpath(place)), overwrite=overwrite) as temporary:
+            temporary.write_text(content, encoding="utf-8", newline="\n")
         return place
 
     def _repr_html_(self) -> str:
