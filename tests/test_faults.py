@@ -20,4 +20,4 @@ def test_a_slice_of_the_tier():
     line += ["--commands", "fit", "apply", "sign", "--faults", *faults]
     done = subprocess.run(line, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert json.loads(done.stdout) == {"tried": 6, "survived": 6, "failures": []}
+    assert json.loads(done.stdout) == {"tried": 6, "survived": 6, "by_signal": 0, "failures": []}

@@ -118,7 +118,7 @@ class ModelFileError(ValueError):
     ...     fairpot.load("no-such-map.json")
     ... except fairpot.ModelFileError as error:
     ...     print(str(error).splitlines()[0])
-    the model file 'no-such-map.json' cannot be used: there is no such file.
+    the map file 'no-such-map.json' cannot be used: there is no such file.
     """
 
 
@@ -152,7 +152,7 @@ class InputFileError(ValueError):
     ...     fairpot.score_table("no-such-file.csv", score="score", label="y", group="sex")
     ... except InputFileError as error:
     ...     print(str(error).splitlines()[0])
-    no-such-file.csv is not there.
+    no-such-file.csv was not found.
     """
 
 

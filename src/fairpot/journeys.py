@@ -192,6 +192,8 @@ def apply(
     missing_group: Unmapped = "error",
     drop_missing: bool = False,
     other_scale: Literal["warn", "error"] | None = None,
+    key: str | os.PathLike[str] | None = None,
+    expect_sha256: str | None = None,
     overwrite: bool = False,
     memory_limit: str = "2GB",
     threads: int | None = None,
@@ -201,7 +203,7 @@ def apply(
 
     Parameters
     ----------
-    model : fitted post-processor, loaded model, or path of a model file
+    model : fitted repair method, loaded model, or path of a map file
         If it was fitted on scores of which a low one means high risk, so are these.
     rows : path, list of paths, RowSource, or a frame of Spark (SparkRows)
         Parquet, CSV, Arrow or JSON lines; folders and patterns.
@@ -209,7 +211,7 @@ def apply(
         Written whole or not at all; an existing file is not replaced without ``overwrite=True``. Of rows on a cluster,
         a folder that all workers can write to.
     score, group : str
-        Names of the columns; None takes those the model file knows, else "score" and "group".
+        Names of the columns; None takes those the map file knows, else "score" and "group".
     unknown_group : {"error", "keep", "null"}, default "error"
         What becomes of rows whose group the model does not know: an error that counts them, the original score, or no
         adjusted score. ``unknown`` of the result counts them.
@@ -220,6 +222,10 @@ def apply(
     other_scale : {"warn", "error"} or None, default None
         What to do if scores seem to be on another scale than in ``fit``. None is an error if more than 1% of them lie
         far outside the fitted range, and a warning if fewer do or all fill a small part of it.
+    key : path or None, default None
+        The file of a key, for the path of a map file: one whose signature is not good under it is refused.
+    expect_sha256 : str or None, default None
+        Refuse any map file but the one with this SHA-256.
     overwrite : bool, default False
         Whether existing outputs are replaced.
     memory_limit : str, default "2GB"
@@ -262,7 +268,10 @@ def apply(
     from fairpot.postprocessing.fitted import load
     from fairpot.postprocessing.mapper import ScoreMapper
 
-    fitted = load(model) if _is_path(model) else model
+    if not _is_path(model) and (key is not None or expect_sha256 is not None):
+        named = "key" if key is not None else "expect_sha256"
+        raise TypeError(f"{named} says which map file alone will do, and model is {type(model).__name__}, not a path.")
+    fitted = load(model, key=key, expect_sha256=expect_sha256) if _is_path(model) else model
     if not isinstance(fitted, ScoreMapper):
         raise TypeError(
             f"apply takes a fitted repair method, a loaded model or a map file, got {type(model).__name__}."

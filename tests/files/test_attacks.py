@@ -2,10 +2,12 @@
 
 import csv
 import gzip
+import json
 import os
 import struct
 import subprocess
 import sys
+from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -16,7 +18,10 @@ import pyarrow.parquet
 import pytest
 
 import fairpot
-from fairpot.exceptions import InputFileError, OutputFileError
+from cli.conftest import make_runner
+from fairpot._leftovers import remove_leftovers
+from fairpot.cli._app import app
+from fairpot.exceptions import InputFileError, ModelFileError, OutputFileError
 from fairpot.files import RowSource, apply, count_rows
 from fairpot.files.output import complete_file
 from fairpot.files.streams import MAX_LINE
@@ -488,3 +493,279 @@ def test_formulas_are_neutralised_when_asked(tmp_path):
     apply(tmp_path / "x.csv", MAPS, output=tmp_path / "z.csv", neutralise_formulas=True, **COLUMNS)
     after = pd.read_csv(tmp_path / "z.csv", dtype=str)["note"].tolist()
     assert after == ["'=1+1", "'+cmd", "-5", "'@x", "'-x", "plain", "' =2", "+3.5"]
+
+
+def run(*words, expect=2):
+    answer = make_runner().invoke(app, [str(word) for word in words])
+    assert answer.exit_code == expect, answer.output
+    assert "this should not happen" not in answer.stderr
+    return answer.stderr if expect else answer.stdout
+
+
+@pytest.fixture
+def scored(tmp_path, monkeypatch):
+    """Rows with an outcome, a map of them, and the folder of both as the working directory."""
+    monkeypatch.chdir(tmp_path)
+    frame = rows(40).assign(y=[0, 1, 1, 0] * 10).rename(columns={"s": "score", "g": "group", "y": "label"})
+    frame.to_csv("rows.csv", index=False)
+    run("fit", "rows.csv", "--lam", "0.5", "--reference", "a", "-o", "map.json", expect=0)
+    return frame
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs devices and pipes of POSIX")
+class TestWhatIsNoFile:
+    """Devices never end, and pipes may never begin."""
+
+    @pytest.mark.parametrize("device", ["/dev/zero", "/dev/null", "/dev/full"])
+    def test_devices(self, scored, device):
+        for words in (["audit", device], ["apply", "map.json", device, "-o", "y.csv", "--format", "csv"]):
+            assert "is a device" in run(*words)
+        for words in (
+            ["show", device],
+            ["audit", "rows.csv", "--settings", device],
+            ["verify", "map.json", "--key", device],
+        ):
+            assert "not a regular file" in run(*words)
+        assert "is a device" in run("apply", "map.json", "rows.csv", "-o", device)
+
+    def test_standard_input(self, tmp_path):
+        count = "from fairpot.files import *; count_rows(RowSource('-', score='s', groups='g'))"
+        for given, said in (("</dev/zero", "standard input is a device"), ("<&-", "no standard input")):
+            line = ["sh", "-c", f'"{sys.executable}" -c "{count}" {given}']
+            assert said in subprocess.run(line, capture_output=True, text=True, check=False, timeout=60).stderr
+
+    @pytest.mark.parametrize("kind", ["pipe", "long", "deep"])
+    def test_cards(self, scored, kind):
+        if kind == "pipe":
+            os.mkfifo("card.toml")
+        else:
+            text = {"long": 'purpose = "' + "x" * 30_000 + '"', "deep": "purpose = " + "[" * 9000 + "]" * 9000}[kind]
+            Path("card.toml").write_text(text)
+        said = {"pipe": "not a regular file", "long": "more than 20000", "deep": "is not TOML"}[kind]
+        assert said in run("report", "rows.csv", "--map", "map.json", "--card", "card.toml", "-o", "r.html")
+        assert not os.path.exists("r.html")
+
+    def test_links_that_lead_nowhere(self, scored):
+        os.symlink("loop", "loop.csv")
+        os.symlink("loop.csv", "loop")
+        assert "leads nowhere" in run("apply", "map.json", "rows.csv", "-o", "loop.csv")
+        assert "is empty" in run("apply", "map.json", "rows.csv", "-o", "")
+
+    def test_plants_among_temporary_files(self, tmp_path):
+        """In a folder that all may write to, a stranger's link is neither followed nor removed."""
+        (tmp_path / "mine").mkdir()
+        (tmp_path / "mine" / "keep").write_text("x")
+        shared = tmp_path / "shared"
+        shared.mkdir()
+        (shared / ".scratch.fairpot-0123456789abcdef.tmp").symlink_to(tmp_path / "mine")
+        planted = shared / ".scratch.fairpot-1123456789abcdef.tmp"
+        planted.mkdir()
+        (planted / "in").symlink_to(tmp_path / "mine")
+        os.link(tmp_path / "mine" / "keep", shared / ".x.fairpot-2123456789abcdef.tmp")
+        os.mkfifo(shared / ".y.fairpot-3123456789abcdef.tmp")
+        remove_leftovers(shared)
+        assert (tmp_path / "mine" / "keep").read_text() == "x"
+        assert planted not in shared.iterdir()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have names of Unicode only")
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "csv.zst", "jsonl", "parquet", "feather"])
+def test_names_that_are_not_utf8(scored, suffix):
+    name = f"\udcff.{suffix}"
+    run("apply", "map.json", "rows.csv", "-o", name, "--types", "auto", "--changes", f"c{name}", expect=0)
+    assert "overall gap" in run("audit", name, expect=0)
+    run("apply", "map.json", name, "-o", "y.csv", "--replace", expect=0)
+    assert pd.read_csv("y.csv")["score"].tolist() == scored["score"].tolist()
+
+
+STEERING = "b\x1b[2J\u202e\u2066\u200b<script>alert(1)</script>"
+
+
+def steers(text):
+    return any(not c.isprintable() and c not in "\n\t\u200d" for c in text)
+
+
+class TestNames:
+    """Names of groups and columns that steer a terminal, turn a line round or look like others."""
+
+    @pytest.fixture
+    def hostile(self, scored):
+        scored["group"] = np.where(scored["group"] == "a", "a", STEERING)
+        scored.to_csv("rows.csv", index=False)
+        run("fit", "rows.csv", "--lam", "0.5", "--reference", "a", "-o", "map.json", "--force", expect=0)
+        return scored
+
+    @pytest.mark.parametrize("dialect", ["postgres", "duckdb", "sqlite", "spark", "bigquery", "snowflake"])
+    def test_sql(self, hostile, dialect):
+        run("export", "map.json", "--to", "sql", "--dialect", dialect, "--table", "t", "-o", "m.sql", expect=0)
+        assert not steers(Path("m.sql").read_text(encoding="utf-8"))
+
+    @pytest.mark.parametrize("name", ["m.py", "m.js"])
+    def test_programs(self, hostile, name):
+        to = {"m.py": "python", "m.js": "javascript"}[name]
+        run("export", "map.json", "--to", to, "-o", name, expect=0)
+        assert not steers(Path(name).read_text(encoding="utf-8"))
+
+    @pytest.mark.parametrize("name", ["r.md", "r.html"])
+    def test_reports(self, hostile, name):
+        run("report", "rows.csv", "--map", "map.json", "-o", name, expect=0)
+        text = Path(name).read_text(encoding="utf-8")
+        assert not steers(text)
+        assert "<script>alert" not in text
+
+    def test_notebooks_and_terminals(self, hostile):
+        assert not steers(run("audit", "rows.csv", expect=0))
+        assert not steers(run("show", "map.json", expect=0))
+        text = fairpot.audit(hostile["label"], hostile["score"], sensitive_features=hostile["group"])._repr_html_()
+        assert not steers(text)
+        assert "<script>alert" not in text
+
+    def test_columns_in_sql(self, scored):
+        scored.rename(columns={"score": STEERING}).to_csv("rows.csv", index=False)
+        run("fit", "rows.csv", "--score", STEERING, "--lam", "0.5", "--reference", "a", "-o", "m.json", expect=0)
+        assert "must be a printable text" in run(
+            "export", "m.json", "--to", "sql", "--dialect", "duckdb", "--table", "t"
+        )
+
+    @pytest.mark.parametrize(("one", "other"), [("caf\u00e9", "cafe\u0301"), ("b", "b\u200b"), ("\ufb01t", "fit")])
+    def test_names_that_look_alike(self, scored, one, other):
+        scored["group"] = np.where(scored["group"] == "a", one, other)
+        scored.to_csv("rows.csv", index=False)
+        with pytest.warns(UserWarning, match="differ only by spaces, case or how letters are coded") as told:
+            count_rows(RowSource("rows.csv", score="score", groups="group"))
+        shown = str(told[0].message).split(" differ")[0].split(" and ")
+        assert shown[0].split("groups ")[1] != shown[1]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"s": 0.5, "g": "\\ud800"}', "half of a character"),
+        ('{"s": 0.5, "g": "b", "\\udc00": 1}', "half of a character"),
+        ('{"s": ' + "9" * 5000 + ', "g": "b"}', "is no JSON"),
+        ('{"s": 0.5, "g": "b", "x": ' + "[" * 100_000 + "]" * 100_000 + "}", "nested too deeply"),
+        ('{"s": 0.5, "g": "b"}\0', "is no JSON"),
+        ('\ufeff{"s": 0.5, "g": "b"}', "is no JSON"),
+    ],
+)
+def test_lines_of_json(tmp_path, line, said):
+    (tmp_path / "x.jsonl").write_text('{"s": 0.1, "g": "a"}\n' + line + "\n", encoding="utf-8")
+    refused(tmp_path / "x.jsonl", tmp_path, said)
+
+
+def test_whole_characters_are_read(tmp_path):
+    (tmp_path / "x.jsonl").write_text(json.dumps({"s": 0.1, "g": "a😀"}) + "\n" + '{"s": 0.1, "g": "b"}\n')
+    assert count_rows(RowSource(tmp_path / "x.jsonl", score="s", groups="g")).table.groups == ("a😀", "b")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: gzip.compress(data) + b"more",
+        lambda data: gzip.compress(data)[:-8] + bytes(8),
+        lambda data: b"\x1f\x8b\x08\x04" + bytes(6) + b"\xff\xff" + data[:100],
+        lambda data: gzip.compress(gzip.compress(data)),
+        lambda data: b"\x28\xb5\x2f\xfd\xa0\xff\xff\xff\xff\xff\xff\xff\x7f" + data,
+        lambda data: pa.compress(data, "zstd", asbytes=True)[:-9],
+        lambda data: pa.compress(data, "zstd", asbytes=True) + b"more",
+    ],
+)
+def test_packed_text_that_lies(tmp_path, damage):
+    rows(100).to_csv(tmp_path / "x.csv", index=False)
+    (tmp_path / "x.csv").write_bytes(damage((tmp_path / "x.csv").read_bytes()))
+    refused(tmp_path / "x.csv", tmp_path, "cannot be read as csv|is not UTF-8")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select 1; select 2",
+        "copy (select 1) to 'y.csv'",
+        "attach 'y.csv'",
+        "install httpfs",
+        "set threads = 1",
+        "pragma version",
+    ],
+)
+def test_queries_only_read(tmp_path, monkeypatch, sql):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputFileError, match="sql must be a single SELECT"):
+        count_rows(RowSource(sql=sql, score="s", groups="g"))
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("word", ["-1", "nan", "inf", "1e308", "1e-320", "", "x"])
+def test_weights(tmp_path, word):
+    (tmp_path / "x.csv").write_text(f"s,g,w\n0.1,a,1\n0.2,b,1\n0.3,b,{word}\n")
+    with pytest.raises((ValueError, TypeError), match="column 'w'"):
+        count_rows(RowSource(tmp_path / "x.csv", score="s", groups="g", weight="w"))
+
+
+@pytest.mark.parametrize("save", ["report", "network", "booster"])
+def test_results_are_written_whole_or_not_at_all(tmp_path, monkeypatch, save):
+    """The system has no room when the file is put on disk: what was there stays."""
+    import fairpot.files.output
+
+    path = tmp_path / ("x.html" if save == "report" else "x")
+    path.write_text("old")
+    if save == "report":
+        table = fairpot.score_table([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4], sensitive_features=[*"aabb"])
+        act = fairpot.FairnessReport.from_table(table).save
+    else:
+        from fairpot.training import PartialAUCBooster, PartialAUCClassifier
+
+        X, y = np.arange(40.0).reshape(-1, 1), np.arange(40) % 2
+        model = PartialAUCClassifier(max_epochs=1) if save == "network" else PartialAUCBooster(max_rounds=1)
+        act = model.fit(X, y).save
+
+    def full(place):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(fairpot.files.output, "_sync", full)
+    with pytest.raises(OSError, match="No space left"):
+        act(path, overwrite=True)
+    assert path.read_text() == "old"
+    assert [*tmp_path.iterdir()] == [path]
+
+
+def test_only_the_map_that_is_meant(scored):
+    """From Python as at the command line; a condition without a map to hold against is an error, not ignored."""
+    run("sign", "--new-key", "k", expect=0)
+    run("sign", "--new-key", "other", expect=0)
+    run("sign", "map.json", "--key", "k", expect=0)
+    for wrong, said in (
+        ({"key": "other"}, "another key"),
+        ({"key": ""}, "no such file"),
+        ({"expect_sha256": "0" * 64}, "expected is 00"),
+        ({"expect_sha256": ""}, "64 hexadecimal"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            fairpot.apply("map.json", "rows.csv", "y.csv", **wrong)
+        with pytest.raises(TypeError, match="says which map file"):
+            fairpot.apply(fairpot.load("map.json"), "rows.csv", "y.csv", **wrong)
+        [(name, value)] = wrong.items()
+        assert "it needs --map" in run("report", "rows.csv", f"--{name.replace('_', '-')}", value, "-o", "r.html")
+    with pytest.raises(ModelFileError, match="expected is 00"):
+        fairpot.modelfile.verify("map.json", "k", expect_sha256="0" * 64)
+    assert not os.path.exists("y.csv")
+    assert fairpot.apply("map.json", "rows.csv", "y.csv", key="k").rows == 40
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts open files as Linux tells them")
+def test_nothing_stays_open(scored):
+    def once():
+        for words in (["audit", "rows.csv"], ["apply", "map.json", "rows.csv", "-o", "y.parquet", "--force"]):
+            run(*words, expect=0)
+        for words in (
+            ["audit", "none.csv"],
+            ["show", "rows.csv"],
+            ["audit", "map.json"],
+            ["audit", "y.parquet", "--score", "x"],
+        ):
+            run(*words)
+
+    once()
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        once()
+    assert len(os.listdir("/proc/self/fd")) <= before

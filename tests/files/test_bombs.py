@@ -9,6 +9,7 @@ import zipfile
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
@@ -119,6 +120,28 @@ def test_parts_of_workbooks(tmp_path):
         counted(changed(tmp_path / "strings.xlsx", "", None, strings))
 
 
+def hide(data):
+    return [data.replace(b'state="visible"', b'state="veryHidden"')]
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_workbooks_that_show_one_thing_and_hold_another(tmp_path):
+    """Two parts of one name, a first sheet that nobody sees, parts outside of the workbook."""
+    for part, change, more, said in (
+        ("", None, {SHEET: b"<worksheet/>"}, "a part twice"),
+        ("", None, {SHEET.upper(): b"<worksheet/>"}, "a part twice"),
+        ("xl/workbook.xml", hide, None, "a first sheet that is hidden"),
+        (
+            "xl/_rels/workbook.xml.rels",
+            lambda data: [data.replace(b"/xl/worksheets", b"../../../etc")],
+            None,
+            "workbook",
+        ),
+    ):
+        with pytest.raises(InputFileError, match=rf"{said}(.|\n)*Hint: save the sheet as CSV"):
+            counted(changed(tmp_path / "x.xlsx", part, change, more))
+
+
 def test_no_row_of_a_workbook_is_lost(tmp_path):
     """A sheet may say it is shorter than it is, and a column may have no name."""
     short = changed(tmp_path / "x.xlsx", SHEET, lambda data: [data.replace(b'ref="A1:B3"', b'ref="A1:B2"')])
@@ -174,6 +197,65 @@ def test_long_cells_are_not_blamed_on_a_quote(tmp_path):
             apply(source, MAPS, output=tmp_path / name)
         assert not (tmp_path / name).exists()
     assert apply(source, MAPS, output=tmp_path / "out.parquet").rows == 2
+
+
+def coded(path, text, rows=200):
+    """Write a text once, in a dictionary, for all rows."""
+    note = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, dtype=np.int32)), [text])
+    table = pa.table({"s": np.arange(rows) / rows, "g": ["a", "b"] * (rows // 2), "note": note})
+    if path.suffix == ".parquet":
+        pa.parquet.write_table(table, path, compression="zstd", store_schema=False)
+    else:
+        pa.feather.write_feather(table, str(path), compression="zstd")
+    return path
+
+
+def test_one_text_for_all_rows(tmp_path, monkeypatch):
+    """A text that a file holds once stands in every row: only so many rows are in memory at once."""
+    from fairpot.files import source as reading
+    from fairpot.files.formats import parquet
+
+    most = 1 << 20
+    for module in (parquet, reading):
+        monkeypatch.setattr(module, "MOST_AT_ONCE", most)
+    path = coded(tmp_path / "x.parquet", "x" * 30_000)
+    assert path.stat().st_size < 20_000
+    sizes = [batch.nbytes for batch in parquet.read(path)]
+    assert 6_000_000 < sum(sizes) < 6_200_000
+    assert max(sizes) < 1.1 * most
+    source = RowSource(coded(tmp_path / "x.feather", "x" * 30_000), score="s", groups="g", cluster="note")
+    [(path, layout)] = source.files.items()
+    sizes = [batch.get_total_buffer_size() for batch in reading.role_batches(path, layout, source.roles)]
+    assert len(sizes) > 5
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.feather"])
+def test_cells_of_gigabytes(tmp_path, name, monkeypatch):
+    monkeypatch.setattr("fairpot.files.streams.MAX_CELL", 1 << 20)
+    for write in (lambda: coded(tmp_path / name, "x" * (2 << 20)), lambda: plain(tmp_path / name)):
+        source = RowSource(write(), score="s", groups="g")
+        assert count_rows(source).rows  # a column that plays no part is not read
+        with pytest.raises(InputFileError, match=r"a cell has 2 MB of text, more than 1 MB(.|\n)*Hint: leave"):
+            apply(source, MAPS, output=tmp_path / "out.parquet")
+        assert not (tmp_path / "out.parquet").exists()
+
+
+def plain(path):
+    table = pa.table({"s": [0.1, 0.2], "g": ["a", "b"], "note": ["x", "y" * (2 << 20)]})
+    if path.suffix == ".parquet":
+        pa.parquet.write_table(table, path, use_dictionary=False)
+    else:
+        pa.feather.write_feather(table, str(path))
+    return path
+
+
+def test_types_that_parquet_does_not_have(tmp_path):
+    table = pa.table({"s": [0.1, 0.2], "g": ["a", "b"], "x": pa.array([(1, 2, 3)] * 2, pa.month_day_nano_interval())})
+    pa.feather.write_feather(table, str(tmp_path / "x.feather"))
+    source = RowSource(tmp_path / "x.feather", score="s", groups="g")
+    with pytest.raises(OutputFileError, match=r"Parquet cannot hold a column(.|\n)*Hint: write Arrow"):
+        apply(source, MAPS, output=tmp_path / "y.parquet")
+    assert apply(source, MAPS, output=tmp_path / "y.arrow").rows == 2
 
 
 def test_parquet_that_lies(tmp_path):

@@ -68,7 +68,7 @@ def effect(
 
     Parameters
     ----------
-    model : fitted post-processor, loaded model, or dict of group to ScoreMap; or column of outcomes
+    model : fitted repair method, loaded model, or dict of group to ScoreMap; or column of outcomes
         With ``before`` and ``after``: the outcomes of the rows, 0/1.
     scores : column of shape (n,), or ScoreTable
         Scores before the repair, best of rows that the method was not fitted on. A :class:`ScoreTable` stands for all

@@ -176,8 +176,8 @@ def map_options(*names: str, text: str | None = None) -> Callable[[Command], Cal
     def decorate(command: Command) -> Callable[..., Any]:
         @functools.wraps(command)
         def inner(*, model_file: str | None, key: str | None, expect_sha256: str | None, **values: Any) -> Any:
-            if model_file is None and (key or expect_sha256):
-                flag = "--key" if key else "--expect-sha256"
+            if model_file is None and (key is not None or expect_sha256 is not None):
+                flag = "--key" if key is not None else "--expect-sha256"
                 raise click.UsageError(f"{flag} says which map alone will do: it needs {names[0]}.")
             found = None if model_file is None else MapFile(model_file, key, expect_sha256)
             return command(map_file=found, **values)

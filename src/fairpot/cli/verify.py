@@ -6,7 +6,6 @@ import click
 
 from fairpot.cli._options import MapFile, Sectioned, map_options, output_options
 from fairpot.cli._printing import Output, shown
-from fairpot.modelfile import read
 from fairpot.modelfile import verify as verify_file
 
 
@@ -25,9 +24,7 @@ def verify(map_file: MapFile, out: Output) -> None:
     """
     if map_file.key is None:
         raise click.UsageError("--key is missing: the file with the secret, or the public key in PEM form.")
-    if map_file.expect_sha256 is not None:
-        read(map_file.path, expect_sha256=map_file.expect_sha256)
-    found = verify_file(map_file.path, map_file.key)
+    found = verify_file(map_file.path, map_file.key, expect_sha256=map_file.expect_sha256)
     out.document(
         {"map": map_file.path, "good": True, "algorithm": found.algorithm, "key_id": found.key_id}
         | {"sha256": found.file_sha256}

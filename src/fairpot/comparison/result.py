@@ -438,7 +438,7 @@ class Comparison:
 
         Returns
         -------
-        A fitted post-processor
+        A fitted repair method
 
         Raises
         ------

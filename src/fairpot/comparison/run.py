@@ -93,10 +93,10 @@ def compare(
         Scores of any model, on any scale; higher means more likely.
     sensitive_features : column of shape (n,), or frame with several columns
         Group of each row; several columns form intersections.
-    methods : list of names and post-processors, dict of name to either, or None, default None
+    methods : list of names and repair methods, dict of name to either, or None, default None
         None compares FairPOT, WassersteinRepair, PostLogit, XOrder, OptimalMerge and LogitShift, and leaves out those
         that cannot run on these rows (see ``skipped``); of what is named here, nothing is left out. The repair
-        strength of a post-processor is swept, its other parameters are kept; one whose repair strength is not known
+        strength of a repair method is swept, its other parameters are kept; one whose repair strength is not known
         gives one point.
     cv : int, default 5
         Number of folds, stratified by group and outcome.

@@ -47,6 +47,7 @@ def make_rng(random_state: Any) -> np.random.Generator:
 
 ENVIRONMENT_VARIABLE = "FAIRPOT_DATA"
 _TIMEOUT_SECONDS = 60
+_MOST_BYTES = 100 << 20  # of a file in an archive; those that are known have fewer than five million
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,8 @@ def _extract(content: bytes, file: DataFile) -> bytes:
     for member in file.members:
         try:
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                if archive.getinfo(member).file_size > _MOST_BYTES:
+                    raise OSError(f"{member} in the archive at {file.url} has more than {_MOST_BYTES >> 20} MB")
                 content = archive.read(member)
         except (zipfile.BadZipFile, KeyError) as error:
             way = " > ".join(file.members)

@@ -257,11 +257,11 @@ class TableDisplay(Display):
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """Draw what a fitted post-processor does, before and after.
+        """Draw what a fitted repair method does, before and after.
 
         Parameters
         ----------
-        estimator : fitted post-processor, such as FairPOT
+        estimator : fitted repair method, such as FairPOT
             The repair to show.
         scores : column of shape (n,) or (n, 1), ScoreTable, or None, default None
             The rows to show it on; None takes the fitted rows.

@@ -77,11 +77,11 @@ class ScoreMapDisplay(Display):
         ax: Any = None,
         **style: Any,
     ) -> Self:
-        """Draw a fitted post-processor's maps, with the people of these rows, or of the fitted ones.
+        """Draw a fitted repair method's maps, with the people of these rows, or of the fitted ones.
 
         Parameters
         ----------
-        estimator : fitted post-processor, such as FairPOT
+        estimator : fitted repair method, such as FairPOT
             The repair to show.
         scores : column of shape (n,) or (n, 1), ScoreTable, or None, default None
             The rows to show it on; None takes the fitted rows.

@@ -143,11 +143,11 @@ class RankChangeDisplay(Display):
         ax: Any = None,
         **style: Any,
     ) -> Self:
-        """Draw what a fitted post-processor does to these rows, or to the fitted ones.
+        """Draw what a fitted repair method does to these rows, or to the fitted ones.
 
         Parameters
         ----------
-        estimator : fitted post-processor, such as FairPOT
+        estimator : fitted repair method, such as FairPOT
             The repair to show.
         scores : column of shape (n,) or (n, 1), ScoreTable, or None, default None
             The rows to show it on; None takes the fitted rows.

@@ -117,11 +117,11 @@ class TradeoffDisplay(Display):
         sample_weight: Any = None,
         **options: Any,
     ) -> Self:
-        """Draw a fitted post-processor's curve, with its own point marked.
+        """Draw a fitted repair method's curve, with its own point marked.
 
         Parameters
         ----------
-        estimator : fitted post-processor, such as FairPOT
+        estimator : fitted repair method, such as FairPOT
             Its own point is marked.
         scores : column of shape (n,) or (n, 1), ScoreTable, or None, default None
             The rows to trace it on; None takes the fitted rows.

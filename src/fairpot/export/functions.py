@@ -324,7 +324,7 @@ class RowScorer:
     Parameters
     ----------
     maps : dict of group to ScoreMap
-        The ``maps_`` of a fitted method or of a loaded model file.
+        The ``maps_`` of a fitted method or of a loaded map file.
     unknown_group, missing_group : {"error", "keep", "null"}, default "error"
         What becomes of a group that has no map, and of one that is missing (None or NaN): an error, the score as it is,
         or NaN.

@@ -33,7 +33,7 @@ def to_onnx(
     Parameters
     ----------
     maps : dict of group to ScoreMap
-        The ``maps_`` of a fitted method or of a loaded model file. Groups are all text, or all whole numbers or
+        The ``maps_`` of a fitted method or of a loaded map file. Groups are all text, or all whole numbers or
         booleans.
     model : onnx.ModelProto or None, default None
         A model, such as skl2onnx makes of a pipeline, whose output is the score. The result takes its inputs and

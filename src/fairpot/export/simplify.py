@@ -195,7 +195,7 @@ def spread_knots(maps: Maps, total: int) -> SimplifiedMaps:
     >>> from fairpot.transport import ScoreMap
     >>> x = np.linspace(0, 1, 100_001)
     >>> print(spread_knots({"F": ScoreMap(x, x**2)}, 100))
-    simplified from 100001 to 100 knots, scores within 2.71e-05
+    simplified from 100001 to 100 breakpoints, scores within 2.71e-05
     """
     full = {group: each.compact() if type(each) is ScoreMap else each for group, each in maps.items()}
     knots = sum(len(each.knots) for each in full.values() if type(each) is ScoreMap)
@@ -238,7 +238,7 @@ def simplify(
     >>> from fairpot.export import simplify
     >>> grid = np.linspace(0, 1, 101)
     >>> print(simplify({"F": ScoreMap(grid, grid**2)}, max_error=0.012))
-    simplified from 101 to 6 knots, scores within 0.011
+    simplified from 101 to 6 breakpoints, scores within 0.011
     """
     _check(max_error, max_knots, keep_ranks_of)
     maps, then = parted(maps)

@@ -283,7 +283,10 @@ class _Writer:
     def name(self, column: str) -> str:
         """Write the name of a column."""
         if not isinstance(column, str) or not column or not column.isprintable():
-            raise ValueError(f"the name of a column must be a printable text that is not empty, got {column!r}.")
+            raise ValueError(
+                f"the name of a column must be a printable text that is not empty, got {column!r}.\n"
+                "Hint: rename the column."
+            )
         return self.dialect.identifier(column)
 
     def table(self, table: str | Sequence[str]) -> str:

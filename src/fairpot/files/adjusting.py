@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
@@ -52,8 +53,8 @@ class AppliedRows:
     dropped : int
         Rows that were left out, because a score or a group is missing and ``drop_missing`` was asked for.
     notes : tuple of str
-        What is worth knowing before the new scores are used: that nobody's score changed, that all are the same, or
-        that whole numbers became others.
+        What is worth knowing before the adjusted scores are used: that nobody's score changed, that all are the same,
+        or that whole numbers became others.
 
     Examples
     --------
@@ -126,7 +127,7 @@ def apply(
     rows : RowSource, path or sequence of paths
         Label and weight are not needed.
     maps : mapping of group to ScoreMap
-        ``maps_`` of a fitted post-processor: maps of the scores as the file holds them, so where a low score means
+        ``maps_`` of a fitted repair method: maps of the scores as the file holds them, so where a low score means
         high risk they are :meth:`~fairpot.ScoreMap.reflected` (:func:`fairpot.apply` sees to it). A group of the file
         that has no map is an error.
     output : path
@@ -161,7 +162,8 @@ def apply(
         Whether text that a spreadsheet would run as a formula (``=1+1``) is written to CSV with an apostrophe before
         it.
     changes : path or None, default None
-        A second file with the record of each row: old and new score and rank, why, and the threshold crossed.
+        A second file with the record of each row: original and adjusted score, old and new rank, why, and the threshold
+        crossed.
     threshold : float or None, default None
         The decision threshold for that record.
     keep : sequence of str, default ()
@@ -240,7 +242,7 @@ def apply(
     )
     with source.by_name(), ExitStack() as stack:
         # Left in reverse: the record is in place before the adjusted file is, and no other run's pair comes between.
-        take_turn = stack.enter_context(turn_in(target.resolve().parent))
+        take_turn = stack.enter_context(turn_in(Path(os.path.realpath(target)).parent))
         place = stack.enter_context(_place(output, overwrite, kept, f"output.{wanted}"))
         record = None
         if changes is not None:
@@ -437,7 +439,7 @@ def _place(output: str | Path, overwrite: bool, inputs: list[Path], name: str) -
 
 @contextmanager
 def _changes_place(changes: str | Path, output: str | Path, overwrite: bool, inputs: list[Path]) -> Iterator[Path]:
-    if Path(changes).resolve() == Path(output).resolve():
+    if os.path.realpath(changes) == os.path.realpath(output):
         raise OutputFileError("the changes and the adjusted rows need two files.")
     with complete_file(changes, overwrite=overwrite, inputs=inputs) as place:
         yield place

@@ -93,6 +93,8 @@ def _sheet(path: Path) -> Iterator[str]:
             book = openpyxl.load_workbook(file, read_only=True, data_only=True)
             open_things.callback(book.close)
             sheet = book.worksheets[0]
+            if sheet.sheet_state != "visible":
+                raise _too_much(path, "a first sheet that is hidden, so that you would look at another")
             sheet.reset_dimensions()  # a sheet that is longer than it says would be cut
             rows = sheet.iter_rows(values_only=True)
             names = {place: str(name) for place, name in enumerate(next(rows, ())) if name is not None}
@@ -133,6 +135,8 @@ def check_workbook(path: Path) -> None:
         entries = packed.infolist()
         if len(entries) > MOST_PARTS:
             raise _too_much(path, f"{len(entries):,} parts, more than {MOST_PARTS:,}")
+        if len({entry.filename.lower() for entry in entries}) < len(entries):
+            raise _too_much(path, "a part twice, and readers do not agree which of the two counts")
         for entry in entries:
             if entry.filename.lower().endswith((".xml", ".rels")):
                 with packed.open(entry) as stream:

@@ -185,6 +185,8 @@ class _Owner:
 
 def check_name(target: str | Path) -> None:
     """Refuse a name that no file can have."""
+    if not os.fspath(target):
+        raise OutputFileError("the name of the output is empty.\nHint: name a file.")
     if "\0" in os.fspath(target):
         raise OutputFileError(f"{os.fspath(target)!r} is no name of a file.\nHint: leave the NUL out.")
 
@@ -196,6 +198,8 @@ def check_output(target: str | Path, *, overwrite: bool = False, inputs: Iterabl
     """
     check_name(target)
     place, inputs = Path(os.path.realpath(target)), list(inputs)
+    if place.is_symlink():  # a link that was not followed leads to itself
+        raise OutputFileError(f"{target} is a link that leads nowhere.\nHint: name a file.")
     if place.is_dir():
         raise OutputFileError(f"{target} is a folder.\nHint: name a file in it.")
     if place.exists() and not place.is_file():

@@ -161,7 +161,7 @@ def plan_sample_size(
     --------
     >>> from fairpot.inference import plan_sample_size
     >>> print(plan_sample_size(0.05, shares={"F": 0.3, "M": 0.7}, rates=0.1))
-    8,051 rows to detect a gap of 0.05 with power 0.8 at level 0.95
+    8,051 rows to detect a gap of 0.05 with power 0.8 at 95% confidence
     (F: 2,415 rows, 242 with the outcome, M: 5,636 rows, 564 with the outcome)
     """
     wanted = check_share(gap, "gap", zero=False)

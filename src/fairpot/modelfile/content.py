@@ -23,7 +23,7 @@ _OPTIONAL = ("certificate", "private", "simplified", "then")
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of model files.
+    """Return the JSON Schema (draft 2020-12) of map files.
 
     Examples
     --------

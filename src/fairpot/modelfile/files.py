@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import os
-import re
 from os import PathLike
 from pathlib import Path
 
 from fairpot._arguments import argument
 from fairpot.exceptions import ModelFileError
 from fairpot.files.output import atomic_file
-from fairpot.modelfile.checks import shown
 from fairpot.modelfile.content import ModelFile
 from fairpot.modelfile.keys import read_key
 from fairpot.modelfile.signing import check_signature, signature_path
-from fairpot.modelfile.text import MAX_BYTES, bytes_of, dumps, loads, naming
+from fairpot.modelfile.text import MAX_BYTES, bytes_of, check_hash, dumps, loads, naming
 
 
 def read(
@@ -26,7 +22,7 @@ def read(
     key: str | PathLike[str] | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> ModelFile:
-    """Read a model file; it is read once, and what is checked is what is used.
+    """Read a map file; it is read once, and what is checked is what is used.
 
     Parameters
     ----------
@@ -61,14 +57,14 @@ def read(
     with naming(path):
         data = bytes_of(os.fspath(path), max_bytes)
         if expect_sha256 is not None:
-            _expect(data, expect_sha256)
+            check_hash(data, expect_sha256)
         if key is not None:
             check_signature(data, signature_path(path), read_key(key))
         return loads(data)
 
 
 def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = False, max_bytes: int = MAX_BYTES) -> None:
-    """Write a model file: at any moment ``path`` is what it was before, or complete.
+    """Write a map file: at any moment ``path`` is what it was before, or complete.
 
     A model that would take more than ``max_bytes`` is refused: it would not be loaded again unless you ask.
 
@@ -119,19 +115,6 @@ def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = Fals
             temporary.write_bytes(data)
     except FileExistsError:
         raise _exists(path) from None
-
-
-def _expect(data: bytes, expected: str) -> None:
-    """Insist on the file whose hash the caller knows."""
-    wanted = expected.strip().lower() if isinstance(expected, str) else ""
-    if not re.fullmatch("[0-9a-f]{64}", wanted):
-        raise ValueError(f"expect_sha256 must be 64 hexadecimal digits, got {shown(expected)}.\nHint: sha256sum FILE")
-    found = hashlib.sha256(data).hexdigest()
-    if not hmac.compare_digest(found, wanted):
-        raise ModelFileError(
-            f"its SHA-256 is {found}, expected is {wanted}.\nHint: this is another file than the one you know; "
-            "ask where it comes from before you use it."
-        )
 
 
 def _target(path: str | PathLike[str], overwrite: bool) -> Path:

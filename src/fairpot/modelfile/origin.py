@@ -114,7 +114,7 @@ def describes(origin: dict[str, Any], table: ScoreTable) -> bool:
 
 
 def table_sha256(table: ScoreTable) -> str:
-    """Hash a score table: the same rows in any order give the same hash.
+    """Hash a counts table: the same rows in any order give the same hash.
 
     For comparing tables in memory. Not to be given away: who knows the scores can try outcomes until the hash
     fits. :func:`table_fingerprint` needs a key for that.
@@ -143,7 +143,7 @@ def table_sha256(table: ScoreTable) -> str:
 
 
 def table_fingerprint(table: ScoreTable, key: bytes) -> str:
-    """Return a fingerprint of a score table that only those who have the key can make or compare.
+    """Return a fingerprint of a counts table that only those who have the key can make or compare.
 
     HMAC-SHA256 of: for each group the JSON text of [name, number of scores, labelled] and a line feed, then the
     scores, the positives and the negatives, each as little-endian 64-bit floats.

@@ -15,7 +15,7 @@ from fairpot.exceptions import ModelFileError, SignatureError
 from fairpot.files.output import complete_file
 from fairpot.modelfile.json_schema import Schema
 from fairpot.modelfile.keys import ALGORITHMS, HMAC, Key, Name, read_key
-from fairpot.modelfile.text import MAX_BYTES, bytes_of, loads, naming, strict_json
+from fairpot.modelfile.text import MAX_BYTES, bytes_of, check_hash, loads, naming, strict_json
 
 FORMAT = "fairpot-signature"
 
@@ -145,12 +145,12 @@ def _read_signature(path: Path) -> dict[str, Any]:
 
 
 def sign(path: Name, key: Name, *, overwrite: bool = False, max_bytes: int = MAX_BYTES) -> Signature:
-    """Sign a model file; the signature goes into a file beside it, the map file does not change.
+    """Sign a map file; the signature goes into a file beside it, the map file does not change.
 
     Parameters
     ----------
     path : str or path
-        The model file. It is checked first: what would not be loaded is not signed.
+        The map file. It is checked first: what would not be loaded is not signed.
     key : str or path
         The file of the key, as :func:`new_key` writes it: a shared secret (HMAC-SHA256), or an Ed25519 private key in
         PEM form, which needs the extra ``sign``.
@@ -189,15 +189,17 @@ def sign(path: Name, key: Name, *, overwrite: bool = False, max_bytes: int = MAX
     return check_signature(data, target, made)
 
 
-def verify(path: Name, key: Name, *, max_bytes: int = MAX_BYTES) -> Signature:
-    """Check the signature beside a model file.
+def verify(path: Name, key: Name, *, expect_sha256: str | None = None, max_bytes: int = MAX_BYTES) -> Signature:
+    """Check the signature beside a map file.
 
     Parameters
     ----------
     path : str or path
-        The model file; its signature is ``path`` with .sig after the name.
+        The map file; its signature is ``path`` with .sig after the name.
     key : str or path
         The file of the key: the same secret, or the Ed25519 public key in PEM form.
+    expect_sha256 : str or None, default None
+        The SHA-256 of the file; another file is refused.
     max_bytes : int, default 100,000,000
         A larger map file is refused.
 
@@ -228,4 +230,6 @@ def verify(path: Name, key: Name, *, max_bytes: int = MAX_BYTES) -> Signature:
     """
     with naming(path):
         data = bytes_of(os.fspath(path), max_bytes)
+        if expect_sha256 is not None:
+            check_hash(data, expect_sha256)
     return check_signature(data, signature_path(path), read_key(key))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import os
+import re
 import stat
 from collections import Counter
 from collections.abc import Iterator
@@ -53,6 +55,19 @@ def _read(path: str, most: int, hint: str) -> bytes:
     return data
 
 
+def check_hash(data: bytes, expected: str) -> None:
+    """Insist on the file whose hash the caller knows."""
+    wanted = expected.strip().lower() if isinstance(expected, str) else ""
+    if not re.fullmatch("[0-9a-f]{64}", wanted):
+        raise ValueError(f"expect_sha256 must be 64 hexadecimal digits, got {shown(expected)}.\nHint: sha256sum FILE")
+    found = hashlib.sha256(data).hexdigest()
+    if not hmac.compare_digest(found, wanted):
+        raise ModelFileError(
+            f"its SHA-256 is {found}, expected is {wanted}.\nHint: this is another file than the one you know; "
+            "ask where it comes from before you use it."
+        )
+
+
 FORMAT = "fairpot-model"
 _TO_COME = "0" * 64
 # Far above what a model needs: some thirty objects, lists, keys and texts a group, and two numbers a knot.
@@ -64,7 +79,7 @@ _NO_MODEL = "Hint: a map file is what save() writes; see https://fairpot.github.
 
 
 def dumps(model: ModelFile) -> bytes:
-    """Return the bytes of a model file; equal models give equal bytes.
+    """Return the bytes of a map file; equal models give equal bytes.
 
     What could not be loaded again is refused here already.
 
@@ -99,7 +114,7 @@ def dumps(model: ModelFile) -> bytes:
 
 
 def loads(data: bytes) -> ModelFile:
-    """Read the bytes of a model file.
+    """Read the bytes of a map file.
 
     Parameters
     ----------
@@ -113,7 +128,7 @@ def loads(data: bytes) -> ModelFile:
     Raises
     ------
     ModelFileError
-        If they are anything but a complete, unchanged model file of this schema version or an earlier one.
+        If they are anything but a complete, unchanged map file of this schema version or an earlier one.
 
     Examples
     --------
@@ -240,7 +255,7 @@ def naming(path: str | PathLike[str]) -> Iterator[None]:
     ...         loads(b"")
     ... except ModelFileError as error:
     ...     print(str(error).splitlines()[0])
-    the model file 'map.json' cannot be used: it is empty.
+    the map file 'map.json' cannot be used: it is empty.
     """
     try:
         yield

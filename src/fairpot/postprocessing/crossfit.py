@@ -71,7 +71,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     ----------
     estimator : classifier
         Any binary classifier with ``predict_proba`` or ``decision_function``.
-    postprocessor : post-processor or None, default None
+    postprocessor : repair method or None, default None
         :class:`FairPOT` or another one of :mod:`fairpot.postprocessing`; None takes ``FairPOT()``. To search
         over its parameters (``postprocessor__lam``), pass one.
     cv : int, splitter, iterable, "prefit" or None, default 5
@@ -100,7 +100,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     Attributes
     ----------
     estimator_ : the model, fitted on all rows
-    postprocessor_ : the post-processor, fitted on ``scores_``
+    postprocessor_ : the repair method, fitted on ``scores_``
         ``postprocessor_.tradeoff()`` traces AUC and gap over every lambda on these scores at no further fit.
     scores_ : array of shape (n,)
         Scores the map was fitted on; NaN in rows that no fold tested.
@@ -331,7 +331,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         """Return adjusted probabilities; only where the model's scores are probabilities, or calibrated ones.
 
         A moved probability is one of the reference group, and no longer the chance of the outcome. With a
-        post-processor that has ``calibrate=True`` they are calibrated over all rows, whatever scores the model gives.
+        repair method that has ``calibrate=True`` they are calibrated over all rows, whatever scores the model gives.
 
         Parameters
         ----------
@@ -343,7 +343,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         Returns
         -------
         array of shape (n, 2)
-            Columns in the order of ``classes_``, clipped to [0, 1] where a post-processor goes beyond.
+            Columns in the order of ``classes_``, clipped to [0, 1] where a repair method goes beyond.
 
         Examples
         --------

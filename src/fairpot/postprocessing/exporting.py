@@ -167,7 +167,7 @@ class Exports:
         >>> score, y, group = data.probability, data.target, data.group
         >>> repair = FairPOT(max_gap=0.05).fit(score, y, sensitive_features=group)
         >>> print(repair.simplify(max_error=0.01))
-        simplified from 151 to 22 knots, scores within 0.00956
+        simplified from 151 to 22 breakpoints, scores within 0.00956
         """
         maps = self._maps_of_a_row()
         table: ScoreTable | None = getattr(self, "table_", None)

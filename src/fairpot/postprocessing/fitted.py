@@ -197,7 +197,7 @@ def load(
     expect_sha256 : str or None, default None
         The SHA-256 of the file, if you know it: any other file is refused.
     key : str, path or None, default None
-        The file of a key: the signature beside the model file must be good, see :func:`fairpot.modelfile.verify`.
+        The file of a key: the signature beside the map file must be good, see :func:`fairpot.modelfile.verify`.
     max_bytes : int, default 100,000,000
         A larger file is refused unread.
 
@@ -209,7 +209,7 @@ def load(
     Raises
     ------
     ModelFileError
-        If the file is anything but a complete, unchanged model file of a known schema version, if no fit can give
+        If the file is anything but a complete, unchanged map file of a known schema version, if no fit can give
         its maps, or if it is not the file that was expected or signed. A good checksum does not say where a file
         comes from: ``expect_sha256`` and ``key`` do.
 

@@ -295,9 +295,9 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
         Returns
         -------
         frame (pandas, Polars or PyArrow, whichever is in use)
-            One row for each row, in the same order: its number from 1, group, old and new score, old and new rank among
-            these rows (1 is the highest score, equal scores share the best rank), and why. The columns are those of
-            ``fairpot apply --changes``.
+            One row for each row, in the same order: its number from 1, group, original and adjusted score, old and new
+            rank among these rows (1 is the highest score, equal scores share the best rank), and why. The columns are
+            those of ``fairpot apply --changes``.
 
         Examples
         --------
@@ -551,7 +551,7 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
             ``{"score": name, "group": [names]}``: what `fairpot apply` looks for in a file.
         private : bool, default False
             Whether maps are simplified and breakpoints and counts rounded, so that no person's score is in the file.
-            The file says by how much new scores may differ: :meth:`private_content` has it.
+            The file says by how much adjusted scores may differ: :meth:`private_content` has it.
         fingerprint_key : str, path or None, default None
             The file of a secret. With it a fingerprint of the fitted rows is stored, which only those who have the
             secret can compare.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike
@@ -25,6 +26,7 @@ from fairpot.auditing.gains import other_reference
 from fairpot.auditing.measures import listed
 from fairpot.counting import as_table
 from fairpot.display.display import table_of
+from fairpot.files.output import atomic_file
 from fairpot.postprocessing.large import in_words
 from fairpot.report.card import read_card
 from fairpot.report.figures import Figure, make_figures
@@ -47,7 +49,7 @@ class FairnessReport:
     ----------
     table : ScoreTable
         With outcomes and at least two groups; :meth:`from_predictions` makes it from rows.
-    method : fitted post-processor or None, default None
+    method : fitted repair method or None, default None
         The repair to report on; None audits the original scores.
     title, source, outcome : str, default ""
         What the report is called, where the rows come from, and what a positive has, such as "a stroke within a year".
@@ -141,7 +143,7 @@ class FairnessReport:
         ----------
         table : ScoreTable
             With outcomes and at least two groups.
-        method : fitted post-processor or None, default None
+        method : fitted repair method or None, default None
             The repair to report on; None audits the original scores.
         **options
             What the class takes: ``title``, ``source``, ``outcome``, ``threshold``, ``alpha``, ``region``, ``ties``,
@@ -198,7 +200,7 @@ class FairnessReport:
             the first and others for the second.
         pos_label : default None
             The positive value where ``y_true`` is not 0/1.
-        method : fitted post-processor or None, default None
+        method : fitted repair method or None, default None
             The repair to report on; None audits the original scores.
         ids : column of shape (n,), default None
             Names of the rows. Only with them does the report name anybody: the ``most`` largest changes.
@@ -245,11 +247,11 @@ class FairnessReport:
         most: int = 20,
         **options: Any,
     ) -> Self:
-        """Make the report of a fitted post-processor on these rows, or on those it was fitted on.
+        """Make the report of a fitted repair method on these rows, or on those it was fitted on.
 
         Parameters
         ----------
-        estimator : fitted post-processor
+        estimator : fitted repair method
             The repair to report on.
         scores : column of shape (n,) or (n, 1), ScoreTable, or None, default None
             Scores of the rows to report on; a table stands for all rows. None takes the fitted rows.
@@ -437,7 +439,8 @@ class FairnessReport:
         if place.exists() and not overwrite:
             raise FileExistsError(f"{place} already exists.\nHint: another name, or overwrite=True.")
         content = writers[place.suffix.lower()]()
-        place.write_text(content, encoding="utf-8", newline="\n")
+        with atomic_file(Path(os.path.realpath(place)), overwrite=overwrite) as temporary:
+            temporary.write_text(content, encoding="utf-8", newline="\n")
         return place
 
     def _repr_html_(self) -> str:

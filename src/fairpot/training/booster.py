@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from os import PathLike
+from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from fairpot._optional import import_optional
 from fairpot._validation import check_share
 from fairpot.exceptions import ModelFileError
+from fairpot.files.output import atomic_file
 from fairpot.training.classifier import describe, plain_labels
 from fairpot.training.monitor import Monitor, make_progress
 from fairpot.training.objective import binned_derivatives
@@ -46,8 +48,8 @@ def save_booster(model: Any, path: str | PathLike[str], *, overwrite: bool) -> N
         "booster": json.loads(model.booster_.save_raw("json").decode()),
     }
     text = json.dumps(content, allow_nan=False)
-    with open(path, "w" if overwrite else "x", encoding="utf-8") as file:
-        file.write(text)
+    with atomic_file(Path(os.path.realpath(path)), overwrite=overwrite) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def load_booster(kind: type[Estimator], path: str | PathLike[str]) -> Estimator:

@@ -7,6 +7,7 @@ import os
 import zipfile
 from collections.abc import Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from fairpot._validation import check_share, is_number
 from fairpot._version import __version__
 from fairpot.exceptions import ModelFileError
+from fairpot.files.output import atomic_file
 from fairpot.training.monitor import Monitor, make_progress
 from fairpot.training.network import Layers, Settings, Standardiser, draw_layers, run_layers, train_network
 from fairpot.training.preparing import (
@@ -49,7 +51,7 @@ def save_classifier(model: Any, path: str | PathLike[str], *, overwrite: bool) -
     arrays |= {f"history_{name}": values for name, values in model.history_.items()}
     own = {"layers": len(model.layers_), "best_epoch": model.best_epoch_}
     header = json.dumps(describe(model, FORMAT) | own, allow_nan=False)
-    with open(path, "wb" if overwrite else "xb") as file:
+    with atomic_file(Path(os.path.realpath(path)), overwrite=overwrite) as temporary, temporary.open("wb") as file:
         np.savez(file, allow_pickle=False, header=np.frombuffer(header.encode(), dtype=np.uint8), **arrays)
 
 

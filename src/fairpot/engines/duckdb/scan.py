@@ -33,7 +33,7 @@ _ROOM = 512 << 20  # bytes of addresses that the threads of DuckDB and PyArrow t
 
 
 def check_room() -> None:
-    """Raise where a limit on memory leaves threads no room to start: PyArrow would wait for them for ever."""
+    """Raise where a limit on memory leaves threads no room: PyArrow would wait for them, DuckDB end the process."""
     if sys.platform != "win32":
         try:
             mmap.mmap(-1, _ROOM, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()  # nothing is touched
@@ -265,6 +265,7 @@ class Scan:
     def __init__(
         self, source: DuckDBRows, *, memory_limit: str = "2GB", threads: int | None = None, ordered: bool = False
     ) -> None:
+        check_room()
         self._duckdb = import_optional("duckdb", "cli")
         self._pyarrow = import_optional("pyarrow", "cli")
         self.source, self.memory_limit = source, memory_limit
