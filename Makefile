@@ -90,7 +90,7 @@ $(VENV)/.release: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 release: $(VENV)/.release  ## build both distributions reproducibly, check, install and describe them, in dist/
-	$(BIN)/python .ci/release.py
+	$(BIN)/python -u .ci/release.py
 
 clean:  ## remove the environment and caches
 	rm -rf $(VENV) .venv-min build dist paper/build paper/dist .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output site docs/gallery docs/reference/generated

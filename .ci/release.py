@@ -129,10 +129,10 @@ def rated(pyroma: Path, sdist: Path, *options: str) -> int:
 
 def installed(work: Path, version: str) -> Path:
     """Install the wheels alone in a new environment and run every command there; return its Python."""
-    run(sys.executable, "-m", "venv", work / "env")
+    run(sys.executable, "-m", "venv", "--without-pip", work / "env")
     python = work / "env" / "bin" / "python"
-    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--find-links", DIST]
-    install += ["--constraint", ROOT / "constraints.txt"]
+    install = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--disable-pip-version-check"]
+    install += ["--find-links", DIST, "--constraint", ROOT / "constraints.txt"]
     away = work / "away"
     away.mkdir()
     bare = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "FAIRPOT_DATA")} | {"OMP_NUM_THREADS": "1"}

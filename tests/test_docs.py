@@ -7,6 +7,7 @@ import ast
 import importlib
 import pkgutil
 import re
+import runpy
 import shlex
 from pathlib import Path
 from types import GenericAlias
@@ -77,6 +78,15 @@ def test_what_a_page_shows_must_have_been_printed():
     for wrong in ("gap 0.2", "AUC 0.7\ngap 0.1"):
         with pytest.raises(AssertionError, match="the page shows"):
             check_shown(wrong, "gap 0.1\nAUC 0.7\n")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_drawings_are_what_their_program_draws(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["drawings.py", "--folder", str(tmp_path)])
+    runpy.run_path(str(ROOT / "benchmarks" / "drawings.py"), run_name="__main__")
+    drawn = {path.name: path.read_bytes() for path in tmp_path.glob("*.svg")}
+    assert len(drawn) == 2
+    assert {name: (ROOT / "docs" / "images" / name).read_bytes() for name in drawn} == drawn
 
 
 def anchor(heading):

@@ -321,6 +321,18 @@ def test_the_first_screen_is_the_first_screen(visit, file):
     assert page.locator(".badge").bounding_box()["y"] < boxes[1]["y"]
 
 
+def test_eight_groups_with_long_names_leave_room_for_price_and_dial(visit, tmp_path):
+    names = tuple(f"{letter} of a region with a long name that goes on" for letter in "abcdefgh")
+    scores, y, group = make_rows(900, names)
+    fp = FairPOT(0.4, ties="half").fit(scores, y, sensitive_features=group)
+    report = FairnessReport.from_table(fp.table_, fp)
+    page = visit(report.save(tmp_path / "report.html"), viewport={"width": 1280, "height": 800})
+    for name in ("#cost-title", "#dial", "[data-go]", ".queue-lane:last-child svg"):
+        box = page.locator(name).last.bounding_box()
+        assert box["y"] + box["height"] <= 800, name
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+
+
 def test_descriptions_follow_the_dial_and_have_no_markup(page, report):
     for place in (0, len(report.summary["dial"]["settings"]) - 1):
         page.locator("#dial").fill(str(place))

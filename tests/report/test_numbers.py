@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import roc_curve
 
@@ -193,14 +194,42 @@ def test_every_method_has_a_report(name):
     assert "tradeoff" in report.figures
 
 
-def test_a_dial_for_each_group_is_switched_off_and_on():
+def test_groups_with_their_own_strengths_have_a_slider():
     scores, y, group = make_rows(900, ("a", "b", "c"))
     fp = FairPOT({"a": 0.6, "b": 0.3}, reference="c").fit(scores, y, sensitive_features=group)
-    report = FairnessReport.from_estimator(fp)
-    new = fp.transform(scores, sensitive_features=group)
-    assert [s["moved"] for s in report.summary["dial"]["settings"]] == [0, (new != scores).sum()]
-    assert report.summary["after"]["auc"] == pytest.approx(auc(y, new, ties="half"), abs=1e-12)
-    assert "repaired" in report.to_html()
+    summary = FairnessReport.from_estimator(fp).summary
+    settings, values = summary["dial"]["settings"], summary["dial"]["values"]
+    assert len(settings) > 10
+    assert values[summary["dial"]["chosen"]] == [{"group": "a", "value": 0.6}, {"group": "b", "value": 0.3}]
+    for place in (*range(1, len(settings), 4), summary["dial"]["chosen"]):
+        own = fp.at({each["group"]: each["value"] for each in values[place]})
+        new = own.transform(scores, sensitive_features=group)
+        assert settings[place]["moved"] == (new != scores).sum()
+        assert settings[place]["auc"] == pytest.approx(auc(y, new, ties="half"), abs=1e-12)
+    assert summary["after"] == settings[summary["dial"]["chosen"]]
+
+
+@pytest.mark.parametrize("names", [(0, 1), (False, True)])
+def test_groups_that_are_numbers_are_named_with_their_column(names):
+    """The page says "black=1"; the JSON document has the groups as they are."""
+    scores, y, group = make_rows(600)
+    black = pd.Series(np.where(group == "M", names[1], names[0]), name="black")
+    fp = FairPOT(0.5).fit(scores, y, sensitive_features=black)
+    report = FairnessReport.from_estimator(fp, scores, y, sensitive_features=black)
+    first, second = (f"black={name}" for name in names)
+    assert f"{second} is ranked higher than {first}." in report.to_html()
+    assert f"With {first} as the reference instead" in report.to_html()
+    assert f"| {first} |" in report.to_markdown()
+    assert [each["group"] for each in report.to_dict()["data"]["groups"]] == [str(name) for name in names]
+    assert f">{names[1]}<" not in report.to_html()
+
+
+def test_long_names_are_cut():
+    scores, y, group = make_rows(600)
+    long = np.where(group == "M", "M" * 50 + " and " + "so on " * 40, "F")
+    page = FairnessReport.from_predictions(y, scores, sensitive_features=long).to_html()
+    assert "M" * 50 + " and" in page
+    assert "so on " * 3 not in page
 
 
 def test_groups_left_out_of_the_repair(rows):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -310,3 +311,34 @@ def rate_lines(found: list[dict[str, Any]]) -> list[str]:
             shares = ", ".join(f"{name.upper()} {figure(group[name])}" for name in ("tpr", "fpr", "ppv"))
             lines.append(f"flagged {at}, {group['group']}: {wording.shown_rows(group['flagged'])}, {shares}")
     return lines
+
+
+def name_of(group: Any, columns: Sequence[str]) -> Any:
+    """Call a group that is a number or a boolean by its column as well.
+
+    Examples
+    --------
+    >>> name_of(0, ["black"]), name_of("true", ["black"]), name_of("F", ["sex"])
+    ('black=0', 'black=true', 'F')
+    >>> name_of("race=Other, sex=F", ["race", "sex"]), name_of("black=0, sex=F", ["black", "sex"])
+    ('Other / F', 'black=0 / F')
+    """
+    if isinstance(group, list):
+        return [name_of(each, columns) for each in group]
+    if len(columns) > 1 and isinstance(group, str):
+        return _short(group, columns)
+    return f"{columns[0]}={group}" if len(columns) == 1 and group is not None and _is_bare(str(group)) else group
+
+
+def _is_bare(text: str) -> bool:
+    """Whether a value says nothing without its column."""
+    return re.fullmatch(r"[-+]?[0-9.]+|true|false", text, re.IGNORECASE) is not None
+
+
+def _short(group: str, columns: Sequence[str]) -> str:
+    """Leave the columns out of the name of an intersection, where its values speak for themselves."""
+    pattern = ", ".join(f"{re.escape(column)}=(.*)" for column in columns)
+    found = re.fullmatch(pattern, group)
+    if found is None:
+        return group
+    return " / ".join(f"{c}={v}" if _is_bare(v) else v for c, v in zip(columns, found.groups()))

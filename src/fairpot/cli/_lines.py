@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from fairpot.auditing import Effect, words
 from fairpot.auditing.audit import strictest
 from fairpot.auditing.measures import tops
+from fairpot.auditing.words import name_of as name_of
 from fairpot.cli._printing import Output, count, number, percent, shown, signed
 from fairpot.inference import Change, Verdict
 from fairpot.inference.limits import gap_name
@@ -37,37 +37,6 @@ def own_scale_effect(found: Effect, lower_is_riskier: bool) -> Effect:
 
 
 _NAMED = ("group", "reference", "first", "second", "positive", "negative", "small_groups")
-
-
-def name_of(group: Any, columns: Sequence[str]) -> Any:
-    """Call a group that is a number or a boolean by its column as well.
-
-    Examples
-    --------
-    >>> name_of(0, ["black"]), name_of("true", ["black"]), name_of("F", ["sex"])
-    ('black=0', 'black=true', 'F')
-    >>> name_of("race=Other, sex=F", ["race", "sex"]), name_of("black=0, sex=F", ["black", "sex"])
-    ('Other / F', 'black=0 / F')
-    """
-    if isinstance(group, list):
-        return [name_of(each, columns) for each in group]
-    if len(columns) > 1 and isinstance(group, str):
-        return _short(group, columns)
-    return f"{columns[0]}={group}" if len(columns) == 1 and group is not None and _is_bare(str(group)) else group
-
-
-def _is_bare(text: str) -> bool:
-    """Whether a value says nothing without its column."""
-    return re.fullmatch(r"[-+]?[0-9.]+|true|false", text, re.IGNORECASE) is not None
-
-
-def _short(group: str, columns: Sequence[str]) -> str:
-    """Leave the columns out of the name of an intersection, where its values speak for themselves."""
-    pattern = ", ".join(f"{re.escape(column)}=(.*)" for column in columns)
-    found = re.fullmatch(pattern, group)
-    if found is None:
-        return group
-    return " / ".join(f"{c}={v}" if _is_bare(v) else v for c, v in zip(columns, found.groups()))
 
 
 def by_column(tree: Any, columns: Sequence[str]) -> Any:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fairpot._html import short
 from fairpot.report import queue, words
 from fairpot.report.figures import style
 from fairpot.report.measure import Measured
@@ -17,7 +18,7 @@ from fairpot.report.words import count, number, percent, points, rate, say, sign
 
 Numbers = Mapping[str, Any]
 # More pairs and more warnings than these are folded away; more groups than these share a table below.
-_PAIRS, _WARNINGS, _GROUPS, _ROWS = 5, 3, 8, 3
+_WARNINGS, _GROUPS, _ROWS = 3, 8, 3
 
 
 def header(summary: Numbers) -> Markup:
@@ -44,12 +45,11 @@ def screen(found: Measured, summary: Numbers, live: Live, moving: dict[str, Any]
     """Make the first screen."""
     repaired = summary["method"] is not None
     lead = live(lambda n: " ".join(words.repaired(summary, n)), "lead") if repaired else None
-    panels = [
-        _gap(summary, live, moving),
-        _who(summary, repaired),
-        _price(summary, live) if repaired else _quality(summary),
-    ]
-    panels += [_dial(summary, live)] if len(summary["dial"]["settings"]) > 1 else []
+    cost = _price(summary, live) if repaired else _quality(summary)
+    dial = [_dial(summary, live)] if len(summary["dial"]["settings"]) > 1 else []
+    gap, who = _gap(summary, live, moving), _who(summary, repaired)
+    # A table of many groups would push price and repair strength off the first screen.
+    panels = [gap, who, cost, *dial] if len(listed(summary)) <= _ROWS else [gap, cost, *dial, who]
     return tag(
         "section",
         tag("h2", words.finding(summary), id="finding", tabindex=-1),
@@ -63,9 +63,9 @@ def screen(found: Measured, summary: Numbers, live: Live, moving: dict[str, Any]
 
 
 def _small_print(summary: Numbers) -> str:
-    """Say what the finding means in pairs, and what was certified; that rows are not new says the badge."""
+    """Say what the finding means in pairs, and on what a certificate stands; all else of it is for the validator."""
     certified = summary["method"] is not None and summary["method"]["certificate"] is not None
-    said = [summary["finding"]["meaning"], words.trust(summary) if certified else ""]
+    said = [summary["finding"]["meaning"], words.certified_on(summary) if certified else ""]
     return " ".join(text for text in said if text)
 
 
@@ -102,19 +102,24 @@ def _gap(summary: Numbers, live: Live, moving: dict[str, Any]) -> Markup:
     alpha = summary["finding"]["alpha"]
     title = TEXT["panel_gap"] if alpha is None else say("panel_gap_top", alpha=top_share(alpha))
     pairs = pairs_of(summary, summary["before"])
-    one = len(pairs) == 1
+    one, most = len(pairs) == 1, _most_pairs(summary)
     note = say("panel_gap_note", **summary["pair"]) if one else TEXT["panel_gap_note_many"]
     if method is not None and method["aim"] is not None:
         note += " " + say("panel_gap_aim", aim=points(method["aim"]))
-    if len(pairs) > _PAIRS:
-        note += " " + say("panel_gap_more", left=len(pairs) - _PAIRS)
-    return _panel("gap", title, forest(summary, live, _PAIRS, moving, "gap"), tag("p", note, class_="note"))
+    if len(pairs) > most:
+        note += " " + say("panel_gap_more", left=len(pairs) - most)
+    return _panel("gap", title, forest(summary, live, most, moving, "gap"), tag("p", note, class_="note"))
+
+
+def _most_pairs(summary: Numbers) -> int:
+    """Give how many pairs the first screen has room for: more pairs than these are folded away."""
+    return 5 if len(listed(summary)) <= _ROWS else 3
 
 
 def _who(summary: Numbers, repaired: bool) -> Markup:
     """Show rates and counts above the line by group and outcome."""
     choice = summary["who"]["choices"][summary["who"]["shown"]]
-    made = (_by_outcome if len(listed(summary)) <= _ROWS else _by_group)(summary, choice, repaired)
+    made = (_by_outcome if len(listed(summary)) < _ROWS else _by_group)(summary, choice, repaired)
     title = tag("span", choice_question(choice), data_question=True)
     note = say("panel_who_note", outcome=summary["data"]["outcome"])
     note += " " + words.other_reference(summary) if repaired else ""
@@ -217,7 +222,7 @@ def _calibration(summary: Numbers, numbers: Numbers) -> str:
     said = [
         say(
             "cost_calibration_same" if number(was) == number(now) else "cost_calibration_group",
-            group=group,
+            group=short(group, 24),
             before=number(was),
             after=number(now),
         )

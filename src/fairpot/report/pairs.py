@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fairpot._html import short
 from fairpot.report.svg import Markup, tag
 from fairpot.report.text import TEXT
 from fairpot.report.words import many, pair_limits, points, say, signed_points, told
@@ -14,6 +15,8 @@ from fairpot.report.words import many, pair_limits, points, say, signed_points, 
 Numbers = Mapping[str, Any]
 # A bar is drawn a thousand units wide and stretched to its cell.
 _WIDE = 1000
+# Letters of a group's name beside a bar.
+_LONGEST = 14
 # Gaps this much wider have the next shade, in points.
 STEP = 4.0
 
@@ -49,15 +52,21 @@ def forest(
             )
             rows += [_row(TEXT["repaired"], _bar(scale, aim, now), tag("b", after))] if repaired else []
         else:
-            label = say("versus", first=pair["first"], second=pair["second"])
-            label = say("few_rows", text=label) if pair["small"] else label
+            label, whole = (_versus(pair, longest) for longest in (_LONGEST, None))
             text = [points(gap), " → ", tag("b", after)] if repaired else before
-            rows.append(_row(label, _bar(scale, aim, *([was, now] if repaired else [was])), text))
+            rows.append(_row(label, _bar(scale, aim, *([was, now] if repaired else [was])), text, whole))
     return tag("table", tag("tbody", rows), class_="forest" + ("" if one else " many"), aria_labelledby=f"{name}-title")
 
 
-def _row(label: str, bar: Markup, text: Any) -> Markup:
-    head = tag("th", label, scope="row") if label else None
+def _versus(pair: Numbers, longest: int | None) -> str:
+    """Name a pair, its names cut to what a line has room for, and say if it is small."""
+    first, second = (pair[name] if longest is None else short(pair[name], longest) for name in ("first", "second"))
+    label = say("versus", first=first, second=second)
+    return say("few_rows", text=label) if pair["small"] else label
+
+
+def _row(label: str, bar: Markup, text: Any, whole: str = "") -> Markup:
+    head = tag("th", label, scope="row", **({"title": whole} if whole not in ("", label) else {})) if label else None
     return tag("tr", head, tag("td", bar), tag("td", text, class_="text"))
 
 

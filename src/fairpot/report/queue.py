@@ -25,7 +25,7 @@ _TICKS = ((0.0, "tick_first"), (0.05, "5%"), (0.1, "10%"), (0.2, "20%"), (0.5, "
 
 def height(found: Measured) -> int:
     """Give the height of a lane: lower where there are two rows of them."""
-    return 400 if len(found.drawn) <= 4 else 300
+    return 400 if len(found.drawn) <= 4 else 280
 
 
 def down(place: Any, bottom: int) -> Any:
@@ -76,7 +76,7 @@ def _lane(found: Measured, summary: Mapping[str, Any], i: int) -> Markup:
         "svg", parts, viewBox=f"0 0 {WIDTH} {tall}", role="img", aria_labelledby=f"lane-{i}", class_=f"lane {style(g)}"
     )
     rows = say("queue_of", rows=count(summary["data"]["groups"][g]["rows"]))
-    name = tag("h3", str(found.groups[g]), class_=f"name {style(g)}")
+    name = tag("h3", str(found.groups[g]), class_=f"name {style(g)}", title=str(found.groups[g]))
     return tag("div", name, tag("p", _counted(found, summary, g), " ", rows, id=f"lane-{i}"), svg, class_="queue-lane")
 
 

@@ -34,7 +34,7 @@ from fairpot.report.markdown import make_markdown
 from fairpot.report.measure import ALPHAS, Lines, Measured, measure
 from fairpot.report.page import make_compact, make_page
 from fairpot.report.settings import dial_of, moved_groups, no_dial
-from fairpot.report.summary import About, summarise
+from fairpot.report.summary import About, renamed, shown_names, summarise
 from fairpot.report.text import TEXT
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
@@ -230,7 +230,7 @@ class FairnessReport:
             if method is None:
                 raise ValueError("ids name the people whose scores change most, and there is no method to change them.")
             options["largest_changes"] = _largest(method, y_score, sensitive_features, ids, most)
-        return cls(table, method, **options)
+        return cls(table, method, **_column_names(y_true, y_score, sensitive_features) | options)
 
     @classmethod
     def from_estimator(
@@ -293,7 +293,7 @@ class FairnessReport:
             if scores is None or isinstance(scores, ScoreTable):
                 raise TypeError("ids name rows: pass scores, y and sensitive_features with them.")
             options["largest_changes"] = _largest(estimator, scores, sensitive_features, ids, most)
-        return cls(table, estimator, **options)
+        return cls(table, estimator, **_column_names(y, scores, sensitive_features) | options)
 
     @cached_property
     def measured(self) -> Measured:
@@ -341,9 +341,18 @@ class FairnessReport:
         }
 
     @cached_property
+    def _shown(self) -> tuple[Measured, dict[str, Any]]:
+        """What was measured and the summary, groups called by what people read."""
+        names = shown_names(self.table.groups, self._about.columns)
+        if all(name == group for group, name in names.items()):
+            return self.measured, self.summary
+        table = self.table.renamed(tuple(names.values()))
+        return replace(self.measured, table=table), renamed(self.summary, self.measured, names)
+
+    @cached_property
     def figures(self) -> dict[str, Figure]:
         """The figures by name."""
-        return make_figures(self.measured, self.summary)
+        return make_figures(*self._shown)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain numbers, lists, dicts and texts.
@@ -389,7 +398,7 @@ class FairnessReport:
         >>> report.to_html()[:15]
         '<!doctype html>'
         """
-        return make_page(self.measured, self.summary, self.figures)
+        return make_page(*self._shown, self.figures)
 
     def to_markdown(self) -> str:
         """Write the report as Markdown.
@@ -404,7 +413,7 @@ class FairnessReport:
         >>> report.to_markdown().startswith("#")
         True
         """
-        return make_markdown(self.summary)
+        return make_markdown(self._shown[1])
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the report to a file: .html, .json or .md, as its name ends; return its path.
@@ -444,12 +453,19 @@ class FairnessReport:
         return place
 
     def _repr_html_(self) -> str:
-        return make_compact(self.summary, self.figures)
+        return make_compact(self._shown[1], self.figures)
 
     def __repr__(self) -> str:
         rows = sum(int(c.weight.sum()) for c in self.table.counts)
         what = "audit" if self.method is None else type(self.method).__name__
         return f"<FairnessReport: {what} of {rows} rows, {len(self.table.groups)} groups>"
+
+
+def _column_names(y_true: Any, y_score: Any, sensitive_features: Any) -> dict[str, Any]:
+    """Read what columns are called, where they say so, as those of pandas and Polars do."""
+    given = {"score": y_score, "label": y_true, "group": sensitive_features}
+    names = {part: getattr(column, "name", None) for part, column in given.items()}
+    return {"columns": {part: name for part, name in names.items() if isinstance(name, str) and name}}
 
 
 def _check_table(table: Any) -> None:

@@ -464,6 +464,7 @@ def origin_facts(summary: Numbers) -> list[tuple[str, str]]:
         setting = words.dial_setting(summary, summary["dial"]["chosen"])
         facts[0] = (facts[0][0], f"{method['name']}, {setting}")
         facts.append((TEXT["origin_rule"], words.rule(summary)))
+        facts.append((TEXT["origin_certificate"], words.trust(summary) if method["certificate"] is not None else ""))
         facts.append((TEXT["origin_reference"], method["reference"] or ""))
         facts.append((TEXT["origin_parameters"], ", ".join(f"{k}={v}" for k, v in method["parameters"].items())))
     if curve is not None:

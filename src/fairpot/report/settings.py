@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,8 @@ class Dial:
     Attributes
     ----------
     values : list
-        The first is None, the scores as they came; the others are values of the method's dial.
+        The first is None, the scores as they came; the others are values of the method's dial: a number, or a list of
+        dicts with ``group`` and ``value`` where each moved group has its own.
     chosen : int
         The place of the setting that the report is about.
     maps : function of the place, which returns the maps to use there
@@ -37,7 +39,7 @@ class Dial:
         The value of the dial that changes nothing.
     """
 
-    values: list[float | None] = field(default_factory=lambda: [None])
+    values: list[Any] = field(default_factory=lambda: [None])
     chosen: int = 0
     maps: Callable[[int], Maps] = lambda place: {}
     curve: TradeoffCurve | None = None
@@ -72,8 +74,8 @@ def dial_of(method: Any, table: ScoreTable, ties: str, most: int = _STEPS) -> Di
     fixed = Dial([None, own], 1, lambda place: method.maps_for(table) if place else {})
     if not _can_turn(method, table):
         return fixed
-    if own is None:  # each group has its own: there is a curve, but no one value to turn
-        return fixed if _value(method) is None else replace(fixed, curve=method.tradeoff(table, ties=ties))
+    if own is None:
+        return fixed if _value(method) is None else _own_way(method, table, ties, most)
     off = None if method.dial.identity is None else float(method.dial.identity)
     curve, points, values = _curves(method, table, ties, own, off, most)
     kept: list[float | None] = [None, *(v for v in values.tolist() if v != off)]
@@ -82,11 +84,41 @@ def dial_of(method: Any, table: ScoreTable, ties: str, most: int = _STEPS) -> Di
     elif not curve.exact:
         kept = _differing(method, table, points, kept, own)
 
+    whole = _whole(method)
+
     def maps(place: int) -> Maps:
         value = kept[place]
-        return {} if value is None else method.at(value).maps_for(table)
+        if value is None:
+            return {}
+        return method.maps_for(table) if value == own else whole.at(value).maps_for(table)
 
     return Dial(kept, 0 if own == off else kept.index(own), maps, curve, curve.dial, points, off)
+
+
+def _whole(method: Any) -> Any:
+    """Give the method with every breakpoint of its maps: to simplify them anew at each setting takes longer."""
+    return copy(method).set_params(exact=True) if "exact" in method.get_params(deep=False) else method
+
+
+def _own_way(method: Any, table: ScoreTable, ties: str, most: int) -> Dial:
+    """Give the settings where each group has its own value: some of the curve's, in the order of how far they go."""
+    curve, own = method.tradeoff(table, ties=ties), _value(method)
+    off = 0.0 if method.dial.identity is None else float(method.dial.identity)
+    few = curve.lam[np.unique(np.linspace(0, len(curve) - 1, min(len(curve), most // 2)).round().astype(np.intp))]
+    fitted = np.array([own[g] for g in curve.moved])
+    ways = np.unique(np.vstack([few, fitted]), axis=0)
+    ways = ways[(ways != off).any(axis=1)]
+    ways = ways[np.argsort(np.abs(ways - off).sum(axis=1), kind="stable")]
+    chosen = next(iter(np.flatnonzero((ways == fitted).all(axis=1)).tolist()), -1) + 1
+    each, whole = [dict(zip(curve.moved, row.tolist())) for row in ways], _whole(method)
+
+    def maps(place: int) -> Maps:
+        if place == 0:
+            return {}
+        return method.maps_for(table) if place == chosen else whole.at(own | each[place - 1]).maps_for(table)
+
+    values = [[{"group": str(g), "value": value} for g, value in way.items()] for way in each]
+    return Dial([None, *values], chosen, maps, curve, curve.dial)
 
 
 def _curves(

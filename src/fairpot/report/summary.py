@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from fairpot._defaults import LEVEL, Ties
+from fairpot._html import short
 from fairpot._version import __version__
 from fairpot.auditing.gains import own_scale_moves
 from fairpot.auditing.measures import Measured as Audited
 from fairpot.auditing.measures import tops
 from fairpot.auditing.queue import SMALLEST_BAND
+from fairpot.auditing.words import name_of
 from fairpot.counts import GroupCounts
 from fairpot.inference import Changes, Estimate
 from fairpot.inference.dial import estimate_dial
@@ -27,6 +29,8 @@ from fairpot.transport import Floats
 
 SCHEMA = 2
 _MOST_PAIRS = 300
+# Letters of a group's name in sentences, tables and pictures.
+_LONGEST_NAME = 60
 # With more groups than this the limit is not looked for.
 _MOST_IN_BRACKET = 8
 # Calibration that gets this many times worse, and visibly so, is said in words; so are ties that matter.
@@ -109,6 +113,42 @@ def summarise(found: Measured, about: About) -> dict[str, Any]:
         "origin": _origin(about),
     }
     return plain(content)
+
+
+# Where a summary names groups: keys whose values are names, or lists of them.
+_NAMES = {"group", "groups", "higher", "lower", "first", "second", "reference", "ranked_higher", "ranked_lower"}
+_NAMES |= {"small_groups", "moved"}
+_SINGLE = {"group", "reference"}
+
+
+def shown_names(groups: Sequence[Hashable], columns: Mapping[str, Any]) -> dict[str, str]:
+    """Call groups by what people read: numbers and booleans by their column as well, and no name too long for a line.
+
+    Examples
+    --------
+    >>> shown_names((0, 1), {"group": "black"})
+    {'0': 'black=0', '1': 'black=1'}
+    """
+    parts = [part for part in str(columns.get("group") or "").split(" x ") if part]
+    names = [str(name_of(group, parts)) for group in groups]
+    cut = [short(name, _LONGEST_NAME) for name in names]
+    return dict(zip(map(str, groups), cut if len(set(cut)) == len(set(names)) else names))
+
+
+def renamed(summary: dict[str, Any], found: Measured, names: Mapping[str, str]) -> dict[str, Any]:
+    """Call the groups of a summary by other names, for people; the JSON document has them as they are."""
+
+    def again(tree: Any, key: str = "") -> Any:
+        if isinstance(tree, dict):
+            return {name: again(each, name) for name, each in tree.items()}
+        if isinstance(tree, list):
+            return [again(each, key) for each in tree]
+        if key in _SINGLE and isinstance(tree, bool | int | float):  # groups that are no texts
+            return names.get(str(tree), tree)
+        return names.get(tree, tree) if key in _NAMES and isinstance(tree, str) else tree
+
+    finding = found.finding.named(lambda group: names[str(group)])
+    return {**again(summary), "finding": {**plain(finding.to_dict()), "who": finding.who}}
 
 
 def plain(value: Any) -> Any:

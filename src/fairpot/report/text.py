@@ -25,6 +25,7 @@ TEXT: dict[str, str] = {
     "badge_cannot_tell": "Certified: at most {bound} points; these rows cannot tell",
     "certified": "Certified: with {confidence} confidence {where} on rows like these is at most {bound} points (tested "
     "on {rows}).",
+    "certified_on": "The certificate was tested on {rows}.",
     "certified_limit": "One-sided upper limit then: {limit} points.",
     "certified_compatible": "These rows agree: {gap} points (interval {low} to {high}).",
     "certified_contradicted": "These rows contradict it: {gap} points (interval {low} to {high}).",
@@ -130,6 +131,7 @@ TEXT: dict[str, str] = {
     "dial_LogitShift": "shift = {value}: added to the log-odds of {moved}",
     "dial_XOrder": "λ = {value}: weight of the gap in the search",
     "dial_other": "{dial} = {value}",
+    "dial_own": "{dial}: {values}",
     "live": "Gap {gap} points, AUC {auc}, {moved} scores changed.",
     "live_many": "Largest gap {gap} points, AUC {auc}, {moved} scores changed.",
     "live_top": "Gap in the top {alpha} {gap} points, AUC there {auc}, {moved} scores changed.",
@@ -328,6 +330,7 @@ TEXT: dict[str, str] = {
     # Origin
     "origin_method": "Method",
     "origin_no_method": "none, audit only",
+    "origin_certificate": "Certificate",
     "origin_reference": "Reference group",
     "origin_parameters": "Parameters",
     "origin_rule": "Rule",

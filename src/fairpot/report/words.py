@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fairpot._html import short
 from fairpot._validation import wording
 from fairpot.report.text import TEXT
 
@@ -15,6 +16,8 @@ _EVEN = 0.0005
 _DASH = "–"
 # So many groups are named in a sentence; the others are counted.
 _NAMED = 3
+# What texts call the repair strengths.
+_SYMBOLS = {"lam": "λ"}
 
 
 def say(key: str, **values: Any) -> str:
@@ -199,6 +202,18 @@ def trust(summary: Numbers) -> str:
     return " ".join([*said, say("certified_" + found["answer"].replace(" ", "_"), **limits)])
 
 
+def certified_on(summary: Numbers) -> str:
+    """Say in one sentence what was certified and on what, and, where these rows are new, what they say of it."""
+    found = summary["method"]["certificate"]
+    said = say("certified_on", rows=found["rows"])
+    now = found["on_these_rows"]
+    if found["answer"] is None or now["gap"]["reason"] is not None:
+        return said
+    gap = now["gap"]
+    limits = {"gap": points(gap["estimate"]), "low": points(gap["low"]), "high": points(gap["high"])}
+    return f"{said} {say('certified_' + found['answer'].replace(' ', '_'), **limits)}"
+
+
 def other_reference(summary: Numbers) -> str:
     """Say what the same repair does with the other choice of reference."""
     found = summary["other_reference"]
@@ -337,6 +352,9 @@ def dial_setting(summary: Numbers, place: int) -> str:
         return say("off")
     if value is None or not name:
         return say("on")
+    if isinstance(value, list):
+        shown = ", ".join(f"{short(each['group'], 16)} {each['value']:.2g}" for each in value[:_NAMED])
+        return say("dial_own", dial=_SYMBOLS.get(name, name), values=shown + (", …" if len(value) > _NAMED else ""))
     key = f"dial_{method['name']}"
     named = method["moved"][:_NAMED]
     moved = " + ".join(named) + (" + …" if len(method["moved"]) > _NAMED else "")
