@@ -24,13 +24,27 @@ PARTS = [
 HELD = [
     *("fairpot.FairPOT", "fairpot.FairScoreClassifier", "fairpot.auditing.Audit", "fairpot.auditing.Effect"),
     *("fairpot.comparison.Comparison", "fairpot.TradeoffCurve", "fairpot.ScoreTable", "fairpot.ScoreMap"),
-    "fairpot.FairnessReport",
+    *("fairpot.FairnessReport", "fairpot.auditing.Audits", "fairpot.datasets.CheckReport", "fairpot.inference.Band"),
+    *("fairpot.tradeoff.Limit", "fairpot.tradeoff.LimitBracket", "fairpot.metrics.GroupScorer"),
+    *("fairpot.training.PartialAUCBooster", "fairpot.training.PartialAUCClassifier"),
     *(f"fairpot.display.{name}" for name in fairpot.display.__all__),
 ]
 # Methods for other parts of fairpot and for scikit-learn.
 INTERNAL = [
     *("aims", "file_content", "for_pairs", "from_rows", "get_feature_names_out", "get_metadata_routing", "group_words"),
-    *("joined", "maps_for", "nameless", "obstacle", "pair_columns", "point", "pooled", "private_content", "renamed"),
+    *(
+        "joined",
+        "maps_for",
+        "mean",
+        "nameless",
+        "of",
+        "obstacle",
+        "pair_columns",
+        "point",
+        "pooled",
+        "private_content",
+        "renamed",
+    ),
     *("require", "rows_of", "settings", "squared", "starting_at", "sweep_values", "view", "viewed", "weighing"),
 ]
 

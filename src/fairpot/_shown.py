@@ -63,7 +63,21 @@ class ShownBars:
         raise NotImplementedError
 
     def frame(self) -> Any:
-        """Return the numbers with their limits as a frame (pandas, Polars or PyArrow, whichever is in use)."""
+        """Return the numbers with their limits as a frame (pandas, Polars or PyArrow, whichever is in use).
+
+        Returns
+        -------
+        frame
+
+        Examples
+        --------
+        >>> import fairpot
+        >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
+        >>> old, new = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10, [0.6, 0.3, 0.5, 0.2, 0.6, 0.3, 0.5, 0.2] * 10
+        >>> found = fairpot.audit(y, {"old": old, "new": new}, sensitive_features=sex)
+        >>> len(found.frame())
+        2
+        """
         return frame_of(self._listed())
 
     def plot(self, ax: Any = None) -> Any:
@@ -73,6 +87,14 @@ class ShownBars:
         ----------
         ax : matplotlib axes or None, default None
             None makes new ones.
+
+        Examples
+        --------
+        >>> import fairpot
+        >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
+        >>> old, new = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10, [0.6, 0.3, 0.5, 0.2, 0.6, 0.3, 0.5, 0.2] * 10
+        >>> found = fairpot.audit(y, {"old": old, "new": new}, sensitive_features=sex)
+        >>> axes = found.plot()
         """
         return display("EstimatesDisplay").from_bars(self._bars(), ax=ax).ax_
 

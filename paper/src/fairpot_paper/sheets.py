@@ -173,6 +173,7 @@ def save_figure(figure: Any, stem: Path) -> list[Path]:
     svg, png = (stem.with_name(f"{stem.name}.{kind}") for kind in ("svg", "png"))
     with print_style():
         figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+        figure.set_layout_engine("none")  # it is laid out; to do it again would take as long as to draw
         figure.savefig(png, format="png", dpi=150, metadata={"Software": None})
     return [svg, png]
 

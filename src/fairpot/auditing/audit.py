@@ -277,7 +277,21 @@ class Audits(ShownBars):
         return len(self.audits)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each model: AUC and gap with their limits, and how they differ from the first model's."""
+        """Return a row for each model: AUC and gap with their limits, and how they differ from the first model's.
+
+        Returns
+        -------
+        list of dict
+
+        Examples
+        --------
+        >>> import fairpot
+        >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
+        >>> old, new = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10, [0.6, 0.3, 0.5, 0.2, 0.6, 0.3, 0.5, 0.2] * 10
+        >>> found = fairpot.audit(y, {"old": old, "new": new}, sensitive_features=sex)
+        >>> [row["model"] for row in found.rows()]
+        ['old', 'new']
+        """
         found = []
         for name, each in self.audits.items():
             row: dict[str, Any] = {"model": name}
@@ -304,7 +318,17 @@ class Audits(ShownBars):
         return [f"{len(self)} models on the same rows, with intervals", *found, *warned]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all numbers as plain values, ready for JSON."""
+        """Return all numbers as plain values, ready for JSON.
+
+        Examples
+        --------
+        >>> import fairpot
+        >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
+        >>> old, new = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10, [0.6, 0.3, 0.5, 0.2, 0.6, 0.3, 0.5, 0.2] * 10
+        >>> found = fairpot.audit(y, {"old": old, "new": new}, sensitive_features=sex)
+        >>> "new" in str(found.to_dict())
+        True
+        """
         changes = {name: change.to_dict() for name, change in self.changes.items()}
         return {"models": {name: {**a.to_dict(), "change": changes.get(name)} for name, a in self.audits.items()}}
 

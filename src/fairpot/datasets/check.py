@@ -140,7 +140,19 @@ class CheckReport:
         return not self.problems
 
     def frame(self) -> Any:
-        """Return the sizes per group and label as a frame."""
+        """Return the sizes by group and outcome as a frame.
+
+        Returns
+        -------
+        frame
+
+        Examples
+        --------
+        >>> from fairpot.datasets import check
+        >>> rows = {"risk": [0.9, 0.2, 0.7, 0.4], "case": [1, 0, 1, 0], "sex": ["F", "F", "M", "M"]}
+        >>> len(check(rows, score="risk", label="case", group="sex").frame())
+        4
+        """
         return make_frame(self.sizes)
 
     def __repr__(self) -> str:

@@ -438,11 +438,35 @@ class Band:
         ----------
         ax : two matplotlib axes or None, default None
             None makes new ones.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> band = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff(lams=[0, 0.5, 1]).band()
+        >>> axes = band.plot()
         """
         return display("BandDisplay").from_band(self, ax=ax).ax_
 
     def frame(self) -> Any:
-        """Return the band as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
+        """Return the band as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
+
+        Returns
+        -------
+        frame
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> band = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff(lams=[0, 0.5, 1]).band()
+        >>> len(band.frame())
+        3
+        """
         return make_frame(self._columns())
 
     def _columns(self) -> dict[str, Floats]:

@@ -121,13 +121,23 @@ class GroupScorer:
         return made
 
     def set_score_request(self, **requests: bool | str | None) -> GroupScorer:
-        """Return a scorer that requests other metadata; this one stays as it is.
+        """Return a scorer that requests other metadata; this one does not change.
 
         Parameters
         ----------
         **requests
             ``sample_weight=True`` requests weights, ``sensitive_features="sex"`` takes the groups from the
             metadata of that name.
+
+        Returns
+        -------
+        GroupScorer
+
+        Examples
+        --------
+        >>> from fairpot.metrics import xauc_gap_scorer
+        >>> xauc_gap_scorer.set_score_request(sample_weight=True)
+        GroupScorer(xauc_gap, greater_is_better=False)
         """
         made = self.with_options()
         made._requests = self._requests | requests

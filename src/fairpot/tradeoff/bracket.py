@@ -145,28 +145,138 @@ class LimitBracket:
         )
 
     def high(self, max_gap: float) -> float:
-        """Return what no repair that keeps the order inside each group exceeds within a gap."""
+        """Return what no repair that keeps the order inside each group exceeds within a gap.
+
+        Parameters
+        ----------
+        max_gap : float
+            The target gap: the largest that you accept.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from fairpot.tradeoff import auc_limit
+        >>> rng = np.random.default_rng(0)
+        >>> y, region = rng.integers(0, 2, 300), rng.choice(["east", "north", "west"], 300)
+        >>> score = rng.normal(y + 0.5 * (region == "east"))
+        >>> bracket = auc_limit(y, score, sensitive_features=region)
+        >>> bracket.high(0.05) <= bracket.high(0.1)
+        True
+        """
         bound = check_share(max_gap, "max_gap", zero=True)
         return min(self.inside + sum(line.most(bound) for line in self.lines.values()), 1.0)
 
     def low(self, max_gap: float) -> float:
-        """Return the AUC of the best merge that was found within a gap."""
+        """Return the AUC of the best merge that was found within a gap.
+
+        Parameters
+        ----------
+        max_gap : float
+            The target gap: the largest that you accept.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from fairpot.tradeoff import auc_limit
+        >>> rng = np.random.default_rng(0)
+        >>> y, region = rng.integers(0, 2, 300), rng.choice(["east", "north", "west"], 300)
+        >>> score = rng.normal(y + 0.5 * (region == "east"))
+        >>> bracket = auc_limit(y, score, sensitive_features=region)
+        >>> bracket.low(0.05) <= bracket.high(0.05)
+        True
+        """
         bound = check_share(max_gap, "max_gap", zero=True)
         if bound not in self.known:
             self.known[bound] = float(np.mean([_best_of(each, bound) for each in self.merges]))
         return min(self.known[bound], self.high(bound))
 
     def best(self, max_gap: float = 1.0) -> BracketPoint:
-        """Return both ends for gaps of at most ``max_gap``."""
+        """Return both ends for gaps of at most ``max_gap``.
+
+        Parameters
+        ----------
+        max_gap : float, default 1
+            The target gap: the largest that you accept.
+
+        Returns
+        -------
+        BracketPoint
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from fairpot.tradeoff import auc_limit
+        >>> rng = np.random.default_rng(0)
+        >>> y, region = rng.integers(0, 2, 300), rng.choice(["east", "north", "west"], 300)
+        >>> score = rng.normal(y + 0.5 * (region == "east"))
+        >>> bracket = auc_limit(y, score, sensitive_features=region)
+        >>> point = bracket.best(max_gap=0.05)
+        >>> point.low <= point.high
+        True
+        """
         return BracketPoint(float(max_gap), self.low(max_gap), self.high(max_gap))
 
     def auc_at(self, gap: ArrayLike) -> Floats:
-        """Return the upper end at each gap, in the shape of the input; it does not matter which group is higher."""
+        """Return the upper end at each gap, in the shape of the input; it does not matter which group is higher.
+
+        Parameters
+        ----------
+        gap : array
+            Gaps between any two groups.
+
+        Returns
+        -------
+        array
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from fairpot.tradeoff import auc_limit
+        >>> rng = np.random.default_rng(0)
+        >>> y, region = rng.integers(0, 2, 300), rng.choice(["east", "north", "west"], 300)
+        >>> score = rng.normal(y + 0.5 * (region == "east"))
+        >>> bracket = auc_limit(y, score, sensitive_features=region)
+        >>> (bracket.auc_at([0.05, 0.1]) <= 1).all().item()
+        True
+        """
         wanted = np.asarray(gap, dtype=np.float64)
         return np.reshape([self.high(abs(float(each))) for each in wanted.ravel()], wanted.shape)
 
     def along(self, curve: TradeoffCurve, *, signed: bool = True) -> dict[str, Floats]:
-        """Give both ends at the gap of each point of a curve; what of them is within reach is not known."""
+        """Give both ends at the gap of each point of a curve; what of them is within reach is not known.
+
+        Parameters
+        ----------
+        curve : TradeoffCurve
+            Of the same rows.
+        signed : bool, default True
+            Not used: the gap of several groups has no sign.
+
+        Returns
+        -------
+        dict of str to array
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from fairpot import FairPOT
+        >>> from fairpot.tradeoff import auc_limit
+        >>> rng = np.random.default_rng(0)
+        >>> y, region = rng.integers(0, 2, 300), rng.choice(["east", "north", "west"], 300)
+        >>> score = rng.normal(y + 0.5 * (region == "east"))
+        >>> bracket = auc_limit(y, score, sensitive_features=region)
+        >>> curve = FairPOT(lam=0).fit(score, y, sensitive_features=region).tradeoff(lams=[0, 0.5, 1])
+        >>> list(bracket.along(curve))
+        ['limit_auc', 'limit_low', 'reachable_auc']
+        """
         if {*curve.moved, curve.reference} != set(self.groups):
             raise ValueError(
                 f"the curve is one of {[*curve.moved, curve.reference]}, the limit of {list(self.groups)}.\n"
@@ -188,17 +298,47 @@ class LimitBracket:
         return f"<div>{paragraph(repr(self)[1:-1])}{picture}{html_table(rows, 'Best possible AUC')}</div>"
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw both ends over the target gap; return the axes.
+        """Draw both ends over the target gap.
 
         Parameters
         ----------
-        ax : matplotlib axes or None, default None
-            None makes new ones.
+        ax : matplotlib axes, default None
+            None makes a new figure.
+
+        Returns
+        -------
+        axes
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from fairpot.tradeoff import auc_limit
+        >>> rng = np.random.default_rng(0)
+        >>> y, region = rng.integers(0, 2, 300), rng.choice(["east", "north", "west"], 300)
+        >>> score = rng.normal(y + 0.5 * (region == "east"))
+        >>> bracket = auc_limit(y, score, sensitive_features=region)
+        >>> axes = bracket.plot()
         """
         return display("LimitDisplay").from_limit(self, ax=ax).ax_
 
     def frame(self) -> Any:
-        """Return both ends at some bounds as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
+        """Return both ends at some bounds as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
+
+        Returns
+        -------
+        frame
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from fairpot.tradeoff import auc_limit
+        >>> rng = np.random.default_rng(0)
+        >>> y, region = rng.integers(0, 2, 300), rng.choice(["east", "north", "west"], 300)
+        >>> score = rng.normal(y + 0.5 * (region == "east"))
+        >>> bracket = auc_limit(y, score, sensitive_features=region)
+        >>> len(bracket.frame()) > 1
+        True
+        """
         points = [self.best(bound) for bound in _LISTED]
         return make_frame({name: np.array([getattr(p, name) for p in points]) for name in BracketPoint._fields})
 

@@ -154,14 +154,54 @@ class Limit:
         )
 
     def auc_at(self, signed_gap: ArrayLike) -> NDArray[np.float64]:
-        """Return the highest AUC at each signed gap, in the shape of the input."""
+        """Return the highest AUC at each signed gap, in the shape of the input.
+
+        Parameters
+        ----------
+        signed_gap : array
+            Gaps: above 0 where the reference group is ranked higher.
+
+        Returns
+        -------
+        array
+
+        Examples
+        --------
+        >>> from fairpot.tradeoff import auc_limit
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> limit = auc_limit(y, score, sensitive_features=group)
+        >>> limit.auc_at([0.0, 0.1]).round(3)
+        array([0.868, 0.881])
+        """
         wanted = np.asarray(signed_gap, dtype=np.float64)
         if not (np.abs(wanted) <= 1 + 1e-9).all():
             raise ValueError("a signed gap is a difference of two xAUCs and must lie in [-1, 1].")
         return np.asarray(np.interp(wanted, self.signed_gap, self.auc))
 
     def reachable_at(self, signed_gap: ArrayLike) -> NDArray[np.float64]:
-        """Return the AUC that a rule fixed beforehand can be expected to reach at each signed gap; NaN if not known."""
+        """Return the AUC that a rule fixed beforehand can be expected to reach at each signed gap; NaN if not known.
+
+        Parameters
+        ----------
+        signed_gap : array
+            Gaps: above 0 where the reference group is ranked higher.
+
+        Returns
+        -------
+        array
+
+        Examples
+        --------
+        >>> from fairpot.tradeoff import auc_limit
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> limit = auc_limit(y, score, sensitive_features=group)
+        >>> limit.reachable_at([0.0, 0.1]).round(3)
+        array([0.852, 0.865])
+        """
         highest = self.auc_at(signed_gap)
         if self.optimism is None:
             return np.full(highest.shape, np.nan)
@@ -169,7 +209,31 @@ class Limit:
         return np.asarray(highest - np.interp(wanted, self.signed_gap, self.optimism))
 
     def along(self, curve: TradeoffCurve, *, signed: bool = True) -> dict[str, NDArray[np.float64]]:
-        """Give both lines at the gap of each point of a curve; without its sign, whichever group is ranked higher."""
+        """Give both lines at the gap of each point of a curve; without its sign, whichever group is ranked higher.
+
+        Parameters
+        ----------
+        curve : TradeoffCurve
+            Of the same rows.
+        signed : bool, default True
+            Whether the sign of the gap counts.
+
+        Returns
+        -------
+        dict of str to array
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> from fairpot.tradeoff import auc_limit
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> limit = auc_limit(y, score, sensitive_features=group)
+        >>> curve = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff(lams=[0, 0.5, 1])
+        >>> list(limit.along(curve))
+        ['limit_auc', 'reachable_auc']
+        """
         if {*curve.moved, curve.reference} != {self.moved, self.reference}:
             raise ValueError(
                 f"the curve moves {list(curve.moved)} towards {curve.reference!r}, the limit is that of "
@@ -181,7 +245,27 @@ class Limit:
         return {name: np.max([line(gap) for gap in sides], axis=0) for name, line in lines.items()}
 
     def best(self, max_gap: float = 1.0) -> LimitPoint:
-        """Return the point of highest AUC whose gap is at most ``max_gap``."""
+        """Return the point of highest AUC whose gap is at most ``max_gap``.
+
+        Parameters
+        ----------
+        max_gap : float, default 1
+            The target gap: the largest that you accept.
+
+        Returns
+        -------
+        LimitPoint
+
+        Examples
+        --------
+        >>> from fairpot.tradeoff import auc_limit
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> limit = auc_limit(y, score, sensitive_features=group)
+        >>> round(limit.best(max_gap=0.05).auc, 3)
+        0.875
+        """
         share = check_share(max_gap, "max_gap", zero=True)
         gap = float(np.clip(self.signed_gap[np.argmax(self.auc)], -share, share)) + 0.0  # no minus zero
         # Inside an edge the theta at which its two ends are equally good.
@@ -208,17 +292,45 @@ class Limit:
         return f"<div>{paragraph(repr(self)[1:-1])}{picture}{html_table(rows)}{notes(why)}</div>"
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the line over the signed gap, and what is within reach; return the axes.
+        """Draw the line over the signed gap, and what is within reach.
 
         Parameters
         ----------
-        ax : matplotlib axes or None, default None
-            None makes new ones.
+        ax : matplotlib axes, default None
+            None makes a new figure.
+
+        Returns
+        -------
+        axes
+
+        Examples
+        --------
+        >>> from fairpot.tradeoff import auc_limit
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> limit = auc_limit(y, score, sensitive_features=group)
+        >>> axes = limit.plot()
         """
         return display("LimitDisplay").from_limit(self, ax=ax).ax_
 
     def frame(self) -> Any:
-        """Return the vertices as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
+        """Return the vertices as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
+
+        Returns
+        -------
+        frame
+
+        Examples
+        --------
+        >>> from fairpot.tradeoff import auc_limit
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> limit = auc_limit(y, score, sensitive_features=group)
+        >>> len(limit.frame()) == len(limit.auc)
+        True
+        """
         columns = {"signed_gap": self.signed_gap, "auc": self.auc, "theta": self.theta}
         return make_frame({**columns, "reachable": self.reachable_at(self.signed_gap)})
 

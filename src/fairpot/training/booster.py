@@ -189,19 +189,30 @@ class PartialAUCBooster(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train on rows with two labels.
+        """Train on rows with and without the outcome.
 
         Parameters
         ----------
         X : frame or array of shape (n, d)
-            Numbers; NaN where missing.
+            Features.
         y : column of shape (n,)
-            Any two labels; the second in sorted order is the positive one.
+            Outcomes of two values; the second, in order, is the positive one.
         sample_weight : column of shape (n,), default None
+            Weights.
 
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from fairpot.datasets import make_synthetic
+        >>> from fairpot.training import PartialAUCBooster
+        >>> data = make_synthetic(n=400, random_state=0)
+        >>> X, y = data.data, data.target
+        >>> model = PartialAUCBooster(alpha=0.3, max_rounds=5, random_state=0).fit(X, y)
+        >>> model.classes_.tolist()
+        [0, 1]
         """
         self._check_parameters()
         rows = check_training_rows(self, X, y, sample_weight)
@@ -224,10 +235,21 @@ class PartialAUCBooster(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : frame or array of shape (n, d)
+            Features.
 
         Returns
         -------
         array of shape (n,)
+
+        Examples
+        --------
+        >>> from fairpot.datasets import make_synthetic
+        >>> from fairpot.training import PartialAUCBooster
+        >>> data = make_synthetic(n=400, random_state=0)
+        >>> X, y = data.data, data.target
+        >>> model = PartialAUCBooster(alpha=0.3, max_rounds=5, random_state=0).fit(X, y)
+        >>> model.decision_function(X).shape
+        (400,)
         """
         rows = check_new_rows(self, X)
         return self.sigmoid_.log_odds(self._raw(rows))
@@ -238,10 +260,21 @@ class PartialAUCBooster(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : frame or array of shape (n, d)
+            Features.
 
         Returns
         -------
         array of shape (n, 2)
+
+        Examples
+        --------
+        >>> from fairpot.datasets import make_synthetic
+        >>> from fairpot.training import PartialAUCBooster
+        >>> data = make_synthetic(n=400, random_state=0)
+        >>> X, y = data.data, data.target
+        >>> model = PartialAUCBooster(alpha=0.3, max_rounds=5, random_state=0).fit(X, y)
+        >>> model.predict_proba(X).shape
+        (400, 2)
         """
         odds = self.decision_function(X)
         return np.column_stack([expit(-odds), expit(odds)])
@@ -252,10 +285,21 @@ class PartialAUCBooster(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : frame or array of shape (n, d)
+            Features.
 
         Returns
         -------
         array of shape (n,)
+
+        Examples
+        --------
+        >>> from fairpot.datasets import make_synthetic
+        >>> from fairpot.training import PartialAUCBooster
+        >>> data = make_synthetic(n=400, random_state=0)
+        >>> X, y = data.data, data.target
+        >>> model = PartialAUCBooster(alpha=0.3, max_rounds=5, random_state=0).fit(X, y)
+        >>> model.predict(X).shape
+        (400,)
         """
         above = self.decision_function(X) > 0
         return self.classes_[above.astype(np.intp)]
@@ -265,9 +309,24 @@ class PartialAUCBooster(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        path : path
+        path : str or path
+            Where the file goes.
         overwrite : bool, default False
-            Whether a file that is there may be replaced.
+            Whether an existing file is replaced.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import mkdtemp
+        >>> from fairpot.datasets import make_synthetic
+        >>> from fairpot.training import PartialAUCBooster
+        >>> data = make_synthetic(n=400, random_state=0)
+        >>> X, y = data.data, data.target
+        >>> model = PartialAUCBooster(alpha=0.3, max_rounds=5, random_state=0).fit(X, y)
+        >>> path = Path(mkdtemp()) / "model.json"
+        >>> model.save(path)
+        >>> path.exists()
+        True
         """
         check_is_fitted(self)
         save_booster(self, path, overwrite=overwrite)
@@ -278,7 +337,26 @@ class PartialAUCBooster(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        path : path
+        path : str or path
+            The file.
+
+        Returns
+        -------
+        PartialAUCBooster
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import mkdtemp
+        >>> from fairpot.datasets import make_synthetic
+        >>> from fairpot.training import PartialAUCBooster
+        >>> data = make_synthetic(n=400, random_state=0)
+        >>> X, y = data.data, data.target
+        >>> model = PartialAUCBooster(alpha=0.3, max_rounds=5, random_state=0).fit(X, y)
+        >>> path = Path(mkdtemp()) / "model.json"
+        >>> model.save(path)
+        >>> bool((PartialAUCBooster.load(path).predict(X) == model.predict(X)).all())
+        True
         """
         return load_booster(cls, path)
 

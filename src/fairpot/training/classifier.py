@@ -251,19 +251,30 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train on rows with two labels.
+        """Train on rows with and without the outcome.
 
         Parameters
         ----------
         X : frame or array of shape (n, d)
-            Numbers; NaN where missing.
+            Features.
         y : column of shape (n,)
-            Any two labels; the second in sorted order is the positive one.
+            Outcomes of two values; the second, in order, is the positive one.
         sample_weight : column of shape (n,), default None
+            Weights.
 
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from fairpot.datasets import make_synthetic
+        >>> from fairpot.training import PartialAUCClassifier
+        >>> data = make_synthetic(n=400, random_state=0)
+        >>> X, y = data.data, data.target
+        >>> model = PartialAUCClassifier(alpha=0.3, max_epochs=3, random_state=0).fit(X, y)
+        >>> model.classes_.tolist()
+        [0, 1]
         """
         self._check_parameters()
         rows = check_training_rows(self, X, y, sample_weight)
@@ -286,10 +297,21 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         Parameters
         ----------
         X : frame or array of shape (n, d)
+            Features.
 
         Returns
         -------
         array of shape (n,)
+
+        Examples
+        --------
+        >>> from fairpot.datasets import make_synthetic
+        >>> from fairpot.training import PartialAUCClassifier
+        >>> data = make_synthetic(n=400, random_state=0)
+        >>> X, y = data.data, data.target
+        >>> model = PartialAUCClassifier(alpha=0.3, max_epochs=3, random_state=0).fit(X, y)
+        >>> model.decision_function(X).shape
+        (400,)
         """
         rows = check_new_rows(self, X)
         return self.sigmoid_.log_odds(run_layers(self.layers_, self.standardiser_.apply(rows)))
@@ -300,10 +322,21 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         Parameters
         ----------
         X : frame or array of shape (n, d)
+            Features.
 
         Returns
         -------
         array of shape (n, 2)
+
+        Examples
+        --------
+        >>> from fairpot.datasets import make_synthetic
+        >>> from fairpot.training import PartialAUCClassifier
+        >>> data = make_synthetic(n=400, random_state=0)
+        >>> X, y = data.data, data.target
+        >>> model = PartialAUCClassifier(alpha=0.3, max_epochs=3, random_state=0).fit(X, y)
+        >>> model.predict_proba(X).shape
+        (400, 2)
         """
         odds = self.decision_function(X)
         return np.column_stack([expit(-odds), expit(odds)])
@@ -314,10 +347,21 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         Parameters
         ----------
         X : frame or array of shape (n, d)
+            Features.
 
         Returns
         -------
         array of shape (n,)
+
+        Examples
+        --------
+        >>> from fairpot.datasets import make_synthetic
+        >>> from fairpot.training import PartialAUCClassifier
+        >>> data = make_synthetic(n=400, random_state=0)
+        >>> X, y = data.data, data.target
+        >>> model = PartialAUCClassifier(alpha=0.3, max_epochs=3, random_state=0).fit(X, y)
+        >>> model.predict(X).shape
+        (400,)
         """
         above = self.decision_function(X) > 0
         return self.classes_[above.astype(np.intp)]
@@ -327,9 +371,24 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
         Parameters
         ----------
-        path : path
+        path : str or path
+            Where the file goes.
         overwrite : bool, default False
-            Whether a file that is there may be replaced.
+            Whether an existing file is replaced.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import mkdtemp
+        >>> from fairpot.datasets import make_synthetic
+        >>> from fairpot.training import PartialAUCClassifier
+        >>> data = make_synthetic(n=400, random_state=0)
+        >>> X, y = data.data, data.target
+        >>> model = PartialAUCClassifier(alpha=0.3, max_epochs=3, random_state=0).fit(X, y)
+        >>> path = Path(mkdtemp()) / "model.npz"
+        >>> model.save(path)
+        >>> path.exists()
+        True
         """
         check_is_fitted(self)
         save_classifier(self, path, overwrite=overwrite)
@@ -340,7 +399,26 @@ class PartialAUCClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
         Parameters
         ----------
-        path : path
+        path : str or path
+            The file.
+
+        Returns
+        -------
+        PartialAUCClassifier
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import mkdtemp
+        >>> from fairpot.datasets import make_synthetic
+        >>> from fairpot.training import PartialAUCClassifier
+        >>> data = make_synthetic(n=400, random_state=0)
+        >>> X, y = data.data, data.target
+        >>> model = PartialAUCClassifier(alpha=0.3, max_epochs=3, random_state=0).fit(X, y)
+        >>> path = Path(mkdtemp()) / "model.npz"
+        >>> model.save(path)
+        >>> bool((PartialAUCClassifier.load(path).predict(X) == model.predict(X)).all())
+        True
         """
         return load_classifier(cls, path)
 
