@@ -3,8 +3,8 @@
 Each round takes a good file, damages it (bits, cuts, repeats, numbers that lie), and gives it to a child process that
 counts it, adjusts it and, for model files, loads it. A file may be refused with one of our errors, or read; then
 counting and adjusting must see the same rows, and as many must be written as were read. Anything else (a signal,
-another error, a leftover, an output after a refusal, a changed input) is a failure and its file is kept. Some files of
-each round also go through the command line, ``audit`` or ``show``: it must end with 0 or 2, without a traceback, and
+another error, a leftover, an output after a refusal, a changed input) is a failure and its file is kept. Each file
+also goes through the command line, ``audit`` or ``show``: it must end with 0 or 2, without a traceback, and
 never with "this should not happen", which is counted by itself.
 """
 
@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import io
 import json
 import random
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 KINDS = ("csv", "csv.gz", "jsonl", "parquet", "arrow", "feather", "json")
@@ -118,6 +120,8 @@ def try_files(folder: Path) -> int:
                     said[name] = f"{type(error).__name__} from {raised_in}: {str(error)[:200]}"
             except Exception as error:
                 said[name] = f"{type(error).__name__}: {str(error)[:200]}"
+        if wrong := command_said(path):
+            said["the command line"] = wrong
         kept = folder.parent / f"out-{path.name}"
         if said.get("apply") == "refused" and kept.exists():
             said["apply"] = "an output after a refusal"
@@ -129,19 +133,23 @@ def try_files(folder: Path) -> int:
 
 
 _UNFORESEEN = "this should not happen"
-_EACH_ROUND = 8  # files that go through the command line
 
 
 def command_said(path: Path) -> str:
     """Run the command line on a file; return what is wrong with how it ended, or an empty text."""
+    from fairpot.cli._app import app
+
     words = ["show", str(path)] if path.suffix == ".json" else ["audit", str(path), *_COLUMNS]
-    child = [sys.executable, "-m", "fairpot.cli", *words]
-    done = subprocess.run(child, capture_output=True, text=True, check=False, timeout=600)
-    if _UNFORESEEN in done.stderr:
-        return f"the command line: {_UNFORESEEN}: {done.stderr[:200]}"
-    if done.returncode not in (0, 2) or "Traceback" in done.stderr:
-        return f"the command line ended with {done.returncode}: {done.stderr[-200:]}"
-    return ""
+    code: object = None
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()) as errors:
+        try:
+            app.main(words)
+        except SystemExit as ended:
+            code = ended.code
+    told = errors.getvalue()
+    if _UNFORESEEN in told:
+        return f"{_UNFORESEEN}: {told[:200]}"
+    return f"ended with {code}: {told[-200:]}" if code not in (0, 2) or "Traceback" in told else ""
 
 
 _COLUMNS = ("--score", "s", "--label", "y", "--group", "g")
@@ -164,10 +172,6 @@ def run_round(files: dict[str, bytes]) -> dict[str, tuple[dict[str, object] | No
         folder.mkdir()
         for name, data in files.items():
             (folder / name).write_bytes(data)
-        for name in list(files)[:_EACH_ROUND]:
-            wrong = command_said(folder / name)
-            if wrong:
-                outcomes[f"{name}, command line"] = (None, wrong)
         child = [sys.executable, __file__, "--try", str(folder)]
         done = subprocess.run(child, capture_output=True, text=True, check=False, timeout=600)
         for line in done.stdout.splitlines():

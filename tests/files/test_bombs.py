@@ -75,11 +75,8 @@ def nested(data):
     return [data.replace(b"<t>a</t>", b"<t>" + b"<r>" * 5000 + b"</r>" * 5000 + b"</t>")]
 
 
-def long_comment(data):
-    yield data.replace(b"</worksheet>", b"")
-    yield b"<!--"
-    yield from zeros(1030)
-    yield b"--></worksheet>"
+def comments(megabytes):
+    return (b"<!--" + b"0" * (1 << 20) + b"-->" for _ in range(megabytes))
 
 
 @pytest.mark.parametrize(
@@ -100,7 +97,13 @@ def long_comment(data):
         (SHEET, nested, "nested deeper than 100"),
         (SHEET, lambda data: [data[:-50]], "cannot be read as a workbook"),
         (SHEET, lambda data: [data.replace(b'r="A3"', b'r="ZZZZZZ3"')], "cannot be read as a workbook"),
-        ("xl/styles.xml", lambda data: [data[:-13], b"<!--", *zeros(21), b"-->", data[-13:]], "more than 20 MB"),
+        ("xl/styles.xml", lambda data: [data[:-13], *comments(21), data[-13:]], "more than 20 MB"),
+        (SHEET, lambda data: [data[:-12], b"<!--", *zeros(8), b"-->", data[-12:]], "comment of more than 4 MB"),
+        (
+            SHEET,
+            lambda data: [data.replace(b'r="A3"', b'r="A3" x="' + b"0" * (8 << 20) + b'"')],
+            "tag(.*) of more than 4",
+        ),
     ],
 )
 def test_workbooks(tmp_path, part, change, said):
@@ -114,8 +117,7 @@ def test_parts_of_workbooks(tmp_path):
     many = {f"xl/x{i}.xml": b"<x/>" for i in range(10_001)}
     with pytest.raises(InputFileError, match="parts, more than 10,000"):
         counted(changed(tmp_path / "many.xlsx", "", None, many))
-    text = b'<sst xmlns="x"><si><t>' + b"0" * 30_000 + b"</t></si>"
-    strings = {STRINGS: text + b"<!--" + b" " * (101 << 20) + b"--></sst>"}
+    strings = {STRINGS: b'<sst xmlns="x">' + b"".join(comments(102)) + b"</sst>"}
     with pytest.raises(InputFileError, match="part of more than 100 MB"):
         counted(changed(tmp_path / "strings.xlsx", "", None, strings))
 
@@ -152,29 +154,32 @@ def test_no_row_of_a_workbook_is_lost(tmp_path):
     assert [*found.groups] == ["a", "b"]
 
 
+READ = """
+import re, sys
+from fairpot.files import RowSource, count_rows
+for path in sys.argv[1:]:
+    try: print(count_rows(RowSource(path, score="s", groups="g")).rows)
+    except Exception as error: print(error)
+status = open("/proc/self/status").read()  # of the program alone: a fork's parent may have held more
+print(int(re.search(r"VmHWM:\\s+(\\d+)", status)[1]) // 1024)
+"""
+
+
 def test_packed_text_is_a_stream(tmp_path):
     """Empty lines without end, one line, one field: read within little memory, or refused."""
-    for name, begin, block, rows in (
-        ("lines", b"s,g\n0.1,a\n0.2,b\n", b"\n" * (1 << 20), "2"),
-        ("line", b"s,g\n", b"0" * (1 << 20), "longer than 8 MB"),
-        ("field", b's,g\n0.1,"', b"a" * (1 << 20), "longer than 8 MB"),
+    paths = []
+    for name, begin, block in (
+        ("lines", b"s,g\n0.1,a\n0.2,b\n", b"\n" * (8 << 20)),
+        ("line", b"s,g\n", b"0" * (8 << 20)),
+        ("field", b's,g\n0.1,"', b"a" * (8 << 20)),
     ):
-        with gzip.open(tmp_path / f"{name}.csv.gz", "wb", compresslevel=1) as file:
-            file.write(begin)
-            for _ in range(8 if name == "lines" else 800):
-                file.write(block)
-        code = (
-            "import re, sys; from fairpot.files import RowSource, count_rows\n"
-            "try: print(count_rows(RowSource(sys.argv[1], score='s', groups='g')).rows)\n"
-            "except Exception as error: print(error)\n"
-            "status = open('/proc/self/status').read()\n"  # of the program alone: a fork's parent may have held more
-            "print(int(re.search(r'VmHWM:\\s+(\\d+)', status)[1]) // 1024)"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", code, tmp_path / f"{name}.csv.gz"], capture_output=True, text=True, check=True
-        )
-        assert rows in done.stdout
-        assert int(done.stdout.split()[-1]) < 700
+        paths.append(tmp_path / f"{name}.csv.gz")
+        again = 1 if name == "lines" else 100
+        paths[-1].write_bytes(gzip.compress(begin) + gzip.compress(block, compresslevel=1) * again)
+    done = subprocess.run([sys.executable, "-c", READ, *paths], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("2\n")
+    assert done.stdout.count("longer than 8 MB") == 2
+    assert int(done.stdout.split()[-1]) < 700
 
 
 def test_long_names_of_groups(tmp_path):

@@ -20,6 +20,7 @@ from fairpot.files.streams import MAX_LINE, Text, packing_of
 _BLOCK = 1 << 20
 # What a workbook may have: rows and characters of a cell are what a spreadsheet allows.
 MOST_ROWS, LONGEST_CELL, MOST_PARTS, DEEPEST = 1_048_576, 32_767, 10_000, 100
+LONGEST_TAG = 4 << 20
 MOST_SHEET, MOST_STRINGS, MOST_OTHER = 1 << 30, 100 << 20, 20 << 20  # bytes of a part when it is unpacked
 
 
@@ -168,6 +169,8 @@ class _Part:
             self._parser.Parse(block, False)
             if size > self._most:
                 raise _too_much(self._path, f"a part of more than {self._most >> 20} MB when it is unpacked")
+            if size - self._parser.CurrentByteIndex > LONGEST_TAG:  # the parser begins it again with each block
+                raise _too_much(self._path, f"a tag or comment of more than {LONGEST_TAG >> 20} MB")
         self._parser.Parse(b"", True)
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
