@@ -289,7 +289,7 @@ def plain(tree: Any) -> Any:
 
 
 # Strict and half ties are both worth a look where they differ by this much.
-_VISIBLE = 0.0005
+_VISIBLE = 0.005
 
 
 def summarise(
