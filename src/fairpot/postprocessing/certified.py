@@ -31,7 +31,7 @@ MOST_FOLDS = 5
 _SEED = 0  # the same rows are dealt to the same folds in every run
 
 
-Report = Callable[[float, str], None]
+Report = Callable[[float, str], object]
 # Who is told how far a certified choice has come; nobody unless somebody asks.
 _WATCHER: ContextVar[Report | None] = ContextVar("_WATCHER", default=None)
 
