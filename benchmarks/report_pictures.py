@@ -73,7 +73,9 @@ def main() -> None:
     options = parser.parse_args()
     scores, y, sex = scored()
     first = np.random.default_rng(0).random(len(y)) < 0.5
-    fp = FairPOT(lam=None, max_gap=0.02, ties="half").fit(scores[first], y[first], sensitive_features=sex[first])
+    fp = FairPOT(lam=None, max_gap=0.02, ties="half", high_score_means="harm").fit(
+        scores[first], y[first], sensitive_features=sex[first]
+    )
     held_out = scores[~first], y[~first], sex[~first]
     draw(fp, held_out, options.folder / "tradeoff-compas.svg")
     report = FairnessReport.from_estimator(

@@ -36,10 +36,12 @@ for name, cv in (("map fitted on training scores", None), ("map fitted on out-of
 # rows.
 
 fig, ax = plt.subplots(figsize=(7, 3.2))
-bars = ax.barh(list(gaps), list(gaps.values()), color=["#3a3f47", "#b84300", "#0072b2"])
+bars = ax.barh(
+    ["no repair", "training scores", "out-of-fold scores"], list(gaps.values()), color=["#3a3f47", "#b84300", "#0072b2"]
+)
 ax.bar_label(bars, fmt="%.3f", padding=3)
-ax.axvline(0.02, color="0.3", ls="--")
+ax.axvline(0.02, color="0.3", ls="--", zorder=0)
 ax.set(xlabel="gap on new rows (dashed: the target)", xlim=(0, 1.15 * max(gaps.values())))
 ax.invert_yaxis()
-ax.set_title("The map must see what the model does on new rows", loc="left")
+ax.set_title("Fit the map on scores of unseen rows", loc="left")
 fig.tight_layout()

@@ -72,7 +72,7 @@ for name, chosen in flagged.items():
 fig, ax = plt.subplots(figsize=(7, 4.2))
 for place, (name, each) in enumerate(found.items()):
     bars = ax.barh(np.arange(3) + 0.2 * (place - 1.5), list(each.values()), height=0.18, label=name)
-    ax.bar_label(bars, ["" if np.isnan(gap) else f"{gap:.2f}" for gap in each.values()], padding=3)
+    ax.bar_label(bars, ["no score" if np.isnan(gap) else f"{gap:.2f}" for gap in each.values()], padding=3)
 ax.set(yticks=range(3), yticklabels=list(each), xlabel="difference between groups (0: none)", xlim=(0, 0.48))
 ax.invert_yaxis()
 ax.legend(loc="lower right")

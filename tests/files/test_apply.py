@@ -202,7 +202,7 @@ def test_bad_arguments(frame, tmp_path):
             InputFileError,
             "did you mean 'id'",
         ),
-        ({"output": tmp_path / "no" / "y.csv"}, OutputFileError, "not there"),
+        ({"output": tmp_path / "no" / "y.csv"}, OutputFileError, "not found"),
     ]
     for arguments, kind, message in cases:
         with pytest.raises(kind, match=message):

@@ -198,7 +198,7 @@ def test_no_such_files(tmp_path):
     (tmp_path / "x.csv").write_text("s,g\n1,a\n")
     write(pd.DataFrame({"s": [1.0], "g": [1]}), tmp_path / "x.parquet")
     cases = {
-        "no.csv": "not there",
+        "no.csv": "not found",
         "*.json": "no file matches",
         "empty": "holds no file",
         "x.docx": "does not say its format",
@@ -257,7 +257,7 @@ def test_bad_queries(tmp_path):
     (tmp_path / "y.duckdb").write_bytes(b"no database" * 2000)
     with pytest.raises(InputFileError, match="Hint"):
         count_rows(RowSource(sql="select 1 as s", database=tmp_path / "y.duckdb", score="s"))
-    with pytest.raises(InputFileError, match="not there"):
+    with pytest.raises(InputFileError, match="not found"):
         count_rows(RowSource(sql="select 1 as s", database=tmp_path / "z.duckdb", score="s"))
 
 

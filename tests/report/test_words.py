@@ -241,3 +241,15 @@ def test_a_tiny_group_is_not_the_headline():
     assert report.summary["data"]["small_groups"] == ["tiny"]
     assert any("tiny" in (pair["first"], pair["second"]) for pair in report.summary["before"]["pairs"])
     assert 'class="heat hatched' in report.to_html()
+
+
+def test_ties_are_not_said_to_matter_where_both_ways_are_written_alike():
+    both = {"kind": "ties", "name": "AUC", "strict": 0.7806, "half": 0.7813}
+    summary = {"data": {"outcome": "a stroke"}, "warnings": [both, {**both, "half": 0.7836}]}
+    assert words.warnings(summary) == ["Ties matter: the AUC is 0.781 if a tie is no win, 0.784 if it is half a win."]
+    y = np.r_[np.ones(500), np.zeros(500)]
+    score, group = np.r_[np.arange(500), np.arange(499), 0] + 0.5, np.tile(["F", "M"], 500)
+    warned = [text for text in audit(y, score, sensitive_features=group).warnings if "ties matter" in text]
+    for text_of in warned:
+        strict, half = re.findall(r"is (\d\.\d+) if a tie is no win, (\d\.\d+)", text_of)[0]
+        assert strict != half

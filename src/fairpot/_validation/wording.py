@@ -256,7 +256,8 @@ def too_many_labels(name: str, values: list[Any]) -> str:
 
 def label_not_there(name: str, values: list[Any], positive: str, given: Any) -> str:
     """Say that the value named positive does not occur."""
-    return f"{argument(positive, given)} is not in {name}, which holds {listed(values)}."
+    said = f"{argument(positive, given)} is not in {name}, which holds {listed(values)}."
+    return f"{said}\nHint: upper and lower case matter."
 
 
 def broken_weights(name: str, rows: int) -> str:

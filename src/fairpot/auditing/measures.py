@@ -289,7 +289,7 @@ def plain(tree: Any) -> Any:
 
 
 # Strict and half ties are both worth a look where they differ by this much.
-_VISIBLE = 0.0005
+_VISIBLE = 0.005
 
 
 def summarise(
@@ -567,7 +567,7 @@ def _warnings(table: ScoreTable, summary: dict[str, Any]) -> list[str]:
     tied = summary["tied"]
     for name in ("auc", "gap"):
         strict, half = tied[f"{name}_strict"], tied[f"{name}_half"]
-        if strict is not None and abs(strict - half) >= _VISIBLE:
+        if strict is not None and abs(strict - half) >= _VISIBLE and f"{strict:.3f}" != f"{half:.3f}":
             shown = "AUC" if name == "auc" else "overall gap"
             found.append(
                 f"ties matter: the {shown} is {strict:.3f} if a tie is no win, {half:.3f} if it is half of one."

@@ -59,7 +59,7 @@ from fairpot.metrics.cells import small_cells
 @row_options()
 @ranking_options(
     "Look at the top SHARE of the list, such as 0.1; repeatable.",
-    "Group that signed gaps are seen from; default: the one that a repair would not change.",
+    "Reference group for the sign of gaps; default: the one whose scores a repair would not change.",
     several=True,
 )
 @group_options

@@ -63,7 +63,7 @@ from fairpot.tradeoff.operating import capacity_share
 @click.option(
     "--card", metavar="FILE", help="Show this model card (TOML): purpose, owner, not_for, and what else it says."
 )
-@click.option("-o", "--output", required=True, metavar="FILE", help="Where it goes: .html, .json or .md.")
+@click.option("-o", "--output", required=True, metavar="FILE", help="Write the report to FILE: .html, .json or .md.")
 @click.option("--force", is_flag=True, help="Replace the output if it already exists.")
 @output_options
 def report(

@@ -38,8 +38,7 @@ def find_column(name: str, columns: Sequence[str], where: str, role: str = "") -
         raise InputFileError(f"{where} has {len(places)} columns named {name!r}.\nHint: rename one of them.")
     folded = {column.casefold(): column for column in columns}
     # What is nearly the name that was given, whoever gave it knows already.
-    alike = 0.5 if wording.names_are_shown() else _NEARLY
-    near = [folded[c] for c in difflib.get_close_matches(name.casefold(), list(folded), n=3, cutoff=alike)]
+    near = [folded[c] for c in difflib.get_close_matches(name.casefold(), list(folded), n=3, cutoff=_NEARLY)]
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "upper and lower case matter."
     if role and not near:
         part = "group" if role.startswith("group") else role

@@ -44,10 +44,10 @@ def to_onnx(
     score, group, output : str
         Names of inputs and output; ``score`` is float64 of shape (n,) and an input only without ``model``.
     unknown_group : {"error", "keep", "null"}, default "error"
-        What a row gets whose group has no map: it stops the run, the original score, or NaN. A score that is not finite
-        stops the run with "error" and gives NaN otherwise.
+        For a row whose group has no map: stop with an error, keep the original score, or return NaN. A score that is
+        not finite stops the run with "error" and gives NaN otherwise.
     missing_group : {"error", "keep", "null"} or None, default None
-        What a row gets whose group is the empty text, where groups are texts; None is "error". Whole numbers and
+        The same for a row whose group is the empty text, where groups are texts; None is "error". Whole numbers and
         booleans of ONNX cannot be missing: for them there is nothing to choose.
 
     Returns

@@ -132,7 +132,7 @@ class SimplifiedMaps:
     maps : dict of group to ScoreMap
         To be exported or applied in place of the full ones.
     errors : dict of group to float
-        The most by which any score's new value differs from that of the full map.
+        Largest difference from the full map's adjusted score.
     knots : dict of group to (int, int)
         How many knots there were, and are.
     ranks_kept : bool

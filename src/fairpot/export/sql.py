@@ -205,7 +205,7 @@ def to_sql(
     column : str or None, default None
         Name of the new column; None takes that of the score and ``_adjusted``.
     unknown_group : {"error", "keep", "null"}, default "error"
-        What a row gets whose group has no map: it stops the query, the original score, or NULL. A score that is
+        For a row whose group has no map: stop the query, keep the original score, or return NULL. A score that is
         missing, not a number or not finite stops the query with "error" and gives NULL otherwise.
     missing_group : {"error", "keep", "null"}, default "error"
         What a row gets that has no group (NULL; in SQLite also an empty text, which ``.import`` makes of it).

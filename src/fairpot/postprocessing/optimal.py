@@ -420,7 +420,7 @@ class OptimalMerge(Postprocessor):
     def sweep_values(self, table: ScoreTable) -> Floats | None:
         """Spread thetas around 1, finely up to the factors that make the groups' odds equal, coarsely beyond.
 
-        Of more than two groups each has its own way, None, unless they have one dial.
+        With more than two groups, return None unless all share one strength.
         """
         return None if has_own_dials(self, table) else _common_grid(table)
 

@@ -64,7 +64,7 @@ class WassersteinRepair(Postprocessor):
     certificate_ : Certificate or None
         How the gap is known to be within its bound, where ``confidence`` asked for that.
     t_ : float
-        How far to go, given or chosen.
+        Repair strength, as you gave it or as the rule chose it.
 
     Examples
     --------

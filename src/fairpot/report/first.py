@@ -49,13 +49,14 @@ def screen(found: Measured, summary: Numbers, live: Live, moving: dict[str, Any]
     dial = [_dial(summary, live)] if len(summary["dial"]["settings"]) > 1 else []
     gap, who = _gap(summary, live, moving), _who(summary, repaired)
     # A table of many groups would push price and repair strength off the first screen.
-    panels = [gap, who, cost, *dial] if len(listed(summary)) <= _ROWS else [gap, cost, *dial, who]
+    crowd = " many" if len(listed(summary)) > _ROWS else ""
+    panels = [gap, cost, *dial, who] if crowd else [gap, who, cost, *dial]
     return tag(
         "section",
         tag("h2", words.finding(summary), id="finding", tabindex=-1),
         tag("p", words.size(summary), " ", lead, class_="lead"),
         tag("p", _small_print(summary), class_="meaning"),
-        tag("div", _queue(found, summary), tag("div", panels, class_="panels"), class_="first"),
+        tag("div", _queue(found, summary), tag("div", panels, class_="panels"), class_=f"first{crowd}"),
         _care(summary),
         _card(summary),
         aria_labelledby="finding",

@@ -30,7 +30,7 @@ def make_page(found: Measured, summary: Mapping[str, Any], figures: Mapping[str,
         tag(
             "section",
             tag("h2", TEXT["validator"], id="validator"),
-            tag("p", TEXT["validator_lead" if repaired else "validator_lead_audit"], class_="note"),
+            tag("p", TEXT["validator_lead" if repaired else "validator_lead_audit"], class_="note opens"),
             _bar(summary, live) if repaired else None,
             sections.parts(summary, figures, live, moving, found.start),
             aria_labelledby="validator",

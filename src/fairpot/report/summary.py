@@ -35,7 +35,7 @@ _LONGEST_NAME = 60
 _MOST_IN_BRACKET = 8
 # Calibration that gets this many times worse, and visibly so, is said in words; so are ties that matter.
 _BOTH: tuple[Ties, Ties] = ("strict", "half")
-_SEVERAL, _VISIBLE, _VISIBLE_TIES = 2.0, 0.01, 0.0005
+_SEVERAL, _VISIBLE, _VISIBLE_TIES = 2.0, 0.01, 0.005
 
 
 @dataclass(frozen=True)

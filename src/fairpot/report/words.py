@@ -377,6 +377,8 @@ def warnings(summary: Numbers) -> list[str]:
     outcome = summary["data"]["outcome"]
     said: list[str] = []
     for found in summary["warnings"]:
+        if found["kind"] == "ties" and len(_both_ties(found)) == 1:  # as it is written, there is no difference
+            continue
         if found["kind"] != "small_cell":
             said.append(_warning(found))
             continue
@@ -387,6 +389,12 @@ def warnings(summary: Numbers) -> list[str]:
         for group, each in cells.items()
     ]
     return [*small, *said]
+
+
+def _both_ties(found: Numbers) -> set[str]:
+    """Write a number with ties taken both ways."""
+    write = number if found["name"] == "AUC" else points
+    return {write(found[how]) for how in ("strict", "half")}
 
 
 def _warning(found: Numbers) -> str:
