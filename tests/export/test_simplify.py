@@ -115,7 +115,7 @@ def test_what_has_no_knots_to_spare_stays():
 def test_exports_say_that_they_are_simplified():
     x = np.linspace(0, 1, 50)
     made = simplify({"F": ScoreMap(x, x**2)}, max_error=0.01)
-    said = f"simplified from 50 to {len(made.maps['F'].knots)} knots, scores within 0.0"
+    said = f"simplified from 50 to {len(made.maps['F'].knots)} breakpoints, scores within 0.0"
     for text in (to_sql(made, dialect="duckdb"), to_python(made), to_javascript(made), to_onnx(made).doc_string):
         assert said in text
 
