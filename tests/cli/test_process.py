@@ -132,7 +132,7 @@ class TestTerminal:
         assert "\x1b[1m" in answer.out
 
     def test_show_draws_the_map(self, run, fitted):
-        assert "New score (upwards)" in run("show", fitted).out
+        assert "Adjusted score (upwards)" in run("show", fitted).out
 
     def test_no_bar_with_json_or_quiet(self, run, csv):
         for option in ("--json", "--quiet"):

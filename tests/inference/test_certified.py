@@ -8,6 +8,7 @@ import pytest
 from fairpot import FairPOT, InfeasibleRuleError, audit, load, score_table
 from fairpot.inference import change_of_scores, confidence_interval
 from fairpot.postprocessing import FairScoreClassifier, LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
+from fairpot.postprocessing.certified import watching
 from fairpot.splitting import all_but, split_table
 
 METHODS = [FairPOT, WassersteinRepair, PostLogit, OptimalMerge, LogitShift]
@@ -110,7 +111,7 @@ def test_the_certified_limit_is_one_sided_and_keeps_the_bound(groups):
 def test_what_cannot_be_certified_is_an_error_that_says_what_is_missing(fitted):
     with pytest.raises(InfeasibleRuleError, match="smallest bound that can be certified on these rows") as error:
         PostLogit(max_gap=0.005, confidence=0.95).fit(fitted[0], fitted[1], sensitive_features=fitted[2])
-    assert "positives of 'M' (there are" in str(error.value)
+    assert "with the outcome in 'M' (there are" in str(error.value)
     few = draw(3, n=60)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -291,3 +292,16 @@ def test_curves_with_their_rows_can_be_kept(fitted, held_out):
         curve = model.tradeoff(held_out[0], held_out[1], sensitive_features=held_out[2], lams=[0.0, 0.5])
         again = pickle.loads(pickle.dumps(curve))
         np.testing.assert_array_equal(again.band().gap.high, curve.band().gap.high)
+
+
+def test_a_certified_fit_tells_how_far_it_has_come(fitted):
+    scores, y, group = fitted
+    told = []
+    with watching(lambda done, doing: told.append((done, doing))):
+        FairPOT(max_gap=0.1, confidence=0.9).fit(scores, y, sensitive_features=group)
+    FairPOT(max_gap=0.1, confidence=0.9).fit(scores, y, sensitive_features=group)  # nobody looks any more
+    assert [doing for _, doing in told[:5]] == [f"fold {k} of 5" for k in range(1, 6)]
+    assert len(told) == 7
+    shares = [done for done, _ in told]
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (0.0, 6 / 7)

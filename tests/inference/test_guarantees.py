@@ -110,9 +110,11 @@ def test_a_value_that_empties_a_cell_of_the_top_has_no_certificate():
         fewest.append(min(int((top & (new_group == g) & (new_y == k)).sum()) for g in "ab" for k in (0, 1)))
     assert fewest[0] >= 5 > fewest[1] > 0
     curve = model.tradeoff(new, new_y, sensitive_features=new_group, lams=[0.0, 1.0])
-    assert str(curve.band().reason).startswith(f"group 'b' has {fewest[1]} positives in the top 0.2")
+    assert str(curve.band().reason).startswith(f"group 'b' has {fewest[1]} rows with the outcome in the top 0.2")
     assert np.isnan(curve.band().gap.high).all()
-    with pytest.raises(InfeasibleRuleError, match=r"no lam can be certified: group 'b' has \d positives in the top"):
+    with pytest.raises(
+        InfeasibleRuleError, match=r"no lam can be certified: group 'b' has \d rows with the outcome in"
+    ):
         curve.select(max_gap=0.9, confidence=0.9)
     alone = model.tradeoff(new, new_y, sensitive_features=new_group, lams=[0.0])
     assert alone.select(max_gap=0.9, confidence=0.9).certificate.bound == 0.9

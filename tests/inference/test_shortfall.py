@@ -83,7 +83,7 @@ def test_what_is_missing_names_the_small_group():
     missing = shortfall(dial, 0.07, 0.05, certifier(dial))
     assert missing.group == "b"
     assert missing.positives == int(rows[0][rows[2] == "b"].sum())
-    assert "more positives of 'b'" in str(missing)
+    assert "with the outcome in 'b'" in str(missing)
     assert 1 < missing.times[0] < missing.times[1]
     assert 0 < missing.more[0] < missing.more[1]
     plain = missing.to_dict()
@@ -103,7 +103,9 @@ def test_rows_are_not_asked_for_where_they_would_not_help():
 
 
 def test_one_is_not_several():
-    assert "1 more positive of 'b' (there are 12)" in str(Shortfall(0.1, 0.01, "b", 12, (1.1, 1.3), (1, None)))
+    assert "1 more row with the outcome in 'b' (there are 12)" in str(
+        Shortfall(0.1, 0.01, "b", 12, (1.1, 1.3), (1, None))
+    )
 
 
 @pytest.mark.parametrize(("reach", "n", "share", "bound"), [(1.3, 1000, 0.3, 0.04), (1.37, 4000, 0.1, 0.04)])

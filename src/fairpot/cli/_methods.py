@@ -77,6 +77,9 @@ WISHES = (
     *("t", "theta", "slope", "shift"),
 )
 
+# What is done while a choice is certified.
+CERTIFYING = "certifying"
+
 
 def how_far(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say how far to go."""

@@ -23,6 +23,7 @@ from fairpot.cli._lines import (
     quantisation_document,
 )
 from fairpot.cli._methods import (
+    CERTIFYING,
     WISHES,
     MethodName,
     Wish,
@@ -43,6 +44,7 @@ from fairpot.files.output import complete_file
 from fairpot.inference import Certificate
 from fairpot.inference.limits import gap_name
 from fairpot.modelfile import ModelFile
+from fairpot.postprocessing.certified import watching
 from fairpot.postprocessing.large import in_words
 from fairpot.postprocessing.postprocessor import RULES, Postprocessor
 from fairpot.table import ScoreTable
@@ -141,8 +143,8 @@ def fit(
         made = make_method(method, wish, settings_for(method, options))
         other = None if validated is None else validated.counted(out, "counting held-out rows").table
         with certifying(out, wish, {**rows.document(), "method": method}):
-            what = "fitting" if wish.confidence is None else "certifying, on rows that the maps were not fitted on"
-            with out.progress(what, known=False):
+            what = "fitting" if wish.confidence is None else CERTIFYING
+            with out.progress(what, known=wish.confidence is not None) as report, watching(report):
                 model, other = _fitted(made, counted.table, other)
         content = model.private_content() if private else model.file_content()
         ranking["reference"] = options["reference"]

@@ -16,6 +16,7 @@ from fairpot._optional import import_optional
 from fairpot._validation import wording
 from fairpot.cli._errors import Failure
 from fairpot.cli._methods import (
+    CERTIFYING,
     WISHES,
     MethodName,
     Wish,
@@ -32,6 +33,7 @@ from fairpot.cli._rows import RowOptions, named_group, row_options, with_groups_
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.files import CountedRows
 from fairpot.files.output import complete_file
+from fairpot.postprocessing.certified import watching
 from fairpot.report import FairnessReport, words
 from fairpot.report.card import read_card
 from fairpot.report.report import FORMATS
@@ -115,7 +117,9 @@ def report(
         if fitted is None and _asked(wishes):
             wish = one_wish(method, wishes)
             with certifying(out, wish, {**rows.document(), "method": method}):
-                fitted = _fitted(method, wish, options, fitted_on)
+                what = "fitting" if wish.confidence is None else CERTIFYING
+                with out.progress(what, known=wish.confidence is not None) as told, watching(told):
+                    fitted = _fitted(method, wish, options, fitted_on)
         table = counted.table
         if fitted is not None:
             table = with_groups_of(table, fitted.groups_, "the file")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -26,6 +29,36 @@ if TYPE_CHECKING:
 
 MOST_FOLDS = 5
 _SEED = 0  # the same rows are dealt to the same folds in every run
+
+
+Report = Callable[[float, str], object]
+# Who is told how far a certified choice has come; nobody unless somebody asks.
+_WATCHER: ContextVar[Report | None] = ContextVar("_WATCHER", default=None)
+
+
+@contextmanager
+def watching(report: Report | None) -> Iterator[None]:
+    """Let a function be told how far certified choices come: the share done, from 0 to 1, and what is being done.
+
+    Examples
+    --------
+    >>> told = []
+    >>> with watching(lambda done, doing: told.append(doing)):
+    ...     _tell(0.5, "measuring")
+    >>> told
+    ['measuring']
+    """
+    before = _WATCHER.set(report)
+    try:
+        yield
+    finally:
+        _WATCHER.reset(before)
+
+
+def _tell(done: float, doing: str) -> None:
+    report = _WATCHER.get()
+    if report is not None:
+        report(done, doing)
 
 
 def certified_choice(model: Postprocessor, table: ScoreTable) -> tuple[Value, Certificate]:
@@ -54,7 +87,10 @@ def certified_choice(model: Postprocessor, table: ScoreTable) -> tuple[Value, Ce
             worth = worth._replace(benefit=seen.net_benefit[kept], benefit_before=float(before.net_benefit[0]))
         if looked.share is not None:
             evidence, delivered = evidence.in_top(looked.share), delivered.in_top(looked.share)
+    folds = len(evidence.parts)
+    _tell(folds / (folds + 2), "the maps of all rows")
     own, values = delivered.estimate(places), values[places]
+    _tell((folds + 1) / (folds + 2), f"the gap at {len(places):,} repair strengths")
     if own.regions is None:
         dial = replace(evidence.estimate(places), least=own.largest(1 - confidence))
         rows, unrepaired = evidence.rows, evidence.unrepaired()
@@ -81,6 +117,7 @@ def cross_fitted(model: Postprocessor, table: ScoreTable, values: NDArray[np.flo
     folds = split_table(table, fold_count(table, model.dial.name), _SEED)
     parts = []
     for k, fold in enumerate(folds):
+        _tell(k / (len(folds) + 2), f"fold {k + 1} of {len(folds)}")
         try:
             others = all_but(folds, k)
             taught = learnt_again(model, others)

@@ -38,6 +38,8 @@ def read_card(card: Mapping[str, Any] | str | PathLike[str] | None) -> dict[str,
 
 
 def _parsed(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        raise FileNotFoundError(f"{argument('card')}: {path} is not found.\n{_EXAMPLE}")
     try:
         return tomllib.loads(bytes_of(str(path), _MOST_BYTES, _EXAMPLE).decode("utf-8"))
     except ModelFileError as fault:
