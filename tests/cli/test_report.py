@@ -53,6 +53,16 @@ def test_a_saved_map(run, folder, held_out, fitted, tmp_path):
     assert found["data"]["rows"] == len(held_out)
 
 
+def test_a_map_names_its_columns(run, folder, fitted, tmp_path):
+    """As for apply: what the map was fitted on need not be said again; a settings file still can say otherwise."""
+    output, other = tmp_path / "report.json", tmp_path / "other.toml"
+    page = ("report", folder / "held_out.csv", "--label", "outcome", "--map", fitted, "-o", output)
+    run(*page)
+    assert json.loads(output.read_text())["data"]["columns"]["score"] == "risk"
+    other.write_text('[columns]\nscore = "nowhere"\n')
+    assert "no column 'nowhere'" in run(*page, "--force", "--settings", other, expect=2).err
+
+
 def test_an_audit(run, csv, people, tmp_path):
     output = tmp_path / "audit.html"
     answer = run("report", csv, *COLUMNS, "--title", "Our scores", "-o", output)

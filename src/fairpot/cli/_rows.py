@@ -182,8 +182,8 @@ class RowOptions:
             )
         return replace(
             self,
-            score=self.score or known["score"],
-            groups=self.groups or tuple(known["group"]),
+            score=known["score"] if _left_open("score") else self.score,
+            groups=tuple(known["group"]) if _left_open("groups") else self.groups,
             lower_is_riskier=model.lower_is_riskier_,
             high_score_means=known_meaning or self.high_score_means,
         )
@@ -255,6 +255,11 @@ class RowOptions:
         twice = sorted({name for name in named if named.count(name) > 1})
         if twice:
             raise click.UsageError(f"the column {twice[0]!r} cannot play two parts.")
+
+
+def _left_open(name: str) -> bool:
+    """Tell whether neither the command line nor a settings file said anything of an option."""
+    return click.get_current_context().get_parameter_source(name) in (None, click.core.ParameterSource.DEFAULT)
 
 
 def _several(value: Any) -> tuple[Any, ...]:
