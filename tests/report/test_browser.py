@@ -254,7 +254,7 @@ def test_thresholds_and_top_shares(page, report):
     found = report.measured
     label = page.locator("#who-label")
     page.get_by_label("the top of the list").check()
-    assert label.inner_text() == "the top 20%"
+    assert label.inner_text() == "the top 10%"
     page.locator("#who-value").focus()
     page.keyboard.press("End")
     assert label.inner_text() == "the top 1%"

@@ -12,6 +12,7 @@ from fairpot._defaults import Region, Ties
 from fairpot.auditing import measures as auditing
 from fairpot.auditing.calibration import calibration_errors
 from fairpot.auditing.finding import Finding, main_finding
+from fairpot.auditing.gains import SHARE
 from fairpot.auditing.queue import LABELS, SMALLEST_BAND, Mapped, Marks, marks, queue_places
 from fairpot.counts import GroupCounts
 from fairpot.display.calibration import reliability
@@ -161,11 +162,11 @@ def _changes(people: ScoreTable, dial: Dial, ties: Ties) -> Changes | None:
 
 
 def _start(lines: Lines, counted: Floats) -> dict[str, int]:
-    """Begin with what was asked for, else where about a fifth of the people is above the line, and with a fifth."""
+    """Begin with what was asked for, else with the share that `fit` and `effect` look at."""
     people = counted.sum(axis=(1, 2))[: len(lines.thresholds)]
-    fifth = int(np.argmin(np.abs(people - 0.2 * people.max(initial=1.0))))
-    threshold = fifth if lines.threshold is None else int(np.searchsorted(lines.thresholds, lines.threshold))
-    alpha = 0.2 if lines.alpha is None else lines.alpha
+    nearest = int(np.argmin(np.abs(people - SHARE * people.max(initial=1.0))))
+    threshold = nearest if lines.threshold is None else int(np.searchsorted(lines.thresholds, lines.threshold))
+    alpha = SHARE if lines.alpha is None else lines.alpha
     return {"threshold": threshold, "top": lines.alphas[::-1].index(alpha)}
 
 
