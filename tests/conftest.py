@@ -19,6 +19,7 @@ os.environ.setdefault("MPLBACKEND", "agg")  # pictures are drawn, and shown to n
 COMPAS_FEATURES = ["age", "race", "juv_fel_count", "juv_misd_count", "juv_other_count", "priors_count"]
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the marks
 def pytest_collection_modifyitems(config, items):
     """Keep the tests of a file together, and those of the Spark cluster, which is started once."""
     if not config.pluginmanager.hasplugin("xdist"):
