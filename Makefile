@@ -29,10 +29,10 @@ demo: $(VENV)/.core  ## audit, fit, choose lambda, apply and report on generated
 
 test: $(VENV)/.test  ## every test, docstring examples included, on two cores
 	@.ci/programs
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 quick: $(VENV)/.test  ## the fast part of the tests, for work in progress
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup tests/transport tests/metrics tests/validation tests/tradeoff/test_curve.py \
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/transport tests/metrics tests/validation tests/tradeoff/test_curve.py \
 	  tests/tradeoff/test_exact.py tests/test_table.py tests/test_splitting.py tests/test_layers.py tests/cli/test_show.py \
 	  tests/test_import.py tests/test_journey.py tests/test_warnings.py tests/test_frames.py tests/test_notebook.py tests/test_effect.py
 

@@ -19,14 +19,17 @@ os.environ.setdefault("MPLBACKEND", "agg")  # pictures are drawn, and shown to n
 COMPAS_FEATURES = ["age", "race", "juv_fel_count", "juv_misd_count", "juv_other_count", "priors_count"]
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the marks
-def pytest_collection_modifyitems(config, items):
-    """Keep the tests of a file together, and those of the Spark cluster, which is started once."""
-    if not config.pluginmanager.hasplugin("xdist"):
-        return
-    for item in items:
-        path = item.path.as_posix()
-        item.add_marker(pytest.mark.xdist_group("spark" if "/spark/" in path else path))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Keep the tests of a file on one worker, and those of the Spark cluster, which is started once."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            file = nodeid.partition("::")[0]
+            return "spark" if "/spark/" in file else file
+
+    return ByFile(config, log)
 
 
 @pytest.fixture(autouse=True)

@@ -1,18 +1,9 @@
-"""The real files where they are at hand, and the tests of a file kept together on one core."""
+"""The real files where they are available."""
 
 import os
 from pathlib import Path
 
 import pytest
-
-
-def pytest_collection_modifyitems(config, items):
-    """Keep the tests of a file together: most of them share one run."""
-    if not config.pluginmanager.hasplugin("xdist"):
-        return
-    for item in items:
-        if item.path.is_relative_to(Path(__file__).parent):
-            item.add_marker(pytest.mark.xdist_group(item.path.as_posix()))
 
 
 @pytest.fixture(scope="session")
