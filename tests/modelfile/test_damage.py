@@ -71,7 +71,7 @@ FORGED = {
     "parameter object": (put("parameters", "lam", value={"F": 1}), "keys this version does not know"),
     "parameter nested list": (put("parameters", "lam", value=[[1]]), "a number"),
     "parameters list": (put("parameters", value=[]), "must be an object"),
-    "dial": (put("dial", "name", value="theta"), "no dial 'theta'"),
+    "dial": (put("dial", "name", value="theta"), "no repair strength 'theta'"),
     "dial text": (put("dial", "value", value="0.5"), "must be a number"),
     "dial null": (put("dial", "value", value=None), "must be a number"),
     "apply": (put("apply", "kind", value="exec"), "apply.kind must be one of"),
@@ -141,8 +141,8 @@ def test_forged_knots(valid):
     swapped = [knots[1], knots[0], *knots[2:]]
     for wrong in (knots[::-1], swapped, [knots[0], *knots[:-1]]):
         refused(edited(valid, put(*KNOTS, value=wrong)), "strictly increasing")
-    refused(edited(valid, put(*KNOTS, value=knots[:-1])), "one value for each knot")
-    refused(edited(valid, put(*KNOTS, value=[])), "one value for each knot")
+    refused(edited(valid, put(*KNOTS, value=knots[:-1])), "one value for each breakpoint")
+    refused(edited(valid, put(*KNOTS, value=[])), "one value for each breakpoint")
 
 
 def every_object(content, path=()):

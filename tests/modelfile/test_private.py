@@ -293,7 +293,7 @@ def test_private_values_stand_for_ten_of_the_reference(tmp_path):
 
 def test_a_file_does_not_become_private(tmp_path):
     people().fit(FairPOT(0.4)).save(tmp_path / "m")
-    with pytest.raises(ModelFileError, match="does not know how many people"):
+    with pytest.raises(ModelFileError, match="does not know how many rows"):
         fairpot.load(tmp_path / "m").save(tmp_path / "p", private=True)
 
 
