@@ -41,7 +41,7 @@ def test_cells_that_are_small_in_the_top_alone_are_named(region):
     scores = np.random.default_rng(0).random(len(y)) / 2 + top / 2
     found = audit(y, scores, sensitive_features=group, alpha=0.5, region=region)
     assert [text for text in found.warnings if "what depends on them" in text] == [
-        "group 'b' has only 14 positives in the top 50% (under 30): what depends on them is uncertain.",
+        "group 'b' has only 14 rows with the outcome in the top 50% (under 30): what depends on them is uncertain.",
         "group 'c' has no rows with the outcome in the top 50%: what depends on them cannot be measured.",
     ]
     everywhere = audit(y, scores, sensitive_features=group).warnings

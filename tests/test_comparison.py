@@ -551,7 +551,11 @@ FEW[0][np.flatnonzero(FEW[2] == "b")[:3]] = 1
         ({"held_out": NEW[:2]}, TypeError, "got 2 values"),
         ({"held_out": "rows"}, TypeError, "got str"),
         ({"held_out": (NEW[0], NEW[1], np.where(NEW[2] == "b", "c", "a"))}, UnseenGroupError, "'c'"),
-        ({"held_out": (np.where(NEW[2] == "b", 0, NEW[0]), NEW[1], NEW[2])}, ValueError, "'b' has 0 rows with the outcome"),
+        (
+            {"held_out": (np.where(NEW[2] == "b", 0, NEW[0]), NEW[1], NEW[2])},
+            ValueError,
+            "'b' has 0 rows with the outcome",
+        ),
         ({"reference": "z"}, ValueError, "'z' is not among"),
         ({"ties": "loose"}, ValueError, "ties"),
         ({"max_gaps": ()}, ValueError, "max_gaps is empty"),

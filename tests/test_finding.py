@@ -78,7 +78,7 @@ def test_what_was_not_measured_is_not_told():
     alone = audit(y, score, sensitive_features=sex, level=None).finding
     assert alone.state == "no interval"
     assert alone.who.startswith("In these rows ")
-    with pytest.warns(UserWarning, match="positives"):
+    with pytest.warns(UserWarning, match="no rows with the outcome"):
         nobody = audit(np.where(sex == "F", 0, y), score, sensitive_features=sex).finding
     assert (nobody.state, nobody.pair, nobody.meaning) == ("not measured", None, "")
     assert "No gap can be measured" in nobody.headline

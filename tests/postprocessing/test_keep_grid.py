@@ -187,7 +187,7 @@ def test_private_tables_are_exact_or_refused():
     assert made.private_content().maps == made.file_content().maps
     scores = np.append(11, scores[1:])
     made.fit(scores, y, sensitive_features=group)
-    with pytest.raises(ModelFileError, match="fewer than 10 people have some score of its grid"):
+    with pytest.raises(ModelFileError, match="fewer than 10 rows have some score of its grid"):
         made.private_content()
 
 

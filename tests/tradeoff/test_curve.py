@@ -123,7 +123,11 @@ def test_at():
 
 def test_frame():
     frame = curve().frame()
-    assert list(frame.columns) == ["lam", "auc", "gap", "signed_gap", "xauc_ab", "xauc_ba", "pareto"]
+    limits = ["auc_low", "auc_high", "gap_low", "gap_high"]
+    assert [name for name in frame.columns if name not in limits] == [
+        *("lam", "auc", "gap", "signed_gap", "xauc_ab", "xauc_ba", "pareto")
+    ]
+    assert frame[limits].isna().all(axis=None)  # there are no rows behind this curve to tell them by
     assert frame["gap"].tolist() == curve().gap.tolist()
 
 
