@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from hypothesis import settings
 
-# The same examples in every run; HYPOTHESIS_PROFILE=default looks for new ones.
-settings.register_profile("steady", derandomize=True, deadline=None)
+# The same examples in every run; HYPOTHESIS_PROFILE=default looks for new ones, and for more.
+settings.register_profile("steady", derandomize=True, deadline=None, max_examples=60)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 os.environ.setdefault("MPLBACKEND", "agg")  # pictures are drawn, and shown to nobody

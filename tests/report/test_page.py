@@ -142,7 +142,7 @@ def odd_rows():
     one = group.copy()
     one[0] = "single"
     five = make_rows(900, ("a", "b", "c", "d", "e"))
-    many = make_rows(1500, tuple(f"g{i:02d}" for i in range(27)), shift=0.01)
+    many = make_rows(1500, tuple(f"g{i:02d}" for i in range(13)), shift=0.01)
     flat = np.full(500, 0.5)
     yield "a tiny group", (scores, y, few)
     yield "a group of one row", (scores, y, one)
