@@ -115,14 +115,14 @@ def main(folder):
     page = report.save(folder / "report.html", overwrite=True)
 
     heading("Written")
-    print(f"  {folder / 'tradeoff.csv'}   AUC and gap at every lambda")
-    print(f"  {folder / 'adjusted.csv'}   the new people with their old and new scores")
+    print(f"  {folder / 'tradeoff.csv'}   AUC and gap at every repair strength")
+    print(f"  {folder / 'adjusted.csv'}   the new people with their original and adjusted scores")
     print(f"  {folder / 'map.json'}       the fitted maps: fairpot.load() reads them back")
     print(f"  {page}    what to show a committee: open it in a browser")
     print("\nNext: use your own columns. In Python:")
     print("  from fairpot import FairPOT")
     print("  fp = FairPOT(max_gap=0.02).fit(scores, outcomes, sensitive_features=groups)")
-    print("  fair = fp.transform(new_scores, sensitive_features=new_groups)")
+    print("  adjusted = fp.transform(new_scores, sensitive_features=new_groups)")
     print("The README says more; help(fairpot.FairPOT) says it all.")
 
 

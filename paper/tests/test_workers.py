@@ -156,9 +156,8 @@ def test_few_results_wait(folder):
 
 
 @linux
-@pytest.mark.parametrize("jobs", [2])
-def test_killed_and_started_again_gives_the_same_bytes(tmp_path, folder, start, jobs):
-    total = 120
+def test_killed_and_started_again_gives_the_same_bytes(tmp_path, folder, start):
+    total, jobs = 120, 2
     resume(tmp_path / "whole.jsonl", str(folder), total, 2)
     path = tmp_path / "killed.jsonl"
     for seen in (2, 30):

@@ -68,6 +68,15 @@ def test_one_map_follows_all(database, form):
         run(database, maps, strangers[1:2], form=form)
 
 
+@pytest.mark.parametrize("database", ["postgres"], indirect=True)
+def test_a_value_is_not_copied_to_every_place_that_names_it(database):
+    """Else its plan has the groups' maps once for every piece of the map that follows, and takes minutes."""
+    database.load([(0.25, "it's 0")])
+    text = to_sql(followed_maps(), dialect="postgres", table="people", form="case")
+    plan = "".join(line for (line,) in database.run("EXPLAIN (VERBOSE) " + text.strip()))
+    assert len(plan) < 4 * len(text)
+
+
 def test_many_knots(database):
     maps = {"it's": hostile_maps()["many knots"], "M": ScoreMap.identity()}
     rows, expected = rows_for(maps, 2000)
