@@ -172,8 +172,11 @@ def save_figure(figure: Any, stem: Path) -> list[Path]:
     stem.parent.mkdir(parents=True, exist_ok=True)
     svg, png = (stem.with_name(f"{stem.name}.{kind}") for kind in ("svg", "png"))
     with print_style():
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+        for ax in figure.axes:  # the layout's last digits change from run to run, and SVG names its parts by all digits
+            ax.set_position(np.round(ax.get_position(original=True).bounds, 6))
         figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
-        figure.set_layout_engine("none")  # it is laid out; to do it again would take as long as to draw
         figure.savefig(png, format="png", dpi=150, metadata={"Software": None})
     return [svg, png]
 
