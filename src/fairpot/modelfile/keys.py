@@ -176,7 +176,7 @@ def _shape(data: bytes) -> tuple[str, str] | None:
             "in DER form (a key or certificate in binary)",
             f"turn it into PEM: {_PUBLIC} (or, if private, {_PRIVATE})",
         )
-    if _is_text(data) and (len(data.split()) > 1 or b"," in data or b";" in data):
+    if _is_text(data) and (len(data.split()) > 1 or max(map(data.count, (b",", b";"))) > 1):
         return "text of several lines or words, such as data", _NEW
     if _is_der(_decoded(data)):
         return "a key or certificate in DER form, written as text", "put it between the lines of a PEM file"
@@ -200,7 +200,7 @@ _SHAPES: list[tuple[bytes | tuple[bytes, ...], str, str]] = [
     ((b"age1", b"AGE-SECRET-KEY-"), "a key of age", f"keys of age are not used; {_NEW}"),
     (b"untrusted comment:", "a key of minisign or signify", f"such keys are not used; {_NEW}"),
     (b"eyJ", "a token (JWT)", _NEW),
-    ((b"<?xml", b"<"), "XML", _NEW),
+    ((b"<?xml", b"<RSAKeyValue"), "XML", _NEW),
     ((b"GIF8", b"\x89PNG", b"\xff\xd8\xff", b"%PDF", b"\x7fELF", b"MZ"), "a picture, a document or a program", _NEW),
     ((b"{", b"["), "JSON, such as a map or a key of another program", _NEW),
     ((b"PK\x03\x04", b"PAR1", b"ARROW1", b"\x1f\x8b", b"\x28\xb5\x2f\xfd"), "data or an archive", _NEW),
