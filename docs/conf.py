@@ -110,7 +110,7 @@ def _show_examples(app: Any, context: Any, lines: list[str]) -> None:
             shown.append(f"   $ {line[4:]}")
         else:
             text = line.removeprefix("| ").replace("*", "\\*")
-            text = re.sub(r"(?<![\w-])(--?[a-z][\w-]*|eval \".*\"|`[^`]+`)", _typed, text)
+            text = re.sub(r"(?<![\w-])(--?[a-z][\w-]*(?: -(?= ))?|eval \".*\"|`[^`]+`)", _typed, text)
             shown += [""] * bool(shown and shown[-1].startswith("   ") and text) + [text]
     lines[:] = shown
 

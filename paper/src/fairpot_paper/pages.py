@@ -152,7 +152,7 @@ def meaning(document: Document) -> str:
         (FAILS in verdicts["1"], "The method with the highest AUC depends on the data: try all on yours with `fairpot compare`."),
         (HOLDS not in verdicts["6"], "Expect a repair to cost AUC: no λ was shown to improve AUC and gap together."),
         (FAILS in verdicts["18"], "Choose on purpose which group is moved, because it matters."),
-        (verdicts["22"] == {HOLDS}, "Where time matters, FairPOT is faster than xOrder on every dataset."),
+        (verdicts["22"] == {HOLDS}, "FairPOT is faster than xOrder wherever both were timed."),
     ]  # fmt: skip
     said = [words for holds, words in advice if holds]
     return f"**What it means for you.** {' '.join(said)}" if said else "**What it means for you.** Too little was run."
