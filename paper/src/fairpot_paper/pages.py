@@ -149,11 +149,14 @@ def meaning(document: Document) -> str:
     """Say what a reader who chooses a repair should do, as far as the verdicts bear it out."""
     verdicts = {number_: set(_names(document, number_, "half")) for number_ in ("1", "6", "18", "22")}
     advice = [
-        (FAILS in verdicts["1"], "The method with the highest AUC depends on the data: try all on yours with `fairpot compare`."),
+        (
+            FAILS in verdicts["1"],
+            "Which method has the highest AUC depends on the data: try `fairpot compare` on yours.",
+        ),
         (HOLDS not in verdicts["6"], "Expect a repair to cost AUC: no λ was shown to improve AUC and gap together."),
         (FAILS in verdicts["18"], "Choose on purpose which group is moved, because it matters."),
         (verdicts["22"] == {HOLDS}, "FairPOT is faster than xOrder wherever both were timed."),
-    ]  # fmt: skip
+    ]
     said = [words for holds, words in advice if holds]
     return f"**What it means for you.** {' '.join(said)}" if said else "**What it means for you.** Too little was run."
 
