@@ -498,6 +498,9 @@ def _bands(found: Measured) -> list[dict[str, Any]]:
 def _warnings(found: Measured, about: About) -> list[dict[str, Any]]:
     """List what may mislead, by kind; :mod:`fairpot.report.words` puts it into words."""
     listed: list[dict[str, Any]] = [{"kind": "same_rows"}] if about.same_rows else []
+    listed += (
+        [{"kind": "no_difference"}] if about.method is not None and found.finding.state == "no clear difference" else []
+    )
     listed += [{"kind": "left_out", "group": group, "rows": rows} for group, rows in about.left_out.items()]
     table = found.table
     counted = table.independent if table.units is None else (table.positives, table.negatives)
