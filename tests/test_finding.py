@@ -26,7 +26,7 @@ def test_the_finding_says_who_is_ranked_higher_and_whom_that_harms_only_if_told(
     assert (told.state, told.pair, told.metric) == ("difference", ("M", "F"), "overall gap")
     assert float(told.gap) == pytest.approx(there - back, abs=1e-12)
     assert [float(each) for each in told.xauc] == pytest.approx([there, back], abs=1e-12)
-    assert told.who == f"M is ranked higher than F{said}"
+    assert told.who == f"The score ranks M higher than F{said}"
     assert f"{there - back:.3f} (95% interval {told.gap.low:.3f} to {told.gap.high:.3f})" in told.headline
     assert f"in {100 * there:.0f} of 100 pairs; the reverse (F over M) in {100 * back:.0f}." in told.meaning
     assert str(found).splitlines()[:3] == told.sentences
@@ -38,7 +38,7 @@ def test_of_scores_counted_with_a_minus_a_high_rank_is_a_low_score():
     y, score, sex = two_groups()
     table = score_table(y, -score, sensitive_features=sex, lower_is_riskier=True, high_score_means="help")
     told = audit(table).finding
-    assert told.who == "M is ranked as riskier (scored lower) than F, which harms M"
+    assert told.who == "The score ranks M as riskier (scored lower) than F, which harms M"
     assert audit(table).reference == "F"
     assert FairPOT(1.0).fit_table(table).reference_ == "F"
     moved = effect(FairPOT(1.0).fit_table(table), table)

@@ -413,11 +413,42 @@ class Effect:
 
     @property
     def sentences(self) -> list[str]:
-        """What these rows say of a certificate, if there is one; how the gap changes, whose scores do; and trust."""
+        """What rows say of a certificate; how the gap and whose scores change, who is acted on, the price; trust."""
         known = [] if self.certificate is None else [_sentence(text) for text in self.certificate.sentences]
-        said = [words.gap_change(self.finding, self.finding_after), words.changed_scores(self.moves), self.price]
+        acted = [words.selected(self.actions[0])] if self.actions and any(each["moved"] for each in self.moves) else []
+        said = [
+            words.gap_change(self.finding, self.finding_after),
+            words.changed_scores(self.moves),
+            *acted,
+            self.price,
+        ]
         trust = [] if self.trust is None or known else [self.trust.sentence]
         return [*known, *said, *self._calibrated_as_a_whole, *trust]
+
+    def signed_gap(self, top: bool = False) -> tuple[float, float] | None:
+        """The gap of two groups before and after, overall or in the top: above 0 as before, below 0 if it overshoots.
+
+        Returns
+        -------
+        (before, after) or None
+            Seen from the group that was ranked higher before. None with more than two groups, whose largest gap has no
+            sign, or where it cannot be measured.
+
+        Examples
+        --------
+        >>> import fairpot
+        >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
+        >>> score = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10
+        >>> lifted = [s + 0.5 * (g == "F") for s, g in zip(score, sex)]
+        >>> fairpot.effect(y, before=score, after=lifted, sensitive_features=sex).signed_gap()
+        (0.25, -0.75)
+        """
+        found = [(each["partial"] if top else each)["gaps"] for each in (self.before, self.after)]
+        gaps = [pair["signed_gap"] for pairs in found for pair in pairs]
+        if len(gaps) != 2 or None in gaps:
+            return None
+        sign = -1.0 if gaps[0] < 0 else 1.0
+        return sign * float(gaps[0]) + 0.0, sign * float(gaps[1]) + 0.0
 
     @property
     def price(self) -> str:
@@ -662,10 +693,10 @@ def _calibration_lost(before: dict[str, Any], after: dict[str, Any], calibrated:
         was, now = b["calibration"][key], a["calibration"][key]
         if now >= _SEVERAL * was and now - was >= _VISIBLE:
             found.append(
-                f"calibration of group {b['group']!r} gets {now / max(was, 1e-12):.1f} times worse ({was:.4f} -> "
-                f"{now:.4f}): {means}.{hint}"
+                f"calibration of group {b['group']!r} gets {now / max(was, 1e-12):.1f} times worse ({was:.3f} -> "
+                f"{now:.3f}): {means}.{hint}"
                 if was > 0.0005
-                else f"calibration of group {b['group']!r} is lost ({was:.4f} -> {now:.4f}): {means}.{hint}"
+                else f"calibration of group {b['group']!r} is lost ({was:.3f} -> {now:.3f}): {means}.{hint}"
             )
     return found
 
@@ -688,4 +719,4 @@ def _sentence(text: str) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
+    return "-" if value is None else f"{value:.3f}"

@@ -55,7 +55,7 @@ class Finding:
     >>> scores = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10
     >>> found = fairpot.audit(y, scores, sensitive_features=sex, high_score_means="harm").finding
     >>> found.state, found.pair, found.who
-    ('difference', ('M', 'F'), 'M is ranked higher than F, which harms M')
+    ('difference', ('M', 'F'), 'The score ranks M higher than F, which harms M')
     """
 
     state: State

@@ -144,18 +144,18 @@ class Change:
 
     def __str__(self) -> str:
         if self.signed is not None:
-            return f"{self.before:.4f} -> {self.after:.4f}; {self._signed_words(self.signed)}"
-        return f"{self.before:.4f} -> {self.after:.4f}, {self._limited()}"
+            return f"{self.before:.3f} -> {self.after:.3f}; {self._signed_words(self.signed)}"
+        return f"{self.before:.3f} -> {self.after:.3f}, {self._limited()}"
 
     def _limited(self) -> str:
-        said = f"a change of {self.change:+.4f}"
+        said = f"a change of {self.change:+.3f}"
         if self.reason is not None:
             return f"{said} (no interval: {self.reason})"
-        return f"{said} ({self.level:.0%} interval {self.low:+.4f} to {self.high:+.4f})"
+        return f"{said} ({self.level:.0%} interval {self.low:+.3f} to {self.high:+.3f})"
 
     def _signed_words(self, pair: Change) -> str:
         """Say the change of the signed gap; both ends, where the sizes do not tell them."""
-        ends = "" if pair.after == self.after else f"{pair.before:+.4f} -> {pair.after:+.4f}, "
+        ends = "" if pair.after == self.after else f"{pair.before:+.3f} -> {pair.after:+.3f}, "
         ahead, behind = self.groups or ("", "")
         return f"signed, {ahead} over {behind}: {ends}{pair._limited()}"
 
