@@ -6,6 +6,7 @@ import decimal
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -22,6 +23,7 @@ from fairpot._validation import (
     wording,
 )
 from fairpot._validation.columns import is_frame
+from fairpot._validation.groups import group_columns
 from fairpot._warn import warn_user
 from fairpot.counts import Indices, Units
 from fairpot.table import ScoreTable
@@ -103,7 +105,8 @@ def as_table(
     if drop_missing and dropped["rows"]:
         warn_user(wording.dropped_rows(dropped, len(rows.scores)), UserWarning)
     table = count(rows, clusters=clusters, weights=weights, lower_is_riskier=lower_is_riskier, name=names[4])
-    return table.meaning(high_score_means)
+    named = group_columns(sensitive_features) if grouped else ()
+    return replace(table, group_columns=named).meaning(high_score_means)
 
 
 def check_weights_word(weights: str | None) -> Weights | None:

@@ -8,7 +8,7 @@ table is cut, rescored, merged or quantised.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -80,6 +80,8 @@ class ScoreTable:
     high_score_means : {"help", "harm"} or None, default None
         What a high score does to the person who has it, if that was said. It changes no count. It is said of
         the rows' own scores: with ``lower_is_riskier``, "help" says that a low score, which is ranked high, harms.
+    group_columns : tuple of str, default ()
+        The names of the columns with the group, where they are known: sentences call group 0 "black=0" by them.
 
     Examples
     --------
@@ -99,6 +101,7 @@ class ScoreTable:
     lower_is_riskier: bool = False
     weighted: bool = False
     high_score_means: Meaning | None = None
+    group_columns: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         if self.high_score_means is not None:

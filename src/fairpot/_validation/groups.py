@@ -57,6 +57,23 @@ def check_groups(
     return codes, names
 
 
+def group_columns(sensitive_features: Any) -> tuple[str, ...]:
+    """Name the columns with the group, where they have names.
+
+    Examples
+    --------
+    >>> group_columns({"black": [0, 1]}), group_columns([0, 1])
+    (('black',), ())
+    """
+    if isinstance(sensitive_features, dict):
+        return tuple(map(str, sensitive_features))
+    wrapped = as_native_columns(sensitive_features)
+    if isinstance(wrapped, nw.DataFrame):
+        return tuple(map(_label, wrapped.columns))
+    name = None if wrapped is None else wrapped.name
+    return (name,) if isinstance(name, str) and name else ()
+
+
 def check_clusters(clusters: Any, rows: int, name: str = "clusters") -> tuple[Codes, Sequence[Hashable]]:
     """Check what rows belong together by; return a code a row and the names the codes index, in any order."""
     columns = _columns(clusters, name)

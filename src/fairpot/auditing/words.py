@@ -425,6 +425,25 @@ def name_of(group: Any, columns: Sequence[str]) -> Any:
     return f"{columns[0]}={group}" if len(columns) == 1 and group is not None and _is_bare(str(group)) else group
 
 
+# Where an audit's numbers name groups.
+_NAMED = ("group", "reference", "first", "second", "positive", "negative", "small_groups")
+
+
+def by_column(tree: Any, columns: Sequence[str]) -> Any:
+    """Call the groups of an audit's numbers by :func:`name_of`, for people; JSON and frames have them as they are.
+
+    Examples
+    --------
+    >>> by_column([{"group": 0, "rows": 12}], ["black"])
+    [{'group': 'black=0', 'rows': 12}]
+    """
+    if isinstance(tree, dict):
+        return {
+            key: name_of(each, columns) if key in _NAMED else by_column(each, columns) for key, each in tree.items()
+        }
+    return [by_column(each, columns) for each in tree] if isinstance(tree, list) else tree
+
+
 def _is_bare(text: str) -> bool:
     """Whether a value says nothing without its column."""
     return re.fullmatch(r"[-+]?[0-9.]+|true|false", text, re.IGNORECASE) is not None

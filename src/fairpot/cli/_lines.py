@@ -9,6 +9,7 @@ from typing import Any
 from fairpot.auditing import Effect, words
 from fairpot.auditing.audit import strictest
 from fairpot.auditing.measures import tops
+from fairpot.auditing.words import by_column as by_column
 from fairpot.auditing.words import name_of as name_of
 from fairpot.cli._printing import Output, count, number, percent, shown, signed
 from fairpot.inference import Change, Verdict
@@ -34,33 +35,6 @@ def own_scale_effect(found: Effect, lower_is_riskier: bool) -> Effect:
     if not lower_is_riskier:
         return found
     return replace(found, before=own_scale(found.before, True), after=own_scale(found.after, True))
-
-
-_NAMED = ("group", "reference", "first", "second", "positive", "negative", "small_groups")
-
-
-def by_column(tree: Any, columns: Sequence[str]) -> Any:
-    """Call the groups of an audit's numbers by :func:`name_of`, for people; JSON has them as they are."""
-    if isinstance(tree, dict):
-        return {
-            key: name_of(each, columns) if key in _NAMED else by_column(each, columns) for key, each in tree.items()
-        }
-    return [by_column(each, columns) for each in tree] if isinstance(tree, list) else tree
-
-
-def effect_by_column(found: Effect, columns: Sequence[str]) -> Effect:
-    """Do the same for a repair."""
-    changes = found.changes
-    if changes is not None and changes.gap.groups is not None:
-        ahead, behind = (name_of(each, columns) for each in changes.gap.groups)
-        changes = replace(changes, gap=replace(changes.gap, groups=(ahead, behind)))
-    named = {name: by_column(getattr(found, name), columns) for name in ("before", "after", "moves")}
-    named["actions"] = [replace(each, groups=by_column(each.groups, columns)) for each in found.actions]
-    if found.other_reference is not None:
-        other = name_of(found.other_reference.reference, columns)
-        named["other_reference"] = replace(found.other_reference, reference=other)
-    left_out = tuple(name_of(each, columns) for each in found.left_out)
-    return replace(found, **named, reference=name_of(found.reference, columns), left_out=left_out, changes=changes)
 
 
 def turned_range(found: Sequence[float]) -> tuple[float, float]:

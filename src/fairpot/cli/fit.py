@@ -16,7 +16,6 @@ from fairpot._validation import wording
 from fairpot.auditing import Effect, effect, words
 from fairpot.cli._errors import Failure
 from fairpot.cli._lines import (
-    effect_by_column,
     own_scale_effect,
     print_effect,
     print_quantisation,
@@ -172,7 +171,7 @@ def fit(
             "output": output,
         }
     )
-    shown_fit, shown_later = (each and effect_by_column(each, rows.groups) for each in (fitted, later))
+    shown_fit, shown_later = (each and each.named(rows.groups) for each in (fitted, later))
     assert shown_fit is not None
     _print_verdict(out, wish, shown_fit, shown_later, _next(output, rows, fitted))
     how = {"lower_is_riskier": rows.lower_is_riskier, "everything": everything}

@@ -531,7 +531,7 @@ class Comparison:
         0.904; chance could explain its lead over FairPOT; no more is within reach (best possible on these
         rows 0.927)
         """
-        line = f"at gap <= {max_gap:g} {self._winner(max_gap)}"
+        line = self._winner(max_gap).replace(_BOUNDS, f"{max_gap:g}")
         try:
             best = self.best(max_gap)
         except InfeasibleRuleError:
@@ -547,20 +547,20 @@ class Comparison:
         found: dict[str, list[str]] = {}
         for bound in self.max_gaps:
             found.setdefault(self._winner(bound), []).append(f"{bound:g}")
-        return [f"at gap <= {_listed(bounds)} {said}" for said, bounds in found.items()]
+        return [said.replace(_BOUNDS, _listed(bounds)) for said, bounds in found.items()]
 
     def _winner(self, max_gap: float) -> str:
-        """Say which method is best at gaps up to a bound and what it costs."""
+        """Say which method is best at gaps up to a bound and what it costs; a mark stands where the bound is named."""
         try:
             best = self.best(max_gap)
         except InfeasibleRuleError:
             near = self.smallest_gap()
-            return f"there is no method: the smallest gap is {near.gap:.3f}, by {_with_auc(near)}"
+            return f"no method reaches gap <= {_BOUNDS}: the smallest is {near.gap:.3f}, by {_with_auc(near)}"
         rivals = self.versus(max_gap)
         close = [rival.method for rival in rivals if not rival.clear]
-        line = f"{'the highest AUC has' if close else 'the best is'} {_with_auc(best)}"
+        line = f"at gap <= {_BOUNDS} {'the highest AUC has' if close else 'the best is'} {_with_auc(best)}"
         if best.method == UNREPAIRED:
-            line = f"nothing beats the original scores: AUC {best.auc:.3f}"
+            line = f"at gap <= {_BOUNDS} nothing beats the original scores: AUC {best.auc:.3f}"
         else:
             line += f", {_difference(best.auc, float(self.auc[0]))}"
         if not close:
@@ -616,6 +616,9 @@ class Comparison:
     def _auc_limits(self, place: int) -> str:
         low, high = (float(self._limits[name][place]) for name in _LIMITS[:2])
         return f", {low:.3f} to {high:.3f}" if low == low else ", no interval"
+
+
+_BOUNDS = "{bounds}"
 
 
 def mean_limit(limits: Sequence[Limit]) -> Limit:

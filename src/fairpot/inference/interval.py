@@ -198,7 +198,7 @@ def confidence_interval(
     >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
     >>> score = rng.normal(y)
     >>> print(confidence_interval("xauc_gap", y, score, sensitive_features=sex))
-    0.0362 (95% interval 0.0000 to 0.1321)
+    0.036 (95% interval 0.000 to 0.132)
     >>> confidence_interval("auc", [1, 1, 0, 0], [4, 2, 3, 1]).reason
     'there are 2 rows with the outcome, and with fewer than 5 there is no interval'
     """

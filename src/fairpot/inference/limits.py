@@ -255,7 +255,7 @@ class Estimate(float):
     >>> found, found.low, found + 0.1
     (0.75, 0.64, 0.85)
     >>> print(found)
-    0.7500 (95% interval 0.6400 to 0.8400)
+    0.750 (95% interval 0.640 to 0.840)
     """
 
     metric: str
@@ -297,6 +297,10 @@ class Estimate(float):
     def value(self) -> float:
         """The number alone."""
         return float(self)
+
+    def reversed(self) -> Estimate:
+        """Return the number seen from the other group: with the other sign, and its limits likewise."""
+        return Estimate(self.metric, -float(self), self.se, -self.high, -self.low, *self.__getnewargs__()[5:])
 
     def of(self, value: float) -> Estimate:
         """Return what is known of this number with the number itself as it was counted exactly."""
