@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
+
+from docutils import nodes
 
 import fairpot
 
@@ -17,6 +20,8 @@ author = "The fairpot developers"
 project_copyright = author
 release = version = fairpot.__version__
 language = "en_GB"
+smartquotes_action = "qe"  # quotes and ellipses; two dashes begin an option
+toc_object_entries_show_parents = "hide"
 
 extensions = [
     "myst_parser",
@@ -65,24 +70,29 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "fairpot"
 html_static_path = ["_static"]
+html_extra_path = ["reference/documents.schema.json"]  # at the address that its $id names
 html_css_files = ["fairpot.css"]
+html_js_files = [("search.js", {"defer": "defer"})]
 html_show_sphinx = False
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
+    "logo": {"text": f"fairpot {version}"},
+    "github_url": "https://github.com/fairpot/fairpot",
     "navbar_align": "left",
-    "navbar_end": ["theme-switcher"],
+    "navbar_end": ["theme-switcher", "navbar-icon-links"],
     "navigation_with_keys": False,
+    "navigation_depth": 2,  # 160 names beside each name make pages slow to build and hard to read
     "show_nav_level": 1,
     "show_toc_level": 2,
-    "secondary_sidebar_items": {"**": ["page-toc"], "evidence/paper/index": []},  # a wide table
+    "secondary_sidebar_items": {"**": ["page-toc"], "evidence/paper/index": []},  # figure beside table
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_prev_next": False,
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": [], "glossary": []}
+html_sidebars = {"index": [], "evidence/paper/index": []}
 
 
 def _skip(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
@@ -93,9 +103,30 @@ def _skip(app: Any, what: str, name: str, member: Any, skip: bool, options: Any)
     return True if inherited else None
 
 
-def _escape(app: Any, context: Any, lines: list[str]) -> None:
-    """Let a pattern such as scores/*.csv in a help text be no markup."""
-    lines[:] = [line.replace("*", "\\*") for line in lines]
+def _show_examples(app: Any, context: Any, lines: list[str]) -> None:
+    """Show the examples of a help text as code, and its options, names and patterns as they are typed."""
+    shown: list[str] = []
+    for line in lines:
+        if line.startswith("|   "):
+            if not shown[-1].startswith("   "):
+                shown += ["", ".. code-block:: console", ""]
+            shown.append(f"   $ {line[4:]}")
+        else:
+            text = line.removeprefix("| ").replace("*", "\\*")
+            text = re.sub(r"(?<![\w-])(--?[a-z][\w-]*(?: -(?= ))?|eval \".*\"|`[^`]+`)", _typed, text)
+            shown += [""] * bool(shown and shown[-1].startswith("   ") and text) + [text]
+    lines[:] = shown
+
+
+def _typed(word: re.Match[str]) -> str:
+    return f"``{word[1].strip('`')}``"
+
+
+def _keep_columns(app: Any, doctree: nodes.document) -> None:
+    """Mark printed tables: they scroll on a narrow screen, where sentences wrap."""
+    for block in doctree.findall(nodes.literal_block):
+        if re.search(r"\S {3,}\S", block.astext()):
+            block["classes"].append("columns")
 
 
 # What the theme leaves without a name, or with one that is not what it shows, as a screen reader meets it.
@@ -119,7 +150,8 @@ def _name(app: Any, exception: Exception | None) -> None:
 
 
 def setup(app: Any) -> None:
-    """Tell Sphinx which members are not ours, that help texts hold no markup, and what is to be named."""
+    """Tell Sphinx which members are not ours, how help texts and tables look, and what is to be named."""
     app.connect("build-finished", _name)
     app.connect("autodoc-skip-member", _skip)
-    app.connect("sphinx-click-process-description", _escape)
+    app.connect("doctree-read", _keep_columns)
+    app.connect("sphinx-click-process-description", _show_examples)

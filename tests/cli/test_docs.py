@@ -22,6 +22,16 @@ def fields(page, heading):
     return re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
 
 
+def whole(schema):
+    """The schema with no room for a field that it does not describe, at any depth."""
+    if isinstance(schema, list):
+        return [whole(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    closed = {"additionalProperties": False} if schema.get("type") == "object" and "properties" in schema else {}
+    return {key: whole(value) for key, value in schema.items()} | closed
+
+
 def test_the_page_shows_what_is_printed(run, tmp_path, monkeypatch):
     """Blocks of output are what the commands before them print, to the letter."""
     monkeypatch.chdir(tmp_path)
@@ -44,7 +54,7 @@ def test_documents_have_the_fields_that_schema_and_page_name(run, tmp_path, monk
     made = {
         "datasets write": ["datasets", "write", "synthetic", "again.csv", "--rows", 50],
         "audit": ["audit", "scores.csv", *gates],
-        "fit": ["fit", "scores.csv", "--max-gap", 0.05, "-o", "map.json"],
+        "fit": ["fit", "scores.csv", "--max-gap", 0.05, "--validate", "scores.csv", "--capacity", 99, "-o", "map.json"],
         "apply": ["apply", "map.json", "scores.csv", "-o", "adjusted.csv"],
         "compare": ["compare", "scores.csv", "--method", "fairpot", "--method", "wasserstein"],
         "plan": ["plan", "--gap", 0.2, "--auc", 0.75, "--share", 0.2, "--rate", 0.1],
@@ -56,13 +66,15 @@ def test_documents_have_the_fields_that_schema_and_page_name(run, tmp_path, monk
     }
     for name, arguments in made.items():
         document = json.loads(run(*arguments, "--json").out)
-        jsonschema.Draft202012Validator({**schema, "$ref": f"#/$defs/{name}"}).validate(document)
+        jsonschema.Draft202012Validator({**whole(schema), "$ref": f"#/$defs/{name}"}).validate(document)
         named = [field for field in schema["$defs"][name]["properties"] if field != "fairpot"]
         assert fields(page, name) == named, name
         assert set(document) == {"fairpot", *named}, name
     for heading, name in (("estimate", "Estimate"), ("finding", "Finding"), ("change", "Change")):
         found = fields(page, f"What is a{'n' * (name == 'Estimate')} {heading}?")
         assert found == list(schema["$defs"][name]["properties"])
+    bare = json.loads(run("report", "scores.csv", "-o", "audit.html", "--json").out)
+    jsonschema.Draft202012Validator({**whole(schema), "$ref": "#/$defs/report"}).validate(bare)
     short = json.loads(run("fit", "scores.csv", "--max-gap", 0.01, "--confidence", 0.95, "--json", expect=4).out)
     jsonschema.Draft202012Validator({**schema, "$ref": "#/$defs/fit"}).validate(short)
     assert all(f"`{field}`" in page.partition("\n## shortfall\n")[2] for field in short["shortfall"])

@@ -120,7 +120,7 @@ def test_an_audit_with_a_page(run, csv, tmp_path):
     assert f"Written: {page}" in answer.out
     text = page.read_text(encoding="utf-8")
     assert "fairpot audit" in text
-    assert "Who is in the top 7%?" in text
+    assert "Who is in the top 7% of the list?" in text
     assert "How large is the gap in the top 7%?" in text
     run("audit", csv, *COLUMNS, "--html", page, expect=2)
     run("audit", csv, *COLUMNS, "--html", page, "--force", "--fail-above", "0.0001", expect=3)

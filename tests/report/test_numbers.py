@@ -307,19 +307,27 @@ def limits(interval):
     return [interval.low, interval.high]
 
 
-def test_pairs_have_intervals_before_and_at_the_reported_setting():
+@pytest.mark.parametrize(
+    ("top", "decimals"), [({}, 2), ({"alpha": 0.3}, 1), ({"alpha": 0.3, "region": "group"}, 6)], ids=str
+)
+def test_pairs_have_intervals_at_every_setting(top, decimals):
+    """Those of an audit of the rows as they are at that setting; with many ties the top may begin at several scores."""
     scores, y, group = make_rows(900, groups=("x", "y", "z"))
-    fp = FairPOT(0.5).fit(scores, y, sensitive_features=group)
+    scores = scores.round(decimals)
+    fp = FairPOT(0.5, **top).fit(scores, y, sensitive_features=group)
     report = FairnessReport.from_estimator(fp)
-    moved = fp.transform(scores, sensitive_features=group)
-    for name, column in (("before", scores), ("after", moved)):
-        for pair in report.summary[name]["pairs"]:
-            found = audit(y, column, sensitive_features=group, reference=pair["first"]).summary["gaps"]
-            same = next(p for p in found if {p["first"], p["second"]} == {pair["first"], pair["second"]})
-            sign = 1 if same["first"] == pair["first"] else -1
-            limits = sorted([sign * same["signed_low"], sign * same["signed_high"]])
-            assert pair["limits"] == pytest.approx(limits, abs=1e-9)
-            shown = " to ".join(f"{100 * each:+.1f}".replace("-", "−") for each in limits)
-            assert (shown in report.to_markdown()) == (name == "after")
-            assert shown in report.to_html()
-    assert {pair["limits"] for pair in report.summary["dial"]["settings"][3]["pairs"]} == {None}
+    values, settings = report.summary["dial"]["values"], report.summary["dial"]["settings"]
+    page = report.to_html().replace("\\u2212", "−")
+    for place in (0, len(values) // 3, report.summary["dial"]["chosen"], len(values) - 1):
+        new = scores if place == 0 else fp.at(values[place]).transform(scores, sensitive_features=group)
+        found = audit(y, new, sensitive_features=group, **top).summary
+        gaps = found["partial"]["gaps"] if top else found["gaps"]
+        known = {(p["first"], p["second"]): [p["signed_gap"], p["signed_low"], p["signed_high"]] for p in gaps}
+        pairs = settings[place]["top"]["pairs"] if top else settings[place]["pairs"]
+        assert len(pairs) == 3
+        for pair in pairs:
+            names = pair["first"], pair["second"]
+            same = known[names] if names in known else [-each for each in np.array(known[names[::-1]])[[0, 2, 1]]]
+            assert [pair["signed_gap"], *pair["limits"]] == pytest.approx(same, abs=1e-9)
+            shown = " to ".join(f"{100 * each:.1f}".replace("-", "−") for each in pair["limits"])
+            assert f"({shown})" in page

@@ -106,6 +106,10 @@ class DialEstimates:
             return self.regions.limits(tail)[1].high
         return fold(*self.gaps.limits(tail))[1].reshape(len(self), self.many).max(axis=1)
 
+    def signed_limits(self, tail: float) -> tuple[Floats, Floats]:
+        """Give the limits of each signed gap, in the order of ``gaps``, each wrong with probability ``tail``."""
+        return self.gaps.limits(tail) if self.regions is None else self.regions.signed_limits(tail)
+
     def at(self, places: Sequence[int]) -> DialEstimates:
         """Keep some of the values."""
         wanted = np.asarray(places, dtype=np.intp)

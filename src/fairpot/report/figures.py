@@ -14,7 +14,7 @@ from fairpot.display.display import COLOURS, LINES
 from fairpot.report.measure import Measured, Setting
 from fairpot.report.svg import Frame, Markup, direct_labels, inside, line, steps, tag
 from fairpot.report.text import TEXT
-from fairpot.report.words import number, percent, points, say, score, told, top_share
+from fairpot.report.words import number, percent, points, say, score, told, top_of
 from fairpot.tradeoff.curve import pareto_mask
 from fairpot.transport import Floats
 
@@ -131,7 +131,7 @@ def tradeoff_title(summary: Numbers, numbers: Numbers) -> str:
 def _tradeoff_note(summary: Numbers, signed: bool) -> str:
     note = TEXT["fig_tradeoff_note"] + _limit_note(summary["limit"])
     if summary["before"]["top"] is not None:
-        note += " " + say("fig_top_note", alpha=top_share(summary["finding"]["alpha"]))
+        note += " " + say("fig_top_note", alpha=top_of(summary))
     note += " " + TEXT["fig_band_note"] if summary["band"] else ""
     return note + ("" if signed else " " + TEXT["fig_many_note"])
 
@@ -141,7 +141,7 @@ def _axis(name: str, summary: Numbers) -> str:
     words = say(name, **summary["pair"])
     if summary["before"]["top"] is None:
         return words
-    return say("axis_top", name=words, alpha=top_share(summary["finding"]["alpha"]))
+    return say("axis_top", name=words, alpha=top_of(summary))
 
 
 def _point(summary: Numbers, place: int, signed: bool) -> tuple[float, float]:

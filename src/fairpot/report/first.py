@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,27 +10,24 @@ from fairpot.report import queue, words
 from fairpot.report.figures import style
 from fairpot.report.measure import Measured
 from fairpot.report.pairs import forest, pairs_of
-from fairpot.report.sections import Live, choice_label, choice_question, listed
+from fairpot.report.sections import FEW, Live, choice_label, choice_question, listed
 from fairpot.report.svg import Markup, tag
 from fairpot.report.text import TEXT
-from fairpot.report.words import count, number, percent, points, rate, say, signed, told, top_share
+from fairpot.report.words import count, number, points, rate, say, signed, told, top_of
 
 Numbers = Mapping[str, Any]
 # More pairs and more warnings than these are folded away; more groups than these share a table below.
-_WARNINGS, _GROUPS, _ROWS = 3, 8, 3
+_WARNINGS, _GROUPS = 3, (8, 5)
+# Letters of a group's name in a table of the first screen.
+_LONGEST = 24
+# The calibration errors of so many groups are shown; of more, the one that rises most.
+_FEW_ERRORS = 3
 
 
 def header(summary: Numbers) -> Markup:
     """Name the subject, the rows, the date, and how far the numbers can be trusted."""
     data, made, trust = summary["data"], summary["origin"], summary["trust"]
-    said = say(
-        "subtitle",
-        rows=count(data["rows"]),
-        groups=len(data["groups"]),
-        rate=percent(data["rate"]),
-        outcome=data["outcome"],
-    )
-    about = " · ".join(part for part in (said, data["source"], made["created"]) if part)
+    about = " · ".join(part for part in (words.subtitle(summary), data["source"], made["created"]) if part)
     badge = None
     if trust is not None:
         text, kind = words.badge(summary)
@@ -46,17 +42,15 @@ def screen(found: Measured, summary: Numbers, live: Live, moving: dict[str, Any]
     repaired = summary["method"] is not None
     lead = live(lambda n: " ".join(words.repaired(summary, n)), "lead") if repaired else None
     cost = _price(summary, live) if repaired else _quality(summary)
-    dial = [_dial(summary, live)] if len(summary["dial"]["settings"]) > 1 else []
+    dial = _dial(summary, live) if len(summary["dial"]["settings"]) > 1 else None
     gap, who = _gap(summary, live, moving), _who(summary, repaired)
-    # A table of many groups would push price and repair strength off the first screen.
-    crowd = " many" if len(listed(summary)) > _ROWS else ""
-    panels = [gap, cost, *dial, who] if crowd else [gap, who, cost, *dial]
+    crowd = " many" if len(listed(summary)) > FEW else ""
     return tag(
         "section",
         tag("h2", words.finding(summary), id="finding", tabindex=-1),
         tag("p", words.size(summary), " ", lead, class_="lead"),
         tag("p", _small_print(summary), class_="meaning"),
-        tag("div", _queue(found, summary), tag("div", panels, class_="panels"), class_=f"first{crowd}"),
+        tag("div", _queue(found, summary), tag("div", gap, who, cost, dial, class_="panels"), class_=f"first{crowd}"),
         _care(summary),
         _card(summary),
         aria_labelledby="finding",
@@ -66,30 +60,31 @@ def screen(found: Measured, summary: Numbers, live: Live, moving: dict[str, Any]
 def _small_print(summary: Numbers) -> str:
     """Say what the finding means in pairs, and on what a certificate stands; all else of it is for the validator."""
     certified = summary["method"] is not None and summary["method"]["certificate"] is not None
-    said = [summary["finding"]["meaning"], words.certified_on(summary) if certified else ""]
+    said = [words.meaning(summary), words.certified_on(summary) if certified else ""]
     return " ".join(text for text in said if text)
 
 
 def _queue(found: Measured, summary: Numbers) -> Markup:
     repaired = summary["method"] is not None
-    choice = summary["who"]["choices"][summary["who"]["shown"]]
-    shares = [found.settings[place].acted[summary["who"]["shown"]] for place in (0, found.dial.chosen)][: 1 + repaired]
-    fields = {
-        "outcome": [summary["data"]["outcome"]],
-        "line": tag("span", choice_label(choice), data_line=True),
-        "acted": tag("span", " → ".join(dict.fromkeys(percent(each) for each in shares)), data_acted=True),
-    }
-    note = [fields.get(part, part) for part in re.split(r"[{}]", TEXT["queue_note"])]
-    note += [" ", TEXT["queue_note_repair"]] if repaired else []
-    note += [" ", TEXT["same_people"]] if repaired and summary["method"]["region"] == "pooled" else []
+    at = summary["who"]["shown"]
+    acted = queue.acted(found, summary, at)
+    shaded = (
+        tag("span", choice_label(summary["who"]["choices"][at]), data_line=True),
+        tag("span", acted, data_acted=True),
+    )
+    title = tag("h3", TEXT["queue"], " ", tag("span", TEXT["queue_shaded"], *shaded, class_="soft"), id="queue-title")
+    note = [say("queue_note", outcome=summary["data"]["outcome"])]
+    note += [TEXT["queue_note_repair"], queue.meaning(found)] if repaired else []
+    note += [TEXT["same_people"]] if repaired and summary["method"]["region"] == "pooled" else []
     drawn, groups = len(found.drawn), len(found.groups)
-    left = say("queue_left_out", drawn=drawn, groups=groups) if drawn < groups else ""
+    note += [queue.mark_sizes(found), say("queue_left_out", drawn=drawn, groups=groups) if drawn < groups else ""]
     button = tag("button", TEXT["queue_png"], type="button", id="png", hidden=True, data_script=True)
-    many = "one-row" if drawn <= 4 else "two-rows"
+    rows = f"lanes {'one-row' if drawn == queue.across(found) else 'two-rows'} n{queue.across(found)}"
     return tag(
         "figure",
-        tag("div", queue.lanes(found, summary), class_=f"lanes {many} n{min(drawn, 4)}", id="queue"),
-        tag("figcaption", tag("p", note, " ", queue.mark_sizes(found), " ", left, id="queue-note"), button),
+        title,
+        tag("div", queue.lanes(found, summary), class_=rows, id="queue"),
+        tag("figcaption", tag("p", " ".join(filter(None, note)), id="queue-note"), button),
         class_="queue",
     )
 
@@ -101,7 +96,7 @@ def _panel(name: str, title: Any, *parts: Any) -> Markup:
 def _gap(summary: Numbers, live: Live, moving: dict[str, Any]) -> Markup:
     method = summary["method"]
     alpha = summary["finding"]["alpha"]
-    title = TEXT["panel_gap"] if alpha is None else say("panel_gap_top", alpha=top_share(alpha))
+    title = TEXT["panel_gap"] if alpha is None else say("panel_gap_top", alpha=top_of(summary))
     pairs = pairs_of(summary, summary["before"])
     one, most = len(pairs) == 1, _most_pairs(summary)
     note = say("panel_gap_note", **summary["pair"]) if one else TEXT["panel_gap_note_many"]
@@ -114,18 +109,37 @@ def _gap(summary: Numbers, live: Live, moving: dict[str, Any]) -> Markup:
 
 def _most_pairs(summary: Numbers) -> int:
     """Give how many pairs the first screen has room for: more pairs than these are folded away."""
-    return 5 if len(listed(summary)) <= _ROWS else 3
+    return 5 if len(listed(summary)) <= FEW else 3
 
 
 def _who(summary: Numbers, repaired: bool) -> Markup:
     """Show rates and counts above the line by group and outcome."""
     choice = summary["who"]["choices"][summary["who"]["shown"]]
-    made = (_by_outcome if len(listed(summary)) < _ROWS else _by_group)(summary, choice, repaired)
-    title = tag("span", choice_question(choice), data_question=True)
-    note = say("panel_who_note", outcome=summary["data"]["outcome"])
-    note += " " + words.other_reference(summary) if repaired else ""
-    scroll = tag("div", made, class_="scroll", role="region", aria_labelledby="above-title", tabindex=0)
-    return _panel("above", title, scroll, tag("p", note, class_="note"))
+    title: Any = tag("span", choice_question(choice), data_question=True)
+    note = tag("p", say("panel_who_note", outcome=summary["data"]["outcome"]), class_="note")
+    if len(listed(summary)) < FEW:
+        return _panel("above", title, _scrolled(_by_outcome(summary, choice, repaired)), note)
+    title = [title, " ", tag("span", TEXT["now_repaired"], class_="soft")] if repaired else title
+    shown, more = _in_order(summary, repaired)
+    if more:
+        summed = tag("summary", say("panel_who_more", left=len(more)), id="above-more")
+        others = _scrolled(_by_group(summary, choice, repaired, more), "above-title above-more")
+        note = tag("details", summed, others, note, class_="more")
+    return _panel("above", title, _scrolled(_by_group(summary, choice, repaired, shown)), note)
+
+
+def _scrolled(made: Markup, named: str = "above-title") -> Markup:
+    return tag("div", made, class_="scroll", role="region", aria_labelledby=named, tabindex=0)
+
+
+def _in_order(summary: Numbers, repaired: bool) -> tuple[list[int], list[int]]:
+    """Give places in the list of groups: all that the first screen has room for, else the finding's; and the rest."""
+    groups = listed(summary)
+    places = list(range(len(groups)))
+    if len(groups) <= _GROUPS[repaired]:
+        return places, []
+    shown = [i for i in places if groups[i][1]["group"] in summary["pair"].values()]
+    return shown, [i for i in places if i not in shown]
 
 
 def _by_outcome(summary: Numbers, choice: Numbers, repaired: bool) -> Markup:
@@ -136,31 +150,33 @@ def _by_outcome(summary: Numbers, choice: Numbers, repaired: bool) -> Markup:
     for place, (g, size) in enumerate(listed(summary)):
         for k, label in enumerate(("with", "without")):
             people = count(size["positives" if label == "with" else "negatives"])
-            name = tag("span", say(f"group_{label}", group=_named(summary, size)), class_=f"name {style(g)}")
+            written = say(f"group_{label}", group=_named(summary, size), outcome=summary["data"]["outcome"])
+            name = tag("span", written, class_=f"name {style(g)}")
             cells = [tag("td", cell) for cell in _rates(size, choice, g, place, k, repaired)]
             rows.append(tag("tr", tag("th", name, scope="row"), tag("td", people), cells))
     return _who_table(head, rows)
 
 
-def _by_group(summary: Numbers, choice: Numbers, repaired: bool) -> Markup:
+def _by_group(summary: Numbers, choice: Numbers, repaired: bool, places: Sequence[int]) -> Markup:
     """Make a row for each group, with its outcomes side by side: many groups would be twice as many rows."""
-    kind = "" if repaired else "_audit"
-    head = [TEXT["col_group"], TEXT["col_rows"], *(TEXT[f"col_{label}{kind}"] for label in ("with", "without"))]
-    rows = []
-    for place, (g, size) in enumerate(listed(summary)[:_GROUPS]):
+    head = [TEXT[f"col_{name}"] for name in ("group", "rows", "with", "without")]
+    rows, groups = [], listed(summary)
+    for place in places:
+        g, size = groups[place]
         cells = []
         for k in (0, 1):
-            both = _rates(size, choice, g, place, k, repaired)
+            both = [tag("span", each, class_="whole") for each in _rates(size, choice, g, place, k, repaired)]
             cells.append(tag("td", both[0], *([" → ", both[1]] if repaired else [])))
         name = tag("span", _named(summary, size), class_=f"name {style(g)}")
         rows.append(tag("tr", tag("th", name, scope="row"), tag("td", count(size["rows"])), cells))
-    return _who_table(head, rows)
+    return _who_table(head, rows, "who tight")
 
 
 def _named(summary: Numbers, size: Numbers) -> str:
-    """Name a group, and say if it is small."""
+    """Name a group, as far as a line has room, and say if it is small."""
     group = str(size["group"])
-    return say("few_rows", text=group) if group in summary["data"]["small_groups"] else group
+    name = short(group, _LONGEST)
+    return say("few_rows", text=name) if group in summary["data"]["small_groups"] else name
 
 
 def _rates(size: Numbers, choice: Numbers, g: int, place: int, k: int, repaired: bool) -> list[list[Any]]:
@@ -176,9 +192,9 @@ def _rates(size: Numbers, choice: Numbers, g: int, place: int, k: int, repaired:
     return shown
 
 
-def _who_table(head: Sequence[str], rows: Sequence[Markup]) -> Markup:
+def _who_table(head: Sequence[str], rows: Sequence[Markup], kind: str = "who") -> Markup:
     top = tag("tr", [tag("th", name, scope="col", class_=None if i else "text") for i, name in enumerate(head)])
-    return tag("table", tag("thead", top), tag("tbody", rows), class_="who", aria_labelledby="above-title")
+    return tag("table", tag("thead", top), tag("tbody", rows), class_=kind, aria_labelledby="above-title")
 
 
 def _price(summary: Numbers, live: Live) -> Markup:
@@ -189,20 +205,24 @@ def _price(summary: Numbers, live: Live) -> Markup:
 
     def sure(numbers: Numbers) -> str:
         if numbers is not chosen or known is None or known["low"] is None:
-            return f" ({signed(_difference(numbers['auc'], before['auc']))})"
+            change = signed(_difference(numbers["auc"], before["auc"]))
+            return TEXT["cost_same"] if change == signed(0.0) else f" ({change})"
         fields = {name: signed(known[name]) for name in ("change", "low", "high")}
-        return say("cost_change", **fields)
+        return TEXT["cost_same"] if set(fields.values()) == {signed(0.0)} else say("cost_change", **fields)
 
     lines = [
         tag("p", say("cost_auc", before=number(before["auc"])), tag("b", live(lambda n: number(n["auc"]))), live(sure))
     ]
     if alpha is not None:
         inside = told(summary, before)["auc"]
-        text = say("cost_auc_top", alpha=top_share(alpha), before=number(inside))
+        text = say("cost_auc_top", alpha=top_of(summary), before=number(inside))
         lines.insert(0, tag("p", text, tag("b", live(lambda n: number(told(summary, n)["auc"])))))
     lines.append(tag("p", live(lambda n: _calibration(summary, n))))
-    means = tag("p", say("cost_auc_means", outcome=summary["data"]["outcome"]), class_="note")
-    return _panel("cost", TEXT["panel_cost"], lines, means)
+    # With many groups it stands among the repair strengths: there is no room for it here.
+    other = "" if len(listed(summary)) > FEW else words.other_reference(summary)
+    if len(listed(summary)) <= FEW:
+        lines.append(tag("p", say("cost_auc_means", outcome=summary["data"]["outcome"]), class_="note"))
+    return _panel("cost", TEXT["panel_cost"], lines, tag("p", other, class_="note") if other else None)
 
 
 def _difference(one: float | None, other: float | None) -> float | None:
@@ -214,12 +234,17 @@ def _calibration(summary: Numbers, numbers: Numbers) -> str:
     if summary["before"]["calibration"] is None:
         return TEXT["cost_no_probabilities"]
     key = "expected_calibration_error"
-    known = []
+    known, small = [], summary["data"]["small_groups"]
     for was, now in zip(summary["before"]["groups"], numbers["groups"]):
-        if was["calibration"] is not None:
+        if was["calibration"] is not None and (was["group"] not in small or len(small) == len(numbers["groups"])):
             after = None if now["calibration"] is None else now["calibration"][key]
             known.append((was["group"], was["calibration"][key], after))
-    known.sort(key=lambda each: -abs((each[2] if each[2] is not None else 1.0) - each[1]))
+    known.sort(key=lambda each: each[1] - (each[2] if each[2] is not None else 1.0))
+    if len(known) > _FEW_ERRORS and numbers is not summary["before"]:
+        group, was, now = known[0]
+        rises = number(now) != number(was) and (now is None or now > was)
+        worst = say("cost_calibration_group", group=short(group, 20), before=number(was), after=number(now))
+        return say("cost_calibration_most", group=worst) if rises else TEXT["cost_calibration_none"]
     said = [
         say(
             "cost_calibration_same" if number(was) == number(now) else "cost_calibration_group",
@@ -227,7 +252,7 @@ def _calibration(summary: Numbers, numbers: Numbers) -> str:
             before=number(was),
             after=number(now),
         )
-        for group, was, now in known[:3]
+        for group, was, now in known[:_FEW_ERRORS]
     ]
     return say("cost_calibration", groups=", ".join(said)) if said else ""
 
@@ -257,7 +282,14 @@ def _dial(summary: Numbers, live: Live) -> Markup:
     return _panel(
         "turn",
         [TEXT["panel_dial"], " ", rule],
-        tag("div", slider(summary, "dial"), tag("div", buttons, class_="buttons"), hidden=True, data_script=True),
+        tag(
+            "div",
+            slider(summary, "dial"),
+            tag("div", buttons, class_="buttons"),
+            class_="turn",
+            hidden=True,
+            data_script=True,
+        ),
         tag("p", tag("b", setting), class_="setting"),
         tag("output", said, for_="dial", class_="live", aria_live="polite"),
     )

@@ -24,20 +24,13 @@ from fairpot.report.sections import (
     stage_rows,
 )
 from fairpot.report.text import NOT_SHOWN, TEXT
-from fairpot.report.words import change, count, number, percent, points, rate, say, score
+from fairpot.report.words import change, count, number, points, rate, score
 
 
 def make_markdown(summary: Mapping[str, Any]) -> str:
     """Write a summary as Markdown."""
     data, made, trust = summary["data"], summary["origin"], summary["trust"]
-    head = say(
-        "subtitle",
-        rows=count(data["rows"]),
-        groups=len(data["groups"]),
-        rate=percent(data["rate"]),
-        outcome=data["outcome"],
-    )
-    about = " · ".join(part for part in (head, data["source"], made["created"]) if part)
+    about = " · ".join(part for part in (words.subtitle(summary), data["source"], made["created"]) if part)
     badge = "" if trust is None else f"**{plain_line(words.badge(summary)[0])}**"
     parts = [
         f"# {plain_line(summary['title'])}",
@@ -156,7 +149,7 @@ def _settings(summary: Mapping[str, Any]) -> list[str]:
     few = sorted({round(k * (len(settings) - 1) / 10) for k in range(11)} | {chosen})
     rows = [
         [
-            words.dial_setting(summary, i) + (" ★" if i == chosen else ""),
+            words.dial_setting(summary, i, whole=True) + (" ★" if i == chosen else ""),
             points(words.headline(summary, settings[i])),
             number(settings[i]["auc"]),
             count(settings[i]["moved"]),

@@ -18,6 +18,7 @@ from fairpot.counts import GroupCounts
 from fairpot.display.calibration import reliability
 from fairpot.display.distributions import histogram, score_edges
 from fairpot.inference import Changes, change_by_maps
+from fairpot.inference.dial import Top
 from fairpot.metrics.wins import WinMatrix, inner_half_wins
 from fairpot.report.people import above, band_shifts, bands, crossings, mean_places, top_scores
 from fairpot.report.settings import Dial
@@ -84,7 +85,7 @@ class Measured:
     audits: dict[int, auditing.Measured]  # of the scores as they came, and at the reported setting
     changes: Changes | None  # from the one to the other
     finding: Finding  # what the audit of the original scores found, groups by their names as text
-    top: bool  # whether the repair works on the top of the ranking alone
+    top: Top | None  # the top of the ranking, if the repair works on it alone
 
     @property
     def groups(self) -> tuple[Hashable, ...]:
@@ -148,7 +149,7 @@ def measure(
         audits,
         _changes(people, dial, ties),
         finding,
-        top is not None,
+        None if top is None else Top(*top),
     )
     whole.settings.extend(_setting(whole, place, ties) for place in range(len(dial)))
     return whole
@@ -193,7 +194,7 @@ def _setting(whole: Measured, place: int, ties: Ties) -> Setting:
         whole.dial.values[place],
         auc,
         xauc,
-        _inside(whole, place) if whole.top else None,
+        _inside(whole, place) if whole.top is not None else None,
         auditing.moves(whole.table if entries(whole.table) <= MOST_MOVED else people, maps),
         _calibration(whole, place, [*after.counts, mapped.ranking]),
         mean_places(mapped),
@@ -224,7 +225,7 @@ def _ranks(whole: Measured, place: int, after: ScoreTable, ties: Ties) -> tuple[
     if known is not None and not whole.coarse:  # what an audit has measured is not counted again
         auc = known.numbers["auc"]
         return float("nan") if auc is None else float(auc), audited_xauc(known)
-    if point is None or whole.top or whole.dial.curve is None or len(whole.groups) != 2:
+    if point is None or whole.top is not None or whole.dial.curve is None or len(whole.groups) != 2:
         matrix = WinMatrix.of(after, ties)
         total = float(matrix.pairs.sum())
         auc = float(matrix.half_wins.sum()) / 2 / total if total else float("nan")

@@ -57,8 +57,10 @@
   function count() {
     for (const one of all("[data-line]")) one.textContent = who.labels[at];
     for (const one of all("[data-question]")) one.textContent = who.questions[at];
-    const acted = [queue.acted[0][at], queue.acted[place][at]].slice(0, queue.columns.length);
-    for (const one of all("[data-acted]")) one.textContent = [...new Set(acted.map((v) => (v / 1e4).toFixed(1) + "%"))].join(" \u2192 ");
+    const both = [queue.acted[0][at], queue.acted[place][at]].slice(0, queue.columns.length);
+    const acted = [...new Set(both.map((v) => (v / 1e4).toFixed(1) + "%"))].join(" \u2192 ");
+    const plain = acted === queue.named[at];
+    for (const one of all("[data-acted]")) one.textContent = plain ? "" : queue.said.replace("{acted}", acted);
     if (value) value.setAttribute("aria-valuetext", who.labels[at]);
     for (const cell of all("[data-who]")) cell.textContent = number(above(...cell.dataset.who.split(" ")));
     for (const cell of all("[data-rate]")) {
@@ -68,6 +70,11 @@
     for (const cell of all("[data-lane]")) {
       const [column, g] = cell.dataset.lane.split(" ");
       cell.textContent = number(above(column, 2 * g) + above(column, 2 * g + 1));
+    }
+    for (const one of all("[data-gain]")) {
+      const c = 2 * one.dataset.gain;
+      const more = above("now", c) + above("now", c + 1) - above("before", c) - above("before", c + 1);
+      one.textContent = Math.abs(more) < 1e-9 ? "" : queue.ways[more > 0 ? 0 : 1];
     }
     drawQueue();
   }
@@ -246,13 +253,13 @@
   function picture() {
     const lanes = all(".queue-lane"), scale = 2, gap = 24, ink = getComputedStyle(document.body);
     const box = lanes[0].querySelector("svg").viewBox.baseVal;
-    const across = Math.min(4, lanes.length), rows = Math.ceil(lanes.length / across);
+    const across = lanes.length > 4 ? Math.ceil(lanes.length / 2) : lanes.length, rows = Math.ceil(lanes.length / across);
     const width = Math.max(across * (box.width + gap) + gap, 600), tall = box.height + 58;
     const canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
     const texts = [
       ["bold 19px ", document.getElementById("finding").textContent, 25],
       ["15px ", document.querySelector(".lead").textContent, 20],
-      ["13px ", document.getElementById("queue-note").textContent, 17],
+      ["13px ", [document.getElementById("queue-title").textContent, document.getElementById("queue-note").textContent].join(". "), 17],
     ].filter((each) => each[1]);
     let height = gap;
     const blocks = texts.map(([font, text, step]) => {
@@ -279,7 +286,7 @@
     lanes.forEach((lane, i) => {
       const left = gap + (i % across) * (width - gap) / across, top = y + Math.floor(i / across) * tall;
       pen.setTransform(scale, 0, 0, scale, left, top);
-      const name = lane.querySelector("h3");
+      const name = lane.querySelector("h4");
       pen.setTransform(scale, 0, 0, scale, left * scale, top * scale);
       pen.font = "bold 15px " + ink.fontFamily;
       pen.fillStyle = getComputedStyle(name).color;

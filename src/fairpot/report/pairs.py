@@ -16,7 +16,7 @@ Numbers = Mapping[str, Any]
 # A bar is drawn a thousand units wide and stretched to its cell.
 _WIDE = 1000
 # Letters of a group's name beside a bar.
-_LONGEST = 14
+_LONGEST = 30
 # Gaps this much wider have the next shade, in points.
 STEP = 4.0
 
@@ -66,7 +66,8 @@ def _versus(pair: Numbers, longest: int | None) -> str:
 
 
 def _row(label: str, bar: Markup, text: Any, whole: str = "") -> Markup:
-    head = tag("th", label, scope="row", **({"title": whole} if whole not in ("", label) else {})) if label else None
+    title = {"title": whole} if whole not in ("", label) else {}
+    head = tag("th", tag("span", label), scope="row", **title) if label else None
     return tag("tr", head, tag("td", bar), tag("td", text, class_="text"))
 
 

@@ -11,7 +11,7 @@ from fairpot.report.figures import style
 from fairpot.report.measure import Measured
 from fairpot.report.svg import Markup, tag
 from fairpot.report.text import TEXT
-from fairpot.report.words import count, say
+from fairpot.report.words import count, percent, say
 from fairpot.transport import Floats
 
 # Places are whole numbers of millionths; the script draws from them.
@@ -25,7 +25,13 @@ _TICKS = ((0.0, "tick_first"), (0.05, "5%"), (0.1, "10%"), (0.2, "20%"), (0.5, "
 
 def height(found: Measured) -> int:
     """Give the height of a lane: lower where there are two rows of them."""
-    return 400 if len(found.drawn) <= 4 else 280
+    return 400 if len(found.drawn) <= 4 else {3: 216, 4: 240}[across(found)]
+
+
+def across(found: Measured) -> int:
+    """Give how many lanes stand side by side: of more than four, half."""
+    drawn = len(found.drawn)
+    return drawn if drawn <= 4 else (drawn + 1) // 2
 
 
 def down(place: Any, bottom: int) -> Any:
@@ -76,8 +82,40 @@ def _lane(found: Measured, summary: Mapping[str, Any], i: int) -> Markup:
         "svg", parts, viewBox=f"0 0 {WIDTH} {tall}", role="img", aria_labelledby=f"lane-{i}", class_=f"lane {style(g)}"
     )
     rows = say("queue_of", rows=count(summary["data"]["groups"][g]["rows"]))
-    name = tag("h3", str(found.groups[g]), class_=f"name {style(g)}", title=str(found.groups[g]))
-    return tag("div", name, tag("p", _counted(found, summary, g), " ", rows, id=f"lane-{i}"), svg, class_="queue-lane")
+    rows = say("few_rows", text=rows) if g not in found.large else rows
+    name = tag("h4", str(found.groups[g]), class_=f"name {style(g)}", title=str(found.groups[g]))
+    counted = tag("p", _counted(found, summary, g), " ", rows, _gain(found, summary, g), id=f"lane-{i}")
+    return tag("div", name, counted, svg, class_="queue-lane")
+
+
+def _ways(found: Measured) -> tuple[str, str] | None:
+    """Give what more rows above the line are to a group, and fewer: by what a high place does, if that was said."""
+    ways = TEXT["queue_gains"], TEXT["queue_loses"]
+    return {None: None, "help": ways, "harm": ways[::-1]}[found.table.ranked_high_means]
+
+
+def _gain(found: Measured, summary: Mapping[str, Any], g: int) -> Markup | None:
+    """Say whether a group gains or loses above the line."""
+    ways = _ways(found)
+    if summary["method"] is None or ways is None or g not in found.large:
+        return None
+    choice = summary["who"]["choices"][summary["who"]["shown"]]
+    more = sum(choice["enter"][g]) - sum(choice["leave"][g])
+    return tag("span", ways[more < 0] if more else "", data_gain=found.listed.index(g))
+
+
+def meaning(found: Measured) -> str:
+    """Say what a high place does to a person, if it is known."""
+    means = found.table.ranked_high_means
+    return "" if means is None else TEXT["queue_help" if means == "help" else "queue_harm"]
+
+
+def acted(found: Measured, summary: Mapping[str, Any], at: int) -> str:
+    """Say how much of the list is above the line, before and at the reported setting, where its name does not."""
+    places = (0, found.dial.chosen)[: 1 + (summary["method"] is not None)]
+    shares = list(dict.fromkeys(percent(found.settings[place].acted[at]) for place in places))
+    named = summary["who"]["choices"][at].get("top")
+    return "" if named is not None and shares == [percent(named)] else say("queue_acted", acted=" → ".join(shares))
 
 
 def mark_sizes(found: Measured) -> str:
@@ -141,6 +179,9 @@ def moving(found: Measured) -> dict[str, Any]:
         "columns": columns(len(found.dial) > 1),
         "aside": [np.where(each.positive, -_SIDE, _SIDE).tolist() for each in found.marks],
         "places": [[_whole(np.rint(each * MILLION)) for each in setting.queue] for setting in found.settings],
+        "ways": _ways(found) or (),
+        "said": TEXT["queue_acted"],
+        "named": [None] * len(found.thresholds) + [percent(alpha) for alpha in found.alphas[::-1]],
         "acted": [_whole(np.rint(setting.acted * MILLION)) for setting in found.settings],
     }
 

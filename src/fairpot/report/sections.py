@@ -15,12 +15,14 @@ from fairpot.report.figures import Figure, style
 from fairpot.report.pairs import forest, heat_map, pairs_of
 from fairpot.report.svg import Markup, figure_svg, join, tag
 from fairpot.report.text import HOW_TO_READ, HOW_TO_READ_REPAIR, NOT_SHOWN, TEXT
-from fairpot.report.words import change, count, number, percent, points, say, score, signed, signed_points
+from fairpot.report.words import change, count, number, percent, points, say, score, signed, signed_points, told
 
 Numbers = Mapping[str, Any]
 Write = Callable[[Any], str]
 Read = Callable[[Mapping[str, Any]], Any]
 _MOST_PAIRS = 24
+# The first screen has room for every group of so many.
+FEW = 3
 # The table of moves: its columns, and the means among them.
 MOVES = ("group", "rows", "moved", "up", "down", "mean_shift_moved", "mean_shift_all", "largest")
 SHIFTS = ("mean_shift", "mean_shift_of_all")
@@ -76,7 +78,7 @@ def parts(
     shown = {name: figure(each, live, len(summary["dial"]["settings"]) > 2) for name, each in figures.items()}
     return [
         part("pairs", TEXT["part_pairs"], *_pairs(summary, live, moving)) if words.many(summary) else None,
-        part("tradeoff", TEXT["part_tradeoff"], shown.get("tradeoff"), _curve_table(summary)),
+        part("tradeoff", TEXT["part_tradeoff"], shown.get("tradeoff"), _other(summary), _curve_table(summary)),
         part("scores", TEXT[f"part_scores{repaired}"], shown.get("scores"), shown.get("map")),
         part("roc", TEXT["part_roc"], shown.get("roc")),
         part("calibration", TEXT["part_calibration"], shown.get("calibration"), _stages(summary)),
@@ -158,6 +160,12 @@ def _plot(one: Figure, place: int, name: str, body: Markup, label: str, turns: b
     )
 
 
+def _other(summary: Numbers) -> Markup | None:
+    """Say what the other choice of reference does; of few groups the first screen says it."""
+    other = words.other_reference(summary)
+    return tag("p", other) if other and len(listed(summary)) > FEW else None
+
+
 def _curve_table(summary: Numbers) -> Markup | None:
     """Give some of the settings as a table, for those who do not see the picture."""
     settings = summary["dial"]["settings"]
@@ -166,7 +174,7 @@ def _curve_table(summary: Numbers) -> Markup | None:
     few = sorted({round(k * (len(settings) - 1) / 10) for k in range(11)} | {summary["dial"]["chosen"]})
     rows = [
         [
-            words.dial_setting(summary, i) + (" ★" if i == summary["dial"]["chosen"] else ""),
+            words.dial_setting(summary, i, whole=True) + (" ★" if i == summary["dial"]["chosen"] else ""),
             points(words.headline(summary, settings[i])),
             number(settings[i]["auc"]),
             count(settings[i]["moved"]),
@@ -338,7 +346,7 @@ def cost_rows(summary: Numbers) -> list[tuple[str, Write, Read]]:
     if len(groups) > 2:
         rows.append((TEXT["row_largest_gap"], points, lambda n: n["gap"]))
     if summary["before"]["top"] is not None:
-        alpha = words.top_share(summary["finding"]["alpha"])
+        alpha = words.top_of(summary)
         rows.append((say("row_auc_top", alpha=alpha), number, lambda n: n["top"]["auc"]))
         rows.append((say("row_gap_top", alpha=alpha), points, lambda n: n["top"]["gap"]))
     rows += [(say("row_inside", group=g["group"]), number, _of(i, "auc")) for i, g in groups]
@@ -425,7 +433,9 @@ def _pairs(summary: Numbers, live: Live, moving: dict[str, Any]) -> list[Any]:
 def pairs_note(summary: Numbers) -> str:
     """Say what the intervals are of, and how many pairs are left out."""
     left = math.comb(len(summary["data"]["groups"]), 2) - min(len(summary["before"]["pairs"]), _MOST_PAIRS)
-    note = TEXT["pairs_note" if summary["method"] is not None else "pairs_note_audit"]
+    settings = summary["dial"]["settings"]
+    known = all(any(pair["limits"] is not None for pair in told(summary, n).get("pairs") or ()) for n in settings)
+    note = TEXT["pairs_note"] if known or len(settings) < 3 else f"{TEXT['pairs_note']} {TEXT['pairs_note_few']}"
     return " ".join([note, *([say("pairs_left_out", left=left)] if left else [])])
 
 
@@ -461,7 +471,7 @@ def origin_facts(summary: Numbers) -> list[tuple[str, str]]:
     columns = summary["data"]["columns"]
     facts = [(TEXT["origin_method"], TEXT["origin_no_method"] if method is None else method["name"])]
     if method is not None:
-        setting = words.dial_setting(summary, summary["dial"]["chosen"])
+        setting = words.dial_setting(summary, summary["dial"]["chosen"], whole=True)
         facts[0] = (facts[0][0], f"{method['name']}, {setting}")
         facts.append((TEXT["origin_rule"], words.rule(summary)))
         facts.append((TEXT["origin_certificate"], words.trust(summary) if method["certificate"] is not None else ""))

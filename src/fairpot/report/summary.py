@@ -13,13 +13,13 @@ from fairpot._defaults import LEVEL, Ties
 from fairpot._html import short
 from fairpot._version import __version__
 from fairpot.auditing.gains import own_scale_moves
+from fairpot.auditing.measures import MOST_GROUPS, tops
 from fairpot.auditing.measures import Measured as Audited
-from fairpot.auditing.measures import tops
 from fairpot.auditing.queue import SMALLEST_BAND
 from fairpot.auditing.words import name_of
 from fairpot.counts import GroupCounts
 from fairpot.inference import Changes, Estimate
-from fairpot.inference.dial import estimate_dial
+from fairpot.inference.dial import DialEstimates, estimate_steps
 from fairpot.inference.limits import fold
 from fairpot.metrics.cells import SMALL
 from fairpot.report.measure import MOST_ENTRIES, Measured, Setting, audited_xauc, entries
@@ -29,6 +29,8 @@ from fairpot.transport import Floats
 
 SCHEMA = 2
 _MOST_PAIRS = 300
+# So many gaps of pairs are estimated together.
+_TOGETHER = 300
 # Letters of a group's name in sentences, tables and pictures.
 _LONGEST_NAME = 60
 # With more groups than this the limit is not looked for.
@@ -74,16 +76,11 @@ def summarise(found: Measured, about: About) -> dict[str, Any]:
     settings = [_numbers(found, setting) for setting in found.settings]
     chosen = found.dial.chosen
     ties: Ties = "half" if about.ties == "half" else "strict"
+    known = _gaps_of_settings(found, ties)
+    for place, numbers in enumerate(settings):
+        _put_limits(found, place, numbers, known)
     for place in {0, chosen}:
-        audit = found.audits[place]
         settings[place]["intervals"] = _intervals(found, place)
-        settings[place]["pairs"] = _limited_pairs(settings[place]["pairs"], audit.numbers["gaps"])
-        if found.top:
-            [inside] = tops(audit.numbers)
-            listed = _pairs(
-                found, audited_xauc(audit, inside), audited_xauc(found.audits[0], tops(found.audits[0].numbers)[0])
-            )
-            settings[place]["top"]["pairs"] = _limited_pairs(listed, inside["gaps"])
     first, second = (str(found.groups[g]) for g in found.pair)
     content = {
         "schema": SCHEMA,
@@ -104,7 +101,7 @@ def summarise(found: Measured, about: About) -> dict[str, Any]:
         "dial": {"name": found.dial.name, "values": found.dial.values, "chosen": chosen, "settings": settings},
         "curve": _curve(found),
         "limit": _limit(found, ties),
-        "band": gap_band(found, ties) if _measurable(found) else None,
+        "band": gap_band(found, settings),
         "who": _who(found),
         "queue": _queue(found),
         "bands": _bands(found),
@@ -273,7 +270,7 @@ def _limited_pairs(pairs: list[dict[str, Any]], gaps: list[dict[str, Any]]) -> l
         first, second, low, high = (each[name] for name in ("first", "second", "signed_low", "signed_high"))
         limits[str(first), str(second)] = None if low is None else [low, high]
         limits[str(second), str(first)] = None if low is None else [-high, -low]
-    return [{**pair, "limits": limits[pair["first"], pair["second"]]} for pair in pairs]
+    return [{**pair, "limits": limits.get((pair["first"], pair["second"]))} for pair in pairs]
 
 
 def _largest_gap(setting: Setting, large: list[int]) -> float:
@@ -342,21 +339,84 @@ def _limits(found: Estimate) -> list[float] | None:
     return None if found.reason is not None else [found.low, found.high]
 
 
-def gap_band(found: Measured, ties: Ties) -> dict[str, list[float]] | None:
+def gap_band(found: Measured, settings: Sequence[Mapping[str, Any]]) -> dict[str, list[float]] | None:
     """Give limits of the signed gap at each setting, where two groups are compared on a dial."""
-    if len(found.groups) != 2 or len(found.dial) < 3 or found.settings[0].top is not None:
+    if len(found.groups) != 2 or len(found.dial) < 3 or found.top is not None:
         return None
-    exact = (
-        np.array([setting.auc for setting in found.settings]),
-        np.array([[setting.xauc[0, 1], setting.xauc[1, 0]] for setting in found.settings]),
+    limits = [numbers["pairs"][0]["limits"] for numbers in settings]
+    return None if None in limits else {end: [each[k] for each in limits] for k, end in enumerate(("low", "high"))}
+
+
+@dataclass(frozen=True, eq=False)
+class _Gaps:
+    """What pairs of groups have at one setting, in the region that the repair works on: xAUC, and limits of gaps."""
+
+    xauc: Floats
+    limits: list[dict[str, Any]]
+
+
+def _gaps_of_settings(found: Measured, ties: Ties) -> list[_Gaps] | None:
+    """Estimate the gaps of all pairs at every setting, else of those of large groups; None where none are honest."""
+    if len(found.dial) < 2 or len(found.groups) > MOST_GROUPS or not _measurable(found):
+        return None
+    gaps = _gaps_among(found, range(len(found.groups)), ties)
+    few = gaps is None and found.top is None and 2 <= len(found.large) < len(found.groups)
+    return _gaps_among(found, found.large, ties) if few else gaps
+
+
+def _gaps_among(found: Measured, groups: Sequence[int], ties: Ties) -> list[_Gaps] | None:
+    pairs = list(itertools.combinations(groups, 2))
+    # A covariance of all settings at once would be large, and only those inside a setting are used.
+    together = max(1, _TOGETHER // len(pairs))
+    gaps: list[_Gaps] = []
+    for start in range(0, len(found.dial), together):
+        places = range(start, min(start + together, len(found.dial)))
+        estimates = _estimated(found, places, groups, ties)
+        if estimates.reason is not None:
+            return None
+        xauc = estimates.xauc.value.reshape(len(places), len(pairs), 2)
+        ends = [each.reshape(len(places), -1) for each in estimates.signed_limits((1 - LEVEL) / 2)]
+        gaps += [_gaps_at(found.groups, pairs, *each) for each in zip(xauc, *ends)]
+    return gaps
+
+
+def _estimated(found: Measured, places: range, groups: Sequence[int], ties: Ties) -> DialEstimates:
+    """Estimate all pairs of some groups at some settings; what was counted already is not counted again."""
+    table, exact = found.people.only([found.groups[g] for g in groups]), None
+    if found.top is None:
+        settings = [found.settings[place] for place in places]
+        cells = [cell for g, h in itertools.combinations(groups, 2) for cell in ((g, h), (h, g))]
+        exact = np.array([s.auc for s in settings]), np.array([[s.xauc[cell] for cell in cells] for s in settings])
+    return estimate_steps(
+        table, lambda given: map(found.dial.maps, given), places, ties=ties, exact=exact, top=found.top
     )
-    estimates = estimate_dial(found.people, found.dial.maps, range(len(found.dial)), ties=ties, exact=exact)
-    if estimates.reason is not None:
-        return None
-    low, high = estimates.gaps.limits((1 - LEVEL) / 2)
-    if estimates.cell_names(0)[0] != found.groups[found.pair[0]]:
-        low, high = -high, -low
-    return {"low": low.tolist(), "high": high.tolist()}
+
+
+def _gaps_at(
+    groups: Sequence[Hashable], pairs: Sequence[tuple[int, int]], shares: Floats, low: Floats, high: Floats
+) -> _Gaps:
+    xauc = np.full((len(groups), len(groups)), np.nan)
+    limits = []
+    for (g, h), both, *ends in zip(pairs, shares, low, high):
+        xauc[g, h], xauc[h, g] = both
+        limits.append(dict(zip(("first", "second", "signed_low", "signed_high"), (groups[g], groups[h], *ends))))
+    return _Gaps(xauc, limits)
+
+
+def _put_limits(found: Measured, place: int, numbers: dict[str, Any], known: list[_Gaps] | None) -> None:
+    """Put limits beside the gaps of pairs at one setting: an audit's where there is one, else the dial's."""
+    audit, estimated = found.audits.get(place), None if known is None else known[place]
+    if found.top is None:
+        gaps = audit.numbers["gaps"] if audit is not None else None if estimated is None else estimated.limits
+        numbers["pairs"] = numbers["pairs"] if gaps is None else _limited_pairs(numbers["pairs"], gaps)
+        return
+    before = audited_xauc(found.audits[0], tops(found.audits[0].numbers)[0])
+    if audit is not None:
+        [inside] = tops(audit.numbers)
+        numbers["pairs"] = _limited_pairs(numbers["pairs"], audit.numbers["gaps"])
+        numbers["top"]["pairs"] = _limited_pairs(_pairs(found, audited_xauc(audit, inside), before), inside["gaps"])
+    elif estimated is not None:
+        numbers["top"]["pairs"] = _limited_pairs(_pairs(found, estimated.xauc, before), estimated.limits)
 
 
 def _limit(found: Measured, ties: Ties) -> dict[str, Any] | None:
@@ -438,6 +498,9 @@ def _bands(found: Measured) -> list[dict[str, Any]]:
 def _warnings(found: Measured, about: About) -> list[dict[str, Any]]:
     """List what may mislead, by kind; :mod:`fairpot.report.words` puts it into words."""
     listed: list[dict[str, Any]] = [{"kind": "same_rows"}] if about.same_rows else []
+    listed += (
+        [{"kind": "no_difference"}] if about.method is not None and found.finding.state == "no clear difference" else []
+    )
     listed += [{"kind": "left_out", "group": group, "rows": rows} for group, rows in about.left_out.items()]
     table = found.table
     counted = table.independent if table.units is None else (table.positives, table.negatives)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fairpot._defaults import LEVEL
 from fairpot._html import short
 from fairpot._validation import wording
 from fairpot.report.text import TEXT
@@ -16,6 +17,8 @@ _EVEN = 0.0005
 _DASH = "–"
 # So many groups are named in a sentence; the others are counted.
 _NAMED = 3
+# The changes of so many groups are told one by one.
+_TOLD = 2
 # What texts call the repair strengths.
 _SYMBOLS = {"lam": "λ"}
 
@@ -129,6 +132,12 @@ def top_share(alpha: float) -> str:
     return f"{100 * alpha:.4g}%"
 
 
+def top_of(summary: Numbers) -> str:
+    """Write the top that the report speaks of: of the whole list, or of each group."""
+    alpha = top_share(summary["finding"]["alpha"] or 0.0)
+    return say("top_of_each", alpha=alpha) if summary["finding"]["region"] == "group" else alpha
+
+
 def told(summary: Numbers, numbers: Numbers) -> Numbers:
     """Give the numbers that the report speaks of: those of the top, if the repair works there."""
     return numbers["top"] if numbers["top"] is not None else numbers
@@ -146,7 +155,7 @@ def many(summary: Numbers) -> bool:
 
 def answer(summary: Numbers) -> list[str]:
     """Say what was found, then whose scores the repair changes, how sure that is, and what is known of it."""
-    said = [finding(summary), size(summary), summary["finding"]["meaning"]]
+    said = [finding(summary), size(summary), meaning(summary)]
     if summary["after"] is not None:
         said += [*repaired(summary, summary["after"]), *_changed(summary), other_reference(summary), trust(summary)]
     return [sentence for sentence in said if sentence]
@@ -155,8 +164,19 @@ def answer(summary: Numbers) -> list[str]:
 def finding(summary: Numbers) -> str:
     """Say who is ranked higher, and what that does to them if it is known."""
     found = summary["finding"]
-    key = "headline" if found["alpha"] is None else "headline_top"
-    return say(key, who=found["who"], alpha=top_share(found["alpha"] or 0.0))
+    who = found["who"]
+    if found["alpha"] is None:
+        return say("headline", who=who)
+    # A group's name keeps its letters; other sentences go on in small ones.
+    return say(
+        "headline_top", who=who if found["state"] == "difference" else who[:1].lower() + who[1:], alpha=top_of(summary)
+    )
+
+
+def meaning(summary: Numbers) -> str:
+    """Say what the finding means in pairs of 100, with the outcome by its name."""
+    said, outcome = str(summary["finding"]["meaning"]), summary["data"]["outcome"]
+    return said.replace(f"with {TEXT['outcome']}", f"with {outcome}", 1)
 
 
 def size(summary: Numbers) -> str:
@@ -165,10 +185,20 @@ def size(summary: Numbers) -> str:
     gap = found["gap"]
     if gap is None or gap["estimate"] is None:
         return ""
-    known = {"gap": points(gap["estimate"]), "low": points(gap["low"]), "high": points(gap["high"])}
-    written = say("gap_only" if gap["low"] is None else "gap_interval", **known)
+    # Of two groups the interval has a sign, as in the picture: an end at 0 would hide that it holds both signs.
+    low, high = (gap["low"], gap["high"]) if many(summary) else pair_limits(summary, summary["before"]) or (None, None)
+    written = say(
+        "gap_only" if low is None else "gap_interval", gap=points(gap["estimate"]), low=points(low), high=points(high)
+    )
     key = "size_many" if found["pairs"] > 1 else "size" if found["alpha"] is None else "size_top"
     return say(key, gap=written, pairs=found["pairs"])
+
+
+def subtitle(summary: Numbers) -> str:
+    """Say how many rows and groups there are, and how many rows have the outcome."""
+    data = summary["data"]
+    rows = wording.rows_by(data["rows"], data["weights"])
+    return say("subtitle", rows=rows, groups=len(data["groups"]), rate=percent(data["rate"]), outcome=data["outcome"])
 
 
 def badge(summary: Numbers) -> tuple[str, str]:
@@ -187,7 +217,7 @@ def trust(summary: Numbers) -> str:
     if found is None:
         return "" if summary["trust"] is None else str(summary["trust"]["sentence"])
     alpha = found.get("alpha")
-    where = TEXT["gap_overall"] if alpha is None else say("gap_top", alpha=top_share(alpha))
+    where = TEXT["gap_overall"] if alpha is None else say("gap_top", alpha=top_of(summary))
     rows = ", ".join(filter(None, (found["rows"], found["time"])))
     fields = {"bound": points(found["bound"]), "confidence": percent(found["confidence"], 0)}
     said = [say("certified", where=where, rows=rows, **fields)]
@@ -198,20 +228,31 @@ def trust(summary: Numbers) -> str:
     now = found["on_these_rows"]["gap"]
     if now["reason"] is not None:
         return " ".join([*said, TEXT["certified_no_interval"]])
-    limits = {"gap": points(now["estimate"]), "low": points(now["low"]), "high": points(now["high"])}
-    return " ".join([*said, say("certified_" + found["answer"].replace(" ", "_"), **limits)])
+    return " ".join([*said, _on_these_rows(summary)])
+
+
+def _on_these_rows(summary: Numbers) -> str:
+    """Say what new rows say of a certificate; at the level of the picture with the signs of the picture."""
+    found = summary["method"]["certificate"]
+    gap = found["on_these_rows"]["gap"]
+    numbers = (gap["estimate"], gap["low"], gap["high"])
+    limits = None if many(summary) or gap["level"] != LEVEL else pair_limits(summary, summary["after"])
+    if limits is not None:
+        numbers = (told(summary, summary["after"])["signed_gap"], *limits)
+    written = dict(zip(("gap", "low", "high"), map(points, numbers)))
+    return say("certified_" + found["answer"].replace(" ", "_"), **written, level=percent(gap["level"], 0))
 
 
 def certified_on(summary: Numbers) -> str:
     """Say in one sentence what was certified and on what, and, where these rows are new, what they say of it."""
     found = summary["method"]["certificate"]
-    said = say("certified_on", rows=found["rows"])
-    now = found["on_these_rows"]
-    if found["answer"] is None or now["gap"]["reason"] is not None:
-        return said
-    gap = now["gap"]
-    limits = {"gap": points(gap["estimate"]), "low": points(gap["low"]), "high": points(gap["high"])}
-    return f"{said} {say('certified_' + found['answer'].replace(' ', '_'), **limits)}"
+    said = [say("certified_on", rows=found["rows"])]
+    if found["answer"] is not None and found["on_these_rows"]["gap"]["reason"] is None:
+        said.append(_on_these_rows(summary))
+    limits = None if many(summary) else pair_limits(summary, summary["after"])
+    if found["answer"] != "contradicted" and limits is not None and max(map(abs, limits)) > found["bound"]:
+        said.append(TEXT["certified_one_sided"])
+    return " ".join(said)
 
 
 def other_reference(summary: Numbers) -> str:
@@ -219,7 +260,7 @@ def other_reference(summary: Numbers) -> str:
     found = summary["other_reference"]
     if found is None or found["reason"] is not None:
         return ""
-    counts = {name: count(found[name]) for name in ("up", "down")}
+    counts = {name: count(found[name]) for name in ("up", "down")} | {"changed": count(found["up"] + found["down"])}
     return say(
         "other_reference", reference=found["reference"], gap=points(found["gap"]), auc=number(found["auc"]), **counts
     )
@@ -238,10 +279,7 @@ def repaired(summary: Numbers, numbers: Numbers) -> list[str]:
 def pair_limits(summary: Numbers, numbers: Numbers) -> Sequence[float] | None:
     """Give the limits of the gap of two groups, with its sign, at a setting where they are known."""
     [pair] = told(summary, numbers).get("pairs") or [{"limits": None}]
-    if pair["limits"] is not None or summary["band"] is None:
-        return pair["limits"]
-    place = next(i for i, each in enumerate(summary["dial"]["settings"]) if each is numbers)
-    return [summary["band"][end][place] for end in ("low", "high")]
+    return pair["limits"]
 
 
 def _gap_goes(summary: Numbers, numbers: Numbers) -> list[str]:
@@ -250,32 +288,53 @@ def _gap_goes(summary: Numbers, numbers: Numbers) -> list[str]:
         return []
     alpha = summary["finding"]["alpha"]
     where = TEXT["gap_many" if many(summary) else "gap_overall"]
-    where = where if alpha is None else say("gap_top", alpha=top_share(alpha))
+    where = where if alpha is None else say("gap_top", alpha=top_of(summary))
     before, after = points(abs(was)), points(abs(now))
     key = "keeps" if before == after else "narrows" if abs(now) < abs(was) else "widens"
-    return [say(key, where=where, after=after)]
+    return [say(key, where=where, after=after, of=_of_what(summary, numbers))]
+
+
+def _of_what(summary: Numbers, numbers: Numbers) -> str:
+    """Say how sure the gap of two groups is at a setting, or which of many pairs has the largest."""
+    if many(summary):
+        pairs = [p for p in told(summary, numbers).get("pairs") or () if not p["small"] and p["signed_gap"] is not None]
+        if not pairs:
+            return ""
+        pair = max(pairs, key=lambda each: abs(each["signed_gap"]))
+        names = [pair["first"], pair["second"]][:: 1 if pair["signed_gap"] >= 0 else -1]
+        same = names == [summary["pair"]["higher"], summary["pair"]["lower"]]
+        return "" if same else say("goes_pair", **dict(zip(("first", "second"), names)))
+    limits = pair_limits(summary, numbers)
+    if limits is None or numbers["moved"] == 0:
+        return ""
+    sign = -1 if told(summary, numbers)["signed_gap"] < 0 else 1
+    low, high = sorted(sign * each for each in limits)
+    return say("goes_limits", low=points(low), high=points(high))
 
 
 def whose(numbers: Numbers) -> str:
     """Say whose scores a setting changes, and whose it does not."""
-    moved = sorted((g for g in numbers["groups"] if g["moved"]), key=lambda each: -each["moved"])
+    groups = numbers["groups"]
+    moved = sorted((g for g in groups if g["moved"]), key=lambda each: -each["moved"])
     if not moved:
         return TEXT["nothing_changes"]
-    kinds = [_way(each) for each in moved]
-    said = [
-        say(kind + ("_too" if place and kind == kinds[0] else ""), **_moved(each)).removeprefix("It " if place else "")
-        for place, (each, kind) in enumerate(zip(moved[:_NAMED], kinds))
-    ]
-    rest = moved[_NAMED:]
-    if rest:
-        said.append(say("and_more", rows=count(sum(g["moved"] for g in rest)), groups=len(rest)))
-    still = [g["group"] for g in numbers["groups"] if not g["moved"]]
-    told_of = "; ".join([", ".join(said), *([say("unchanged", groups=_or(still))] if still else [])])
-    return told_of + "."
+    if len(moved) > _TOLD:
+        total = {name: count(sum(g[name] for g in groups)) for name in ("moved", "rows", "up", "down")}
+        most = {"group": moved[0]["group"], "most": count(moved[0]["moved"]), "size": count(moved[0]["rows"])}
+        said = say("many_changed", **total, **most, changed=len(moved), groups=len(groups))
+    else:
+        said = ", ".join(
+            say(_way(g), **_moved(g)).removeprefix("It " if place else "") for place, g in enumerate(moved)
+        )
+    still = [g["group"] for g in groups if not g["moved"]]
+    return "; ".join([said, *([say("unchanged", groups=_or(still))] if still else [])]) + "."
 
 
 def _way(each: Numbers) -> str:
-    return "both_ways" if each["up"] and each["down"] else "raised" if each["up"] else "lowered"
+    """Name the sentence of a group's changes: the way that most scores go comes first."""
+    if each["up"] and each["down"]:
+        return "mostly_raised" if each["up"] >= each["down"] else "mostly_lowered"
+    return "raised" if each["up"] else "lowered"
 
 
 def _moved(each: Numbers) -> dict[str, str]:
@@ -295,6 +354,8 @@ def _changed(summary: Numbers) -> list[str]:
     if signed_gap is None or signed_gap["change"] is None or summary["finding"]["alpha"] is not None:
         return []
     higher, lower = signed_gap["groups"]
+    if {higher, lower} != set(summary["pair"].values()):  # of a small group, which nobody should act on
+        return []
     fields = {"higher": higher, "lower": lower, "change": signed_points(signed_gap["change"])}
     if signed_gap["reason"] is not None:
         return [say("changed_unsure", **fields)]
@@ -344,8 +405,8 @@ def _among(given: Numbers) -> str:
     return say("rule_among_share", capacity=top_share(capacity))
 
 
-def dial_setting(summary: Numbers, place: int) -> str:
-    """Name one setting of the dial."""
+def dial_setting(summary: Numbers, place: int, whole: bool = False) -> str:
+    """Name one setting of the dial; where many groups have values of their own, between which these lie, or all."""
     dial, method = summary["dial"], summary["method"]
     value, name = dial["values"][place], dial["name"]
     if place == 0:
@@ -353,21 +414,27 @@ def dial_setting(summary: Numbers, place: int) -> str:
     if value is None or not name:
         return say("on")
     if isinstance(value, list):
-        shown = ", ".join(f"{short(each['group'], 16)} {each['value']:.2g}" for each in value[:_NAMED])
-        return say("dial_own", dial=_SYMBOLS.get(name, name), values=shown + (", …" if len(value) > _NAMED else ""))
+        symbol = _SYMBOLS.get(name, name)
+        if len(value) > _TOLD and not whole:
+            low, high = (f"{end(each['value'] for each in value):.2g}" for end in (min, max))
+            return say("dial_own_many", dial=symbol, low=low, high=high)
+        shown = ", ".join(f"{short(each['group'], 16)} {each['value']:.2g}" for each in value)
+        return say("dial_own", dial=symbol, values=shown)
     key = f"dial_{method['name']}"
     named = method["moved"][:_NAMED]
     moved = " + ".join(named) + (" + …" if len(method["moved"]) > _NAMED else "")
-    fields = {"value": f"{value:.3g}", "share": percent(value, 0), "moved": moved, "dial": name}
+    fields = {"value": f"{value:.3g}", "share": f"{100 * value:.3g}%", "moved": moved, "dial": name}
     return say(key if key in TEXT else "dial_other", **fields)
 
 
 def live_line(summary: Numbers, numbers: Numbers) -> str:
     """Say the few numbers of a setting."""
-    inside = told(summary, numbers)
-    fields = {"gap": points(headline(summary, numbers)), "auc": number(inside["auc"]), "moved": count(numbers["moved"])}
+    inside, gap = told(summary, numbers), points(headline(summary, numbers))
+    fields = {"gap": gap, "auc": number(inside["auc"]), "moved": count(numbers["moved"])}
+    # A gap below 0 says in words what its sign means.
+    fields["way"] = say("live_way", lower=summary["pair"]["lower"]) if gap.startswith("−") else ""
     if numbers["top"] is not None:
-        return say("live_top", **fields, alpha=top_share(summary["finding"]["alpha"]))
+        return say("live_top", **fields, alpha=top_of(summary))
     return say("live_many" if many(summary) else "live", **fields)
 
 
@@ -378,6 +445,9 @@ def warnings(summary: Numbers) -> list[str]:
     said: list[str] = []
     for found in summary["warnings"]:
         if found["kind"] == "ties" and len(_both_ties(found)) == 1:  # as it is written, there is no difference
+            continue
+        if found["kind"] == "same_rows" and summary["method"]["certificate"] is not None:
+            said.append(say("warn_same_rows_certified", bound=points(summary["method"]["certificate"]["bound"])))
             continue
         if found["kind"] != "small_cell":
             said.append(_warning(found))
