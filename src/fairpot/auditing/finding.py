@@ -49,6 +49,9 @@ class Finding:
         Of all rows; below 0.5 the score should be looked at first.
     columns : tuple of str
         The columns with the group, where they are known: sentences call a group that is a number by its column.
+    signed : Estimate or None
+        Between two groups, the gap seen from the one ranked higher: its interval reaches below 0 where chance could
+        explain the gap. None of many groups, whose largest gap has no sign.
 
     Examples
     --------
@@ -73,6 +76,7 @@ class Finding:
     lower_is_riskier: bool
     auc: float | None
     columns: tuple[str, ...] = ()
+    signed: Estimate | None = None
 
     @classmethod
     def of(cls, numbers: dict[str, Any], top: dict[str, Any] | None = None) -> Finding:
@@ -81,9 +85,11 @@ class Finding:
         known, _ = words.known_pairs(ranking)
         pair = max(known, key=words.gap_size, default=None)
         gap: Estimate | None = ranking["headline"]["gap"]
-        names = shares = None
+        names = shares = signed = None
         if pair is not None:
             first, second = ("first", "second") if pair["signed_gap"] >= 0 else ("second", "first")
+            if len(known) == 1 and isinstance(pair["signed_gap"], Estimate):
+                signed = pair["signed_gap"] if pair["signed_gap"] >= 0 else pair["signed_gap"].reversed()
             names, shares = (pair[first], pair[second]), (pair[f"xauc_{first}"], pair[f"xauc_{second}"])
         return cls(
             _state(gap),
@@ -98,6 +104,7 @@ class Finding:
             numbers["high_score_means"],
             numbers["lower_is_riskier"],
             numbers["auc"],
+            signed=signed,
         )
 
     @property

@@ -90,7 +90,7 @@ TEXT = {
 
 def figure(value: float | None, digits: int = 3) -> str:
     """Show an AUC or a gap: three digits, a dash for what cannot be measured."""
-    return "-" if value is None or value != value else f"{value:.{digits}f}"
+    return "-" if value is None or value != value else f"{round(float(value), digits) + 0.0:.{digits}f}"
 
 
 def signed_figure(value: float, digits: int = 3) -> str:
@@ -173,7 +173,8 @@ def size(finding: Finding) -> str:
     if finding.pair is None or finding.gap is None:
         return ""
     first, second = finding.pair
-    known = {"metric": finding.metric, "gap": with_interval(finding.gap), "pairs": finding.pairs}
+    gap = finding.gap if finding.signed is None else finding.signed
+    known = {"metric": finding.metric, "gap": with_interval(gap), "pairs": finding.pairs}
     if finding.pairs < 2:
         return TEXT["largest"].format(**known)
     if finding.state == "no clear difference":
@@ -252,11 +253,16 @@ def _new_rows(found: Trust) -> str:
 
 
 def gap_change(before: Finding, after: Finding) -> str:
-    """Say how the gap changes, by its size, and whom the adjusted score ranks higher."""
+    """Say how the gap changes, and whom the adjusted score ranks higher.
+
+    Between two groups it is seen from the one that was ranked higher before: below 0 the repair overshoots.
+    """
     if before.gap is None or after.gap is None or before.pair is None or after.pair is None:
         return TEXT["not measured"]
-    ends = figure(before.gap), figure(after.gap)
-    known = {"metric": before.metric, "before": ends[0], "after": with_interval(after.gap)}
+    gap = after.gap if after.signed is None else after.signed
+    gap = gap.reversed() if after.signed is not None and after.pair == before.pair[::-1] else gap
+    ends = figure(before.gap), figure(gap)
+    known = {"metric": before.metric, "before": ends[0], "after": with_interval(gap)}
     said = TEXT["no gap change" if ends[0] == ends[1] else "gap change"].format(**known)
     (first, second), riskier = after.pair, after.lower_is_riskier
     reverse = after.pair == before.pair[::-1] and abs(after.gap) >= EVEN

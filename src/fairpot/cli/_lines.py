@@ -347,12 +347,7 @@ def _change(name: str, before: float | None, after: float | None, known: Change 
     ends = ["", ""]
     if known is not None and known.reason is None:
         ends = [signed(known.low, 3), signed(known.high, 3)]
-    return [name, _figure(before), _figure(after), signed(_difference(before, after), 3), *ends]
-
-
-def _figure(value: float | None) -> str:
-    """Show an AUC or a gap, which may be below 0; a zero has no sign."""
-    return words.figure(None if value is None else round(value, 3) + 0.0)
+    return [name, words.figure(before), words.figure(after), signed(_difference(before, after), 3), *ends]
 
 
 def _difference(before: float | None, after: float | None) -> float | None:
