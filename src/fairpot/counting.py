@@ -79,7 +79,7 @@ def as_table(
             given = {**columns, own: None, **meaning, "drop_missing": drop_missing or None}
             return refuse_beside_table(table, given).meaning(high_score_means)
     if labelled and y_true is None:
-        raise TypeError(f"{names[0]} is missing: pass the outcome of each row, 0 or 1.")
+        raise TypeError(f"{names[0]} is missing.\nHint: pass the outcome of each row, 0 or 1.")
     if y_score is None and is_frame(y_true):
         raise TypeError(
             f"{names[1]} is missing, and {names[0]} is a frame with several columns.\n"

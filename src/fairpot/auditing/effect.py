@@ -241,7 +241,7 @@ def _effect_of_scores(
     rows = check_rows(before, y_true, groups, weight, pos_label=known["pos_label"], names=names, beside=beside)
     new = check_scores(after, "after")
     if len(new) != len(rows.scores):
-        raise ValueError(f"after has {len(new)} rows, but before has {len(rows.scores)}.")
+        raise ValueError(wording.other_length("after", len(new), len(rows.scores), "before has {than}"))
     tables = [
         as_table(y_true, each, **known, names=("y_true", n)) for n, each in (("before", before), ("after", after))
     ]
@@ -723,7 +723,8 @@ def _maps(model: Any, table: ScoreTable) -> dict[Hashable, ScoreMap]:
         return {g: model[g] for g in table.groups}
     if not hasattr(model, "maps_for"):
         raise TypeError(
-            f"effect takes a fitted repair method, a loaded model or a dict of maps, got {type(model).__name__}."
+            f"effect takes a fitted repair method, a loaded model or a dict of maps, got {type(model).__name__}.\n"
+            "Hint: of two scores of any other origin, effect(y_true, before=..., after=..., sensitive_features=...)."
         )
     maps: dict[Hashable, ScoreMap] = model.maps_for(table)
     return maps

@@ -574,7 +574,10 @@ class Comparison:
             return np.arange(len(self))
         places = np.flatnonzero(self.method == method)
         if len(places) == 0:
-            raise ValueError(f"method {method!r} was not compared; there are {[UNREPAIRED, *self.methods]}.")
+            raise ValueError(
+                f"method {method!r} was not compared; there are {[UNREPAIRED, *self.methods]}.\n"
+                "Hint: name one of these, or compare again with it, compare(..., methods=[...])."
+            )
         return places
 
     def smallest_gap(self, method: str | None = None) -> ComparisonRow:

@@ -15,7 +15,7 @@ from fairpot._arguments import by_name
 from fairpot._defaults import LEVEL
 from fairpot._html import intervals_svg, paragraph
 from fairpot._shown import Bar, ShownBars, bar, ends_of
-from fairpot._validation import Rows, check_level, check_rows, check_scores
+from fairpot._validation import Rows, check_level, check_rows, check_scores, wording
 from fairpot.counting import count
 from fairpot.inference.dial import Evidence, Part
 from fairpot.inference.limits import joint_tail
@@ -373,7 +373,7 @@ def change_of_columns(
     for name, column in others:
         other = check_scores(column, name)
         if len(other) != len(rows.scores):
-            raise ValueError(f"{name} has {len(other)} rows, but {first} has {len(rows.scores)}.")
+            raise ValueError(wording.other_length(name, len(other), len(rows.scores), f"{first} has {{than}}"))
         found[name] = compare_views(table, before, [other[own] for own in order], ties=ties, level=level)
     return found
 

@@ -347,7 +347,7 @@ class TradeoffCurve:
         0.013
         """
         if self.lam.ndim == 2:
-            raise ValueError(f"this curve has a {self.dial} for each group: use frame() and pick a row.")
+            raise ValueError(f"this curve has a {self.dial} for each group.\nHint: use frame() and pick a row.")
         if self.exact:
             # The next lambda upwards belongs to the same cut, with the round-off that TransportPlan.cut allows.
             lam = check_share(lam, self.dial, zero=True)
@@ -525,7 +525,7 @@ class TradeoffCurve:
 
     def _select_certified(self, rule: Rule, confidence: float) -> TradeoffPoint:
         if rule.max_gap is None:
-            raise ValueError("confidence certifies a bound on the gap: give max_gap as well.")
+            raise ValueError("confidence certifies a bound on the gap.\nHint: give max_gap as well.")
         evidence = self._known_rows()
         if evidence.fitted:
             raise ValueError(
