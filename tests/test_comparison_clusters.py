@@ -81,7 +81,7 @@ def moved(result, row, frame):
 def test_held_out_columns_beside_clusters_are_refused():
     frame, other = stays(), stays(seed=1)
     columns = (other["y"], other["s"], other["g"])
-    with pytest.raises(TypeError, match="held_out are columns, which do not say which rows belong together"):
+    with pytest.raises(TypeError, match="held_out, given as columns, does not say it"):
         compared(frame, held_out=columns)
     with pytest.raises(TypeError, match="Hint: held_out=score_table"):
         compare(score_table(frame, **STAYS), methods=METHODS, held_out=columns)

@@ -124,7 +124,7 @@ def test_verdicts_are_counted(page):
     counts = [sum(cell.startswith(mark) for cell in cells) for mark in MARKS.values()]
     assert list(tally(document).values()) == counts
     assert document["tally"] == tally(document)
-    assert f"of {sum(counts)} verdicts (29 claims" in page("index")
+    assert f"Of {sum(counts)} verdicts (29 claims" in page("index")
     assert f"{counts[0]} hold, {counts[1]} do not hold, and for {counts[2]} the data cannot tell" in page("index")
     assert counted(document).startswith(
         f"The paper's claims, by half ties: {counts[0]} holds, {counts[1]} does not hold"

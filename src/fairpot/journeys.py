@@ -76,7 +76,7 @@ def score_table(
     clusters : column or None, default None
         What rows have in common that are not independent: the patient of each visit.
     weights : {"frequency", "importance"} or None, default None
-        What a weight means: how many rows a row is, or how much it counts. None takes whole numbers for the first and
+        What a weight means: a number of rows, or how much a row counts. None takes whole numbers for the first and
         others for the second; ``weights`` of the table says which.
     pos_label : default None
         The positive value of outcomes that are not 0/1 or booleans.

@@ -26,7 +26,7 @@ def test_what_a_high_score_means_is_carried_from_the_rows_to_the_map(run, csv, t
         "-o",
         tmp_path / "r.html",
     ]
-    assert "--high-score-means help says otherwise" in run("report", csv, *wrong, expect=2).err
+    assert "this is --high-score-means help" in run("report", csv, *wrong, expect=2).err
 
 
 def test_settings_say_it_and_other_words_are_refused(run, people, tmp_path):

@@ -74,11 +74,11 @@ _ALL = tuple(DATA_SETS)
 
 def _of_the_whole_ranking() -> Iterator[Claim]:
     how = (
-        "Every point of Post-logit, xOrder (eleven lambdas) and Wasserstein that none of the same method beats in "
-        "means, against the highest mean AUC of FairPOT's curve, lambda at every hundredth, whose mean gap is not "
-        "larger; paired over seeds. Clinical: higher at more than half of these points. The gap at which AUC "
-        "is compared is itself known only to within its error, which the interval leaves out; that matters where a "
-        "baseline's point lies beside the unadjusted one, as xOrder's do on Synthetic."
+        "Taken is every point of Post-logit, xOrder (eleven lambdas) and Wasserstein that none of the same method "
+        "beats in means. It stands against the highest mean AUC of FairPOT's curve, lambda at every hundredth, whose "
+        "mean gap is not larger; paired over seeds. Clinical: higher at more than half of these points. The gap at "
+        "which AUC is compared has an error of its own, which the interval leaves out. That matters where a baseline's "
+        "point lies beside the unadjusted one, as xOrder's do on Synthetic."
     )
     says = "At every gap that a baseline reaches, FairPOT has a higher AUC (autism: at most of them)"
     for data in _ALL:
@@ -159,16 +159,16 @@ def _of_forests() -> Iterator[Claim]:
     yield Claim("17", "D", says, how, "clinical", curves.most_widen)
     says = "Which group is moved makes a negligible difference"
     how = (
-        "The highest mean AUC with a mean gap of at most 0, 0.01, ..., up to the unadjusted one, over 101 values of λ "
-        "either way: apart by less than a tenth of what FairPOT's λ changes AUC."
+        "Either way, the highest mean AUC over 101 values of λ with a mean gap of at most 0, 0.01, ..., up to the "
+        "unadjusted one. The two are apart by less than a tenth of what FairPOT's λ changes AUC."
     )
     yield from _each(_ALL, "18", "F", says, how, curves.direction)
 
 
 def _of_the_top() -> Iterator[Claim]:
     how = (
-        "The eleven values of λ against XGBoost's original scores: partial AUC higher and gap smaller, beyond error, "
-        f"at one of 11 at least on Synthetic, at {curves.NEARLY_ALL} on the others."
+        "The eleven values of λ against XGBoost's original scores. Partial AUC is higher and the gap smaller, beyond "
+        f"error, at one of 11 at least on Synthetic, at {curves.NEARLY_ALL} on the others."
     )
     own = how.replace("XGBoost's", "the network's own")
     says = "Partial AUC and gap both improve: for some λ on Synthetic, almost everywhere on the others"

@@ -45,9 +45,9 @@ def _told_as_fairpot_does() -> Iterator[None]:
     "--only",
     multiple=True,
     type=click.Choice([*KINDS, *DATA_SETS]),
-    help="Only this part or data set; repeatable.",
+    help="Run only this part or dataset; repeatable.",
 )
-@click.option("--seeds", type=click.IntRange(1), metavar="N", help=f"Splits of each data set; default: {SEEDS}.")
+@click.option("--seeds", type=click.IntRange(1), metavar="N", help=f"Splits of each dataset; default: {SEEDS}.")
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, metavar="N", help="Processes.")
 @click.option("--data-dir", metavar="FOLDER", help="Where the real data are; default: FAIRPOT_DATA, the cache.")
 @click.option(

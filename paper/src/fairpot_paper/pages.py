@@ -80,9 +80,9 @@ def verdict_in_short(document: Document, runtime: Rows) -> str:
         f"{counts[each]} {word}" for each, word in ((HOLDS, "hold"), (FAILS, "do not hold"), (ABSENT, "were not run"))
         if counts[each] or each != ABSENT
     )  # fmt: skip
-    first = f"**The paper holds in part: of {sum(counts.values())} verdicts (29 claims, each on up to five datasets), "
+    first = f"**The paper holds in part. Of {sum(counts.values())} verdicts (29 claims, each on up to five datasets), "
     first += f"{about}, and for {counts[OPEN]} the data cannot tell.**"
-    main = f"The main claim, a higher AUC than every baseline at every gap, {_by_verdict(document, '1')}."
+    main = f"The main claim is a higher AUC than every baseline at every gap. It {_by_verdict(document, '1')}."
     model = f"λ = 0 gives back the model: this {_by_verdict(document, '5')}."
     return " ".join([first, main, model + _speed(runtime)])
 

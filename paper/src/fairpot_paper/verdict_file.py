@@ -171,7 +171,7 @@ def _about_draw(evidence: Evidence) -> str:
     return (
         f"The one draw is `make_synthetic(random_state={DRAW})`. It was chosen, on two splits of each draw, because "
         f"its classifiers come near the paper's table. On one split each, {len(order)} of the {len(gaps)} draws rank "
-        f"group a higher by 0.1 or more; the nine classifiers of draw {DRAW} are {away[DRAW]:.3f} (root mean "
+        f"group a higher by 0.1 or more. The nine classifiers of draw {DRAW} are {away[DRAW]:.3f} (root mean "
         f"square) from that table{place}. Over all draws the unadjusted signed gap goes from {gaps.min():.2f} to "
         f"{gaps.max():.2f}: draws differ more than methods do. Group b is moved in all of them, also in the "
         f"{int((gaps < 0).sum())} in which it is ranked higher."

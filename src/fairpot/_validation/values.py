@@ -85,7 +85,7 @@ def to_floats(array: NDArray[Any], name: str, noun: str = "score") -> NDArray[np
     if merged:
         raise ValueError(
             f"{name} holds {merged} values that differ from others only beyond the 16 digits of a double, and would "
-            "be tied with them.\nHint: round them, so that the ties are yours, or rank them first."
+            "be tied with them.\nHint: round them yourself, or rank them first."
         )
     return clean
 

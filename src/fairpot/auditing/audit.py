@@ -196,7 +196,7 @@ def audit(
     clusters : column of shape (n,), default None
         What rows have in common that are not independent of each other, such as the patient of each visit.
     weights : {"frequency", "importance"} or None, default None
-        What ``sample_weight`` means for the intervals: how many rows a row is, or how much it counts. None takes whole
+        What ``sample_weight`` means for the intervals: a number of rows, or how much a row counts. None takes whole
         numbers for the first and others for the second.
     high_score_means : {"help", "harm"} or None, default None
         What a high score does to the person who has it: "help" (offered screening, a place, a loan) or "harm" (denied,

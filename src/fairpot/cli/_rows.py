@@ -136,7 +136,7 @@ class RowOptions:
     delimiter: str | None = _file("Between fields of CSV, or `tab`; default: found.", metavar="CHARACTER")
     decimal: str = _file("Decimal mark of scores in CSV.", ".", type=click.Choice([".", ","]))
     encoding: str | None = _file("Encoding of CSV, such as latin-1 or cp1252; default: utf-8.", metavar="NAME")
-    partitions: bool = _file("Take folders named such as sex=F for columns.", False, is_flag=True)
+    partitions: bool = _file("Read folders named like sex=F as columns.", False, is_flag=True)
     follow_links: bool = _file("Follow links inside folders; without it, a link is an error.", False, is_flag=True)
     drop_missing: bool = _file(
         "Leave out rows with missing values, and say how many.", False, is_flag=True, source=None
@@ -171,14 +171,14 @@ class RowOptions:
         known = model.columns_ or {"score": "score", "group": ["group"]}
         if self.lower_is_riskier and not model.lower_is_riskier_:
             raise Failure(
-                "the map is of scores whose high values mean high risk, and --lower-is-riskier says otherwise.\n"
-                "Hint: leave it out, or fit the map again with it."
+                "the map was fitted without --lower-is-riskier, so it takes a high score for high risk.\n"
+                "Hint: leave --lower-is-riskier out, or fit the map again with it."
             )
         known_meaning = model.high_score_means_
         if self.high_score_means is not None and known_meaning not in (None, self.high_score_means):
             raise Failure(
-                f"the map is of scores of which a high one is said to {known_meaning}, and --high-score-means "
-                f"{self.high_score_means} says otherwise.\nHint: leave it out, or fit the map again with it."
+                f"the map was fitted with --high-score-means {known_meaning}, and this is --high-score-means "
+                f"{self.high_score_means}.\nHint: leave it out, or fit the map again."
             )
         return replace(
             self,

@@ -30,7 +30,7 @@ def _generated(make: Callable[..., Bunch], rows: int | None, seed: int, home: st
 
 def _fetched(fetch: Callable[..., Bunch], rows: int | None, seed: int, home: str | None) -> Bunch:
     if rows is not None:
-        raise Failure("--rows is for generated data; this data set has the rows it has.")
+        raise Failure("--rows is for generated data; this dataset has the rows it has.")
     return fetch(data_home=home)
 
 
@@ -45,7 +45,7 @@ _SETS: dict[str, tuple[Callable[..., Bunch], Callable[..., Bunch], str, bool]] =
 @click.group(short_help="Data to try every command on.", invoke_without_command=True)
 @click.pass_context
 def datasets(ctx: click.Context) -> None:
-    """List data sets, fetch them, or write one to a file with a model's scores.
+    """List datasets, fetch them, or write one to a file with a model's scores.
 
     \b
     Example:
@@ -57,10 +57,10 @@ def datasets(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-@datasets.command("list", short_help="List the data sets and the models.")
+@datasets.command("list", short_help="List the datasets and the models.")
 @output_options
 def list_(out: Output) -> None:
-    """List the data sets and the models that can score them.
+    """List the datasets and the models that can score them.
 
     \b
     Example:
@@ -77,12 +77,12 @@ def list_(out: Output) -> None:
 _SOURCE = {True: "fetched", False: "generated"}
 
 
-@datasets.command(short_help="Fetch a data set, verified.")
+@datasets.command(short_help="Fetch a dataset, verified.")
 @click.argument("name", type=click.Choice([n for n, (*_, fetched) in _SETS.items() if fetched]))
 @click.option("--home", metavar="FOLDER", help="Where files are looked for and stored; default: FAIRPOT_DATA, a cache.")
 @output_options
 def fetch(name: str, home: str | None, out: Output) -> None:
-    """Fetch a published data set, and verify that it is the published one.
+    """Fetch a published dataset, and verify that it is the published one.
 
     \b
     Example:
@@ -115,7 +115,7 @@ def fetch(name: str, home: str | None, out: Output) -> None:
 def write(
     name: str, output: str, model: str, rows: int | None, seed: int, home: str | None, force: bool, out: Output
 ) -> None:
-    """Write a data set to a file with the columns score, label, group and its features.
+    """Write a dataset to a file with the columns score, label, group and its features.
 
     Scores are out of fold: no row is scored by a model that was trained on it. The name says the format.
 
@@ -138,7 +138,7 @@ def write(
 
 
 def scored_table(data: Bunch, model: str, seed: int) -> Any:
-    """Score a data set out of fold; return an Arrow table."""
+    """Score a dataset out of fold; return an Arrow table."""
     pa = import_optional("pyarrow", "cli")
     folds = StratifiedKFold(5, shuffle=True, random_state=seed)
     pipeline = make_model(model, random_state=seed)

@@ -107,7 +107,7 @@ def compare(
     clusters : column of shape (n,), default None
         What rows have in common that are not independent; whole clusters are split into folds.
     weights : {"frequency", "importance"} or None, default None
-        What ``sample_weight`` means: how many rows a row is, or how much it counts. None takes whole numbers for
+        What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for
         the first and others for the second.
     high_score_means : {"help", "harm"} or None, default None
         What a high score does to the person who has it. Where it harms, the default reference is the group ranked
@@ -307,8 +307,8 @@ def _check_held_out(held_out: Any, pos_label: Any, weights: str | None, fitted: 
             )
         if fitted.units is not None:
             raise TypeError(
-                "held_out are columns, which do not say which rows belong together, while clusters say it of the "
-                "rows to fit on.\nHint: held_out=score_table(y_true, y_score, sensitive_features=..., clusters=...)."
+                "clusters say which rows to fit on belong together, and held_out, given as columns, does not say it of "
+                "its rows.\nHint: held_out=score_table(y_true, y_score, sensitive_features=..., clusters=...)."
             )
         y_true, y_score, groups, *weight = held_out
         names = ("y_true of held_out", "y_score of held_out")

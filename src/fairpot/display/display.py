@@ -213,7 +213,7 @@ class TableDisplay(Display):
         clusters : column of shape (n,), default None
             What rows have in common that are not independent of each other, such as the patient of each visit.
         weights : {"frequency", "importance"} or None, default None
-            What ``sample_weight`` means: how many rows a row is, or how much it counts. None takes whole numbers for
+            What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for
             the first and others for the second.
         pos_label : default None
             The positive value where ``y_true`` is not 0/1.
@@ -274,7 +274,7 @@ class TableDisplay(Display):
         clusters : column of shape (n,), default None
             What rows have in common that are not independent of each other, such as the patient of each visit.
         weights : {"frequency", "importance"} or None, default None
-            What ``sample_weight`` means: how many rows a row is, or how much it counts. None takes whole numbers for
+            What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for
             the first and others for the second.
         ax : matplotlib axes, default None
             None makes a new figure. Before and after are two panels and take two axes.

@@ -180,7 +180,7 @@ def confidence_interval(
     method : {"analytic", "bootstrap"}, default "analytic"
         The closed form, or drawing the counts again ``replicates`` times.
     weights : {"frequency", "importance"} or None, default None
-        What ``sample_weight`` means: how many rows a row is, or how much it counts. None takes whole numbers for
+        What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for
         the first and others for the second.
     replicates : int, default 1000
         How often the bootstrap draws.
@@ -375,7 +375,7 @@ def verdict(
     level : float in (0.5, 1), default 0.95
         "within" and "exceeds" are each wrong at most ``1 - level`` of the time.
     weights : {"frequency", "importance"} or None, default None
-        What ``sample_weight`` means: how many rows a row is, or how much it counts. None takes whole numbers for
+        What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for
         the first and others for the second.
     pos_label : default None
         The positive value where ``y_true`` is not 0/1.

@@ -193,7 +193,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
             What rows have in common that are not independent, such as the patient of each visit. Whole clusters are
             split into folds, and a certificate counts them.
         weights : {"frequency", "importance"} or None, default None
-            What ``sample_weight`` means to a certificate: how many rows a row is, or how much it counts. None
+            What ``sample_weight`` means to a certificate: a number of rows, or how much a row counts. None
             takes whole numbers for the first and others for the second.
         **fit_params
             Passed on to the model's ``fit``; with metadata routing, to the model and the splitter as they request.

@@ -160,7 +160,7 @@ class Postprocessor(ScoreMapper):
             What rows have in common that are not independent, such as the patient of each visit; a certificate
             counts them as one.
         weights : {"frequency", "importance"} or None, default None
-            What ``sample_weight`` means to a certificate: how many rows a row is, or how much it counts. None
+            What ``sample_weight`` means to a certificate: a number of rows, or how much a row counts. None
             takes whole numbers for the first and others for the second.
 
         Returns
@@ -316,7 +316,7 @@ class Postprocessor(ScoreMapper):
         clusters : column of shape (n,), default None
             What rows have in common that are not independent of each other, such as the patient of each visit.
         weights : {"frequency", "importance"} or None, default None
-            What ``sample_weight`` means: how many rows a row is, or how much it counts. None takes whole numbers for
+            What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for
             the first and others for the second.
         max_gap : float
             The target gap: the largest true gap that you accept.
@@ -390,7 +390,7 @@ class Postprocessor(ScoreMapper):
         clusters : column of shape (n,), default None
             What rows have in common that are not independent of each other, such as the patient of each visit.
         weights : {"frequency", "importance"} or None, default None
-            What ``sample_weight`` means: how many rows a row is, or how much it counts. None takes whole numbers for
+            What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for
             the first and others for the second.
         lams : list of floats, dict of group to list, or None, default None
             Repair strengths, whatever the method calls them. None: every distinct one, exactly, where that is possible

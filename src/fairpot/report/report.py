@@ -198,7 +198,7 @@ class FairnessReport(ShownBars):
         clusters : column of shape (n,), default None
             What rows have in common that are not independent of each other, such as the patient of each visit.
         weights : {"frequency", "importance"} or None, default None
-            What ``sample_weight`` means: how many rows a row is, or how much it counts. None takes whole numbers for
+            What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for
             the first and others for the second.
         pos_label : default None
             The positive value where ``y_true`` is not 0/1.
@@ -266,7 +266,7 @@ class FairnessReport(ShownBars):
         clusters : column of shape (n,), default None
             What rows have in common that are not independent of each other, such as the patient of each visit.
         weights : {"frequency", "importance"} or None, default None
-            What ``sample_weight`` means: how many rows a row is, or how much it counts. None takes whole numbers for
+            What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for
             the first and others for the second.
         ids : column of shape (n,), default None
             Names of the rows. Only with them does the report name anybody: the ``most`` largest changes.

@@ -373,7 +373,7 @@ def auc_limit(
     clusters : column of shape (n,), default None
         What rows have in common that are not independent: their outcomes are drawn alike.
     weights : {"frequency", "importance"} or None, default None
-        What ``sample_weight`` means: how many rows a row is (the default), or how much it counts.
+        What ``sample_weight`` means: a number of rows (the default), or how much a row counts.
     ties : {"half", "strict"}, default "half"
         Whether a tie is no win or half a win. Repairs may make ties: with "half" that can help.
     pos_label : default None

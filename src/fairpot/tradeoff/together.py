@@ -23,7 +23,6 @@ from fairpot.inference.shares import merge_entries
 from fairpot.metrics.wins import inner_half_wins
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
-from fairpot.transport.lookup import running
 
 # From a place of a group's dial to the scores of its entries there.
 Mover = Callable[[float], Floats]
@@ -180,16 +179,19 @@ def _cross(
     if len(states_g) > len(states_h):
         won, lost = _cross(h, states_h, g, states_g, ties)
         return lost.T, won.T
-    won, lost = np.empty((2, len(states_g), len(states_h)))
+    _, ranks = np.unique(np.concatenate((states_g.ravel(), states_h.ravel())), return_inverse=True)
+    ranks_g, ranks_h = ranks[: states_g.size].reshape(states_g.shape), ranks[states_g.size :].reshape(states_h.shape)
+    size = len(states_g), int(ranks.max()) + 1
+    flat = (ranks_g + size[1] * np.arange(size[0])[:, None]).ravel()
     half = 0.5 if ties == "half" else 0.0
-    for i, scores in enumerate(states_g):
-        order = np.argsort(scores, kind="stable")
-        positive, negative = running(g.positive[order] * 1.0, g.negative[order] * 1.0)
-        below = np.searchsorted(scores[order], states_h, side="left")
-        upto = np.searchsorted(scores[order], states_h, side="right")
-        above = positive[-1] - positive[upto] + half * (positive[upto] - positive[below])
-        beaten = negative[below] + half * (negative[upto] - negative[below])
-        won[i], lost[i] = above @ h.negative, beaten @ h.positive
+    positive, negative = (
+        np.bincount(flat, np.tile(outcome, size[0]), size[0] * size[1]).reshape(size)
+        for outcome in (g.positive, g.negative)
+    )
+    above = positive[:, ::-1].cumsum(axis=1)[:, ::-1] - (1 - half) * positive  # won over someone of each rank
+    below = negative.cumsum(axis=1) - (1 - half) * negative
+    won = above.take(ranks_h, axis=1) @ h.negative
+    lost = below.take(ranks_h, axis=1) @ h.positive
     return won, lost
 
 

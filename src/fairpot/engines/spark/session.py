@@ -200,7 +200,7 @@ class SparkRows:
     weight : str or None, default None
         The column with the weight of a row.
     weights : {"frequency", "importance"} or None, default None
-        What a weight means: how many rows a row is, or how much it counts. None takes whole numbers for the first and
+        What a weight means: a number of rows, or how much a row counts. None takes whole numbers for the first and
         others for the second.
     cluster : str or None, default None
         The column with what rows have in common that are not independent.
