@@ -157,9 +157,20 @@ def too_many_clustered(limit: int, memory: str | None = None) -> str:
     )
 
 
+def long_text(where: str, most: int) -> str:
+    """Say that a column whose values name something holds long texts."""
+    return (
+        f"{where} has a text of more than {most:,} bytes, which names no group, outcome or cluster.\n"
+        "Hint: was a column of texts named? Give its values short names first."
+    )
+
+
 def single_group(where: str, group: Hashable, rows: int) -> str:
     """Say that there is nothing to compare; ``where`` ends in "has" or "have"."""
-    return f"{where} a single group, {group!r}, in all {counted(rows, 'row')}: there is nothing to compare it with."
+    return (
+        f"{where} a single group, {group!r}, in all {counted(rows, 'row')}: there is nothing to compare it with.\n"
+        "Hint: name another column, or add the rows of the other groups."
+    )
 
 
 def ungrouped(name: str, rows: int) -> str:

@@ -82,6 +82,7 @@ _NO_MEMORY = (
     "Cannot allocate memory",
     "failed to map segment",
 )
+_LONGEST = 2000  # characters of a line: names may be long, and groups many
 _LOOK = "Hint: this should not happen; run again with --debug to see where it did."
 
 # What DuckDB says of itself around an error that is ours.
@@ -205,9 +206,10 @@ def _lines(message: str) -> list[str]:
 
 
 def one_line(text: str) -> str:
-    """Put a text on one line; what is no printable character is escaped, so that it cannot steer a terminal."""
+    """Put a text on one line, cut where it is long; what is not printable is escaped: it could steer a terminal."""
     joined = _SCRATCH.sub("", " ".join(line.strip() for line in text.splitlines() if line.strip()))
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in joined)
+    short = joined if len(joined) <= _LONGEST else f"{joined[: _LONGEST // 2]} ... {joined[-_LONGEST // 2 :]}"
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in short)
 
 
 def _is_ours(error: Exception) -> bool:
@@ -222,7 +224,7 @@ def _about_files(error: OSError) -> list[str]:
         return [f"{where}the disk is full.", "Hint: free some space, or write to another disk."]
     if error.strerror is None:
         return _lines(str(error))
-    return [f"{where}{error.strerror}."]
+    return [f"{where}{error.strerror}.", "Hint: look at the name, who may use it, and the disk."]
 
 
 def _say(first: str, *more: str) -> None:

@@ -313,7 +313,7 @@ def _rates(table: ScoreTable, group: int, threshold: float, level: float) -> Rat
     def rate(
         metric: str, what: str, among: tuple[np.ndarray, np.ndarray], hits: tuple[np.ndarray, np.ndarray]
     ) -> Estimate:
-        return _share(table, group, metric, among, hits, level, f"group {name!r} has {{}} {what}")
+        return _share(table, group, metric, among, hits, level, f"group {name!r} has", what)
 
     return Rates(
         name,
@@ -332,19 +332,20 @@ def _share(
     among: tuple[np.ndarray, np.ndarray],
     hits: tuple[np.ndarray, np.ndarray],
     level: float,
-    said: str,
+    has: str,
+    what: str,
 ) -> Estimate:
     """Compute a share of rows, its standard error from squared weights or clusters, and Wilson's interval."""
     counts = table.counts[group]
     weights = [c.astype(np.float64) for c in (counts.positive, counts.negative)]
     total = sum(float(w[a].sum()) for w, a in zip(weights, among))
     if total == 0:
-        return Estimate(metric, np.nan, np.nan, np.nan, np.nan, level, reason=said.format("no"))
+        return Estimate(metric, np.nan, np.nan, np.nan, np.nan, level, reason=f"{has} no {what}")
     value = sum(float(w[h].sum()) for w, h in zip(weights, hits)) / total
     variance, units = _spread(table, group, among, hits, value, total)
     se = float(np.sqrt(variance * units / (units - 1))) if units > 1 else np.nan
     if units < FEWEST - 1e-9:
-        reason = said.format(f"{units:.3g}") + f", and with fewer than {FEWEST} there is no interval"
+        reason = f"{has} {units:.3g} {what}, and with fewer than {FEWEST} there is no interval"
         return Estimate(metric, value, se, np.nan, np.nan, level, reason=reason)
     size = min(value * (1 - value) / variance, 1e300) if variance > 0 else units
     low, high = wilson(value, size, -float(ndtri((1 - level) / 2)))
