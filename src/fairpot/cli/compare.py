@@ -23,6 +23,7 @@ from fairpot.comparison import compare as compare_methods
 from fairpot.comparison.result import NAMES
 from fairpot.exceptions import FairpotWarning, InfeasibleRuleError
 from fairpot.tradeoff import Limit, LimitBracket
+from fairpot.tradeoff.operating import capacity_share
 
 
 @click.command(cls=Sectioned, short_help="Compare all methods on one file.")
@@ -109,10 +110,11 @@ def _phases(bar: Report, names: Sequence[str]) -> Callable[[int, int], object]:
 
 
 def _finding(result: Comparison, ties: Ties) -> Finding:
-    """Say what the original scores do."""
+    """Say what the original scores do, in the top where that is what gaps are of."""
+    top = None if result.capacity is None else capacity_share(result.capacity, [result.table])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairpotWarning)
-        return audit(result.table, ties=ties).finding
+        return audit(result.table, ties=ties, alpha=top).finding
 
 
 def _methods(names: Sequence[str], keep_grid: bool) -> list[Any] | None:
@@ -207,9 +209,15 @@ def _next(result: Comparison, finding: Finding, rows: RowOptions) -> str:
         with suppress(InfeasibleRuleError):
             best = result.best(bound)
             if best.method in result.methods:
-                again = ["--method", _option(best.method), "--max-gap", f"{bound:g}", "-o", "map.json"]
+                among = [] if result.capacity is None else ["--capacity", _among(result.capacity)]
+                again = ["--method", _option(best.method), "--max-gap", f"{bound:g}", *among, "-o", "map.json"]
                 return f"Next: {shlex.join(['fairpot', 'fit', *rows.inputs, *rows.as_options(), *again])}"
     return "Next: allow a larger gap (--max-gap), or keep the original scores."
+
+
+def _among(capacity: float | int) -> str:
+    """Write a capacity as the command line takes it: so many rows, or a share of them."""
+    return str(capacity) if isinstance(capacity, int) else f"{100 * capacity:g}%"
 
 
 def _option(name: str) -> str:

@@ -175,7 +175,7 @@ def fit(
     assert shown_fit is not None
     _print_verdict(out, wish, shown_fit, shown_later, _next(output, rows, fitted))
     how = {"lower_is_riskier": rows.lower_is_riskier, "everything": everything}
-    _print_fit(out, content, wish, shown_fit, shown_later, how)
+    _print_fit(out, content, wish, shown_fit, shown_later, how, rows.groups)
     _print_net_benefits(out, benefits)
     if model.certificate_ is not None:
         _print_certificate(out, model.certificate_)
@@ -267,13 +267,21 @@ def _print_verdict(out: Output, wish: Wish, fitted: Effect, held_out: Effect | N
 
 
 def _print_fit(
-    out: Output, content: ModelFile, wish: Wish, fitted: Effect, held_out: Effect | None, how: dict[str, bool]
+    out: Output,
+    content: ModelFile,
+    wish: Wish,
+    fitted: Effect,
+    held_out: Effect | None,
+    how: dict[str, bool],
+    columns: Sequence[str],
 ) -> None:
     rows, weights = fitted.before["rows"], fitted.before["weights"]
     name, value = content.dial
     chosen = f", chosen: {wish.in_words(content.parameters.get('alpha') is not None)}" if wish.is_rule else ""
     out.line()
-    out.line(f"{content.method} fitted on {wording.rows_by(rows, weights)}: {name} = {_shown_dial(value)}{chosen}")
+    out.line(
+        f"{content.method} fitted on {wording.rows_by(rows, weights)}: {name} = {_shown_dial(value, columns)}{chosen}"
+    )
     if weights is not None:
         out.line(wording.weights_taken(weights, rows))
     if content.reference is not None:
@@ -377,9 +385,9 @@ def _print_grid(out: Output, cost: dict[str, float | None]) -> None:
     )
 
 
-def _shown_dial(value: Any) -> str:
+def _shown_dial(value: Any, columns: Sequence[str]) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{v:.3g} ({shown(g)})" for g, v in value.items())
+        return ", ".join(f"{v:.3g} ({shown(words.name_of(g, columns))})" for g, v in value.items())
     return f"{value:.3g}"
 
 

@@ -328,6 +328,6 @@ def _print(out: Output, made: FairnessReport, document: dict[str, Any], columns:
     out.line(wording.rows_by(rows, weights))
     if weights is not None:
         out.line(wording.weights_taken(weights, rows))
-    for text in words.warnings(summary):
+    for text in words.warnings(made._shown[1]):
         out.warning(shown(text))
     out.line(f"Written: {shown(document['output'])}")
