@@ -49,7 +49,7 @@ def test_what_is_printed(run, csv):
     for part in (
         "5 folds of 600 rows",
         "reference group: F",
-        "M is ranked higher than F: overall gap",
+        "The score ranks M higher than F: overall gap",
         "Next: fairpot fit",
         "FairPOT",
         "OptimalMerge",

@@ -1,5 +1,6 @@
 """Files from strangers: no crash, no lost row, no other file read or written, nothing of the rows in an error."""
 
+import base64
 import csv
 import gzip
 import json
@@ -25,6 +26,7 @@ from fairpot.exceptions import InputFileError, ModelFileError, OutputFileError
 from fairpot.files import RowSource, apply, count_rows
 from fairpot.files.output import complete_file
 from fairpot.files.streams import MAX_LINE
+from fairpot.modelfile.text import checksum
 from fairpot.transport import ScoreMap
 
 MAPS = {"a": ScoreMap.identity(), "b": ScoreMap([0, 1], [0.5, 1])}
@@ -749,6 +751,125 @@ def test_only_the_map_that_is_meant(scored):
         fairpot.modelfile.verify("map.json", "k", expect_sha256="0" * 64)
     assert not os.path.exists("y.csv")
     assert fairpot.apply("map.json", "rows.csv", "y.csv", key="k").rows == 40
+
+
+PUBLIC = bytes.fromhex("302a300506032b6570032100") + bytes(range(32))
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (PUBLIC, "in DER form"),
+        (base64.b64encode(PUBLIC), "written as text"),
+        (base64.urlsafe_b64encode(PUBLIC).rstrip(b"=") + b"\n", "written as text"),
+        (PUBLIC.hex().encode(), "written as text"),
+        (b"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c", "a token"),
+        (b"score,group,label,weight,patient,hospital\n", "such as data"),
+        (b"FAIRPOT-SECRET-1:" + b"ab" * 32, "a damaged secret"),
+        (b"fairpot-secret-2:" + b"ab" * 32, "a damaged secret"),
+        (b"<RSAKeyValue><Modulus>abcdefghijklm</Modulus></RSAKeyValue>", "XML"),
+        (b"\x7fELF" + bytes(100), "a program"),
+        (bytes(40), "could be guessed"),
+    ],
+)
+def test_old_secrets_are_no_public_keys(tmp_path, monkeypatch, data, said):
+    """What others may know, in any form, does not become a secret by ``--from-secret`` either."""
+    monkeypatch.chdir(tmp_path)
+    Path("old").write_bytes(data)
+    assert said in run("sign", "--new-key", "new", "--from-secret", "old")
+    assert not os.path.exists("new")
+    Path("old").write_bytes(bytes(range(32)))
+    run("sign", "--new-key", "new", "--from-secret", "old", expect=0)
+
+
+@pytest.mark.parametrize("change", [lambda text: b"", lambda text: text[:-20], lambda text: b"\xef\xbb\xbf" + text])
+def test_signatures_that_are_none(scored, change):
+    run("sign", "--new-key", "k", expect=0)
+    run("sign", "map.json", "--key", "k", expect=0)
+    Path("map.json.sig").write_bytes(change(Path("map.json.sig").read_bytes()))
+    assert "no signature of fairpot.\nHint: get the file" in run("verify", "map.json", "--key", "k")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"alpha = {'9' * 400}", "alpha is a number beyond"),
+        (f"min_group = {'9' * 400}", "min_group is a number beyond"),
+        ("alpha = 2020-01-01", "alpha must be a text, a number"),
+        ("columns = 1", "columns must be a section"),
+        ("[files]\nencoding = 'rot13'", "there is no encoding 'rot13'"),
+        ('[files]\nencoding = "a\\u0000b"', "there is no encoding"),
+        ("[files]\ndelimiter = 'ab'", "delimiter must be one character"),
+        (f"region = '{'x' * 15_000}'", "'--region'"),
+    ],
+)
+def test_settings_of_strange_values(scored, text, said):
+    Path("fairpot.toml").write_text(text + "\n")
+    told = run("audit", "rows.csv")
+    assert said in told
+    assert "\nHint: " in told
+    assert len(told) < 4000
+
+
+@pytest.mark.parametrize("name", ["${x}", "{0.__class__}", "{"])
+def test_names_with_braces(scored, name):
+    """A name is never taken for a pattern to be filled in."""
+    scored["group"] = np.where(scored["group"] == "a", "a", name)
+    scored.to_csv("rows.csv", index=False)
+    run("fit", "rows.csv", "--lam", "0.5", "--reference", "a", "-o", "map.json", "--force", expect=0)
+    assert name in run("audit", "rows.csv", expect=0)
+    run("report", "rows.csv", "--map", "map.json", "-o", "r.html", expect=0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs folders with handles")
+@pytest.mark.parametrize(("levels", "length", "said"), [(150, 1, "deeper than 100"), (20, 250, "cannot be read")])
+def test_folders_that_are_not_read_are_told(tmp_path, levels, length, said):
+    """The rows of a folder that cannot be looked into would be left out without a word."""
+    rows(10).to_csv(tmp_path / "x.csv", index=False)
+    assert count_rows(RowSource(tmp_path, score="s", groups="g")).rows == 10
+    here = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(levels):
+        os.mkdir("d" * length, dir_fd=here)
+        inner = os.open("d" * length, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = inner
+    os.close(here)
+    with pytest.raises(InputFileError, match=said):
+        count_rows(RowSource(tmp_path, score="s", groups="g"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ties", "x"),
+        ("region", None),
+        ("region_from", []),
+        ("high_score_means", "x"),
+        ("capacity", "x"),
+        ("net_benefit_at", -1),
+        ("groups", 0.5),
+        ("groups", "ab"),
+        ("alpha", 1e308),
+        ("max_gap", -1e308),
+    ],
+)
+def test_parameters_that_no_fit_was_given(scored, name, value):
+    """A forged map that loads, but ends a report or makes it say what is not so."""
+    content = json.loads(Path("map.json").read_text())
+    assert name in content["parameters"]
+    content["parameters"][name] = value
+    content["checksum"] = checksum(content)
+    Path("map.json").write_text(json.dumps(content))
+    assert f"parameters.{name} must be" in run("show", "map.json")
+
+
+def test_blanks_without_end(tmp_path):
+    """A hundred megabytes of nothing took twenty seconds."""
+    (tmp_path / "x.json").write_text("[" + " " * (9 << 20) + '{"s": 0.1, "g": "a"},\n' + '{"s": 0.2, "g": "b"}]')
+    assert count_rows(RowSource(tmp_path / "x.json", score="s", groups="g")).rows == 2
+    (tmp_path / "x.json").write_text("[" + " " * (9 << 20))
+    with pytest.raises(InputFileError, match="damaged, cut short or too long"):
+        count_rows(RowSource(tmp_path / "x.json", score="s", groups="g"))
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts open files as Linux tells them")

@@ -188,7 +188,7 @@ def test_long_names_of_groups(tmp_path):
         fairpot.score_table([0, 1], [0.1, 0.2], sensitive_features=["a", "b" * 501])
     (tmp_path / "x.csv").write_text(f"s,g\n0.1,a\n0.2,{'b' * 1_000_000}\n")
     for path in (tmp_path / "x.csv",):
-        with pytest.raises(ValueError, match="longer than 500 characters") as told:
+        with pytest.raises(ValueError, match="a text of more than 2,000 bytes") as told:
             counted(path)
         assert len(str(told.value)) < 500
 
@@ -228,10 +228,55 @@ def test_one_text_for_all_rows(tmp_path, monkeypatch):
     sizes = [batch.nbytes for batch in parquet.read(path)]
     assert 6_000_000 < sum(sizes) < 6_200_000
     assert max(sizes) < 1.1 * most
-    source = RowSource(coded(tmp_path / "x.feather", "x" * 30_000), score="s", groups="g", cluster="note")
+    monkeypatch.setattr(reading, "MOST_AT_ONCE", 50_000)
+    source = RowSource(coded(tmp_path / "x.feather", "x" * 1000), score="s", groups="g", cluster="note")
     [(path, layout)] = source.files.items()
-    sizes = [batch.get_total_buffer_size() for batch in reading.role_batches(path, layout, source.roles)]
-    assert len(sizes) > 5
+    sizes = [batch.num_rows for batch in reading.role_batches(path, layout, source.roles)]
+    assert sum(sizes) == 200
+    assert len(sizes) > 3
+
+
+def varint(number):
+    """Write a number as Thrift does."""
+    number, made = 2 * number, b""
+    while number > 127:
+        number, made = number >> 7, made + bytes([number & 127 | 128])
+    return made + bytes([number])
+
+
+def test_a_first_page_that_hides_the_dictionary(tmp_path, monkeypatch):
+    """The first page holds its text itself; the long one of the dictionary is in every row that follows."""
+    from fairpot.files.formats import parquet
+
+    monkeypatch.setattr(parquet, "MOST_AT_ONCE", 1 << 20)
+    note = pa.field("note", pa.string(), nullable=False)
+    table = pa.table([pa.array([*"abc", *["x" * 30_000] * 197])], schema=pa.schema([note]))
+    path = tmp_path / "x.parquet"
+    pages = {"data_page_size": 1, "write_batch_size": 1}
+    pa.parquet.write_table(table, path, compression="none", store_schema=False, write_statistics=False, **pages)
+    size = pa.parquet.read_metadata(path).row_group(0).column(0).total_compressed_size
+    data = path.read_bytes()
+    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    head = b"\x15\x00\x15%b\x15%b,\x15\x02\x15%b\x15\x06\x15\x06\x1c\x00\x00\x00"
+    coded_page, plain_page = head % (b"\x06", b"\x06", b"\x10"), head % (b"\x08", b"\x08", b"\x00")
+    pages, end = data[:footer], data[footer:]
+    assert pages.count(coded_page + b"\x01\x02\x00") == 1
+    pages = pages.replace(coded_page + b"\x01\x02\x00", plain_page + bytes(4))  # an empty text
+    path.write_bytes(pages + end.replace(varint(size), varint(size + 1)))
+    batches = [*parquet.read(path)]
+    assert [text[:2] for text in batches[0].column(0).to_pylist()[:4]] == ["", "b", "c", "xx"]
+    assert sum(batch.num_rows for batch in batches) == 200
+    assert max(batch.nbytes for batch in batches) < 1.1 * (1 << 20)
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.feather"])
+@pytest.mark.parametrize("role", ["cluster", "groups", "label"])
+def test_long_texts_name_nothing(tmp_path, name, role):
+    """Rows that belong together are fetched one by one, each with the text that names them."""
+    path = coded(tmp_path / name, "x" * 1_000_000, rows=4000)
+    source = RowSource(path, **{"score": "s", "groups": "g"} | {role: "note"})
+    with pytest.raises(InputFileError, match=r"column 'note' has a text of more than 2,000 bytes(.|\n)*Hint: "):
+        count_rows(source)
 
 
 @pytest.mark.parametrize("name", ["x.parquet", "x.feather"])

@@ -212,7 +212,8 @@ def draw(rng, size):
 
 def published(content):
     """Every number of the maps and thresholds of a file."""
-    return np.array(numbers_in([content["thresholds"], *(each["map"] for each in content["maps"])]))
+    maps = [*(each["map"] for each in content["maps"]), content.get("then")]
+    return np.array(numbers_in([content["thresholds"], *maps]))
 
 
 @pytest.mark.parametrize("size", [10, 12, 20, 100, 1000])
@@ -235,6 +236,23 @@ def test_breakpoints_do_not_give_away_who_was_there(size):
                 inside, outside = (inside + hits, outside) if data is there else (inside, outside + hits)
     assert outside > 20
     assert inside - outside <= 3 * np.sqrt(inside + outside)
+
+
+def test_probabilities_do_not_give_away_who_is_first_and_last():
+    """The map to probabilities ended at the lowest and the highest new score: two people of every file."""
+    inside = 0
+    for seed in range(12):
+        there = draw(np.random.default_rng(seed), 12)
+        model = there.fit(FairPOT(1.0, reference="M", calibrate=True))
+        content = model.private_content().to_json()
+        new = np.sort(
+            FairPOT(1.0, reference="M")
+            .fit(*there[:2], sensitive_features=there.group)
+            .transform(there.scores, sensitive_features=there.group)
+        )
+        found = np.array(content["then"]["knots"])[:, None]
+        inside += int((np.abs(new[[0, -1]] - found).min(axis=0) <= 2 * content["private"]["step"]).sum())
+    assert inside <= 4  # of 24, all of which were found
 
 
 @pytest.mark.parametrize("name", ["FairPOT, whole", "FairPOT", "Wasserstein"])

@@ -176,8 +176,8 @@ def other_shapes(folder):
         "JSON": [b'{"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}'],
         "data or an archive": [b"PAR1" + b"\0" * 60, b"PK\x03\x04" + b"\0" * 60],
         "empty": [b"", b"\n \n"],
-        "could be guessed": [b"k" * 31 + b"\n\n"],
-        "without a header": [raw, raw.hex().encode(), os.urandom(40).hex().encode() + b"\n", b"\x30" + b"k" * 40],
+        "could be guessed": [b"k" * 31 + b"\n\n", b"\x30" + b"k" * 40],
+        "without a header": [raw, raw.hex().encode(), os.urandom(40).hex().encode(), b"\x30" + bytes(range(40))],
         "a damaged secret": [
             *(HEADER + tail for tail in (b"", b"00" * 31, b"0" * 65, b"g" * 64, b"A" * 64, b" " + b"0" * 64)),
             HEADER + b"00" * 32 + b"\n" + HEADER + b"00" * 32,

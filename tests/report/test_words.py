@@ -63,7 +63,7 @@ def test_valence_is_said_once_it_is_known(rows):
     assert not re.search(r"harm|benefit|ahead|behind|\b(gains|loses)\b", every)
     for means, word in (("harm", "harms M"), ("help", "benefits M")):
         told = FairnessReport.from_predictions(y, scores, sensitive_features=group, high_score_means=means)
-        assert f"M is ranked higher than F, which {word}." in said(told)
+        assert f"The score ranks M higher than F, which {word}." in said(told)
         assert f"which {word}." in told.to_html()
         assert told.summary["finding"]["high_score_means"] == means
 

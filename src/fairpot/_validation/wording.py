@@ -157,9 +157,20 @@ def too_many_clustered(limit: int, memory: str | None = None) -> str:
     )
 
 
+def long_text(where: str, most: int) -> str:
+    """Say that a column whose values name something holds long texts."""
+    return (
+        f"{where} has a text of more than {most:,} bytes, which names no group, outcome or cluster.\n"
+        "Hint: was a column of texts named? Give its values short names first."
+    )
+
+
 def single_group(where: str, group: Hashable, rows: int) -> str:
     """Say that there is nothing to compare; ``where`` ends in "has" or "have"."""
-    return f"{where} a single group, {group!r}, in all {counted(rows, 'row')}: there is nothing to compare it with."
+    return (
+        f"{where} a single group, {group!r}, in all {counted(rows, 'row')}: there is nothing to compare it with.\n"
+        "Hint: name another column, or add the rows of the other groups."
+    )
 
 
 def ungrouped(name: str, rows: int) -> str:
@@ -321,6 +332,20 @@ def in_order(values: set[Any]) -> list[Any]:
         return sorted(values)
     except TypeError:
         return sorted(values, key=lambda v: (type(v).__name__, str(v)))
+
+
+def other_length(name: str, rows: int, than: int, of: str = "there are {than} scores") -> str:
+    """Say that a column is not of the same rows as another.
+
+    Examples
+    --------
+    >>> other_length("y_true", 3, 2).splitlines()[0]
+    'y_true has 3 rows, but there are 2 scores.'
+    """
+    return (
+        f"{name} has {rows} rows, but {of.format(than=than)}.\n"
+        "Hint: pass columns of the same rows; take all of them from one frame, after rows were dropped."
+    )
 
 
 def shown_rows(value: float) -> str:

@@ -42,6 +42,13 @@ _FLAGS = ("--force", "--replace", "--lower-is-riskier", "--private", "--follow-l
 _ASKED = {
     "--reference": "NAME",
     "--validate": "FILE",
+    "--score": "COLUMN",
+    "--label": "COLUMN",
+    "--group": "COLUMN",
+    "--weight": "COLUMN",
+    "--cluster": "COLUMN",
+    "--id": "COLUMN",
+    "--keep": "COLUMN",
     "--positive": "VALUE",
     "--sql": "'select ... from ...'",
     "--groups": "A,B",
@@ -75,6 +82,7 @@ _NO_MEMORY = (
     "Cannot allocate memory",
     "failed to map segment",
 )
+_LONGEST = 2000  # characters of a line: names may be long, and groups many
 _LOOK = "Hint: this should not happen; run again with --debug to see where it did."
 
 # What DuckDB says of itself around an error that is ours.
@@ -198,9 +206,10 @@ def _lines(message: str) -> list[str]:
 
 
 def one_line(text: str) -> str:
-    """Put a text on one line; what is no printable character is escaped, so that it cannot steer a terminal."""
+    """Put a text on one line, cut where it is long; what is not printable is escaped: it could steer a terminal."""
     joined = _SCRATCH.sub("", " ".join(line.strip() for line in text.splitlines() if line.strip()))
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in joined)
+    short = joined if len(joined) <= _LONGEST else f"{joined[: _LONGEST // 2]} ... {joined[-_LONGEST // 2 :]}"
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in short)
 
 
 def _is_ours(error: Exception) -> bool:
@@ -215,7 +224,7 @@ def _about_files(error: OSError) -> list[str]:
         return [f"{where}the disk is full.", "Hint: free some space, or write to another disk."]
     if error.strerror is None:
         return _lines(str(error))
-    return [f"{where}{error.strerror}."]
+    return [f"{where}{error.strerror}.", "Hint: look at the name, who may use it, and the disk."]
 
 
 def _say(first: str, *more: str) -> None:
@@ -232,17 +241,20 @@ def _drop_output() -> None:
 
 @contextmanager
 def _warnings_as_lines(quiet: bool) -> Iterator[None]:
-    """Show warnings for people, each once, as a line on standard error."""
-    seen: set[str] = set()
+    """Show warnings for people after the answer, each once, as a line on standard error."""
+    seen: dict[str, None] = {}
 
-    def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        text = one_line(str(message))
-        if text not in seen and not quiet:
-            seen.add(text)
+    def keep(message: Warning | str, *_: Any, **__: Any) -> None:
+        seen[one_line(str(message))] = None
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = keep
+            yield
+    finally:
+        with suppress(OSError, ValueError, AttributeError):  # the answer first; either may be closed
+            sys.stdout.flush()
+        for text in () if quiet else seen:
             print(f"warning: {text}", file=sys.stderr, flush=True)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = show
-        yield

@@ -16,6 +16,7 @@ from fairpot.exceptions import ModelFileError
 NAME = "fairpot.toml"
 _MOST_NAMED = 100  # files beside which settings are looked for
 _PLAIN = (str, int, float, bool)
+_LARGEST = 10**15
 # Options at the top of the file, beside those of rows, which declare their keys themselves.
 _OPTIONS = (
     "alpha",
@@ -86,7 +87,9 @@ def read_settings(path: Path) -> dict[str, Any]:
     for section in ("columns", "files"):
         inside = content.pop(section, {})
         if not isinstance(inside, dict):
-            raise Failure(f"{path}: {section} must be a section, [{section}].")
+            raise Failure(
+                f'{path}: {section} must be a section.\nHint: a line [{section}], and lines such as score = "risk".'
+            )
         found |= _renamed(inside, section, f"{path}, [{section}]", keys)
     return found | _renamed(content, "", str(path), keys)
 
@@ -125,7 +128,12 @@ def _renamed(given: dict[str, Any], section: str, where: str, keys: dict[str, di
                 way_out = f"put {key} under [{home}]" if home else f"put {key} at the top, before any section"
             raise Failure(f"{where} has a key that is not known, {key!r:.60}.\nHint: {way_out}.")
         if not all(isinstance(each, _PLAIN) for each in (value if isinstance(value, list) else [value])):
-            raise Failure(f"{where}: {key} must be a text, a number, true or false, or a list of them.")
+            raise Failure(
+                f"{where}: {key} must be a text, a number, true or false, or a list of them.\n"
+                f'Hint: such as {key} = 0.1, or {key} = "risk".'
+            )
+        if any(type(each) is int and abs(each) > _LARGEST for each in (value if isinstance(value, list) else [value])):
+            raise Failure(f"{where}: {key} is a number beyond {_LARGEST:,}.\nHint: a smaller one.")
     return {known[key]: value for key, value in given.items()}
 
 

@@ -94,7 +94,7 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
     document = {"evaluated_on": result.rows, **_document(result)}
     out.document({**rows.document(), **document, "quantisation": quantisation_document(counted.quantisation)})
     finding = _finding(result, options["ties"]).named(lambda group: name_of(group, rows.groups))
-    _print(out, result, document, finding, _next(result, finding, rows))
+    _print(out, result, document, finding, rows)
     print_quantisation(out, counted.quantisation)
 
 
@@ -174,22 +174,25 @@ def _point(row: ComparisonRow) -> dict[str, Any]:
     return {"dial": dial, "value": value, "auc": row.auc, "gap": row.gap, "signed_gap": row.signed_gap}
 
 
-def _print(out: Output, result: Comparison, document: dict[str, Any], finding: Finding, next_step: str) -> None:
+def _print(out: Output, result: Comparison, document: dict[str, Any], finding: Finding, rows: RowOptions) -> None:
     """Say first what the gap is, which method is best and what is next; then the table."""
+    next_step = _next(result, finding, rows)
+    said = [*result.verdicts, next_step] if finding.clear else [next_step, *result.verdicts]
     out.line(shown(finding.headline), "bold")
-    for text in (*document["verdicts"], next_step):
+    for text in said:
         out.line(shown(text))
     out.line()
-    out.line(f"{document['evaluated_on']}; reference group: {shown(result.reference)}{result.gaps_where}")
+    reference = shown(name_of(result.reference, rows.groups))
+    out.line(f"{document['evaluated_on']}; reference group: {reference}{result.gaps_where}")
     if result.weighed:
         out.line(result.weighed)
     out.heading("Highest AUC at a gap of at most")
-    rows = [
+    lines = [
         [NAMES.get(each["method"], each["method"]), *map(_cell, each["best"]), number(each["smallest_gap"]["gap"])]
         for each in document["methods"]
     ]
-    rows += [[NAMES.get(name, name), *map(number, aucs), ""] for name, aucs in result.limit_lines.items()]
-    out.table(["method", *(f"{bound:g}" for bound in result.max_gaps), "smallest gap"], rows)
+    lines += [[NAMES.get(name, name), *map(number, aucs), ""] for name, aucs in result.limit_lines.items()]
+    out.table(["method", *(f"{bound:g}" for bound in result.max_gaps), "smallest gap"], lines)
     for text in document["limit_notes"]:
         out.line(text)
     for each in document["left_out"]:

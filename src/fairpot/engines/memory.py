@@ -17,6 +17,7 @@ _PER_ENTRY = 320
 _PER_CLUSTERED_ROW = 740
 # A table of so many entries is kept whatever the limit is, and the scan may hold so much.
 _LEAST_ENTRIES, _LEAST_SCAN = 50_000, 100_000_000
+_MOST_SCAN = 10**15  # more is no number that DuckDB takes
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Memory:
     @property
     def scan(self) -> str:
         """What DuckDB may hold before it spills to disk: a quarter, as the table grows beside it."""
-        return f"{max(self.size // 4, _LEAST_SCAN)}B"
+        return f"{min(max(self.size // 4, _LEAST_SCAN), _MOST_SCAN)}B"
 
     @property
     def entries(self) -> int:

@@ -440,7 +440,7 @@ def _place(output: str | Path, overwrite: bool, inputs: list[Path], name: str) -
 @contextmanager
 def _changes_place(changes: str | Path, output: str | Path, overwrite: bool, inputs: list[Path]) -> Iterator[Path]:
     if os.path.realpath(changes) == os.path.realpath(output):
-        raise OutputFileError("the changes and the adjusted rows need two files.")
+        raise OutputFileError("the changes and the adjusted rows need two files.\nHint: name another file.")
     with complete_file(changes, overwrite=overwrite, inputs=inputs) as place:
         yield place
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 from xml.parsers import expat
 
 from fairpot._optional import import_optional
@@ -18,6 +19,7 @@ from fairpot.exceptions import InputFileError
 from fairpot.files.streams import MAX_LINE, Text, packing_of
 
 _BLOCK = 1 << 20
+_BLANKS, _BETWEEN = re.compile(r"[ \t\r\n]*+"), re.compile(r"[ \t\r\n,]*+")  # before the first object, and others
 # What a workbook may have: rows and characters of a cell are what a spreadsheet allows.
 MOST_ROWS, LONGEST_CELL, MOST_PARTS, DEEPEST = 1_048_576, 32_767, 10_000, 100
 LONGEST_TAG = 4 << 20
@@ -54,7 +56,7 @@ def _objects(path: Path) -> Iterator[str]:
     try:
         buffer, place, number, ended = text.read(_BLOCK).decode().lstrip()[1:], 0, 0, False
         while True:
-            place = _skipped(buffer, place, " \t\r\n," if number else " \t\r\n")
+            place = cast(re.Match[str], (_BETWEEN if number else _BLANKS).match(buffer, place)).end()
             if buffer[place : place + 1] == "]":
                 return
             try:
@@ -75,12 +77,6 @@ def _objects(path: Path) -> Iterator[str]:
             buffer, place = buffer[place:] + more, 0
     finally:
         text.close()
-
-
-def _skipped(buffer: str, place: int, blanks: str) -> int:
-    while place < len(buffer) and buffer[place] in blanks:
-        place += 1
-    return place
 
 
 def _sheet(path: Path) -> Iterator[str]:

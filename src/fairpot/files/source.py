@@ -25,7 +25,7 @@ from fairpot._leftovers import scratch_folder
 from fairpot._optional import import_optional
 from fairpot._validation import wording
 from fairpot.counting import check_meaning, check_weights_word
-from fairpot.engines.duckdb.scan import Relation
+from fairpot.engines.duckdb.scan import LONGEST_NAME, Relation
 from fairpot.engines.naming import Kind, find_column, number_from_json, numbers_from_text
 from fairpot.exceptions import InputFileError
 from fairpot.files.converting import CONVERTED, convert, converts
@@ -46,6 +46,7 @@ from fairpot.files.streams import MOST_AT_ONCE, longest_cell
 
 _KINDS: dict[str, Kind] = {"csv": "text", "tsv": "text", "jsonl": "json"}
 _LEAST_BYTES = 4  # that a row of text takes
+_DEEPEST = 100  # folders inside of each other
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
@@ -292,15 +293,26 @@ class RowSource:
 
 def _check_reading(delimiter: str | None, decimal: str, encoding: str | None) -> None:
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
-        raise InputFileError(f"delimiter must be one character of ASCII, no quote and no line end, got {delimiter!r}.")
-    if decimal not in (".", ","):
-        raise InputFileError(f"decimal must be '.' or ',', got {decimal!r}.")
-    try:
-        codecs.lookup(encoding or "utf-8")
-    except LookupError:
         raise InputFileError(
-            f"there is no encoding {encoding!r}.\nHint: such as 'utf-8', 'latin-1', 'cp1252', 'utf-16'."
-        ) from None
+            f"delimiter must be one character of ASCII, no quote and no line end, got {wording.quoted(delimiter)}.\n"
+            f"Hint: {argument('delimiter', ';')}, or leave it out: it is found in the first line."
+        )
+    if decimal not in (".", ","):
+        raise InputFileError(
+            f"decimal must be '.' or ',', got {wording.quoted(decimal)}.\nHint: {argument('decimal', ',')}."
+        )
+    if not _is_encoding(encoding or "utf-8"):
+        raise InputFileError(
+            f"there is no encoding {wording.quoted(encoding)}.\nHint: such as 'utf-8', 'latin-1', 'cp1252', 'utf-16'."
+        )
+
+
+def _is_encoding(name: str) -> bool:
+    """Whether bytes become text by it; Python knows others, which make text of text or bytes of bytes."""
+    try:
+        return isinstance(b"a".decode(name, "ignore"), str) and codecs.getincrementaldecoder(name) is not None
+    except (LookupError, ValueError):
+        return False
 
 
 def _with_folders(path: Path, layout: Layout, wanted: bool) -> Layout:
@@ -338,7 +350,10 @@ def _files_of(item: str, any_name: bool, follow_links: bool) -> list[Path]:
     if not glob.has_magic(item):
         raise InputFileError(f"{item} was not found.\nHint: check the path; it is taken from {Path.cwd()}.")
     fixed = sum(1 for _ in itertools.takewhile(lambda part: not glob.has_magic(part), path.parts))
-    matched = sorted(Path(p) for p in glob.glob(item, recursive=True) if not Path(p).is_dir())
+    try:
+        matched = sorted(Path(p) for p in glob.glob(item, recursive=True) if not Path(p).is_dir())
+    except RecursionError:
+        raise InputFileError(f"{item!r} leads through too many folders.\nHint: name the folder itself.") from None
     if not matched:
         raise InputFileError(f"no file matches {item!r}.\nHint: check the path; it is taken from {Path.cwd()}.")
     _refuse_links([] if follow_links else [p for p in matched if _is_linked(p, fixed)], item)
@@ -352,7 +367,11 @@ def files_inside(folder: Path, *, any_name: bool, follow_links: bool) -> list[Pa
     A stranger's link leads to any file of the reader's, and a pipe that nobody writes to has no end.
     """
     found, links, seen = [], [], {os.path.realpath(folder)}
-    for here, inside, names in os.walk(folder, followlinks=follow_links):
+    for here, inside, names in os.walk(folder, onerror=_refuse_unread, followlinks=follow_links):
+        if len(Path(here).parts) - len(folder.parts) > _DEEPEST:
+            raise InputFileError(
+                f"{folder} has folders nested deeper than {_DEEPEST}.\nHint: name the folder that holds the files."
+            )
         inside[:] = sorted(name for name in inside if not name.startswith((".", "_")))
         links += [Path(here, name) for name in inside if os.path.islink(os.path.join(here, name))]
         if follow_links:  # a folder that was seen before may lead to itself
@@ -362,6 +381,13 @@ def files_inside(folder: Path, *, any_name: bool, follow_links: bool) -> list[Pa
     _refuse_links([] if follow_links else [*links, *(p for p in found if p.is_symlink())], str(folder))
     _refuse_special([p for p in found if not p.is_file()], str(folder))
     return sorted(p for p in found if any_name or format_of_name(p) or converts(p))
+
+
+def _refuse_unread(error: OSError) -> None:
+    """Refuse a folder that cannot be looked into: its rows would be left out without a word."""
+    raise InputFileError(
+        f"the folder {error.filename} cannot be read: {error.strerror}.\nHint: look who may read it, or remove it."
+    ) from error
 
 
 def _new(place: str, seen: set[str]) -> bool:
@@ -542,7 +568,11 @@ def role_batches(path: Path, layout: Layout, roles: Mapping[str, str]) -> Iterat
                 value = layout.partitions[place - len(layout.columns)][1]
                 value = json.dumps(value) if layout.format == "jsonl" else value
                 columns[role] = pa.repeat(pa.scalar(value, pa.string()), batch.num_rows)
-        step = max(MOST_AT_ONCE // (sum(map(longest_cell, columns.values())) + 1), 1)
+        lengths = {role: longest_cell(column) for role, column in columns.items()}
+        for role in lengths.keys() - set(NUMBERS):
+            if lengths[role] > LONGEST_NAME:
+                raise InputFileError(wording.long_text(f"column {roles[role]!r}", LONGEST_NAME))
+        step = max(MOST_AT_ONCE // (sum(lengths.values()) + 1), 1)
         for begin in range(0, batch.num_rows, step):  # a text that a dictionary holds once may be in every row
             made = [_cast(columns[field.name].slice(begin, step), field.type) for field in schema]
             yield pa.RecordBatch.from_arrays(made, schema=schema)

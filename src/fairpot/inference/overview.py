@@ -54,9 +54,9 @@ class Overview(ShownBars):
     >>> score = rng.normal(y + 0.5 * (sex == "M"))
     >>> found = overview(score_table(y, score, sensitive_features=sex))
     >>> print(found.gap)
-    0.2404 (95% interval 0.1442 to 0.3331)
+    0.240 (95% interval 0.144 to 0.333)
     >>> print(found.xauc["M", "F"])
-    0.8579 (95% interval 0.7984 to 0.9016)
+    0.858 (95% interval 0.798 to 0.902)
     """
 
     level: float
@@ -140,7 +140,7 @@ def overview(
     >>> y, score, sex = [0, 1] * 10, range(20), ["F"] * 10 + ["M"] * 10
     >>> table = score_table(y, score, sensitive_features=sex)
     >>> print(overview(table).xauc["M", "F"])
-    1.0000 (95% interval 0.5314 to 1.0000)
+    1.000 (95% interval 0.531 to 1.000)
     """
     tail = (1 - check_level(level)) / 2
     pairs, names = _pairs(table)
@@ -294,7 +294,7 @@ def rates_at(table: ScoreTable, threshold: float, *, level: float = LEVEL) -> li
     >>> y, score, sex = [0, 1] * 10, range(20), ["F"] * 10 + ["M"] * 10
     >>> table = score_table(y, score, sensitive_features=sex)
     >>> print(rates_at(table, 8.0)[0].flagged)
-    0.2000 (95% interval 0.0567 to 0.5098)
+    0.200 (95% interval 0.057 to 0.510)
     """
     if not is_number(threshold) or not np.isfinite(float(threshold)):
         raise ValueError(f"threshold must be a finite number, got {threshold!r}.")
@@ -313,7 +313,7 @@ def _rates(table: ScoreTable, group: int, threshold: float, level: float) -> Rat
     def rate(
         metric: str, what: str, among: tuple[np.ndarray, np.ndarray], hits: tuple[np.ndarray, np.ndarray]
     ) -> Estimate:
-        return _share(table, group, metric, among, hits, level, f"group {name!r} has {{}} {what}")
+        return _share(table, group, metric, among, hits, level, f"group {name!r} has", what)
 
     return Rates(
         name,
@@ -332,19 +332,20 @@ def _share(
     among: tuple[np.ndarray, np.ndarray],
     hits: tuple[np.ndarray, np.ndarray],
     level: float,
-    said: str,
+    has: str,
+    what: str,
 ) -> Estimate:
     """Compute a share of rows, its standard error from squared weights or clusters, and Wilson's interval."""
     counts = table.counts[group]
     weights = [c.astype(np.float64) for c in (counts.positive, counts.negative)]
     total = sum(float(w[a].sum()) for w, a in zip(weights, among))
     if total == 0:
-        return Estimate(metric, np.nan, np.nan, np.nan, np.nan, level, reason=said.format("no"))
+        return Estimate(metric, np.nan, np.nan, np.nan, np.nan, level, reason=f"{has} no {what}")
     value = sum(float(w[h].sum()) for w, h in zip(weights, hits)) / total
     variance, units = _spread(table, group, among, hits, value, total)
     se = float(np.sqrt(variance * units / (units - 1))) if units > 1 else np.nan
     if units < FEWEST - 1e-9:
-        reason = said.format(f"{units:.3g}") + f", and with fewer than {FEWEST} there is no interval"
+        reason = f"{has} {units:.3g} {what}, and with fewer than {FEWEST} there is no interval"
         return Estimate(metric, value, se, np.nan, np.nan, level, reason=reason)
     size = min(value * (1 - value) / variance, 1e300) if variance > 0 else units
     low, high = wilson(value, size, -float(ndtri((1 - level) / 2)))

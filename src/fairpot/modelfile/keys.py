@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import os
@@ -21,6 +22,7 @@ HMAC, ED25519 = "hmac-sha256", "ed25519"
 ALGORITHMS = (HMAC, ED25519)
 HEADER = b"fairpot-secret-1:"
 _MAX_KEY, _MIN_SECRET, _MAX_SECRET = 100_000, 32, 4096
+_FEWEST_BYTES = 8  # that differ; of 32 at random there are 24 and more
 _SECRET = re.compile(rb"%b([0-9a-f]{%d,%d})[\r\n]*" % (HEADER, 2 * _MIN_SECRET, 2 * _MAX_SECRET))
 _PEM = re.compile(rb"-----BEGIN (PRIVATE|PUBLIC) KEY-----[A-Za-z0-9+/=\s]+-----END \1 KEY-----\s*")
 _NEW = "fairpot sign --new-key FILE makes a key (--algorithm ed25519: a pair)"
@@ -164,31 +166,42 @@ def _shape(data: bytes) -> tuple[str, str] | None:
     if not data.strip():
         return "empty", _NEW
     for starts, what, way_out in _SHAPES:
-        if data.startswith(starts):
+        if data.startswith(starts) or (starts == HEADER and data.lower().startswith(b"fairpot-secret-")):
             return what, way_out
     kind = re.search(rb"-----BEGIN ([A-Z0-9 ]{1,40})-----", data)
     if kind is not None:
         return _block(kind[1].decode(), first=data.startswith(b"-----BEGIN"))
-    if data[:1] == b"\x30" and _is_der(data):
+    if _is_der(data):
         return (
             "in DER form (a key or certificate in binary)",
             f"turn it into PEM: {_PUBLIC} (or, if private, {_PRIVATE})",
         )
-    if _is_text(data) and len(data.split()) > 1:
+    if _is_text(data) and (len(data.split()) > 1 or max(map(data.count, (b",", b";"))) > 1):
         return "text of several lines or words, such as data", _NEW
+    if _is_der(_decoded(data)):
+        return "a key or certificate in DER form, written as text", "put it between the lines of a PEM file"
     if len(data.rstrip(b"\r\n")) < _MIN_SECRET:
         return f"{len(data.rstrip())} bytes long, fewer than {_MIN_SECRET}: it could be guessed", _NEW
+    if len(set(data)) < _FEWEST_BYTES:
+        return f"of {len(set(data))} different bytes, fewer than {_FEWEST_BYTES}: it could be guessed", _NEW
     return None
 
 
 _SHAPES: list[tuple[bytes | tuple[bytes, ...], str, str]] = [
-    (HEADER, "a damaged secret: after its header must come 64 to 8,192 hexadecimal digits, an even number", _NEW),
+    (
+        HEADER,
+        "a damaged secret: after the header fairpot-secret-1: must come 64 to 8,192 hexadecimal digits, an even number",
+        _NEW,
+    ),
     (b"\xef\xbb\xbf", "text with a byte-order mark before it", "save it as UTF-8 without one (sed -i '1s/^...//' KEY)"),
     ((b"\xff\xfe", b"\xfe\xff"), "UTF-16 text", "convert it: iconv -f utf-16 -t utf-8 OLD > NEW"),
     ((b"ssh-", b"ecdsa-", b"sk-"), "a public key of SSH", f"keys of SSH are not used; {_NEW}"),
     (b"PuTTY-User-Key-File", "a key of PuTTY", f"keys of PuTTY are not used; {_NEW}"),
     ((b"age1", b"AGE-SECRET-KEY-"), "a key of age", f"keys of age are not used; {_NEW}"),
     (b"untrusted comment:", "a key of minisign or signify", f"such keys are not used; {_NEW}"),
+    (b"eyJ", "a token (JWT)", _NEW),
+    ((b"<?xml", b"<RSAKeyValue"), "XML", _NEW),
+    ((b"GIF8", b"\x89PNG", b"\xff\xd8\xff", b"%PDF", b"\x7fELF", b"MZ"), "a picture, a document or a program", _NEW),
     ((b"{", b"["), "JSON, such as a map or a key of another program", _NEW),
     ((b"PK\x03\x04", b"PAR1", b"ARROW1", b"\x1f\x8b", b"\x28\xb5\x2f\xfd"), "data or an archive", _NEW),
 ]
@@ -207,12 +220,25 @@ def _block(kind: str, *, first: bool) -> tuple[str, str]:
 
 
 def _is_der(data: bytes) -> bool:
-    """Whether the length that a sequence of DER states is that of the file."""
+    """Whether this is a sequence of DER, whose stated length is that of the file."""
     first, stated = (data + b"\0\0")[1], 0
+    if data[:1] != b"\x30":
+        return False
     if first < 0x80:
         return len(data) == 2 + first
     stated = int.from_bytes(data[2 : 2 + (first & 0x7F)], "big")
     return 0 < first & 0x7F <= 4 and len(data) == 2 + (first & 0x7F) + stated
+
+
+def _decoded(data: bytes) -> bytes:
+    """Return what a line of hexadecimal digits or base64, of either alphabet, stands for; nothing for others."""
+    line = data.strip()
+    if re.fullmatch(rb"(?:[0-9A-Fa-f]{2})+", line):
+        return bytes.fromhex(line.decode())
+    plain = line.translate(bytes.maketrans(b"-_", b"+/")).rstrip(b"=")
+    if not re.fullmatch(rb"[A-Za-z0-9+/]+", plain) or len(plain) % 4 == 1:
+        return b""
+    return base64.b64decode(plain + b"=" * (-len(plain) % 4))
 
 
 def _is_text(data: bytes) -> bool:

@@ -40,6 +40,7 @@ _SCHEMA = {
     },
 }
 _MAX_SIGNATURE = 10_000
+_GET_IT = "Hint: get the file and its signature from its owner again."
 
 
 class Signature(NamedTuple):
@@ -139,7 +140,7 @@ def _read_signature(path: Path) -> dict[str, Any]:
         content: dict[str, Any] = strict_json(text)
         Schema(_SCHEMA, "it").check(content)
     except (ValueError, RecursionError) as error:
-        reason = str(error) if isinstance(error, ModelFileError) else "it is no signature of fairpot."
+        reason = str(error) if isinstance(error, ModelFileError) else f"it is no signature of fairpot.\n{_GET_IT}"
         raise SignatureError(f"the signature {str(path)!r} cannot be used: {reason}") from error
     return content
 

@@ -247,17 +247,31 @@ def _check_method(content: ModelFile) -> None:
 
 
 # Parameters that are numbers where they are given.
-_NUMBERS = ("alpha", "max_gap", "max_auc_loss", "confidence", "min_group")
+_NUMBERS = ("alpha", "max_gap", "max_auc_loss", "confidence", "min_group", "capacity", "net_benefit_at")
+# Those that are one of some words, and the numbers that a share lies between.
+_WORDS: dict[str, tuple[str | None, ...]] = {
+    "ties": ("half", "strict"),
+    "region": ("pooled", "group"),
+    "region_from": ("fitted", "batch"),
+    "high_score_means": (None, "help", "harm"),
+}
+_SHARES = ("alpha", "max_gap", "max_auc_loss", "confidence", "net_benefit_at")
 
 
 def _check_parameter(name: str, value: Any, default: Any, dial: str) -> None:
-    """Refuse true or a text for a number, and anything but true or false where the default is: no fit had either."""
+    """Refuse what no fit was given: true or a text for a number, a word that is none, a share beyond 1."""
     for each in value.values() if isinstance(value, dict) else [value]:
         if type(default) is bool and type(each) is not bool:
             refuse(f"parameters.{name}", "true or false", each)
         number = isinstance(each, int | float) and type(each) is not bool
         if name in (*_NUMBERS, dial) and each is not None and not number:
             refuse(f"parameters.{name}", "a number or null", each)
+        if name in _SHARES and each is not None and not 0 <= each <= 1:
+            refuse(f"parameters.{name}", "from 0 to 1, or null", each)
+        if name in _WORDS and each not in _WORDS[name]:
+            refuse(f"parameters.{name}", f"one of {', '.join(map(repr, _WORDS[name]))}", each)
+        if name == "groups" and each is not None and not isinstance(each, list):
+            refuse(f"parameters.{name}", "a list of groups or null", each)
 
 
 def _with_new_names(content: ModelFile) -> ModelFile:

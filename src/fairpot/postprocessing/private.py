@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from fairpot.counts import GroupCounts
 from fairpot.exceptions import ModelFileError
@@ -88,7 +89,7 @@ def made_private(content: ModelFile, table: ScoreTable | None = None) -> ModelFi
     few = small_groups(content, table)
     if few:
         raise _too_few(few)
-    if table is None and any(each.get("knots") for each in content.maps.values()):
+    if table is None and (content.then is not None or any(each.get("knots") for each in content.maps.values())):
         raise ModelFileError(
             "a model that comes from a file does not know how many rows make up each breakpoint.\n"
             "Hint: save the fitted model itself as a private file."
@@ -101,7 +102,7 @@ def made_private(content: ModelFile, table: ScoreTable | None = None) -> ModelFi
         made = {group: (each, 0.0) for group, each in content.maps.items()}
     else:
         made = {group: maker.made(group, each) for group, each in content.maps.items()}
-    then, beyond = _rounded_then(content.then, grid)
+    then, beyond = maker.then()
     errors = [error for _, error in made.values()]
     if content.then is not None and then is not None:
         pairs = [(each, made[group][0]) for group, each in content.maps.items()]
@@ -166,6 +167,35 @@ class _Maker:
         """Return thresholds, each the mean of the ten people of its group around it."""
         assert self.table is not None
         return {group: self._around(self.table[group], value) for group, value in thresholds.items()}
+
+    def then(self) -> tuple[dict[str, Any] | None, float]:
+        """Return the map that follows all others, and its largest error.
+
+        It would end at the lowest and the highest new score, of one person each. So it is taken between the means of
+        the ten people at either end, and goes on straight from there to the ends of the file's range.
+        """
+        if self.content.then is None:
+            return None, 0.0
+        full, step = _piecewise(self.content.then), self.grid.step
+        low, high = self._outermost()
+        first, last = math.ceil(low / step), math.floor(high / step)
+        x = self.grid.multiples(np.arange(first, max(last, first + 1) + 1, dtype=np.float64))
+        x, v = _straight_on(x, full(x), self.low, self.high)
+        sampled = ScoreMap(x, np.round(v, _DIGITS), below=full.below, above=full.above)
+        made = simplify({"": sampled}, max_error=_REACH * 10.0**-_DIGITS).maps[""]
+        return {"kind": "piecewise", **made.to_dict()}, largest_difference(full, made)
+
+    def _outermost(self) -> tuple[float, float]:
+        """Return the mean new score of the ten people at either end, of the group in which it lies farthest out."""
+        assert self.table is not None
+        means = []
+        for group, counts in zip(self.table.groups, self.table.counts):
+            people = _People.of(counts)
+            cells = list(people.cells(0, 0.0))
+            if cells and group in self.content.maps:
+                values = _new_scores(self.content.maps[group], counts.score)
+                means += [people.mean(values, cell) for cell in (cells[0], people.last(len(values)))]
+        return min(means), max(means)
 
     def _means(self, full: ScoreMap, counts: GroupCounts, group: Hashable) -> tuple[Floats, Floats]:
         """Return mean scores and mean values of people who follow each other, rounded, each score once."""
@@ -279,6 +309,13 @@ class _People:
             ends[-1] = len(self.weight)
         yield from (slice(a, b) for a, b in zip([first, *ends], ends))
 
+    def last(self, size: int) -> slice:
+        """Return the shortest part with ten people at the end of so many scores."""
+        begin = size - 1
+        while begin > 0 and self._between(begin, size) < FEWER_THAN:
+            begin -= 1
+        return slice(begin, size)
+
     def _tenth(self, begin: int) -> int:
         """Return the end of the shortest part from a place on with ten people; beyond the last place if none has."""
         if self.units is None:
@@ -358,20 +395,30 @@ def _bends(score_map: ScoreMap) -> Floats:
     return np.concatenate((x, starts, at))
 
 
-def _rounded_then(content: dict[str, Any] | None, grid: Grid) -> tuple[dict[str, Any] | None, float]:
-    """Return the map that follows with rounded knots, and its largest error."""
-    if content is None:
-        return None, 0.0
-    full = _piecewise(content)
-    first, last = (math.floor(full.knots[0] / grid.step), math.ceil(full.knots[-1] / grid.step))
-    x = grid.multiples(np.arange(first, last + 1, dtype=np.float64))
-    sampled = ScoreMap(x, np.round(full(x), _DIGITS), below=full.below, above=full.above)
-    made = simplify({"": sampled}, max_error=_REACH * 10.0**-_DIGITS).maps[""]
-    return {"kind": "piecewise", **made.to_dict()}, largest_difference(full, made)
+def _straight_on(x: Floats, v: Floats, low: float, high: float) -> tuple[Floats, Floats]:
+    """Let a map of probabilities go on as it ends, to both ends of a range."""
+    least, most = (0.0, 1.0) if v[0] >= 0 else (-1.0, 0.0)
+    if low < x[0]:
+        x, v = np.append(low, x), np.append(max(least, v[0] - (v[1] - v[0]) / (x[1] - x[0]) * (x[0] - low)), v)
+    if high > x[-1]:
+        beyond = v[-1] + (v[-1] - v[-2]) / (x[-1] - x[-2]) * (high - x[-1])
+        x, v = np.append(x, high), np.append(v, min(most, beyond))
+    return x, v
 
 
 _DIGITS = 4  # of probabilities in a private file
 _TRIED = 2001
+
+
+def _map_of(content: dict[str, Any]) -> ScoreMap:
+    fields = {key: value for key, value in content.items() if key != "kind"}
+    return (ShiftMap if content["kind"] == "shift" else ScoreMap).from_dict(fields)
+
+
+def _new_scores(content: dict[str, Any], scores: Floats) -> Floats:
+    if content["kind"] == "sigmoid":
+        return np.asarray(expit(content["alpha"] * scores + content["beta"]))
+    return _map_of(content)(scores)
 
 
 def _piecewise(content: dict[str, Any]) -> ScoreMap:
@@ -388,9 +435,7 @@ def _largest_after(full: dict[str, Any], made: dict[str, Any], then: dict[str, A
         return 0.0
     ways: list[tuple[ScoreMap, ScoreMap]] = []
     for own, later in ((full, then), (made, rounded)):
-        fields = {key: value for key, value in own.items() if key != "kind"}
-        kind = ShiftMap if own["kind"] == "shift" else ScoreMap
-        ways.append((kind.from_dict(fields), _piecewise(later)))
+        ways.append((_map_of(own), _piecewise(later)))
     points = [np.linspace(float(after.knots[0]), float(after.knots[-1]), _TRIED) for _, after in ways]
     for first, after in ways:
         points += [after.knots, _bends(first), *(_reached(first, each) for each in after.knots.tolist())]

@@ -204,11 +204,7 @@ def connect(
 
 def _close(connection: Any, reads: list[Path], named: list[str]) -> None:
     duckdb = import_optional("duckdb", "cli")
-    for setting in (
-        "enable_progress_bar = true",
-        "enable_progress_bar_print = false",
-        "allow_persistent_secrets = false",
-    ):
+    for setting in _SETTINGS:
         with suppress(duckdb.Error):
             connection.execute(f"SET {setting}")
     paths = [str(path) for path in reads]
@@ -257,6 +253,8 @@ def _listed(texts: Iterable[str]) -> str:
 _BATCH = 1 << 19
 _SMALLER = 1 << 17  # where all columns come
 _LONGEST = 300  # characters of DuckDB's own message
+LONGEST_NAME = 2000  # bytes of a text that names a group, an outcome or a cluster
+_TOO_LONG = "fairpot: a long text in "
 
 
 class Scan:
@@ -416,8 +414,13 @@ def _explained(error: Exception, source: DuckDBRows) -> InputFileError:
     """Put DuckDB's or Arrow's error into one line and a hint, without what it quotes from the rows."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     what = source.where
+    found = re.search(rf"{_TOO_LONG}(\w+)", str(error))
+    if found is not None:
+        return InputFileError(wording.long_text(f"column {source.roles[found[1]]!r}", LONGEST_NAME))
     if "memory" in lines[0].lower() or "max_temp_directory_size" in str(error):
-        hint = f"raise {argument('memory_limit')}, or point TMPDIR to a disk with more room"
+        hint = (
+            f"raise {argument('memory_limit')}, point TMPDIR to a disk with more room, or name no column of long texts"
+        )
     elif "file system operations are disabled" in lines[0]:
         hint = "only the files that the query itself names are open to it, whatever a view in the database says"
     elif source.sql is not None:
@@ -521,7 +524,13 @@ class Parts:
 
     def _raw(self) -> str:
         numbers = [role for role in ("score", "weight") if role in self.types]
-        return ", ".join([*self.keys, *numbers, *self.others])
+        return ", ".join([*map(self._short, self.keys), *numbers, *map(self._short, self.others)])
+
+    def _short(self, role: str) -> str:
+        """Select a part that names something; refuse long texts, which a file may hold once for all rows."""
+        if self.types[role] != "VARCHAR":
+            return role
+        return f"CASE WHEN strlen({role}) > {LONGEST_NAME} THEN error('{_TOO_LONG}{role}') ELSE {role} END AS {role}"
 
     def _columns(self) -> str:
         numbers = [f"{self.number(role)} AS {role}" for role in ("score", "weight") if role in self.types]
@@ -529,7 +538,7 @@ class Parts:
 
     def combinations(self) -> str:
         """Select the distinct combinations of groups and labels, with their number of rows."""
-        return f"SELECT {', '.join([*self.keys, 'count(*) AS n'])} FROM {self.rows} GROUP BY ALL"
+        return f"SELECT {', '.join([*map(self._short, self.keys), 'count(*) AS n'])} FROM {self.rows} GROUP BY ALL"
 
     def estimate(self) -> Size:
         """Estimate how many distinct scores, rows and groups there are."""

@@ -15,7 +15,7 @@ from fairpot.engines.duckdb.scan import Relation, pick
 from fairpot.engines.naming import Kind
 from fairpot.exceptions import OutputFileError
 from fairpot.files.layout import Batches, Layout, guarded, partitioned, same_columns, with_partitions
-from fairpot.files.streams import MOST_AT_ONCE, arrow_file, check_cell, check_cells, longest_cell
+from fairpot.files.streams import MAX_CELL, MOST_AT_ONCE, arrow_file, check_cell, check_cells, longest_cell
 
 _BYTES = 48 << 20  # of a batch, about
 _ROWS = 1 << 18
@@ -109,15 +109,53 @@ def _batch_rows(path: Path, metadata: Any, group: int) -> int:
 def _longest_coded(path: Path, metadata: Any, group: int) -> int:
     """Return the bytes of the longest texts, one of each column, that a row group's dictionaries hold."""
     columns = [metadata.column(i) for i in range(metadata.num_columns)]
-    texts = [c.path_in_schema for c in columns if c.physical_type == "BYTE_ARRAY" and c.has_dictionary_page]
-    coded = [name for name in texts if "." not in name]  # what is nested is read as it is
+    texts = [c for c in columns if c.physical_type == "BYTE_ARRAY" and "." not in c.path_in_schema]
+    sizes = {c.path_in_schema: _dictionary_bytes(path, c) for c in texts}  # what is nested is read as it is
+    coded = [name for name, size in sizes.items() if size]
     if not coded or not metadata.num_rows:
         return 0
     with _opened(path, coded) as file:
         first = next(file.iter_batches(batch_size=1, row_groups=[group], columns=coded))
-    found = [longest_cell(column) for column in first.columns]
+    found = [_longest(column, sizes[name]) for name, column in zip(first.schema.names, first.columns)]
     check_cell(max(found))
     return sum(found)
+
+
+def _longest(column: Any, size: int) -> int:
+    """Return the bytes of a dictionary's longest text, at most: of all of it, if the first page does not show it."""
+    compute = import_optional("pyarrow.compute", "cli")
+    seen = compute.sum(compute.binary_length(column.dictionary)).as_py() or 0
+    return longest_cell(column) if seen + 4 * len(column.dictionary) >= size else min(size, MAX_CELL)
+
+
+_DICTIONARY_PAGE = 2
+
+
+def _dictionary_bytes(path: Path, column: Any) -> int:
+    """Read from the first page's header, not the footer, how large a column's dictionary is; 0 without one.
+
+    A header begins with its type and its unpacked size: two fields of Thrift's compact protocol, each a byte 0x15 and a
+    number in groups of seven bits. Of one that begins otherwise the worst is thought.
+    """
+    if not column.num_values:
+        return 0
+    starts = [column.data_page_offset, column.dictionary_page_offset]
+    with path.open("rb") as stream:
+        stream.seek(min(max(start, 0) for start in starts if start is not None))
+        head = iter(stream.read(16))
+    kind, size = (_number(head) if next(head, 0) == 0x15 else None for _ in range(2))
+    if kind is None or size is None:
+        return MAX_CELL
+    return size if kind == _DICTIONARY_PAGE else 0
+
+
+def _number(head: Iterator[int]) -> int:
+    found, shift = 0, 0
+    for byte in head:
+        found, shift = found | (byte & 0x7F) << shift, shift + 7
+        if byte < 0x80:
+            break
+    return found >> 1
 
 
 class ParquetSink:
