@@ -19,7 +19,7 @@ Numbers = Mapping[str, Any]
 # More pairs and more warnings than these are folded away; more groups than these share a table below.
 _WARNINGS, _GROUPS = 3, (8, 5)
 # Letters of a group's name in a table of the first screen.
-_LONGEST = 24
+_LONGEST = 26
 # The calibration errors of so many groups are shown; of more, the one that rises most.
 _FEW_ERRORS = 3
 
