@@ -39,6 +39,7 @@ TEXT = {
     "pairs": "Someone in {first} with the outcome is ranked above someone in {second} without it in {there} of 100 "
     "pairs; the reverse ({second} over {first}) in {back}.",
     "pairs in the top": "In the top {top}, s{pairs}",
+    "of each group": "{top} of each group",
     "small groups": " Left out, as too small to be compared with confidence: {groups}.",
     "next: reversed": "Check the direction of the score first: it ranks the outcome worse than chance.",
     "next: repair": "A repair can make this gap smaller: fit one and look at its price.",
@@ -196,7 +197,9 @@ def meaning(finding: Finding) -> str:
     names = dict(zip(("first", "second"), finding.pair))
     said = TEXT["pairs"].format(**names, there=f"{there:.{digits}f}", back=f"{back:.{digits}f}")
     if finding.alpha is not None:
-        said = TEXT["pairs in the top"].format(top=share(finding.alpha), pairs=said[1:])
+        top = share(finding.alpha)
+        top = TEXT["of each group"].format(top=top) if finding.region == "group" else top
+        said = TEXT["pairs in the top"].format(top=top, pairs=said[1:])
     if finding.small_groups:
         said += TEXT["small groups"].format(groups=listed(finding.small_groups, 2))
     return said
