@@ -82,7 +82,6 @@ html_theme_options = {
     "navbar_align": "left",
     "navbar_end": ["theme-switcher", "navbar-icon-links"],
     "navigation_with_keys": False,
-    "navigation_depth": 2,  # 160 names beside each name make pages slow to build and hard to read
     "show_nav_level": 1,
     "show_toc_level": 2,
     "secondary_sidebar_items": {"**": ["page-toc"], "evidence/paper/index": []},  # figure beside table

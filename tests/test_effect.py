@@ -32,11 +32,11 @@ def test_lost_calibration_and_a_small_reference_are_said():
     ("was", "now", "said"),
     [
         (0.0, 0.009, None),  # many times worse, but nobody sees it
-        (0.0, 0.011, "is lost (0.0000 -> 0.0110)"),
+        (0.0, 0.011, "is lost (0.000 -> 0.011)"),
         (0.002, 0.011, None),
-        (0.002, 0.013, "gets 6.5 times worse (0.0020 -> 0.0130)"),
+        (0.002, 0.013, "gets 6.5 times worse (0.002 -> 0.013)"),
         (0.02, 0.055, None),  # visibly worse, but not several times
-        (0.02, 0.064, "gets 3.2 times worse (0.0200 -> 0.0640)"),
+        (0.02, 0.064, "gets 3.2 times worse (0.020 -> 0.064)"),
     ],
 )
 def test_calibration_that_gets_visibly_and_several_times_worse_is_said(was, now, said):

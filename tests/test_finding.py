@@ -1,6 +1,7 @@
 """The one finding: pair, direction, doubt and valence; who gains, who loses, and what is known of a repair."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fairpot
@@ -26,7 +27,7 @@ def test_the_finding_says_who_is_ranked_higher_and_whom_that_harms_only_if_told(
     assert (told.state, told.pair, told.metric) == ("difference", ("M", "F"), "overall gap")
     assert float(told.gap) == pytest.approx(there - back, abs=1e-12)
     assert [float(each) for each in told.xauc] == pytest.approx([there, back], abs=1e-12)
-    assert told.who == f"M is ranked higher than F{said}"
+    assert told.who == f"The score ranks M higher than F{said}"
     assert f"{there - back:.3f} (95% interval {told.gap.low:.3f} to {told.gap.high:.3f})" in told.headline
     assert f"in {100 * there:.0f} of 100 pairs; the reverse (F over M) in {100 * back:.0f}." in told.meaning
     assert str(found).splitlines()[:3] == told.sentences
@@ -34,11 +35,43 @@ def test_the_finding_says_who_is_ranked_higher_and_whom_that_harms_only_if_told(
     assert found.reference == ("F" if means == "harm" else "M")
 
 
+def test_groups_that_are_numbers_are_called_by_their_column_where_it_has_a_name():
+    """In sentences and tables for people; the numbers keep the groups as they are."""
+    y, score, sex = two_groups()
+    black = pd.Series((sex == "M").astype(int), name="black")
+    found = audit(y, score, sensitive_features=black, high_score_means="harm")
+    assert found.finding.pair == (1, 0)
+    assert found.finding.who == "The score ranks black=1 higher than black=0, which harms black=1"
+    assert found.to_dict()["finding"]["ranked_higher"] == 1
+    assert audit(y, score, sensitive_features=black.to_numpy()).finding.who == "The score ranks 1 higher than 0"
+    assert "<td>black=1</td><td>black=0</td>" in found._repr_html_()
+    repair = FairPOT(max_gap=0.02, high_score_means="harm").fit(score, y, sensitive_features=black)
+    told = effect(repair, score, y, sensitive_features=black)
+    assert "scores in black=1 change" in told.sentences[1]
+    assert "; no score in black=0 changes." in told.sentences[1]
+    assert "With black=1 as the reference instead" in str(told)
+    both = pd.DataFrame({"race": np.where(black, "B", "W"), "old": np.arange(len(y)) % 2})
+    assert " / old=" in audit(y, score, sensitive_features=both).finding.who
+
+
+def test_a_repair_that_overshoots_has_a_gap_below_zero():
+    y, score, sex = two_groups(groups=("men", "women"))
+    lifted = score + 0.3 * (sex == "men")
+    found = effect(y, before=score, after=lifted, sensitive_features=sex)
+    there, back = (oracles.xauc(y, lifted, sex, *pair, half=True) for pair in (("women", "men"), ("men", "women")))
+    assert found.signed_gap()[1] == pytest.approx(there - back)
+    rows = {row["metric"]: row for row in found.rows()}
+    assert rows["signed_gap"]["after"] == pytest.approx(there - back)
+    assert rows["signed_gap"]["after_low"] < there - back < rows["signed_gap"]["after_high"] < 0 < rows["gap"]["after"]
+    assert "The repair overshoots: the adjusted score ranks men higher than women." in found.sentences[0]
+    assert "<td>gap, women over men</td>" in found._repr_html_()
+
+
 def test_of_scores_counted_with_a_minus_a_high_rank_is_a_low_score():
     y, score, sex = two_groups()
     table = score_table(y, -score, sensitive_features=sex, lower_is_riskier=True, high_score_means="help")
     told = audit(table).finding
-    assert told.who == "M is ranked as riskier (scored lower) than F, which harms M"
+    assert told.who == "The score ranks M as riskier (scored lower) than F, which harms M"
     assert audit(table).reference == "F"
     assert FairPOT(1.0).fit_table(table).reference_ == "F"
     moved = effect(FairPOT(1.0).fit_table(table), table)

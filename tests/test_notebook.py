@@ -7,9 +7,21 @@ from xml.etree import ElementTree
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import fairpot
-from fairpot import FairPOT, LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder, compare
+from fairpot import (
+    FairnessReport,
+    FairPOT,
+    FairScoreClassifier,
+    LogitShift,
+    OptimalMerge,
+    PostLogit,
+    ScoreMap,
+    WassersteinRepair,
+    XOrder,
+    compare,
+)
 from fairpot.inference import confidence_interval, verdict
 from fairpot.metrics import xauc_gap
 from fairpot.postprocessing.fitted import FittedMaps
@@ -206,3 +218,28 @@ def test_a_map_frame_gives_what_transform_gives():
         frame = fp.frame()
         new = fp.transform(frame["score"].to_numpy(), sensitive_features=frame["group"].to_numpy())
         np.testing.assert_allclose(new, frame["adjusted"], rtol=0, atol=1e-12)
+
+
+def test_maps_classifiers_and_reports_have_a_frame_and_a_picture():
+    score, y, group = draw(240, digits=2)
+    fp = FairPOT(0.5).fit(score, y, sensitive_features=group)
+    [moved] = fp.moved_groups
+    own = fp.maps_[moved]
+    assert own.frame().to_numpy().tolist() == np.stack([own.knots, own(own.knots)], axis=1).tolist()
+    assert len(ScoreMap.identity().frame()) == 0
+    model = FairScoreClassifier(LogisticRegression(), FairPOT(0.5)).fit(score[:, None], y, sensitive_features=group)
+    assert model.frame().equals(model.postprocessor_.frame())
+    top = FairPOT(0.5, alpha=0.5).fit(score, y, sensitive_features=group)
+    report = FairnessReport(top.table_, top)
+    found = fairpot.effect(top, top.table_)
+    rows = report.frame().set_index(["metric", "when"])
+    for when, numbers in (("before", found.before), ("after", found.after)):
+        for metric in ("auc", "gap"):
+            both = rows.loc[(metric, when)].set_index("alpha").loc[0.5]
+            assert both["value"] == pytest.approx(float(numbers["partial"][metric]))
+            assert both["value_low"] == pytest.approx(numbers["partial"][metric].low)
+    audited = FairnessReport(top.table_)
+    assert set(audited.frame()["when"]) == {"before"}
+    for each in (own, model, report, audited):
+        assert each.plot().has_data()
+        plt.close("all")

@@ -19,9 +19,8 @@ origin = men[["black", "hispan"]].apply(
 )
 features = men[["pcnv", "avgsen", "tottime", "ptime86", "qemp86", "inc86", "durat"]]
 model = HistGradientBoostingClassifier(max_depth=3, max_iter=60, random_state=0)
-score = cross_val_predict(
-    model, features.assign(origin=origin.astype("category").cat.codes), arrested, cv=5, method="predict_proba"
-)[:, 1]
+features = features.assign(origin=origin.astype("category").cat.codes)
+score = cross_val_predict(model, features, arrested, cv=5, method="predict_proba")[:, 1]
 
 found = audit(arrested, score, sensitive_features=origin)
 print(found)

@@ -64,7 +64,7 @@ def _with_limits(row: dict[str, Any]) -> dict[str, str]:
     Examples
     --------
     >>> _with_limits({"auc": 0.8, "auc_low": 0.75, "auc_high": 0.84})
-    {'auc': '0.8000 (0.7500 to 0.8400)'}
+    {'auc': '0.800 (0.750 to 0.840)'}
     """
     limits = {f"{name}{end}": name for name in row for end in _ENDS if f"{name}_low" in row and f"{name}_high" in row}
     shown = {}
@@ -82,13 +82,13 @@ _ROWS = ("rows", "with the outcome", "without it", "positives", "negatives", "fl
 
 
 def cell(value: Any, name: str = "") -> str:
-    """Show a value: whole numbers with commas, shares with four digits, many rows to the row, nothing as a dash."""
+    """Show a value: whole numbers with commas, shares with three digits, many rows to the row, nothing as a dash."""
     if value is None:
         return "-"
     if isinstance(value, float):
         if name in _ROWS and abs(value) >= 100:
             return f"{value:,.0f}"
-        return f"{value:,.10g}" if value == int(value) and abs(value) >= 2 else f"{value:.4f}"
+        return f"{value:,.10g}" if value == int(value) and abs(value) >= 2 else f"{value:.3f}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from fairpot._html import html_table, intervals_svg, notes, paragraph
-from fairpot._optional import import_optional, make_frame
+from fairpot._optional import import_optional
+from fairpot._optional import make_frame as make_frame
 
 
 class Bar(NamedTuple):

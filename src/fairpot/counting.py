@@ -6,6 +6,7 @@ import decimal
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -22,6 +23,7 @@ from fairpot._validation import (
     wording,
 )
 from fairpot._validation.columns import is_frame
+from fairpot._validation.groups import group_columns
 from fairpot._warn import warn_user
 from fairpot.counts import Indices, Units
 from fairpot.table import ScoreTable
@@ -77,7 +79,7 @@ def as_table(
             given = {**columns, own: None, **meaning, "drop_missing": drop_missing or None}
             return refuse_beside_table(table, given).meaning(high_score_means)
     if labelled and y_true is None:
-        raise TypeError(f"{names[0]} is missing: pass the outcome of each row, 0 or 1.")
+        raise TypeError(f"{names[0]} is missing.\nHint: pass the outcome of each row, 0 or 1.")
     if y_score is None and is_frame(y_true):
         raise TypeError(
             f"{names[1]} is missing, and {names[0]} is a frame with several columns.\n"
@@ -103,7 +105,8 @@ def as_table(
     if drop_missing and dropped["rows"]:
         warn_user(wording.dropped_rows(dropped, len(rows.scores)), UserWarning)
     table = count(rows, clusters=clusters, weights=weights, lower_is_riskier=lower_is_riskier, name=names[4])
-    return table.meaning(high_score_means)
+    named = group_columns(sensitive_features) if grouped else ()
+    return replace(table, group_columns=named).meaning(high_score_means)
 
 
 def check_weights_word(weights: str | None) -> Weights | None:

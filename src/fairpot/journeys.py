@@ -279,7 +279,9 @@ def apply(
     reading = {name: options.pop(name) for name in _READING if name in options}
     source = _source_to_adjust(rows, fitted, score, group, reading)
     if output is None:
-        raise TypeError("output is missing: name the file that the adjusted rows go to, apply(model, rows, output).")
+        raise TypeError(
+            "output is missing.\nHint: name the file that the adjusted rows go to, apply(model, rows, output)."
+        )
     how: dict[str, Any] = {
         "unknown_group": unknown_group,
         "missing_group": missing_group,

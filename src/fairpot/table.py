@@ -8,7 +8,7 @@ table is cut, rescored, merged or quantised.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -80,6 +80,8 @@ class ScoreTable:
     high_score_means : {"help", "harm"} or None, default None
         What a high score does to the person who has it, if that was said. It changes no count. It is said of
         the rows' own scores: with ``lower_is_riskier``, "help" says that a low score, which is ranked high, harms.
+    group_columns : tuple of str, default ()
+        The names of the columns with the group, where they are known: sentences call group 0 "black=0" by them.
 
     Examples
     --------
@@ -99,6 +101,7 @@ class ScoreTable:
     lower_is_riskier: bool = False
     weighted: bool = False
     high_score_means: Meaning | None = None
+    group_columns: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         if self.high_score_means is not None:
@@ -130,7 +133,9 @@ class ScoreTable:
         if codes is not None and not (codes.min() >= 0 and codes.max() < len(groups)):
             raise ValueError(f"codes must lie in 0 ... {len(groups) - 1}, got {codes.min()} to {codes.max()}.")
         if weight is not None and not (weight >= 0).all():
-            raise ValueError("weights must be numbers >= 0.")
+            raise ValueError(
+                "weights must be numbers >= 0.\nHint: fairpot.score_table counts rows and says which are wrong."
+            )
         if codes is None or len(groups) == 1:
             counts = [GroupCounts.from_rows(scores, labels, weight, square)]
             if unit is not None:
@@ -546,11 +551,13 @@ class ScoreTable:
         """
         if self.labelled != other.labelled:
             raise ValueError(
-                "a table with labels and one without cannot be merged: the sum would have half its labels."
+                "a table with labels and one without cannot be merged: the sum would have half its labels.\n"
+                "Hint: count both with their outcomes."
             )
         if self.lower_is_riskier != other.lower_is_riskier:
             raise ValueError(
-                "a table in which a low score meant high risk and one in which a high one did cannot be merged."
+                "a table in which a low score meant high risk and one in which a high one did cannot be merged.\n"
+                "Hint: count one of them again, with the same lower_is_riskier."
             )
         if None not in (self.high_score_means, other.high_score_means):
             self.meaning(other.high_score_means)
@@ -628,7 +635,10 @@ def _with_squares(table: ScoreTable) -> ScoreTable:
 def _united(one: ScoreTable, other: ScoreTable) -> tuple[Units | None, ScoreTable, ScoreTable]:
     """Number the units of two tables alike: those of the same name are the same."""
     if (one.units is None) != (other.units is None):
-        raise ValueError("a table whose rows belong together and one whose rows do not cannot be merged.")
+        raise ValueError(
+            "a table whose rows belong together and one whose rows do not cannot be merged.\n"
+            "Hint: count both with clusters."
+        )
     if one.units is None or other.units is None or one.units is other.units:
         return one.units, one, other
     if one.units.hashes is None or other.units.hashes is None:

@@ -133,7 +133,14 @@ def test_limit_that_cannot_be_decided(run, tmp_path):
 
 def test_what_is_printed(run, csv, people):
     out = run("audit", csv, *COLUMNS, "--alpha", 0.2).out
-    for part in ("600 rows", "Groups", "M is ranked higher than F", "gap in the top 20%", "overall gap", "recall"):
+    for part in (
+        "600 rows",
+        "Groups",
+        "The score ranks M higher than F",
+        "gap in the top 20%",
+        "overall gap",
+        "recall",
+    ):
         assert part in out
     assert "\x1b" not in out
     everything = run("audit", csv, *COLUMNS, "--all").out
@@ -153,7 +160,7 @@ def test_the_verdict_is_first_and_two_groups_take_twenty_lines(run, csv, people)
     known = {"sensitive_features": people["sex"]}
     there = xauc(people["outcome"], people["risk"], **known, positive="M", negative="F")
     back = xauc(people["outcome"], people["risk"], **known, positive="F", negative="M")
-    assert lines[0].startswith(f"M is ranked higher than F: overall gap {there - back:.3f} (95% interval ")
+    assert lines[0].startswith(f"The score ranks M higher than F: overall gap {there - back:.3f} (95% interval ")
     assert f"in {100 * there:.0f} of 100 pairs; the reverse (F over M) in {100 * back:.0f}." in lines[1]
     assert lines[2].startswith("Next: fairpot fit ")
     assert len([line for line in lines if not line.startswith("warning")]) <= 20
@@ -174,7 +181,7 @@ def test_many_groups_take_less_than_forty_lines(run, tmp_path):
     assert "... and 61 more pairs: --all shows them" in out
     everything = run("audit", tmp_path / "rows.csv", *columns, "--all").out
     assert "more pairs" not in everything
-    highest = out.split(" is ranked higher")[0]
+    highest = out.removeprefix("The score ranks ").split(" higher than")[0]
     assert highest in ("A / Female", "A / Male")
     named = run("audit", tmp_path / "rows.csv", *columns, "--reference", highest, "--json").json["reference"]
     assert named == f"race={highest.replace(' / ', ', sex=')}"

@@ -1,6 +1,7 @@
 """fairpot compare: the numbers of compare() in Python."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from cli.conftest import COLUMNS
@@ -49,7 +50,7 @@ def test_what_is_printed(run, csv):
     for part in (
         "5 folds of 600 rows",
         "reference group: F",
-        "M is ranked higher than F: overall gap",
+        "The score ranks M higher than F: overall gap",
         "Next: fairpot fit",
         "FairPOT",
         "OptimalMerge",
@@ -131,3 +132,19 @@ def test_gaps_among_those_ranked_highest(run, csv, folder, people, held_out):
     best = result.fit_best(0.1, method="LogitShift")
     after = best.transform(scores, sensitive_features=sex)
     assert partial_xauc_gap(y, after, sensitive_features=sex, alpha=300 / len(y)) <= 0.1
+
+
+def test_with_a_capacity_the_finding_and_the_next_step_are_of_the_top(run, tmp_path):
+    """The two groups differ in the top alone."""
+    rng = np.random.default_rng(3)
+    n = 4000
+    group, z = rng.choice(["rural", "urban"], n), rng.normal(size=n)
+    y = (rng.random(n) < 1 / (1 + np.exp(1.2 - 1.6 * z))).astype(int)
+    score = z + 0.6 * rng.normal(size=n)
+    score = np.where((score > 0.9) & (group == "rural"), 0.9 + (score - 0.9) * 0.3, score).round(3)
+    pd.DataFrame({"score": score, "label": y, "group": group}).to_csv(tmp_path / "top.csv", index=False)
+    only = ["--method", "fairpot", "--folds", 2]
+    lines = run("compare", tmp_path / "top.csv", *only, "--capacity", "10%", "--max-gap", 0.3).out.splitlines()
+    assert lines[0].startswith("The score ranks urban higher than rural: gap in the top 10% ")
+    assert lines[2].endswith("--method fairpot --max-gap 0.3 --capacity 10% -o map.json")
+    assert run("compare", tmp_path / "top.csv", *only).out.startswith("No clear difference between ")

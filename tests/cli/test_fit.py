@@ -141,10 +141,11 @@ def test_what_is_printed(run, csv, folder, tmp_path):
         "Whose scores change",
     ):
         assert part in answer.out
-    gap, changed, price, trust, following, *_ = answer.out.splitlines()
+    gap, changed, acted, price, trust, following, *_ = answer.out.splitlines()
     assert gap.startswith("The overall gap goes from ")
     assert "scores in F change" in changed
     assert "no score in M changes" in changed
+    assert acted.startswith("In the top 10%: ")
     assert price.startswith("AUC goes from ")
     assert trust == "Checked on 400 new rows, which the repair was not fitted on."
     assert "Next: fairpot apply" in following

@@ -47,7 +47,7 @@ def test_groups_that_are_numbers_are_called_by_their_column(run, people, tmp_pat
     people.assign(black=(people["sex"] == "M").astype(int)).to_csv(path, index=False)
     columns = ["--score", "risk", "--label", "outcome", "--group"]
     said = run("audit", path, *columns, "black", "--fail-above", 0.9).out
-    assert "black=1 is ranked higher than black=0:" in said
+    assert "The score ranks black=1 higher than black=0:" in said
     assert "Someone in black=1 with the outcome is ranked above someone in black=0 without it" in said
     assert "between black=1 and black=0" in said
     assert {str(each["group"]) for each in run("audit", path, *columns, "black", "--json").json["groups"]} == {"0", "1"}

@@ -60,7 +60,7 @@ def test_a_gate_that_requires_within(run, csv, bound, answer, code):
 
 def test_the_interval_is_shown(run, csv):
     said = run("audit", csv, *COLUMNS, "--level", "0.9", "--alpha", "0.5").out
-    assert said.startswith("M is ranked higher than F: gap in the top 50% ")
+    assert said.startswith("The score ranks M higher than F: gap in the top 50% ")
     assert "(90% interval" in said.splitlines()[0]
     assert "90% intervals" in run("audit", csv, *COLUMNS, "--level", "0.9", "--all").out
     for wrong in (["--require", "within"], ["--level", "95"], ["--cluster", "sex"]):
@@ -84,11 +84,11 @@ def test_fit_certifies(run, visits, tmp_path):
     assert saved["limit"] <= 0.3
     assert "Certified\nwith 90% confidence the overall gap on new rows like these is at most 0.3\n" in said
     assert "Certified: with 90% confidence the overall gap on rows like these is at most 0.3 (tested on" in said
-    assert f"one-sided upper limit of the gap: {saved['limit']:.4f}" in said
-    assert "two-sided 90% intervals" in said
+    assert f"upper limit of the gap, at that confidence: {saved['limit']:.3f}" in said
+    assert "90% intervals, which guard both ends" in said
     shown = run("show", target).out
-    assert "certified then: the overall gap is at most 0.3 with confidence 0.9" in shown
-    assert f"one-sided upper limit {saved['limit']:.4f})" in shown
+    assert "certified then: the overall gap is at most 0.3 with 90% confidence" in shown
+    assert f"upper limit {saved['limit']:.3f} at that confidence)" in shown
     assert run("show", target, "--json").json["certificate"]["how"] in ("walk", "step-down")
     found = run(*options, "--json").json
     assert found["rule"] == {"max_gap": 0.3, "confidence": 0.9}
@@ -147,7 +147,7 @@ def test_fit_says_that_no_repair_is_needed(run, tmp_path):
         assert found["repair_needed"] is False
         assert sum(each["moved"] for each in found["fitted"]["moves"]) == 0
         told = (
-            f"no repair needed: the overall gap of the original scores is {gap:.4f}, at most {gap + 0.05:.3g}{sure}\n"
+            f"no repair needed: the overall gap of the original scores is {gap:.3f}, at most {gap + 0.05:.3g}{sure}\n"
         )
         assert told in run(*enough).out
     less = ["fit", path, *COLUMNS, "--max-gap", round(gap / 2, 3)]

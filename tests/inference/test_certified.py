@@ -103,15 +103,16 @@ def test_the_certified_limit_is_one_sided_and_keeps_the_bound(groups):
         assert found.limit <= bound
         beyond += found.gap.high > bound
         assert found.to_dict()["limit"] == found.limit
-        assert f"one-sided upper limit {found.limit:.4f}" in str(found)
-        assert f"{found.gap.value:.4f} (90% interval {found.gap.low:.4f} to {found.gap.high:.4f}), AUC" in str(found)
+        assert f"upper limit {found.limit:.3f} at that confidence" in str(found)
+        assert f"{found.gap.value:.3f} (90% interval {found.gap.low:.3f} to {found.gap.high:.3f}), AUC" in str(found)
     assert beyond or groups == 3  # the two-sided interval alone would contradict the promise
 
 
 def test_what_cannot_be_certified_is_an_error_that_says_what_is_missing(fitted):
     with pytest.raises(InfeasibleRuleError, match="smallest bound that can be certified on these rows") as error:
         PostLogit(max_gap=0.005, confidence=0.95).fit(fitted[0], fitted[1], sensitive_features=fitted[2])
-    assert "with the outcome in 'M' (there are" in str(error.value)
+    assert "with the outcome in 'M', which has" in str(error.value)
+    assert "Hint: accept max_gap=" in str(error.value)
     few = draw(3, n=60)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

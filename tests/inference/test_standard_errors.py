@@ -227,10 +227,10 @@ def test_the_change_of_a_gap_is_said_with_its_sign(groups):
     assert (gap.signed.before, gap.signed.low, gap.signed.high) == (one.before, one.low, one.high)
     assert gap.signed.high < 0 < gap.high
     assert gap.signed.after < 0
-    both = f"{one.before:+.4f} -> {one.after:+.4f}"
-    limits = f"95% interval {one.low:+.4f} to {one.high:+.4f}"
+    both = f"{one.before:+.3f} -> {one.after:+.3f}"
+    limits = f"95% interval {one.low:+.3f} to {one.high:+.3f}"
     assert str(gap) == (
-        f"{gap.before:.4f} -> {gap.after:.4f}; signed, north over {pair[1]}: {both}, a change of {one.change:+.4f} "
+        f"{gap.before:.3f} -> {gap.after:.3f}; signed, north over {pair[1]}: {both}, a change of {one.change:+.3f} "
         f"({limits})"
     )
     assert gap.to_dict()["signed"] == {"groups": list(pair), **one.to_dict()}

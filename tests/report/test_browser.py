@@ -176,6 +176,25 @@ def hand_marks(scores, new, own, threshold, lane, group):
     return found
 
 
+def test_gains_follow_the_dial_and_the_line(visit, tmp_path):
+    """Where a high score harms, a group with fewer rows above the line gains, at any setting and any line."""
+    scores, y, group = make_rows(600)
+    fp = FairPOT(0.6, high_score_means="harm").fit(scores.round(1), y, sensitive_features=group)
+    page = visit(FairnessReport.from_estimator(fp).save(tmp_path / "report.html"))
+    open_all(page)
+    seen = set()
+    for place in range(int(page.locator("#dial").get_attribute("max")) + 1):
+        page.locator("#dial").fill(str(place))
+        for line in ("0", "9"):
+            page.locator("#who-value").fill(line)
+            for told in page.locator(".queue-lane p").all_inner_texts():
+                was, now, way = re.fullmatch(r"([\d,]+) → ([\d,]+) of [\d,]*\d(.*)", told).groups()
+                more = int(now.replace(",", "")) - int(was.replace(",", ""))
+                assert way == ("" if not more else ", loses" if more > 0 else ", gains")
+                seen.add(way)
+    assert len(seen) == 3
+
+
 def test_the_queue_is_downloaded_as_a_picture(page):
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download as PNG").click()

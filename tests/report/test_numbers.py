@@ -217,7 +217,7 @@ def test_groups_that_are_numbers_are_named_with_their_column(names):
     fp = FairPOT(0.5).fit(scores, y, sensitive_features=black)
     report = FairnessReport.from_estimator(fp, scores, y, sensitive_features=black)
     first, second = (f"black={name}" for name in names)
-    assert f"{second} is ranked higher than {first}." in report.to_html()
+    assert f"The score ranks {second} higher than {first}." in report.to_html()
     assert f"With {first} as the reference instead" in report.to_html()
     assert f"| {first} |" in report.to_markdown()
     assert [each["group"] for each in report.to_dict()["data"]["groups"]] == [str(name) for name in names]

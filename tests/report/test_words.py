@@ -63,7 +63,7 @@ def test_valence_is_said_once_it_is_known(rows):
     assert not re.search(r"harm|benefit|ahead|behind|\b(gains|loses)\b", every)
     for means, word in (("harm", "harms M"), ("help", "benefits M")):
         told = FairnessReport.from_predictions(y, scores, sensitive_features=group, high_score_means=means)
-        assert f"M is ranked higher than F, which {word}." in said(told)
+        assert f"The score ranks M higher than F, which {word}." in said(told)
         assert f"which {word}." in told.to_html()
         assert told.summary["finding"]["high_score_means"] == means
 
@@ -76,6 +76,40 @@ def test_coin_flips_have_no_clear_difference():
     assert report.summary["finding"]["state"] == "no clear difference"
     assert said(report).startswith("No clear difference between ")
     assert "No clear difference between" in report.to_html()
+    [pair] = report.summary["before"]["pairs"]
+    assert pair["limits"][0] < 0 < pair["limits"][1]
+    low, high = (f"{100 * each:.1f}".replace("-", "−") for each in pair["limits"])
+    assert f"(95% interval {low} to {high})" in said(report)
+    fp = FairPOT(0.5).fit_table(report.table)
+    assert "what the repair changes may be chance" in " ".join(
+        words.warnings(FairnessReport.from_estimator(fp).summary)
+    )
+
+
+@pytest.mark.parametrize("means", ["help", "harm"])
+def test_the_picture_says_who_gains(means):
+    """By the rows of each group in the top tenth, ties included; nobody gains where nothing changes."""
+    scores, y, group = make_rows(600)
+    scores = scores.round(2)
+    fp = FairPOT(0.6, reference="M").fit(scores, y, sensitive_features=group)
+    report = FairnessReport.from_predictions(y, scores, sensitive_features=group, method=fp, high_score_means=means)
+    new = fp.transform(scores, sensitive_features=group)
+    above = [each >= np.sort(each)[-60] for each in (scores, new)]
+    page = read(report)
+    for name in "FM":
+        was, now = (int((each & (group == name)).sum()) for each in above)
+        assert was != now
+        way = "gains" if (now > was) == (means == "help") else "loses"
+        assert re.search(rf"{was} +→ +{now} +of {int((group == name).sum())} *, {way}", page)
+
+
+def test_the_top_of_each_group_is_called_so(rows):
+    scores, y, group = rows
+    fp = FairPOT(0.6, alpha=0.3, region="group").fit(scores, y, sensitive_features=group)
+    report = FairnessReport.from_estimator(fp)
+    assert said(report).startswith("In the top 30% of each group: the score ranks M higher than F.")
+    assert "In the top 30% of each group, someone in M" in said(report)
+    assert "Who is in the top 30% of the list?" in report.to_html()
 
 
 def test_an_audit_has_no_word_of_repairs(rows):
@@ -163,6 +197,8 @@ def test_the_badge_says_what_is_known(tmp_path):
     assert told.startswith("Certified: with 90% confidence the gap on rows like these is at most 20.0 points")
     assert f"One-sided upper limit then: {100 * fp.certificate_.limit:.1f} points." in told
     assert "cannot test it" in told
+    same = FairnessReport.from_estimator(fp)
+    assert any(line.endswith("up to the certified 20.0 points.") for line in words.warnings(same.summary))
     worse = np.where(whose == "F", new - 2 * outcomes, new)
     for moved, answer in ((new, "agree"), (worse, "contradict")):
         rows = score_table(outcomes, moved, sensitive_features=whose)

@@ -139,7 +139,7 @@ def _check_weight(sample_weight: Any, rows: int, name: str) -> NDArray[Any]:
     """Check weights; whole numbers become int64, so that they count exactly like repeated rows."""
     array = as_column(sample_weight, name)
     if len(array) != rows:
-        raise ValueError(f"{name} has {len(array)} rows, but there are {rows} scores.")
+        raise ValueError(wording.other_length(name, len(array), rows))
     weight = to_floats(array, name, "weight")
     check_weights(weight, np.ones(len(weight), dtype=np.int64), name)
     if weight.sum() < 2**53 and (weight == np.floor(weight)).all():

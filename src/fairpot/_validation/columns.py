@@ -46,7 +46,7 @@ def _as_chunked(values: Any) -> Any:
 def as_column(values: Any, name: str) -> NDArray[Any]:
     """Return one column as a one-dimensional array, not yet checked for its content."""
     if values is None:
-        raise TypeError(f"{name} is missing: pass a column with one value a row.")
+        raise TypeError(f"{name} is missing.\nHint: pass a column with one value a row, {name}=...")
     if hasattr(values, "toarray"):
         raise TypeError(f"{name} is a sparse matrix: sparse data is not supported.\nHint: pass one dense column.")
     if isinstance(values, str | bytes | dict):
@@ -66,7 +66,9 @@ def as_column(values: Any, name: str) -> NDArray[Any]:
     try:
         array = np.asarray(values)
     except ValueError as error:
-        raise ValueError(f"{name} has rows of different lengths: it must be one flat column.") from error
+        raise ValueError(
+            f"{name} has rows of different lengths.\nHint: pass one flat column, one value a row."
+        ) from error
     if array.ndim == 2:
         if array.shape[1] != 1:
             raise ValueError(_one_column(name, array.shape))

@@ -42,7 +42,7 @@ def check_groups(
     where = [f"{name}[{label!r}]" if several_columns else name for label, _ in columns]
     for label, (_, column) in zip(where, columns):
         if len(column) != rows:
-            raise ValueError(f"{label} has {len(column)} rows, but there are {rows} scores.")
+            raise ValueError(wording.other_length(label, len(column), rows))
     coded = [_encode(column, label) for label, (_, column) in zip(where, columns)]
     if len(columns) == 1:
         codes, names = coded[0]
@@ -57,6 +57,23 @@ def check_groups(
     return codes, names
 
 
+def group_columns(sensitive_features: Any) -> tuple[str, ...]:
+    """Name the columns with the group, where they have names.
+
+    Examples
+    --------
+    >>> group_columns({"black": [0, 1]}), group_columns([0, 1])
+    (('black',), ())
+    """
+    if isinstance(sensitive_features, dict):
+        return tuple(map(str, sensitive_features))
+    wrapped = as_native_columns(sensitive_features)
+    if isinstance(wrapped, nw.DataFrame):
+        return tuple(map(_label, wrapped.columns))
+    name = None if wrapped is None else wrapped.name
+    return (name,) if isinstance(name, str) and name else ()
+
+
 def check_clusters(clusters: Any, rows: int, name: str = "clusters") -> tuple[Codes, Sequence[Hashable]]:
     """Check what rows belong together by; return a code a row and the names the codes index, in any order."""
     columns = _columns(clusters, name)
@@ -64,7 +81,7 @@ def check_clusters(clusters: Any, rows: int, name: str = "clusters") -> tuple[Co
         return check_groups(clusters, rows, name, several=False)
     [(_, column)] = columns
     if len(column) != rows:
-        raise ValueError(f"{name} has {len(column)} rows, but there are {rows} scores.")
+        raise ValueError(wording.other_length(name, len(column), rows))
     if isinstance(column, nw.Series) and column.dtype.is_integer() and not column.null_count():
         column = np.asarray(column.to_numpy())
     if isinstance(column, np.ndarray) and column.dtype == "datetime64[ns]":
@@ -177,12 +194,12 @@ def _columns(values: Any, name: str) -> list[tuple[str, Column]]:
     """Split the input into named columns."""
     if isinstance(values, dict):
         if not values:
-            raise ValueError(f"{name} is an empty dict: it must hold at least one column.")
+            raise ValueError(f"{name} is an empty dict.\nHint: {name}={{'sex': column}} names one column or several.")
         return [(str(key), as_column(column, f"{name}[{key!r}]")) for key, column in values.items()]
     wrapped = as_native_columns(values)
     if isinstance(wrapped, nw.DataFrame):
         if wrapped.shape[1] == 0:
-            raise ValueError(f"{name} is a frame without columns.")
+            raise ValueError(f"{name} is a frame without columns.\nHint: pass the column with the group of each row.")
         return [(_label(c), wrapped[:, j]) for j, c in enumerate(wrapped.columns)]
     if wrapped is not None:
         return [(name, wrapped)]
@@ -205,9 +222,14 @@ def check_group_name(group: Any, names: Sequence[Hashable], name: str) -> Hashab
     try:
         known = group in names
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{argument(name)} must be the name of one group, got {type(group).__name__}.") from error
+        raise TypeError(
+            f"{argument(name)} must be the name of one group, got {type(group).__name__}.\nHint: one of {list(names)}."
+        ) from error
     if not known:
-        raise ValueError(f"{argument(name, group)} is not among the groups {list(names)}.")
+        raise ValueError(
+            f"{argument(name, group)} is not among the groups {list(names)}.\n"
+            "Hint: write it as it is there; 1 and '1' are two names."
+        )
     return next(known for known in names if known == group)
 
 

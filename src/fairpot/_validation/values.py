@@ -146,7 +146,7 @@ def check_labels(y: Any, rows: int, name: str = "y", pos_label: Any = None) -> N
     """Check labels and return them as 0 and 1."""
     array = as_column(y, name)
     if len(array) != rows:
-        raise ValueError(f"{name} has {len(array)} rows, but there are {rows} scores.")
+        raise ValueError(wording.other_length(name, len(array), rows))
     gone = missing(array)
     if gone.any():
         raise ValueError(wording.missing_labels(name, int(gone.sum())))
@@ -182,7 +182,10 @@ def swapped_values(labels: NDArray[Any], scores: NDArray[Any]) -> tuple[int, int
 
 def _by_name(array: NDArray[Any], name: str, pos_label: Any) -> NDArray[np.int8]:
     if np.ndim(pos_label):
-        raise TypeError(f"pos_label must be one label, got {type(pos_label).__name__}.")
+        raise TypeError(
+            f"pos_label must be one label, got {type(pos_label).__name__}.\n"
+            "Hint: name the value that means the outcome happened."
+        )
     return np.asarray(array == named_label(_distinct(array, name), pos_label, name)).astype(np.int8)
 
 

@@ -334,6 +334,20 @@ def in_order(values: set[Any]) -> list[Any]:
         return sorted(values, key=lambda v: (type(v).__name__, str(v)))
 
 
+def other_length(name: str, rows: int, than: int, of: str = "there are {than} scores") -> str:
+    """Say that a column is not of the same rows as another.
+
+    Examples
+    --------
+    >>> other_length("y_true", 3, 2).splitlines()[0]
+    'y_true has 3 rows, but there are 2 scores.'
+    """
+    return (
+        f"{name} has {rows} rows, but {of.format(than=than)}.\n"
+        "Hint: pass columns of the same rows; take all of them from one frame, after rows were dropped."
+    )
+
+
 def shown_rows(value: float) -> str:
     """Write a number of rows, which weights may have made a fraction: to the row, or to three digits of a few.
 

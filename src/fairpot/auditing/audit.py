@@ -41,17 +41,25 @@ if TYPE_CHECKING:
 def audit_html(audit: Audit) -> str:
     """Show an audit: the finding, pictures of the gaps and of the list, then tables with intervals."""
     head = paragraph(*audit.finding.sentences)
-    parts: dict[Part, str] = {"pairs": "Pairs of groups", "groups": "Groups", "top": "Top of the ranking"}
-    tables = "".join(html_table(_fewer(audit.rows(part)), title) for part, title in parts.items())
+    parts: dict[Part, str] = {
+        "pairs": "Pairs of groups, the one ranked higher first",
+        "groups": "Groups",
+        "top": "Top of the ranking",
+    }
+    tables = "".join(html_table(_for_people(audit, part), title) for part, title in parts.items())
     said = filter(None, [audit._weighed()])
     picture = intervals_svg(audit._ranked_pairs(), "Gaps between groups, with their intervals") + _list_of(audit)
-    rates = html_table(audit.rows("rates"), "Flagged")
+    rates = html_table(audit._named(audit.rows("rates")), "Flagged")
     return f"<div>{head}{picture}{tables}{rates}{notes([*said, *audit.warnings])}</div>"
 
 
-def _fewer(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Leave out what is said twice, or that only a frame has room for."""
-    left_out = ("signed_", "bpsn_", "bnsp_")
+def _for_people(audit: Audit, part: Part) -> list[dict[str, Any]]:
+    """Give a table as people read it: pairs from the group ranked higher, and not what only a frame has room for."""
+    if part == "pairs":
+        pairs = [_ranked_pair(pair) for pair in audit._named(audit.summary["gaps"]) if pair["signed_gap"] is not None]
+        return [with_limits(pair) for pair in sorted(pairs, key=lambda pair: -pair["gap"])]
+    left_out = ("bpsn_", "bnsp_")
+    rows = audit._named(audit.rows(part))
     return [{name: value for name, value in row.items() if not name.startswith(left_out)} for row in rows]
 
 
@@ -74,10 +82,22 @@ def effect_html(effect: Effect) -> str:
         action = effect.actions[0]
         where = f"acted on {words.where(action)}"
         picture += lanes_html(effect.lanes, len(effect.moves), action.shares, where, True)
-    tables = html_table(effect.rows(), "Before and after") + html_table(effect.moves, "Whose scores change")
+    effect = effect._spoken
+    rows = effect.rows()
+    signed = effect.signed_gap() is not None
+    rows = [{**row, "metric": _metric(effect, row)} for row in rows if not (signed and row["metric"] == "gap")]
+    tables = html_table(rows, "Before and after") + html_table(effect.moves, "Whose scores change")
     acted = html_table([row for action in effect.actions for row in action.rows()], "Who is acted on")
     other = notes(effect.gains[-1:]) if effect.other_reference is not None else ""
     return f"<div>{head}{picture}{tables}{acted}{other}{notes(effect.warnings)}</div>"
+
+
+def _metric(effect: Effect, row: dict[str, Any]) -> str:
+    """Name a number of a repair; of a signed gap, with the groups it is between."""
+    if row["metric"] != "signed_gap" or effect.finding.pair is None:
+        return str(row["metric"])
+    higher, lower = effect.finding.pair
+    return f"gap, {higher} over {lower}"
 
 
 Part = Literal["groups", "pairs", "calibration", "rates", "top"]
@@ -341,6 +361,15 @@ class Audits(ShownBars):
         return "\n".join([*lines, *warned])
 
 
+def _ranked_pair(pair: dict[str, Any]) -> dict[str, Any]:
+    """See a pair from the group that is ranked higher: its gap is then above 0, though its interval may reach below."""
+    gap: Estimate = pair["signed_gap"]
+    first, second = ("first", "second") if gap >= 0 else ("second", "first")
+    turned = gap if gap >= 0 else gap.reversed()
+    names = {"ranked_higher": pair[first], "ranked_lower": pair[second]}
+    return names | {"gap": turned, "xauc": pair[f"xauc_{first}"], "reverse": pair[f"xauc_{second}"]}
+
+
 def _pair_row(pair: dict[str, Any]) -> dict[str, Any]:
     """Give both xAUCs, the signed gap and its size, each with its limits."""
     gap, low, high = (pair[name] for name in ("signed_gap", "signed_low", "signed_high"))
@@ -495,12 +524,12 @@ class Audit:
     @property
     def finding(self) -> Finding:
         """The one finding: which pair, which way, how surely, what to do next; of the top, where one was asked for."""
-        return main_finding(self.summary)
+        return main_finding(self.summary, self.table.group_columns)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The finding of all rows, then that of each top."""
-        return findings(self.summary)
+        return findings(self.summary, self.table.group_columns)
 
     @property
     def sentence(self) -> str:
@@ -614,11 +643,15 @@ class Audit:
     def _pairs(self, most: int = 10) -> list[str]:
         """Say the signed gap of every pair of three groups and more, the largest first, each with its interval."""
         ranking = self.summary if self.finding.alpha is None else tops(self.summary)[0]
-        pairs = [pair for pair in ranking["gaps"] if pair["signed_gap"] is not None]
         if len(self.summary["gaps"]) == 1:
             return []
-        widest = sorted(pairs, key=lambda pair: -abs(pair["signed_gap"]))[:most]
-        return [f"{pair['first']} over {pair['second']}: gap {with_interval(pair['signed_gap'])}" for pair in widest]
+        pairs = sorted((_ranked_pair(pair) for pair in self._named(ranking["gaps"])), key=lambda pair: -pair["gap"])
+        known = [pair for pair in pairs if pair["gap"] == pair["gap"]]
+        return [f"{p['ranked_higher']} over {p['ranked_lower']}: gap {with_interval(p['gap'])}" for p in known[:most]]
+
+    def _named(self, tree: Any) -> Any:
+        """Call the groups of numbers as sentences call them."""
+        return words.by_column(tree, self.table.group_columns)
 
     def __repr__(self) -> str:
         rows = wording.rows_by(self.summary["rows"], self.summary["weights"])
@@ -632,10 +665,9 @@ class Audit:
         ranking = self.summary if self.finding.alpha is None else tops(self.summary)[0]
         found = []
         for pair in sorted(known_pairs(ranking)[0], key=gap_size, reverse=True)[:most]:
-            gap, names = pair["signed_gap"], (pair["first"], pair["second"])
-            ends = (gap.low, gap.high) if gap >= 0 else (-gap.high, -gap.low)
-            first, second = names if gap >= 0 else names[::-1]
-            found.append((f"{first} over {second}", abs(gap), *ends))
+            seen = _ranked_pair(self._named(pair))
+            gap = seen["gap"]
+            found.append((f"{seen['ranked_higher']} over {seen['ranked_lower']}", float(gap), gap.low, gap.high))
         return found
 
     def plot(self, ax: Any = None) -> Any:

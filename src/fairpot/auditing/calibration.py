@@ -94,7 +94,7 @@ def large_error(counts: GroupCounts, level: float) -> Estimate:
     --------
     >>> import numpy as np
     >>> print(large_error(GroupCounts(np.array([0.25, 0.75]), np.array([100, 300]), np.array([300, 100])), 0.95))
-    0.0000 (95% interval -0.0300 to 0.0300)
+    0.000 (95% interval -0.030 to 0.030)
     """
     name, total = "error_in_the_large", float(counts.weight.sum())
     off = np.stack((counts.score - 1, counts.score))  # of those with the outcome, and without

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -164,6 +164,7 @@ def effect(
         other_reference(model, kept, options),
         stages,
         (kept, {g: m for g, m in moving(maps).items() if g in kept.groups}),
+        table.group_columns,
     )
 
 
@@ -240,7 +241,7 @@ def _effect_of_scores(
     rows = check_rows(before, y_true, groups, weight, pos_label=known["pos_label"], names=names, beside=beside)
     new = check_scores(after, "after")
     if len(new) != len(rows.scores):
-        raise ValueError(f"after has {len(new)} rows, but before has {len(rows.scores)}.")
+        raise ValueError(wording.other_length("after", len(new), len(rows.scores), "before has {than}"))
     tables = [
         as_table(y_true, each, **known, names=("y_true", n)) for n, each in (("before", before), ("after", after))
     ]
@@ -251,7 +252,14 @@ def _effect_of_scores(
         asked = {name: value for name, value in known.items() if name != "high_score_means"}
         changes = change_of_scores(y_true, before, after, **asked, ties=options["ties"], level=level)
     acted = actions(tables[0], tables[1], options["threshold"], options["alpha"])
-    return Effect(first.numbers, second.numbers, moves_of_rows(rows, new), changes=changes, actions=acted)
+    return Effect(
+        first.numbers,
+        second.numbers,
+        moves_of_rows(rows, new),
+        changes=changes,
+        actions=acted,
+        columns=tables[0].group_columns,
+    )
 
 
 Stands = Literal["compatible", "contradicted", "cannot tell"]
@@ -395,6 +403,56 @@ class Effect:
     other_reference: OtherReference | None = None
     calibration: list[dict[str, Any]] | None = None
     _rows: tuple[ScoreTable, Maps] | None = None
+    columns: tuple[str, ...] = ()
+
+    def named(self, columns: Sequence[str]) -> Effect:
+        """Call groups that are numbers by their columns as well, as sentences do.
+
+        Parameters
+        ----------
+        columns : list of str
+            The columns with the group.
+
+        Returns
+        -------
+        Effect
+
+        Examples
+        --------
+        >>> import fairpot
+        >>> y, black = [1, 0, 1, 0, 1, 0, 1, 0] * 10, ([0] * 4 + [1] * 4) * 10
+        >>> old, new = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10, [0.6, 0.4, 0.5, 0.2, 0.9, 0.4, 0.8, 0.5] * 10
+        >>> found = fairpot.effect(y, before=old, after=new, sensitive_features=black)
+        >>> [each["group"] for each in found.named(["black"]).moves]
+        ['black=0', 'black=1']
+        """
+
+        def name(group: Any) -> Any:
+            return words.name_of(group, columns)
+
+        changes = self.changes
+        if changes is not None and changes.gap.groups is not None:
+            higher, lower = map(name, changes.gap.groups)
+            changes = replace(changes, gap=replace(changes.gap, groups=(higher, lower)))
+        other = self.other_reference
+        return replace(
+            self,
+            before=words.by_column(self.before, columns),
+            after=words.by_column(self.after, columns),
+            moves=words.by_column(self.moves, columns),
+            reference=name(self.reference),
+            left_out=tuple(map(name, self.left_out)),
+            changes=changes,
+            actions=[replace(each, groups=words.by_column(each.groups, columns)) for each in self.actions],
+            other_reference=None if other is None else replace(other, reference=name(other.reference)),
+            calibration=words.by_column(self.calibration, columns),
+            columns=(),
+        )
+
+    @property
+    def _spoken(self) -> Effect:
+        """The same, with the groups called as sentences call them."""
+        return self.named(self.columns) if self.columns else self
 
     @cached_property
     def lanes(self) -> list[Lane]:
@@ -404,20 +462,57 @@ class Effect:
     @property
     def finding(self) -> Finding:
         """What was found before the repair: of the top, where one is repaired."""
-        return main_finding(self.before)
+        return main_finding(self.before, self.columns)
 
     @property
     def finding_after(self) -> Finding:
         """What is found after it."""
-        return main_finding(self.after)
+        return main_finding(self.after, self.columns)
 
     @property
     def sentences(self) -> list[str]:
-        """What these rows say of a certificate, if there is one; how the gap changes, whose scores do; and trust."""
+        """What rows say of a certificate; how the gap and whose scores change, who is acted on, the price; trust."""
         known = [] if self.certificate is None else [_sentence(text) for text in self.certificate.sentences]
-        said = [words.gap_change(self.finding, self.finding_after), words.changed_scores(self.moves), self.price]
+        told = self._spoken
+        acted = [words.selected(told.actions[0])] if told.actions and any(each["moved"] for each in told.moves) else []
+        said = [
+            words.gap_change(told.finding, told.finding_after),
+            words.changed_scores(told.moves),
+            *acted,
+            self.price,
+        ]
         trust = [] if self.trust is None or known else [self.trust.sentence]
         return [*known, *said, *self._calibrated_as_a_whole, *trust]
+
+    def signed_gap(self, top: bool = False) -> tuple[float, float] | None:
+        """Give the gap of two groups before and after with its sign: above 0 as before, below 0 if it overshoots.
+
+        Parameters
+        ----------
+        top : bool, default False
+            Whether it is that of the top which was looked at, not that of all rows.
+
+        Returns
+        -------
+        (before, after) or None
+            Seen from the group that was ranked higher before. None with more than two groups, whose largest gap has no
+            sign, or where it cannot be measured.
+
+        Examples
+        --------
+        >>> import fairpot
+        >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
+        >>> score = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10
+        >>> lifted = [s + 0.5 * (g == "F") for s, g in zip(score, sex)]
+        >>> fairpot.effect(y, before=score, after=lifted, sensitive_features=sex).signed_gap()
+        (0.25, -0.125)
+        """
+        found = [(each["partial"] if top else each)["gaps"] for each in (self.before, self.after)]
+        gaps = [pair["signed_gap"] for pairs in found for pair in pairs]
+        if len(gaps) != 2 or None in gaps:
+            return None
+        sign = -1.0 if gaps[0] < 0 else 1.0
+        return sign * float(gaps[0]) + 0.0, sign * float(gaps[1]) + 0.0
 
     @property
     def price(self) -> str:
@@ -429,8 +524,9 @@ class Effect:
     @property
     def gains(self) -> list[str]:
         """Who is acted on before and after, by group and outcome; then what the other reference would do."""
-        other = self.other_reference
-        said = [text for action in self.actions for text in action.sentences]
+        told = self._spoken
+        other = told.other_reference
+        said = [text for action in told.actions for text in action.sentences]
         return said if other is None else [*said, words.other_reference(other, self.finding.alpha)]
 
     @property
@@ -511,6 +607,12 @@ class Effect:
         named = [("auc", "auc"), ("gap", "gap")]
         known = {name: getattr(self.changes, name, None) for name in ("auc", "gap")}
         found = [_row(name, self.before[key], self.after[key], known[name]) for name, key in named]
+        signed_gap = self.signed_gap()
+        if signed_gap is not None:
+            pair = [
+                _seen_from_higher(numbers["gaps"][0], self.before["gaps"][0]) for numbers in (self.before, self.after)
+            ]
+            found.append(_row("signed_gap", *pair, getattr(known["gap"], "signed", None)))
         if self.before["partial"] is not None:
             top, later = self.before["partial"], self.after["partial"]
             found += [_row(f"partial_{name}", top[key], later[key]) for name, key in named]
@@ -578,14 +680,11 @@ class Effect:
         shown = [f"{row['metric']}: {_number(row['before'])} -> {_number(row['after'])}" for row in self.rows()]
         for which, found in (("before", self.before), ("after", self.after)):
             shown += [f"{line} ({which})" for line in words.rate_lines(found["rates"])]
-        moved = [
-            f"{each['group']}: {wording.shown_rows(each['moved'])} of {wording.shown_rows(each['rows'])} scores move"
-            for each in self.moves
-        ]
-        sure = [] if self.changes is None else [f"AUC {self.changes.auc}", f"gap {self.changes.gap}"]
+        changes = self._spoken.changes
+        sure = [] if changes is None else [f"AUC {changes.auc}", f"gap {changes.gap}"]
         weighed = wording.weights_taken(self.before["weights"], self.before["rows"])
         warned = [f"warning: {text}" for text in self.warnings]
-        return "\n".join([*self.sentences, *self.gains, *shown, *sure, *moved, *filter(None, [weighed]), *warned])
+        return "\n".join([*self.sentences, *self.gains, *shown, *sure, *filter(None, [weighed]), *warned])
 
     def __repr__(self) -> str:
         return f"<Effect: {self.sentences[0]}>"
@@ -624,7 +723,8 @@ def _maps(model: Any, table: ScoreTable) -> dict[Hashable, ScoreMap]:
         return {g: model[g] for g in table.groups}
     if not hasattr(model, "maps_for"):
         raise TypeError(
-            f"effect takes a fitted repair method, a loaded model or a dict of maps, got {type(model).__name__}."
+            f"effect takes a fitted repair method, a loaded model or a dict of maps, got {type(model).__name__}.\n"
+            "Hint: of two scores of any other origin, effect(y_true, before=..., after=..., sensitive_features=...)."
         )
     maps: dict[Hashable, ScoreMap] = model.maps_for(table)
     return maps
@@ -662,12 +762,20 @@ def _calibration_lost(before: dict[str, Any], after: dict[str, Any], calibrated:
         was, now = b["calibration"][key], a["calibration"][key]
         if now >= _SEVERAL * was and now - was >= _VISIBLE:
             found.append(
-                f"calibration of group {b['group']!r} gets {now / max(was, 1e-12):.1f} times worse ({was:.4f} -> "
-                f"{now:.4f}): {means}.{hint}"
+                f"calibration of group {b['group']!r} gets {now / max(was, 1e-12):.1f} times worse ({was:.3f} -> "
+                f"{now:.3f}): {means}.{hint}"
                 if was > 0.0005
-                else f"calibration of group {b['group']!r} is lost ({was:.4f} -> {now:.4f}): {means}.{hint}"
+                else f"calibration of group {b['group']!r} is lost ({was:.3f} -> {now:.3f}): {means}.{hint}"
             )
     return found
+
+
+def _seen_from_higher(pair: dict[str, Any], before: dict[str, Any]) -> Any:
+    """Give a pair's gap with its limits, above 0 where the group that was ranked higher before still is."""
+    gap = pair["signed_gap"]
+    if before["signed_gap"] >= 0 or not isinstance(gap, Estimate):
+        return gap if before["signed_gap"] >= 0 else -gap
+    return gap.reversed()
 
 
 def _row(name: str, before: float | None, after: float | None, known: Change | None = None) -> dict[str, Any]:
@@ -688,4 +796,4 @@ def _sentence(text: str) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
+    return "-" if value is None else f"{value:.3f}"

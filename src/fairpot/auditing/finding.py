@@ -47,6 +47,11 @@ class Finding:
         Whether a low score means high risk: ranked higher is then scored lower.
     auc : float or None
         Of all rows; below 0.5 the score should be looked at first.
+    columns : tuple of str
+        The columns with the group, where they are known: sentences call a group that is a number by its column.
+    signed : Estimate or None
+        Between two groups, the gap seen from the one ranked higher: its interval reaches below 0 where chance could
+        explain the gap. None of many groups, whose largest gap has no sign.
 
     Examples
     --------
@@ -55,7 +60,7 @@ class Finding:
     >>> scores = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10
     >>> found = fairpot.audit(y, scores, sensitive_features=sex, high_score_means="harm").finding
     >>> found.state, found.pair, found.who
-    ('difference', ('M', 'F'), 'M is ranked higher than F, which harms M')
+    ('difference', ('M', 'F'), 'The score ranks M higher than F, which harms M')
     """
 
     state: State
@@ -70,6 +75,8 @@ class Finding:
     high_score_means: Meaning | None
     lower_is_riskier: bool
     auc: float | None
+    columns: tuple[str, ...] = ()
+    signed: Estimate | None = None
 
     @classmethod
     def of(cls, numbers: dict[str, Any], top: dict[str, Any] | None = None) -> Finding:
@@ -78,9 +85,11 @@ class Finding:
         known, _ = words.known_pairs(ranking)
         pair = max(known, key=words.gap_size, default=None)
         gap: Estimate | None = ranking["headline"]["gap"]
-        names = shares = None
+        names = shares = signed = None
         if pair is not None:
             first, second = ("first", "second") if pair["signed_gap"] >= 0 else ("second", "first")
+            if len(known) == 1 and isinstance(pair["signed_gap"], Estimate):
+                signed = pair["signed_gap"] if pair["signed_gap"] >= 0 else pair["signed_gap"].reversed()
             names, shares = (pair[first], pair[second]), (pair[f"xauc_{first}"], pair[f"xauc_{second}"])
         return cls(
             _state(gap),
@@ -95,6 +104,7 @@ class Finding:
             numbers["high_score_means"],
             numbers["lower_is_riskier"],
             numbers["auc"],
+            signed=signed,
         )
 
     @property
@@ -117,12 +127,12 @@ class Finding:
     @property
     def who(self) -> str:
         """Who is ranked higher than whom, and whom that benefits or harms; or that there is no clear difference."""
-        return words.who(self)
+        return words.who(self.spoken)
 
     @property
     def size(self) -> str:
         """The gap with its interval, and of what it is."""
-        return words.size(self)
+        return words.size(self.spoken)
 
     @property
     def headline(self) -> str:
@@ -132,7 +142,7 @@ class Finding:
     @property
     def meaning(self) -> str:
         """What it means in pairs of 100."""
-        return words.meaning(self)
+        return words.meaning(self.spoken)
 
     @property
     def next(self) -> str:
@@ -144,10 +154,15 @@ class Finding:
         """The finding, what it means, what to do next."""
         return [text for text in (self.headline, self.meaning, self.next) if text]
 
+    @property
+    def spoken(self) -> Finding:
+        """The same, with the groups called as sentences call them."""
+        return self.named(lambda group: words.name_of(group, self.columns)) if self.columns else self
+
     def named(self, name: Callable[[Any], Any]) -> Finding:
         """Call the groups by other names, for people."""
         pair = None if self.pair is None else (name(self.pair[0]), name(self.pair[1]))
-        return replace(self, pair=pair, small_groups=tuple(map(name, self.small_groups)))
+        return replace(self, pair=pair, small_groups=tuple(map(name, self.small_groups)), columns=())
 
     def __repr__(self) -> str:
         return f"<Finding: {self.headline}>"
@@ -187,14 +202,15 @@ def _state(gap: Estimate | None) -> State:
     return "difference" if gap.low > 0 else "no clear difference"
 
 
-def findings(numbers: dict[str, Any]) -> tuple[Finding, ...]:
+def findings(numbers: dict[str, Any], columns: tuple[str, ...] = ()) -> tuple[Finding, ...]:
     """Give the finding of all rows, then that of each top, as an audit's numbers have them."""
-    return Finding.of(numbers), *(Finding.of(numbers, top) for top in tops(numbers))
+    found = (Finding.of(numbers), *(Finding.of(numbers, top) for top in tops(numbers)))
+    return tuple(replace(each, columns=columns) for each in found)
 
 
-def main_finding(numbers: dict[str, Any]) -> Finding:
+def main_finding(numbers: dict[str, Any], columns: tuple[str, ...] = ()) -> Finding:
     """Give the finding that everything speaks of: that of the top, where one was asked for."""
-    return findings(numbers)[:2][-1]
+    return findings(numbers, columns)[:2][-1]
 
 
 @dataclass(frozen=True)

@@ -19,14 +19,17 @@ EVEN = 0.0005  # what rounds to 0 in three digits is equal
 
 # The texts, by what they say. Names in braces are filled in; a translation replaces this table.
 TEXT = {
-    "higher": "{first} is ranked higher than {second}",
-    "riskier": "{first} is ranked as riskier (scored lower) than {second}",
+    "higher": "{score} {first} higher than {second}",
+    "riskier": "{score} {first} as riskier (scored lower) than {second}",
+    "the score": "The score ranks",
+    "adjusted": "the adjusted score ranks",
+    "still adjusted": "the adjusted score still ranks",
     "equal": "{first} and {second} are ranked equally",
     "benefits": ", which benefits {first}",
     "harms": ", which harms {first}",
     "no difference": "No clear difference between {first} and {second}",
     "no difference of many": "No clear difference between the {groups} groups",
-    "in these rows": "In these rows {who}",
+    "in these rows": "In these rows the score ranks",
     "largest": "{metric} {gap}",
     "largest of many": "{metric} {gap}, the largest of {pairs} pairs of groups",
     "largest unclear": "largest {metric} {gap}, between {first} and {second}",
@@ -36,9 +39,12 @@ TEXT = {
     "pairs": "Someone in {first} with the outcome is ranked above someone in {second} without it in {there} of 100 "
     "pairs; the reverse ({second} over {first}) in {back}.",
     "pairs in the top": "In the top {top}, s{pairs}",
+    "of each group": "{top} of each group",
     "small groups": " Left out, as too small to be compared with confidence: {groups}.",
     "next: reversed": "Check the direction of the score first: it ranks the outcome worse than chance.",
     "next: repair": "A repair can make this gap smaller: fit one and look at its price.",
+    "next: meaning": "Say what a high score does to a person, help or harm{option}: it decides whose scores a repair "
+    "changes.",
     "next: none": "These rows do not show a difference, so no repair is proposed; more rows would tell.",
     "next: more rows": "Collect more rows before you act on this.",
     "not checked": "not yet checked on new rows",
@@ -52,31 +58,63 @@ TEXT = {
     "contradicted": " These rows contradict it.",
     "cannot tell": " These rows are too few to say whether it holds.",
     "gap change": "The {metric} goes from {before} to {after}",
-    "price": "AUC goes from {before} to {after} ({change}{limits}).",
+    "price": "{metric} goes from {before} to {after} ({change}{limits}).",
     "price: limits": ", {level}% interval {low} to {high}",
+    "no price": "{metric} stays at {after}.",
     "auc top": "AUC in the top {top}",
-    "still": ": {who} still.",
+    "no gap change": "The {metric} stays at {after}",
+    "still": ": {who}.",
     "none left": ": no clear difference is left.",
+    "none left, reversed": ": no clear difference is left; in these rows {who}, by what chance could explain.",
     "none before": ": there was no clear difference, and there is none now.",
     "another pair": "; the largest is now between {first} and {second}.",
-    "overshoot": ". The repair overshoots: {who} now.",
+    "overshoot": ". The repair overshoots: {who}.",
     "changes": "{changed} of {rows} scores in {group} change ({up} up, {down} down)",
     "no change": "no score in {group} changes",
+    "no change at all": "No score changes.",
     "at a score": "at {threshold} or {side}",
     "in the top": "in the top {top}",
     "acted on": "{group}, {where}: with the outcome {yes_before} -> {yes_after} of {yes}, without it {no_before} -> "
     "{no_after} of {no}{valence}",
     "gains": " ({group} gains)",
     "loses": " ({group} loses)",
-    "other reference": "With {reference} as the reference instead: {metric} {gap}, AUC {auc}, {changed} scores change "
-    "({up} up, {down} down).",
+    "selected": "{where}: {groups}.",
+    "selected of a group": "{group} {before} -> {after} of {rows}{valence}",
+    "selected as before": "{where}: as many of each group as before.",
+    "group gains": " (gains)",
+    "group loses": " (loses)",
+    "other reference": "With {reference} as the reference instead: {metric} {gap}, {auc_name} {auc}, {changed} scores "
+    "change ({up} up, {down} down).",
     "no other reference": "With {reference} as the reference instead: {reason}.",
 }
 
 
 def figure(value: float | None, digits: int = 3) -> str:
     """Show an AUC or a gap: three digits, a dash for what cannot be measured."""
-    return "-" if value is None or value != value else f"{value:.{digits}f}"
+    return "-" if value is None or value != value else f"{round(float(value), digits) + 0.0:.{digits}f}"
+
+
+def signed_figure(value: float, digits: int = 3) -> str:
+    """Show a change of an AUC or a gap with its sign; what rounds to nothing has none.
+
+    Examples
+    --------
+    >>> signed_figure(-0.0221), signed_figure(-0.0001)
+    ('-0.022', '0.000')
+    """
+    return f"{value:+.{digits}f}" if round(abs(value), digits) else f"{0:.{digits}f}"
+
+
+def beside(value: float, limit: float) -> str:
+    """Show a gap beside the limit it is compared with: three digits, or as many as tell on which side it lies.
+
+    Examples
+    --------
+    >>> beside(0.0812, 0.05), beside(0.05004, 0.05)
+    ('0.081', '0.05004')
+    """
+    digits = next(d for d in range(3, 17) if d == 16 or (round(value, d) > limit) == (value > limit))
+    return f"{value:.{digits}f}"
 
 
 def share(value: float) -> str:
@@ -104,9 +142,16 @@ def with_interval(found: Estimate) -> str:
     return TEXT["interval"].format(value=figure(found), level=f"{100 * found.level:.4g}", low=low, high=high)
 
 
-def ranked(first: Any, second: Any, lower_is_riskier: bool = False) -> str:
-    """Say that a group is ranked higher than another."""
-    return TEXT["riskier" if lower_is_riskier else "higher"].format(first=first, second=second)
+def ranked(first: Any, second: Any, lower_is_riskier: bool = False, score: str = "the score") -> str:
+    """Say that a score ranks a group higher than another: the same words whether the name is a plural or not.
+
+    Examples
+    --------
+    >>> ranked("men", "women"), ranked("Black", "White", score="still adjusted")
+    ('The score ranks men higher than women', 'the adjusted score still ranks Black higher than White')
+    """
+    said = TEXT["riskier" if lower_is_riskier else "higher"]
+    return said.format(score=TEXT[score], first=first, second=second)
 
 
 def who(finding: Finding) -> str:
@@ -117,9 +162,9 @@ def who(finding: Finding) -> str:
     if finding.state == "no clear difference":
         many = finding.groups > 2
         return TEXT["no difference of many" if many else "no difference"].format(**names, groups=finding.groups)
-    said = ranked(*finding.pair, finding.lower_is_riskier)
     if finding.state != "difference":
-        return TEXT["in these rows"].format(who=said)
+        return ranked(*finding.pair, finding.lower_is_riskier, "in these rows")
+    said = ranked(*finding.pair, finding.lower_is_riskier)
     means = finding.ranked_high_means
     return said + ("" if means is None else TEXT["benefits" if means == "help" else "harms"].format(**names))
 
@@ -129,7 +174,8 @@ def size(finding: Finding) -> str:
     if finding.pair is None or finding.gap is None:
         return ""
     first, second = finding.pair
-    known = {"metric": finding.metric, "gap": with_interval(finding.gap), "pairs": finding.pairs}
+    gap = finding.gap if finding.signed is None else finding.signed
+    known = {"metric": finding.metric, "gap": with_interval(gap), "pairs": finding.pairs}
     if finding.pairs < 2:
         return TEXT["largest"].format(**known)
     if finding.state == "no clear difference":
@@ -151,7 +197,9 @@ def meaning(finding: Finding) -> str:
     names = dict(zip(("first", "second"), finding.pair))
     said = TEXT["pairs"].format(**names, there=f"{there:.{digits}f}", back=f"{back:.{digits}f}")
     if finding.alpha is not None:
-        said = TEXT["pairs in the top"].format(top=share(finding.alpha), pairs=said[1:])
+        top = share(finding.alpha)
+        top = TEXT["of each group"].format(top=top) if finding.region == "group" else top
+        said = TEXT["pairs in the top"].format(top=top, pairs=said[1:])
     if finding.small_groups:
         said += TEXT["small groups"].format(groups=listed(finding.small_groups, 2))
     return said
@@ -162,7 +210,13 @@ def next_step(finding: Finding) -> str:
     if finding.auc is not None and finding.auc < 0.5:
         return TEXT["next: reversed"]
     steps = {"difference": "next: repair", "no clear difference": "next: none"}
-    return TEXT[steps.get(finding.state, "next: more rows")]
+    said = TEXT[steps.get(finding.state, "next: more rows")]
+    return f"{said} {say_meaning()}" if finding.clear and finding.high_score_means is None else said
+
+
+def say_meaning(option: str = "") -> str:
+    """Ask what a high score does to a person; where there is an option for it, by its name."""
+    return TEXT["next: meaning"].format(option=f" ({option})" if option else "")
 
 
 def listed(names: Sequence[Any], most: int = 5) -> str:
@@ -202,37 +256,61 @@ def _new_rows(found: Trust) -> str:
 
 
 def gap_change(before: Finding, after: Finding) -> str:
-    """Say how the gap changes, and who is ranked higher after a repair."""
+    """Say how the gap changes, and whom the adjusted score ranks higher.
+
+    Between two groups it is seen from the one that was ranked higher before: below 0 the repair overshoots.
+    """
     if before.gap is None or after.gap is None or before.pair is None or after.pair is None:
         return TEXT["not measured"]
-    said = TEXT["gap change"].format(metric=before.metric, before=figure(before.gap), after=with_interval(after.gap))
+    gap = after.gap if after.signed is None else after.signed
+    gap = gap.reversed() if after.signed is not None and after.pair == before.pair[::-1] else gap
+    ends = figure(before.gap), figure(gap)
+    known = {"metric": before.metric, "before": ends[0], "after": with_interval(gap)}
+    said = TEXT["no gap change" if ends[0] == ends[1] else "gap change"].format(**known)
+    (first, second), riskier = after.pair, after.lower_is_riskier
+    reverse = after.pair == before.pair[::-1] and abs(after.gap) >= EVEN
     if after.state == "no clear difference":
-        return said + TEXT["none before" if before.state == "no clear difference" else "none left"]
-    if after.pair == before.pair[::-1] and abs(after.gap) >= EVEN:
-        return said + TEXT["overshoot"].format(who=ranked(*after.pair, after.lower_is_riskier))
+        if before.state == "no clear difference":
+            return said + TEXT["none before"]
+        who = ranked(first, second, riskier, "adjusted")
+        return said + TEXT["none left, reversed" if reverse else "none left"].format(who=who)
+    if reverse:
+        return said + TEXT["overshoot"].format(who=ranked(first, second, riskier, "adjusted"))
     if set(after.pair) != set(before.pair):
-        return said + TEXT["another pair"].format(first=after.pair[0], second=after.pair[1])
-    return said + TEXT["still"].format(who=ranked(*after.pair, after.lower_is_riskier))
+        return said + TEXT["another pair"].format(first=first, second=second)
+    return said + TEXT["still"].format(who=ranked(first, second, riskier, "still adjusted"))
 
 
 def price(before: float | None, after: float | None, change: Change | None, alpha: float | None = None) -> str:
     """Say what a repair costs in AUC, of all rows or of the top that it repairs."""
     if before is None or after is None:
         return ""
-    limits = ""
+    limits, metric = "", auc_name(alpha)
     if change is not None and change.reason is None and alpha is None:
-        ends = {"low": f"{change.low:+.3f}", "high": f"{change.high:+.3f}"}
-        limits = TEXT["price: limits"].format(level=f"{100 * change.level:.4g}", **ends)
-    said = TEXT["price"].format(
-        before=figure(before), after=figure(after), change=f"{after - before + 0.0:+.3f}", limits=limits
+        ends = signed_figure(change.low), signed_figure(change.high)
+        limits = TEXT["price: limits"].format(level=f"{100 * change.level:.4g}", low=ends[0], high=ends[1])
+        if {*ends, signed_figure(change.change)} == {signed_figure(0.0)}:
+            return TEXT["no price"].format(metric=metric, after=figure(after))
+    return TEXT["price"].format(
+        metric=metric,
+        before=figure(before),
+        after=figure(after),
+        change=signed_figure(after - before),
+        limits=limits,
     )
-    return said if alpha is None else said.replace("AUC", TEXT["auc top"].format(top=share(alpha)), 1)
+
+
+def auc_name(alpha: float | None) -> str:
+    """Name an AUC in words, of all rows or in the top."""
+    return "AUC" if alpha is None else TEXT["auc top"].format(top=share(alpha))
 
 
 def changed_scores(moves: Sequence[Mapping[str, Any]], most: int = 4) -> str:
     """Say whose scores a repair changes, which way."""
     changed = sorted((each for each in moves if each["moved"]), key=lambda each: -each["moved"])
     kept = [each["group"] for each in moves if not each["moved"]]
+    if not changed:
+        return TEXT["no change at all"]
     parts = [
         TEXT["changes"].format(
             group=each["group"],
@@ -274,13 +352,39 @@ def acted_on(action: Action) -> list[str]:
     ]
 
 
+def selected(action: Action, most: int = 4) -> str:
+    """Say in one sentence how many of each group are acted on before and after, and who gains or loses."""
+    at = where(action)
+    at = f"{at[:1].upper()}{at[1:]}"
+    both = [
+        (each, *(each[f"yes_{when}"] + each[f"no_{when}"] for when in ("before", "after"))) for each in action.groups
+    ]
+    if all(before == after for _, before, after in both):
+        return TEXT["selected as before"].format(where=at)
+    both.sort(key=lambda each: -abs(each[2] - each[1]))
+    parts = [
+        TEXT["selected of a group"].format(
+            group=each["group"],
+            before=wording.shown_rows(before),
+            after=wording.shown_rows(after),
+            rows=wording.shown_rows(each["positives"] + each["negatives"]),
+            valence="" if each["valence"] is None else TEXT[f"group {each['valence']}"],
+        )
+        for each, before, after in both[:most]
+    ]
+    if len(both) > most:
+        parts.append(f"and {len(both) - most} more groups")
+    return TEXT["selected"].format(where=at, groups="; ".join(parts))
+
+
 def other_reference(found: OtherReference, alpha: float | None) -> str:
     """Say what the same repair does with the other choice of reference."""
     if found.reason is not None:
         return TEXT["no other reference"].format(reference=found.reference, reason=found.reason)
     counts = {name: wording.shown_rows(getattr(found, name)) for name in ("changed", "up", "down")}
     numbers = {"gap": figure(found.gap), "auc": figure(found.auc)}
-    return TEXT["other reference"].format(reference=found.reference, metric=gap_name(alpha), **numbers, **counts)
+    named = {"metric": gap_name(alpha), "auc_name": auc_name(alpha)}
+    return TEXT["other reference"].format(reference=found.reference, **named, **numbers, **counts)
 
 
 def widest_pair(summary: dict[str, Any]) -> dict[str, Any] | None:
@@ -328,6 +432,25 @@ def name_of(group: Any, columns: Sequence[str]) -> Any:
     if len(columns) > 1 and isinstance(group, str):
         return _short(group, columns)
     return f"{columns[0]}={group}" if len(columns) == 1 and group is not None and _is_bare(str(group)) else group
+
+
+# Where an audit's numbers name groups.
+_NAMED = ("group", "reference", "first", "second", "positive", "negative", "small_groups")
+
+
+def by_column(tree: Any, columns: Sequence[str]) -> Any:
+    """Call the groups of an audit's numbers by :func:`name_of`, for people; JSON and frames have them as they are.
+
+    Examples
+    --------
+    >>> by_column([{"group": 0, "rows": 12}], ["black"])
+    [{'group': 'black=0', 'rows': 12}]
+    """
+    if isinstance(tree, dict):
+        return {
+            key: name_of(each, columns) if key in _NAMED else by_column(each, columns) for key, each in tree.items()
+        }
+    return [by_column(each, columns) for each in tree] if isinstance(tree, list) else tree
 
 
 def _is_bare(text: str) -> bool:

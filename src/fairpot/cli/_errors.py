@@ -42,6 +42,13 @@ _FLAGS = ("--force", "--replace", "--lower-is-riskier", "--private", "--follow-l
 _ASKED = {
     "--reference": "NAME",
     "--validate": "FILE",
+    "--score": "COLUMN",
+    "--label": "COLUMN",
+    "--group": "COLUMN",
+    "--weight": "COLUMN",
+    "--cluster": "COLUMN",
+    "--id": "COLUMN",
+    "--keep": "COLUMN",
     "--positive": "VALUE",
     "--sql": "'select ... from ...'",
     "--groups": "A,B",
@@ -234,17 +241,20 @@ def _drop_output() -> None:
 
 @contextmanager
 def _warnings_as_lines(quiet: bool) -> Iterator[None]:
-    """Show warnings for people, each once, as a line on standard error."""
-    seen: set[str] = set()
+    """Show warnings for people after the answer, each once, as a line on standard error."""
+    seen: dict[str, None] = {}
 
-    def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        text = one_line(str(message))
-        if text not in seen and not quiet:
-            seen.add(text)
+    def keep(message: Warning | str, *_: Any, **__: Any) -> None:
+        seen[one_line(str(message))] = None
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = keep
+            yield
+    finally:
+        with suppress(OSError, ValueError, AttributeError):  # the answer first; either may be closed
+            sys.stdout.flush()
+        for text in () if quiet else seen:
             print(f"warning: {text}", file=sys.stderr, flush=True)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = show
-        yield

@@ -9,6 +9,7 @@ from typing import Any
 from fairpot.auditing import Effect, words
 from fairpot.auditing.audit import strictest
 from fairpot.auditing.measures import tops
+from fairpot.auditing.words import by_column as by_column
 from fairpot.auditing.words import name_of as name_of
 from fairpot.cli._printing import Output, count, number, percent, shown, signed
 from fairpot.inference import Change, Verdict
@@ -34,33 +35,6 @@ def own_scale_effect(found: Effect, lower_is_riskier: bool) -> Effect:
     if not lower_is_riskier:
         return found
     return replace(found, before=own_scale(found.before, True), after=own_scale(found.after, True))
-
-
-_NAMED = ("group", "reference", "first", "second", "positive", "negative", "small_groups")
-
-
-def by_column(tree: Any, columns: Sequence[str]) -> Any:
-    """Call the groups of an audit's numbers by :func:`name_of`, for people; JSON has them as they are."""
-    if isinstance(tree, dict):
-        return {
-            key: name_of(each, columns) if key in _NAMED else by_column(each, columns) for key, each in tree.items()
-        }
-    return [by_column(each, columns) for each in tree] if isinstance(tree, list) else tree
-
-
-def effect_by_column(found: Effect, columns: Sequence[str]) -> Effect:
-    """Do the same for a repair."""
-    changes = found.changes
-    if changes is not None and changes.gap.groups is not None:
-        ahead, behind = (name_of(each, columns) for each in changes.gap.groups)
-        changes = replace(changes, gap=replace(changes.gap, groups=(ahead, behind)))
-    named = {name: by_column(getattr(found, name), columns) for name in ("before", "after", "moves")}
-    named["actions"] = [replace(each, groups=by_column(each.groups, columns)) for each in found.actions]
-    if found.other_reference is not None:
-        other = name_of(found.other_reference.reference, columns)
-        named["other_reference"] = replace(found.other_reference, reference=other)
-    left_out = tuple(name_of(each, columns) for each in found.left_out)
-    return replace(found, **named, reference=name_of(found.reference, columns), left_out=left_out, changes=changes)
 
 
 def turned_range(found: Sequence[float]) -> tuple[float, float]:
@@ -129,13 +103,13 @@ def print_verdicts(out: Output, found: list[Verdict], required: str | None) -> b
 
 
 def certified_words(known: dict[str, Any]) -> str:
-    """Say what a certificate promised and what it was read from: its one-sided limit, else the two-sided interval."""
+    """Say what a certificate promised and what it was read from: its upper limit, else the interval."""
     gap, limit = known["gap"], known.get("limit")
-    read = f"one-sided upper limit {number(limit)}"
-    if limit is None:  # files of older versions
-        read = f"two-sided interval {number(gap['low'])} to {number(gap['high'])}"
+    read = f"interval {number(gap['low'])} to {number(gap['high'])}"  # files of older versions have no limit
+    if limit is not None:
+        read = f"upper limit {words.beside(limit, known['bound'])} at that confidence"
     which = gap_name(known.get("alpha"))
-    promise = f"the {which} is at most {known['bound']:g} with confidence {known['confidence']:g}"
+    promise = f"the {which} is at most {known['bound']:g} with {100 * known['confidence']:.4g}% confidence"
     return shown(f"{promise} ({known['rows']}, {known['how']}; measured {number(gap['estimate'])}, {read})")
 
 
@@ -237,6 +211,9 @@ def print_effect(
     out.heading(title)
     rows = [*_ranks(found), *_calibrations(before, after, everything)]
     out.table(["", "before", "after", "change", "from", "to"], rows)
+    if found.finding.pair is not None and found.signed_gap(found.finding.alpha is not None) is not None:
+        higher, lower = map(shown, found.finding.pair)
+        out.line(f"gap: above 0, {higher} over {lower}; below 0, {lower} over {higher}", "dim")
     _print_moves(out, found)
     _print_actions(out, found)
     if everything:
@@ -260,10 +237,19 @@ def _print_actions(out: Output, found: Effect) -> None:
             for side, total, name in (("yes", "positives", "with"), ("no", "negatives", "without")):
                 ends = [each[f"{side}_{when}"] for when in ("before", "after")]
                 shares = [percent(end, each[total]) for end in ends]
-                gains = each["valence"] or "" if side == "yes" else ""
+                gains = f"group {each['valence']}" if each["valence"] and side == "yes" else ""
                 rows.append([shown(each["group"]), name, count(each[total]), *map(count, ends), *shares, gains])
         said = any(each["valence"] for each in action.groups)
-        columns = ["group", "outcome", "rows", "before", "after", "share", "after", *(["group"] if said else [])]
+        columns = [
+            "group",
+            "outcome",
+            "rows",
+            "before",
+            "after",
+            "share before",
+            "share after",
+            *([""] if said else []),
+        ]
         out.table(columns, [row if said else row[:-1] for row in rows], texts=2)
     if found.other_reference is not None:
         out.line(shown(words.other_reference(found.other_reference, found.finding.alpha)))
@@ -310,11 +296,14 @@ def _ranks(found: Effect) -> list[list[str]]:
     """Show AUC and gap before and after; the change over all rows with its interval."""
     before, after, changes = found.before, found.after, found.changes
     rows = [_change("AUC", before["auc"], after["auc"], None if changes is None else changes.auc)]
-    rows.append(_change(gap_name(None), before["gap"], after["gap"], None if changes is None else changes.gap))
+    signed_gap, change = found.signed_gap(), None if changes is None else changes.gap
+    if signed_gap is not None and change is not None:
+        change = change.signed
+    rows.append(_change(gap_name(None), *(signed_gap or (before["gap"], after["gap"])), change))
     if before["partial"] is not None:
         top, later = before["partial"], after["partial"]
-        rows.append(_change(f"AUC in the top {words.share(top['alpha'])}", top["auc"], later["auc"]))
-        rows.append(_change(gap_name(top["alpha"]), top["gap"], later["gap"]))
+        rows.append(_change(words.auc_name(top["alpha"]), top["auc"], later["auc"]))
+        rows.append(_change(gap_name(top["alpha"]), *(found.signed_gap(top=True) or (top["gap"], later["gap"]))))
     return rows
 
 
@@ -345,7 +334,7 @@ def _print_stages(out: Output, found: list[dict[str, Any]] | None) -> None:
             limits = [bias, bias.low, bias.high] if bias.reason is None else [bias, None, None]
             errors = [each[stage][name] for name in ("expected_calibration_error", "error_by_chance")]
             name = "all" if each["group"] is None else shown(each["group"])
-            price = number(each.get("price")) if last else ""
+            price = number(each.get("price"), 4) if last else ""
             rows.append([name if stage == stages[0] else "", stage, *map(signed, limits), *map(number, errors), price])
     out.table(columns, rows)
     out.line(

@@ -240,12 +240,12 @@ def shown(value: Any) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))
 
 
-def number(value: float | None, digits: int = 4) -> str:
+def number(value: float | None, digits: int = 3) -> str:
     """Show a number; what cannot be measured is a dash."""
     return "-" if value is None else f"{value:.{digits}f}"
 
 
-def signed(value: float | None, digits: int = 4) -> str:
+def signed(value: float | None, digits: int = 3) -> str:
     """Show a number with its sign."""
     return "-" if value is None else f"{round(value, digits) + 0.0:+.{digits}f}"
 

@@ -182,8 +182,8 @@ def print_audit(out: Output, found: Audit, rows: RowOptions, *, next_step: str |
     told, *others = (each.named(lambda group: name_of(group, rows.groups)) for each in _findings(found))
     out.line(shown(told.headline), "bold")
     out.line(shown(told.meaning))
-    if next_step is not None:
-        out.line(shown(next_step))
+    for text in () if next_step is None else next_step.splitlines():
+        out.line(shown(text))
     summary = by_column(own_scale(found.summary, rows.lower_is_riskier), rows.groups)
     lower = rows.lower_is_riskier
     _print_rows(out, summary, rows)
@@ -283,7 +283,8 @@ def _next(found: Audit, rows: RowOptions) -> str:
         return finding.next
     again = said_again(*_AGAIN, *(_TOP_AGAIN if len(tops(found.summary)) == 1 else ()))
     command = ["fairpot", "fit", *rows.inputs, *rows.as_options(), *again, "--max-gap", "GAP", "-o", "map.json"]
-    return f"Next: {shlex.join(command)}"
+    asked = "" if finding.high_score_means is not None else f"\n{words.say_meaning('--high-score-means')}"
+    return f"Next: {shlex.join(command)}{asked}"
 
 
 def _print_partial(out: Output, partial: dict[str, Any], edge: str) -> None:
@@ -345,7 +346,7 @@ def _print_verdict(out: Output, verdict: dict[str, Any], columns: Sequence[str])
     name = "overall gap" if top is None else f"gap in the top {100 * top:.4g}%"
     pair = [shown(name_of(each, columns)) for each in worst["pair"] or ()]
     between = f" between {' and '.join(pair)}" if pair else ""
-    said = f"the {name}{between} is {worst['value']:.4f}, "
+    said = f"the {name}{between} is {words.beside(worst['value'], verdict['limit'])}, "
     if verdict["exceeded"]:
         out.line(f"FAILED: {said}above {verdict['limit']:g}", "bold red")
     else:

@@ -23,6 +23,7 @@ from fairpot.comparison import compare as compare_methods
 from fairpot.comparison.result import NAMES
 from fairpot.exceptions import FairpotWarning, InfeasibleRuleError
 from fairpot.tradeoff import Limit, LimitBracket
+from fairpot.tradeoff.operating import capacity_share
 
 
 @click.command(cls=Sectioned, short_help="Compare all methods on one file.")
@@ -94,7 +95,7 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
     document = {"evaluated_on": result.rows, **_document(result)}
     out.document({**rows.document(), **document, "quantisation": quantisation_document(counted.quantisation)})
     finding = _finding(result, options["ties"]).named(lambda group: name_of(group, rows.groups))
-    _print(out, result, document, finding, _next(result, finding, rows))
+    _print(out, result, document, finding, rows)
     print_quantisation(out, counted.quantisation)
 
 
@@ -109,10 +110,11 @@ def _phases(bar: Report, names: Sequence[str]) -> Callable[[int, int], object]:
 
 
 def _finding(result: Comparison, ties: Ties) -> Finding:
-    """Say what the original scores do."""
+    """Say what the original scores do, in the top where that is what gaps are of."""
+    top = None if result.capacity is None else capacity_share(result.capacity, [result.table])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairpotWarning)
-        return audit(result.table, ties=ties).finding
+        return audit(result.table, ties=ties, alpha=top).finding
 
 
 def _methods(names: Sequence[str], keep_grid: bool) -> list[Any] | None:
@@ -174,22 +176,25 @@ def _point(row: ComparisonRow) -> dict[str, Any]:
     return {"dial": dial, "value": value, "auc": row.auc, "gap": row.gap, "signed_gap": row.signed_gap}
 
 
-def _print(out: Output, result: Comparison, document: dict[str, Any], finding: Finding, next_step: str) -> None:
+def _print(out: Output, result: Comparison, document: dict[str, Any], finding: Finding, rows: RowOptions) -> None:
     """Say first what the gap is, which method is best and what is next; then the table."""
+    next_step = _next(result, finding, rows)
+    said = [*result.verdicts, next_step] if finding.clear else [next_step, *result.verdicts]
     out.line(shown(finding.headline), "bold")
-    for text in (*document["verdicts"], next_step):
+    for text in said:
         out.line(shown(text))
     out.line()
-    out.line(f"{document['evaluated_on']}; reference group: {shown(result.reference)}{result.gaps_where}")
+    reference = shown(name_of(result.reference, rows.groups))
+    out.line(f"{document['evaluated_on']}; reference group: {reference}{result.gaps_where}")
     if result.weighed:
         out.line(result.weighed)
     out.heading("Highest AUC at a gap of at most")
-    rows = [
+    lines = [
         [NAMES.get(each["method"], each["method"]), *map(_cell, each["best"]), number(each["smallest_gap"]["gap"])]
         for each in document["methods"]
     ]
-    rows += [[NAMES.get(name, name), *map(number, aucs), ""] for name, aucs in result.limit_lines.items()]
-    out.table(["method", *(f"{bound:g}" for bound in result.max_gaps), "smallest gap"], rows)
+    lines += [[NAMES.get(name, name), *map(number, aucs), ""] for name, aucs in result.limit_lines.items()]
+    out.table(["method", *(f"{bound:g}" for bound in result.max_gaps), "smallest gap"], lines)
     for text in document["limit_notes"]:
         out.line(text)
     for each in document["left_out"]:
@@ -204,9 +209,15 @@ def _next(result: Comparison, finding: Finding, rows: RowOptions) -> str:
         with suppress(InfeasibleRuleError):
             best = result.best(bound)
             if best.method in result.methods:
-                again = ["--method", _option(best.method), "--max-gap", f"{bound:g}", "-o", "map.json"]
+                among = [] if result.capacity is None else ["--capacity", _among(result.capacity)]
+                again = ["--method", _option(best.method), "--max-gap", f"{bound:g}", *among, "-o", "map.json"]
                 return f"Next: {shlex.join(['fairpot', 'fit', *rows.inputs, *rows.as_options(), *again])}"
     return "Next: allow a larger gap (--max-gap), or keep the original scores."
+
+
+def _among(capacity: float | int) -> str:
+    """Write a capacity as the command line takes it: so many rows, or a share of them."""
+    return str(capacity) if isinstance(capacity, int) else f"{100 * capacity:g}%"
 
 
 def _option(name: str) -> str:

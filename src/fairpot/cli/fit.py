@@ -16,7 +16,6 @@ from fairpot._validation import wording
 from fairpot.auditing import Effect, effect, words
 from fairpot.cli._errors import Failure
 from fairpot.cli._lines import (
-    effect_by_column,
     own_scale_effect,
     print_effect,
     print_quantisation,
@@ -172,11 +171,11 @@ def fit(
             "output": output,
         }
     )
-    shown_fit, shown_later = (each and effect_by_column(each, rows.groups) for each in (fitted, later))
+    shown_fit, shown_later = (each and each.named(rows.groups) for each in (fitted, later))
     assert shown_fit is not None
-    _print_verdict(out, wish, shown_fit, shown_later, _next(output, rows))
+    _print_verdict(out, wish, shown_fit, shown_later, _next(output, rows, fitted))
     how = {"lower_is_riskier": rows.lower_is_riskier, "everything": everything}
-    _print_fit(out, content, wish, shown_fit, shown_later, how)
+    _print_fit(out, content, wish, shown_fit, shown_later, how, rows.groups)
     _print_net_benefits(out, benefits)
     if model.certificate_ is not None:
         _print_certificate(out, model.certificate_)
@@ -268,13 +267,21 @@ def _print_verdict(out: Output, wish: Wish, fitted: Effect, held_out: Effect | N
 
 
 def _print_fit(
-    out: Output, content: ModelFile, wish: Wish, fitted: Effect, held_out: Effect | None, how: dict[str, bool]
+    out: Output,
+    content: ModelFile,
+    wish: Wish,
+    fitted: Effect,
+    held_out: Effect | None,
+    how: dict[str, bool],
+    columns: Sequence[str],
 ) -> None:
     rows, weights = fitted.before["rows"], fitted.before["weights"]
     name, value = content.dial
     chosen = f", chosen: {wish.in_words(content.parameters.get('alpha') is not None)}" if wish.is_rule else ""
     out.line()
-    out.line(f"{content.method} fitted on {wording.rows_by(rows, weights)}: {name} = {_shown_dial(value)}{chosen}")
+    out.line(
+        f"{content.method} fitted on {wording.rows_by(rows, weights)}: {name} = {_shown_dial(value, columns)}{chosen}"
+    )
     if weights is not None:
         out.line(wording.weights_taken(weights, rows))
     if content.reference is not None:
@@ -314,7 +321,7 @@ def _print_net_benefits(out: Output, found: dict[str, Any] | None) -> None:
     head = ["", "before", "after", "change for 1,000 rows"]
     names = (("fitted", "fitted rows"), ("held_out", "held-out rows"))
     lines = [
-        [said, number(each["before"]), number(each["after"]), f"{1000 * (each['after'] - each['before']):+.1f}"]
+        [said, number(each["before"], 4), number(each["after"], 4), f"{1000 * (each['after'] - each['before']):+.1f}"]
         for name, said in names
         if (each := found.get(name)) is not None
     ]
@@ -341,7 +348,8 @@ def _not_needed(wish: Wish, fitted: Effect) -> str:
     sure = "" if wish.confidence is None else f", certified with {100 * wish.confidence:.4g}% confidence"
     bound = (wish.rules or {})["max_gap"]
     return (
-        f"no repair needed: the {name} of the original scores is {number(_gap_before(fitted))}, at most {bound:g}{sure}"
+        f"no repair needed: the {name} of the original scores is {words.beside(_gap_before(fitted) or 0.0, bound)}, "
+        f"at most {bound:g}{sure}"
     )
 
 
@@ -349,22 +357,20 @@ def _print_certificate(out: Output, found: Certificate) -> None:
     out.heading("Certified")
     promise = f"the {found.metric} on new rows like these is at most {found.bound:g}"
     out.line(f"with {100 * found.confidence:.4g}% confidence {promise}", "green")
-    out.line(f"one-sided upper limit of the gap: {number(found.limit)}; that is what the promise looks at")
+    out.line(f"upper limit of the gap, at that confidence: {words.beside(found.limit, found.bound)}")
     each = "clusters" if "clusters" in found.rows else "rows"
     out.line(f"({found.rows}, {found.how}; {each} independent, and nothing else chosen on them)")
-    out.line(f"two-sided {100 * found.confidence:.4g}% intervals, which may end a little above it:")
+    out.line(
+        f"{100 * found.confidence:.4g}% intervals, which guard both ends, so that the upper may lie above that limit:"
+    )
     rows = [
-        [name, *(number(value) for each in (before, after) for value in (each.value, each.low, each.high))]
+        [name, *(words.figure(value) for each in (before, after) for value in (each.value, each.low, each.high))]
         for name, before, after in (
-            (_auc_name(found.alpha), found.auc_before, found.auc),
+            (words.auc_name(found.alpha), found.auc_before, found.auc),
             (found.metric, found.gap_before, found.gap),
         )
     ]
     out.table(["", "before", "from", "to", "after", "from", "to"], rows)
-
-
-def _auc_name(alpha: float | None) -> str:
-    return "AUC" if alpha is None else f"AUC in the top {words.share(alpha)}"
 
 
 def _print_grid(out: Output, cost: dict[str, float | None]) -> None:
@@ -374,15 +380,15 @@ def _print_grid(out: Output, cost: dict[str, float | None]) -> None:
         out.line("uncut, no repair keeps the rule")
         return
     out.line(
-        f"cut AUC {number(cost['auc'])}, gap {number(cost['gap'])}; the same repair uncut: AUC "
-        f"{number(cost['auc_uncut'])}, gap {number(cost['gap_uncut'])}"
+        f"cut AUC {words.figure(cost['auc'])}, gap {words.figure(cost['gap'])}; the same repair uncut: AUC "
+        f"{words.figure(cost['auc_uncut'])}, gap {words.figure(cost['gap_uncut'])}"
     )
 
 
-def _shown_dial(value: Any) -> str:
+def _shown_dial(value: Any, columns: Sequence[str]) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{v:.6g} ({shown(g)})" for g, v in value.items())
-    return f"{value:.6g}"
+        return ", ".join(f"{v:.3g} ({shown(words.name_of(g, columns))})" for g, v in value.items())
+    return f"{value:.3g}"
 
 
 def _print_curve(out: Output, method: str, model: Postprocessor, after: dict[str, Any]) -> None:
@@ -402,9 +408,11 @@ def _pairs(model: Postprocessor) -> int:
     return sizes[-1] * sum(sizes[:-1])
 
 
-def _next(output: str | None, rows: RowOptions) -> str:
+def _next(output: str | None, rows: RowOptions, fitted: Effect) -> str:
     """Say what comes next: saving the map, or applying it."""
     if output is None:
         return "Nothing was written: add -o map.json to save the map."
+    if not any(each["moved"] for each in fitted.moves):
+        return f"Written: {output}, a map that changes no score. Next: keep the original scores."
     command = shlex.join([output, "NEW_FILE", *rows.as_options(of_map=True)])
     return f"Written: {output}. Next: fairpot apply {command} -o ADJUSTED_FILE"

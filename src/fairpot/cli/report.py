@@ -6,6 +6,8 @@ import datetime
 import shlex
 import tempfile
 import warnings
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,11 @@ import click
 from fairpot import journeys
 from fairpot._optional import import_optional
 from fairpot._validation import wording
+from fairpot.auditing import words as told
+from fairpot.auditing.finding import main_finding
+from fairpot.auditing.gains import Action, OtherReference, actions
 from fairpot.cli._errors import Failure
+from fairpot.cli._lines import by_column, name_of
 from fairpot.cli._methods import (
     CERTIFYING,
     WISHES,
@@ -38,6 +44,7 @@ from fairpot.report import FairnessReport, words
 from fairpot.report.card import read_card
 from fairpot.report.report import FORMATS
 from fairpot.tradeoff.operating import capacity_share
+from fairpot.transport import moving
 
 
 @click.command(cls=Sectioned, short_help="Write a page that a committee can read.")
@@ -137,7 +144,7 @@ def report(
         )
         with out.progress("writing the report", known=False):
             _write(made, place, output)
-    _print(out, made, {**rows.document(), "output": output})
+    _print(out, made, {**rows.document(), "output": output}, rows.groups)
 
 
 def _tops(top: tuple[float, ...], fitted: Any) -> tuple[float, ...]:
@@ -275,18 +282,52 @@ def command_line(context: click.Context) -> str:
     return shlex.join(words)
 
 
-def _print(out: Output, made: FairnessReport, document: dict[str, Any]) -> None:
+def _answer(made: FairnessReport, columns: Sequence[str]) -> list[str]:
+    """Say what the page says in the words and the unit of the other commands, the finding first."""
+    found, summary = made.measured, made.summary
+    first, later = (
+        main_finding(found.audits[place].numbers).named(lambda group: name_of(group, columns))
+        for place in (0, found.dial.chosen)
+    )
+    if summary["after"] is None:
+        return first.sentences
+    groups = by_column(summary["after"]["groups"], columns)
+    said = [first.headline, first.meaning, told.gap_change(first, later), told.changed_scores(groups)]
+    if any(each["moved"] for each in groups):
+        said.append(told.selected(_action(made, columns)))
+    aucs = [words.told(summary, summary[when])["auc"] for when in ("before", "after")]
+    said.append(told.price(*aucs, None if found.changes is None else found.changes.auc, first.alpha))
+    if summary["other_reference"] is not None:
+        other = OtherReference(**{**by_column(summary["other_reference"], columns), "actions": ()})
+        said.append(told.other_reference(other, first.alpha))
+    trust = summary["trust"]
+    if trust is not None:
+        said.insert(1 if trust["answer"] == "contradicted" else len(said), trust["sentence"])
+    return said
+
+
+def _action(made: FairnessReport, columns: Sequence[str]) -> Action:
+    """Count who is acted on before and after: at the first threshold, in the first top, else in the top tenth."""
+    table, shares = made.table, made._alphas or (made.measured.finding.alpha,)
+    after = table.rescored(moving(made.method.maps_for(table)))
+    found = actions(table, after, [float(each) for each in made._thresholds[:1]], shares[0])[0]
+    return replace(found, groups=by_column(found.groups, columns))
+
+
+def _print(out: Output, made: FairnessReport, document: dict[str, Any], columns: Sequence[str]) -> None:
     summary = made.summary
     numbers = {name: summary[name] for name in ("finding", "trust", "pair", "before", "after", "changes", "warnings")}
     certificate = None if summary["method"] is None else summary["method"]["certificate"]
     rows, weights = summary["data"]["rows"], summary["data"]["weights"]
     out.document({**document, "rows": rows, "weights": weights, **numbers, "certificate": certificate})
-    out.line(wording.rows_by(rows, weights), "bold")
+    headline, *others = _answer(made, columns)
+    out.line(shown(headline), "bold")
+    for sentence in others:
+        out.line(shown(sentence))
+    out.line()
+    out.line(wording.rows_by(rows, weights))
     if weights is not None:
         out.line(wording.weights_taken(weights, rows))
-    for sentence in words.answer(summary):
-        out.line(shown(sentence))
-    for text in words.warnings(summary):
+    for text in words.warnings(made._shown[1]):
         out.warning(shown(text))
-    out.line()
     out.line(f"Written: {shown(document['output'])}")

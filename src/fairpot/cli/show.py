@@ -7,9 +7,10 @@ from typing import Any
 import click
 import numpy as np
 
+from fairpot.auditing.words import listed, name_of
 from fairpot.cli._lines import certified_words, turned_range
 from fairpot.cli._options import MapFile, Sectioned, map_options, output_options
-from fairpot.cli._printing import Marks, Output, count, number, picture, shown
+from fairpot.cli._printing import Marks, Output, count, picture, shown
 from fairpot.postprocessing.fitted import FittedMaps
 from fairpot.postprocessing.large import in_words
 from fairpot.transport import FollowedMap, ScoreMap, ShiftMap, parted
@@ -39,10 +40,11 @@ def show(map_file: MapFile, out: Output) -> None:
     out.document(_document(model))
     dial, value = model.dial_
     each = value.items() if isinstance(value, dict) else []
-    chosen = f"{value:.6g}" if not each else ", ".join(f"{v:.6g} ({shown(g)})" for g, v in each)
-    out.line(f"{model.method_}, {dial} = {chosen}", "bold")
+    chosen = f"{value:.3g}" if not each else ", ".join(f"{v:.3g} ({_name(model, g)})" for g, v in each)
+    out.line(_what_it_does(model), "bold")
+    out.line(f"{model.method_}, {dial} = {chosen}")
     _print_origin(out, model)
-    given = {name: value for name, value in model.params_.items() if value is not None}
+    given = {name: value for name, value in model.params_.items() if value is not None and value is not False}
     out.line("parameters: " + ", ".join(f"{name}={shown(repr(value))}" for name, value in given.items()))
     if model.columns_ is not None:
         groups = ", ".join(map(repr, model.columns_["group"]))
@@ -90,15 +92,51 @@ def _group(model: FittedMaps, group: Any, counts: dict[str, Any]) -> list[str]:
     found = found.first if isinstance(found, FollowedMap) else found
     kind = "does not change" if found.is_identity else "never overtakes" if found.is_monotone else "may overtake"
     sizes = [count(counts[name]) for name in ("rows", "positives", "negatives")]
-    return [shown(group), *sizes, kind, count(len(found.knots)), _largest_shift(found)]
+    return [_name(model, group), *sizes, kind, count(len(found.knots)), _largest_shift(model, found)]
 
 
-def _largest_shift(found: ScoreMap) -> str:
+def _name(model: FittedMaps, group: Any) -> str:
+    return shown(name_of(group, [] if model.columns_ is None else model.columns_["group"]))
+
+
+def _what_it_does(model: FittedMaps) -> str:
+    """Say whose scores the map changes, and which way."""
+    ways: dict[str, list[str]] = {}
+    for group in model.groups_:
+        ways.setdefault(_way(model, model.maps_[group]), []).append(_name(model, group))
+    said = [f"{way} scores of {listed(ways[way])}" for way in ("raises", "lowers", "raises and lowers") if way in ways]
+    kept = [f"scores of {listed(ways[''])} do not change"] if "" in ways else []
+    return "; ".join(
+        ["This map " + " and ".join(said) if said else "This map changes no score", *(kept if said else [])]
+    )
+
+
+def _way(model: FittedMaps, found: ScoreMap) -> str:
+    """Say which way scores move, on the scale of the user's file; empty if they do not."""
+    found = found.first if isinstance(found, FollowedMap) else found
+    if found.is_identity:
+        return ""
+    up, down = _shifts(model, found)
+    return " and ".join([*(["raises"] if up > 0 else []), *(["lowers"] if down > 0 else [])])
+
+
+def _shifts(model: FittedMaps, found: ScoreMap) -> tuple[float, float]:
+    """Give how far scores move up and down at most, on the scale of the user's file."""
+    low, high = model.fitted_on_["score_range"]
+    at = np.union1d(found.knots, np.linspace(low, high, 101))
+    at = at[(at >= low) & (at <= high)]
+    shift = (found(at) - at) * (-1.0 if model.lower_is_riskier_ else 1.0)
+    return max(float(shift.max()), 0.0), max(float(-shift.min()), 0.0)
+
+
+def _largest_shift(model: FittedMaps, found: ScoreMap) -> str:
     if found.is_identity:
         return "-"
     if isinstance(found, ShiftMap):
         return found.in_words()
-    return f"up to {number(float(np.abs(found(found.knots) - found.knots).max()))}"
+    up, down = _shifts(model, found)
+    said = [f"{way} by up to {by:.3g}" for way, by in (("up", up), ("down", down)) if by > 0]
+    return ", ".join(said) or "-"
 
 
 def _own_range(model: Any) -> tuple[float, float]:
@@ -118,7 +156,7 @@ def _print_picture(out: Output, model: Any) -> None:
     layers = [Marks(x, x, "."), *(Marks(x, sign * model.maps_[g](sign * x), mark) for g, mark in zip(moving, _MARKS))]
     for line in picture(layers, width=out.plot_width):
         out.line(line)
-    out.line("   ".join(f"{mark} {shown(g)}" for g, mark in zip(moving, _MARKS)))
+    out.line("   ".join(f"{mark} {_name(model, g)}" for g, mark in zip(moving, _MARKS)))
 
 
 def _document(model: FittedMaps) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def find_methods(methods: Any) -> dict[str, Any]:
             )
         chosen = dict(pairs)
     if not chosen:
-        raise ValueError("methods is empty: give at least one, or None for all.")
+        raise ValueError("methods is empty.\nHint: give at least one, such as methods=['FairPOT'], or None for all.")
     if "unrepaired" in chosen:
         raise ValueError("'unrepaired' is the name of the original scores.\nHint: call the method something else.")
     return chosen

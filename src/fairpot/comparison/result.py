@@ -153,13 +153,16 @@ class Comparison:
 
     def __str__(self) -> str:
         bounds = [f"gap <= {bound:g}" for bound in self.max_gaps]
-        verdicts = [self.verdict(bound) for bound in self.max_gaps]
         lines = [["highest AUC at", *bounds, "smallest gap"]]
         lines += [self._line(name) for name in (UNREPAIRED, *self.methods)]
         limits = self.limit_lines.items()
-        lines += [[NAMES.get(name, name), *(f"{auc:.4f}" for auc in aucs), ""] for name, aucs in limits]
+        lines += [[NAMES.get(name, name), *(f"{auc:.3f}" for auc in aucs), ""] for name, aucs in limits]
         left_out = [f"left out: {name}: {reason}" for name, reason in self.skipped.items()]
-        head = [*verdicts, f"{self.rows}, reference {self.reference}{self.gaps_where}", *filter(None, [self.weighed])]
+        head = [
+            *self.verdicts,
+            f"{self.rows}, reference {self.reference}{self.gaps_where}",
+            *filter(None, [self.weighed]),
+        ]
         return "\n".join([*head, *_aligned(lines), *self.limit_notes, *left_out])
 
     @property
@@ -362,8 +365,8 @@ class Comparison:
         if len(allowed) == 0:
             near = self.smallest_gap(method)
             raise InfeasibleRuleError(
-                f"no point has a gap of at most {bound:g}: the smallest is {near.gap:.4f}, by {near.label}, "
-                f"AUC {near.auc:.4f}.\nHint: allow a larger gap, or look at frame() for what can be had."
+                f"no point has a gap of at most {bound:g}: the smallest is {near.gap:.3f}, by {near.label}, "
+                f"AUC {near.auc:.3f}.\nHint: allow a larger gap, or look at frame() for what can be had."
             )
         # Of equals the first: the original scores, then the order of the methods.
         return int(allowed[np.argmax(self.auc[allowed] >= self.auc[allowed].max() - _ROUND_OFF)])
@@ -482,7 +485,7 @@ class Comparison:
             for name, cells in ((name, self._line(name, limits=True)) for name in (UNREPAIRED, *self.methods))
         ]
         for name, aucs in self.limit_lines.items():
-            cells = {f"AUC at gap <= {bound:g}": f"{auc:.4f}" for bound, auc in zip(self.max_gaps, aucs)}
+            cells = {f"AUC at gap <= {bound:g}": f"{auc:.3f}" for bound, auc in zip(self.max_gaps, aucs)}
             rows.append({"method": NAMES.get(name, name), **cells, "smallest gap": ""})
         said = [*filter(None, [self.weighed]), *(self.verdict(bound) for bound in self.max_gaps[:-1])]
         said += self.limit_notes
@@ -528,31 +531,53 @@ class Comparison:
         0.904; chance could explain its lead over FairPOT; no more is within reach (best possible on these
         rows 0.927)
         """
+        line = self._winner(max_gap).replace(_BOUNDS, f"{max_gap:g}")
+        try:
+            best = self.best(max_gap)
+        except InfeasibleRuleError:
+            return line
+        if isinstance(self.limit, LimitBracket):
+            ends = self.limit.best(max_gap)
+            return f"{line}; best possible on this sample {ends.low:.3f} to {ends.high:.3f}"
+        return line if self.limit is None else f"{line}; {_possible(self.limit.best(max_gap), best.auc)}"
+
+    @property
+    def verdicts(self) -> list[str]:
+        """Which method is best at each of ``max_gaps``, in a line each; bounds with the same answer share one."""
+        found: dict[str, list[str]] = {}
+        for bound in self.max_gaps:
+            found.setdefault(self._winner(bound), []).append(f"{bound:g}")
+        return [said.replace(_BOUNDS, _listed(bounds)) for said, bounds in found.items()]
+
+    def _winner(self, max_gap: float) -> str:
+        """Say which method is best at gaps up to a bound and what it costs; a mark stands where the bound is named."""
         try:
             best = self.best(max_gap)
         except InfeasibleRuleError:
             near = self.smallest_gap()
-            return f"no method reaches gap <= {max_gap:g}: the smallest is {near.gap:.3f}, by {_with_auc(near)}"
-        close = [rival.method for rival in self.versus(max_gap) if not rival.clear]
-        called = "the highest AUC has" if close else "the best is"
-        line = f"at gap <= {max_gap:g} {called} {_with_auc(best)}"
+            return f"no method reaches gap <= {_BOUNDS}: the smallest is {near.gap:.3f}, by {_with_auc(near)}"
+        rivals = self.versus(max_gap)
+        close = [rival.method for rival in rivals if not rival.clear]
+        line = f"at gap <= {_BOUNDS} {'the highest AUC has' if close else 'the best is'} {_with_auc(best)}"
         if best.method == UNREPAIRED:
-            line = f"at gap <= {max_gap:g} nothing beats the original scores: AUC {best.auc:.3f}"
+            line = f"at gap <= {_BOUNDS} nothing beats the original scores: AUC {best.auc:.3f}"
         else:
             line += f", {_difference(best.auc, float(self.auc[0]))}"
-        if close:
-            line += f"; chance could explain its lead over {_listed([NAMES.get(name, name) for name in close])}"
-        if isinstance(self.limit, LimitBracket):
-            ends = self.limit.best(max_gap)
-            return f"{line}; best possible on this sample {ends.low:.4f} to {ends.high:.4f}"
-        return line if self.limit is None else f"{line}; {_possible(self.limit.best(max_gap), best.auc)}"
+        if not close:
+            return line
+        over = _listed([NAMES.get(name, name) for name in close])
+        over = f"all {len(close)} others" if len(close) == len(rivals) > 2 else over
+        return f"{line}; chance could explain its lead over {over}"
 
     def _places(self, method: str | None) -> NDArray[np.intp]:
         if method is None:
             return np.arange(len(self))
         places = np.flatnonzero(self.method == method)
         if len(places) == 0:
-            raise ValueError(f"method {method!r} was not compared; there are {[UNREPAIRED, *self.methods]}.")
+            raise ValueError(
+                f"method {method!r} was not compared; there are {[UNREPAIRED, *self.methods]}.\n"
+                "Hint: name one of these, or compare again with it, compare(..., methods=[...])."
+            )
         return places
 
     def smallest_gap(self, method: str | None = None) -> ComparisonRow:
@@ -589,11 +614,14 @@ class Comparison:
                 cells.append("-")
                 continue
             cells.append(_cell(self.row(place)) + (self._auc_limits(place) if limits else ""))
-        return [*cells, f"{self.smallest_gap(method).gap:.4f}"]
+        return [*cells, f"{self.smallest_gap(method).gap:.3f}"]
 
     def _auc_limits(self, place: int) -> str:
         low, high = (float(self._limits[name][place]) for name in _LIMITS[:2])
-        return f", {low:.4f} to {high:.4f}" if low == low else ", no interval"
+        return f", {low:.3f} to {high:.3f}" if low == low else ", no interval"
+
+
+_BOUNDS = "{bounds}"
 
 
 def mean_limit(limits: Sequence[Limit]) -> Limit:
@@ -642,7 +670,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _cell(row: ComparisonRow) -> str:
-    return f"{row.auc:.4f} ({row.dial} = {row.value:.3g})" if row.dial else f"{row.auc:.4f}"
+    return f"{row.auc:.3f} ({row.dial} = {row.value:.3g})" if row.dial else f"{row.auc:.3f}"
 
 
 def _with_auc(row: ComparisonRow) -> str:
@@ -650,8 +678,8 @@ def _with_auc(row: ComparisonRow) -> str:
 
 
 def _difference(auc: float, unrepaired: float) -> str:
-    if abs(auc - unrepaired) < 0.00005:
-        return f"that of the original scores, {unrepaired:.3f}"
+    if abs(auc - unrepaired) < 0.0005:
+        return "as that of the original scores"
     side = "above" if auc > unrepaired else "below"
     return f"{abs(auc - unrepaired):.3f} {side} the original {unrepaired:.3f}"
 

@@ -167,7 +167,10 @@ def compare(
     bounds = _check_bounds(max_gaps)
     estimators = find_methods(methods)
     if y_true is None:
-        raise TypeError("y_true is missing: methods are compared by how they rank outcomes.")
+        raise TypeError(
+            "y_true is missing: methods are compared by how they rank outcomes.\n"
+            "Hint: compare(y_true, y_score, sensitive_features=...), or compare(score_table(...))."
+        )
     columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
     order = "the order is compare(y_true, y_score, ...), the outcomes first."
     everything = as_table(y_true, y_score, **columns, weights=weights, pos_label=pos_label, order=order)
@@ -287,7 +290,7 @@ def _limit(tables: list[ScoreTable], setting: Setting) -> Limit | LimitBracket:
 def _check_bounds(max_gaps: Any) -> tuple[float, ...]:
     listed = [max_gaps] if is_number(max_gaps) else list(max_gaps)
     if not listed:
-        raise ValueError("max_gaps is empty: give at least one bound, such as 0.05.")
+        raise ValueError("max_gaps is empty.\nHint: give at least one target gap, max_gaps=0.05.")
     return tuple(sorted({check_share(bound, "max_gaps", zero=True) for bound in listed}))
 
 

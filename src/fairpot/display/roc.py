@@ -142,7 +142,10 @@ def _from_above(
 def widest_pair(table: ScoreTable) -> tuple[Hashable, Hashable]:
     """Name the two groups whose xAUC differ most, the one that is ahead first."""
     if len(table.groups) < 2:
-        raise ValueError(f"this picture compares two groups, and there is one, {table.groups[0]!r}.")
+        raise ValueError(
+            f"this picture compares two groups, and there is one, {table.groups[0]!r}.\n"
+            "Hint: pass rows of at least two groups as sensitive_features."
+        )
     matrix = WinMatrix.of(table, "half")
     pairs = matrix.pairs
     xauc = np.divide(matrix.half_wins / 2, pairs, out=np.full(pairs.shape, np.nan), where=pairs > 0)

@@ -186,8 +186,9 @@ class BinnedRows:
             squared = None if squares is None else (squares[0, group, there], squares[1, group, there])
             sides = positive[there].astype(kind), negative[there].astype(kind)
             counts.append(GroupCounts(centres[there], *sides, squared))
-        known = (None, self.source.lower_is_riskier, self.source.weight is not None, self.source.high_score_means)
-        return ScoreTable(groups, tuple(counts), labelled, *known)
+        source = self.source
+        known = (None, source.lower_is_riskier, source.weight is not None, source.high_score_means)
+        return ScoreTable(groups, tuple(counts), labelled, *known, tuple(source.group_columns))
 
     def _bound(self, positives: Floats, negatives: Floats, used: Indices) -> QuantisationBound:
         """Measure the loss: only pairs of different scores that share a bin can change."""

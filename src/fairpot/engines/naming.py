@@ -569,7 +569,7 @@ class GroupedRows:
             lower_is_riskier=self.source.lower_is_riskier,
             high_score_means=self.source.high_score_means,
         )
-        return replace(table, weighted=means is not None)
+        return replace(table, weighted=means is not None, group_columns=tuple(self.source.group_columns))
 
     def _weights_mean(self, found: _Found) -> Weights | None:
         """Tell what weights mean, from all of them; None where there are none."""

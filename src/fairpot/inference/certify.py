@@ -254,9 +254,9 @@ class Certificate(ShownBars):
 
     def __str__(self) -> str:
         return (
-            f"the {self.metric} is at most {self.bound:g} with confidence {self.confidence:.0%} "
+            f"the {self.metric} is at most {self.bound:g} with {self.confidence:.0%} confidence "
             f"({self.rows}, {self.how}): "
-            f"one-sided upper limit {self.limit:.4f}; two-sided: "
+            f"upper limit {self.limit:.3f} at that confidence; with intervals that guard both ends: "
             f"gap {self.gap_before!s} -> {self.gap!s}, AUC {self.auc_before!s} -> {self.auc!s}"
         )
 

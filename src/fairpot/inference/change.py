@@ -15,7 +15,7 @@ from fairpot._arguments import by_name
 from fairpot._defaults import LEVEL
 from fairpot._html import intervals_svg, paragraph
 from fairpot._shown import Bar, ShownBars, bar, ends_of
-from fairpot._validation import Rows, check_level, check_rows, check_scores
+from fairpot._validation import Rows, check_level, check_rows, check_scores, wording
 from fairpot.counting import count
 from fairpot.inference.dial import Evidence, Part
 from fairpot.inference.limits import joint_tail
@@ -128,7 +128,7 @@ class Change:
     >>> round(found.gap.before, 3), round(found.gap.after, 3)
     (0.24, 0.036)
     >>> print(found.auc)
-    0.7441 -> 0.7530, a change of +0.0089 (95% interval -0.0030 to +0.0207)
+    0.744 -> 0.753, a change of +0.009 (95% interval -0.003 to +0.021)
     """
 
     before: float
@@ -144,18 +144,18 @@ class Change:
 
     def __str__(self) -> str:
         if self.signed is not None:
-            return f"{self.before:.4f} -> {self.after:.4f}; {self._signed_words(self.signed)}"
-        return f"{self.before:.4f} -> {self.after:.4f}, {self._limited()}"
+            return f"{self.before:.3f} -> {self.after:.3f}; {self._signed_words(self.signed)}"
+        return f"{self.before:.3f} -> {self.after:.3f}, {self._limited()}"
 
     def _limited(self) -> str:
-        said = f"a change of {self.change:+.4f}"
+        said = f"a change of {self.change:+.3f}"
         if self.reason is not None:
             return f"{said} (no interval: {self.reason})"
-        return f"{said} ({self.level:.0%} interval {self.low:+.4f} to {self.high:+.4f})"
+        return f"{said} ({self.level:.0%} interval {self.low:+.3f} to {self.high:+.3f})"
 
     def _signed_words(self, pair: Change) -> str:
         """Say the change of the signed gap; both ends, where the sizes do not tell them."""
-        ends = "" if pair.after == self.after else f"{pair.before:+.4f} -> {pair.after:+.4f}, "
+        ends = "" if pair.after == self.after else f"{pair.before:+.3f} -> {pair.after:+.3f}, "
         ahead, behind = self.groups or ("", "")
         return f"signed, {ahead} over {behind}: {ends}{pair._limited()}"
 
@@ -205,7 +205,7 @@ class Changes(ShownBars):
     >>> adjusted = score + 0.5 * (sex == "F")
     >>> found = change_of_scores(y, score, adjusted, sensitive_features=sex)
     >>> print(found.gap)
-    0.2404 -> 0.0362; signed, M over F: a change of -0.2042 (95% interval -0.2290 to -0.1794)
+    0.240 -> 0.036; signed, M over F: a change of -0.204 (95% interval -0.229 to -0.179)
     >>> round(found.xauc["F", "M"].change, 3)
     0.118
     """
@@ -277,7 +277,7 @@ def change_by_maps(table: ScoreTable, maps: Maps, *, ties: str = "half", level: 
     >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
     >>> table = score_table(y, rng.normal(y + (sex == "M")), sensitive_features=sex)
     >>> print(change_by_maps(table, {"F": lambda score: score + 1}).gap)
-    0.4376 -> 0.0362; signed, M over F: a change of -0.4014 (95% interval -0.4468 to -0.3560)
+    0.438 -> 0.036; signed, M over F: a change of -0.401 (95% interval -0.447 to -0.356)
     """
     before = own_scores(table)
     after = table.view(maps)
@@ -334,7 +334,7 @@ def change_of_scores(
     >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
     >>> score = rng.normal(y)
     >>> print(change_of_scores(y, score, np.round(score), sensitive_features=sex).auc)
-    0.7530 -> 0.7455, a change of -0.0075 (95% interval -0.0215 to +0.0066)
+    0.753 -> 0.746, a change of -0.007 (95% interval -0.021 to +0.007)
     """
     given = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
     meant: dict[str, Any] = {"weights": weights, "ties": ties, "level": level, "pos_label": pos_label}
@@ -373,7 +373,7 @@ def change_of_columns(
     for name, column in others:
         other = check_scores(column, name)
         if len(other) != len(rows.scores):
-            raise ValueError(f"{name} has {len(other)} rows, but {first} has {len(rows.scores)}.")
+            raise ValueError(wording.other_length(name, len(other), len(rows.scores), f"{first} has {{than}}"))
         found[name] = compare_views(table, before, [other[own] for own in order], ties=ties, level=level)
     return found
 

@@ -49,12 +49,14 @@ def metric_name(metric: str, alpha: float | None) -> str:
     check_choice(metric, "metric", tuple(METRICS))
     if alpha is None:
         if "alpha" in METRICS[metric].needs:
-            raise TypeError(f"{metric} needs alpha, the share of rows in its region: alpha=0.1, say.")
+            raise TypeError(
+                f"{metric} is of the top of the list.\nHint: say how much of it, such as alpha=0.1 for the top 10%."
+            )
         return metric
     if "alpha" in METRICS[metric].needs:
         return metric
     if metric not in _PARTIAL:
-        raise TypeError(f"alpha cuts to the top-alpha region, in which {metric} is not defined; leave it out.")
+        raise TypeError(f"{metric} is of all rows, and alpha cuts to the top of the list.\nHint: leave alpha out.")
     return _PARTIAL[metric]
 
 
@@ -92,13 +94,16 @@ def _pairs(name: str, table: ScoreTable, given: dict[str, Any]) -> tuple[tuple[P
     needed = [key for key in given if key in METRICS[name].needs]
     for key, value in given.items():
         if key in needed and value is None:
-            raise TypeError(f"{name} needs {key}, the name of a group.")
+            raise TypeError(f"{name} is of one pair of groups.\nHint: name them, {key}=...")
         if key not in needed and value is not None:
             raise TypeError(f"{name} takes no {key}.")
     places = {key: table.groups.index(check_group_name(given[key], table.groups, key)) for key in needed}
     if name.endswith("gap"):
         if len(table.groups) < 2:
-            raise ValueError(f"a gap compares groups, and there is one, {table.groups[0]!r}.")
+            raise ValueError(
+                f"a gap compares groups, and there is one, {table.groups[0]!r}.\n"
+                "Hint: pass rows of at least two groups as sensitive_features."
+            )
         return tuple(cross_pairs(table)), True
     if "positive" in places:
         return (Pairs((places["positive"],), (places["negative"],)),), False
@@ -198,13 +203,13 @@ def confidence_interval(
     >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
     >>> score = rng.normal(y)
     >>> print(confidence_interval("xauc_gap", y, score, sensitive_features=sex))
-    0.0362 (95% interval 0.0000 to 0.1321)
+    0.036 (95% interval 0.000 to 0.132)
     >>> confidence_interval("auc", [1, 1, 0, 0], [4, 2, 3, 1]).reason
     'there are 2 rows with the outcome, and with fewer than 5 there is no interval'
     """
     ungrouped = sensitive_features is None and not isinstance(y_true, ScoreTable)
     if ungrouped and "sensitive_features" in METRICS[metric_name(metric, alpha)].needs:
-        raise TypeError(f"{metric} needs sensitive_features, the group of each row.")
+        raise TypeError(f"{metric} compares groups.\nHint: pass the group of each row, sensitive_features=...")
     table = as_table(
         y_true,
         y_score,

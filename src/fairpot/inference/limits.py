@@ -255,7 +255,7 @@ class Estimate(float):
     >>> found, found.low, found + 0.1
     (0.75, 0.64, 0.85)
     >>> print(found)
-    0.7500 (95% interval 0.6400 to 0.8400)
+    0.750 (95% interval 0.640 to 0.840)
     """
 
     metric: str
@@ -298,6 +298,10 @@ class Estimate(float):
         """The number alone."""
         return float(self)
 
+    def reversed(self) -> Estimate:
+        """Return the number seen from the other group: with the other sign, and its limits likewise."""
+        return Estimate(self.metric, -float(self), self.se, -self.high, -self.low, *self.__getnewargs__()[5:])
+
     def of(self, value: float) -> Estimate:
         """Return what is known of this number with the number itself as it was counted exactly."""
         given = self.__getnewargs__()
@@ -305,8 +309,8 @@ class Estimate(float):
 
     def __str__(self) -> str:
         if self.reason is not None:
-            return f"{self.value:.4f} (no interval: {self.reason})"
-        return f"{self.value:.4f} ({self.level:.0%} interval {self.low:.4f} to {self.high:.4f})"
+            return f"{self.value:.3f} (no interval: {self.reason})"
+        return f"{self.value:.3f} ({self.level:.0%} interval {self.low:.3f} to {self.high:.3f})"
 
     def __format__(self, spec: str) -> str:
         return format(self.value, spec)
@@ -382,12 +386,14 @@ class Verdict:
         if gap.reason is not None:
             return f"cannot tell whether the {name} is within {self.bound:g}: {gap.reason}"
         sure = f"{100 * self.level:.4g}%"
-        measured = f"measured {gap.value:.4f}, two-sided {sure} interval {gap.low:.4f} to {gap.high:.4f}"
+        measured = f"measured {gap.value:.3f}, {sure} interval {gap.low:.3f} to {gap.high:.3f}"
         if self.answer == "cannot tell":
             why = "" if gap.note is None else f"; {gap.note}"
             return f"the rows cannot tell whether the {name} is within {self.bound:g} ({measured}){why}"
         said = {"within": "is within", "exceeds": "exceeds"}[self.answer]
-        return f"the {name} {said} {self.bound:g} with {sure} confidence, one-sided ({measured})"
+        if gap.low < self.bound < gap.high:
+            measured += ", which guards both ends; the answer needs one only"
+        return f"the {name} {said} {self.bound:g} with {sure} confidence ({measured})"
 
     def _repr_html_(self) -> str:
         """Show the answer, and the gap with its interval beside the bound."""

@@ -54,9 +54,9 @@ class Overview(ShownBars):
     >>> score = rng.normal(y + 0.5 * (sex == "M"))
     >>> found = overview(score_table(y, score, sensitive_features=sex))
     >>> print(found.gap)
-    0.2404 (95% interval 0.1442 to 0.3331)
+    0.240 (95% interval 0.144 to 0.333)
     >>> print(found.xauc["M", "F"])
-    0.8579 (95% interval 0.7984 to 0.9016)
+    0.858 (95% interval 0.798 to 0.902)
     """
 
     level: float
@@ -140,7 +140,7 @@ def overview(
     >>> y, score, sex = [0, 1] * 10, range(20), ["F"] * 10 + ["M"] * 10
     >>> table = score_table(y, score, sensitive_features=sex)
     >>> print(overview(table).xauc["M", "F"])
-    1.0000 (95% interval 0.5314 to 1.0000)
+    1.000 (95% interval 0.531 to 1.000)
     """
     tail = (1 - check_level(level)) / 2
     pairs, names = _pairs(table)
@@ -294,7 +294,7 @@ def rates_at(table: ScoreTable, threshold: float, *, level: float = LEVEL) -> li
     >>> y, score, sex = [0, 1] * 10, range(20), ["F"] * 10 + ["M"] * 10
     >>> table = score_table(y, score, sensitive_features=sex)
     >>> print(rates_at(table, 8.0)[0].flagged)
-    0.2000 (95% interval 0.0567 to 0.5098)
+    0.200 (95% interval 0.057 to 0.510)
     """
     if not is_number(threshold) or not np.isfinite(float(threshold)):
         raise ValueError(f"threshold must be a finite number, got {threshold!r}.")

@@ -184,7 +184,9 @@ def plan_sample_size(
 
 def _check_reach(goal: str, gap: float, truth: float) -> None:
     if goal == "detect" and truth == 0:
-        raise ValueError("true_gap is 0: there is nothing to detect.")
+        raise ValueError(
+            "true_gap is 0: there is nothing to detect.\nHint: give the smallest gap to be found, such as 0.05."
+        )
     if goal == "certify" and truth >= gap:
         raise ValueError(
             f"a gap of {truth:g} cannot be certified to be within {gap:g}, however many rows there are.\n"
@@ -579,10 +581,14 @@ def _law_of(table: ScoreTable, ties: str, truth: float) -> _Law:
     found = estimate_shares(table, cross_pairs(table), check_ties(ties))
     if not (np.minimum(*found.units) > 1).all():
         raise ValueError(
-            "the table has a group with fewer than two rows with or without the outcome: its spread is unknown."
+            "the table has a group with fewer than two rows with or without the outcome: its spread is unknown.\n"
+            "Hint: plan from more rows, or without rows, from an AUC and rates."
         )
     if not (found.se > 0).all():
-        raise ValueError("the table ranks every pair alike: a spread of 0 cannot be planned with.")
+        raise ValueError(
+            "the table ranks every pair alike: a spread of 0 cannot be planned with.\n"
+            "Hint: plan from more rows, or without rows, from an AUC and rates."
+        )
     rows = _rows_of(table)
     chance, tie = _bins_of(table, ties)
     total, one = float(rows.sum()), np.ones(rows.shape)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from fairpot._arguments import argument
 from fairpot.inference.dial import DialEstimates
 from fairpot.inference.limits import Parts, difference_limits, draw_errors
 from fairpot.transport import Floats
@@ -67,22 +68,23 @@ class Shortfall:
             return f"{said}: there are too few in the top"
         if even is None:
             return f"{said}; the smallest gap measured is {self.smallest_gap:.3g}: more rows alone would not help"
-        said += f"; a sample {even:.3g} times as large has an even chance, "
-        said += "and no size a chance of 90%" if likely is None else f"one {likely:.3g} times as large 90%"
+        said += f"; {even:.3g} times as many rows would have an even chance of a certificate, "
+        said += "and no number of rows a chance of 90%" if likely is None else f"{likely:.3g} times as many one of 90%"
+        whose = f"in {self.group!r}, which has {self.positives:,}"
         if self.more[0] is None:
-            return f"{said}; the rows with the outcome in {self.group!r} (there are {self.positives:,}) limit it most"
-        many = f"{self.more[0]:,} more {'row' if self.more[0] == 1 else 'rows'} with the outcome in {self.group!r}"
-        for_90 = "" if self.more[1] is None else f", {self.more[1]:,} for 90%"
-        return f"{said}; so has one with {many} (there are {self.positives:,}){for_90}"
+            return f"{said}; what limits it most is the number of rows with the outcome {whose}"
+        many = f"{self.more[0]:,} more {'row' if self.more[0] == 1 else 'rows'} with the outcome {whose}"
+        for_90 = "" if self.more[1] is None else f" ({self.more[1]:,} more for a chance of 90%)"
+        return f"{said}; instead, these would do for an even chance: {many}{for_90}"
 
     @property
     def hint(self) -> str:
         """The way out."""
-        ways = [] if math.isnan(self.smallest_bound) else ["a larger bound"]
-        ways += ["more rows"] if self.times[0] is not None else []
+        ways = [] if math.isnan(self.smallest_bound) else [f"accept {argument('max_gap', self.smallest_bound)}"]
+        ways += ["collect more rows"] if self.times[0] is not None else []
         if self.region is not None or math.isnan(self.smallest_bound):
-            ways.append("another alpha" if self.region is not None else "a larger alpha")
-        return f"{', '.join(ways)}, or no confidence for a choice by the measured gap alone"
+            ways.append(f"try {'another' if self.region is not None else 'a larger'} {argument('alpha')}")
+        return f"{', '.join(ways)}, or leave {argument('confidence')} out to choose by the measured gap alone"
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values for JSON."""

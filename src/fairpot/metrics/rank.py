@@ -303,7 +303,7 @@ def partial_auc(
     checked, missing = check_ties(ties), check_undefined(undefined)
     grouped = sensitive_features is not None
     if region == "group" and not grouped:
-        raise TypeError("region='group' cuts each group on its own: pass sensitive_features as well.")
+        raise TypeError("region='group' cuts each group on its own.\nHint: pass sensitive_features as well.")
     table = as_table(
         y_true,
         y_score,

@@ -218,7 +218,10 @@ def _as_outcomes(model: Any, y: Any) -> Any:
     if classes is None:
         return y
     if len(classes) != 2:
-        raise ValueError(f"{type(model).__name__} has {len(classes)} classes: the metric ranks two outcomes.")
+        raise ValueError(
+            f"{type(model).__name__} has {len(classes)} classes: the metric ranks two outcomes.\n"
+            "Hint: train it on one outcome against all others."
+        )
     labels = as_column(y, "y")
     unknown = set(labels.tolist()) - set(np.asarray(classes).tolist())
     if unknown:

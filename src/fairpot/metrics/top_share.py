@@ -216,7 +216,7 @@ def _count(
     grouped = sensitive_features is not None
     if not grouped and (region == "group" or group is not None):
         asked = "region='group' cuts each group on its own" if region == "group" else f"group={group!r} names a group"
-        raise TypeError(f"{asked}: pass sensitive_features as well.")
+        raise TypeError(f"{asked}.\nHint: pass sensitive_features as well.")
     table = as_table(
         y_true,
         y_score,

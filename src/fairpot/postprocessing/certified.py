@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._arguments import argument
 from fairpot._validation import wording
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.certify import Certificate, Worth, choose_certified
@@ -74,7 +75,10 @@ def certified_choice(model: Postprocessor, table: ScoreTable) -> tuple[Value, Ce
     evidence = cross_fitted(model, table, values)
     places = np.flatnonzero(model._orders(table, values))
     if len(places) == 0:
-        raise InfeasibleRuleError(f"no {model.dial.name} can be certified: each makes all scores of a group equal.")
+        raise InfeasibleRuleError(
+            f"no {model.dial.name} can be certified: each makes all scores of a group equal.\n"
+            "Hint: try another method, or scores with more distinct values."
+        )
     confidence, rule = float(model.confidence or 0.0), model._rule
     delivered = Evidence((_part(model, table, values),), model._ties, fitted=True, top=model._top())
     worth = None
@@ -127,8 +131,8 @@ def cross_fitted(model: Postprocessor, table: ScoreTable, values: NDArray[np.flo
             what, _, _ = str(error).partition("\nHint: ")
             raise InfeasibleRuleError(
                 f"no {model.dial.name} can be certified: cross-fitting learns from parts of the rows, and in one of "
-                f"them {what}\nHint: more rows, a larger alpha if there is one, or no confidence for a choice by the "
-                "measured gap alone."
+                f"them {what}\nHint: collect more rows, allow a larger {argument('alpha')} if there is one, or leave "
+                f"{argument('confidence')} out to choose by the measured gap alone."
             ) from error
     return Evidence(tuple(parts), model._ties, top=model._top())
 
@@ -172,7 +176,8 @@ def fold_count(table: ScoreTable, dial: str = "the repair strength") -> int:
     if folds < 2:
         raise InfeasibleRuleError(
             f"no {dial} can be certified: group {group!r} has {fewest:.3g} {what}, and cross-fitting needs at least "
-            f"{2 * FEWEST}.\nHint: more rows of that group, or no confidence for a choice by the measured gap alone."
+            f"{2 * FEWEST}.\nHint: collect more rows of that group, or leave {argument('confidence')} out to choose by "
+            "the measured gap alone."
         )
     return folds
 

@@ -326,6 +326,50 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         other.postprocessor = clone(other.postprocessor_)
         return other
 
+    def frame(self) -> Any:
+        """Return the maps of the fitted repair as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
+
+        One row per group and breakpoint: ``group``, ``score`` (of the model) and ``adjusted``.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from fairpot import FairPOT, FairScoreClassifier
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0)
+        >>> X, y, group = data.data, data.target, data.group
+        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
+        >>> list(model.frame().columns)
+        ['group', 'score', 'adjusted']
+        """
+        check_is_fitted(self, "postprocessor_")
+        return self.postprocessor_.frame()
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw what each group's scores become, see :class:`fairpot.display.ScoreMapDisplay`.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default None
+            None makes new ones.
+
+        Returns
+        -------
+        axes
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from fairpot import FairPOT, FairScoreClassifier
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0)
+        >>> X, y, group = data.data, data.target, data.group
+        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
+        >>> axes = model.plot()
+        """
+        check_is_fitted(self, "postprocessor_")
+        return self.postprocessor_.plot(ax)
+
     @_Gives
     def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> NDArray[np.float64]:
         """Return adjusted probabilities; only where the model's scores are probabilities, or calibrated ones.
@@ -665,7 +709,7 @@ def _check_target(y: Any) -> NDArray[Any]:
     """Check that ``y`` holds labels of two classes."""
     labels = np.asarray(column_or_1d(y, warn=True))
     if len(labels) == 0:
-        raise ValueError("y is empty: there are no rows to fit on.")
+        raise ValueError("y is empty: there are no rows to fit on.\nHint: look at what filtered the rows.")
     assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)
     kind = type_of_target(labels, input_name="y", raise_unknown=True)

@@ -56,7 +56,10 @@ def require_outcomes(table: ScoreTable) -> None:
     """Insist on positives and negatives in the whole and in every group."""
     for what, counts in zip(wording.BOTH_OUTCOMES, (table.positives, table.negatives)):
         if counts.sum() == 0:
-            raise ValueError(f"{argument('y')} has no {what}: both outcomes are needed to compare.")
+            raise ValueError(
+                f"{argument('y')} has no {what}: both outcomes are needed to compare.\n"
+                f"Hint: add such rows, or look at what is taken for the outcome, {argument('pos_label', ...)}"
+            )
         empty = [group for group, count in zip(table.groups, counts) if count == 0]
         if empty:
             raise ValueError(
@@ -97,7 +100,10 @@ def _named(groups: Any, known: Sequence[Hashable]) -> list[Hashable]:
     listed = list(groups) if isinstance(groups, list | tuple | set | frozenset | np.ndarray) else [groups]
     found = [check_group_name(group, known, "groups") for group in listed]
     if len(set(found)) < 2:
-        raise ValueError(f"groups must name at least two of {list(known)}, got {found}.")
+        raise ValueError(
+            f"groups must name at least two of {list(known)}, got {found}.\n"
+            "Hint: a repair compares groups; name two or more."
+        )
     return found
 
 

@@ -204,8 +204,8 @@ class LogitShift(Postprocessor):
         asked = [argument(rule, bound) for rule, bound in self._rules.items() if bound is not None]
         together = " together" if len(asked) > 1 else ""
         return (
-            f"no shift keeps {' and '.join(asked)}{together}: the smallest gap is {point.gap:.6g} at shift={best} "
-            f"(AUC {point.auc:.6g}).\nHint: allow a larger gap, or try another method."
+            f"no shift keeps {' and '.join(asked)}{together}: the smallest gap is {point.gap:.3g} at shift={best:.6g} "
+            f"(AUC {point.auc:.3g}).\nHint: allow a larger gap, or try another method."
         )
 
     def _stuck(self, table: ScoreTable) -> str:

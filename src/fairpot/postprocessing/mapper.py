@@ -18,7 +18,7 @@ from fairpot._defaults import UNMAPPED, Meaning, Unmapped
 from fairpot._html import html_table, intervals_svg, lines_svg, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import Bar, bar, display
-from fairpot._validation import check_alignment, check_choice, check_scores, check_seen, place_groups, restore
+from fairpot._validation import check_alignment, check_choice, check_scores, check_seen, place_groups, restore, wording
 from fairpot._validation.columns import as_column
 from fairpot._warn import warn_user
 from fairpot.engines.adjusting import UNKNOWN
@@ -327,7 +327,7 @@ class ScoreMapper(Exports, TransformerMixin, BaseEstimator):  # type: ignore[mis
     def _checked_ids(self, ids: Any, rows: int) -> list[Any]:
         column = as_column(ids, "ids")
         if len(column) != rows:
-            raise ValueError(f"ids has {len(column)} rows, but there are {rows} scores.")
+            raise ValueError(wording.other_length("ids", len(column), rows))
         return list(column.tolist())
 
     def _reasons(self, found: Adjusted) -> list[str]:

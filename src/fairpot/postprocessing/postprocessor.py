@@ -872,7 +872,10 @@ class Postprocessor(ScoreMapper):
             table = self.table_.require("a trade-off curve", hint=hint)
         else:
             if y is None and not isinstance(scores, ScoreTable):
-                raise TypeError("y is missing: a trade-off curve counts outcomes.")
+                raise TypeError(
+                    "y is missing: a trade-off curve counts outcomes.\n"
+                    "Hint: tradeoff(scores, y, sensitive_features=...)."
+                )
             table = self._counted(scores, y, *columns).require("a trade-off curve")
             table = seen_table(table, self.groups_)
         if table is not self.table_:
@@ -943,4 +946,4 @@ def _check_table(table: Any) -> None:
     table.require("a repair", labels=False, groups=2)
     empty = [g for g, c in zip(table.groups, table.counts) if len(c.score) == 0]
     if empty:
-        raise ValueError(f"the table has no rows of the group {empty[0]!r}.")
+        raise ValueError(f"the table has no rows of the group {empty[0]!r}.\nHint: leave it out, table.only([...]).")

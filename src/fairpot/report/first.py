@@ -18,8 +18,8 @@ from fairpot.report.words import count, number, points, rate, say, signed, told,
 Numbers = Mapping[str, Any]
 # More pairs and more warnings than these are folded away; more groups than these share a table below.
 _WARNINGS, _GROUPS = 3, (8, 5)
-# Letters of a group's name in a table of the first screen.
-_LONGEST = 24
+# Letters of a group's name, and of the outcome's, in a table of the first screen.
+_LONGEST, _LONGEST_OUTCOME = 26, 20
 # The calibration errors of so many groups are shown; of more, the one that rises most.
 _FEW_ERRORS = 3
 
@@ -146,11 +146,13 @@ def _by_outcome(summary: Numbers, choice: Numbers, repaired: bool) -> Markup:
     """Make a row for each group and outcome."""
     head = [TEXT["col_group"], TEXT["col_rows"]]
     head += [TEXT["now"], TEXT["repaired"]] if repaired else [TEXT["col_share"]]
+    outcome = summary["data"]["outcome"]
+    outcome = outcome if len(outcome) <= _LONGEST_OUTCOME else TEXT["it"]  # the note below names it
     rows = []
     for place, (g, size) in enumerate(listed(summary)):
         for k, label in enumerate(("with", "without")):
             people = count(size["positives" if label == "with" else "negatives"])
-            written = say(f"group_{label}", group=_named(summary, size), outcome=summary["data"]["outcome"])
+            written = say(f"group_{label}", group=_named(summary, size), outcome=outcome)
             name = tag("span", written, class_=f"name {style(g)}")
             cells = [tag("td", cell) for cell in _rates(size, choice, g, place, k, repaired)]
             rows.append(tag("tr", tag("th", name, scope="row"), tag("td", people), cells))

@@ -13,6 +13,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from fairpot._defaults import REGIONS, TIES, Meaning, Region, Ties
+from fairpot._shown import Bar, ShownBars, ends_of
 from fairpot._validation import check_choice, check_share, is_number
 from fairpot.auditing.effect import (
     calibration_stages,
@@ -23,10 +24,11 @@ from fairpot.auditing.effect import (
     with_intervals,
 )
 from fairpot.auditing.gains import other_reference
-from fairpot.auditing.measures import listed
+from fairpot.auditing.measures import listed, tops
 from fairpot.counting import as_table
 from fairpot.display.display import table_of
 from fairpot.files.output import atomic_file
+from fairpot.inference.limits import gap_name
 from fairpot.postprocessing.large import in_words
 from fairpot.report.card import read_card
 from fairpot.report.figures import Figure, make_figures
@@ -42,7 +44,7 @@ from fairpot.transport import Floats
 FORMATS = (".html", ".json", ".md")
 
 
-class FairnessReport:
+class FairnessReport(ShownBars):
     """Write a report on a score, with or without a repair: a page, JSON or Markdown.
 
     Parameters
@@ -451,6 +453,31 @@ class FairnessReport:
         with atomic_file(Path(os.path.realpath(place)), overwrite=overwrite) as temporary:
             temporary.write_text(content, encoding="utf-8", newline="\n")
         return place
+
+    def _listed(self) -> list[dict[str, Any]]:
+        """Give AUC and gap before and, with a repair, after, with their limits; those of the top as well."""
+        chosen = self.measured.dial.chosen
+        places = {"before": 0} if self.method is None else {"before": 0, "after": chosen}
+        numbers = {when: self.measured.audits[place].numbers for when, place in places.items()}
+        rows = []
+        for when, found in numbers.items():
+            for top in ({"alpha": None, **found}, *tops(found)):
+                for metric in ("auc", "gap"):
+                    rows.append(
+                        {"metric": metric, "alpha": top["alpha"], "when": when, **ends_of("value", top[metric])}
+                    )
+        return rows
+
+    def _bars(self) -> list[Bar]:
+        """Draw the gap that the report speaks of, before and after."""
+        alpha = self.measured.finding.alpha
+        wanted = [row for row in self._listed() if row["metric"] == "gap" and row["alpha"] == alpha]
+        ends = ("value", "value_low", "value_high")
+        known = [[float("nan") if row[name] is None else row[name] for name in ends] for row in wanted]
+        return [Bar(f"{gap_name(alpha)} {row['when']}", *numbers) for row, numbers in zip(wanted, known)]
+
+    def _says(self) -> list[str]:
+        return [self.measured.finding.headline]
 
     def _repr_html_(self) -> str:
         return make_compact(self._shown[1], self.figures)

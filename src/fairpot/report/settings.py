@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot.postprocessing.own_dials import has_own_dials
 from fairpot.table import Maps, ScoreTable
 from fairpot.tradeoff import TradeoffCurve, TradeoffPoint
 from fairpot.transport import ScoreMap
@@ -130,11 +131,12 @@ def _curves(
         few = np.linspace(method.dial.low, method.dial.high, most + 1)[1 if method.dial.above else 0 :]
         curve = method.tradeoff(table, lams=np.union1d(few, ends), ties=ties)
         return curve, curve, curve.lam
-    curve = method.tradeoff(table, ties=ties)
-    if curve.lam.ndim == 2:  # the groups' own ways; here one value is turned for all
+    if has_own_dials(method, table):  # here one value is turned for all
         grid = method._common_values(table)
         few = grid[np.unique(np.linspace(0, len(grid) - 1, min(len(grid), most)).round().astype(np.intp))]
         curve = method.tradeoff(table, lams=np.union1d(few, ends), ties=ties)
+    else:
+        curve = method.tradeoff(table, ties=ties)
     values = _spread(curve, own, most)
     if curve.exact:
         return curve, curve, values

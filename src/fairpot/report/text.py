@@ -53,8 +53,9 @@ TEXT: dict[str, str] = {
     "in {group} ({most} of {size})",
     "unchanged": "no score of {groups} changes",
     "nothing_changes": "At this setting no score changes.",
-    "overshoots": "It overshoots: {lower} is now ranked higher, by {gap} points.",
-    "overshoots_unsure": "It overshoots: {lower} is now ranked higher, by {gap} points, which could be chance.",
+    "overshoots": "It overshoots: the adjusted score ranks {lower} higher, by {gap} points.",
+    "overshoots_unsure": "It overshoots: the adjusted score ranks {lower} higher, by {gap} points, which could be "
+    "chance.",
     "same_people": "Nobody joins the top, and nobody leaves it unless scores tie at its edge: only the order changes.",
     "changed": "On the same rows the gap of {higher} over {lower} changes by {change} points ({level} interval {low} "
     "to {high}).",
@@ -284,6 +285,7 @@ TEXT: dict[str, str] = {
     "col_with": "with it",
     "col_without": "without",
     "now_repaired": "now → repaired",
+    "it": "it",
     "group_with": "{group}, with {outcome}",
     "group_without": "{group}, without",
     "moves_caption": "Scores that change",

@@ -164,13 +164,10 @@ def answer(summary: Numbers) -> list[str]:
 def finding(summary: Numbers) -> str:
     """Say who is ranked higher, and what that does to them if it is known."""
     found = summary["finding"]
-    who = found["who"]
+    who = str(found["who"])
     if found["alpha"] is None:
         return say("headline", who=who)
-    # A group's name keeps its letters; other sentences go on in small ones.
-    return say(
-        "headline_top", who=who if found["state"] == "difference" else who[:1].lower() + who[1:], alpha=top_of(summary)
-    )
+    return say("headline_top", who=who[:1].lower() + who[1:], alpha=top_of(summary))
 
 
 def meaning(summary: Numbers) -> str:
@@ -305,11 +302,10 @@ def _of_what(summary: Numbers, numbers: Numbers) -> str:
         same = names == [summary["pair"]["higher"], summary["pair"]["lower"]]
         return "" if same else say("goes_pair", **dict(zip(("first", "second"), names)))
     limits = pair_limits(summary, numbers)
-    if limits is None or numbers["moved"] == 0:
+    # Where the repair overshoots, signs would be those of the other direction: the next sentence says how sure it is.
+    if limits is None or numbers["moved"] == 0 or goes_past(summary, numbers):
         return ""
-    sign = -1 if told(summary, numbers)["signed_gap"] < 0 else 1
-    low, high = sorted(sign * each for each in limits)
-    return say("goes_limits", low=points(low), high=points(high))
+    return say("goes_limits", low=points(limits[0]), high=points(limits[1]))
 
 
 def whose(numbers: Numbers) -> str:

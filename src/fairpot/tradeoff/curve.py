@@ -347,7 +347,7 @@ class TradeoffCurve:
         0.013
         """
         if self.lam.ndim == 2:
-            raise ValueError(f"this curve has a {self.dial} for each group: use frame() and pick a row.")
+            raise ValueError(f"this curve has a {self.dial} for each group.\nHint: use frame() and pick a row.")
         if self.exact:
             # The next lambda upwards belongs to the same cut, with the round-off that TransportPlan.cut allows.
             lam = check_share(lam, self.dial, zero=True)
@@ -525,7 +525,7 @@ class TradeoffCurve:
 
     def _select_certified(self, rule: Rule, confidence: float) -> TradeoffPoint:
         if rule.max_gap is None:
-            raise ValueError("confidence certifies a bound on the gap: give max_gap as well.")
+            raise ValueError("confidence certifies a bound on the gap.\nHint: give max_gap as well.")
         evidence = self._known_rows()
         if evidence.fitted:
             raise ValueError(
@@ -570,7 +570,9 @@ class TradeoffCurve:
         return float(self.auc[0])
 
     def _named(self, point: TradeoffPoint) -> str:
-        return f"{self.dial}=" + (f"{point.lam:.6g}" if isinstance(point.lam, float) else str(point.lam))
+        return (
+            f"at {self.dial}={point.lam:.6g}" if isinstance(point.lam, float) else f"with a {self.dial} for each group"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -675,7 +677,10 @@ class Aims:
         if max_gap is None:
             best = curve.point(int(np.nanargmax(np.where(usable, curve.auc, np.nan))))
             rule = f"no {curve.dial} keeps {argument('max_auc_loss', max_auc_loss)}"
-            return f"{rule}: the highest {curve.auc_name} is {best.auc:.6g} at {curve._named(best)}."
+            return (
+                f"{rule}: the highest {curve.auc_name} is {best.auc:.3g} {curve._named(best)}.\n"
+                f"Hint: allow a larger {argument('max_auc_loss')}, or try another method."
+            )
         asked = [argument("max_gap", max_gap)] + (
             [argument("capacity", self.rule.capacity)] if self.rule.capacity else []
         )
@@ -685,16 +690,22 @@ class Aims:
             message += f" and {argument('max_auc_loss', max_auc_loss)} together"
         message += f": the smallest {self.gap_name} is {self._described(smallest)}"
         if max_auc_loss is not None:
-            message += f", a loss of {curve.unmoved_auc - curve.auc[smallest]:.6g}"
+            message += f", a loss of {curve.unmoved_auc - curve.auc[smallest]:.3g}"
             within = np.flatnonzero(usable & (curve.unmoved_auc - curve.auc <= max_auc_loss))
             if len(within):
                 near = int(within[np.nanargmin(self.gap[within])])
                 message += f"); within that loss it is {self._described(near)}"
-        return message + ").\nHint: allow a larger gap or loss, or try another method; the curve shows what can be had."
+        reached = np.ceil(1000 * float(self.gap[smallest]) - 1e-9) / 1000
+        way = f"accept {argument('max_gap', float(reached))}, which this method reaches here"
+        if max_auc_loss is not None:
+            way = "allow a larger gap or a larger loss"
+        if curve.pairs is not None:
+            way += f", leave small groups out with {argument('min_group', ...)}"
+        return f"{message}).\nHint: {way}, or try another method; comparing them shows what each can reach."
 
     def _described(self, place: int) -> str:
         point = self.curve.point(place)
-        return f"{self.gap[place]:.6g} at {self.curve._named(point)} ({self.curve.auc_name} {point.auc:.6g}"
+        return f"{self.gap[place]:.3g} {self.curve._named(point)} ({self.curve.auc_name} {point.auc:.3g}"
 
 
 def _ranked_higher(point: TradeoffPoint) -> str:

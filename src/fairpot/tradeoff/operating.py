@@ -195,7 +195,8 @@ class OperatingRows:
             raise InfeasibleRuleError(
                 f"no {dial} can be certified: {among(self.rule.capacity)} some group has fewer than {FEWEST} rows "
                 "with, or without, the outcome in the rows that it is tried on, whatever the repair.\n"
-                f"Hint: a larger {argument('capacity')}, more rows, or no confidence for a choice by the measured gap."
+                f"Hint: allow a larger {argument('capacity')}, collect more rows, or leave {argument('confidence')} "
+                "out to choose by the measured gap alone."
             )
         return enough
 
@@ -238,18 +239,27 @@ def two_tops(capacity: int | float, alpha: float) -> str:
 def _check_capacity(capacity: Any) -> None:
     whole = isinstance(capacity, int | np.integer) and not isinstance(capacity, bool)
     if not whole and not is_number(capacity):
-        raise TypeError(f"capacity must be a whole number of rows or a share in (0, 1], got {capacity!r}.")
+        raise TypeError(
+            f"capacity must be a whole number of rows or a share in (0, 1], got {capacity!r}.\n{_capacities()}"
+        )
     if whole and capacity >= 1:
         return
     if whole or not 0 < capacity <= 1:
         raise ValueError(
             f"capacity must be a whole number of rows, at least 1, or a share in (0, 1], got {capacity!r}.\n"
-            f"Hint: {argument('capacity', 200)} for 200 rows, {argument('capacity', 0.1)} for the top 10%."
+            f"{_capacities()}"
         )
+
+
+def _capacities() -> str:
+    return f"Hint: {argument('capacity', 200)} for 200 rows, {argument('capacity', 0.1)} for the top 10%."
 
 
 def _check_threshold(value: Any) -> None:
     if not is_number(value):
-        raise TypeError(f"net_benefit_at must be a number between 0 and 1, got {value!r}.")
+        raise TypeError(f"net_benefit_at must be a number between 0 and 1, got {value!r}.\n{_BENEFITS}")
     if not 0 < as_double(value) < 1:
-        raise ValueError(f"net_benefit_at must lie between 0 and 1, both left out, got {value!r}.")
+        raise ValueError(f"net_benefit_at must lie between 0 and 1, both left out, got {value!r}.\n{_BENEFITS}")
+
+
+_BENEFITS = "Hint: name the probability from which on you act, such as 0.2."

@@ -1,4 +1,4 @@
-"""Exact one-dimensional transport: pure maths on NumPy arrays, importing nothing else of fairpot."""
+"""Exact one-dimensional transport: pure maths on NumPy arrays; of fairpot, a map needs only what shows it."""
 
 from fairpot.transport.following import FollowedMap, followed, parted
 from fairpot.transport.lookup import ranks, run_ends

@@ -93,7 +93,10 @@ class ScoreMap:
         x = _numbers(scores, "scores")
         gone = int(np.isnan(x).sum())
         if gone:
-            raise ValueError(f"{gone} of {x.size} scores are missing (NaN): a map has no value for them.")
+            raise ValueError(
+                f"{gone} of {x.size} scores are missing (NaN): a map has no value for them.\n"
+                "Hint: drop those rows, or give them a score first."
+            )
         if len(self.knots) == 0:
             return x.copy()
         left = np.searchsorted(self.knots, x, side="right") - 1
@@ -393,6 +396,45 @@ class ScoreMap:
             raise ValueError(f"a ScoreMap has the keys {sorted(_KEYS)}, got {sorted(map(str, content))}.")
         edges = {key: content[key] for key in ("below", "above", "floor", "start")}
         return cls(content["knots"], content["values"], **edges)
+
+    def frame(self) -> Any:
+        """Return the breakpoints as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
+
+        One row per breakpoint: ``score`` and ``adjusted``. Between breakpoints the map is a straight line; a map that
+        changes nothing, or adds the same to every score, has none.
+
+        Examples
+        --------
+        >>> from fairpot import ScoreMap
+        >>> print(ScoreMap([0.2, 0.6], [0.2, 0.9]).frame().to_string(index=False))
+         score  adjusted
+           0.2       0.2
+           0.6       0.9
+        """
+        from fairpot._shown import make_frame  # nothing else here is more than NumPy
+
+        return make_frame({"score": self.knots, "adjusted": self(self.knots)})
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw what scores become, see :class:`fairpot.display.ScoreMapDisplay`.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default None
+            None makes new ones.
+
+        Returns
+        -------
+        axes
+
+        Examples
+        --------
+        >>> from fairpot import ScoreMap
+        >>> axes = ScoreMap([0.2, 0.6], [0.2, 0.9]).plot()
+        """
+        from fairpot._shown import display
+
+        return display("ScoreMapDisplay").from_maps({"all": self}, ax=ax).ax_
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ScoreMap):
