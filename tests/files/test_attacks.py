@@ -618,6 +618,7 @@ class TestNames:
     def test_notebooks_and_terminals(self, hostile):
         assert not steers(run("audit", "rows.csv", expect=0))
         assert not steers(run("show", "map.json", expect=0))
+        assert not steers(run("audit", "rows.csv", "--score", STEERING))
         text = fairpot.audit(hostile["label"], hostile["score"], sensitive_features=hostile["group"])._repr_html_()
         assert not steers(text)
         assert "<script>alert" not in text
@@ -691,7 +692,10 @@ def test_packed_text_that_lies(tmp_path, damage):
 )
 def test_queries_only_read(tmp_path, monkeypatch, sql):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputFileError, match="sql must be a single SELECT"):
+    old = (
+        "|the query cannot be read: Parser Error" if sql.startswith("pragma") else ""
+    )  # DuckDB 1.2 takes it for a SELECT
+    with pytest.raises(InputFileError, match=f"sql must be a single SELECT{old}"):
         count_rows(RowSource(sql=sql, score="s", groups="g"))
     assert not [*tmp_path.iterdir()]
 
@@ -716,6 +720,8 @@ def test_results_are_written_whole_or_not_at_all(tmp_path, monkeypatch, save):
     else:
         from fairpot.training import PartialAUCBooster, PartialAUCClassifier
 
+        if save == "network":
+            pytest.importorskip("torch")  # not among the oldest versions
         X, y = np.arange(40.0).reshape(-1, 1), np.arange(40) % 2
         model = PartialAUCClassifier(max_epochs=1) if save == "network" else PartialAUCBooster(max_rounds=1)
         act = model.fit(X, y).save
