@@ -76,16 +76,16 @@ def effect_html(effect: Effect) -> str:
     """Show a repair: what it does, pictures of the gap and of the list before and after, then tables with intervals."""
     head = paragraph(*effect.sentences)
     ends = [("before", effect.finding.gap), ("after", effect.finding_after.gap)]
-    rows = [bar(f"{effect.finding.metric} {when}", gap) for when, gap in ends if gap is not None]
-    picture = intervals_svg(rows, "The gap before and after, with its interval")
+    bars = [bar(f"{effect.finding.metric} {when}", gap) for when, gap in ends if gap is not None]
+    picture = intervals_svg(bars, "The gap before and after, with its interval")
     if effect.lanes and effect.actions:
         action = effect.actions[0]
         where = f"acted on {words.where(action)}"
         picture += lanes_html(effect.lanes, len(effect.moves), action.shares, where, True)
     effect = effect._spoken
-    rows = effect.rows()
     signed = effect.signed_gap() is not None
-    rows = [{**row, "metric": _metric(effect, row)} for row in rows if not (signed and row["metric"] == "gap")]
+    rows = [row for row in effect.rows() if not (signed and row["metric"] == "gap")]
+    rows = [{**row, "metric": _metric(effect, row)} for row in rows]
     tables = html_table(rows, "Before and after") + html_table(effect.moves, "Whose scores change")
     acted = html_table([row for action in effect.actions for row in action.rows()], "Who is acted on")
     other = notes(effect.gains[-1:]) if effect.other_reference is not None else ""

@@ -609,10 +609,10 @@ class Effect:
         found = [_row(name, self.before[key], self.after[key], known[name]) for name, key in named]
         signed_gap = self.signed_gap()
         if signed_gap is not None:
-            pair = [
-                _seen_from_higher(numbers["gaps"][0], self.before["gaps"][0]) for numbers in (self.before, self.after)
-            ]
-            found.append(_row("signed_gap", *pair, getattr(known["gap"], "signed", None)))
+            before, after = (
+                _seen_from_higher(now["gaps"][0], self.before["gaps"][0]) for now in (self.before, self.after)
+            )
+            found.append(_row("signed_gap", before, after, getattr(known["gap"], "signed", None)))
         if self.before["partial"] is not None:
             top, later = self.before["partial"], self.after["partial"]
             found += [_row(f"partial_{name}", top[key], later[key]) for name, key in named]

@@ -299,7 +299,8 @@ def _ranks(found: Effect) -> list[list[str]]:
     signed_gap, change = found.signed_gap(), None if changes is None else changes.gap
     if signed_gap is not None and change is not None:
         change = change.signed
-    rows.append(_change(gap_name(None), *(signed_gap or (before["gap"], after["gap"])), change))
+    first, second = signed_gap or (before["gap"], after["gap"])
+    rows.append(_change(gap_name(None), first, second, change))
     if before["partial"] is not None:
         top, later = before["partial"], after["partial"]
         rows.append(_change(words.auc_name(top["alpha"]), top["auc"], later["auc"]))

@@ -295,8 +295,8 @@ def _answer(made: FairnessReport, columns: Sequence[str]) -> list[str]:
     said = [first.headline, first.meaning, told.gap_change(first, later), told.changed_scores(groups)]
     if any(each["moved"] for each in groups):
         said.append(told.selected(_action(made, columns)))
-    aucs = [words.told(summary, summary[when])["auc"] for when in ("before", "after")]
-    said.append(told.price(*aucs, None if found.changes is None else found.changes.auc, first.alpha))
+    before, after = (words.told(summary, summary[when])["auc"] for when in ("before", "after"))
+    said.append(told.price(before, after, None if found.changes is None else found.changes.auc, first.alpha))
     if summary["other_reference"] is not None:
         other = OtherReference(**{**by_column(summary["other_reference"], columns), "actions": ()})
         said.append(told.other_reference(other, first.alpha))
