@@ -103,7 +103,7 @@ def test_rows_are_not_asked_for_where_they_would_not_help():
 
 
 def test_one_is_not_several():
-    assert "1 more row with the outcome in 'b' (there are 12)" in str(
+    assert "1 more row with the outcome in 'b', which has 12" in str(
         Shortfall(0.1, 0.01, "b", 12, (1.1, 1.3), (1, None))
     )
 
