@@ -189,7 +189,7 @@ class TradeoffDisplay(Display):
     def _gap_label(self) -> str:
         gap = self._in_the_top("xAUC gap")
         if self.signed:
-            return f"{gap} (above 0: {named(self.curve.reference)} is ranked higher)"
+            return f"{gap} (above 0: {named(self.curve.reference)} ranked higher)"
         return gap if self.curve.pairs is None else f"{gap}, the largest of any two groups"
 
     def _in_the_top(self, name: str) -> str:
@@ -342,7 +342,7 @@ class ComparisonDisplay(Display):
         axes.plot(gap[0], auc[0], "s", color="black", ms=7, label="original", zorder=4)
         if signed:
             axes.axvline(0, color="0.5", lw=0.8)
-        ahead = f" (above 0: {named(self.result.reference)} is ranked higher)" if signed else ""
+        ahead = f" (above 0: {named(self.result.reference)} ranked higher)" if signed else ""
         axes.set(xlim=(left, right), xlabel=f"xAUC gap{ahead}", ylabel="AUC")
         add_legend(axes, grow=ax is None)
         return axes
