@@ -152,8 +152,12 @@ def start(line: list[str], folder: Path, prepare: Callable[[], None] = lambda: N
         main()
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else 1
-    except BaseException:
-        traceback.print_exc()
+    except BaseException as error:
+        reached = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+        if isinstance(error, KeyboardInterrupt) and set(reached) == {__file__}:
+            code = 130  # the command had not begun, or was over
+        else:
+            traceback.print_exc()
     try:
         gc.collect()
         atexit._run_exitfuncs()
@@ -218,13 +222,17 @@ BY_SIGNAL = {-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS}
 
 def _signalled(number: int, codes: set[int]) -> Callable[[Trial], Outcome]:
     def fault(trial: Trial) -> Outcome:
-        if trial.rng.random() < 0.1:  # while Python is still loading, too
+        anew = trial.rng.random() < 0.1  # while Python is still loading, too
+        if anew:
             child, wait = fresh(trial.line, trial.folder, {}), trial.rng.random() * (1 + trial.known.seconds)
         else:
             child, wait = start(trial.line, trial.folder), trial.moment()
         time.sleep(wait)
         os.kill(child, number)
-        return ended(child, trial.folder), {0, *codes}
+        result = ended(child, trial.folder)
+        if anew and "KeyboardInterrupt" in result.said and ", in main" not in result.said:
+            result = Ended(-number, "")  # Python met it by itself, before the first line of a command
+        return result, {0, *codes}
 
     return fault
 

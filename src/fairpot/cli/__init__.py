@@ -10,10 +10,17 @@ _PARTS = ("click", "rich")
 def main() -> None:
     """Run the command line; where its packages are missing, say how to install them."""
     try:
-        from fairpot.cli._app import app
-    except KeyboardInterrupt:  # while Python is still loading
+        _run()
+    except BaseException as error:  # interrupted before a command begins, or after it; a module may call it otherwise
+        if not isinstance(error, KeyboardInterrupt) and not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
         sys.stderr.write("error: interrupted.\n")
         raise SystemExit(130) from None
+
+
+def _run() -> None:
+    try:
+        from fairpot.cli._app import app
     except ModuleNotFoundError as error:
         missing = (error.name or "").split(".")[0]
         if missing not in _PARTS:
