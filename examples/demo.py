@@ -28,14 +28,14 @@ def heading(text):
 def audit(y, score, group):
     """Print what an auditor looks at first."""
     names = sorted(set(group))
-    print(f"  AUC of all rows                  {auc(y, score):.4f}")
+    print(f"  AUC of all rows                        {auc(y, score):.3f}")
     for name in names:
         inside = group_auc(y, score, sensitive_features=group, group=name)
-        print(f"  AUC inside group {name}               {inside:.4f}")
+        print(f"  AUC inside group {name}                     {inside:.3f}")
     for p, n in (names, names[::-1]):
         value = xauc(y, score, sensitive_features=group, positive=p, negative=n)
-        print(f"  positives of {p} over negatives of {n} {value:.4f}   xAUC({p} -> {n})")
-    print(f"  xAUC gap                         {xauc_gap(y, score, sensitive_features=group):.4f}")
+        print(f"  {p} with the outcome over {n} without it   {value:.3f}   xAUC of {p} over {n}")
+    print(f"  xAUC gap                               {xauc_gap(y, score, sensitive_features=group):.3f}")
 
 
 def picture(curve, chosen, width=64, height=14):
@@ -53,11 +53,11 @@ def picture(curve, chosen, width=64, height=14):
         put(gap, value, "o" if best else ".")
     put(curve.gap[0], curve.auc[0], "0")
     put(chosen.gap, chosen.auc, "X")
-    print(f"  AUC {high:.4f}")
+    print(f"  AUC {high:.3f}")
     for row in canvas:
         print("  |" + "".join(row))
     print("  +" + "-" * width)
-    print(f"  AUC {low:.4f}, gap from 0 to {right:.4f}")
+    print(f"  AUC {low:.3f}, gap from 0 to {right:.3f}")
     print("  0 unrepaired   . every other lambda   o nothing beats it in both   X chosen")
 
 
@@ -93,7 +93,7 @@ def main(folder):
     chosen = curve.at(fp.lam_)
     moved = next(iter(fp.plans_))
     print(f"  group {fp.reference_} stays as it is; the top {fp.lam_:.1%} of group {moved} is moved")
-    print(f"  gap {curve.gap[0]:.4f} -> {chosen.gap:.4f}, AUC {curve.auc[0]:.4f} -> {chosen.auc:.4f}")
+    print(f"  gap {curve.gap[0]:.3f} -> {chosen.gap:.3f}, AUC {curve.auc[0]:.3f} -> {chosen.auc:.3f}")
 
     heading(f"4. The whole trade-off: {len(curve)} values of lambda, exactly")
     picture(curve, chosen)
