@@ -84,7 +84,10 @@ def by_name(function: Callable[P, T]) -> Callable[P, T]:
         given = {p.name for p in places[: len(args)]}
         missing = [name for name in needed if name not in given and name not in kwargs]
         if missing and (open_ended or known.keys() >= kwargs.keys()):  # else Python names what it does not know
-            raise TypeError(f"{function.__name__} needs {' and '.join(missing)}, not given.\nHint: {shown}")
+            of_tables = f"{function.__name__}_table"
+            a_table = len(args) > 1 and type(args[1]).__name__ == "ScoreTable" and hasattr(args[0], of_tables)
+            way = f"{of_tables}(table) takes a ScoreTable" if a_table else shown
+            raise TypeError(f"{function.__name__} needs {' and '.join(missing)}, not given.\nHint: {way}")
         return function(*args, **kwargs)
 
     return checked

@@ -113,3 +113,9 @@ def test_scores_and_groups_that_changed_places():
         FairPOT().fit(SITE, Y, sensitive_features=RISK)
     with pytest.raises(TypeError, match="y_score must be numbers, got text"):
         fairpot.audit(Y, SITE, sensitive_features=SITE)
+
+
+def test_a_table_is_sent_to_the_method_that_takes_it():
+    table = fairpot.score_table([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4], sensitive_features=list("aabb"))
+    with pytest.raises(TypeError, match=r"fit needs sensitive_features, not given\.\nHint: fit_table\(table\)"):
+        fairpot.FairPOT(lam=0.5).fit(table)
