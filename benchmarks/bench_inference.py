@@ -35,7 +35,7 @@ def main() -> None:
     y = (rng.random(args.rows) < 0.3).astype(np.int8)
     score, group = rng.random(args.rows) + 0.2 * y + 0.1 * a, np.where(a, "a", "b")
     table = score_table(y, score, sensitive_features=group)
-    model = FairPOT(0.0).fit_table(table)
+    model = FairPOT(0.0).fit(table)
     curve = model.tradeoff()
     sort = cpu(lambda: np.argsort(score), args.repeat)
     rows = {"sensitive_features": group}

@@ -39,7 +39,7 @@ def main() -> None:
         table = make_table(rows, options.scores)
         entries = sum(len(c.score) for c in table.counts)
         times = [time.process_time()]
-        fp = FairPOT(lam=None, max_gap=0.02, ties="half").fit_table(table)
+        fp = FairPOT(max_gap=0.02).fit(table)
         times.append(time.process_time())
         report = FairnessReport.from_table(table, fp)
         _ = report.summary

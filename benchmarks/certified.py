@@ -25,11 +25,10 @@ import numpy as np
 from scipy.special import ndtr
 from sklearn.model_selection import train_test_split
 
-from fairpot import FairPOT, InfeasibleRuleError, ScoreTable, score_table
+from fairpot import FairPOT, FairScoreClassifier, InfeasibleRuleError, ScoreTable, score_table
 from fairpot.datasets import fetch_bank, fetch_compas, make_synthetic
 from fairpot.inference import confidence_interval, verdict
 from fairpot.models import make_model
-from fairpot.postprocessing import FairScoreClassifier
 
 DATA_HOME = os.environ.get("FAIRPOT_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data"
 DATA: dict[str, Callable[[int], Any]] = {
@@ -67,7 +66,7 @@ def split_tables(data: Any, seed: int) -> tuple[ScoreTable, ScoreTable]:
 def outcome(method: FairPOT, fitted: ScoreTable, held_out: ScoreTable) -> Outcome | None:
     """Fit, and measure on the held-out rows; None if nothing can be chosen."""
     try:
-        repaired = held_out.rescored(method.fit_table(fitted).maps_)
+        repaired = held_out.rescored(method.fit(fitted).maps_)
     except InfeasibleRuleError:
         return None
     gap, auc = confidence_interval("xauc_gap", repaired), confidence_interval("auc", repaired)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri
@@ -24,9 +23,9 @@ from fairpot.inference.interval import confidence_interval, verdict
 from fairpot.inference.limits import gap_limits, judge
 from fairpot.inference.sample_size import SamplePlan, plan_sample_size
 from fairpot.inference.shares import GapEstimates, Pairs, all_pairs, cross_pairs, estimate_shares
+from fairpot.methods import LogitShift, OptimalMerge, WassersteinRepair
 from fairpot.metrics import partial_xauc_gap, xauc_gap
 from fairpot.metrics.wins import WinMatrix
-from fairpot.postprocessing import LogitShift, OptimalMerge, WassersteinRepair
 from fairpot.table import ScoreTable
 from fairpot.tradeoff import Limit
 
@@ -419,13 +418,16 @@ def signed(scale: float) -> None:
     """Certificates at 90 %: how often a value is certified, and how often the true gap is then above the bound."""
     header("method", "rows", "n", "groups", "top", "grain", "weights", "bound", "certified", "broken, % of draws")
     draws = int(100 * scale)
-    top = {"alpha": 0.25, "region": "group"}
+    top = {"top": 0.25, "top_of": "group"}
     for method, n, grain, bound, more in (
         (FairPOT, 2000, 1.0, 0.3, {"top": top}),
         (FairPOT, 2000, 1.0, 0.3, {"top": top, "held_out": True}),
-        (FairPOT, 2000, 1.0, 0.1, {"top": top | {"alpha": 0.5}}),
-        (FairPOT, 2000, 0.5, 0.15, {"top": {"alpha": 0.3, "region": "pooled"}}),
-        (FairPOT, 2000, None, 0.15, {"top": {"alpha": 0.3, "region": "pooled"}}),
+        (FairPOT, 2000, 1.0, 0.1, {"top": top | {"top": 0.5}}),
+        (FairPOT, 2000, 0.5, 0.15, {"top": {"top": 0.3}}),
+        (FairPOT, 2000, None, 0.15, {"top": {"top": 0.3}}),
+        (FairPOT, 2000, 0.5, 0.15, {"top": {"top": 0.3, "repair": "top"}}),
+        (FairPOT, 2000, None, 0.15, {"top": {"top": 0.3, "repair": "top"}}),
+        (FairPOT, 2000, None, 0.15, {"top": {"top": 0.3, "repair": "top"}, "weighted": True}),
         (FairPOT, 2000, 0.2, 0.12, {}),
         (FairPOT, 2000, None, 0.12, {"weighted": True}),
         (FairPOT, 3000, None, 0.15, {"groups": 3}),
@@ -450,7 +452,6 @@ def _signed_row(
 ) -> None:
     rng = np.random.default_rng(12)
     y, score, group = _rounded(np.random.default_rng(13), 300_000, grain, groups=groups)
-    true_gap = xauc_gap if top is None else partial(partial_xauc_gap, **top)
     certified = broken = 0
     for _ in range(draws):
         rows = _weighed(rng, n, grain, groups) if weighted else _rounded(rng, n, grain, groups=groups)
@@ -458,7 +459,9 @@ def _signed_row(
             if held_out:
                 model = method(lam=0.5, **top or {}).fit(rows[1], rows[0], sensitive_features=rows[2])
                 rows = _rounded(rng, n, grain, groups=groups)
-                model = model.certify(rows[1], rows[0], sensitive_features=rows[2], max_gap=bound, confidence=0.9)
+                model = model.choose_certified(
+                    rows[1], rows[0], sensitive_features=rows[2], max_gap=bound, confidence=0.9
+                )
             else:
                 model = method(max_gap=bound, confidence=0.9, **top or {})
                 model.fit(rows[1], rows[0], sensitive_features=rows[2], sample_weight=rows[3] if weighted else None)
@@ -466,10 +469,21 @@ def _signed_row(
             continue
         certified += 1
         moved = model.transform(score, sensitive_features=group)
-        broken += true_gap(y, moved, sensitive_features=group) > bound
-    where = "" if top is None else f"{top['region']} {top['alpha']}"
+        broken += _promised_gap(model, y, score, moved, group) > bound
+    where = "" if top is None else " ".join(str(value) for value in top.values())
     said = (method.__name__, "held out" if held_out else "fitted", n, groups, where, grain or "", weighted or "")
     row(*said, bound, percent(certified, draws), percent(broken, draws))
+
+
+def _promised_gap(model: FairPOT, y: np.ndarray, score: np.ndarray, moved: np.ndarray, group: np.ndarray) -> float:
+    """Measure the gap that a certificate is about: of all, of the top afterwards, or from the fitted start on."""
+    if model.top is None:
+        return xauc_gap(y, moved, sensitive_features=group)
+    if model.repair == "all":
+        region = "group" if model.top_of == "group" else "pooled"
+        return partial_xauc_gap(y, moved, sensitive_features=group, alpha=model.top, region=region)
+    inside = score >= np.array([model.starts_[name] for name in group])
+    return xauc_gap(y[inside], moved[inside], sensitive_features=group[inside])
 
 
 def _weighed(rng: np.random.Generator, n: int, grain: float | None, groups: int) -> tuple[np.ndarray, ...]:

@@ -1,7 +1,7 @@
-"""How often a target gap is kept with a dial for each group and with one for all, and the AUC on held-out rows.
+"""How often a target gap is kept with a strength for each group and with one for all, and the AUC on held-out rows.
 
 COMPAS by race, Bank by job, marital status and bands of age, and simulated tables of four to eight groups. Half of the
-rows choose the dials, the other half judge them.
+rows choose the strengths, the other half judge them.
 
     python benchmarks/own_dials.py --splits 3 --groups 8
 """
@@ -28,7 +28,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from fairpot import FairPOT, InfeasibleRuleError, LogitShift, OptimalMerge
 from fairpot.metrics import auc, xauc_gap
 
-METHODS = (FairPOT, LogitShift, OptimalMerge)
+# With a strength to begin with.
+METHODS = {FairPOT: 0.0, LogitShift: 0.0, OptimalMerge: 1.0}
 BOUNDS = (0.02, 0.05, 0.10)
 
 
@@ -112,7 +113,11 @@ def halves(rows: Rows, seed: int) -> tuple[Rows, Rows]:
 def measure(method: Any, common: bool, fitted: Rows, later: Rows, bound: float) -> tuple[float, float] | None:
     """Fit by rule; give AUC and gap on the other rows, or None where no dial keeps the bound on the fitted ones."""
     try:
-        model = method(max_gap=bound, common_dial=common).fit(*fitted[:2], sensitive_features=fitted.group)
+        if common:  # a strength that is given is that of all groups, and so are those of its curve
+            start = method(METHODS[method]).fit(*fitted[:2], sensitive_features=fitted.group)
+            model = start.at(start.tradeoff().select(max_gap=bound).lam)
+        else:
+            model = method(max_gap=bound).fit(*fitted[:2], sensitive_features=fitted.group)
     except InfeasibleRuleError:
         return None
     after = model.transform(fitted.scores, sensitive_features=fitted.group)

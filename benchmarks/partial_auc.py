@@ -31,10 +31,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
-from fairpot import FairPOT
+from fairpot import FairPOT, score_table
 from fairpot.datasets import fetch_bank, fetch_compas, make_clinical, make_synthetic
 from fairpot.exceptions import SmallGroupWarning, TiesWarning
 from fairpot.metrics import auc, partial_auc, top_by_group, top_precision, top_recall
+from fairpot.metrics.wins import WinMatrix
+from fairpot.table import ScoreTable
 from fairpot.training import make_variant
 
 DATA_HOME = os.environ.get("FAIRPOT_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -236,8 +238,8 @@ def repair(rows: Scored, seed: int, alpha: float, region: str) -> dict[str, floa
     """Partial AUC and partial gap on one half of the held-out rows, as they are and by two maps.
 
     One map is fitted on the training rows and their in-sample scores, as in the paper; the other on the other half of
-    the held-out rows. Each chooses the lambda with the smallest gap where it was fitted; the region is that of the rows
-    measured, as in the paper. Where a map cannot be fitted, its figures are NaN.
+    the held-out rows. Each chooses the lambda with the smallest gap in the top of the rows it was fitted on, and moves
+    the top of the rows measured, as in the paper. Where a map cannot be fitted, its figures are NaN.
     """
     first, second = halves(rows, seed)
     figures = {}
@@ -246,18 +248,23 @@ def repair(rows: Scored, seed: int, alpha: float, region: str) -> dict[str, floa
         "new": (rows.test[first], rows.y_test[first], rows.group_test[first]),
     }
     for source, (scores, y, group) in sources.items():
-        fair = FairPOT(lam=None, alpha=alpha, region=region, region_from="batch", ties="half")
         try:
-            fair.fit(scores, y, sensitive_features=group)
+            fair = FairPOT().fit(score_table(y, scores, sensitive_features=group).top(alpha, region))
         except ValueError:  # memorised: the top of the training rows has no negatives of some group
             figures |= {f"pauc {source}": np.nan, f"gap {source}": np.nan}
             continue
-        held = rows.test[second], rows.y_test[second]
-        curve = fair.tradeoff(*held, sensitive_features=rows.group_test[second], lams=[0.0, fair.lam_])
-        start, chosen = curve.at(0.0), curve.at(fair.lam_)
-        figures |= {"pauc": start.auc, "gap": start.gap}
-        figures |= {f"pauc {source}": chosen.auc, f"gap {source}": chosen.gap}
+        held = score_table(rows.y_test[second], rows.test[second], sensitive_features=rows.group_test[second])
+        begun = {name: fair.maps_[name].starting_at(start) for name, start in held.thresholds(alpha, region).items()}
+        before, after = (partial_numbers(each, alpha, region) for each in (held, held.rescored(begun)))
+        figures |= dict(zip(("pauc", "gap"), before)) | dict(zip((f"pauc {source}", f"gap {source}"), after))
     return figures
+
+
+def partial_numbers(table: ScoreTable, alpha: float, region: str) -> tuple[float, float]:
+    """Give partial AUC and partial gap of counted rows."""
+    wins = WinMatrix.of(table.top(alpha, region), "half")
+    first, second = wins.widest()
+    return wins.auc(partial=True), abs(first - second)
 
 
 def print_repairs(folder: Path, names: list[str]) -> None:

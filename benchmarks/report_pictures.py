@@ -17,10 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from fairpot import FairPOT
+from fairpot import FairPOT, FairScoreClassifier
 from fairpot.datasets import fetch_compas
 from fairpot.models import make_model
-from fairpot.postprocessing import FairScoreClassifier
 from fairpot.report import FairnessReport
 from fairpot.tradeoff import auc_limit
 
@@ -73,9 +72,8 @@ def main() -> None:
     options = parser.parse_args()
     scores, y, sex = scored()
     first = np.random.default_rng(0).random(len(y)) < 0.5
-    fp = FairPOT(lam=None, max_gap=0.02, ties="half", high_score_means="harm").fit(
-        scores[first], y[first], sensitive_features=sex[first]
-    )
+    rows = {"sensitive_features": sex[first], "high_score_means": "harm"}
+    fp = FairPOT(max_gap=0.02).fit(scores[first], y[first], **rows)
     held_out = scores[~first], y[~first], sex[~first]
     draw(fp, held_out, options.folder / "tradeoff-compas.svg")
     report = FairnessReport.from_estimator(

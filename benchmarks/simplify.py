@@ -46,7 +46,7 @@ def main():
         before = numbers(data, model.maps_)
         print(f"{name}: AUC {before[0]:.4f}, gap {before[1]:.4f}")
         for way in WAYS:
-            small = model.simplify(**way)
+            small = model.fair_maps_.simplify(**way)
             after = numbers(data, small.maps)
             shown = f"AUC {after[0] - before[0]:+.1e}, gap {after[1] - before[1]:+.1e}"
             print(f"  {', '.join(f'{k}={v}' for k, v in way.items()):<16} {small}; {shown}")

@@ -91,7 +91,7 @@ def main(folder):
     fp.fit(scores[fit_rows], y[fit_rows], sensitive_features=group[fit_rows])
     curve = fp.tradeoff()
     chosen = curve.at(fp.lam_)
-    moved = next(iter(fp.plans_))
+    moved = next(iter(fp.strengths_))
     print(f"  group {fp.reference_} stays as it is; the top {fp.lam_:.1%} of group {moved} is moved")
     print(f"  gap {curve.gap[0]:.3f} -> {chosen.gap:.3f}, AUC {curve.auc[0]:.3f} -> {chosen.auc:.3f}")
 

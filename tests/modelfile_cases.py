@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fairpot import FairPOT
-from fairpot.postprocessing import LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
+from fairpot.methods import LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
 
 NAMES = {
     "text": ("F", "M", 'x "y", é 🏳\\'),
@@ -22,8 +22,8 @@ class Data(NamedTuple):
     group: np.ndarray
     weight: np.ndarray | None = None
 
-    def fit(self, model):
-        return model.fit(self.scores, self.y, sensitive_features=self.group, sample_weight=self.weight)
+    def fit(self, model, **told):
+        return model.fit(self.scores, self.y, sensitive_features=self.group, sample_weight=self.weight, **told)
 
     def shuffled(self, seed=0):
         order = np.random.default_rng(seed).permutation(len(self.scores))
@@ -47,32 +47,32 @@ def make_data(seed=0, names=NAMES["text"], n=150, digits=None, weights=None) -> 
 def models(names=NAMES["text"]) -> dict[str, Any]:
     """Return unfitted models by a name of the case."""
     last = names[-1]
-    each = {g: (i + 1) / 10 for i, g in enumerate(names[:-1])}
     cases = {
         "FairPOT": FairPOT(0.4),
         "FairPOT, unmoved": FairPOT(0.0, reference=last),
         "FairPOT, whole": FairPOT(1, reference=last),
         "FairPOT, monotone": FairPOT(0.6, reference=names[0], monotone=True),
         "FairPOT, lam by rule": FairPOT(None, ties="half"),
-        "FairPOT, lam by group": FairPOT(each, reference=last),
+        "FairPOT, lam by group": FairPOT(max_gap=0.3, reference=last),
         "Wasserstein": WassersteinRepair(),
         "Wasserstein, part of the way": WassersteinRepair(0.3),
-        "Wasserstein, batch": WassersteinRepair(0.7, distributions="batch"),
-        "Wasserstein, batch unmoved": WassersteinRepair(0, distributions="batch"),
+        "Wasserstein, unmoved": WassersteinRepair(0),
+        "Wasserstein, probabilities": WassersteinRepair(0.7, keep="probabilities"),
         "PostLogit": PostLogit(),
         "PostLogit, grid": PostLogit(grid=np.array([1.0, 2.5, 7.0]), beta=-1),
-        "PostLogit, alpha by group": PostLogit({g: 9 * v for g, v in each.items()}, reference=last),
+        "PostLogit, one slope": PostLogit(3.5, reference=last),
         "XOrder": XOrder(0.05),
         "OptimalMerge": OptimalMerge(),
         "OptimalMerge, isotonic": OptimalMerge(1.3, smoothing="isotonic"),
         "LogitShift": LogitShift(),
         "LogitShift, unmoved": LogitShift(0, reference=last),
-        "LogitShift, shift by group": LogitShift({g: 5 * v - 1 for g, v in each.items()}, reference=last),
-        "OptimalMerge, theta by group": OptimalMerge(each, reference=last, smoothing="none"),
+        "LogitShift, one shift": LogitShift(-0.5, reference=last),
+        "OptimalMerge, theta by group": OptimalMerge(reference=last, smoothing="none"),
+        "OptimalMerge, grid": OptimalMerge(1.5, reference=last, keep="grid"),
     }
-    for region in ("pooled", "group"):
-        for region_from in ("fitted", "batch"):
-            cases[f"FairPOT, top of {region_from}, {region}"] = FairPOT(
-                0.5, alpha=0.4, region=region, region_from=region_from, reference=last
+    for top_of in ("all", "group"):
+        for repair in ("all", "top"):
+            cases[f"FairPOT, {repair} for the top of {top_of}"] = FairPOT(
+                0.5, top=0.4, top_of=top_of, repair=repair, reference=last
             )
     return cases

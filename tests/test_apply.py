@@ -1,4 +1,4 @@
-"""A fitted model on files: what the command line does, from Python, also where the maps look at all rows together."""
+"""A fitted model on files: what the command line does, from Python."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from fairpot import FairPOT, ScoreMap
 from fairpot.engines.adjusting import group_namer
 from fairpot.exceptions import OutputFileError, ScaleWarning, UnseenGroupError
 from fairpot.files import RowSource, count_rows, score_thresholds
-from fairpot.postprocessing import PostLogit, WassersteinRepair
+from fairpot.methods import PostLogit, WassersteinRepair
 from files_cases import write
 from rows_cases import draw
 
@@ -24,20 +24,19 @@ def frame():
     return pd.DataFrame({"risk": score, "died": y, "sex": sex})
 
 
-def batch_models(frame):
-    top = FairPOT(0.6, alpha=0.3, region_from="batch")
-    middle = WassersteinRepair(0.7, distributions="batch")
-    for region in ("pooled", "group"):
-        yield top.set_params(region=region).fit(frame["risk"], frame["died"], sensitive_features=frame["sex"])
-    yield middle.fit(frame["risk"], frame["died"], sensitive_features=frame["sex"])
+def models_of(frame):
+    """Maps of all rows, of a top of all and of each group, and of every group."""
+    top = {"top": 0.3, "repair": "top"}
+    methods = (FairPOT(0.6), FairPOT(0.6, **top), FairPOT(0.6, **top, top_of="group"), WassersteinRepair(0.7))
+    return [each.fit(frame["risk"], frame["died"], sensitive_features=frame["sex"]) for each in methods]
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl", "arrow"])
 @pytest.mark.parametrize("unknown", ["null", "keep"])
-def test_batch_models_let_strangers_through(frame, tmp_path, kind, unknown):
+def test_strangers_are_let_through_and_change_nobody_else(frame, tmp_path, kind, unknown):
     strange = pd.DataFrame({"risk": [0.2, 0.99, 0.5], "died": 0, "sex": ["X", "X", None]})
     path = write(pd.concat([frame, strange], ignore_index=True), tmp_path / f"rows.{kind}")
-    for model in batch_models(frame):
+    for model in models_of(frame):
         with pytest.raises(ValueError, match=r"rows? (without a group|with a group not seen in fit)"):
             fairpot.apply(model, path, tmp_path / "fair.parquet", **COLUMNS, overwrite=True)
         ways = {"unknown_group": unknown, "missing_group": unknown}
@@ -45,27 +44,15 @@ def test_batch_models_let_strangers_through(frame, tmp_path, kind, unknown):
         assert (done.rows, done.unknown, done.missing) == (603, 2, 1)
         after = pd.read_parquet(tmp_path / "fair.parquet")["risk_adjusted"]
         assert after[600:].isna().all() if unknown == "null" else after[600:].tolist() == [0.2, 0.99, 0.5]
-        known = pd.read_parquet(tmp_path / "fair.parquet")[:600]
-        assert known["risk_adjusted"].notna().all()
-        assert (known["risk_adjusted"] != known["risk"]).any()
-
-
-def test_strangers_change_nobody_else_of_their_own_region(frame, tmp_path):
-    """The top of each group, and barycentres, are those of the groups the model knows."""
-    strange = pd.DataFrame({"risk": [0.99, 0.5], "died": 0, "sex": ["X", None]})
-    path = write(pd.concat([frame, strange], ignore_index=True), tmp_path / "rows.csv")
-    for model in list(batch_models(frame))[1:]:
-        ways = {"unknown_group": "null", "missing_group": "keep"}
-        fairpot.apply(model, path, tmp_path / "fair.csv", **COLUMNS, **ways, overwrite=True)
-        expected = model.transform(frame["risk"], sensitive_features=frame["sex"])
-        np.testing.assert_array_equal(pd.read_csv(tmp_path / "fair.csv")["risk_adjusted"][:600], expected)
+        np.testing.assert_array_equal(after[:600], model.transform(frame["risk"], sensitive_features=frame["sex"]))
+        assert (after[:600] != frame["risk"]).any()
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
-def test_batch_models_drop_what_is_missing(frame, tmp_path, kind):
+def test_what_is_missing_is_dropped_if_asked(frame, tmp_path, kind):
     holes = pd.DataFrame({"risk": [None, 0.5], "died": 0, "sex": ["F", None]})
     path = write(pd.concat([frame, holes], ignore_index=True), tmp_path / f"rows.{kind}")
-    for model in batch_models(frame):
+    for model in models_of(frame):
         with pytest.raises(ValueError, match=r"missing|without a group"):
             fairpot.apply(model, path, tmp_path / "fair.csv", **COLUMNS, overwrite=True)
         done = fairpot.apply(model, path, tmp_path / "fair.csv", **COLUMNS, drop_missing=True, overwrite=True)
@@ -74,7 +61,7 @@ def test_batch_models_drop_what_is_missing(frame, tmp_path, kind):
         np.testing.assert_array_equal(pd.read_csv(tmp_path / "fair.csv")["risk_adjusted"], expected)
 
 
-def test_a_quantised_batch_begins_where_it_would_exactly(frame, tmp_path):
+def test_where_the_top_of_quantised_rows_begins_is_exact(frame, tmp_path):
     strange = pd.DataFrame({"risk": [0.99, 0.5], "died": 0, "sex": ["X", None]})
     source = RowSource(write(pd.concat([frame, strange]), tmp_path / "rows.csv"), score="risk", groups="sex")
     called = group_namer(["F", "M"], ["sex"], "text")
@@ -88,8 +75,7 @@ def test_a_quantised_batch_begins_where_it_would_exactly(frame, tmp_path):
 def test_unseen_groups_are_told_alike(frame, tmp_path):
     path = write(frame.assign(sex=frame["sex"].replace("F", "X")), tmp_path / "rows.csv")
     rows = int((frame["sex"] == "F").sum())
-    row_by_row = FairPOT(0.5).fit(frame["risk"], frame["died"], sensitive_features=frame["sex"])
-    for model in (row_by_row, *batch_models(frame)):
+    for model in models_of(frame):
         with pytest.raises(
             UnseenGroupError, match=rf"the input has {rows} rows? with a group not seen in fit: \['X'\]"
         ):
@@ -139,7 +125,7 @@ def test_few_odd_scores_are_no_other_scale(frame, tmp_path):
 
 
 def test_scores_that_are_turned_round(frame, tmp_path):
-    model = FairPOT(0.5).fit(frame["risk"] + 3, frame["died"], sensitive_features=frame["sex"])
+    model = FairPOT(0.5).fit(frame["risk"] + 3, frame["died"], sensitive_features=frame["sex"]).fair_maps_
     down = write(frame.assign(risk=-3 - frame["risk"]), tmp_path / "rows.parquet")
     with pytest.raises(ValueError, match="With a minus they have that scale: are they reversed"):
         fairpot.apply(model, down, tmp_path / "x.csv", **COLUMNS)
@@ -190,13 +176,12 @@ def test_strangers_in_memory_and_in_files(frame, tmp_path, unknown, missing):
         assert ("missing_group='keep'" in said) == (missing == "error")
 
 
-def test_batch_models_let_strangers_through_in_memory(frame, tmp_path):
-    """As in files: strangers count among the rows of a pooled region, and change no group of its own."""
+def test_strangers_are_let_through_in_memory_as_in_files(frame, tmp_path):
     strange = pd.DataFrame({"risk": [0.2, 0.99, 0.5], "died": 0, "sex": ["X", "X", None]})
     everyone = pd.concat([frame, strange], ignore_index=True)
     path = write(everyone, tmp_path / "rows.parquet")
     ways = {"unknown_group": "keep", "missing_group": "null"}
-    for model in batch_models(frame):
+    for model in models_of(frame):
         fairpot.apply(model, path, tmp_path / "new.parquet", **COLUMNS, **ways, overwrite=True)
         got = model.transform(everyone["risk"], sensitive_features=everyone["sex"], **ways)
         np.testing.assert_array_equal(got, pd.read_parquet(tmp_path / "new.parquet")["risk_adjusted"])
@@ -208,8 +193,7 @@ def test_batch_models_let_strangers_through_in_memory(frame, tmp_path):
 def test_everything_that_is_wrong_is_told_at_once(frame, tmp_path, kind):
     bad = pd.DataFrame({"risk": [0.2, 0.3, None, 0.5], "died": 0, "sex": ["X", None, "F", None]})
     path = write(pd.concat([frame, bad], ignore_index=True), tmp_path / f"rows.{kind}")
-    row_by_row = FairPOT(0.5).fit(frame["risk"], frame["died"], sensitive_features=frame["sex"])
-    for model in (row_by_row, *batch_models(frame)):
+    for model in models_of(frame):
         with pytest.raises(ValueError, match=r"(?s)1 missing.*2 rows without a group.*1 row with a group not seen"):
             fairpot.apply(model, path, tmp_path / "new.csv", **COLUMNS)
         assert not (tmp_path / "new.csv").exists()
@@ -263,7 +247,7 @@ def test_outputs_among_the_input(frame, tmp_path):
 
 def test_an_output_that_is_there_is_told_before_any_row_is_read(frame, tmp_path):
     """The input is damaged, which reading would find out first."""
-    model = next(batch_models(frame))
+    model = models_of(frame)[0]
     (tmp_path / "rows.parquet").write_bytes(b"PAR1 and nothing more")
     (tmp_path / "there.csv").write_text("mine")
     for names in (
@@ -298,9 +282,8 @@ def test_where_a_low_score_means_high_risk(frame, tmp_path, kind):
     """The file has scores that point down; the model was fitted on them with a minus, and says so."""
     down = frame.assign(risk=-frame["risk"])
     path = write(down, tmp_path / f"rows.{kind}")
-    row_by_row = FairPOT(0.6).fit(frame["risk"], frame["died"], sensitive_features=frame["sex"])
-    region = FairPOT(0.6, alpha=0.3).fit(frame["risk"], frame["died"], sensitive_features=frame["sex"])
-    for model in (row_by_row, region, *batch_models(frame)):
+    for fitted in models_of(frame):
+        model = fitted.fair_maps_
         model.lower_is_riskier_ = False
         expected = model.transform(frame["risk"], sensitive_features=frame["sex"])
         model.lower_is_riskier_ = True
@@ -311,7 +294,7 @@ def test_where_a_low_score_means_high_risk(frame, tmp_path, kind):
             after = pd.read_parquet(tmp_path / "fair.parquet")["risk_adjusted"]
             np.testing.assert_allclose(after, -expected, rtol=0, atol=1e-12)
             assert done.moved > 0
-    sigmoid = PostLogit(slope=2.0, reference="M").fit(frame["risk"], sensitive_features=frame["sex"])
+    sigmoid = PostLogit(slope=2.0, reference="M").fit(frame["risk"], sensitive_features=frame["sex"]).fair_maps_
     sigmoid.lower_is_riskier_ = True
     with pytest.raises(TypeError, match="LogitMap cannot be reflected"):
         fairpot.apply(sigmoid, path, tmp_path / "x.csv", **COLUMNS)

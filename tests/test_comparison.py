@@ -1,10 +1,11 @@
-"""compare(): the same numbers as by hand, the joint Pareto set, the limit, and an answer to every wrong call."""
+"""compare(): what a user gets, recomputed by hand; the joint Pareto set, the limit, an answer to every wrong call."""
 
 from __future__ import annotations
 
 import itertools
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -14,20 +15,32 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator
 
 import fairpot
-from fairpot import FairPOT, ScoreTable, compare, score_table
-from fairpot.comparison import Comparison
-from fairpot.comparison.methods import Setting, obstacle
+from fairpot import (
+    FairPOT,
+    LogitShift,
+    OptimalMerge,
+    PostLogit,
+    ScoreTable,
+    WassersteinRepair,
+    XOrder,
+    compare,
+    score_table,
+)
+from fairpot.comparison import Chosen, Comparison
+from fairpot.comparison.methods import obstacle
 from fairpot.comparison.result import mean_limit
+from fairpot.comparison.trial import Setting
 from fairpot.exceptions import InfeasibleRuleError, SmallGroupWarning, UnseenGroupError
-from fairpot.metrics import auc, xauc, xauc_gap
+from fairpot.methods import optimal_merge
+from fairpot.metrics import auc, partial_xauc_gap, xauc, xauc_gap
 from fairpot.metrics.wins import WinMatrix
-from fairpot.postprocessing import OptimalMerge, PostLogit, WassersteinRepair, XOrder
-from fairpot.postprocessing.registry import METHODS
+from fairpot.repair.registry import methods as all_methods
 from fairpot.splitting import all_but, split_table
 from fairpot.tradeoff import auc_limit
 from fairpot.tradeoff.limit import Limit
 
-NAMES = tuple(method.__name__ for method in METHODS.values())
+NAMES = tuple(method.__name__ for method in all_methods().values())
+BOUNDS = (0.02, 0.05, 0.10)
 
 
 def draw(n, seed, groups=("a", "b"), probability=True):
@@ -65,12 +78,14 @@ def signed_gap(y, scores, group, first="a", second="b", **options):
 
 
 def row_of(result, method, value):
-    [place] = np.flatnonzero((result.method == method) & np.isclose(result.value, value, rtol=1e-9, atol=1e-12))
-    return result.row(int(place))
+    same = np.isclose(result.value, value, rtol=1e-9, atol=1e-12) | (np.isnan(result.value) & np.isnan(value))
+    [place] = np.flatnonzero((result.method == method) & same)
+    names = ("dial", "auc", "gap", "signed_gap")
+    return SimpleNamespace(**{name: getattr(result, name)[place].item() for name in names})
 
 
 TABLE = ScoreTable.from_rows(FITTED[1], FITTED[0].astype(np.int8), (FITTED[2] == "b") * 1, "ab")
-THETA = float(OptimalMerge().sweep_values(TABLE)[150])
+THETA = float(optimal_merge.learn(TABLE, reference="a").tried[150])
 SINGLE = [
     FairPOT(lam=0.4),
     FairPOT(lam=1.0),
@@ -107,7 +122,7 @@ def test_crossfitted_numbers_are_means_over_folds(crossfitted, estimator):
     aucs, gaps = [], []
     for k, fold in enumerate(folds):
         estimator.set_params(**({"reference": "a"} if hasattr(estimator, "reference") else {}))
-        estimator.fit_table(all_but(folds, k))
+        estimator.fit(all_but(folds, k))
         labels, before, names = rows_behind(fold)
         after = estimator.transform(before, sensitive_features=names)
         aucs.append(auc(labels, after))
@@ -130,12 +145,79 @@ def rows_behind(table):
 
 def test_the_unrepaired_scores_come_first(held_out):
     y, scores, group = NEW
-    first = held_out.row(0)
-    assert (first.method, first.dial) == ("unrepaired", "")
-    assert np.isnan(first.value)
-    assert_allclose([first.auc, first.gap], [auc(y, scores), xauc_gap(y, scores, sensitive_features=group)], rtol=1e-12)
+    assert (held_out.method[0], held_out.dial[0]) == ("unrepaired", "")
+    assert np.isnan(held_out.value[0])
+    expected = [auc(y, scores), xauc_gap(y, scores, sensitive_features=group)]
+    assert_allclose([held_out.auc[0], held_out.gap[0]], expected, rtol=1e-12)
     for name in ("FairPOT", "WassersteinRepair"):
-        assert_allclose(row_of(held_out, name, 0.0)[3:6], first[3:6], rtol=1e-12)
+        found = row_of(held_out, name, 0.0)
+        assert_allclose([found.auc, found.gap], expected, rtol=1e-12)
+
+
+def fitted_by_hand(name, bound, table, rows, reference="a", **options):
+    """What somebody gets who fits a method by rule and applies it: AUC, signed gap and strength; None if refused."""
+    made = getattr(fairpot, name)(max_gap=bound, reference=reference, **options)
+    try:
+        made.fit(table)
+    except InfeasibleRuleError:
+        return None
+    y, scores, group = rows
+    after = made.transform(scores, sensitive_features=group)
+    changed = np.mean(after != scores)
+    return auc(y, after), signed_gap(y, after, group), made.strength_, changed
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("bound", [*BOUNDS, 0.07])
+def test_what_is_shown_on_held_out_rows_is_what_a_fit_gets(held_out, name, bound):
+    found = held_out.at(bound, name)
+    expected = fitted_by_hand(name, bound, TABLE, NEW)
+    if expected is None:
+        assert not found.reached
+        assert np.isnan(found.auc)
+        return
+    assert (found.auc, found.signed_gap) == expected[:2]
+    assert found.gap == abs(expected[1])
+    assert found.strengths == (expected[2],)
+    assert found.kept == (abs(expected[1]) <= bound + 1e-12)
+    assert found.changed == pytest.approx(expected[3])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_shown_of_folds_is_the_mean_of_what_fits_get(crossfitted, name):
+    """The share of folds that kept the target is counted by hand as well."""
+    folds = split_table(score_table(FITTED[0], FITTED[1], sensitive_features=FITTED[2]), 4, 0)
+    for bound in BOUNDS:
+        each = [fitted_by_hand(name, bound, all_but(folds, k), rows_behind(fold)) for k, fold in enumerate(folds)]
+        found = crossfitted.at(bound, name)
+        missed = sum(one is None for one in each)
+        if missed:
+            assert found.reason.startswith(f"out of reach on the fitted rows of {missed} of 4 folds: ")
+            continue
+        areas, gaps, strengths, _ = zip(*each)
+        assert_allclose([found.auc, found.signed_gap], [np.mean(areas), np.mean(gaps)], rtol=0, atol=1e-14)
+        assert found.kept == np.mean(np.abs(gaps) <= bound + 1e-12)
+        assert found.strengths == strengths
+        assert found.times_kept == f"{sum(abs(gap) <= bound for gap in gaps)} of 4"
+
+
+def test_on_half_splits_the_gap_of_the_best_is_the_one_that_a_user_has():
+    """Twelve half splits: the gap shown and the one that a fit on the other half has here differ by exactly nothing."""
+    above = 0
+    for seed in range(12):
+        y, scores, group = draw(400, 50 + seed)
+        table = score_table(y, scores, sensitive_features=group)
+        halves = split_table(table, 2, seed)
+        methods = ["FairPOT", "LogitShift", "WassersteinRepair"]
+        result = compare(halves[0], held_out=halves[1], methods=methods, max_gaps=0.05, reference="a")
+        best = result.best(0.05)
+        if best.method == "unrepaired":
+            continue
+        expected = fitted_by_hand(best.method, 0.05, halves[0], rows_behind(halves[1]))
+        assert best.gap - abs(expected[1]) == 0
+        assert best.auc - expected[0] == 0
+        above += best.gap > 0.05
+    assert above > 2  # a plain target is kept on new rows about every second time
 
 
 @pytest.mark.parametrize("options", [{}, {"random_state": 3}, {"held_out": NEW}])
@@ -169,7 +251,9 @@ def test_folds_are_disjoint_and_stratified():
     rows = np.arange(203.0)
     result = compare(y, rows, sensitive_features=group, methods=[Recorder()], cv=3, random_state=1)
     tested = []
-    for (_, train, _), (_, test, groups) in zip(Recorder.seen[::2], Recorder.seen[1::2]):
+    # Each fold is fitted, then transforms the held-out rows and, to see what is kept there, the fitted ones.
+    for (_, train, _), (_, test, groups), (_, again, _) in zip(*(Recorder.seen[k::3] for k in range(3))):
+        assert_array_equal(train, again)
         assert_array_equal(np.sort(np.concatenate((train, test))), rows)
         assert_array_equal(groups, group[test.astype(int)])
         for g, label in itertools.product("ab", (0, 1)):
@@ -179,15 +263,26 @@ def test_folds_are_disjoint_and_stratified():
     assert_array_equal(np.sort(np.concatenate(tested)), rows)
     assert len(result) == 2
     assert_allclose(result.auc[1], result.auc[0], rtol=1e-12)
+    assert result.at(1.0, "Recorder").changed == 0
+    assert result.at(1.0, "Recorder").evidence is None
 
 
-def test_an_estimator_without_a_known_dial_gives_one_point():
+def test_a_top_of_its_own_is_compared_as_it_is():
     y, scores, group = NEW
-    top = FairPOT(lam=0.5, alpha=0.3, region="group")
-    row = compared(FITTED, methods={"top": top}, held_out=NEW).row(1)
+    top = FairPOT(lam=0.5, top=0.3, top_of="group", repair="top")
+    result = compared(FITTED, methods={"top": top}, held_out=NEW)
     after = top.fit(FITTED[1], FITTED[0], sensitive_features=FITTED[2]).transform(scores, sensitive_features=group)
-    assert (row.method, row.dial) == ("top", "")
-    assert_allclose([row.auc, row.signed_gap], [auc(y, after), signed_gap(y, after, group)], atol=1e-12)
+    expected = [auc(y, after), signed_gap(y, after, group)]
+    row = row_of(result, "top", np.nan)
+    assert_allclose([row.auc, row.signed_gap], expected, atol=1e-12)
+    found = result.at(1.0, "top")
+    assert found.reached
+    assert_allclose([found.auc, found.signed_gap], expected, atol=1e-12)
+    within = xauc_gap(FITTED[0], top.transform(FITTED[1], sensitive_features=FITTED[2]), sensitive_features=FITTED[2])
+    tight = result.at(within / 2, "top")
+    assert not tight.reached
+    assert tight.reason == f"out of reach on the fitted rows: its gap there is {within:.3g}"
+    assert tight.auc == found.auc
 
 
 def test_pareto_is_joint(held_out):
@@ -284,62 +379,89 @@ def test_frame_is_tidy(held_out):
     assert held_out.methods == NAMES
 
 
+def test_the_frame_of_what_was_chosen(crossfitted):
+    frame = crossfitted.frame("chosen")
+    assert list(frame.columns[:6]) == ["method", "max_gap", "auc", "gap", "signed_gap", "kept"]
+    assert len(frame) == 3 * (1 + len(NAMES))
+    found = crossfitted.at(0.05, "LogitShift")
+    [row] = frame[(frame["method"] == "LogitShift") & (frame["max_gap"] == 0.05)].to_dict("records")
+    assert (row["auc"], row["gap"], row["kept"]) == (found.auc, found.gap, found.kept)
+    with pytest.raises(ValueError, match="part must be"):
+        crossfitted.frame("best")
+
+
 @pytest.mark.parametrize("bound", [0.02, 0.05, 0.1, 1.0])
-def test_best_is_the_highest_auc_within_the_bound(held_out, bound):
-    frame = held_out.frame()
-    row = held_out.best(bound)
-    assert row.auc == frame[frame["gap"] <= bound]["auc"].max()
-    assert row.gap <= bound
-    one = held_out.best(bound, method="WassersteinRepair")
-    own = frame[frame["method"] == "WassersteinRepair"]
-    assert one.auc == own[own["gap"] <= bound]["auc"].max()
+def test_best_is_the_highest_auc_at_the_target(held_out, bound):
+    reached = [held_out.at(bound, name) for name in ("unrepaired", *NAMES)]
+    best = held_out.best(bound)
+    assert best.auc == max(each.auc for each in reached if each.reached)
+    names = [rival.method for rival in held_out.versus(bound)]
+    assert names == [each.method for each in reached if each.reached and each.method != best.method]
 
 
-def made(auc, gap, limit=None):
+def chosen(method, max_gap, auc, gap, *, kept=1.0, reason=None, changed=0.5, dial="lam", strengths=(0.25,)):
+    """Make what was chosen by hand."""
+    return Chosen(method, max_gap, auc, abs(gap), gap, kept, 1, changed, dial, strengths, reason)
+
+
+class Told(SimpleNamespace):
+    """A method that has been tried: its AUC and gap, whatever the target, as long as the gap on other rows keeps it."""
+
+    def at(self, max_gap):
+        why = None if self.fitted <= max_gap else f"out of reach on the fitted rows: its gap there is {self.fitted:.3g}"
+        dial, strengths = ("", ()) if self.method == "unrepaired" else ("lam", (0.25,))
+        kept = float(abs(self.gap) <= max_gap)
+        return chosen(self.method, max_gap, self.auc, self.gap, kept=kept, reason=why, dial=dial, strengths=strengths)
+
+    @property
+    def points(self):
+        return np.array([np.nan]), SimpleNamespace(auc=np.array([self.auc]), gaps=np.array([[self.gap]]))
+
+
+def made(aucs, gaps, limit=None, fitted=None):
     """Make a result by hand."""
     names = ["unrepaired", "FairPOT", "OptimalMerge"]
-    value = np.array([np.nan, 0.25, 0.8])
-    return Comparison(
-        np.array(names), np.array(["", "lam", "theta"]), value, np.array(auc), np.abs(gap), np.array(gap), "M", limit
-    )
+    inside = np.abs(gaps) if fitted is None else fitted
+    trials = [Told(method=m, auc=a, gap=g, fitted=f, dial="") for m, a, g, f in zip(names, aucs, gaps, inside)]
+    return Comparison(tuple(trials), "M", limit)
 
 
 def test_verdict():
     limit = Limit(np.array([-1.0, 0.0, 1.0]), np.array([0.5, 0.736, 0.5]), np.array([2.0, 0.5, 0.0]), "F", "M")
     result = made([0.7333, 0.72, 0.7312], [0.2, 0.01, -0.04], limit)
     assert result.verdict(0.05) == (
-        "at gap <= 0.05 the best is OptimalMerge (theta = 0.8): AUC 0.731, 0.002 below the original 0.733; "
-        "best possible on these rows 0.736"
+        "at gap <= 0.05 the best is OptimalMerge (lam = 0.25): AUC 0.731, 0.002 below the original 0.733; "
+        "gap 0.040 on rows it was not fitted on, within the target; best possible on these rows 0.736"
     )
     assert result.verdict() == result.verdict(0.05)
     result = made([0.7333, 0.72, 0.7312], [0.2, 0.01, -0.04], replace(limit, optimism=np.full(3, 0.0102)))
     assert result.verdict(0.05).endswith("; no more is within reach (best possible on these rows 0.736)")
-    assert_allclose(result.distance_to_limit, [0.6888 - 0.0102 - 0.7333, 0.00344, -0.01484], rtol=0, atol=1e-12)
     assert "above what is within reach: OptimalMerge. That is chance" in str(result)
     result = made([0.7333, 0.72, 0.7312], [0.2, 0.01, -0.04], replace(limit, optimism=np.full(3, 0.002)))
     assert result.verdict(0.05).endswith("; about 0.734 is within reach (best possible on these rows 0.736)")
     assert "above what is within reach" not in str(result)
     assert "without what chance adds to it (0.002 here)" in str(result)
-    assert made([0.73, 0.72, 0.74], [0.2, 0.01, 0.04]).verdict() == (
-        "at gap <= 0.05 the best is OptimalMerge (theta = 0.8): AUC 0.740, 0.010 above the original 0.730"
+    above = made([0.73, 0.72, 0.74], [0.2, 0.01, 0.07], fitted=[0.2, 0.01, 0.04]).verdict()
+    assert (
+        "AUC 0.740, 0.010 above the original 0.730; gap 0.070 on rows it was not fitted on, above the target" in above
     )
     assert "AUC 0.730, as that of the original scores" in made([0.73, 0.72, 0.73001], [0.2, 0.01, 0.04]).verdict()
     assert made([0.75, 0.72, 0.74], [0.02, 0.01, 0.04]).verdict() == (
-        "at gap <= 0.05 nothing beats the original scores: AUC 0.750"
+        "at gap <= 0.05 nothing beats the original scores: AUC 0.750; gap 0.020 on rows it was not fitted on, within "
+        "the target"
     )
     assert made([0.75, 0.72, 0.74], [0.2, 0.1, 0.3]).verdict() == (
-        "no method reaches gap <= 0.05: the smallest is 0.100, by FairPOT (lam = 0.25): AUC 0.720"
+        "no method keeps gap <= 0.05 on the rows it is fitted on; FairPOT: out of reach on the fitted rows: its gap "
+        "there is 0.1"
     )
 
 
 def test_best_says_what_can_be_had():
     result = made([0.75, 0.72, 0.74], [0.2, 0.1, 0.3])
-    with pytest.raises(InfeasibleRuleError, match=re.escape("smallest is 0.100, by FairPOT (lam = 0.25)")):
+    with pytest.raises(InfeasibleRuleError, match=re.escape("no method keeps gap <= 0.05 on the rows it is fitted on")):
         result.best(0.05)
-    with pytest.raises(InfeasibleRuleError, match=r"smallest is 0\.300, by OptimalMerge"):
-        result.best(0.25, method="OptimalMerge")
     with pytest.raises(ValueError, match="'XOrder' was not compared"):
-        result.best(0.05, method="XOrder")
+        result.at(0.05, "XOrder")
     with pytest.raises(ValueError, match="max_gap"):
         result.best(5)
 
@@ -348,12 +470,34 @@ def test_of_equals_the_unrepaired_is_best():
     assert made([0.75, 0.75, 0.75], [0.02, 0.01, 0.0]).best(0.05).method == "unrepaired"
 
 
+def test_where_chance_explains_the_lead_the_fewest_changed_scores_are_recommended(held_out, crossfitted):
+    for result, bound in itertools.product((held_out, crossfitted), BOUNDS):
+        best, taken = result.best(bound), result.recommended(bound)
+        close = [result.at(bound, rival.method) for rival in result.versus(bound) if not rival.clear]
+        alike = [best, *(each for each in close if each.kept >= best.kept)]
+        assert taken.method in [each.method for each in alike]
+        assert taken.changed <= min(each.changed for each in alike) + 0.01
+        said = result.verdict(bound)
+        assert said.startswith(
+            (f"at gap <= {bound:g} take {taken.label}", f"at gap <= {bound:g} the best is {taken.label}")
+        )
+        if taken.method != best.method:
+            assert f"it changes the fewest scores of those that chance cannot tell from {best.method}, AUC" in said
+    fewer = [
+        result.recommended(b).method != result.best(b).method for result in (held_out, crossfitted) for b in BOUNDS
+    ]
+    assert any(fewer)
+    assert type(crossfitted.fit_best(0.1)).__name__ == crossfitted.recommended(0.1).method
+
+
 def test_text(crossfitted):
     text = str(crossfitted)
     assert text.startswith(crossfitted.verdicts[0])
     assert "\n4 folds of 500 rows, reference a\n" in text
     assert all(f"\n{name} " in text for name in ("original", *NAMES, "best possible"))
     assert text.splitlines()[: len(crossfitted.verdicts)] == crossfitted.verdicts
+    found = crossfitted.at(0.1, "LogitShift")
+    assert f"{found.auc:.3f}  {found.gap:.3f}  {found.times_kept}" in text
     same = made([0.75, 0.72, 0.74], [0.2, 0.01, 0.04])
     assert same.verdicts[0].startswith("at gap <= 0.02 the best is FairPOT")
     assert [each.partition(" the best")[0] for each in same.verdicts] == ["at gap <= 0.02", "at gap <= 0.05 and 0.1"]
@@ -427,7 +571,7 @@ def test_given_estimators_are_left_alone():
     given = FairPOT(lam=0.7)
     compared(FITTED, methods=[given], held_out=NEW)
     assert given.lam == 0.7
-    assert not hasattr(given, "maps_")
+    assert not hasattr(given, "strength_")
 
 
 def test_an_own_reference_keeps_the_sign():
@@ -471,17 +615,71 @@ def test_three_groups():
     assert np.isnan(result.distance_to_limit).all()
     ends = result.limit.best(0.1)
     assert f"best possible on this sample {ends.low:.3f} to {ends.high:.3f}" in result.verdict(0.1)
-    common = compared(fitted, held_out=new, methods=[FairPOT(common_dial=True), "WassersteinRepair"])
-    for estimator in (FairPOT(lam=0.6), WassersteinRepair(t=0.5)):
-        estimator.fit(fitted[1], fitted[0], sensitive_features=fitted[2])
-        after = estimator.transform(scores, sensitive_features=group)
-        row = row_of(common, type(estimator).__name__, dial_of(estimator)[1])
-        assert_allclose([row.auc, row.gap], [auc(y, after), xauc_gap(y, after, sensitive_features=group)], atol=1e-12)
-    merge = OptimalMerge().fit(fitted[1], fitted[0], sensitive_features=fitted[2])
-    after = merge.transform(scores, sensitive_features=group)
-    row = row_of(result, "OptimalMerge", 1.0)
-    assert row.dial == "share"
+    row = row_of(result, "WassersteinRepair", 0.5)
+    after = WassersteinRepair(t=0.5).fit(fitted[1], fitted[0], sensitive_features=fitted[2])
+    after = after.transform(scores, sensitive_features=group)
     assert_allclose([row.auc, row.gap], [auc(y, after), xauc_gap(y, after, sensitive_features=group)], atol=1e-12)
+    assert set(result.dial[result.method == "OptimalMerge"]) == {"share"}
+    for name in ("FairPOT", "OptimalMerge", "LogitShift"):
+        model = getattr(fairpot, name)(max_gap=0.1, reference=result.reference)
+        after = model.fit(fitted[1], fitted[0], sensitive_features=fitted[2]).transform(
+            scores, sensitive_features=group
+        )
+        found = result.at(0.1, name)
+        assert_allclose(
+            [found.auc, found.gap], [auc(y, after), xauc_gap(y, after, sensitive_features=group)], atol=1e-12
+        )
+        assert found.strengths == (model.strength_,)
+
+
+def test_eight_groups():
+    """Every method runs, the means are those of fits by hand, and what cannot be kept is marked."""
+    y, scores, group = draw(1600, 7, "abcdefgh")
+    table = score_table(y, scores, sensitive_features=group)
+    result = compare(table, cv=2, max_gaps=0.15, reference="a")
+    assert result.methods == NAMES
+    folds = split_table(table, 2, 0)
+    for name in ("FairPOT", "WassersteinRepair"):
+        found, each = result.at(0.15, name), []
+        for k, fold in enumerate(folds):
+            model = getattr(fairpot, name)(max_gap=0.15, reference="a").fit(all_but(folds, k))
+            labels, before, names = rows_behind(fold)
+            after = model.transform(before, sensitive_features=names)
+            each.append((auc(labels, after), pair_gaps(labels, after, names)))
+        areas, gaps = zip(*each)
+        assert_allclose(found.auc, np.mean(areas), rtol=0, atol=1e-14)
+        assert_allclose(found.gap, np.abs(np.mean(gaps, axis=0)).max(), rtol=0, atol=1e-14)
+        assert found.kept == np.mean([np.abs(one).max() <= 0.15 for one in gaps])
+    out = compare(table, cv=2, methods=["WassersteinRepair"], max_gaps=0.0001)
+    assert out.at(0.0001, "WassersteinRepair").reason.startswith(
+        "out of reach on the fitted rows of 2 of 2 folds: no t"
+    )
+    assert "out of reach" in str(out)
+
+
+def test_gaps_in_the_top_are_those_of_fits_that_bound_them():
+    y, scores, group = NEW
+    result = compared(FITTED, held_out=NEW, methods=["FairPOT", "LogitShift"], max_gaps=0.1, top=200)
+    assert result.limit is None
+    assert "gaps among the 200 highest" in str(result)
+    for name in ("FairPOT", "LogitShift"):
+        model = getattr(fairpot, name)(max_gap=0.1, top=200, reference=result.reference)
+        after = model.fit(FITTED[1], FITTED[0], sensitive_features=FITTED[2]).transform(
+            scores, sensitive_features=group
+        )
+        found = result.at(0.1, name)
+        assert_allclose(found.auc, auc(y, after), rtol=1e-12)
+        assert_allclose(found.gap, partial_xauc_gap(y, after, sensitive_features=group, alpha=0.4), atol=1e-12)
+
+
+def test_on_a_grid_scores_are_judged_as_they_are_cut():
+    fitted, new = ((y, np.round(s * 10), g) for y, s, g in (FITTED, NEW))
+    y, scores, group = new
+    result = compared(fitted, held_out=new, methods=[LogitShift(keep="grid")], max_gaps=0.1, reference="a")
+    model = LogitShift(max_gap=0.1, keep="grid", reference="a").fit(fitted[1], fitted[0], sensitive_features=fitted[2])
+    after = model.transform(scores, sensitive_features=group)
+    found = result.at(0.1, "LogitShift")
+    assert_allclose([found.auc, found.gap], [auc(y, after), xauc_gap(y, after, sensitive_features=group)], atol=1e-12)
 
 
 def test_labels_ties_and_frames():
@@ -491,7 +689,7 @@ def test_labels_ties_and_frames():
         np.where(y == 1, "bad", "good"),
         pd.Series(scores),
         sensitive_features=pd.Series(group),
-        methods=[FairPOT(pos_label="bad")],
+        methods=[FairPOT()],
         ties="half",
         cv=2,
         pos_label="bad",
@@ -599,8 +797,7 @@ def test_whole_clusters_are_dealt_to_folds():
     by_rows = compare(y, scores, **rows, methods=["fairpot"], random_state=0)
     by_table = compare(fairpot.score_table(y, scores, **rows), methods=["fairpot"], random_state=0)
     np.testing.assert_array_equal(by_rows.auc, by_table.auc)
-    evidence, _ = next(iter(by_rows.evidence.values()))
-    for part in evidence.parts:
+    for part in by_rows.trials[0].evidence.parts:
         units = np.unique(np.concatenate([m.unit for c in part.table.counts for m in c.members]))
         assert len(units) * 4 == sum(c.weight.sum() for c in part.table.counts)
 
@@ -630,10 +827,10 @@ def test_chance_of_small_folds_cancels_in_each_pair_of_groups():
         methods = [Recorder(), "FairPOT"] if seed == 0 else [Recorder()]
         result = compare(y, scores, sensitive_features=group, methods=methods, cv=5, random_state=seed)
         place = {score: k for k, score in enumerate(scores)}
-        folds = [np.array([place[score] for score in fold]) for what, fold, _ in Recorder.seen if what == "transform"]
+        folds = [np.array([place[score] for score in fold]) for _, fold, _ in Recorder.seen[1::3]]
         each = np.array([pair_gaps(y[fold], scores[fold], group[fold]) for fold in folds])
         unmoved = np.abs(each.mean(axis=0)).max()
-        assert_allclose([result.gap[0], result.best(1.0, method="Recorder").gap], unmoved, atol=1e-12)
+        assert_allclose([result.gap[0], result.at(1.0, "Recorder").gap], unmoved, atol=1e-12)
         if seed == 0:
             assert_allclose(row_of(result, "FairPOT", 0.0).gap, unmoved, atol=1e-12)
         measured.append(unmoved)

@@ -20,6 +20,7 @@ from click.testing import CliRunner
 import fairpot
 import fairpot.exceptions
 from fairpot.cli._app import app
+from fairpot.repair import registry
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -71,6 +72,33 @@ def test_blocks_run_as_pasted(page, tmp_path, monkeypatch, capsys):
         else:
             check_shown(text, printed)
     plt.close("all")
+
+
+def test_the_method_in_contributing_works_from_another_package(tmp_path, monkeypatch):
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    [learn] = [text for language, text in BLOCK.findall(text) if language == "python"]
+    [entry] = re.findall(r'^\[project\.entry-points\."(fairpot\.methods)"\]\n(.*?)^```', text, re.DOTALL | re.MULTILINE)
+    (tmp_path / "mean_match.py").write_text(learn)
+    about = tmp_path / "mean_match-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: mean-match\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(f"[{entry[0]}]\n{entry[1].replace(chr(34), '')}")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    registry._outside.cache_clear()
+    try:
+        printed = run_console(
+            "fairpot datasets write synthetic scores.csv\n"
+            "fairpot fit scores.csv --method mean-match --max-gap 0.05 -o map.json\n"
+            "fairpot fit scores.csv --method mean-match --max-gap 0.15 --confidence 0.9\n"
+            "fairpot fit scores.csv --method mean-match --max-gap 0.1 --top 10% --repair-top\n"
+            "fairpot apply map.json scores.csv -o adjusted.csv\n"
+            "fairpot compare scores.csv --method mean-match --method fairpot\n"
+        )
+    finally:
+        registry._outside.cache_clear()
+    assert "The overall gap goes from 0.131 to 0.050" in printed
+    assert "MeanMatch" in printed
 
 
 def test_what_a_page_shows_must_have_been_printed():

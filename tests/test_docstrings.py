@@ -22,19 +22,28 @@ PARTS = [
 ]
 # Of these, people call the methods.
 HELD = [
-    *("fairpot.FairPOT", "fairpot.FairScoreClassifier", "fairpot.auditing.Audit", "fairpot.auditing.Effect"),
+    *(
+        "fairpot.FairPOT",
+        "fairpot.FairMaps",
+        "fairpot.FairScoreClassifier",
+        "fairpot.auditing.Audit",
+        "fairpot.auditing.Effect",
+    ),
     *("fairpot.comparison.Comparison", "fairpot.TradeoffCurve", "fairpot.ScoreTable", "fairpot.ScoreMap"),
     *("fairpot.FairnessReport", "fairpot.auditing.Audits", "fairpot.datasets.CheckReport", "fairpot.inference.Band"),
     *("fairpot.tradeoff.Limit", "fairpot.tradeoff.LimitBracket", "fairpot.metrics.GroupScorer"),
     *("fairpot.training.PartialAUCBooster", "fairpot.training.PartialAUCClassifier"),
     *(f"fairpot.display.{name}" for name in fairpot.display.__all__),
 ]
-# Methods for other parts of fairpot and for scikit-learn.
+# Methods for other parts of fairpot and for scikit-learn, and those that say why there is nothing to do.
 INTERNAL = [
-    *("aims", "file_content", "for_pairs", "from_rows", "get_feature_names_out", "get_metadata_routing", "group_words"),
+    *(f"FairMaps.{name}" for name in ("at", "certificate_on", "fit", "from_content", "made", "tradeoff")),
+    *("file_content", "for_pairs", "from_rows", "get_feature_names_out", "get_metadata_routing", "group_words"),
     *(
         "joined",
-        "maps_for",
+        "judged",
+        "learn",
+        "maps_on",
         "mean",
         "nameless",
         "of",
@@ -45,7 +54,7 @@ INTERNAL = [
         "private_content",
         "renamed",
     ),
-    *("require", "rows_of", "settings", "squared", "starting_at", "sweep_values", "view", "viewed", "weighing"),
+    *("require", "rows_of", "settings", "squared", "seen", "shown", "starting_at", "view", "viewed", "weighing"),
 ]
 
 
@@ -72,7 +81,8 @@ def _methods():
         cls = getattr(importlib.import_module(part), name)
         for method, value in inspect.getmembers(cls, callable):
             made_drawn = owner.startswith("fairpot.display.") and method in ("plot", "values", "where")
-            if method.startswith("_") or method in INTERNAL or made_drawn or not value.__module__.startswith("fairpot"):
+            internal = method in INTERNAL or f"{name}.{method}" in INTERNAL
+            if method.startswith("_") or internal or made_drawn or not value.__module__.startswith("fairpot"):
                 continue
             yield f"{owner}.{method}", value
 

@@ -12,6 +12,7 @@ from fairpot import FairPOT, ScoreMap
 from fairpot.auditing.calibration import calibration
 from fairpot.display import GapChangeDisplay
 from fairpot.inference import verdict
+from fairpot.repair.fair_maps import fair_maps
 from fairpot.table import ScoreTable
 
 
@@ -66,24 +67,30 @@ def rows_of(seed, shift, n=4000):
 
 
 @pytest.mark.parametrize(
-    ("shift", "n", "alpha", "answer"),
+    ("shift", "n", "alpha", "repair", "answer"),
     [
-        (0.5, 4000, None, "compatible"),
-        (1.5, 4000, None, "contradicted"),
-        (0.7, 300, None, "cannot tell"),
-        (0.5, 4000, 0.5, "compatible"),
-        (2.0, 4000, 0.5, "contradicted"),
+        (0.5, 4000, None, "all", "compatible"),
+        (1.5, 4000, None, "all", "contradicted"),
+        (0.7, 300, None, "all", "cannot tell"),
+        (0.5, 4000, 0.5, "all", "compatible"),
+        (2.0, 4000, 0.5, "all", "contradicted"),
+        (0.5, 4000, 0.5, "top", "compatible"),
+        (2.0, 4000, 0.5, "top", "contradicted"),
     ],
 )
-def test_rows_judge_a_certificate_of_other_rows(shift, n, alpha, answer, tmp_path):
-    bound = 0.12 if alpha is None else 0.2
-    sure = FairPOT(max_gap=bound, confidence=0.9, alpha=alpha).fit(**rows_of(0, 0.5))
+def test_rows_judge_a_certificate_of_other_rows(shift, n, alpha, repair, answer, tmp_path):
+    bound, share = 0.12 if alpha is None else 0.2, alpha
+    top = {} if alpha is None else {"top": alpha, "repair": repair}
+    sure = FairPOT(max_gap=bound, confidence=0.9, **top).fit(**rows_of(0, 0.5))
     sure.save(tmp_path / "map.json")
     later = rows_of(1, shift, n)
     for model in (sure, fairpot.load(tmp_path / "map.json")):
         found = fairpot.effect(model, **later)
         table = fairpot.score_table(later["y"], later["scores"], sensitive_features=later["sensitive_features"])
-        judged = verdict(table.rescored(model.maps_for(table)), bound=bound, level=0.9, alpha=alpha)
+        maps = fair_maps(model).maps_on(table)
+        if repair == "top":  # what is promised is from a score on, not found again
+            table, share = table.above(fair_maps(model).thresholds_), None
+        judged = verdict(table.rescored(maps), bound=bound, level=0.9, alpha=share)
         assert found.certificate.verdict.answer == judged.answer
         assert found.certificate.answer == answer
         assert found.certificate.verdict.interval.value == pytest.approx(judged.interval.value, abs=1e-12)
@@ -92,6 +99,9 @@ def test_rows_judge_a_certificate_of_other_rows(shift, n, alpha, answer, tmp_pat
         lines = str(found).splitlines()
         assert lines[0].startswith("These rows ")
         which = "overall gap" if alpha is None else "gap in the top 50%"
+        if repair == "top":
+            which = f"gap among people scored {sure.starts_['F']:.4g} or above"
+            assert which in lines[0]
         assert lines[1].startswith(
             f"Certified then: the {which} is at most {bound} with 90% confidence (5 cross-fitted folds)"
         )
@@ -237,7 +247,7 @@ def test_the_error_by_chance_is_that_of_right_scores():
 
 def test_calibration_by_group_before_repaired_and_recalibrated():
     p, y, group, _ = some_rows()
-    made = fairpot.LogitShift(max_gap=0.03, calibrate=True).fit(p, y, sensitive_features=group)
+    made = fairpot.LogitShift(max_gap=0.03, keep="probabilities").fit(p, y, sensitive_features=group)
     found = fairpot.effect(made, p, y, sensitive_features=group)
     plain = fairpot.effect(
         fairpot.LogitShift(max_gap=0.03).fit(p, y, sensitive_features=group), p, y, sensitive_features=group
@@ -269,3 +279,17 @@ def test_low_scores_that_mean_high_risk_are_calibrated_as_risks():
     other = fairpot.audit(fairpot.score_table(y, 1 - p, sensitive_features=group, lower_is_riskier=True)).summary
     for key in ("error_in_the_large", "expected_calibration_error", "error_by_chance"):
         assert one["calibration"][key] == pytest.approx(other["calibration"][key], abs=1e-9)
+
+
+@pytest.mark.parametrize("repair", ["all", "top"])
+def test_so_many_rows_are_those_of_the_groups_that_are_compared(repair, tmp_path):
+    """A group that is left out has no part in the top of 500 rows: the effect speaks of the gap that was bounded."""
+    rows = rows_of(3, 0.8, 2000)
+    rows["sensitive_features"] = np.where(np.arange(2000) < 600, "X", rows["sensitive_features"])
+    fp = FairPOT(max_gap=0.1, top=500, repair=repair).fit(**rows, groups=["F", "M"])
+    fp.save(tmp_path / "map.json")
+    for model in (fp, fairpot.load(tmp_path / "map.json")):
+        found = fairpot.effect(model, **rows)
+        assert found.finding.alpha == pytest.approx(500 / 1400)
+        assert found.after["partial"]["gap"] == pytest.approx(fp.achieved_.gap_top, abs=1e-12)
+        assert found.after["partial"]["gap"] <= 0.1 < found.before["partial"]["gap"]

@@ -20,9 +20,9 @@ def test_import_loads_nothing_and_reaches_everything():
 
 
 def test_the_methods_and_the_report_are_at_the_top():
-    from fairpot.postprocessing.registry import METHODS
+    from fairpot.repair.registry import methods
 
-    for method in METHODS.values():
+    for method in methods().values():
         assert getattr(fairpot, method.__name__) is method
         assert method.__name__ in dir(fairpot)
     assert fairpot.FairnessReport.__name__ in fairpot.__all__

@@ -8,8 +8,8 @@ import pytest
 import fairpot
 from fairpot import FairPOT, FairScoreClassifier, compare
 from fairpot.exceptions import InfeasibleRuleError
+from fairpot.methods import PostLogit
 from fairpot.metrics import xauc_gap
-from fairpot.postprocessing import PostLogit
 from rows_cases import draw
 
 
@@ -33,7 +33,7 @@ def test_the_whole_journey_from_a_frame_and_from_a_file(tmp_path):
         fairpot.score_table(pl.from_pandas(frame), **columns),
         fairpot.score_table(tmp_path / "rows.csv", **columns),
     ]
-    models = [FairPOT(max_gap=0.05).fit_table(table) for table in tables]
+    models = [FairPOT(max_gap=0.05).fit(table) for table in tables]
     assert len({fairpot.audit(table).gap for table in tables}) == 1
     assert len({model.lam_ for model in models}) == 1
     found = fairpot.effect(models[0], tables[3])
@@ -52,7 +52,7 @@ def test_the_winner_of_a_comparison_can_be_fitted():
     score, y, sex = draw(1500)
     result = compare(y, score, sensitive_features=sex, methods=["FairPOT", "WassersteinRepair"], random_state=0)
     model = result.fit_best(0.03)
-    assert type(model).__name__ == result.best(0.03).method
+    assert type(model).__name__ == result.recommended(0.03).method
     assert xauc_gap(y, model.transform(score, sensitive_features=sex), sensitive_features=sex) <= 0.03 + 1e-12
     assert type(result.fit_best(0.03, method="FairPOT")) is FairPOT
     unbeaten = compare(y, score, sensitive_features=sex, methods={"flat": PostLogit(grid=[0.0])}, cv=2)

@@ -24,7 +24,7 @@ from fairpot import (
 )
 from fairpot.inference import confidence_interval, verdict
 from fairpot.metrics import xauc_gap
-from fairpot.postprocessing.fitted import FittedMaps
+from fairpot.repair.fair_maps import FairMaps
 from fairpot.tradeoff import auc_limit
 from rows_cases import draw
 
@@ -65,13 +65,13 @@ def results(case):
         group = np.array(["a long name of a group that goes on and on", "b", "<d>"])[np.arange(240) % 3]
     weight = np.linspace(0.5, 2.0, 240) if case == "weights" else None
     rows = {"sensitive_features": group, "sample_weight": weight}
-    alpha = {"alpha": 0.5} if case == "top" else {}
-    fp = FairPOT(0.5, **alpha).fit(score, y, **rows)
+    alpha, top = ({"alpha": 0.5}, {"top": 0.5, "repair": "top"}) if case == "top" else ({}, {})
+    fp = FairPOT(0.5, **top).fit(score, y, **rows)
     found = fairpot.audit(y, score, **rows, **alpha, threshold=0.4)
     change = fairpot.effect(fp, score, y, **rows)
     curve = fp.tradeoff(lams=[0.0, 0.5, 1.0])
     models = {each.__name__: each(0.5).fit(score, y, **rows) for each in METHODS}
-    models["from a file"] = FittedMaps.from_content(fp.file_content())
+    models["from a file"] = FairMaps.from_content(fp.fair_maps_.file_content())
     compared = ["WassersteinRepair"] if case == "many groups" else ["FairPOT", "LogitShift"]
     return {
         **models,
@@ -223,13 +223,13 @@ def test_a_map_frame_gives_what_transform_gives():
 def test_maps_classifiers_and_reports_have_a_frame_and_a_picture():
     score, y, group = draw(240, digits=2)
     fp = FairPOT(0.5).fit(score, y, sensitive_features=group)
-    [moved] = fp.moved_groups
+    [moved] = fp.strengths_
     own = fp.maps_[moved]
     assert own.frame().to_numpy().tolist() == np.stack([own.knots, own(own.knots)], axis=1).tolist()
     assert len(ScoreMap.identity().frame()) == 0
     model = FairScoreClassifier(LogisticRegression(), FairPOT(0.5)).fit(score[:, None], y, sensitive_features=group)
     assert model.frame().equals(model.postprocessor_.frame())
-    top = FairPOT(0.5, alpha=0.5).fit(score, y, sensitive_features=group)
+    top = FairPOT(0.5, top=0.5, repair="top").fit(score, y, sensitive_features=group)
     report = FairnessReport(top.table_, top)
     found = fairpot.effect(top, top.table_)
     rows = report.frame().set_index(["metric", "when"])

@@ -7,6 +7,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from fairpot import FairPOT
+from fairpot.methods.fairpot import transport_plans
 from fairpot.metrics import auc, xauc_gap
 
 LAMBDAS = np.arange(11) / 10
@@ -32,7 +33,7 @@ def scored(request):
 def test_projection_equals_pot(scored):
     score, y, group = scored
     fp = FairPOT(1.0).fit(score, y, sensitive_features=group)
-    [(moved, plan)] = fp.plans_.items()
+    [(moved, plan)] = transport_plans(fp.table_, fp.reference_).items()
     b, a = np.sort(score[group == moved]), np.sort(score[group == fp.reference_])
     coupling = ot.emd_1d(b, a, metric="sqeuclidean", dense=False)
     rows = len(b) * (coupling @ a)
@@ -46,7 +47,7 @@ def test_curve_equals_scikit_learn_on_transformed_rows(scored, ties):
     score, y, group = scored
     half = np.random.default_rng(0).random(len(y)) < 0.5
     fp = FairPOT(ties=ties).fit(score[half], y[half], sensitive_features=group[half])
-    [b] = fp.plans_
+    [b] = fp.strengths_
     for rows in (half, ~half):
         curve = fp.tradeoff(score[rows], y[rows], sensitive_features=group[rows], lams=LAMBDAS)
         for i, lam in enumerate(LAMBDAS):
@@ -77,7 +78,7 @@ def test_exact_ties_survive_the_transport(scored):
     score, y, group = scored
     score = np.round(score, 2)
     fp = FairPOT(1.0).fit(score, y, sensitive_features=group)
-    [(moved, plan)] = fp.plans_.items()
+    [(moved, plan)] = transport_plans(fp.table_, fp.reference_).items()
     reference = score[group == fp.reference_]
     b_counts = pd.Series(score[group == moved]).value_counts().sort_index()
     ends = b_counts.cumsum() * len(reference)

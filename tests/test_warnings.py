@@ -17,7 +17,7 @@ def test_tiny_cells_are_told_with_their_counts():
     with pytest.warns(SmallGroupWarning, match="'X' has only 1 row with the outcome "):
         FairPOT().fit(score, y, sensitive_features=sex)
     with pytest.warns(SmallGroupWarning, match=r"left out of the comparison: 'X' \(3 rows\)"):
-        FairPOT(min_group=20).fit(score, y, sensitive_features=sex)
+        FairPOT().fit(score, y, sensitive_features=sex, min_group=20)
 
 
 def test_predictions_and_small_groups_are_told_by_fit_and_audit():

@@ -74,7 +74,7 @@ def test_frequency_is_what_it_was(rows):
     assert_same_tables(table_of(rows, weights="frequency"), ScoreTable.from_rows(*plain))
     found, before = table_of(rows, weights="frequency"), ScoreTable.from_rows(*plain)
     assert audit(found).to_dict() == audit(before).to_dict()
-    one, two = (FairPOT(max_gap=0.2, confidence=0.9).fit_table(t) for t in (found, before))
+    one, two = (FairPOT(max_gap=0.2, confidence=0.9).fit(t) for t in (found, before))
     assert (one.lam_, one.certificate_.to_dict()) == (two.lam_, two.certificate_.to_dict())
 
 
@@ -156,7 +156,7 @@ def test_all_that_measures_obeys(rows):
             audit(y, s, **kwargs).intervals.gap.se,
             confidence_interval("auc", y, s, **kwargs).se,
             change_of_scores(y, s, after, **kwargs).auc.se,
-            effect(FairPOT(0.5).fit_table(table), s, y, **kwargs).changes.gap.se,
+            effect(FairPOT(0.5).fit(table), s, y, **kwargs).changes.gap.se,
             compare(y, s, methods=["fairpot"], cv=2, **kwargs).versus(0.9)[0].se,
             compare(table, methods=["fairpot"], cv=2).versus(0.9)[0].se,
             compare(y, s, methods=["fairpot"], held_out=(y, s, rows["g"], rows["w"]), **kwargs).versus(0.9)[0].se,

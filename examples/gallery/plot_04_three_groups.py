@@ -29,6 +29,6 @@ print(found)
 # One constant on the log-odds of each moved group brings all three pairs within 0.05.
 
 repair = LogitShift(max_gap=0.05).fit(score, arrested, sensitive_features=origin)
-print({name: round(shift, 2) for name, shift in repair.shift_.items()})
+print({name: round(shift, 2) for name, shift in repair.strengths_.items()})
 change = effect(repair, score, arrested, sensitive_features=origin)
 change.plot()

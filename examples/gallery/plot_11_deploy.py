@@ -21,7 +21,7 @@ here = fp.transform(rows["score"], sensitive_features=rows["sex"]).to_numpy()
 # %%
 # In a database.
 
-sql = fp.to_sql("duckdb", table="rows", score="score", group="sex", form="case")
+sql = fp.fair_maps_.to_sql("duckdb", table="rows", score="score", group="sex", form="case")
 in_database = duckdb.sql(sql).df()["score_adjusted"].to_numpy()
 print(sql[:100], "...")
 print("in the database, equal to the last bit:", np.array_equal(in_database, here))
@@ -29,7 +29,7 @@ print("in the database, equal to the last bit:", np.array_equal(in_database, her
 # %%
 # One row at a time, for a service.
 
-scorer = fp.row_scorer()
+scorer = fp.fair_maps_.row_scorer()
 single = np.array([scorer(score, sex) for score, sex in zip(rows["score"], rows["sex"])])
 print("one row at a time, equal to the last bit:", np.array_equal(single, here))
 

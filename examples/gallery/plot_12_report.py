@@ -18,7 +18,7 @@ data = make_synthetic(8000, random_state=0, as_frame=False)
 score, new_score, y, new_y, group, new_group = train_test_split(
     data.probability, data.target, data.group, random_state=0
 )
-fp = FairPOT(max_gap=0.02, high_score_means="help").fit(score, y, sensitive_features=group)
+fp = FairPOT(max_gap=0.02).fit(score, y, sensitive_features=group, high_score_means="help")
 
 # %%
 # The page judges the repair on 2,000 people it was not fitted on.

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from fairpot import FairPOT
+from fairpot.methods import PostLogit, XOrder
 from fairpot.metrics import auc, xauc_gap
-from fairpot.postprocessing import PostLogit, WassersteinRepair, XOrder
 from fairpot_paper.timing import COST_MATRIX, METHODS, ScoreRows, cost_matrix, machine, time_method
 from oracles import ceil_share, project
 
@@ -49,14 +49,22 @@ def test_eleven_lambdas_equal_eleven_fits(samples, name, method):
         np.testing.assert_array_equal(scores, applied(fitted(method(lam, reference="a"), train), test))
 
 
-@pytest.mark.parametrize(
-    ("name", "model"),
-    [("post_logit", PostLogit(reference="a")), ("wasserstein", WassersteinRepair(distributions="batch"))],
-)
-def test_methods_without_lambdas_adjust_once(samples, name, model):
+def test_post_logit_adjusts_once(samples):
     train, test = samples
-    [scores] = METHODS[name](train, test, "a").adjusted
-    np.testing.assert_array_equal(scores, applied(fitted(model, train), test))
+    [scores] = METHODS["post_logit"](train, test, "a").adjusted
+    np.testing.assert_array_equal(scores, applied(fitted(PostLogit(reference="a"), train), test))
+    assert not np.array_equal(scores, test.scores)
+
+
+def test_wasserstein_matches_the_quantiles_of_the_test_rows(samples):
+    """Which scores are seen depends on the test rows alone: both groups get the mean of both groups' quantiles."""
+    train, test = samples
+    [scores] = METHODS["wasserstein"](train, test, "a").adjusted
+    b = test.group == "b"
+    onto = {own: project(test.scores[rows], test.scores[~rows]) for own, rows in (("a", ~b), ("b", b))}
+    other = np.array([onto[own][score] for own, score in zip(test.group, test.scores)])
+    expected = np.where(b, b.mean() * test.scores + (~b).mean() * other, (~b).mean() * test.scores + b.mean() * other)
+    np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12)
     assert not np.array_equal(scores, test.scores)
 
 

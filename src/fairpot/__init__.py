@@ -17,22 +17,15 @@ if TYPE_CHECKING:
     from fairpot.comparison import compare
     from fairpot.exceptions import InfeasibleRuleError, ModelFileError, UndefinedMetricWarning, UnseenGroupError
     from fairpot.journeys import apply, score_table
-    from fairpot.postprocessing import (
-        FairPOT,
-        FairScoreClassifier,
-        LogitShift,
-        OptimalMerge,
-        PostLogit,
-        WassersteinRepair,
-        XOrder,
-    )
-    from fairpot.postprocessing.fitted import load
+    from fairpot.methods import FairPOT, LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
+    from fairpot.repair import FairMaps, FairScoreClassifier, load
     from fairpot.report import FairnessReport
     from fairpot.table import ScoreTable
     from fairpot.tradeoff import TradeoffCurve
     from fairpot.transport import ScoreMap
 
 __all__ = [
+    "FairMaps",
     "FairPOT",
     "FairScoreClassifier",
     "FairnessReport",
@@ -57,26 +50,27 @@ __all__ = [
 ]
 
 _HOMES = {
-    "FairPOT": "postprocessing",
-    "FairScoreClassifier": "postprocessing",
+    "FairMaps": "repair",
+    "FairPOT": "methods",
+    "FairScoreClassifier": "repair",
     "FairnessReport": "report",
     "InfeasibleRuleError": "exceptions",
-    "LogitShift": "postprocessing",
+    "LogitShift": "methods",
     "ModelFileError": "exceptions",
-    "OptimalMerge": "postprocessing",
-    "PostLogit": "postprocessing",
+    "OptimalMerge": "methods",
+    "PostLogit": "methods",
     "ScoreMap": "transport",
     "ScoreTable": "table",
     "TradeoffCurve": "tradeoff",
     "UndefinedMetricWarning": "exceptions",
     "UnseenGroupError": "exceptions",
-    "WassersteinRepair": "postprocessing",
-    "XOrder": "postprocessing",
+    "WassersteinRepair": "methods",
+    "XOrder": "methods",
     "apply": "journeys",
     "audit": "auditing",
     "compare": "comparison",
     "effect": "auditing",
-    "load": "postprocessing.fitted",
+    "load": "repair",
     "score_table": "journeys",
 }
 _PARTS = (
@@ -87,9 +81,10 @@ _PARTS = (
     "export",
     "files",
     "inference",
+    "methods",
     "metrics",
     "models",
-    "postprocessing",
+    "repair",
     "report",
     "tradeoff",
     "training",

@@ -69,7 +69,8 @@ def by_name(function: Callable[P, T]) -> Callable[P, T]:
     named = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
     needed = [p.name for p in (*places, *named) if p.default is p.empty]
     own = [p.name for p in places if p.name != "self"]
-    groups = [p.name for p in named if p.name == "sensitive_features"]
+    of_rows = any(p.kind is p.VAR_KEYWORD and p.name == "rows" for p in parameters)
+    groups = ["sensitive_features"] if of_rows or "sensitive_features" in known else []
     shown = f"{function.__name__}({', '.join([*own, *(f'{name}=...' for name in groups)])})"
 
     @functools.wraps(function)
@@ -84,10 +85,7 @@ def by_name(function: Callable[P, T]) -> Callable[P, T]:
         given = {p.name for p in places[: len(args)]}
         missing = [name for name in needed if name not in given and name not in kwargs]
         if missing and (open_ended or known.keys() >= kwargs.keys()):  # else Python names what it does not know
-            of_tables = f"{function.__name__}_table"
-            a_table = len(args) > 1 and type(args[1]).__name__ == "ScoreTable" and hasattr(args[0], of_tables)
-            way = f"{of_tables}(table) takes a ScoreTable" if a_table else shown
-            raise TypeError(f"{function.__name__} needs {' and '.join(missing)}, not given.\nHint: {way}")
+            raise TypeError(f"{function.__name__} needs {' and '.join(missing)}, not given.\nHint: {shown}")
         return function(*args, **kwargs)
 
     return checked

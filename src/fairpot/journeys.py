@@ -19,15 +19,15 @@ from fairpot._validation import check_choice, wording
 from fairpot._validation.columns import check_column_names, complete_rows
 from fairpot._warn import warn_user
 from fairpot.counting import as_table, check_meaning, refuse_beside_table
-from fairpot.exceptions import ScaleWarning, UnseenGroupError
+from fairpot.exceptions import ScaleWarning
 from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap
 
 if TYPE_CHECKING:
-    from fairpot.engines.protocol import CountedRows, Progress
+    from fairpot.engines.protocol import CountedRows
     from fairpot.engines.spark import SparkRows
     from fairpot.files import AppliedRows, RowSource
-    from fairpot.postprocessing.mapper import ScoreMapper
+    from fairpot.repair.fair_maps import FairMaps
 
 Source: TypeAlias = "RowSource | SparkRows"
 # How files are read, and how rows outside memory are counted.
@@ -100,7 +100,7 @@ def score_table(
     Returns
     -------
     ScoreTable
-        For :func:`fairpot.audit`, ``fit_table``, ``tradeoff``, :func:`fairpot.effect`, :func:`fairpot.compare`.
+        For :func:`fairpot.audit`, ``fit``, ``tradeoff``, :func:`fairpot.effect`, :func:`fairpot.compare`.
 
     Warns
     -----
@@ -265,14 +265,13 @@ def apply(
     check_unmapped(unknown_group, missing_group, drop_missing)
     if other_scale is not None:
         check_choice(other_scale, "other_scale", ("warn", "error"))
-    from fairpot.postprocessing.fitted import load
-    from fairpot.postprocessing.mapper import ScoreMapper
+    from fairpot.repair.fair_maps import fair_maps, load
 
     if not _is_path(model) and (key is not None or expect_sha256 is not None):
         named = "key" if key is not None else "expect_sha256"
         raise TypeError(f"{named} says which map file alone will do, and model is {type(model).__name__}, not a path.")
-    fitted = load(model, key=key, expect_sha256=expect_sha256) if _is_path(model) else model
-    if not isinstance(fitted, ScoreMapper):
+    fitted = load(model, key=key, expect_sha256=expect_sha256) if _is_path(model) else fair_maps(model)
+    if fitted is None:
         raise TypeError(
             f"apply takes a fitted repair method, a loaded model or a map file, got {type(model).__name__}."
         )
@@ -291,7 +290,7 @@ def apply(
     if _is_spark_source(source):
         return _apply_on_spark(fitted, source, str(output), overwrite, other_scale, how, options)
     check_outputs(source, os.fspath(output), options.get("changes"), overwrite=overwrite)
-    maps = maps_for_files(fitted, source, **how, **limits)
+    maps = maps_for_files(fitted)
     return apply_maps(
         source,
         maps,
@@ -306,111 +305,15 @@ def apply(
     )
 
 
-def maps_for_files(
-    model: ScoreMapper,
-    source: Source,
-    *,
-    unknown_group: str = "error",
-    missing_group: str = "error",
-    drop_missing: bool = False,
-    memory_limit: str = "2GB",
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> dict[Hashable, ScoreMap]:
-    """Return the maps of scores as files hold them; where they depend on all rows at hand, count those first.
-
-    Of a model whose ``lower_is_riskier_`` says that it was fitted on scores with a minus, the maps are reflected.
-
-    Parameters
-    ----------
-    model : fitted post-processor or loaded model
-    source : RowSource or SparkRows
-    unknown_group, missing_group, drop_missing, memory_limit, threads
-        As in :func:`apply`.
-    progress : callable or None, default None
-        Called with the share of the counting that is done.
-    """
-    lower = bool(getattr(model, "lower_is_riskier_", False))
-    maps = dict(model.maps_)
-    if not model.row_by_row:
-        how = {"unknown_group": unknown_group, "missing_group": missing_group, "drop_missing": drop_missing}
-        batch = _Batch(_without_outcomes(source, lower), model.maps_, how)
-        maps = batch.maps(model, memory_limit, threads, progress)
-    return {group: each.reflected() for group, each in maps.items()} if lower else maps
-
-
-class _Batch:
-    """All rows that a model is applied to together, counted where they are."""
-
-    def __init__(self, source: Any, known: Mapping[Hashable, ScoreMap], how: Mapping[str, Any]) -> None:
-        self.source, self.known, self.how = source, known, how
-
-    def maps(
-        self, model: ScoreMapper, memory_limit: str, threads: int | None, progress: Progress | None
-    ) -> dict[Hashable, ScoreMap]:
-        """Count the rows and return the maps that hold for them."""
-        limits = {"memory_limit": memory_limit, "threads": threads}
-        counted = self._counted(progress, limits)
-        names = self._names(counted.table, limits)
-        rule = model._applied_by()
-        if rule["kind"] == "top_of_batch":
-            found = self._thresholds(rule, counted, limits)
-            return {name: model.maps_[name].starting_at(found[group]) for group, name in names.items()}
-        _tell_bins(counted)
-        return model.maps_for(counted.table.only(list(names)).renamed(list(names.values())))
-
-    def _counted(self, progress: Progress | None, limits: dict[str, Any]) -> CountedRows:
-        if _is_spark_source(self.source):
-            from fairpot.engines.spark import SparkEngine
-
-            return SparkEngine().count(self.source, several=False, progress=progress)
-        from fairpot.files import count_rows
-
-        try:
-            return count_rows(self.source, several=False, progress=progress, **self._called, **limits)
-        except (ValueError, TypeError):
-            self._refuse(limits)  # with all that is wrong, not with what was met first
-            raise
-
-    def _refuse(self, limits: Mapping[str, Any]) -> None:
-        """Raise if any row of the files cannot be mapped, with all that is wrong."""
-        from fairpot.files.adjusting import refuse_rows
-
-        refuse_rows(self.source, self.known, **self.how, **limits)
-
-    def _thresholds(
-        self, rule: Mapping[str, Any], counted: CountedRows, limits: dict[str, Any]
-    ) -> dict[Hashable, float]:
-        alpha, region = rule["alpha"], rule["region"]
-        if _is_spark_source(self.source):
-            from fairpot.engines.spark import SparkEngine
-
-            return SparkEngine().thresholds(self.source, alpha, region=region, counted=counted)
-        from fairpot.files import score_thresholds
-
-        return score_thresholds(self.source, alpha, region=region, counted=counted, **self._called, **limits)
-
-    @property
-    def _called(self) -> dict[str, Any]:
-        from fairpot.engines.adjusting import group_namer
-
-        called = group_namer(list(self.known), self.source.group_columns, self.source.kind)
-        return {"drop_missing": self.how["drop_missing"], "called": called}
-
-    def _names(self, table: ScoreTable, limits: Mapping[str, Any]) -> dict[Hashable, Hashable]:
-        """Match groups of the rows with those of the model; one may say 1 where the other says "1"."""
-        found = {g: next((k for k in self.known if k == g or str(k) == str(g)), None) for g in table.groups}
-        unseen = [g for g, same in found.items() if same is None]
-        if unseen and _is_spark_source(self.source):
-            rows = int(sum(table[g].weight.sum() for g in unseen))
-            raise UnseenGroupError(wording.unseen_groups("the input", rows, unseen, list(self.known)))
-        if unseen and "error" in (self.how["unknown_group"], self.how["missing_group"]):
-            self._refuse(limits)
-        return {g: same for g, same in found.items() if same is not None}
+def maps_for_files(model: FairMaps) -> dict[Hashable, ScoreMap]:
+    """Return the maps of scores as files hold them: reflected, where they are of scores with a minus."""
+    if model.lower_is_riskier_:
+        return {group: each.reflected() for group, each in model.maps_.items()}
+    return dict(model.maps_)
 
 
 def _apply_on_spark(
-    model: ScoreMapper,
+    model: FairMaps,
     source: Any,
     output: str,
     overwrite: bool,
@@ -425,8 +328,6 @@ def _apply_on_spark(
     ways = {name: how[name] for name in ("unknown_group", "missing_group")}
     asked = [name for name in options if name != "column"]
     asked += ["drop_missing"] if how["drop_missing"] else []
-    if not model.row_by_row:  # their maps need a count of the rows that tells strangers from others
-        asked += [name for name, way in ways.items() if way != "error"]
     if asked:
         raise TypeError(
             f"rows on a cluster are written with their adjusted score alone, without {argument(asked[0])}.\n"
@@ -434,7 +335,7 @@ def _apply_on_spark(
         )
     column = options.get("column") or f"{source.score}{ADJUSTED}"
     check_folder(output, source.frame.inputFiles(), overwrite)
-    maps = maps_for_files(model, source)
+    maps = maps_for_files(model)
     judge = _ScaleJudge(model, other_scale)
     written = SparkEngine().write(source, maps, output, column=column, overwrite=overwrite, judge=judge, **ways)
     return AppliedRows(written.rows, None, column, unknown=written.unknown, missing=written.missing)
@@ -443,8 +344,8 @@ def _apply_on_spark(
 class _ScaleJudge:
     """Looks at the range of scores: it warns of another scale than that of fit, or refuses it."""
 
-    def __init__(self, model: ScoreMapper, other_scale: str | None) -> None:
-        self.scale, self.other_scale = model._fitted_scale(), other_scale
+    def __init__(self, model: FairMaps, other_scale: str | None) -> None:
+        self.scale, self.other_scale = model.scale, other_scale
         self.turned = bool(getattr(model, "lower_is_riskier_", False))
         low, high = self.scale.far
         self.far = (-high, -low) if self.turned else (low, high)
@@ -467,7 +368,7 @@ class _ScaleJudge:
 
 
 def _source_to_adjust(
-    rows: Any, model: ScoreMapper, score: str | None, group: str | Sequence[str] | None, reading: dict[str, Any]
+    rows: Any, model: FairMaps, score: str | None, group: str | Sequence[str] | None, reading: dict[str, Any]
 ) -> Any:
     if _is_source(rows):
         _refuse(

@@ -480,6 +480,8 @@ class ScoreTable:
         if unknown:
             raise KeyError(f"the table has no group {unknown[0]!r}, only {list(self.groups)}")
         kept = [i for i, g in enumerate(self.groups) if g in groups]
+        if len(kept) == len(self.groups):
+            return self
         names, counts = tuple(self.groups[i] for i in kept), tuple(self.counts[i] for i in kept)
         return replace(self, groups=names, counts=counts)
 

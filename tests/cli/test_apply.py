@@ -13,7 +13,6 @@ import pytest
 
 from cli.conftest import COLUMNS, WRITERS, draw_people
 from fairpot import FairPOT, load
-from fairpot.postprocessing import WassersteinRepair
 from files_cases import read_csv
 
 ROWS = ["--score", "risk", "--group", "sex"]
@@ -47,28 +46,16 @@ def test_every_format(run, folder, fitted, people, tmp_path, name):
     pd.testing.assert_frame_equal(found.drop(columns="risk_adjusted"), people, check_dtype=False)
 
 
-@pytest.mark.parametrize("alpha", ["0.3", "0.7"])
-@pytest.mark.parametrize("region", ["pooled", "group"])
-@pytest.mark.parametrize("threshold", ["batch", "fitted"])
-def test_top_of_the_ranking(run, csv, folder, people, held_out, tmp_path, alpha, region, threshold):
-    options = ["--lam", "0.8", "--alpha", alpha, "--region", region, "--region-from", threshold]
+@pytest.mark.parametrize("top", ["0.3", "0.7", "200"])
+@pytest.mark.parametrize("whose", ["all", "group"])
+def test_top_of_the_ranking(run, csv, folder, people, held_out, tmp_path, top, whose):
+    options = ["--lam", "0.8", "--top", top, "--top-of", whose, "--repair-top"]
     run("fit", csv, *COLUMNS, *options, "-o", tmp_path / "map.json")
     run("apply", tmp_path / "map.json", folder / "held_out.csv", *ROWS, "-o", tmp_path / "new.csv")
-    model = FairPOT(0.8, alpha=float(alpha), region=region, region_from=threshold)
+    model = FairPOT(0.8, top=float(top) if "." in top else int(top), top_of=whose, repair="top")
     model.fit(people["risk"], people["outcome"], sensitive_features=people["sex"])
     expected = model.transform(held_out["risk"].to_numpy(), sensitive_features=held_out["sex"])
     np.testing.assert_array_equal(read_csv(tmp_path / "new.csv")["risk_adjusted"], expected)
-
-
-def test_distributions_of_the_batch(run, folder, people, held_out, tmp_path):
-    model = WassersteinRepair(0.7, distributions="batch").fit(people["risk"], sensitive_features=people["sex"])
-    model.save(tmp_path / "map.json")
-    run("apply", tmp_path / "map.json", folder / "held_out.csv", *ROWS, "-o", tmp_path / "new.csv")
-    expected = model.transform(held_out["risk"].to_numpy(), sensitive_features=held_out["sex"])
-    np.testing.assert_array_equal(read_csv(tmp_path / "new.csv")["risk_adjusted"], expected)
-    held_out[held_out["sex"] == "F"].to_csv(tmp_path / "one.csv", index=False)
-    answer = run("apply", tmp_path / "map.json", tmp_path / "one.csv", *ROWS, "-o", tmp_path / "no.csv", expect=2)
-    assert "rows of every fitted group" in answer.err
 
 
 @pytest.mark.parametrize("columns", [["age"], ["smoker"], ["sex", "age"], ["age", "smoker", "sex"]])

@@ -235,9 +235,9 @@ def test_several_tops_and_thresholds_for_people(run, folder):
         assert row in said
     [following] = [line for line in said.splitlines() if line.startswith("Next:")]
     assert "--threshold 0.35 --threshold 0.15" in following
-    assert "--alpha" not in following  # a repair has one top
+    assert "--top" not in following  # a repair has one top
     one = run("audit", folder / "people.csv", *COLUMNS, "--alpha", "0.3").out
-    assert "--alpha 0.3" in one.split("Next:")[1]
+    assert "--top 0.3" in one.split("Next:")[1]
 
 
 def test_every_top_is_guarded(run, folder, people):
@@ -254,7 +254,7 @@ def test_every_top_is_guarded(run, folder, people):
 
 def test_lists_stand_in_settings_and_on_the_page(run, folder, tmp_path):
     settings = tmp_path / "several.toml"
-    settings.write_text("alpha = [0.5, 0.3]\nthreshold = [0.35, 0.15]\n")
+    settings.write_text("top = [0.5, 0.3]\nthreshold = [0.35, 0.15]\n")
     page = tmp_path / "page.html"
     options = [*COLUMNS, "--settings", settings, "--html", page, "--json"]
     found = run("audit", folder / "people.csv", *options).json

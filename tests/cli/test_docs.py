@@ -54,7 +54,7 @@ def test_documents_have_the_fields_that_schema_and_page_name(run, tmp_path, monk
     made = {
         "datasets write": ["datasets", "write", "synthetic", "again.csv", "--rows", 50],
         "audit": ["audit", "scores.csv", *gates],
-        "fit": ["fit", "scores.csv", "--max-gap", 0.05, "--validate", "scores.csv", "--capacity", 99, "-o", "map.json"],
+        "fit": ["fit", "scores.csv", "--max-gap", 0.05, "--validate", "scores.csv", "--top", 99, "-o", "map.json"],
         "apply": ["apply", "map.json", "scores.csv", "-o", "adjusted.csv"],
         "compare": ["compare", "scores.csv", "--method", "fairpot", "--method", "wasserstein"],
         "plan": ["plan", "--gap", 0.2, "--auc", 0.75, "--share", 0.2, "--rate", 0.1],
@@ -75,6 +75,10 @@ def test_documents_have_the_fields_that_schema_and_page_name(run, tmp_path, monk
         assert found == list(schema["$defs"][name]["properties"])
     bare = json.loads(run("report", "scores.csv", "-o", "audit.html", "--json").out)
     jsonschema.Draft202012Validator({**whole(schema), "$ref": "#/$defs/report"}).validate(bare)
+    top = ["--top", 0.5, "--repair-top", "--max-gap", 0.5, "--confidence", 0.9]
+    certified = json.loads(run("fit", "scores.csv", *top, "--json").out)
+    jsonschema.Draft202012Validator({**whole(schema), "$ref": "#/$defs/fit"}).validate(certified)
+    assert [each["group"] for each in certified["certificate"]["starts"]] == ["a", "b"]
     short = json.loads(run("fit", "scores.csv", "--max-gap", 0.01, "--confidence", 0.95, "--json", expect=4).out)
     jsonschema.Draft202012Validator({**schema, "$ref": "#/$defs/fit"}).validate(short)
     assert all(f"`{field}`" in page.partition("\n## shortfall\n")[2] for field in short["shortfall"])

@@ -7,8 +7,8 @@ import pytest
 
 from cli.conftest import COLUMNS, WRITERS
 from fairpot import FairPOT, load
+from fairpot.methods import LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
 from fairpot.metrics import auc, partial_auc, partial_xauc_gap, xauc_gap
-from fairpot.postprocessing import LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
 
 MODELS = [
     (["--lam", "0.4"], FairPOT(0.4)),
@@ -16,18 +16,23 @@ MODELS = [
     (["--max-gap", "0.05"], FairPOT(None, max_gap=0.05)),
     (["--max-auc-loss", "0.01"], FairPOT(None, max_auc_loss=0.01)),
     (["--smallest-gap"], FairPOT(None)),
-    (["--max-gap", "0.08", "--capacity", "200"], FairPOT(max_gap=0.08, capacity=200)),
-    (["--smallest-gap", "--capacity", "40%"], FairPOT(capacity=0.4)),
+    (["--max-gap", "0.08", "--top", "200"], FairPOT(max_gap=0.08, top=200)),
+    (["--smallest-gap", "--top", "40%"], FairPOT(top=0.4)),
     (["--max-gap", "0.05", "--net-benefit-at", "0.3"], FairPOT(max_gap=0.05, net_benefit_at=0.3)),
-    (["--max-gap", "0.05", "--calibrate"], FairPOT(max_gap=0.05, calibrate=True)),
-    (["--lam", "0.6", "--alpha", "0.5"], FairPOT(0.6, alpha=0.5)),
+    (["--max-gap", "0.05", "--keep", "probabilities"], FairPOT(max_gap=0.05, keep="probabilities")),
+    (["--lam", "0.6", "--top", "0.5", "--repair-top"], FairPOT(0.6, top=0.5, repair="top")),
     (
-        ["--lam", "1", "--alpha", "0.5", "--region", "group", "--region-from", "fitted"],
-        FairPOT(1.0, alpha=0.5, region="group", region_from="fitted"),
+        ["--max-gap", "0.1", "--top", "300", "--top-of", "group", "--repair-top"],
+        FairPOT(max_gap=0.1, top=300, top_of="group", repair="top"),
     ),
     (["--lam", "0.5", "--reference", "F", "--monotone"], FairPOT(0.5, reference="F", monotone=True)),
     (["--lam", "0.5", "--ties", "half"], FairPOT(0.5, ties="half")),
+    (["--strength", "0.5", "--keep", "grid"], FairPOT(0.5, keep="grid")),
     (["--method", "wasserstein", "--t", "0.5"], WassersteinRepair(0.5)),
+    (
+        ["--method", "wasserstein", "--max-gap", "0.1", "--top", "0.5", "--repair-top"],
+        WassersteinRepair(max_gap=0.1, top=0.5, repair="top"),
+    ),
     (["--method", "post-logit", "--slope", "3"], PostLogit(3.0)),
     (["--method", "xorder", "--lam", "0.3"], XOrder(0.3)),
     (["--method", "optimal-merge", "--theta", "1.2"], OptimalMerge(1.2)),
@@ -119,9 +124,9 @@ def test_effect_is_that_of_python(run, csv, folder, people, held_out):
 
 
 def test_effect_in_the_top(run, csv, folder, people, held_out):
-    options = ["--lam", "0.5", "--alpha", "0.4", "--validate", folder / "held_out.csv", "--json"]
+    options = ["--lam", "0.5", "--top", "0.4", "--repair-top", "--validate", folder / "held_out.csv", "--json"]
     found = run("fit", csv, *COLUMNS, *options).json
-    model = FairPOT(0.5, alpha=0.4).fit(people["risk"], people["outcome"], sensitive_features=people["sex"])
+    model = FairPOT(0.5, top=0.4, repair="top").fit(people["risk"], people["outcome"], sensitive_features=people["sex"])
     for part, frame in (("fitted", people), ("held_out", held_out)):
         after = model.transform(frame["risk"], sensitive_features=frame["sex"])
         y, sex = frame["outcome"], frame["sex"]
@@ -150,7 +155,6 @@ def test_what_is_printed(run, csv, folder, tmp_path):
     assert trust == "Checked on 400 new rows, which the repair was not fitted on."
     assert "Next: fairpot apply" in following
     assert answer.out.index("On 400 held-out rows") < answer.out.index("On the fitted rows")
-    assert "With F as the reference instead: overall gap " in answer.out
     assert "calibration error, all" in answer.out
     assert "calibration error, F" in run("fit", csv, *COLUMNS, "--lam", 0.3, "--all").out
     assert all(line.startswith("warning: ties matter") for line in answer.err.splitlines())
@@ -217,14 +221,14 @@ def test_xorder_by_rule_searches_where_its_dial_works(run, csv, tmp_path):
 
 def test_rules_of_an_operation_are_said_and_shown(run, csv, folder, people, held_out):
     """The gap that is shown is that among those ranked highest; net benefit is counted by rows."""
-    rules = ["--max-gap", "0.2", "--capacity", "200", "--net-benefit-at", "0.4"]
+    rules = ["--max-gap", "0.2", "--top", "200", "--net-benefit-at", "0.4"]
     told = run("fit", csv, *COLUMNS, *rules).out
     said = "the highest net benefit at 0.4 with a gap of at most 0.2 among the 200 highest"
     assert f"chosen: {said}" in told
     assert "Net benefit of acting from 0.4 on" in told
     found = run("fit", csv, *COLUMNS, *rules, "--validate", folder / "held_out.csv", "--json").json
-    assert found["rule"] == {"max_gap": 0.2, "capacity": 200, "net_benefit_at": 0.4}
-    model = FairPOT(max_gap=0.2, capacity=200, net_benefit_at=0.4)
+    assert found["rule"] == {"max_gap": 0.2, "net_benefit_at": 0.4}
+    model = FairPOT(max_gap=0.2, top=200, net_benefit_at=0.4)
     model.fit(people["risk"], people["outcome"], sensitive_features=people["sex"])
     for name, frame in (("fitted", people), ("held_out", held_out)):
         y, sex = frame["outcome"].to_numpy(), frame["sex"].to_numpy()
@@ -239,14 +243,13 @@ def test_rules_of_an_operation_are_said_and_shown(run, csv, folder, people, held
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--capacity", "0"], "is not a number of rows, such as 200, nor a share, such as 10% or 0.1"),
-        (["--capacity", "150%"], "is not a number of rows"),
-        (["--capacity", "many"], "is not a number of rows"),
-        (["--capacity", "100000", "--max-gap", "0.1"], "--capacity 100000 is more than the 600 rows there are"),
+        (["--top", "0"], "is not a number of rows, such as 200, nor a share, such as 10% or 0.1"),
+        (["--top", "150%"], "is not a number of rows"),
+        (["--top", "many"], "is not a number of rows"),
+        (["--top", "100000", "--max-gap", "0.1"], "--top 100000 is more than the 600 rows there are"),
         (["--net-benefit-at", "0.3"], "it needs --max-gap"),
         (["--net-benefit-at", "1", "--max-gap", "0.1"], "is not in (0, 1)"),
-        (["--capacity", "20", "--alpha", "0.1"], "--capacity 20 judges the top of the list"),
-        (["--capacity", "20", "--lam", "0.1"], "Say it in one way"),
+        (["--top", "20", "--weight", "share", "--lam", "1"], "--top 20 is a number of rows, but the weights say"),
     ],
 )
 def test_rules_of_an_operation_that_mean_nothing(run, csv, options, said):
@@ -258,7 +261,8 @@ def test_rules_of_an_operation_that_mean_nothing(run, csv, options, said):
 def test_scores_that_stay_probabilities_or_on_their_grid(run, csv, people, tmp_path):
     """Both go into the map file, `apply` and `show`; what they mean for each group and what they cost is told."""
     target = tmp_path / "map.json"
-    found = json.loads(run("fit", csv, *COLUMNS, "--max-gap", 0.05, "--calibrate", "-o", target, "--json").out)
+    asked = ["--max-gap", 0.05, "--keep", "probabilities"]
+    found = json.loads(run("fit", csv, *COLUMNS, *asked, "-o", target, "--json").out)
     assert [each["group"] for each in found["fitted"]["calibration"]] == ["F", "M", None]
     assert found["fitted"]["calibration"][0]["recalibrated"]["error_in_the_large"]["high"] is not None
     new = load(target).transform(people["risk"], sensitive_features=people["sex"])
@@ -267,6 +271,42 @@ def test_scores_that_stay_probabilities_or_on_their_grid(run, csv, people, tmp_p
     assert "makes probabilities of the outcome" in run("show", target).out
     coarse = tmp_path / "coarse.csv"
     people.assign(risk=(10 * people["risk"]).round()).to_csv(coarse, index=False)
-    answer = run("fit", coarse, *COLUMNS, "--method", "optimal-merge", "--max-gap", 0.1, "--keep-grid")
+    answer = run("fit", coarse, *COLUMNS, "--method", "optimal-merge", "--max-gap", 0.1, "--keep", "grid")
     assert "adjusted scores stay on the grid of" in answer.out
-    assert "the same repair uncut" in answer.out
+    saved = tmp_path / "grid.json"
+    run("fit", coarse, *COLUMNS, "--max-gap", 0.1, "--keep", "grid", "-o", saved)
+    deciles = (10 * people["risk"]).round()
+    assert set(load(saved).transform(deciles, sensitive_features=people["sex"])) <= set(deciles)
+
+
+@pytest.mark.parametrize("more", [[], ["--repair-top"], ["--top-of", "group"]])
+def test_what_is_delivered_in_the_top(run, csv, people, more):
+    """Gap and AUC of the list and of its top, where the top begins, who enters and who leaves: by the fitted rows."""
+    fit = ["fit", csv, *COLUMNS, "--max-gap", 0.1, "--top", 300, *more]
+    answer, said = run(*fit, "--json").json, " ".join(run(*fit).out.split())
+    given = {"repair": "top"} if "--repair-top" in more else {"top_of": "group"} if more else {}
+    model = FairPOT(max_gap=0.1, top=300, **given)
+    model.fit(people["risk"], people["outcome"], sensitive_features=people["sex"])
+    found, wanted = answer["achieved"], model.achieved_
+    assert found == wanted.to_dict()
+    before, y, sex = people["risk"].to_numpy(), people["outcome"], people["sex"].to_numpy()
+    after = np.asarray(model.transform(before, sensitive_features=sex))
+    assert (found["auc"], found["gap"]) == (auc(y, after), xauc_gap(y, after, sensitive_features=sex))
+    assert found["gap_top"] <= 0.1 < found["gap_top_before"]
+    starts = {each["group"]: each["value"] for each in found["starts"]}
+    start = np.array([starts[g] for g in sex])
+    if "--repair-top" in more:
+        inside = before >= start
+        assert (after[~inside] == before[~inside]).all()
+        assert (after[inside] >= start[inside]).all()
+        assert found["gap_top"] == xauc_gap(y[inside], after[inside], sensitive_features=sex[inside])
+        assert f"that top begins at a score of {starts['F']:.4g}: nobody outside is moved" in said
+    else:
+        top = np.zeros(len(y), dtype=bool)
+        for rows in [sex == "F", sex == "M"] if more else [np.ones(len(y), dtype=bool)]:
+            top[rows] = before[rows] >= np.sort(before[rows])[::-1][int(np.ceil(rows.sum() / 2)) - 1]
+        assert (found["enter"], found["leave"]) == (((after >= start) & ~top).sum(), (top & (after < start)).sum())
+        assert f"{found['enter']:.0f} rows enter it and {found['leave']:.0f} leave it" in said
+    assert f"among the 300 highest gap {found['gap_top_before']:.3f} -> {found['gap_top']:.3f}" in said
+    assert f"in the whole list gap {found['gap_before']:.3f} -> {found['gap']:.3f}" in said
+    assert run("fit", csv, *COLUMNS, "--max-gap", 0.1, "--json").json["achieved"]["gap_top"] is None

@@ -57,21 +57,18 @@ def test_the_process_keeps_to_it(many, command):
     assert 0 < found["quantisation"]["xauc"] < 1e-4
     if command == "fit":
         assert found["fitted"]["after"]["gap"] <= 0.05
-        exact, more = measured(command, many, *COLUMNS, *rule, "--json")
+        exact, more = measured(command, many, *COLUMNS, "--lam", "0.5", "--json")
         assert more > 1.1 * 400e6  # without the limit it would have been too much
         assert exact["quantisation"] is None
         gaps = [each["fitted"]["before"]["gap"] for each in (found, exact)]
         assert abs(gaps[0] - gaps[1]) <= 2 * found["quantisation"]["xauc"]
 
 
-def test_exact_is_refused_where_it_does_not_fit(run, some):
+def test_more_memory_keeps_every_score(run, some):
     """A table of 50,000 entries is kept whatever the limit is; one of 60,000 is quantised below 320 MB."""
     command = ["fit", some, *COLUMNS, "--lam", "0.5", "--json"]
     assert json.loads(run(*command, "--memory", "310MB").out)["quantisation"] is not None
-    told = run(*command, "--memory", "310MB", "--exact", expect=2).err
-    assert "--exact keeps every distinct score, and those of 60,000 rows do not fit into --memory 310MB" in told
-    assert "Hint: --memory 1GB" in told
-    assert json.loads(run(*command, "--memory", "1GB", "--exact").out)["quantisation"] is None
+    assert json.loads(run(*command, "--memory", "1GB").out)["quantisation"] is None
 
 
 def test_clusters_are_refused_where_they_do_not_fit(run, some):

@@ -24,9 +24,21 @@ def test_errors_name_options(run, csv):
     assert "--folds 400" in run("compare", csv, *COLUMNS, "--folds", 400, expect=2).err
 
 
+def test_the_strength_has_a_common_name(run, csv, tmp_path):
+    for method, own in (("fairpot", "--lam"), ("wasserstein", "--t"), ("logit-shift", "--shift")):
+        named, common = (
+            run("fit", csv, *COLUMNS, "--method", method, flag, 0.4, "--json").json for flag in (own, "--strength")
+        )
+        assert named == common
+        assert common["dial"] == {"name": own[2:], "value": 0.4}
+    assert "Say it in one way" in run("fit", csv, *COLUMNS, "--lam", 0.3, "--strength", 0.3, expect=2).err
+    assert "must be finite and in [0, 1]" in run("fit", csv, *COLUMNS, "--strength", 1.3, expect=2).err
+
+
 def test_options_without_effect_are_refused(run, csv):
-    assert "needs --alpha" in run("fit", csv, *COLUMNS, "--lam", 0.3, "--region", "group", expect=2).err
-    assert "needs --alpha" in run("fit", csv, *COLUMNS, "--lam", 0.3, "--region-from", "batch", expect=2).err
+    for more in (["--top-of", "group"], ["--repair-top"]):
+        said = run("fit", csv, *COLUMNS, "--lam", 0.3, *more, expect=2).err
+        assert f"{' '.join(more)} says something of the top, and no top is given" in said
 
 
 def test_the_next_command_says_how_the_file_is_read(run, people, tmp_path):

@@ -116,7 +116,7 @@ class TestTerminal:
         "options",
         [
             ["--max-gap", "0.05"],
-            ["--lam", "0.4", "--alpha", "0.4"],
+            ["--lam", "0.4", "--top", "0.4", "--repair-top"],
             ["--lam", "0.4", "--group", "smoker"],
             ["--method", "wasserstein", "--t", "0.3"],
             ["--method", "post-logit", "--smallest-gap"],

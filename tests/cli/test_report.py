@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cli.conftest import COLUMNS
-from fairpot import FairPOT, score_table
+from cli.conftest import COLUMNS, draw_people
+from fairpot import FairPOT, load, score_table
+from fairpot.metrics import partial_xauc_gap, xauc_gap
 from fairpot.report import FairnessReport
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +28,7 @@ def test_a_repair_with_its_dial(run, folder, people, tmp_path):
     for name in ("people.csv", "people.parquet"):
         output = tmp_path / f"{name}.json"
         run("report", folder / name, *COLUMNS, "--max-gap", "0.03", "--threshold", "0.4", "-o", output)
-        fp = FairPOT(max_gap=0.03).fit_table(table_of(people))
+        fp = FairPOT(max_gap=0.03).fit(table_of(people))
         expected = FairnessReport.from_table(table_of(people), fp, threshold=0.4)
         assert numbers(json.loads(output.read_text())) == numbers(expected.summary)
 
@@ -36,7 +37,7 @@ def test_on_rows_that_the_repair_was_not_fitted_on(run, folder, people, held_out
     output = tmp_path / "report.json"
     fitted = ["--fit-on", folder / "people.csv", "--lam", "0.4"]
     run("report", folder / "held_out.csv", *COLUMNS, *fitted, "-o", output)
-    fp = FairPOT(0.4).fit_table(table_of(people))
+    fp = FairPOT(0.4).fit(table_of(people))
     expected = FairnessReport.from_table(table_of(held_out), fp)
     found = json.loads(output.read_text())
     assert numbers(found) == numbers(expected.summary)
@@ -127,7 +128,7 @@ def test_an_audit_with_a_page(run, csv, tmp_path):
 
 
 def test_names_only_where_an_id_column_is_named(run, folder, people, tmp_path):
-    fp = FairPOT(0.4).fit_table(table_of(people))
+    fp = FairPOT(0.4).fit(table_of(people))
     change = fp.transform(people["risk"], sensitive_features=people["sex"]) - people["risk"]
     for name in ("people.csv", "people.parquet"):
         output = tmp_path / f"{name}.json"
@@ -201,3 +202,61 @@ def test_what_is_no_card(run, csv, tmp_path, content, said):
     assert said in told
     assert told.splitlines()[-1].startswith("Hint: ")
     assert not (tmp_path / "r.html").exists()
+
+
+def test_an_audit_of_the_top_is_about_the_top(run, csv, people, tmp_path):
+    """As `audit` has it: the gap in the top of the whole list, or of each group, which is another."""
+    given = {"sensitive_features": people["sex"], "alpha": 0.3}
+    gaps = {}
+    for whose, region in (("all", "pooled"), ("group", "group")):
+        output = tmp_path / f"{whose}.json"
+        answer = run("report", csv, *COLUMNS, "--top", "0.3", "--top-of", whose, "-o", output, "--json").json
+        gaps[whose] = partial_xauc_gap(people["outcome"], people["risk"], region=region, **given)
+        found = json.loads(output.read_text())
+        assert (found["finding"]["alpha"], found["finding"]["gap"]["estimate"]) == (0.3, gaps[whose])
+        assert answer["finding"] == found["finding"]
+        assert found["before"]["top"]["gap"] == gaps[whose]
+        said = run("report", csv, *COLUMNS, "--top", "0.3", "--top-of", whose, "-o", tmp_path / f"{whose}.html").out
+        assert f"gap in the top 30% {gaps[whose]:.3f}" in said
+        assert "How large is the gap in the top 30%" in (tmp_path / f"{whose}.html").read_text(encoding="utf-8")
+    assert gaps["all"] != gaps["group"]
+    rows = tmp_path / "rows.json"
+    run("report", csv, *COLUMNS, "--top", "180", "-o", rows)  # 30% of 600
+    assert json.loads(rows.read_text())["finding"]["gap"]["estimate"] == gaps["all"]
+
+
+@pytest.mark.parametrize("more", [[], ["--repair-top"]])
+def test_a_repair_of_the_top_with_its_dial(run, csv, people, tmp_path, more):
+    output = tmp_path / "r.json"
+    said = run("report", csv, *COLUMNS, "--max-gap", "0.1", "--top", "0.5", *more, "-o", output).out
+    given = {"repair": "top"} if more else {}
+    fp = FairPOT(max_gap=0.1, top=0.5, **given).fit(table_of(people))
+    expected = FairnessReport.from_table(table_of(people), fp, alpha=0.5)
+    found = json.loads(output.read_text())
+    assert numbers(found) == numbers(expected.summary)
+    assert found["finding"]["alpha"] == 0.5
+    assert found["after"]["top"]["gap"] <= 0.1 < found["before"]["top"]["gap"]
+    assert "The gap in the top 50% goes from " in said
+    assert "AUC goes from " in said or "AUC stays at " in said
+
+
+def test_a_promise_about_the_top_names_its_score_and_is_judged_from_there(run, tmp_path):
+    """New rows that are mostly below it: their own top is another, and is not what was promised."""
+    rows, later = (draw_people(n, seed) for n, seed in ((4000, 2), (3000, 3)))
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    later = later[(later["risk"] < 0.3) | (later.index % 2 == 0)]
+    later.to_csv(tmp_path / "later.csv", index=False)
+    target = tmp_path / "map.json"
+    certify = ["--max-gap", 0.2, "--confidence", 0.9, "--top", 0.4, "--repair-top"]
+    fitted = run("fit", tmp_path / "rows.csv", *COLUMNS, *certify, "-o", target).out
+    start = load(target).thresholds_["F"]
+    promise = f"the gap among people scored {start:.4g} or above"
+    assert promise in fitted
+    assert promise in run("show", target).out
+    found = run("report", tmp_path / "later.csv", *COLUMNS, "--map", target, "-o", tmp_path / "r.html", "--json").json
+    assert promise in (tmp_path / "r.html").read_text(encoding="utf-8")
+    inside = later[later["risk"] >= start]
+    after = load(target).transform(inside["risk"], sensitive_features=inside["sex"])
+    gap = xauc_gap(inside["outcome"], after, sensitive_features=inside["sex"])
+    assert found["certificate"]["on_these_rows"]["gap"]["estimate"] == pytest.approx(gap, abs=1e-12)
+    assert found["certificate"]["starts"] == [{"group": g, "value": start} for g in ("F", "M")]

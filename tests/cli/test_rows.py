@@ -10,10 +10,12 @@ import pytest
 
 from cli.conftest import COLUMNS
 from fairpot import audit, compare, effect, score_table
+from fairpot._arguments import spoken_by
 from fairpot.cli._app import COMMANDS, app
+from fairpot.cli._errors import as_option
 from fairpot.cli._rows import ROW_OPTIONS
 from fairpot.inference import plan_sample_size
-from fairpot.postprocessing import FairPOT
+from fairpot.methods import FairPOT
 
 # What commands do with rows, and what each of them is asked beside them.
 OUTCOMES = {
@@ -174,13 +176,15 @@ def test_the_next_command_says_it_again(run, stays):
 
 
 def test_the_next_command_keeps_what_was_asked_and_no_bound(run, csv):
-    options = ["--alpha", "0.5", "--region", "group", "--min-group", "30", "--ties", "strict", "--reference", "F"]
-    last = next_of(run("audit", csv, *COLUMNS, "--cluster", "id", *options).out)
+    options = ["--min-group", "30", "--ties", "strict", "--reference", "F"]
+    top = ["--alpha", "0.5", "--region", "group"]
+    last = next_of(run("audit", csv, *COLUMNS, "--cluster", "id", *options, *top).out)
     words = shlex.split(last)
     assert words[-4:] == ["--max-gap", "GAP", "-o", "map.json"]
-    assert {*options, "--cluster"} <= set(words)
+    assert {*options, "--cluster", "--top", "0.5", "--top-of", "group"} <= set(words)
+    run(*words[2:-3], "0.5", "--json")
     last = next_of(run("audit", csv, *COLUMNS).out)
-    assert not {"--alpha", "--region", "--min-group", "--ties", "--groups"} & set(shlex.split(last))
+    assert not {"--top", "--top-of", "--min-group", "--ties", "--groups"} & set(shlex.split(last))
 
 
 def test_no_next_command_where_there_is_none(run, csv, people, tmp_path, fitted):
@@ -273,13 +277,14 @@ def test_numbers_are_those_of_python_in_every_command(run, plain, tmp_path, opti
     assert page["gap"] == pytest.approx(limits(expected.gap.to_dict()), rel=1e-9)
     assert page["auc"] == pytest.approx(limits(expected.auc.to_dict()), rel=1e-9)
 
-    changes = effect(FairPOT(0.5).fit_table(table), table).changes.to_dict()
+    changes = effect(FairPOT(0.5).fit(table), table).changes.to_dict()
     fitted = run("fit", path, *LOW, *options, "--lam", 0.5, "--json").json["fitted"]["changes"]
     for name in ("auc", "gap"):
         assert limits(fitted[name]) == pytest.approx(limits(changes[name]), rel=1e-9)
 
     compared = run("compare", path, *LOW, *options, "--method", "fairpot", "--folds", 3, "--json").json
-    python_compared = compare(table, methods=["fairpot"], cv=3, random_state=0, max_gaps=(0.02, 0.05, 0.1))
+    with spoken_by(as_option):
+        python_compared = compare(table, methods=["fairpot"], cv=3, random_state=0, max_gaps=(0.02, 0.05, 0.1))
     assert compared["verdicts"] == [python_compared.verdict(bound) for bound in (0.02, 0.05, 0.1)]
 
     planned = run("plan", path, *LOW, *options, "--gap", 0.05, "--json").json
@@ -360,7 +365,7 @@ def test_very_many_clusters(run, visits, tmp_path, dropped, weighted):
     page = json.loads((tmp_path / "report.json").read_text())["dial"]["settings"][0]["intervals"]
     assert page["gap"] == pytest.approx([expected.low, expected.high], rel=1e-9)
     fitted = run("fit", file, *options, "--lam", 0.5, "--json").json["fitted"]["changes"]
-    changes = effect(FairPOT(0.5).fit_table(table), table).changes.to_dict()
+    changes = effect(FairPOT(0.5).fit(table), table).changes.to_dict()
     assert limits(fitted["gap"]) == pytest.approx(limits(changes["gap"]), rel=1e-9)
 
 

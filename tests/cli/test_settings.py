@@ -80,16 +80,16 @@ def test_wrong_settings(run, many, here):
     assert "'bond'" in refused("bond = 0.05\n")
     assert "more than 20000" in refused("#" * 20_001)
     for text in (
-        "alpha = " + "[" * 9000,
-        "alpha = 1" + "0" * 15_000,
-        "alpha = 2024-99-99",
+        "top = " + "[" * 9000,
+        "top = 1" + "0" * 15_000,
+        "top = 2024-99-99",
         b"\xff\xfe",
         "a = {a = " * 999,
     ):
         assert "no TOML file" in refused(text)
-    for text in ("alpha" + ".a" * 2000 + " = 1", "alpha = [[0.1]]", "alpha = {a = 1}", "alpha = 2024-01-01"):
-        assert "alpha must be a text, a number" in refused(text)
-    for text in ("alpha = true", "bound = true", "bound = nan", "min_group = true", 'min_group = "x"', "level = inf"):
+    for text in ("top" + ".a" * 2000 + " = 1", "top = [[0.1]]", "top = {a = 1}", "top = 2024-01-01"):
+        assert "top must be a text, a number" in refused(text)
+    for text in ("top = true", "bound = true", "bound = nan", "min_group = true", 'min_group = "x"', "level = inf"):
         refused(text + "\n" + ROWS)
     assert "must be a section" in refused("columns = 1")
     assert len(refused("k" * 15_000 + " = 1")) < 1000

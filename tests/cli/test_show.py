@@ -7,7 +7,7 @@ from cli.conftest import COLUMNS
 
 def test_what_is_printed(run, fitted):
     out = run("show", fitted).out
-    for part in ("FairPOT, lam = 0.4", "fitted on 600 rows", "each row by itself", "does not change", "up to"):
+    for part in ("FairPOT, lam = 0.4", "fitted on 600 rows", "does not change", "up to"):
         assert part in out
     assert "breakpoints" in out
 
@@ -26,7 +26,7 @@ def test_json(run, fitted, people):
 @pytest.mark.parametrize(
     "options",
     [
-        ["--lam", "0.4", "--alpha", "0.3"],
+        ["--lam", "0.4", "--top", "0.3", "--repair-top"],
         ["--method", "wasserstein", "--t", "1"],
         ["--method", "post-logit", "--smallest-gap"],
         ["--method", "logit-shift", "--max-gap", "0.05"],

@@ -20,8 +20,8 @@ from fairpot.display import (
     ScoreMapDisplay,
     TradeoffDisplay,
 )
+from fairpot.methods import LogitShift, OptimalMerge
 from fairpot.metrics import partial_auc, partial_xauc_gap, xauc
-from fairpot.postprocessing import OptimalMerge
 from fairpot.tradeoff import auc_limit, distance_to_limit
 
 
@@ -142,9 +142,9 @@ def test_maps_are_shown_as_they_are(rows, fitted):
 
 def test_a_jump_has_both_its_sides(rows):
     scores, y, group = rows
-    fp = FairPOT(1.0, alpha=0.3).fit(scores, y, sensitive_features=group)
+    fp = FairPOT(1.0, top=0.3, repair="top").fit(scores, y, sensitive_features=group)
     found = ScoreMapDisplay.from_maps(fp.maps_, fp.table_).where(group="F")
-    start = fp.thresholds_["F"]
+    start = fp.starts_["F"]
     assert {np.nextafter(start, -np.inf), start} <= set(found["score"].tolist())
 
 
@@ -205,10 +205,30 @@ def test_without_a_sign_the_limit_does_not_go_back_and_forth(rows):
 
 def test_a_curve_with_a_dial_for_each_group():
     scores, y, group = make_rows(900, ("a", "b", "c"))
-    fp = FairPOT(0.5, reference="c").fit(scores, y, sensitive_features=group)
-    shown = TradeoffDisplay.from_curve(fp.tradeoff(lams={"a": [0, 0.5], "b": [0, 1]}))
-    assert list(shown.columns)[:2] == ["lam[a]", "lam[b]"]
+    fp = FairPOT(max_gap=0.1, reference="c").fit(scores, y, sensitive_features=group)
+    shown = TradeoffDisplay.from_estimator(fp)
+    assert list(shown.columns)[:3] == ["share", "share[a]", "share[b]"]
+    assert shown.chosen.lam == fp.strength_
+    assert shown.chosen.strengths == fp.strengths_
+    labels = [text.get_text() for text in shown.ax_.get_legend().get_texts()]
+    assert f"chosen: share = {fp.strength_:.3g}" in labels
     shown.figure_.canvas.draw()
+
+
+def test_a_strength_between_the_points_of_a_curve_is_shown_too(rows):
+    scores, y, group = rows
+    model = OptimalMerge(theta=1.2345).fit(scores, y, sensitive_features=group)
+    shown = TradeoffDisplay.from_estimator(model)
+    assert 1.2345 not in model.tradeoff().lam
+    assert (shown.chosen.lam, shown.chosen.auc) == (1.2345, model.achieved_.auc)
+
+
+def test_the_original_scores_are_marked_wherever_they_are_on_the_curve(rows):
+    scores, y, group = rows
+    curve = LogitShift(0.5).fit(scores, y, sensitive_features=group).tradeoff()
+    assert 0 < curve.unmoved < len(curve) - 1
+    [mark] = [line for line in TradeoffDisplay.from_curve(curve).plot().get_lines() if line.get_label() == "original"]
+    assert mark.get_ydata()[0] == curve.unmoved_auc
 
 
 def test_a_comparison(rows):

@@ -21,9 +21,9 @@ def test_comparisons(rows):
 
 
 def test_maps(fitted, tmp_path):
-    axes = fitted.plot_map()
+    axes = fitted.plot()
     assert axes.get_ylabel() == "score after"
     fitted.save(tmp_path / "map.json")
-    assert load(tmp_path / "map.json").plot_map().get_ylabel() == "score after"
+    assert load(tmp_path / "map.json").plot().get_ylabel() == "score after"
     with pytest.raises(ValueError, match="not fitted"):
-        FairPOT().plot_map()
+        FairPOT().plot()

@@ -11,7 +11,7 @@ import sqlglot
 
 from export_cases import NAMES, followed_maps, hostile_maps, hostile_scores, mapped, same_numbers, shift_maps
 from fairpot.export import to_sql
-from fairpot.postprocessing.post_logit import LogitMap
+from fairpot.repair.sigmoid import LogitMap
 from fairpot.transport import ScoreMap
 
 NULL = {"unknown_group": "null", "missing_group": "null"}

@@ -46,12 +46,13 @@ def test_groups_of_every_type(frame, tmp_path, groups, suffix):
 
 @pytest.mark.parametrize("region", ["pooled", "group"])
 def test_top_alpha_of_the_batch(frame, tmp_path, region):
-    model, _ = fitted(frame, alpha=0.2, region=region)
+    model, _ = fitted(frame, top=0.2, top_of="all" if region == "pooled" else "group", repair="top")
     new = frame.sample(1000, random_state=1)
     source = RowSource(write(new, tmp_path / "x.parquet"), score=SCORE, groups="sex")
     thresholds = score_thresholds(source, 0.2, region=region)
     apply(source, model.maps_, output=tmp_path / "y.parquet", thresholds=thresholds, column="new")
-    expected = model.transform(new[SCORE], sensitive_features=new["sex"])
+    begun = {group: each.starting_at(thresholds[group]) for group, each in model.maps_.items()}
+    expected = [begun[group](np.array([score]))[0] for group, score in zip(new["sex"], new[SCORE])]
     np.testing.assert_array_equal(read(tmp_path / "y.parquet")["new"], expected)
     with pytest.raises(UnseenGroupError, match="thresholds has groups"):
         apply(source, {}, output=tmp_path / "z.parquet", thresholds=thresholds)

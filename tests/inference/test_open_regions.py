@@ -1,5 +1,7 @@
 """Top-alpha regions of coarse scores: where the top may begin, and limits that hold wherever it does."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import binom, norm
@@ -7,12 +9,14 @@ from scipy.stats import binom, norm
 from fairpot import FairPOT, InfeasibleRuleError, score_table
 from fairpot.inference import confidence_interval, verdict
 from fairpot.inference.candidates import Population, candidates, populations
+from fairpot.inference.certify import choose_certified
 from fairpot.inference.dial import Evidence, Part, Top
 from fairpot.inference.region import Seen, TopRegion, estimate_region, estimate_seen, own_levels
 from fairpot.inference.shares import all_pairs, cross_pairs, estimate_shares
 from fairpot.metrics import partial_xauc_gap
 
 REGIONS = ("pooled", "group")
+TOP_OF = {"pooled": "all", "group": "group"}
 
 
 def draw(rng, n=1000, grain=1.0, shift=0.6):
@@ -169,15 +173,16 @@ def test_rates_of_a_coarse_top_cover(metric):
     assert hits >= 0.93 * 150
 
 
-def signed_for(region, draws=25, bound=0.3, alpha=0.25):
+def signed_for(region, draws=15, bound=0.3, alpha=0.25):
     """Draw and certify; count what was certified, and what the truth then broke."""
     rng = np.random.default_rng(10)
-    new = draw(np.random.default_rng(11), n=200_000, shift=0.8)
+    new = draw(np.random.default_rng(11), n=100_000, shift=0.8)
     certified = broken = 0
     for _ in range(draws):
         y, s, g = draw(rng, n=1500, shift=0.8)
         try:
-            model = FairPOT(max_gap=bound, confidence=0.9, alpha=alpha, region=region).fit(s, y, sensitive_features=g)
+            model = FairPOT(max_gap=bound, confidence=0.9, top=alpha, top_of=TOP_OF[region])
+            model.fit(s, y, sensitive_features=g)
         except InfeasibleRuleError:
             continue
         certified += 1
@@ -190,16 +195,16 @@ def signed_for(region, draws=25, bound=0.3, alpha=0.25):
 
 def test_a_coarse_top_is_certified_for_the_map_that_is_delivered():
     certified, broken = signed_for("group")
-    assert certified >= 5
-    assert broken <= 4  # 2.5 expected at most
+    assert certified >= 3
+    assert broken <= 4  # 1.5 expected at most
 
 
 def test_a_coarse_top_can_be_certified_on_held_out_rows():
     rng = np.random.default_rng(12)
     y, s, g = draw(rng, n=3000, shift=0.8)
-    model = FairPOT(lam=0.0, alpha=0.25, region="group").fit(s, y, sensitive_features=g)
+    model = FairPOT(lam=0.0, top=0.25, top_of="group").fit(s, y, sensitive_features=g)
     y, s, g = draw(rng, n=3000, shift=0.8)
-    chosen = model.certify(s, y, sensitive_features=g, max_gap=0.5, confidence=0.9)
+    chosen = model.choose_certified(s, y, sensitive_features=g, max_gap=0.5, confidence=0.9)
     assert chosen.certificate_.rows == "held-out rows"
     assert chosen.certificate_.how == "step-down"
     moved = chosen.transform(s, sensitive_features=g)
@@ -208,7 +213,7 @@ def test_a_coarse_top_can_be_certified_on_held_out_rows():
 
 def test_a_band_of_a_coarse_top_holds_the_intervals_of_each_value():
     y, s, g = draw(np.random.default_rng(13), n=900)
-    model = FairPOT(lam=0.5, alpha=0.4, region="group").fit(s, y, sensitive_features=g)
+    model = FairPOT(lam=0.5, top=0.4, top_of="group").fit(s, y, sensitive_features=g)
     y, s, g = draw(np.random.default_rng(14), n=900)
     values = [0.0, 0.3, 1.0]
     band = model.tradeoff(s, y, sensitive_features=g, lams=values).band()
@@ -242,7 +247,7 @@ def test_certificates_in_the_top_count_clusters(grain):
     y, s, g = draw(rng, n=800, grain=grain)
     patient = np.arange(800)
     many = [np.repeat(column, 4) for column in (s, y, g, patient)]
-    model = FairPOT(lam=0.5, alpha=0.5).fit(s, y, sensitive_features=g)
+    model = FairPOT(lam=0.5, top=0.5).fit(s, y, sensitive_features=g)
     y, s, g = draw(rng, n=800, grain=grain)
     many = [np.repeat(column, 4) for column in (s, y, g, patient)]
     bands = [
@@ -252,14 +257,14 @@ def test_certificates_in_the_top_count_clusters(grain):
     alone = model.tradeoff(s, y, sensitive_features=g, lams=[0.0, 0.5]).band()
     wide, narrow, one = (band.gap.high - band.gap.low for band in (*bands, alone))
     assert (narrow < 0.9 * wide).all()
-    np.testing.assert_allclose(wide, one, rtol=0.15)
+    np.testing.assert_allclose(wide, one, rtol=0.25)  # copies of a row blur where the top begins
 
 
 def test_regions_are_judged_on_all_scores_not_on_merged_ones():
     y, s, g = draw(np.random.default_rng(17), n=60_000, grain=None)
-    model = FairPOT(lam=0.5, alpha=0.3).fit(s[:30_000], y[:30_000], sensitive_features=g[:30_000])
+    model = FairPOT(lam=0.5, top=0.3).fit(s[:30_000], y[:30_000], sensitive_features=g[:30_000])
     table = score_table(y[30_000:], s[30_000:], sensitive_features=g[30_000:])
-    part = Part(table, lambda values: [model.maps_at(value) for value in values])
+    part = Part(table, lambda values: [model.at(value).maps_ for value in values])
     assert Evidence((part,), top=Top(0.3, "pooled")).estimate([0.0, 0.5]).regions is None
 
 
@@ -282,7 +287,7 @@ def test_three_groups_are_judged_pair_by_pair():
 def test_a_certificate_of_the_top_names_it():
     y, s, g = draw(np.random.default_rng(19), n=2000, shift=0.4)
     patient = np.arange(2000) // 2
-    model = FairPOT(max_gap=0.5, confidence=0.9, alpha=0.3).fit(s, y, sensitive_features=g, clusters=patient)
+    model = FairPOT(max_gap=0.5, confidence=0.9, top=0.3).fit(s, y, sensitive_features=g, clusters=patient)
     found = model.certificate_
     assert (found.alpha, found.region, found.metric) == (0.3, "pooled", "gap in the top 30%")
     assert str(found).startswith("the gap in the top 30% is at most 0.5")
@@ -294,12 +299,22 @@ def test_a_certificate_of_the_top_names_it():
     assert "clusters" not in over_all.rows
 
 
-def test_where_no_bound_can_be_certified_none_is_named():
+def test_a_top_with_too_few_to_count_is_said_to_be_too_small():
     rng = np.random.default_rng(20)
     y, g = (rng.random(1000) < 0.4).astype(int), np.array(list("ab"))[rng.integers(0, 2, 1000)]
     s = np.clip(np.round(rng.normal(y)) / 2, -1, 1)
+    with pytest.raises(InfeasibleRuleError, match=r"in the top 0.3% some group has fewer than 5(.|\n)*a larger top"):
+        FairPOT(max_gap=1.0, confidence=0.9, top=0.003).fit(s, y, sensitive_features=g)
+
+
+def test_where_no_bound_can_be_certified_none_is_named():
+    """Regions that the rows leave open may have no pairs to compare: then the folds allow no bound."""
+    table = table_of(20, n=900)
+    evidence = Evidence((Part(table, lambda values: [{} for _ in values]),), top=Top(0.4, "group"))
+    dial = replace(evidence.estimate([0.0, 0.5]), least=np.full(2, np.inf))
+    assert dial.regions is not None
     with pytest.raises(InfeasibleRuleError, match="no bound at all") as error:
-        FairPOT(max_gap=1.0, confidence=0.9, alpha=0.003).fit(s, y, sensitive_features=g)
+        choose_certified(dial, 0.9, 0.9, unrepaired=evidence.unrepaired(), rows="folds")
     assert error.value.shortfall.to_dict()["smallest_bound"] is None
     assert "accept max_gap" not in str(error.value)
 
@@ -311,11 +326,11 @@ def test_a_coarse_top_that_is_decided_does_not_blame_the_tie():
     assert found.coarse
     assert len(found.sure(0.001)) == 1
     with pytest.raises(InfeasibleRuleError) as error:
-        FairPOT(max_gap=0.01, confidence=0.9, alpha=0.3).fit(tied, y, sensitive_features=g)
+        FairPOT(max_gap=0.01, confidence=0.9, top=0.3).fit(tied, y, sensitive_features=g)
     assert "tie" not in str(error.value)
 
 
 def test_folds_too_small_to_learn_from_cannot_certify():
     y, s, g = draw(np.random.default_rng(22), n=1500, grain=0.5)
     with pytest.raises(InfeasibleRuleError, match="can be certified"):
-        FairPOT(max_gap=0.01, confidence=0.9, alpha=0.01).fit(s, y, sensitive_features=g)
+        FairPOT(max_gap=0.01, confidence=0.9, top=0.01).fit(s, y, sensitive_features=g)

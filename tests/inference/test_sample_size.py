@@ -34,8 +34,9 @@ def reached(plan, draws, xaucs, rates, **more):
     return np.mean([verdict(t, bound=plan.gap, level=plan.level).answer == "within" for t in tables])
 
 
-# Three points, and three standard errors of 400 draws.
-CLOSE = 0.03 + 3 * np.sqrt(0.16 / 400)
+DRAWS = 200
+# Three points, and three standard errors of the draws.
+CLOSE = 0.03 + 3 * np.sqrt(0.16 / DRAWS)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +67,7 @@ CLOSE = 0.03 + 3 * np.sqrt(0.16 / 400)
 )
 def test_a_plan_reaches_its_goal_as_often_as_it_says(given, xaucs, rates, more):
     plan = plan_sample_size(**given)
-    assert abs(reached(plan, 400, xaucs, rates, **more) - plan.power) < CLOSE
+    assert abs(reached(plan, DRAWS, xaucs, rates, **more) - plan.power) < CLOSE
     assert plan == plan_sample_size(**given)
 
 
@@ -87,13 +88,13 @@ def test_a_plan_from_rows_reaches_its_goal(visits):
     assert (plan.clusters is None) == (visits == 1)
     assert sum(plan.group_rows.values()) == plan.rows
     hits = 0
-    for _ in range(300):
+    for _ in range(DRAWS):
         drawn = rng.integers(0, people, plan.clusters or plan.rows)
         at = (drawn[:, None] * visits + np.arange(visits)).ravel()
         again = np.repeat(np.arange(len(drawn)), visits)
         rows = score_table(y[at], score[at], sensitive_features=group[at], clusters=again if visits > 1 else None)
         hits += verdict(rows, bound=bound).answer == "within"
-    assert abs(hits / 300 - 0.8) < 0.03 + 3 * np.sqrt(0.16 / 300)
+    assert abs(hits / DRAWS - 0.8) < CLOSE
 
 
 def test_a_plan_from_a_table_is_its_own_standard_error():

@@ -12,7 +12,7 @@ from fairpot.auditing.measures import summarise
 from fairpot.counts import GroupCounts
 from fairpot.exceptions import SmallGroupWarning
 from fairpot.metrics.cells import carrying_groups, hard_predictions, reversed_score, small_cells, tied_pairs
-from fairpot.postprocessing.registry import METHODS
+from fairpot.repair.registry import methods
 from fairpot.table import ScoreTable
 
 
@@ -119,7 +119,7 @@ def test_rows_of_few_patients_and_of_uneven_weight_are_few():
     assert "f" not in carrying_groups(weighed)
 
 
-@pytest.mark.parametrize("method", METHODS.values(), ids=list(METHODS))
+@pytest.mark.parametrize("method", methods().values(), ids=list(methods()))
 def test_nobody_is_moved_towards_a_handful(method):
     score, y, group = six_districts()
     score = 1 / (1 + np.exp(-score))  # PostLogit takes probabilities
@@ -131,7 +131,8 @@ def test_nobody_is_moved_towards_a_handful(method):
     won = {(g, h): oracles.xauc(y, score, group, g, h, half=True) for g in large for h in large if g != h}
     lead = {g: sum(won[g, h] - won[h, g] for h in large if h != g) for g in large}
     ahead = max(lead, key=lead.__getitem__)
-    assert getattr(repair, "reference_", ahead) == ahead == "c"
+    assert ahead == "c"
+    assert repair.reference_ in (ahead, None)
 
 
 def test_a_small_reference_may_be_named_and_is_taken_where_all_are_small():
@@ -150,7 +151,7 @@ def test_few_negatives_at_the_top_make_no_group_small():
     group = rng.choice(["a", "b"], 1500, p=[0.2, 0.8])
     y = (rng.random(1500) < np.where(group == "a", 0.8, 0.4)).astype(int)
     score = rng.normal(y + 0.7 * (group == "a"))
-    fitted = FairPOT(0.5, alpha=0.3).fit(score, y, sensitive_features=group)
+    fitted = FairPOT(0.5, top=0.3, repair="top").fit(score, y, sensitive_features=group)
     top = score_table(y, score, sensitive_features=group).top(0.3, "pooled")
     assert carrying_groups(top) == ("b",)
     assert fitted.reference_ == "a"

@@ -7,7 +7,7 @@ import pytest
 
 from fairpot.metrics import xauc_gap
 from fairpot.metrics.wins import FEW_GROUPS, WinMatrix, half_wins, many_half_wins
-from fairpot.postprocessing.dial import ranked_first
+from fairpot.repair.groups import ranked_first
 from fairpot.table import ScoreTable
 
 

@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_sco
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from fairpot import FairPOT
+from fairpot import FairPOT, FairScoreClassifier
 from fairpot.metrics import (
     GroupScorer,
     auc,
@@ -21,7 +21,6 @@ from fairpot.metrics import (
     xauc_gap,
     xauc_gap_scorer,
 )
-from fairpot.postprocessing import FairScoreClassifier
 
 CHOICE = np.random.default_rng(1)
 N = 300

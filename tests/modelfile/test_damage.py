@@ -10,24 +10,24 @@ import pytest
 import fairpot
 import modelfile_cases as cases
 from fairpot import FairPOT, ModelFileError, modelfile
+from fairpot.methods import PostLogit, WassersteinRepair
 from fairpot.modelfile.text import checksum
-from fairpot.postprocessing import PostLogit, WassersteinRepair
-from fairpot.postprocessing.fitted import FittedMaps
+from fairpot.repair import FairMaps
 
 VALIDATOR = jsonschema.Draft202012Validator(modelfile.schema())
 
 
 def valid_bytes(model):
-    return modelfile.dumps(cases.make_data(n=150).fit(model).file_content())
+    return modelfile.dumps(cases.make_data(n=150).fit(model).fair_maps_.file_content())
 
 
 @pytest.fixture(scope="module")
 def valid():
-    return valid_bytes(FairPOT({"F": 0.5, "M": 1}, alpha=0.8, region_from="batch", reference=cases.NAMES["text"][2]))
+    return valid_bytes(FairPOT(top=0.8, repair="top", reference=cases.NAMES["text"][2]))
 
 
 def load_bytes(data):
-    return FittedMaps.from_content(modelfile.loads(data))
+    return FairMaps.from_content(modelfile.loads(data))
 
 
 def refused(data, match=None):
@@ -56,6 +56,7 @@ def put(*path, value):
     return edit
 
 
+BATCH = {"kind": "top_of_batch", "alpha": 0.8, "region": "pooled"}
 KNOTS, VALUES = ("maps", 0, "map", "knots"), ("maps", 0, "map", "values")
 FORGED = {
     "other version": (put("schema_version", value=3), "schema_version must be at most 2"),
@@ -64,7 +65,7 @@ FORGED = {
     "version true": (put("schema_version", value=True), "schema_version must be at most 2"),
     "version list": (put("schema_version", value=[1]), "schema_version must be at most 2"),
     "other format": (put("format", value="other"), "no model of fairpot"),
-    "unknown method": (put("method", value="Magic"), "not one of FairPOT"),
+    "unknown method": (put("method", value="Magic!"), "is not the name of one"),
     "method as list": (put("method", value=["FairPOT"]), "method must be text"),
     "other method": (put("method", value="OptimalMerge"), "has no parameters"),
     "unknown parameter": (put("parameters", "magic", value=1), r"no parameters \['magic'\]"),
@@ -77,9 +78,10 @@ FORGED = {
     "apply": (put("apply", "kind", value="exec"), "apply.kind must be one of"),
     "apply list": (put("apply", value=[]), "apply must be an object"),
     "apply unhashable": (put("apply", "kind", value=[]), "apply.kind must be one of"),
-    "apply alpha": (put("apply", "alpha", value=1.5), "apply.alpha must be at most 1"),
-    "apply alpha 0": (put("apply", "alpha", value=0.0), "above 0"),
-    "apply region": (put("apply", "region", value="all"), "apply.region"),
+    "apply alpha": (put("apply", value=BATCH | {"alpha": 1.5}), "apply.alpha must be at most 1"),
+    "apply alpha 0": (put("apply", value=BATCH | {"alpha": 0.0}), "above 0"),
+    "apply region": (put("apply", value=BATCH | {"region": "all"}), "apply.region"),
+    "apply to a batch": (put("apply", value=BATCH), "made anew from each batch"),
     "reference": (put("reference", value="X"), "one of the groups"),
     "reference list": (put("reference", value=["F"]), "name of a group"),
     "maps empty": (put("maps", value=[]), "maps must have at least 1 entry"),
@@ -160,9 +162,7 @@ def at(content, path):
 
 
 @pytest.mark.parametrize("seal", [True, False])
-@pytest.mark.parametrize(
-    "model", [FairPOT(0.5, alpha=0.8, region_from="batch"), PostLogit(), WassersteinRepair(distributions="batch")]
-)
+@pytest.mark.parametrize("model", [FairPOT(0.5, top=0.8, repair="top"), PostLogit(), WassersteinRepair(0.5)])
 def test_every_key_is_needed_and_no_other(model, seal):
     data = valid_bytes(model)
     for path, found in every_object(json.loads(data)):
@@ -200,7 +200,7 @@ def test_every_value_is_under_the_checksum(valid):
 def test_non_finite_numbers(valid, token):
     content = json.loads(valid)
     places = [("maps", 0, "map", "knots", 0), ("maps", 0, "map", "start"), ("dial", "value"), ("parameters", "max_gap"),
-              ("fitted_on", "rows"), ("thresholds", 0, "value"), ("apply", "alpha"), ("reference",)]  # fmt: skip
+              ("fitted_on", "rows"), ("thresholds", 0, "value"), ("reference",)]  # fmt: skip
     for path in places:
         text = edited(json.dumps(content), put(*path, value="PLACEHOLDER")).decode()
         refused(text.replace('"PLACEHOLDER"', token).encode(), "finite")
@@ -266,7 +266,7 @@ def test_layout_does_not_matter(valid):
 
 def test_the_file_is_named(tmp_path, valid):
     path = tmp_path / "map.json"
-    for data in (b"hello", edited(valid, put("method", value="Magic"))):
+    for data in (b"hello", edited(valid, put("method", value="Magic!"))):
         path.write_bytes(data)
         with pytest.raises(ModelFileError, match=r"map\.json' cannot be used: "):
             fairpot.load(path)
@@ -288,9 +288,7 @@ def mutate(data, rng):
     ])()  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "model", [FairPOT(0.5, alpha=0.8, region_from="batch"), PostLogit(), WassersteinRepair(0.5)], ids=repr
-)
+@pytest.mark.parametrize("model", [FairPOT(0.5, top=0.8, repair="top"), PostLogit(), WassersteinRepair(0.5)], ids=repr)
 def test_random_damage(model):
     data = valid_bytes(model)
     rng = random.Random(0)
@@ -309,7 +307,7 @@ def test_random_damage(model):
 def test_schema_refuses_what_it_can_see(valid):
     seen_by_the_loader_only = {
         "unknown method", "unknown parameter", "other method", "dial", "reference", "group twice", "other group",
-        "thresholds",
+        "apply to a batch", "thresholds",
         "knot of 2000 digits", "value of 2000 digits", "unlabelled", "range", "time elsewhere",
         "version as float", "knots of texts", "rows left out, not the range", "version that steers a terminal",
     }  # fmt: skip

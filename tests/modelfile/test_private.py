@@ -11,10 +11,10 @@ import fairpot
 import modelfile_cases as cases
 from fairpot import FairPOT, ModelFileError, modelfile
 from fairpot.exceptions import SmallGroupWarning
+from fairpot.methods import LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
 from fairpot.metrics import auc
 from fairpot.modelfile.keys import HEADER
-from fairpot.postprocessing import LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
-from fairpot.postprocessing.private import largest_difference
+from fairpot.repair.private import largest_difference
 from fairpot.table import ScoreTable
 
 VALIDATOR = jsonschema.Draft202012Validator(modelfile.schema())
@@ -22,8 +22,8 @@ METHODS = {
     "FairPOT": FairPOT(0.4, reference="M"),
     "FairPOT, whole": FairPOT(1.0, reference="M"),
     "FairPOT, monotone": FairPOT(0.6, reference="F", monotone=True),
-    "FairPOT, top": FairPOT(0.7, alpha=0.5, reference="M"),
-    "FairPOT, top of batch": FairPOT(0.7, alpha=0.5, reference="M", region_from="batch", monotone=True),
+    "FairPOT, top": FairPOT(0.7, top=0.5, repair="top", reference="M"),
+    "FairPOT, top, monotone": FairPOT(0.7, top=0.5, repair="top", reference="M", monotone=True),
     "Wasserstein": WassersteinRepair(0.8),
     "PostLogit": PostLogit(),
     "OptimalMerge": OptimalMerge(),
@@ -133,22 +133,22 @@ def test_few_of_one_outcome():
 
 
 @pytest.mark.parametrize(
-    ("model", "told"),
+    ("model", "rows", "told"),
     [
-        (FairPOT(0.4, reference="M"), "people of 'few' make up"),
-        (FairPOT(0.4, reference="few"), "people of 'few' make up"),
-        (FairPOT(0.4, reference="M", min_group=10), None),
-        (FairPOT(0.0, reference="M"), None),
-        (FairPOT({"F": 0.4, "few": 0.0}, reference="M"), None),
-        (FairPOT({"F": 0.01, "few": 0.0}, reference="M"), "people of 'F' make up"),  # two of two hundred are moved
-        (WassersteinRepair(), "people of 'few' make up"),
-        (PostLogit(2.0, reference="M"), None),
-        (LogitShift(0.3, reference="M"), None),
+        (FairPOT(0.4, reference="M"), {}, "people of 'few' make up"),
+        (FairPOT(0.4, reference="few"), {}, "people of 'few' make up"),
+        (FairPOT(0.4, reference="M"), {"min_group": 10}, None),
+        (FairPOT(0.0, reference="M"), {}, None),
+        (FairPOT(0.4, reference="M"), {"groups": ["F", "M"]}, None),
+        (FairPOT(0.01, reference="M"), {"groups": ["F", "M"]}, "people of 'F' make up"),  # two of two hundred move
+        (WassersteinRepair(), {}, "people of 'few' make up"),
+        (PostLogit(2.0, reference="M"), {}, None),
+        (LogitShift(0.3, reference="M"), {}, None),
     ],
     ids=repr,
 )
-def test_a_warning_where_a_few_can_be_seen(tmp_path, model, told, recwarn):
-    with_a_few(3).fit(model)
+def test_a_warning_where_a_few_can_be_seen(tmp_path, model, rows, told, recwarn):
+    with_a_few(3).fit(model, **rows)
     recwarn.clear()
     if told is None:
         model.save(tmp_path / "m")
@@ -228,7 +228,7 @@ def test_breakpoints_do_not_give_away_who_was_there(size):
         for seed in range({10: 40, 12: 40, 20: 30, 100: 8, 1000: 2}[size]):
             rng = np.random.default_rng(seed)
             there, others = draw(rng, size), draw(rng, size)
-            content = there.fit(METHODS[name]).private_content().to_json()
+            content = there.fit(METHODS[name]).fair_maps_.private_content().to_json()
             found = published(content)[:, None]
             reach = content["private"]["step"] * 1.000001
             for data in (there, others):
@@ -243,8 +243,8 @@ def test_probabilities_do_not_give_away_who_is_first_and_last():
     inside = 0
     for seed in range(12):
         there = draw(np.random.default_rng(seed), 12)
-        model = there.fit(FairPOT(1.0, reference="M", calibrate=True))
-        content = model.private_content().to_json()
+        model = there.fit(FairPOT(1.0, reference="M", keep="probabilities"))
+        content = model.fair_maps_.private_content().to_json()
         new = np.sort(
             FairPOT(1.0, reference="M")
             .fit(*there[:2], sensitive_features=there.group)
@@ -260,13 +260,13 @@ def test_each_number_stands_for_ten_people(name):
     """Move one person as far as their neighbours allow: no number of the file follows by more than a tenth of it."""
     place = np.sort(np.concatenate((np.arange(30) / 30, np.arange(30) / 30 + 0.02)))
     data = cases.Data(place, np.arange(60) % 3 == 0, np.array(["F", "M"] * 30))
-    whole = data.fit(METHODS[name]).private_content().to_json()
+    whole = data.fit(METHODS[name]).fair_maps_.private_content().to_json()
     step, before, compared = whole["private"]["step"], published(whole), 0
     for i in range(1, 59):
         moved = data.scores.copy()
         by = (moved[i + 1] - moved[i]) * 0.95
         moved[i] += by
-        after = published(data._replace(scores=moved).fit(METHODS[name]).private_content().to_json())
+        after = published(data._replace(scores=moved).fit(METHODS[name]).fair_maps_.private_content().to_json())
         if len(after) == len(before):
             compared += 1
             assert np.abs(after - before).max() <= by / 10 + 1.001 * step
@@ -281,18 +281,18 @@ def test_private_people_are_counted_not_rows(tmp_path):
     table = fairpot.score_table(y, score, sensitive_features=group, clusters=visits)
     [moved] = [
         e["map"]
-        for e in saved(FairPOT(1.0, reference="M").fit_table(table), tmp_path / "m", private=True)["maps"]
+        for e in saved(FairPOT(1.0, reference="M").fit(table), tmp_path / "m", private=True)["maps"]
         if e["group"] == "F"
     ]
     assert len(moved["knots"]) <= 2 + 2  # two ends, and at most one for each ten people of each part
     few = fairpot.score_table(y, score, sensitive_features=group, clusters=visits % 16)  # eight people a group
     with pytest.raises(ModelFileError, match="fewer than 10 people of 'F', 'M' make up"):
-        FairPOT(1.0, reference="M").fit_table(few).save(tmp_path / "x", private=True)
+        FairPOT(1.0, reference="M").fit(few).save(tmp_path / "x", private=True)
     weight = np.ones(200)
     odd = int(np.flatnonzero(group == "F")[7])
     weight[odd] = 5000.5  # who counts for many is still one
     table = fairpot.score_table(y, score, sensitive_features=group, sample_weight=weight, weights="importance")
-    content = saved(FairPOT(1.0, reference="M").fit_table(table), tmp_path / "m", private=True)
+    content = saved(FairPOT(1.0, reference="M").fit(table), tmp_path / "m", private=True)
     step = content["private"]["step"]
     assert np.abs(published(content) - score[odd]).min() > 2 * step
 
@@ -326,17 +326,11 @@ def test_a_private_repair_is_nearly_the_same(tmp_path):
     assert abs(auc(data.y, both[0]) - auc(data.y, both[1])) < 0.002
 
 
-def test_private_counts_and_batches(tmp_path):
-    data = people(n=437)
-    content = saved(data.fit(WassersteinRepair(distributions="batch")), tmp_path / "m", private=True)
-    assert all(each["map"]["knots"] == [] for each in content["maps"])
-    assert content["private"]["largest_error"] == 0
+def test_private_counts(tmp_path):
+    content = saved(people(n=437).fit(WassersteinRepair()), tmp_path / "m", private=True)
     for each in content["fitted_on"]["groups"]:
         counts = each["counts"]
         assert all(counts[name] % 10 == 0 for name in ("rows", "positives", "negatives", "scores"))
-    full = data.fit(WassersteinRepair(distributions="batch")).transform(data.scores, sensitive_features=data.group)
-    got = fairpot.load(tmp_path / "m").transform(data.scores, sensitive_features=data.group)
-    assert got.tobytes() == full.tobytes()
 
 
 def test_a_certificate_is_not_that_of_simplified_maps(tmp_path):

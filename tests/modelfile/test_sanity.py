@@ -8,8 +8,8 @@ import pytest
 import fairpot
 import modelfile_cases as cases
 from fairpot import FairPOT, ModelFileError, modelfile
+from fairpot.methods import LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
 from fairpot.modelfile.text import MAX_PARTS, checksum
-from fairpot.postprocessing import LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
 
 
 def forged(model, path, edit):
@@ -105,8 +105,9 @@ def test_every_fit_can_be_loaded(tmp_path, seed):
     data = cases.make_data(seed, ("F", "M"), n=int(rng.integers(0, 60)), digits=(None, 1, 2)[seed % 3])
     y = data.y if seed % 2 else rng.permutation(data.y)
     for model in (
-        FairPOT(None), FairPOT(0.3), FairPOT(1.0, reference="F"), FairPOT(0.5, monotone=True), FairPOT(0.6, alpha=0.7),
-        WassersteinRepair(0.4), WassersteinRepair(1.0), XOrder(0.0), XOrder(1.0), OptimalMerge(),
+        FairPOT(None), FairPOT(0.3), FairPOT(1.0, reference="F"), FairPOT(0.5, monotone=True),
+        FairPOT(0.6, top=0.7, repair="top"), WassersteinRepair(0.4), WassersteinRepair(1.0), XOrder(0.0), XOrder(1.0),
+        OptimalMerge(),
         OptimalMerge(20.0, smoothing="none"), OptimalMerge(0.02, smoothing="isotonic"), LogitShift(), LogitShift(-300),
     ):  # fmt: skip
         fitted = model.fit(data.scores * scale + shift, y, sensitive_features=data.group)
@@ -130,7 +131,7 @@ def test_files_are_counted_before_they_are_built(tmp_path):
 
 def test_many_short_knots_are_no_bomb():
     """The shortest text that so many ascending knots can have, with values as short."""
-    model = cases.make_data().fit(FairPOT(1.0, reference="M")).file_content()
+    model = cases.make_data().fit(FairPOT(1.0, reference="M")).fair_maps_.file_content()
     x = (np.arange(600_000) / 1e6).tolist()
     model.maps["F"].update(knots=x, values=x)
     assert modelfile.loads(modelfile.dumps(model)).maps["F"]["knots"] == x

@@ -179,7 +179,7 @@ def hand_marks(scores, new, own, threshold, lane, group):
 def test_gains_follow_the_dial_and_the_line(visit, tmp_path):
     """Where a high score harms, a group with fewer rows above the line gains, at any setting and any line."""
     scores, y, group = make_rows(600)
-    fp = FairPOT(0.6, high_score_means="harm").fit(scores.round(1), y, sensitive_features=group)
+    fp = FairPOT(0.6).fit(scores.round(1), y, sensitive_features=group, high_score_means="harm")
     page = visit(FairnessReport.from_estimator(fp).save(tmp_path / "report.html"))
     open_all(page)
     seen = set()

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from fairpot import score_table
-from fairpot.postprocessing import LogitShift
+from fairpot.methods import LogitShift
+from fairpot.metrics.wins import WinMatrix
 from fairpot.tradeoff import LimitBracket, auc_limit, distance_to_limit
+from fairpot.tradeoff.limit import block_starts
+from fairpot.transport import ScoreMap
 
 
 def placings(left, level=0, placed=((), (), ())):
@@ -64,13 +67,14 @@ def simulated(seed, n=3000, groups=4):
 
 
 def test_the_ends_are_close_on_real_sizes_and_no_shift_is_above():
-    y, scores, group = simulated(0)
+    y, scores, group = simulated(0, 1500)
     bracket = auc_limit(y, scores, sensitive_features=group)
     for bound in (0.02, 0.1):
         model = LogitShift(max_gap=bound).fit(scores, y, sensitive_features=group)
         point = bracket.best(bound)
         assert point.high - point.low < 2e-3
-        curve = model.tradeoff(lams={g: [v] for g, v in model.shift_.items()})
+        curve = model.tradeoff(lams=[model.strength_])
+        assert curve.auc[0] == pytest.approx(model.achieved_.auc)
         assert curve.auc[0] <= point.high
         assert distance_to_limit(curve, bracket, corrected=False)[0] == pytest.approx(
             bracket.high(float(curve.gap[0])) - curve.auc[0]
@@ -91,6 +95,43 @@ def test_the_mean_of_folds():
     both = LimitBracket.mean([one, other])
     assert both.high(1.0) == pytest.approx((one.high(1.0) + other.high(1.0)) / 2)
     assert both.high(0.05) >= (one.high(0.05) + other.high(0.05)) / 2 - 1e-12
+
+
+def merged_rows(table, merges, bound, ties):
+    """Put every score of a table where the merge that was found puts it: groups by their moved log-odds."""
+    found = merges._search.highest(bound)
+    placed = {}
+    for g, (name, counts) in enumerate(zip(table.groups, table.counts)):
+        entries = merges._search.detail[-1][g]
+        place = entries.move(float(entries.values[found.places[g]]))
+        if len(place) < len(counts.score):  # a block of several scores; with strict ties they keep their own order
+            starts = np.append(block_starts(counts), len(counts.score))
+            place = np.repeat(place, np.diff(starts)) + (1e-12 * np.arange(starts[-1]) if ties == "strict" else 0.0)
+        assert (np.diff(place) >= 0).all()
+        placed[name] = ScoreMap(counts.score, place)
+    return table.rescored(placed)
+
+
+@pytest.mark.parametrize("ties", ["half", "strict"])
+@pytest.mark.parametrize("digits", [0, 1, 6])
+@pytest.mark.parametrize("groups", [3, 4])
+def test_the_lower_end_is_a_merge_that_there_is_and_never_above_the_upper_one(groups, digits, ties):
+    for seed, rows in ((0, 60), (1, 400)):
+        y, scores, group = simulated(seed, rows, groups)
+        y[: 2 * groups], group[: 2 * groups] = np.repeat([0, 1], groups), np.tile(np.arange(groups), 2)
+        table = score_table(y, scores.round(digits), sensitive_features=group)
+        bracket = LimitBracket.of(table, ties=ties)
+        for bound in (0.0, 0.03, 0.1, 0.3, 1.0):
+            point = bracket.best(bound)
+            assert bracket.known[bound] <= point.high + 1e-9  # also before it is cut there
+            there = next((each for each in bracket.merges[0] if each.best(bound) is not None), None)
+            if there is None:
+                assert point.low == (0.5 if ties == "half" else 0.0)
+                continue
+            wins = WinMatrix.of(merged_rows(table, there, bound, ties), ties)
+            first, second = wins.widest()
+            assert abs(first - second) <= bound + 1e-9
+            assert wins.auc() == pytest.approx(point.low, abs=1e-9)
 
 
 def test_what_cannot_be_had():

@@ -54,7 +54,7 @@ GRIDS = {
 @pytest.mark.parametrize("half", [False, True])
 def test_fitted_and_held_out_counts_are_exact(grid, half, monotone):
     rng = np.random.default_rng(0)
-    for _ in range(150):
+    for _ in range(60):
         values = GRIDS[grid](rng)
         a, b = random_counts(rng, values, 8), random_counts(rng, values, 8)
         plan = TransportPlan.between(b.score, b.weight, a.score, a.weight)

@@ -8,7 +8,7 @@ import pytest
 import oracles
 from fairpot import FairPOT
 from fairpot.display import TradeoffDisplay
-from fairpot.postprocessing import OptimalMerge, WassersteinRepair
+from fairpot.methods import OptimalMerge, WassersteinRepair
 from fairpot.report import FairnessReport
 
 NAMES = ("adult", "child", "senior")
@@ -75,7 +75,7 @@ def test_a_picture_of_many_groups_has_no_sign_and_says_so():
         assert axes.get_xlabel() == "xAUC gap, the largest of any two groups"
         assert axes.get_xlim()[0] >= -0.1
         labels = axes.get_legend_handles_labels()[1]
-        assert "33 values of lam" in labels
+        assert "101 values of lam" in labels
         assert not any(label.startswith("every") for label in labels)
         assert set(display.frame().columns) >= {"first", "second"}
 
@@ -92,22 +92,26 @@ def test_two_groups_keep_their_sign_and_no_pairs():
     assert "every lam" in axes.get_legend_handles_labels()[1]
 
 
-def test_a_curve_of_the_top_says_partial():
+@pytest.mark.parametrize("repair", ["all", "top"])
+def test_a_curve_of_the_top_says_so_of_its_gap_and_has_the_auc_of_all_rows(repair):
     scores, y, group = draw(3)
     two = np.isin(group, ["adult", "senior"])
     for rows in ((scores, y, group), (scores[two], y[two], group[two])):
-        fair = FairPOT(0.5, alpha=0.5, region="group").fit(*rows[:2], sensitive_features=rows[2])
+        fair = FairPOT(0.5, top=0.5, top_of="group", repair=repair).fit(*rows[:2], sensitive_features=rows[2])
         for curve in (fair.tradeoff(), fair.tradeoff(lams=[0, 0.5])):
             assert curve.alpha == 0.5
-            assert "partial AUC" in repr(curve)
+            assert curve.at(0).auc == pytest.approx(oracles.auc(rows[1], rows[0], half=True), abs=1e-12)
             assert "gap in the top 50%" in repr(curve)
-            assert "<th scope='col'>partial AUC</th>" in curve._repr_html_()
+            assert "<th scope='col'>gap in the top 50%</th>" in curve._repr_html_()
             axes = TradeoffDisplay.from_curve(curve).plot()
-            assert axes.get_ylabel() == "partial AUC (top 50%)"
-            assert axes.get_xlabel().startswith("partial xAUC gap (top 50%)")
-        assert "AUC, top 50%" in FairnessReport.from_estimator(fair).to_html()
-    whole = FairPOT(0.5).fit(scores, y, sensitive_features=group)
-    assert "partial" not in repr(whole.tradeoff())
-    found = FairnessReport.from_estimator(whole)
-    assert "AUC, top" not in found.to_html()
-    assert len(found.summary["curve"]["first"]) == len(found.summary["curve"]["auc"])
+            assert axes.get_ylabel() == "AUC"
+            assert axes.get_xlabel().startswith("xAUC gap in the top 50%")
+        moved = fair.transform(rows[0], sensitive_features=rows[2])
+        assert curve.at(0.5).auc == pytest.approx(oracles.auc(rows[1], moved, half=True), abs=1e-12)
+    assert "top" not in repr(FairPOT(0.5).fit(scores, y, sensitive_features=group).tradeoff())
+
+
+def test_the_report_of_many_groups_names_the_pairs():
+    scores, y, group = draw(3)
+    curve = FairnessReport.from_estimator(FairPOT(0.5).fit(scores, y, sensitive_features=group)).summary["curve"]
+    assert len(curve["first"]) == len(curve["auc"])

@@ -1,11 +1,11 @@
-"""FairPOT on top of a model trained for the top: the exact curve of partial AUC and partial gap."""
+"""FairPOT on top of a model trained for the top: its curve is what the metrics say of the repaired scores."""
 
 import numpy as np
 import pytest
 
 from fairpot import FairPOT
 from fairpot.datasets import make_synthetic
-from fairpot.metrics import partial_auc, partial_xauc_gap, top_recall
+from fairpot.metrics import auc, partial_xauc_gap, top_recall, xauc_gap
 from fairpot.training import make_variant
 
 pytest.importorskip("xgboost")
@@ -25,46 +25,53 @@ def scored():
 
 def inside(fair, scores, group):
     """Rows in the region, by the scores they had before."""
-    return scores >= np.array([fair.thresholds_[name] for name in group])
+    return scores >= np.array([fair.starts_[name] for name in group])
 
 
-@pytest.mark.parametrize("region", ["pooled", "group"])
-@pytest.mark.parametrize("region_from", ["fitted", "batch"])
+@pytest.mark.parametrize("top_of", ["all", "group"])
+@pytest.mark.parametrize("repair", ["all", "top"])
 @pytest.mark.parametrize("new", [False, True])
-def test_curve_is_what_the_metrics_say(scored, region, region_from, new):
-    """On the fitted rows and on new ones: each point is what the metrics find in the repaired scores."""
+def test_curve_is_what_the_metrics_say(scored, top_of, repair, new):
+    """On the fitted rows and on new ones: each point is what the metrics find in the repaired scores.
+
+    Where all are moved, the gap is that of the top after the repair; where the top alone is, that of everybody who
+    was at or above its first score before.
+    """
     scores, y, group = scored
     old = np.arange(len(y)) < 700
     rows = ~old if new else old
-    options = {"alpha": ALPHA, "region": region, "ties": "half"}
-
-    def fitted(lam):
-        fair = FairPOT(lam=lam, region_from=region_from, **options)
-        return fair.fit(scores[old], y[old], sensitive_features=group[old])
-
-    curve = fitted(0.5).tradeoff(scores[rows], y[rows], sensitive_features=group[rows])
+    fair = FairPOT(lam=0.5, top=ALPHA, top_of=top_of, repair=repair)
+    fair.fit(scores[old], y[old], sensitive_features=group[old])
+    curve = fair.tradeoff(scores[rows], y[rows], sensitive_features=group[rows])
     assert len(curve.lam) > 10
     for lam in np.asarray(curve.lam)[:: len(curve.lam) // 6]:
-        adjusted = fitted(lam).transform(scores[rows], sensitive_features=group[rows])
-        by_group = options | {"sensitive_features": group[rows]}
-        assert curve.at(lam).auc == pytest.approx(partial_auc(y[rows], adjusted, **by_group), abs=1e-12)
-        assert curve.at(lam).gap == pytest.approx(partial_xauc_gap(y[rows], adjusted, **by_group), abs=1e-12)
+        adjusted = fair.at(lam).transform(scores[rows], sensitive_features=group[rows])
+        if repair == "all":
+            region = {"all": "pooled", "group": "group"}[top_of]
+            gap = partial_xauc_gap(y[rows], adjusted, sensitive_features=group[rows], alpha=ALPHA, region=region)
+        else:
+            top = inside(fair, scores[rows], group[rows])
+            gap = xauc_gap(y[rows][top], adjusted[top], sensitive_features=group[rows][top])
+        assert curve.at(lam).gap == pytest.approx(gap, abs=1e-12)
+        assert curve.at(lam).auc == pytest.approx(auc(y[rows], adjusted), abs=1e-12)
 
 
-@pytest.mark.parametrize("region", ["pooled", "group"])
-def test_unrepaired_end_is_the_plain_metric(scored, region):
+@pytest.mark.parametrize("repair", ["all", "top"])
+@pytest.mark.parametrize("top_of", ["all", "group"])
+def test_unrepaired_end_is_the_plain_metric(scored, top_of, repair):
     scores, y, group = scored
-    options = {"alpha": ALPHA, "region": region, "sensitive_features": group, "ties": "half"}
-    start = FairPOT(lam=0.5, alpha=ALPHA, region=region, ties="half").fit(scores, y, sensitive_features=group)
+    start = FairPOT(lam=0.5, top=ALPHA, top_of=top_of, repair=repair).fit(scores, y, sensitive_features=group)
     point = start.tradeoff().at(0.0)
-    assert point.auc == pytest.approx(partial_auc(y, scores, **options), abs=1e-12)
-    assert point.gap == pytest.approx(partial_xauc_gap(y, scores, **options), abs=1e-12)
+    region = {"all": "pooled", "group": "group"}[top_of]
+    plain = partial_xauc_gap(y, scores, sensitive_features=group, alpha=ALPHA, region=region)
+    assert point.gap == pytest.approx(plain, abs=1e-12)
+    assert point.auc == pytest.approx(auc(y, scores), abs=1e-12)
 
 
 def test_repairing_the_pooled_top_changes_its_order_only(scored):
     """Who is found stays the same: the map moves scores of the top within the top."""
     scores, y, group = scored
-    fair = FairPOT(lam=None, alpha=ALPHA, ties="half").fit(scores, y, sensitive_features=group)
+    fair = FairPOT(top=ALPHA, repair="top").fit(scores, y, sensitive_features=group)
     adjusted = fair.transform(scores, sensitive_features=group)
     assert not np.array_equal(adjusted, scores)
     top = inside(fair, scores, group)

@@ -10,10 +10,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
 
-from fairpot import FairPOT
+from fairpot import FairPOT, FairScoreClassifier
 from fairpot.datasets import make_synthetic
 from fairpot.metrics import auc
-from fairpot.postprocessing import FairScoreClassifier
 from fairpot.training import VARIANTS, InSample, PartialAUCBooster, PartialAUCClassifier, make_variant
 
 pytest.importorskip("torch")

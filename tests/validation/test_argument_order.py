@@ -14,7 +14,7 @@ from fairpot.datasets import check
 from fairpot.inference import change_of_scores, confidence_interval, verdict
 from fairpot.metrics import METRICS, auc, by_group, top_by_group, xauc_matrix
 from fairpot.metrics.registry import arguments
-from fairpot.postprocessing.registry import METHODS
+from fairpot.repair.registry import methods
 from fairpot.report import FairnessReport
 from fairpot.tradeoff import auc_limit
 from rows_cases import draw
@@ -57,7 +57,7 @@ def after_a_model():
         if hasattr(display, "from_estimator"):
             yield display.__name__, lambda s, y, d=display: d.from_estimator(FITTED, s, y, **GROUPS)
     yield "FairnessReport", lambda s, y: FairnessReport.from_estimator(FITTED, s, y, **GROUPS)
-    for name, method in METHODS.items():
+    for name, method in methods().items():
         yield f"{name}.fit", lambda s, y, m=method: m().fit(s, y, **GROUPS)
     yield "fit_transform", lambda s, y: FairPOT(0.5).fit_transform(s, y, **GROUPS)
     yield "tradeoff", lambda s, y: FITTED.tradeoff(s, y, **GROUPS)

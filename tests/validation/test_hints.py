@@ -115,7 +115,10 @@ def test_scores_and_groups_that_changed_places():
         fairpot.audit(Y, SITE, sensitive_features=SITE)
 
 
-def test_a_table_is_sent_to_the_method_that_takes_it():
-    table = fairpot.score_table([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4], sensitive_features=list("aabb"))
-    with pytest.raises(TypeError, match=r"fit needs sensitive_features, not given\.\nHint: fit_table\(table\)"):
-        fairpot.FairPOT(lam=0.5).fit(table)
+def test_fit_takes_a_table_instead_of_columns():
+    y, scores, group = [0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4], list("aabb")
+    table = fairpot.score_table(y, scores, sensitive_features=group)
+    columns = fairpot.FairPOT(lam=0.5).fit(scores, y, sensitive_features=group)
+    assert fairpot.FairPOT(lam=0.5).fit(table).maps_ == columns.maps_
+    with pytest.raises((TypeError, ValueError), match="sensitive_features"):
+        fairpot.FairPOT(lam=0.5).fit(table, sensitive_features=group)

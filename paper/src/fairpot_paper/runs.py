@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._defaults import Region, Ties
+from fairpot.methods import PostLogit, optimal_merge
+from fairpot.methods.fairpot import transport_plans
+from fairpot.methods.wasserstein import barycentre_maps, part_of_the_way
+from fairpot.methods.xorder import xorder_maps
 from fairpot.metrics.wins import Undefined, WinMatrix
-from fairpot.postprocessing import FairPOT, OptimalMerge, PostLogit, WassersteinRepair
-from fairpot.postprocessing.dial import require_outcomes
-from fairpot.postprocessing.notices import in_rows
-from fairpot.postprocessing.xorder import xorder_maps
+from fairpot.repair.groups import in_rows, require_outcomes
 from fairpot.table import ScoreTable
 from fairpot.tradeoff import Limit
 from fairpot.transport import ScoreMap, TransportPlan
@@ -78,7 +79,15 @@ def fitted_repairs(sides: Sides) -> dict[str, Callable[[ScoreTable], list[Repair
 
 
 def _plan(table: ScoreTable, sides: Sides) -> TransportPlan:
-    return FairPOT(0.0, reference=sides.reference).fit_table(table).plans_[sides.moved]
+    _require_rows(table)
+    return transport_plans(table, sides.reference)[sides.moved]
+
+
+def _require_rows(table: ScoreTable) -> None:
+    """Insist on rows of every group: the top of a list may have none of one."""
+    empty = [group for group, counts in zip(table.groups, table.counts) if len(counts.score) == 0]
+    if empty:
+        raise ValueError(f"the table has no rows of the group {empty[0]!r}.")
 
 
 def _fairpot(table: ScoreTable, sides: Sides) -> Repair:
@@ -109,19 +118,20 @@ def _xorder(table: ScoreTable, sides: Sides) -> Repair:
 
 
 def _post_logit(table: ScoreTable, sides: Sides, ties: Ties) -> Repair:
-    fitted = PostLogit(reference=sides.reference, ties=ties).fit_table(table)
+    fitted = PostLogit(reference=sides.reference, ties=ties).fit(table)
     return Repair(lambda test: [{sides.moved: fitted.maps_[sides.moved]}], (ties,))
 
 
 def _optimal_merge(table: ScoreTable, sides: Sides) -> Repair:
-    plan = OptimalMerge(1.0, reference=sides.reference).fit_table(table).plans_[sides.moved]
-    return Repair(lambda test: ({sides.moved: plan.map(theta)} for theta in THETAS.tolist()))
+    _require_rows(table)
+    family = optimal_merge.learn(table, reference=sides.reference)
+    return Repair(lambda test: family.steps(THETAS))
 
 
 def _barycentre(test: ScoreTable) -> Iterable[Maps]:
     """Give the maps part of the way to the barycentre of the new rows themselves, as the paper's protocol has it."""
-    fitted = WassersteinRepair(1.0).fit_table(test)
-    return (fitted.maps_at(t) for t in LAMS.tolist())
+    full = barycentre_maps(test)
+    return ({group: part_of_the_way(each, t) for group, each in full.items()} for t in LAMS.tolist())
 
 
 UNFITTED: dict[str, Repair] = {

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from fairpot.files.output import atomic_file
 from fairpot.models import make_model
-from fairpot.postprocessing.folds import deal_folds, score_fold, score_rows
+from fairpot.repair.folds import deal_folds, score_fold, score_rows
 from fairpot.table import ScoreTable
 from fairpot.training import make_variant
 from fairpot_paper.data_sets import Folder, Split, make_split

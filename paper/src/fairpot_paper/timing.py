@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot.exceptions import MissingDependencyError
+from fairpot.methods import FairPOT, PostLogit, WassersteinRepair, XOrder
 from fairpot.metrics import auc, xauc_gap
-from fairpot.postprocessing import FairPOT, PostLogit, WassersteinRepair, XOrder
 from fairpot.tradeoff import TradeoffCurve
 from fairpot_paper import cost_matrix
 from fairpot_paper.cost_matrix import LAMBDAS, ScoreRows
@@ -63,7 +63,7 @@ def post_logit(train: ScoreRows, test: ScoreRows, reference: Hashable) -> Outcom
 
 def wasserstein(train: ScoreRows, test: ScoreRows, reference: Hashable) -> Outcome:
     """Match the quantiles of the test rows, as the paper's baseline does; it has no reference group."""
-    return Outcome([_applied(_fitted(WassersteinRepair(distributions="batch"), train), test)])
+    return Outcome([_applied(_fitted(WassersteinRepair(), test), test)])
 
 
 def xorder(train: ScoreRows, test: ScoreRows, reference: Hashable) -> Outcome:

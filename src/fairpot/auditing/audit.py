@@ -30,8 +30,8 @@ from fairpot.auditing.words import gap_size, known_pairs, rate_lines, widest_pai
 from fairpot.counting import as_table
 from fairpot.inference import Changes, Estimate, Overview, Verdict, verdict
 from fairpot.inference.change import change_of_columns
-from fairpot.postprocessing.dial import kept_groups
-from fairpot.postprocessing.notices import warn_of_table
+from fairpot.repair.groups import kept_groups
+from fairpot.repair.notices import warn_of_table
 from fairpot.table import ScoreTable
 
 if TYPE_CHECKING:
@@ -88,8 +88,7 @@ def effect_html(effect: Effect) -> str:
     rows = [{**row, "metric": _metric(effect, row)} for row in rows]
     tables = html_table(rows, "Before and after") + html_table(effect.moves, "Whose scores change")
     acted = html_table([row for action in effect.actions for row in action.rows()], "Who is acted on")
-    other = notes(effect.gains[-1:]) if effect.other_reference is not None else ""
-    return f"<div>{head}{picture}{tables}{acted}{other}{notes(effect.warnings)}</div>"
+    return f"<div>{head}{picture}{tables}{acted}{notes(effect.warnings)}</div>"
 
 
 def _metric(effect: Effect, row: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ from scipy.special import expit, logit, ndtri
 from fairpot.counts import GroupCounts
 from fairpot.inference import Estimate
 from fairpot.inference.shares import FEWEST
-from fairpot.postprocessing.calibrating import own_risks
+from fairpot.repair.calibrating import own_risks
 
 BINS = 10
 # Scores of exactly 0 and 1 have no finite log-odds; they are taken as this near to them.

@@ -22,14 +22,13 @@ from fairpot.auditing.calibration import (
     remaining_price,
 )
 from fairpot.auditing.finding import Finding, Trust, main_finding
-from fairpot.auditing.gains import Action, OtherReference, actions, other_reference, own_scale_moves
+from fairpot.auditing.gains import Action, actions, own_scale_moves
 from fairpot.auditing.measures import MOST_GROUPS, measure, moves, moves_of_rows, plain
 from fairpot.auditing.queue import Lane, lanes
 from fairpot.counting import as_table
 from fairpot.inference import Change, Changes, Estimate, Verdict, change_by_maps, change_of_scores, verdict
-from fairpot.inference.limits import gap_name
 from fairpot.modelfile.origin import describes, table_sha256
-from fairpot.postprocessing.mapper import seen_table
+from fairpot.repair.fair_maps import fair_maps
 from fairpot.table import Maps, ScoreTable
 from fairpot.transport import ScoreMap, moving, parted
 
@@ -132,8 +131,10 @@ def effect(
         _check_two_scores(model, scores, y, before, after)
         return _effect_of_scores(model, before, after, columns | meant, {**options, "reference": reference}, level)
     table = as_table(y, scores, **columns, **meant, names=("y", "scores")).require("an effect", groups=2)
-    if hasattr(model, "groups_"):
-        table = seen_table(table, model.groups_)
+    known_maps = fair_maps(model)
+    if known_maps is not None:
+        table = known_maps.seen(table)
+        model = known_maps
     table = table.meaning(getattr(model, "high_score_means_", None))
     options |= _own_top(model) if share is None else {}
     maps = _maps(model, table)
@@ -149,7 +150,7 @@ def effect(
     if level is not None and len(kept.groups) <= MOST_GROUPS:
         changes = change_by_maps(kept, moving(maps), ties=ties, level=level)
     low, high = first.numbers["score_range"]
-    told = model._fitted_scale().mismatch_of_range(low, high) if hasattr(model, "_fitted_scale") else None
+    told = None if known_maps is None else known_maps.scale.mismatch_of_range(low, high)
     if told is not None:
         first.numbers["warnings"].insert(0, told)
     moved_rows = own_scale_moves(moves(table, parted(maps)[0]), table.lower_is_riskier)
@@ -161,7 +162,6 @@ def effect(
         judged,
         actions(kept, moved, options["threshold"], options["alpha"]),
         trust_in(model, table, judged),
-        other_reference(model, kept, options),
         stages,
         (kept, {g: m for g, m in moving(maps).items() if g in kept.groups}),
         table.group_columns,
@@ -202,10 +202,8 @@ def _stage(counts: Any, level: float | None, bins: int) -> dict[str, Any] | None
 
 def _own_top(model: Any) -> dict[str, Any]:
     """Give the top that a model repairs, if it repairs one."""
-    if not hasattr(model, "params_") and not hasattr(model, "get_params"):
-        return {}
-    given = parameters_of(model)
-    return {name: given[name] for name in ("alpha", "region")} if given.get("alpha") is not None else {}
+    found = fair_maps(model)
+    return {} if found is None or found.where is None else found.where._asdict()
 
 
 def trust_in(model: Any, table: ScoreTable, judged: Standing | None) -> Trust | None:
@@ -215,7 +213,8 @@ def trust_in(model: Any, table: ScoreTable, judged: Standing | None) -> Trust | 
     same = fitted_on(model, table)
     clusters = None if table.units is None else table.units.size
     if judged is not None:
-        return Trust("certified", table.rows, clusters, same, judged.certificate, judged.answer)
+        turned = table.lower_is_riskier
+        return Trust("certified", table.rows, clusters, same, judged.certificate, judged.answer, turned)
     return Trust("not checked" if same else "checked", table.rows, clusters, same)
 
 
@@ -284,11 +283,14 @@ class Standing:
     verdict : Verdict or None
         Whether the gap after the repair is within the certificate's bound on these rows, at its confidence. None on
         the rows that the maps were fitted on, which cannot test them, and for more than 20 groups.
+    turned : bool
+        Whether low scores mean high risk.
     """
 
     certificate: dict[str, Any]
     time: str | None
     verdict: Verdict | None
+    turned: bool = False
 
     @property
     def answer(self) -> Stands | None:
@@ -300,7 +302,7 @@ class Standing:
         """What these rows say, then what was certified, on which rows and when."""
         found, when = self.certificate, f", {self.time}" if self.time else ""
         sure = f"with {100 * found['confidence']:.4g}% confidence"
-        which = gap_name(found.get("alpha"))
+        which = words.certified_gap(found, self.turned)
         history = f"certified then: the {which} is at most {found['bound']:g} {sure} ({found['rows']}{when})"
         if self.verdict is None:
             return [f"{history}; these are the rows that the maps were fitted on, which cannot test it"]
@@ -321,19 +323,18 @@ def standing(model: Any, table: ScoreTable) -> Standing | None:
         return None
     time = (getattr(model, "fitted_on_", None) or {}).get("time")
     if fitted_on(model, table) or len(table.groups) > MOST_GROUPS:
-        return Standing(known, time, None)
-    parameters = parameters_of(model)
-    left_out = getattr(model, "left_out_", ())
-    after = table.only([g for g in table.groups if g not in left_out]).rescored(moving(_maps(model, table)))
-    top = {name: parameters[name] for name in ("alpha", "region") if parameters.get("alpha") is not None}
-    given = {"bound": known["bound"], "level": known["confidence"], "ties": parameters.get("ties", "half")}
-    return Standing(known, time, verdict(after, **given, **top))
-
-
-def parameters_of(model: Any) -> dict[str, Any]:
-    """Return what a fitted or loaded method was given."""
-    given: dict[str, Any] | None = getattr(model, "params_", None)
-    return given if given is not None else model.get_params(deep=False)
+        return Standing(known, time, None, table.lower_is_riskier)
+    left_out, maps = getattr(model, "left_out_", ()), moving(_maps(model, table))
+    kept = table.only([g for g in table.groups if g not in left_out])
+    given = {"bound": known["bound"], "level": known["confidence"], "ties": model.params_.get("ties", "half")}
+    if known.get("starts") is None:
+        return Standing(known, time, verdict(kept.rescored(maps), **given, **_own_top(model)), table.lower_is_riskier)
+    # What was promised is about everybody from a score on, which is not found again here.
+    starts = {g: model.thresholds_[g] for g in kept.groups}
+    judged = verdict(kept.above(starts).rescored(maps), **given)
+    # Scores that were turned round have a minus: the share is said in their place.
+    judged = replace(judged, alpha=known["alpha"], starts=None if table.lower_is_riskier else starts)
+    return Standing(known, time, judged, table.lower_is_riskier)
 
 
 def fitted_on(model: Any, table: ScoreTable) -> bool:
@@ -369,11 +370,9 @@ class Effect:
     trust : Trust or None
         What is known of the repair: not yet checked on new rows, checked, or certified. None of maps or scores that
         do not say what they were fitted on.
-    other_reference : OtherReference or None
-        The same repair with the other choice of reference.
     calibration : list of dict or None
         For each group, and for all rows (group None): mean score minus rate with its interval, the expected calibration
-        error, and the one that chance alone would show, ``before``, ``repaired`` and, with ``calibrate``,
+        error, and the one that chance alone would show, ``before``, ``repaired`` and, with ``keep="probabilities"``,
         ``recalibrated``. ``price`` is what the group's Brier score would gain from a map of its own, which
         would undo the repair. None where scores are not probabilities at the end.
 
@@ -400,7 +399,6 @@ class Effect:
     certificate: Standing | None = None
     actions: list[Action] = field(default_factory=list)
     trust: Trust | None = None
-    other_reference: OtherReference | None = None
     calibration: list[dict[str, Any]] | None = None
     _rows: tuple[ScoreTable, Maps] | None = None
     columns: tuple[str, ...] = ()
@@ -434,7 +432,6 @@ class Effect:
         if changes is not None and changes.gap.groups is not None:
             higher, lower = map(name, changes.gap.groups)
             changes = replace(changes, gap=replace(changes.gap, groups=(higher, lower)))
-        other = self.other_reference
         return replace(
             self,
             before=words.by_column(self.before, columns),
@@ -444,7 +441,6 @@ class Effect:
             left_out=tuple(map(name, self.left_out)),
             changes=changes,
             actions=[replace(each, groups=words.by_column(each.groups, columns)) for each in self.actions],
-            other_reference=None if other is None else replace(other, reference=name(other.reference)),
             calibration=words.by_column(self.calibration, columns),
             columns=(),
         )
@@ -516,18 +512,14 @@ class Effect:
 
     @property
     def price(self) -> str:
-        """What the repair costs in AUC."""
-        first, second = (found["partial"] or found for found in (self.before, self.after))
+        """What the repair costs in AUC, that of all rows."""
         change = None if self.changes is None else self.changes.auc
-        return words.price(first["auc"], second["auc"], change, self.finding.alpha)
+        return words.price(self.before["auc"], self.after["auc"], change)
 
     @property
     def gains(self) -> list[str]:
-        """Who is acted on before and after, by group and outcome; then what the other reference would do."""
-        told = self._spoken
-        other = told.other_reference
-        said = [text for action in told.actions for text in action.sentences]
-        return said if other is None else [*said, words.other_reference(other, self.finding.alpha)]
+        """Who is acted on before and after, by group and outcome."""
+        return [text for action in self._spoken.actions for text in action.sentences]
 
     @property
     def _is_calibrated(self) -> bool:
@@ -573,14 +565,12 @@ class Effect:
         changes = None if self.changes is None else self.changes.to_dict()
         numbers = {"before": plain(self.before), "after": plain(self.after), "moves": self.moves, "changes": changes}
         certificate = None if self.certificate is None else self.certificate.to_dict()
-        other = None if self.other_reference is None else self.other_reference.to_dict()
         return {
             "finding": self.finding.to_dict(),
             "finding_after": self.finding_after.to_dict(),
             **numbers,
             "calibration": with_intervals(self.calibration),
             "actions": [each.to_dict() for each in self.actions],
-            "other_reference": other,
             "certificate": certificate,
             "trust": None if self.trust is None else self.trust.to_dict(),
             "warnings": self.warnings,
@@ -721,13 +711,13 @@ def _maps(model: Any, table: ScoreTable) -> dict[Hashable, ScoreMap]:
     if isinstance(model, Mapping):
         check_seen(table.groups, tuple(model), table.rows_of)
         return {g: model[g] for g in table.groups}
-    if not hasattr(model, "maps_for"):
+    found = fair_maps(model)
+    if found is None:
         raise TypeError(
             f"effect takes a fitted repair method, a loaded model or a dict of maps, got {type(model).__name__}.\n"
             "Hint: of two scores of any other origin, effect(y_true, before=..., after=..., sensitive_features=...)."
         )
-    maps: dict[Hashable, ScoreMap] = model.maps_for(table)
-    return maps
+    return found.maps_on(table)
 
 
 def _limits(found: Estimate) -> str:
@@ -754,7 +744,7 @@ def _calibration_lost(before: dict[str, Any], after: dict[str, Any], calibrated:
     found = []
     means = "its scores are no longer probabilities of the outcome"
     means = "right over all rows, its scores are not in this group" if calibrated else means
-    hint = "" if calibrated else f" Hint: {argument('calibrate', True)} makes them some again over all rows."
+    hint = "" if calibrated else f" Hint: {argument('keep', 'probabilities')} makes them some again over all rows."
     key = "expected_calibration_error"
     for b, a in zip(before["groups"], after["groups"]):
         if b["calibration"] is None or a["calibration"] is None:

@@ -231,6 +231,8 @@ class Trust:
         What was certified, as :meth:`fairpot.inference.Certificate.to_dict` has it.
     answer : {"compatible", "contradicted", "cannot tell"} or None
         What new rows say of the certificate.
+    turned : bool
+        Whether low scores mean high risk.
     """
 
     state: Literal["not checked", "checked", "certified"]
@@ -239,6 +241,7 @@ class Trust:
     same_rows: bool
     certificate: dict[str, Any] | None = None
     answer: str | None = None
+    turned: bool = False
 
     @property
     def badge(self) -> str:

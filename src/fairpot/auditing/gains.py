@@ -1,9 +1,8 @@
-"""Who gains and who loses by a repair where is acted, with this reference and with the other one."""
+"""Who gains and who loses by a repair where is acted."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
 from typing import Any, Literal
@@ -11,20 +10,12 @@ from typing import Any, Literal
 from fairpot._defaults import Meaning
 from fairpot._shown import Bar, ShownBars, ends_of
 from fairpot.auditing import words
-from fairpot.auditing.measures import listed, moves, rates, summarise
-from fairpot.exceptions import FairpotWarning
+from fairpot.auditing.measures import listed, rates
 from fairpot.inference import Estimate, rates_at
-from fairpot.postprocessing.dial import kept_groups, ranked_first
-from fairpot.postprocessing.mapper import maps_on
-from fairpot.postprocessing.postprocessor import RULES, Postprocessor
 from fairpot.table import ScoreTable
-from fairpot.transport import moving
 
 # The share of the ranking that is looked at where nobody says where is acted.
 SHARE = 0.1
-# With more distinct scores than these, the other reference is not tried unless it is asked for by name.
-_MOST_ENTRIES = 1_000_000
-_MOST_PAIRS = 4_000_000  # of distinct scores, for methods that look at pairs
 _WHEN, _ENDS = ("before", "after"), ("", "_low", "_high")
 
 
@@ -157,67 +148,6 @@ def _counted(before: dict[str, Any], after: dict[str, Any], means: Meaning | Non
     }
 
 
-@dataclass(frozen=True, repr=False)
-class OtherReference:
-    """The same repair with the other choice of reference, on the same rows.
-
-    Attributes
-    ----------
-    reference : name of a group
-        Ranked lowest where the repair keeps the group ranked highest, and the reverse.
-    gap, auc : float or None
-        After that repair: of all rows, or of the top that the repair is of.
-    changed, up, down : float
-        How many scores change, and which way, on the rows' own scale.
-    actions : list of Action
-    reason : str or None
-        Why it was not measured.
-    """
-
-    reference: Hashable
-    gap: float | None = None
-    auc: float | None = None
-    changed: float = 0
-    up: float = 0
-    down: float = 0
-    actions: Sequence[Action] = ()
-    reason: str | None = None
-
-    def __repr__(self) -> str:
-        return f"<{words.other_reference(self, None)}>"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for JSON."""
-        named = ("reference", "gap", "auc", "changed", "up", "down", "reason")
-        return {**{name: getattr(self, name) for name in named}, "actions": [each.to_dict() for each in self.actions]}
-
-
-def other_reference(model: Any, table: ScoreTable, options: dict[str, Any]) -> OtherReference | None:
-    """Fit the same repair with the other reference and measure it on the same rows; None where there is no other."""
-    if not isinstance(model, Postprocessor) or not hasattr(model, "reference_") or not model.table_.labelled:
-        return None
-    fitted_on = kept_groups(model.table_, model.min_group, model.groups)
-    other = _other_end(fitted_on, model)
-    if other is None or isinstance(getattr(model, model.dial.name), dict):
-        return None
-    if _is_large(fitted_on, model):
-        return OtherReference(other, reason="not tried, as there are many distinct scores; name it to see it")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FairpotWarning)
-            again = type(model)(**_parameters(model, other)).fit_table(model.table_)
-    except ValueError as error:
-        return OtherReference(other, reason=str(error).splitlines()[0].rstrip("."))
-    maps = maps_on(table, again.maps_, again._applied_by())
-    after = table.rescored(moving(maps))
-    found = summarise(after, **{name: options[name] for name in ("alpha", "region", "ties")})
-    shown = found["partial"] or found
-    counts = own_scale_moves(moves(table, maps), table.lower_is_riskier)
-    changed, up, down = (sum(each[name] for each in counts) for name in ("moved", "up", "down"))
-    acted = actions(table, after, options["threshold"], options["alpha"])
-    return OtherReference(other, shown["gap"], shown["auc"], changed, up, down, acted)
-
-
 def own_scale_moves(found: list[dict[str, Any]], lower_is_riskier: bool) -> list[dict[str, Any]]:
     """Give who moves up and down, and how far, on the scale of the rows' own scores."""
     if not lower_is_riskier:
@@ -227,27 +157,3 @@ def own_scale_moves(found: list[dict[str, Any]], lower_is_riskier: bool) -> list
         {**each, "up": each["down"], "down": each["up"], **{name: 0.0 - each[name] for name in turned}}
         for each in found
     ]
-
-
-def _other_end(table: ScoreTable, model: Any) -> Hashable | None:
-    """Name the group at the other end of the ranking from the reference."""
-    try:
-        first, last = (ranked_first(table, model._ties, lowest=lowest) for lowest in (False, True))
-    except ValueError:  # a group has nobody with, or without, the outcome
-        return None
-    other = last if model.reference_ == first else first
-    return None if other == model.reference_ else other
-
-
-def _parameters(model: Any, reference: Hashable) -> dict[str, Any]:
-    """Give what the model was given, with another reference; what was certified becomes a plain rule."""
-    given = {**model.get_params(deep=False), "reference": reference, "confidence": None}
-    if model.certificate_ is not None and not any(given[rule] is not None for rule in RULES):
-        given |= {model.dial.name: None, "max_gap": model.certificate_.bound}
-    return given
-
-
-def _is_large(table: ScoreTable, model: Any) -> bool:
-    sizes = sorted(len(c.score) for c in table.counts)
-    pairs = sizes[-1] * sum(sizes[:-1])
-    return sum(sizes) > _MOST_ENTRIES or (type(model).__name__ == "XOrder" and pairs > _MOST_PAIRS)

@@ -17,7 +17,7 @@ from fairpot.counts import GroupCounts
 from fairpot.inference import Estimate, Overview, Rates, overview, rates_at
 from fairpot.metrics.cells import carrying_groups, hard_predictions, reversed_score, small_cells, tied_pairs
 from fairpot.metrics.wins import WinMatrix
-from fairpot.postprocessing.dial import find_reference
+from fairpot.repair.groups import find_reference
 from fairpot.table import Maps, ScoreTable
 
 

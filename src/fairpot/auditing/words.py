@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from fairpot._validation import wording
 from fairpot.inference import Estimate
-from fairpot.inference.limits import gap_name
+from fairpot.inference.limits import gap_from, gap_name
 
 if TYPE_CHECKING:
     from fairpot.auditing.finding import Finding, Trust
-    from fairpot.auditing.gains import Action, OtherReference
+    from fairpot.auditing.gains import Action
     from fairpot.inference import Change
 
 EVEN = 0.0005  # what rounds to 0 in three digits is equal
@@ -83,9 +83,6 @@ TEXT = {
     "selected as before": "{where}: as many of each group as before.",
     "group gains": " (gains)",
     "group loses": " (loses)",
-    "other reference": "With {reference} as the reference instead: {metric} {gap}, {auc_name} {auc}, {changed} scores "
-    "change ({up} up, {down} down).",
-    "no other reference": "With {reference} as the reference instead: {reason}.",
 }
 
 
@@ -243,7 +240,7 @@ def trust(found: Trust) -> str:
         return TEXT[f"{found.state}: what"].format(rows=_new_rows(found))
     said = TEXT["certified: what"].format(
         level=f"{100 * known['confidence']:.4g}",
-        metric=gap_name(known.get("alpha")),
+        metric=certified_gap(known, found.turned),
         bound=f"{known['bound']:g}",
         on=known["rows"],
     )
@@ -281,12 +278,12 @@ def gap_change(before: Finding, after: Finding) -> str:
     return said + TEXT["still"].format(who=ranked(first, second, riskier, "still adjusted"))
 
 
-def price(before: float | None, after: float | None, change: Change | None, alpha: float | None = None) -> str:
-    """Say what a repair costs in AUC, of all rows or of the top that it repairs."""
+def price(before: float | None, after: float | None, change: Change | None) -> str:
+    """Say what a repair costs in AUC, that of all rows."""
     if before is None or after is None:
         return ""
-    limits, metric = "", auc_name(alpha)
-    if change is not None and change.reason is None and alpha is None:
+    limits, metric = "", auc_name(None)
+    if change is not None and change.reason is None:
         ends = signed_figure(change.low), signed_figure(change.high)
         limits = TEXT["price: limits"].format(level=f"{100 * change.level:.4g}", low=ends[0], high=ends[1])
         if {*ends, signed_figure(change.change)} == {signed_figure(0.0)}:
@@ -298,6 +295,14 @@ def price(before: float | None, after: float | None, change: Change | None, alph
         change=signed_figure(after - before),
         limits=limits,
     )
+
+
+def certified_gap(known: Mapping[str, Any], turned: bool = False) -> str:
+    """Name the gap that a certificate is of, as its document has it; ``turned`` if low scores mean high risk."""
+    starts = known.get("starts")
+    if starts is None:
+        return gap_name(known.get("alpha"))
+    return gap_from({each["group"]: each["value"] for each in starts}, turned)
 
 
 def auc_name(alpha: float | None) -> str:
@@ -375,16 +380,6 @@ def selected(action: Action, most: int = 4) -> str:
     if len(both) > most:
         parts.append(f"and {len(both) - most} more groups")
     return TEXT["selected"].format(where=at, groups="; ".join(parts))
-
-
-def other_reference(found: OtherReference, alpha: float | None) -> str:
-    """Say what the same repair does with the other choice of reference."""
-    if found.reason is not None:
-        return TEXT["no other reference"].format(reference=found.reference, reason=found.reason)
-    counts = {name: wording.shown_rows(getattr(found, name)) for name in ("changed", "up", "down")}
-    numbers = {"gap": figure(found.gap), "auc": figure(found.auc)}
-    named = {"metric": gap_name(alpha), "auc_name": auc_name(alpha)}
-    return TEXT["other reference"].format(reference=found.reference, **named, **numbers, **counts)
 
 
 def widest_pair(summary: dict[str, Any]) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ import click
 
 from fairpot._version import __version__
 from fairpot.cli._errors import Failure, one_line, run
-from fairpot.cli._settings import NAME, find_settings, passed_by, read_settings
+from fairpot.cli._settings import NAME, find_settings, for_command, passed_by, read_settings
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -81,6 +81,7 @@ class App(click.Group):
         """Put settings into the form that a command's options take: a list where one may be given several times."""
         command = self.get_command(click.Context(self), name)
         parameters = [] if command is None else command.params
+        settings = for_command(settings, [str(each.name) for each in parameters])
         several = {p.name for p in parameters if getattr(p, "multiple", False)}
         for each in parameters:
             whole = isinstance(each.type, click.types.IntParamType)

@@ -38,7 +38,8 @@ _OPTIONS = {
     "scores": "--score",
     "y_score": "--score",
 }
-_FLAGS = ("--force", "--replace", "--lower-is-riskier", "--private", "--follow-links", "--exact")
+_FLAGS = ("--force", "--replace", "--lower-is-riskier", "--private", "--follow-links")
+_CHOICES = ("--top-of", "--keep")
 _ASKED = {
     "--reference": "NAME",
     "--validate": "FILE",
@@ -65,11 +66,14 @@ def as_option(name: str, value: Any = NOTHING) -> str:
     ('--max-gap 0.02', '--force', '--reference NAME')
     """
     option = _OPTIONS.get(name, "--" + name.replace("_", "-"))
+    if (name, value) == ("repair", "top"):
+        return "--repair-top"
     if value is NOTHING or option in _FLAGS:
         return option
     if value is ...:
         return f"{option} {_ASKED.get(option, 'VALUE')}"
-    return f"{option} {value!r}" if isinstance(value, str) else f"{option} {value}"
+    named = isinstance(value, str) and option not in _CHOICES
+    return f"{option} {value!r}" if named else f"{option} {value}"
 
 
 OK, ERROR, ABOVE_LIMIT, NOT_CERTIFIED, UNREACHABLE, INTERRUPTED, CLOSED_PIPE = 0, 2, 3, 4, 5, 130, 141

@@ -102,13 +102,13 @@ def print_verdicts(out: Output, found: list[Verdict], required: str | None) -> b
     return not missed
 
 
-def certified_words(known: dict[str, Any]) -> str:
+def certified_words(known: dict[str, Any], turned: bool = False) -> str:
     """Say what a certificate promised and what it was read from: its upper limit, else the interval."""
     gap, limit = known["gap"], known.get("limit")
     read = f"interval {number(gap['low'])} to {number(gap['high'])}"  # files of older versions have no limit
     if limit is not None:
         read = f"upper limit {words.beside(limit, known['bound'])} at that confidence"
-    which = gap_name(known.get("alpha"))
+    which = words.certified_gap(known, turned)
     promise = f"the {which} is at most {known['bound']:g} with {100 * known['confidence']:.4g}% confidence"
     return shown(f"{promise} ({known['rows']}, {known['how']}; measured {number(gap['estimate'])}, {read})")
 
@@ -229,7 +229,7 @@ def _print_moves(out: Output, found: Effect) -> None:
 
 
 def _print_actions(out: Output, found: Effect) -> None:
-    """Show who is acted on before and after, by group and outcome, and what the other reference would do."""
+    """Show who is acted on before and after, by group and outcome."""
     for action in found.actions:
         out.heading(f"Who is {words.where(action)}, before and after")
         rows = []
@@ -251,8 +251,6 @@ def _print_actions(out: Output, found: Effect) -> None:
             *([""] if said else []),
         ]
         out.table(columns, [row if said else row[:-1] for row in rows], texts=2)
-    if found.other_reference is not None:
-        out.line(shown(words.other_reference(found.other_reference, found.finding.alpha)))
 
 
 def print_rates(

@@ -13,25 +13,26 @@ import click.shell_completion
 
 from fairpot.cli._errors import NotCertified
 from fairpot.cli._options import (
-    CAPACITY,
     FACTOR,
     INNER_SHARE,
     LEVEL,
     LIMIT,
     SCORE,
+    SECTIONS,
     SHARE,
+    Placed,
     was_given,
     with_options,
 )
 from fairpot.cli._printing import Output
 from fairpot.exceptions import InfeasibleRuleError
-from fairpot.postprocessing.postprocessor import RULES, Postprocessor
-from fairpot.postprocessing.registry import METHODS as METHODS
-from fairpot.postprocessing.registry import find_method, method_name
-from fairpot.tradeoff.operating import Rule
+from fairpot.repair.estimator import RULES, Repair
+from fairpot.repair.registry import find_method, method_name, names
+from fairpot.repair.registry import method as method_called
+from fairpot.tradeoff.rules import Rule
 
 # The options that set a dial; several methods may share one.
-DIALS = tuple(dict.fromkeys(method.dial.name for method in METHODS.values()))
+DIALS = ("lam", "t", "slope", "theta", "shift")
 _HOW_FAR = [
     click.option(
         "--lam",
@@ -48,12 +49,6 @@ _HOW_FAR = [
         help="With --max-gap: certify it, tested on --validate or on folds that were not fitted.",
     ),
     click.option(
-        "--capacity",
-        type=CAPACITY,
-        metavar="ROWS|SHARE",
-        help="Bound the gap among so many ranked highest: 200 rows, or 10% of them.",
-    ),
-    click.option(
         "--net-benefit-at",
         type=INNER_SHARE,
         metavar="SCORE",
@@ -64,17 +59,21 @@ _HOW_FAR = [
     click.option("--theta", type=FACTOR, metavar="FACTOR", help="Factor on the odds (optimal-merge)."),
     click.option("--slope", type=LIMIT, metavar="SLOPE", help="Slope of the sigmoid (post-logit)."),
     click.option("--shift", type=SCORE, metavar="NUMBER", help="What is added to the log-odds (logit-shift)."),
+    click.option("--strength", type=SCORE, metavar="NUMBER", help="The repair strength, whatever the method calls it."),
 ]
 _AFTERWARDS = [
-    click.option("--calibrate", is_flag=True, help="Make the adjusted scores probabilities again; no rank changes."),
     click.option(
-        "--keep-grid", is_flag=True, help="Give back scores of the grid that came in: deciles in, deciles out."
+        "--keep",
+        cls=Placed,
+        section=SECTIONS[0],
+        type=click.Choice(["grid", "probabilities"]),
+        help="Keep scores on the grid that came in (deciles in, deciles out), or make them probabilities again.",
     ),
 ]
 # Their parameters.
 WISHES = (
-    *("lam", "max_gap", "max_auc_loss", "capacity", "net_benefit_at", "confidence", "smallest_gap"),
-    *("t", "theta", "slope", "shift"),
+    *("lam", "max_gap", "max_auc_loss", "net_benefit_at", "confidence", "smallest_gap"),
+    *("t", "theta", "slope", "shift", "strength"),
 )
 
 # What is done while a choice is certified.
@@ -104,10 +103,9 @@ class Wish:
         """Whether the dial is to be chosen."""
         return self.value is None
 
-    def in_words(self, partial: bool = False) -> str:
-        """Say what the rule asks for."""
-        said = Rule(**(self.rules or {})).in_words(self.confidence)
-        return f"{said}, both of the top" if partial else said
+    def in_words(self, where: str = "") -> str:
+        """Say what the rule asks for, and in which part of the list."""
+        return Rule(**(self.rules or {})).in_words(where, self.confidence)
 
     def document(self) -> dict[str, Any] | None:
         """Return the rule for JSON."""
@@ -127,15 +125,15 @@ class MethodName(click.ParamType):  # type: ignore[type-arg]
         try:
             return method_name(find_method(str(value)))
         except ValueError:
-            self.fail(f"{value!r} is not one of {', '.join(METHODS)}.", param, ctx)
+            self.fail(f"{value!r} is not one of {', '.join(names())}.", param, ctx)
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
         """Show the names."""
-        return "[" + "|".join(METHODS) + "]"
+        return "[" + "|".join(names()) + "]"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
         """Complete a name."""
-        return [click.shell_completion.CompletionItem(name) for name in METHODS if name.startswith(incomplete)]
+        return [click.shell_completion.CompletionItem(name) for name in names() if name.startswith(incomplete)]
 
 
 def one_wish(method: str, given: Mapping[str, Any]) -> Wish:
@@ -146,9 +144,8 @@ def one_wish(method: str, given: Mapping[str, Any]) -> Wish:
         raise click.UsageError("--confidence certifies a gap: it needs --max-gap.")
     if "net_benefit_at" in there and "max_gap" not in there:
         raise click.UsageError("--net-benefit-at takes the highest net benefit within a gap: it needs --max-gap.")
-    if there.pop("smallest_gap", None) is not None and set(there) != {"capacity"}:
-        there["smallest_gap"] = True
-    dial = METHODS[method].dial.name
+    made = method_called(method)
+    dial = made.dial.name
     flags = f"--{dial}, --max-gap and/or --max-auc-loss, or --smallest-gap"
     rules = {name: value for name, value in there.items() if name in RULES}
     ways = [name for name in there if name not in RULES] + (["rules"] if rules else [])
@@ -166,20 +163,24 @@ def one_wish(method: str, given: Mapping[str, Any]) -> Wish:
 
 def settings_for(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Keep the settings that the method has; one that was asked for and that it does not have is an error."""
-    known = inspect.signature(METHODS[method]).parameters
+    made = method_called(method)
+    known = set(inspect.signature(made).parameters)
+    if "reference" not in inspect.signature(made.learn).parameters:  # it moves all groups
+        known.discard("reference")
     for name in given:
         if name not in known and was_given(name):
             raise click.UsageError(f"--{name.replace('_', '-')} is not for {method}.")
     return {name: value for name, value in given.items() if name in known}
 
 
-def make_method(method: str, wish: Wish, settings: Mapping[str, Any]) -> Postprocessor:
+def make_method(method: str, wish: Wish, settings: Mapping[str, Any]) -> Repair:
     """Make the estimator that was asked for."""
-    made = METHODS[method]
+    made = method_called(method)
     rules = dict(wish.rules or {})
-    if wish.is_rule and not rules and made()._default() is not None:
+    if wish.is_rule and not rules and made.unasked is not None:
         rules = {"max_auc_loss": 1.0}  # the smallest gap, whatever it costs, where none is asked for by default
-    return made(**{made.dial.name: wish.value}, **rules, confidence=wish.confidence, **settings)
+    given: dict[str, Any] = {made.dial.name: wish.value, **rules, "confidence": wish.confidence, **settings}
+    return made(**given)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 # The sections of --help, in their order; a command's own options are what to do.
 SECTIONS = ("What to do", "Data: what a row is", "Data: how files are read", "Output")
 _OUTPUTS = {"output", "force", "html", "column", "replace", "changes", "keep", "output_format", "types"}
-_OUTPUTS |= {"neutralise_formulas", "private", "everything", "as_json", "quiet", "debug", "help", "settings"}
+_OUTPUTS |= {"neutralise_formulas", "private", "everything", "as_json", "quiet", "debug", "settings"}
 
 
 class Placed(click.Option):
@@ -28,8 +28,29 @@ class Placed(click.Option):
         self.section = section
 
 
+# What a command calls what others, and papers, know by another name.
+_CALLED = {
+    "--alpha": "--top 0.1, with --repair-top to move nobody below it",
+    "--region": "--top-of group",
+    "--capacity": "--top 200",
+    "--calibrate": "--keep probabilities",
+    "--keep-grid": "--keep grid",
+}
+
+
 class Sectioned(click.Command):
     """A command whose --help has its own options first, then what a row is, how files are read, and outputs."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options; one that goes by another name here is told so."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            known = {name for each in self.params for name in each.opts}
+            said = _CALLED.get(error.option_name, "")
+            if said.split(",")[0].split(" ")[0] not in known:
+                raise
+            raise click.UsageError(f"No such option: {error.option_name}. Here it is {said}.", ctx) from None
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in sections."""
@@ -37,7 +58,7 @@ class Sectioned(click.Command):
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             if record is not None:
-                own = SECTIONS[3] if parameter.name in _OUTPUTS else SECTIONS[0]
+                own = SECTIONS[3] if parameter.name in _OUTPUTS or "--help" in parameter.opts else SECTIONS[0]
                 found[getattr(parameter, "section", own)].append(record)
         for section, records in found.items():
             if records:
@@ -73,10 +94,10 @@ class Number(click.ParamType):  # type: ignore[type-arg]
         return f"in {'(' if self.above else '['}{self.low:g}, {self.high:g}{')' if self.below else ']'}"
 
 
-class Capacity(click.ParamType):  # type: ignore[type-arg]
+class Top(click.ParamType):  # type: ignore[type-arg]
     """So many rows, 200, or a share of all, 10% or 0.1."""
 
-    name = "capacity"
+    name = "top"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | float:
         """Read a whole number as rows, anything else as a share."""
@@ -112,7 +133,7 @@ LIMIT = Number(0)
 SCORE = Number(-1e300, 1e300)
 LEVEL = Number(0.5, 0.999999, above=True)
 SIZE = Size()
-CAPACITY = Capacity()
+TOP = Top()
 INNER_SHARE = Number(0, 1, above=True, below=True)
 
 
@@ -203,7 +224,7 @@ class MapFile:
 
     def load(self) -> Any:
         """Load the map."""
-        from fairpot.postprocessing.fitted import load
+        from fairpot.repair.fair_maps import load
 
         return load(self.path, expect_sha256=self.expect_sha256, key=self.key)
 
@@ -260,10 +281,19 @@ def one_or_several(given: tuple[float, ...]) -> float | list[float] | None:
     return list(given) if len(given) > 1 else given[0] if given else None
 
 
-def ranking_options(alpha: str, reference: str, *, several: bool = False) -> Callable[[Command], Callable[..., Any]]:
+_TIES = click.option(
+    "--ties",
+    type=click.Choice(["half", "strict"]),
+    default="half",
+    show_default=True,
+    help="Count equal scores as half a win (as scikit-learn) or as none (as the paper).",
+)
+
+
+def ranking_options(alpha: str, reference: str) -> Callable[[Command], Callable[..., Any]]:
     """Add --alpha, --region, --ties and --reference, with what the first and the last do in this command."""
     options = [
-        click.option("--alpha", type=TOP_SHARE, multiple=several, metavar="SHARE", help=alpha),
+        click.option("--alpha", "--top", "alpha", type=TOP_SHARE, multiple=True, metavar="SHARE", help=alpha),
         click.option(
             "--region",
             type=click.Choice(["pooled", "group"]),
@@ -271,13 +301,29 @@ def ranking_options(alpha: str, reference: str, *, several: bool = False) -> Cal
             show_default=True,
             help="Take the top of the whole list, or of each group.",
         ),
-        click.option(
-            "--ties",
-            type=click.Choice(["half", "strict"]),
-            default="half",
-            show_default=True,
-            help="Count equal scores as half a win (as scikit-learn) or as none (as the paper).",
-        ),
+        _TIES,
         click.option("--reference", metavar="GROUP", help=reference),
+    ]
+    return lambda command: with_options(command, options)
+
+
+def repair_options(top: str, *, several: bool = False) -> Callable[[Command], Callable[..., Any]]:
+    """Add what says which part of the list a repair is about, how ties count and which group stays."""
+    options = [
+        click.option("--top", type=TOP, multiple=several, metavar="ROWS|SHARE", help=top),
+        click.option(
+            "--top-of",
+            type=click.Choice(["all", "group"]),
+            default="all",
+            show_default=True,
+            help="Take the top of the whole list, or of each group.",
+        ),
+        click.option("--repair-top", is_flag=True, help="Move nobody below that top."),
+        _TIES,
+        click.option(
+            "--reference",
+            metavar="GROUP",
+            help="Group whose scores do not change; default: ranked highest, or lowest if a high score harms.",
+        ),
     ]
     return lambda command: with_options(command, options)

@@ -66,7 +66,7 @@ def curve_picture(curve: TradeoffCurve, chosen: tuple[float, float] | None, *, w
     if chosen is not None:
         layers.append(Marks(np.array([chosen[0]]), np.array([chosen[1]]), "X"))
     return [
-        curve.auc_name,
+        "AUC",
         *picture(layers, width=width),
         " " * 11 + gap_name(curve.alpha).rjust(width),
         f"0 {curve.dial}=0   . other {curve.dial}   o nothing beats it in both   X chosen",

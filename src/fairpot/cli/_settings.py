@@ -19,8 +19,8 @@ _PLAIN = (str, int, float, bool)
 _LARGEST = 10**15
 # Options at the top of the file, beside those of rows, which declare their keys themselves.
 _OPTIONS = (
-    "alpha",
-    "region",
+    "top",
+    "top_of",
     "ties",
     "reference",
     "threshold",
@@ -31,6 +31,9 @@ _OPTIONS = (
     "confidence",
 )
 
+
+# What an audit calls the top and whose top it is, by their keys.
+_AUDITED = {"top": "alpha", "top_of": "region"}
 
 _MOST_BYTES = 20_000  # some thirty lines are all there can be; and its parser is slow on what is nested deep
 
@@ -68,7 +71,7 @@ def read_settings(path: Path) -> dict[str, Any]:
     """Read a settings file; return defaults by the names of parameters.
 
     A file holds ``[columns]`` with what a row is, ``[files]`` with how files are written, and options such as
-    ``alpha = 0.1`` or ``bound = 0.05`` at the top. A key that is not known is an error, so that a typing mistake is
+    ``top = 0.1`` or ``bound = 0.05`` at the top. A key that is not known is an error, so that a typing mistake is
     not a silent default.
     """
     from fairpot.modelfile.text import bytes_of  # loads much, and most runs have no settings
@@ -81,7 +84,7 @@ def read_settings(path: Path) -> dict[str, Any]:
     try:
         content = tomllib.loads(text.decode("utf-8"))
     except (ValueError, RecursionError) as error:  # numbers and dates that are none raise errors of their own
-        raise Failure(f"{path} is no TOML file: {error}.\nHint: lines such as alpha = 0.1, and [columns].") from error
+        raise Failure(f"{path} is no TOML file: {error}.\nHint: lines such as top = 0.1, and [columns].") from error
     keys = known_keys()
     found: dict[str, Any] = {}
     for section in ("columns", "files"):
@@ -94,17 +97,30 @@ def read_settings(path: Path) -> dict[str, Any]:
     return found | _renamed(content, "", str(path), keys)
 
 
+def for_command(settings: dict[str, Any], parameters: Sequence[str]) -> dict[str, Any]:
+    """Give settings by the names that a command has for them: the top of an audit is the paper's alpha."""
+    found = dict(settings)
+    for key, name in _AUDITED.items():
+        if key in found and name in parameters:
+            value = found.pop(key)
+            found[name] = "pooled" if (key, value) == ("top_of", "all") else value
+    return found
+
+
 def in_force(context: click.Context | None) -> dict[str, Any] | None:
     """Return the settings file and what of it holds in this command; None without one."""
     if context is None or NAME not in context.meta:
         return None
     known = click.core.ParameterSource.DEFAULT_MAP
     names = {option: key for inside in known_keys().values() for key, option in inside.items()}
+    names |= {name: key for key, name in _AUDITED.items()}
     given = {
         names.get(name, name): list(value) if isinstance(value, tuple) else value
         for name, value in context.params.items()
         if context.get_parameter_source(name) is known
     }
+    if given.get("top_of") == "pooled":
+        given["top_of"] = "all"
     return {"file": context.meta[NAME], "in_force": given}
 
 

@@ -94,8 +94,6 @@ def apply(
     done = rows.reader.apply(model, output, out, changes=changes, overwrite=force, **options)
     out.document({**rows.document("scores"), "map": map_file.path, "output": output, "changes": changes, **done})
     out.line(f"Written: {shown(output)}, {count(done['rows'])} rows with the column {done['column']!r}")
-    if not model.row_by_row:
-        out.warning("this map looks at all rows it is given together: other files give the same person other scores.")
     if model.lower_is_riskier_:
         out.line("The map takes a low score for high risk, as in `fit`")
     _print_unmapped(done, options)

@@ -60,7 +60,6 @@ from fairpot.metrics.cells import small_cells
 @ranking_options(
     "Look at the top SHARE of the list, such as 0.1; repeatable.",
     "Reference group for the sign of gaps; default: the one whose scores a repair would not change.",
-    several=True,
 )
 @group_options
 @click.option(
@@ -270,9 +269,8 @@ def _limited(found: Estimate | None) -> list[str]:
     return [words.figure(each) for each in (found, found.low, found.high)]
 
 
-# What `fit` is told again. A repair has one top.
+# What `fit` is told again.
 _AGAIN = ("ties", "reference", "min_group", "only", "threshold")
-_TOP_AGAIN = ("alpha", "region")
 
 
 def _next(found: Audit, rows: RowOptions) -> str:
@@ -281,7 +279,10 @@ def _next(found: Audit, rows: RowOptions) -> str:
     proposed = finding.clear and (found.auc or 0.0) >= 0.5 and "-" not in rows.inputs
     if not proposed or rows.score.endswith(ADJUSTED):
         return finding.next
-    again = said_again(*_AGAIN, *(_TOP_AGAIN if len(tops(found.summary)) == 1 else ()))
+    again = said_again(*_AGAIN)
+    if len(looked_at := tops(found.summary)) == 1:  # a repair has one top
+        [top] = looked_at
+        again += ["--top", str(top["alpha"]), *(["--top-of", "group"] if top["region"] == "group" else [])]
     command = ["fairpot", "fit", *rows.inputs, *rows.as_options(), *again, "--max-gap", "GAP", "-o", "map.json"]
     asked = "" if finding.high_score_means is not None else f"\n{words.say_meaning('--high-score-means')}"
     return f"Next: {shlex.join(command)}{asked}"

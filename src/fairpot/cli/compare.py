@@ -14,22 +14,27 @@ from fairpot._defaults import Ties
 from fairpot.auditing import audit
 from fairpot.auditing.finding import Finding
 from fairpot.cli._lines import name_of, print_quantisation, quantisation_document
-from fairpot.cli._methods import METHODS, MethodName
-from fairpot.cli._options import CAPACITY, SHARE, Sectioned, group_options, output_options
-from fairpot.cli._printing import Output, Report, number, shown
+from fairpot.cli._methods import MethodName
+from fairpot.cli._options import SHARE, TOP, Sectioned, group_options, output_options
+from fairpot.cli._printing import Output, Report, shown
 from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
-from fairpot.comparison import Comparison, ComparisonRow
+from fairpot.comparison import Chosen, Comparison
 from fairpot.comparison import compare as compare_methods
-from fairpot.comparison.result import NAMES
+from fairpot.comparison.result import TABLE_SAYS
 from fairpot.exceptions import FairpotWarning, InfeasibleRuleError
+from fairpot.repair.registry import method, method_name, names
 from fairpot.tradeoff import Limit, LimitBracket
-from fairpot.tradeoff.operating import capacity_share
+from fairpot.tradeoff.rules import top_share
 
 
 @click.command(cls=Sectioned, short_help="Compare all methods on one file.")
 @row_options()
 @click.option("--method", "methods", multiple=True, type=MethodName(), help="Only this one; repeatable.")
-@click.option("--keep-grid", is_flag=True, help="Judge every method by scores that are cut to the grid that came in.")
+@click.option(
+    "--keep",
+    type=click.Choice(["grid", "probabilities"]),
+    help="Let every method keep scores on the grid that came in (deciles in, deciles out), or probabilities.",
+)
 @click.option(
     "--max-gap",
     "max_gaps",
@@ -38,11 +43,11 @@ from fairpot.tradeoff.operating import capacity_share
     default=(0.02, 0.05, 0.1),
     show_default="0.02, 0.05, 0.1",
     metavar="GAP",
-    help="Show the highest AUC with at most this gap; repeatable.",
+    help="Target gap, kept on the rows that are fitted; repeatable.",
 )
 @click.option(
-    "--capacity",
-    type=CAPACITY,
+    "--top",
+    type=TOP,
     metavar="ROWS|SHARE",
     help="Compare gaps among so many ranked highest: 200 of the rows to fit on, or 10%.",
 )
@@ -56,7 +61,7 @@ from fairpot.tradeoff.operating import capacity_share
 @group_options
 @output_options
 def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference: str | None, **options: Any) -> None:
-    """Compare repair methods: the highest AUC of each at a gap of at most GAP, on rows it was not fitted on.
+    """Compare repair methods at the same target gaps, on rows they were not fitted on.
 
     \b
     Examples:
@@ -64,8 +69,9 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
       fairpot compare train.csv --validate held_out.csv --max-gap 0.03
       fairpot compare scores.csv --method fairpot --method wasserstein --json
 
-    Maps are fitted on other rows, but each method's repair strength is the best one for the rows it is judged on: that
-    compares the methods. `fit --validate` shows what a strength chosen beforehand does on new rows.
+    Each method is fitted as `fit --max-gap GAP` fits it, on all folds but one, and measured on the fold that is left.
+    The table shows AUC and gap there, and in how many folds the target was kept: about every second one is usual.
+    `fit --confidence` certifies a target.
 
     The line `best possible` is what no repair that keeps the order inside each group could exceed on these rows: it
     knows their outcomes. `within reach` is what a repair fixed beforehand can be expected to have.
@@ -81,7 +87,7 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
         result = compare_methods(
             table,
             held_out=other,
-            methods=_methods(options["methods"], options["keep_grid"]),
+            methods=_methods(options["methods"], options["keep"]),
             cv=options["folds"],
             random_state=options["seed"],
             reference=named_group(reference, table.groups),
@@ -89,8 +95,8 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
             groups=listed_groups(options["only"], table.groups),
             ties=options["ties"],
             max_gaps=options["max_gaps"],
-            capacity=options["capacity"],
-            progress=False if bar is None else _phases(bar, options["methods"] or list(METHODS)),
+            top=options["top"],
+            progress=False if bar is None else _phases(bar, options["methods"] or names()),
         )
     document = {"evaluated_on": result.rows, **_document(result)}
     out.document({**rows.document(), **document, "quantisation": quantisation_document(counted.quantisation)})
@@ -111,17 +117,17 @@ def _phases(bar: Report, names: Sequence[str]) -> Callable[[int, int], object]:
 
 def _finding(result: Comparison, ties: Ties) -> Finding:
     """Say what the original scores do, in the top where that is what gaps are of."""
-    top = None if result.capacity is None else capacity_share(result.capacity, [result.table])
+    top = None if result.top is None else top_share(result.top, result.table)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairpotWarning)
         return audit(result.table, ties=ties, alpha=top).finding
 
 
-def _methods(names: Sequence[str], keep_grid: bool) -> list[Any] | None:
+def _methods(chosen: Sequence[str], keep: Any) -> list[Any] | None:
     """Make the methods that are compared; None leaves the choice to the library."""
-    if keep_grid:
-        return [METHODS[name](keep_grid=True) for name in names or METHODS]
-    return [METHODS[name]() for name in names] or None
+    if not chosen and keep is None:
+        return None
+    return [method(name)(keep=keep) for name in chosen or names()]
 
 
 def _document(result: Comparison) -> dict[str, Any]:
@@ -129,11 +135,12 @@ def _document(result: Comparison) -> dict[str, Any]:
     return {
         "weights": result.table.weights,
         "reference": result.reference,
-        "capacity": result.capacity,
+        "top": result.top,
         "methods": [_method(result, name) for name in ("unrepaired", *result.methods)],
         "limit": None if limit is None else [_possible(limit, bound) for bound in result.max_gaps],
         "limit_notes": result.limit_notes,
         "verdicts": [result.verdict(bound) for bound in result.max_gaps],
+        "recommended": [_recommended(result, bound) for bound in result.max_gaps],
         "versus": [{"max_gap": bound, "rivals": _rivals(result, bound)} for bound in result.max_gaps],
         "left_out": [{"method": name, "reason": reason} for name, reason in result.skipped.items()],
     }
@@ -149,6 +156,12 @@ def _possible(limit: Limit | LimitBracket, bound: float) -> dict[str, Any]:
     return {"max_gap": bound, "auc": point.auc, "reachable": reachable, "reason": limit.reason}
 
 
+def _recommended(result: Comparison, bound: float) -> dict[str, Any]:
+    with suppress(InfeasibleRuleError):
+        return {"max_gap": bound, "method": result.recommended(bound).method, "highest": result.best(bound).method}
+    return {"max_gap": bound, "method": None, "highest": None}
+
+
 def _rivals(result: Comparison, bound: float) -> list[dict[str, Any]]:
     """How far the method of highest AUC is ahead of each of the others."""
     try:
@@ -158,26 +171,19 @@ def _rivals(result: Comparison, bound: float) -> list[dict[str, Any]]:
 
 
 def _method(result: Comparison, name: str) -> dict[str, Any]:
-    smallest = result.smallest_gap(name)
-    best = [{"max_gap": bound, **_best(result, name, bound)} for bound in result.max_gaps]
-    return {"method": name, "best": best, "smallest_gap": _point(smallest)}
+    return {"method": name, "chosen": [_chosen(result.at(bound, name)) for bound in result.max_gaps]}
 
 
-def _best(result: Comparison, name: str, bound: float) -> dict[str, Any]:
-    try:
-        return _point(result.best(bound, method=name))
-    except InfeasibleRuleError:
-        return dict.fromkeys(("dial", "value", "auc", "gap", "signed_gap"))
-
-
-def _point(row: ComparisonRow) -> dict[str, Any]:
-    dial = row.dial or None
-    value = None if dial is None else row.value
-    return {"dial": dial, "value": value, "auc": row.auc, "gap": row.gap, "signed_gap": row.signed_gap}
+def _chosen(found: Chosen) -> dict[str, Any]:
+    """Give what a method does at a target; numbers that it has not are null."""
+    wanted = ("max_gap", "auc", "gap", "signed_gap", "kept", "folds", "changed", "reason")
+    numbers = {key: getattr(found, key) for key in wanted}
+    numbers = {key: None if value != value else value for key, value in numbers.items()}
+    return numbers | {"dial": found.dial or None, "strengths": list(found.strengths) if found.dial else []}
 
 
 def _print(out: Output, result: Comparison, document: dict[str, Any], finding: Finding, rows: RowOptions) -> None:
-    """Say first what the gap is, which method is best and what is next; then the table."""
+    """Say first what the gap is, which method to take and what is next; then the table."""
     next_step = _next(result, finding, rows)
     said = [*result.verdicts, next_step] if finding.clear else [next_step, *result.verdicts]
     out.line(shown(finding.headline), "bold")
@@ -188,13 +194,8 @@ def _print(out: Output, result: Comparison, document: dict[str, Any], finding: F
     out.line(f"{document['evaluated_on']}; reference group: {reference}{result.gaps_where}")
     if result.weighed:
         out.line(result.weighed)
-    out.heading("Highest AUC at a gap of at most")
-    lines = [
-        [NAMES.get(each["method"], each["method"]), *map(_cell, each["best"]), number(each["smallest_gap"]["gap"])]
-        for each in document["methods"]
-    ]
-    lines += [[NAMES.get(name, name), *map(number, aucs), ""] for name, aucs in result.limit_lines.items()]
-    out.table(["method", *(f"{bound:g}" for bound in result.max_gaps), "smallest gap"], lines)
+    out.heading(f"{TABLE_SAYS}, on rows that were not fitted")
+    out.table(["method", *(f"gap <= {bound:g}" for bound in result.max_gaps)], result.lines)
     for text in document["limit_notes"]:
         out.line(text)
     for each in document["left_out"]:
@@ -202,30 +203,20 @@ def _print(out: Output, result: Comparison, document: dict[str, Any], finding: F
 
 
 def _next(result: Comparison, finding: Finding, rows: RowOptions) -> str:
-    """Name the command that fits the method of highest AUC, at the smallest bound that takes a repair."""
+    """Name the command that fits the recommended method, at the smallest target that takes a repair."""
     if not finding.clear or "-" in rows.inputs:
         return finding.next
     for bound in sorted(result.max_gaps):
         with suppress(InfeasibleRuleError):
-            best = result.best(bound)
-            if best.method in result.methods:
-                among = [] if result.capacity is None else ["--capacity", _among(result.capacity)]
-                again = ["--method", _option(best.method), "--max-gap", f"{bound:g}", *among, "-o", "map.json"]
+            taken = result.recommended(bound).method
+            if taken in result.methods:
+                among = [] if result.top is None else ["--top", _among(result.top)]
+                option = method_name(type(result.estimators[taken]))
+                again = ["--method", option, "--max-gap", f"{bound:g}", *among, "-o", "map.json"]
                 return f"Next: {shlex.join(['fairpot', 'fit', *rows.inputs, *rows.as_options(), *again])}"
     return "Next: allow a larger gap (--max-gap), or keep the original scores."
 
 
-def _among(capacity: float | int) -> str:
-    """Write a capacity as the command line takes it: so many rows, or a share of them."""
-    return str(capacity) if isinstance(capacity, int) else f"{100 * capacity:g}%"
-
-
-def _option(name: str) -> str:
-    """Call a method as the command line does."""
-    return next(option for option, method in METHODS.items() if method.__name__ == name)
-
-
-def _cell(best: dict[str, Any]) -> str:
-    if best["auc"] is None:
-        return "-"
-    return number(best["auc"]) + (f" ({best['dial']} = {best['value']:.3g})" if best["dial"] else "")
+def _among(top: float | int) -> str:
+    """Write a top as the command line takes it: so many rows, or a share of them."""
+    return str(top) if isinstance(top, int) else f"{100 * top:g}%"

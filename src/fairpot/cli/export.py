@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from fairpot._defaults import ADJUSTED, UNMAPPED
-from fairpot.cli._errors import Failure
 from fairpot.cli._options import MapFile, Number, Sectioned, map_options, output_options
 from fairpot.cli._printing import Output, count, shown
 from fairpot.cli._rows import RowOptions, row_options
@@ -17,7 +16,7 @@ from fairpot.export import SimplifiedMaps, simplify, to_javascript, to_onnx, to_
 from fairpot.export.functions import MODULES, count_pieces, formulas_of
 from fairpot.export.sql_dialects import DIALECTS
 from fairpot.files.output import check_output, complete_file
-from fairpot.postprocessing.fitted import FittedMaps
+from fairpot.repair.fair_maps import FairMaps
 
 _FORMS = ("sql", "onnx", "python", "javascript")
 
@@ -80,12 +79,7 @@ def export(
 
 
 def _maps(model: Any, options: dict[str, Any]) -> Any:
-    """Return the maps, simplified if that is asked for; refuse those that one row does not determine."""
-    if not model.row_by_row:
-        raise Failure(
-            "this map looks at all rows that are adjusted together, and an export sees one row at a time.\n"
-            "Hint: fit it again so that it keeps to the fitted rows, or use fairpot apply."
-        )
+    """Return the maps, simplified if that is asked for."""
     maps = model.maps_
     if model.lower_is_riskier_:  # they are of scores with a minus, and an export is of scores as they are
         maps = {group: each.reflected() for group, each in maps.items()}
@@ -122,7 +116,7 @@ _WRITERS: dict[str, Callable[[Any, RowOptions, dict[str, Any]], str | bytes]] = 
 }
 
 
-def _print(out: Output, model: FittedMaps, maps: Any, made: str | bytes, document: dict[str, Any]) -> None:
+def _print(out: Output, model: FairMaps, maps: Any, made: str | bytes, document: dict[str, Any]) -> None:
     output = document["output"]
     simple = maps if isinstance(maps, SimplifiedMaps) else None
     pieces = count_pieces(formulas_of(maps))

@@ -14,7 +14,6 @@ import click
 
 from fairpot._validation import wording
 from fairpot.auditing import Effect, effect, words
-from fairpot.cli._errors import Failure
 from fairpot.cli._lines import (
     own_scale_effect,
     print_effect,
@@ -33,21 +32,21 @@ from fairpot.cli._methods import (
     one_wish,
     settings_for,
 )
-from fairpot.cli._options import SCORE, Sectioned, all_option, group_options, output_options, ranking_options, was_given
-from fairpot.cli._printing import Output, curve_picture, number, shown
+from fairpot.cli._options import SCORE, Sectioned, all_option, group_options, output_options, repair_options
+from fairpot.cli._printing import Output, count, curve_picture, number, shown
 from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
-from fairpot.engines.memory import Memory
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
-from fairpot.files import CountedRows
 from fairpot.files.output import complete_file
 from fairpot.inference import Certificate
 from fairpot.inference.limits import gap_name
+from fairpot.metrics.benefit import net_benefit
 from fairpot.modelfile import ModelFile
-from fairpot.postprocessing.certified import watching
-from fairpot.postprocessing.large import in_words
-from fairpot.postprocessing.postprocessor import RULES, Postprocessor
+from fairpot.repair.achieved import Achieved
+from fairpot.repair.certify import watching
+from fairpot.repair.estimator import RULES, Repair
+from fairpot.repair.finish import in_words
 from fairpot.table import ScoreTable
-from fairpot.tradeoff.operating import capacity_share, net_benefit
+from fairpot.tradeoff.rules import among
 
 # Above this many pairs of distinct scores xOrder's curve would take longer than its fit is worth waiting for.
 _DRAWABLE = 4_000_000
@@ -57,17 +56,7 @@ _DRAWABLE = 4_000_000
 @row_options()
 @click.option("--method", type=MethodName(), default="fairpot", show_default=True, help="How scores are repaired.")
 @how_far
-@ranking_options(
-    "Repair only the top SHARE of the list (fairpot): nobody joins it, what changes is the order.",
-    "Reference group, whose scores do not change; default: the one ranked highest, or lowest if a high score harms.",
-)
-@click.option(
-    "--region-from",
-    type=click.Choice(["fitted", "batch"]),
-    default="fitted",
-    show_default=True,
-    help="With --alpha: whether `apply` uses the fitted threshold or finds the top in its own rows.",
-)
+@repair_options("Bound the gap in this top of the list: 10% of it, or 200 rows.")
 @group_options
 @click.option(
     "--threshold",
@@ -78,12 +67,6 @@ _DRAWABLE = 4_000_000
 )
 @afterwards
 @click.option("--monotone", is_flag=True, help="Let nobody be overtaken inside a group (fairpot).")
-@click.option("--exact", is_flag=True, help="Keep every distinct score and every breakpoint, however many.")
-@click.option(
-    "--common-dial",
-    is_flag=True,
-    help="With more than two groups: one value for all (fairpot, logit-shift, optimal-merge); default: one for each.",
-)
 @click.option(
     "--validate",
     "held_out",
@@ -117,7 +100,7 @@ def fit(
     \b
     Examples:
       fairpot fit train.parquet --score risk --label outcome --group sex --max-gap 0.02 -o map.json
-      fairpot fit train.csv --max-gap 0.05 --capacity 200 --validate held_out.csv -o map.json
+      fairpot fit train.csv --max-gap 0.05 --top 200 --validate held_out.csv -o map.json
       fairpot fit train.csv --max-gap 0.05 --confidence 0.95 -o map.json      # certified
 
     Without -o nothing is written: look first, then save. `fairpot apply` uses the map. Exits with 4 if --confidence is
@@ -127,45 +110,40 @@ def fit(
     https://fairpot.github.io/fairpot/understand/law.html
     """
     wish = one_wish(method, {name: options.pop(name) for name in WISHES})
-    ranking = {name: options[name] for name in ("alpha", "region", "ties")} | {"threshold": list(threshold)}
+    ranking: dict[str, Any] = {"ties": options["ties"], "threshold": list(threshold)}
+    options["repair"] = "top" if options.pop("repair_top") else "all"
+    about = {"min_group": options.pop("min_group")}
     settings_for(method, options)
-    for name in ("region", "region_from"):
-        if options["alpha"] is None and was_given(name):
-            raise click.UsageError(f"--{name.replace('_', '-')} says where the top is, which needs --alpha.")
     validated = rows.elsewhere(held_out) if held_out else None
     with _target(output, force, [rows] if validated is None else [rows, validated]) as place:
         counted = rows.counted(out)
-        if options["exact"] and counted.quantisation is not None:
-            raise Failure(_no_room(counted, rows))
         options["reference"] = named_group(options["reference"], counted.table.groups)
-        options["groups"] = listed_groups(only, counted.table.groups)
+        about["groups"] = listed_groups(only, counted.table.groups)
         made = make_method(method, wish, settings_for(method, options))
         other = None if validated is None else validated.counted(out, "counting held-out rows").table
         with certifying(out, wish, {**rows.document(), "method": method}):
             what = "fitting" if wish.confidence is None else CERTIFYING
             with out.progress(what, known=wish.confidence is not None) as report, watching(report):
-                model, other = _fitted(made, counted.table, other)
-        content = model.private_content() if private else model.file_content()
+                model, other = _fitted(made, counted.table, other, about)
+        content = model.fair_maps_.private_content() if private else model.fair_maps_.file_content()
         ranking["reference"] = options["reference"]
-        if "capacity" in (wish.rules or {}):
-            ranking["alpha"] = capacity_share(wish.rules["capacity"], [model._compared])  # type: ignore[index]
         fitted = _effect(model, counted.table, ranking, rows)
-        grid = model.grid_cost() if model.grid_ is not None else None
         later = None if other is None else _effect(model, other, ranking, rows)
         benefits = _net_benefits(model, wish, counted.table, other)
         if place is not None:
             _save(model, place, rows, private)
+    achieved = _own_scale_achieved(model, rows.lower_is_riskier)
     out.document(
         {
             **rows.document(),
             **_head(content, method, wish),
+            "achieved": achieved.to_dict(),
             "fitted": fitted.to_dict(),
             "held_out": None if later is None else later.to_dict(),
             "repair_needed": _repair_needed(wish, fitted),
             "net_benefit": benefits,
             "certificate": content.certificate,
             "private": content.private,
-            "grid": grid,
             "simplified": content.simplified,
             "quantisation": quantisation_document(counted.quantisation),
             "output": output,
@@ -175,16 +153,16 @@ def fit(
     assert shown_fit is not None
     _print_verdict(out, wish, shown_fit, shown_later, _next(output, rows, fitted))
     how = {"lower_is_riskier": rows.lower_is_riskier, "everything": everything}
-    _print_fit(out, content, wish, shown_fit, shown_later, how, rows.groups)
+    _print_fit(out, content, wish, shown_fit, shown_later, how, rows.groups, achieved)
     _print_net_benefits(out, benefits)
     if model.certificate_ is not None:
-        _print_certificate(out, model.certificate_)
-    if grid is not None:
-        _print_grid(out, grid)
-    _print_curve(out, method, model, fitted.after)
+        _print_certificate(out, model.certificate_, rows.lower_is_riskier)
+    if options["keep"] == "grid":
+        out.line("adjusted scores stay on the grid of scores that came in; the strength was chosen after cutting")
+    _print_curve(out, method, model)
     print_quantisation(out, counted.quantisation)
     if content.simplified is not None:
-        out.line(f"{in_words(content.simplified)} (--exact keeps them all)")
+        out.line(in_words(content.simplified))
     if content.private is not None:
         error = f"{content.private['largest_error']:.3g}"
         out.line(f"private: maps are simplified; adjusted scores within {error} of those shown, counts rounded")
@@ -202,16 +180,9 @@ def _target(output: str | None, force: bool, inputs: Sequence[RowOptions]) -> It
         yield place
 
 
-def _no_room(counted: CountedRows, rows: RowOptions) -> str:
-    """Say that not all distinct scores fit into the memory that was allowed."""
-    scores = f"those of {counted.rows:,} rows do not fit into --memory {rows.memory}"
-    way = f"--memory {Memory.for_entries(counted.rows)}"
-    return f"--exact keeps every distinct score, and {scores}.\nHint: {way}"
-
-
 def _fitted(
-    model: Postprocessor, table: ScoreTable, held_out: ScoreTable | None
-) -> tuple[Postprocessor, ScoreTable | None]:
+    model: Repair, table: ScoreTable, held_out: ScoreTable | None, about: dict[str, Any]
+) -> tuple[Repair, ScoreTable | None]:
     """Fit; what the fit says of small groups and reversed scores stands in the answer as well.
 
     Where a gap is to be certified and rows are held out for it, the dial is chosen on those.
@@ -223,23 +194,23 @@ def _fitted(
     with warnings.catch_warnings():
         for told in (SmallGroupWarning, ReversedScoreWarning):
             warnings.simplefilter("ignore", told)
-        model.fit_table(table)
+        model.fit(table, **about)
     if held_out is None:
         return model, None
     known = with_groups_of(held_out, model.groups_, "the held-out file")
     if confidence is not None:
-        model = model.certify(known, confidence=confidence, **given)
+        model = model.choose_certified(known, confidence=confidence, **given)
     return model, known
 
 
-def _effect(model: Postprocessor, table: ScoreTable, ranking: dict[str, Any], rows: RowOptions) -> Effect:
+def _effect(model: Repair, table: ScoreTable, ranking: dict[str, Any], rows: RowOptions) -> Effect:
     """Measure the repair; what was certified a moment ago is told by itself, and these rows cannot judge it."""
     found = effect(model, table, **ranking)
     trust = None if found.trust is None else replace(found.trust, answer=None)
     return own_scale_effect(replace(found, certificate=None, trust=trust), rows.lower_is_riskier)
 
 
-def _save(model: Postprocessor, place: Path, rows: RowOptions, private: bool) -> None:
+def _save(model: Repair, place: Path, rows: RowOptions, private: bool) -> None:
     """Save the map with what it is to know of the rows it will meet."""
     model.save(place, columns={"score": rows.score, "group": rows.groups}, private=private)
 
@@ -274,10 +245,13 @@ def _print_fit(
     held_out: Effect | None,
     how: dict[str, bool],
     columns: Sequence[str],
+    achieved: Achieved,
 ) -> None:
     rows, weights = fitted.before["rows"], fitted.before["weights"]
     name, value = content.dial
-    chosen = f", chosen: {wish.in_words(content.parameters.get('alpha') is not None)}" if wish.is_rule else ""
+    top = content.parameters.get("top")
+    where = "" if top is None else among(top)
+    chosen = f", chosen: {wish.in_words(where)}" if wish.is_rule else ""
     out.line()
     out.line(
         f"{content.method} fitted on {wording.rows_by(rows, weights)}: {name} = {_shown_dial(value, columns)}{chosen}"
@@ -286,8 +260,9 @@ def _print_fit(
         out.line(wording.weights_taken(weights, rows))
     if content.reference is not None:
         out.line(f"reference group: {shown(fitted.reference)}, whose scores do not change")
-    if content.parameters.get("alpha") is not None and content.parameters["region"] == "pooled":
-        out.line("nobody joins the top, and nobody leaves it unless scores tie at its edge: what changes is the order")
+    if top is not None:
+        for text in _delivered(achieved, content, where, columns):
+            out.line(text)
     for each in fitted.left_out:
         out.line(f"group {shown(each)} is left out of the comparison: its scores do not change")
     if held_out is not None:
@@ -298,9 +273,7 @@ def _print_fit(
     out.warnings(list(dict.fromkeys([*fitted.warnings, *later])), everything=how["everything"])
 
 
-def _net_benefits(
-    model: Postprocessor, wish: Wish, fitted: ScoreTable, held_out: ScoreTable | None
-) -> dict[str, Any] | None:
+def _net_benefits(model: Repair, wish: Wish, fitted: ScoreTable, held_out: ScoreTable | None) -> dict[str, Any] | None:
     """Measure net benefit before and after, where it is what was chosen by."""
     at = (wish.rules or {}).get("net_benefit_at")
     if at is None:
@@ -308,7 +281,7 @@ def _net_benefits(
     found: dict[str, Any] = {"threshold": at}
     for name, table in (("fitted", fitted), ("held_out", held_out)):
         if table is not None:
-            after = table.rescored(model.maps_for(table))
+            after = table.rescored(model.fair_maps_.maps_on(table))
             found[name] = {"before": net_benefit(table, at), "after": net_benefit(after, at)}
     return found
 
@@ -353,9 +326,10 @@ def _not_needed(wish: Wish, fitted: Effect) -> str:
     )
 
 
-def _print_certificate(out: Output, found: Certificate) -> None:
+def _print_certificate(out: Output, found: Certificate, lower_is_riskier: bool) -> None:
     out.heading("Certified")
-    promise = f"the {found.metric} on new rows like these is at most {found.bound:g}"
+    metric = words.certified_gap(found.to_dict(), lower_is_riskier)
+    promise = f"the {metric} on new rows like these is at most {found.bound:g}"
     out.line(f"with {100 * found.confidence:.4g}% confidence {promise}", "green")
     out.line(f"upper limit of the gap, at that confidence: {words.beside(found.limit, found.bound)}")
     each = "clusters" if "clusters" in found.rows else "rows"
@@ -367,22 +341,38 @@ def _print_certificate(out: Output, found: Certificate) -> None:
         [name, *(words.figure(value) for each in (before, after) for value in (each.value, each.low, each.high))]
         for name, before, after in (
             (words.auc_name(found.alpha), found.auc_before, found.auc),
-            (found.metric, found.gap_before, found.gap),
+            (gap_name(found.alpha), found.gap_before, found.gap),
         )
     ]
     out.table(["", "before", "from", "to", "after", "from", "to"], rows)
 
 
-def _print_grid(out: Output, cost: dict[str, float | None]) -> None:
-    """Say what it costs that scores stay on their grid."""
-    out.line(f"adjusted scores stay on the grid of {cost['scores']} scores that came in")
-    if cost["auc_uncut"] is None:
-        out.line("uncut, no repair keeps the rule")
-        return
-    out.line(
-        f"cut AUC {words.figure(cost['auc'])}, gap {words.figure(cost['gap'])}; the same repair uncut: AUC "
-        f"{words.figure(cost['auc_uncut'])}, gap {words.figure(cost['gap_uncut'])}"
-    )
+def _own_scale_achieved(model: Repair, lower_is_riskier: bool) -> Achieved:
+    """Give what was delivered, scores as the user's file has them."""
+    found = model.achieved_
+    if found.starts is None or not lower_is_riskier:
+        return found
+    return replace(found, starts={group: 0.0 - start for group, start in found.starts.items()})
+
+
+def _delivered(found: Achieved, content: ModelFile, where: str, columns: Sequence[str]) -> list[str]:
+    """Say what the top and the whole list were and became, where the top begins, and who enters and leaves it."""
+    parts = [
+        (where, found.gap_top_before, found.gap_top, found.auc_top_before, found.auc_top),
+        ("in the whole list", found.gap_before, found.gap, found.auc_before, found.auc),
+    ]
+    said = [
+        f"{name} gap {words.figure(gap)} -> {words.figure(gap_after)}, AUC {words.figure(auc)} -> {words.figure(later)}"
+        for name, gap, gap_after, auc, later in parts
+    ]
+    starts = found.starts or {}
+    begins = f"{next(iter(starts.values())):.4g}"
+    if len(set(starts.values())) > 1:
+        begins = ", ".join(f"{start:.4g} ({shown(words.name_of(group, columns))})" for group, start in starts.items())
+    if content.thresholds is not None:
+        return [f"delivered: {'; '.join(said)}", f"that top begins at a score of {begins}: nobody outside is moved"]
+    crossed = f"{count(found.enter)} rows enter it and {count(found.leave)} leave it"
+    return [f"delivered: {'; '.join(said)}", f"that top begins at an adjusted score of {begins}: {crossed}"]
 
 
 def _shown_dial(value: Any, columns: Sequence[str]) -> str:
@@ -391,19 +381,20 @@ def _shown_dial(value: Any, columns: Sequence[str]) -> str:
     return f"{value:.3g}"
 
 
-def _print_curve(out: Output, method: str, model: Postprocessor, after: dict[str, Any]) -> None:
+def _print_curve(out: Output, method: str, model: Repair) -> None:
     """Draw the trade-off for people at a terminal."""
     if not out.on_terminal or (method == "xorder" and _pairs(model) > _DRAWABLE):
         return
     curve = model.tradeoff()
-    point = after["partial"] or after
-    chosen = None if point["gap"] is None or point["auc"] is None else (point["gap"], point["auc"])
+    found = model.achieved_
+    gap = found.gap if found.gap_top is None else found.gap_top
+    chosen = None if gap != gap or found.auc != found.auc else (gap, found.auc)
     out.heading("Trade-off on the fitted rows")
     for line in curve_picture(curve, chosen, width=out.plot_width):
         out.line(line)
 
 
-def _pairs(model: Postprocessor) -> int:
+def _pairs(model: Repair) -> int:
     sizes = sorted(len(c.score) for c in model.table_.counts)
     return sizes[-1] * sum(sizes[:-1])
 

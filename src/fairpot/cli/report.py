@@ -18,7 +18,7 @@ from fairpot._optional import import_optional
 from fairpot._validation import wording
 from fairpot.auditing import words as told
 from fairpot.auditing.finding import main_finding
-from fairpot.auditing.gains import Action, OtherReference, actions
+from fairpot.auditing.gains import Action, actions
 from fairpot.cli._errors import Failure
 from fairpot.cli._lines import by_column, name_of
 from fairpot.cli._methods import (
@@ -33,17 +33,17 @@ from fairpot.cli._methods import (
     one_wish,
     settings_for,
 )
-from fairpot.cli._options import SCORE, TOP_SHARE, MapFile, Sectioned, map_options, output_options, ranking_options
+from fairpot.cli._options import SCORE, MapFile, Sectioned, map_options, output_options, repair_options
 from fairpot.cli._printing import Output, shown
 from fairpot.cli._rows import RowOptions, named_group, row_options, with_groups_of
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.files import CountedRows
 from fairpot.files.output import complete_file
-from fairpot.postprocessing.certified import watching
+from fairpot.repair.certify import watching
 from fairpot.report import FairnessReport, words
 from fairpot.report.card import read_card
 from fairpot.report.report import FORMATS
-from fairpot.tradeoff.operating import capacity_share
+from fairpot.tradeoff.rules import top_share
 from fairpot.transport import moving
 
 
@@ -54,18 +54,11 @@ from fairpot.transport import moving
 @click.option("--method", type=MethodName(), default="fairpot", show_default=True, help="How scores are repaired.")
 @how_far
 @afterwards
-@ranking_options(
-    "Repair only the top SHARE of the ranking (fairpot).",
-    "Reference group; default: ranked highest, or lowest if high scores harm.",
+@repair_options(
+    "Top of the list: an audit is about the first, a repair bounds its gap; all show who enters. Repeatable.",
+    several=True,
 )
 @click.option("--threshold", type=SCORE, multiple=True, metavar="SCORE", help="Show who crosses this; repeatable.")
-@click.option(
-    "--top",
-    type=TOP_SHARE,
-    multiple=True,
-    metavar="SHARE",
-    help="Show who enters and leaves this top of the ranking; repeatable.",
-)
 @click.option("--id", "identity", metavar="COLUMN", help="Name the people whose scores change most by this column.")
 @click.option("--title", default="", help="What the report is called.")
 @click.option("--outcome", default="", help='The outcome in words, such as "a stroke within a year".')
@@ -82,7 +75,9 @@ def report(
     fit_on: tuple[str, ...],
     method: str,
     threshold: tuple[float, ...],
-    top: tuple[float, ...],
+    top: tuple[float | int, ...],
+    top_of: str,
+    repair_top: bool,
     identity: str | None,
     title: str,
     outcome: str,
@@ -109,10 +104,14 @@ def report(
     _check_name(output)
     about = _card(card)
     wishes = {name: options.pop(name) for name in WISHES}
-    after = {name: options[name] for name in ("calibrate", "keep_grid")}
+    after = {"keep": options["keep"], "repair_top": repair_top, "reference": options["reference"]}
     _check_choices(map_file, fit_on, wishes | after)
     if _asked(after) and not _asked(wishes):
-        raise click.UsageError("--calibrate and --keep-grid go with a repair: say how far, with --max-gap, --lam, ...")
+        named = next(name for name, value in after.items() if value)
+        raise click.UsageError(
+            f"--{named.replace('_', '-')} goes with a repair: say how far it goes, with --max-gap, --lam, ..."
+        )
+    _check_top(map_file, top, top_of)
     _check_id(rows, identity, repaired=map_file is not None or _asked(wishes))
     fitted = None if map_file is None else map_file.load()
     rows = rows if fitted is None else rows.of_map(fitted)
@@ -123,6 +122,7 @@ def report(
         fitted_on = read[1].counted(out, "counting the rows to fit on") if fit_on else counted
         if fitted is None and _asked(wishes):
             wish = one_wish(method, wishes)
+            options |= {"top": top[0] if top else None, "top_of": top_of, "repair": "top" if repair_top else "all"}
             with certifying(out, wish, {**rows.document(), "method": method}):
                 what = "fitting" if wish.confidence is None else CERTIFYING
                 with out.progress(what, known=wish.confidence is not None) as told, watching(told):
@@ -136,7 +136,8 @@ def report(
             title=title,
             outcome=outcome,
             threshold=[rows.at(each) for each in threshold] or None,
-            alpha=_tops(top, fitted),
+            alpha=[top_share(each, table) for each in top],
+            region="group" if top_of == "group" else "pooled",
             ties=options["ties"],
             largest_changes=None if identity is None else _largest_changes(rows, fitted, identity),
             card=about,
@@ -145,12 +146,6 @@ def report(
         with out.progress("writing the report", known=False):
             _write(made, place, output)
     _print(out, made, {**rows.document(), "output": output}, rows.groups)
-
-
-def _tops(top: tuple[float, ...], fitted: Any) -> tuple[float, ...]:
-    """Look at the tops of the list that were asked for; unless any was, at that which the repair was chosen for."""
-    capacity = getattr(fitted, "capacity", None)
-    return top or (() if capacity is None else (capacity_share(capacity, [fitted._compared]),))
 
 
 def origin(rows: RowOptions, counted: CountedRows) -> dict[str, Any]:
@@ -195,6 +190,14 @@ def _check_choices(map_file: MapFile | None, fit_on: tuple[str, ...], wishes: di
         raise click.UsageError("--fit-on fits a repair: say how far it goes, with --max-gap, --lam, ...")
 
 
+def _check_top(map_file: MapFile | None, top: tuple[float | int, ...], top_of: str) -> None:
+    """Insist that whose top it is can be heeded."""
+    if top_of == "group" and map_file is not None:
+        raise click.UsageError("--map is a repair that is fitted already: --top-of does not go with it.")
+    if top_of == "group" and not top:
+        raise click.UsageError("--top-of group says something of the top: it needs --top.")
+
+
 def _asked(wishes: dict[str, Any]) -> bool:
     """Whether it was said how far to go."""
     return any(value is not None and value is not False for value in wishes.values())
@@ -207,7 +210,7 @@ def _fitted(method: str, wish: Wish, options: dict[str, Any], counted: CountedRo
     with warnings.catch_warnings():  # what they say stands on the page
         warnings.simplefilter("ignore", SmallGroupWarning)
         warnings.simplefilter("ignore", ReversedScoreWarning)
-        return estimator.fit_table(counted.table)
+        return estimator.fit(counted.table)
 
 
 def _source(rows: RowOptions) -> str:
@@ -295,11 +298,8 @@ def _answer(made: FairnessReport, columns: Sequence[str]) -> list[str]:
     said = [first.headline, first.meaning, told.gap_change(first, later), told.changed_scores(groups)]
     if any(each["moved"] for each in groups):
         said.append(told.selected(_action(made, columns)))
-    before, after = (words.told(summary, summary[when])["auc"] for when in ("before", "after"))
-    said.append(told.price(before, after, None if found.changes is None else found.changes.auc, first.alpha))
-    if summary["other_reference"] is not None:
-        other = OtherReference(**{**by_column(summary["other_reference"], columns), "actions": ()})
-        said.append(told.other_reference(other, first.alpha))
+    before, after = (summary[when]["auc"] for when in ("before", "after"))
+    said.append(told.price(before, after, None if found.changes is None else found.changes.auc))
     trust = summary["trust"]
     if trust is not None:
         said.insert(1 if trust["answer"] == "contradicted" else len(said), trust["sentence"])
@@ -309,7 +309,8 @@ def _answer(made: FairnessReport, columns: Sequence[str]) -> list[str]:
 def _action(made: FairnessReport, columns: Sequence[str]) -> Action:
     """Count who is acted on before and after: at the first threshold, in the first top, else in the top tenth."""
     table, shares = made.table, made._alphas or (made.measured.finding.alpha,)
-    after = table.rescored(moving(made.method.maps_for(table)))
+    assert made.maps is not None
+    after = table.rescored(moving(made.maps.maps_on(table)))
     found = actions(table, after, [float(each) for each in made._thresholds[:1]], shares[0])[0]
     return replace(found, groups=by_column(found.groups, columns))
 

@@ -11,16 +11,11 @@ from fairpot.auditing.words import listed, name_of
 from fairpot.cli._lines import certified_words, turned_range
 from fairpot.cli._options import MapFile, Sectioned, map_options, output_options
 from fairpot.cli._printing import Marks, Output, count, picture, shown
-from fairpot.postprocessing.fitted import FittedMaps
-from fairpot.postprocessing.large import in_words
+from fairpot.repair.fair_maps import FairMaps
+from fairpot.repair.finish import in_words
 from fairpot.transport import FollowedMap, ScoreMap, ShiftMap, parted
 
 _MARKS = "o*+x#%@&"
-_KINDS = {
-    "maps": "applies to each row by itself",
-    "top_of_batch": "applies to the top of the rows that are given together: results depend on who else is in the file",
-    "barycentre_of_batch": "moves rows by the distributions of all rows given together: results depend on the file",
-}
 
 
 @click.command(cls=Sectioned, short_help="Show what a map does and where it comes from.")
@@ -52,7 +47,6 @@ def show(map_file: MapFile, out: Output) -> None:
         if model.high_score_means_ is not None:
             direction += f", a high score {model.high_score_means_}s the person"
         out.line(shown(f"columns: score {model.columns_['score']!r}, group {groups}{direction}"))
-    out.line(_KINDS[model.apply_["kind"]])
     if parted(model.maps_)[1] is not None:
         what = "no outcome" if model.lower_is_riskier_ else "the outcome"
         out.line(f"then one map, common to all groups, makes probabilities of {what}: no rank changes")
@@ -72,7 +66,7 @@ def _print_origin(out: Output, model: Any) -> None:
     )
     known = model.certified_
     if known is not None:
-        out.line(f"certified then: {certified_words(known)}")
+        out.line(f"certified then: {certified_words(known, model.lower_is_riskier_)}")
         out.line("whether it holds on other rows, `fairpot report ROWS --map MAP -o FILE` says")
     if model.simplified_ is not None:
         out.line(in_words(model.simplified_))
@@ -82,12 +76,12 @@ def _print_origin(out: Output, model: Any) -> None:
         out.line(f"fingerprint of those rows under their owner's key: {origin['fingerprint'][:16]}...")
 
 
-def _groups(model: FittedMaps) -> list[list[str]]:
+def _groups(model: FairMaps) -> list[list[str]]:
     counts = {each["group"]: each["counts"] for each in model.fitted_on_["groups"]}
     return [_group(model, group, counts[group]) for group in model.groups_]
 
 
-def _group(model: FittedMaps, group: Any, counts: dict[str, Any]) -> list[str]:
+def _group(model: FairMaps, group: Any, counts: dict[str, Any]) -> list[str]:
     found = model.maps_[group]
     found = found.first if isinstance(found, FollowedMap) else found
     kind = "does not change" if found.is_identity else "never overtakes" if found.is_monotone else "may overtake"
@@ -95,11 +89,11 @@ def _group(model: FittedMaps, group: Any, counts: dict[str, Any]) -> list[str]:
     return [_name(model, group), *sizes, kind, count(len(found.knots)), _largest_shift(model, found)]
 
 
-def _name(model: FittedMaps, group: Any) -> str:
+def _name(model: FairMaps, group: Any) -> str:
     return shown(name_of(group, [] if model.columns_ is None else model.columns_["group"]))
 
 
-def _what_it_does(model: FittedMaps) -> str:
+def _what_it_does(model: FairMaps) -> str:
     """Say whose scores the map changes, and which way."""
     ways: dict[str, list[str]] = {}
     for group in model.groups_:
@@ -111,7 +105,7 @@ def _what_it_does(model: FittedMaps) -> str:
     )
 
 
-def _way(model: FittedMaps, found: ScoreMap) -> str:
+def _way(model: FairMaps, found: ScoreMap) -> str:
     """Say which way scores move, on the scale of the user's file; empty if they do not."""
     found = found.first if isinstance(found, FollowedMap) else found
     if found.is_identity:
@@ -120,7 +114,7 @@ def _way(model: FittedMaps, found: ScoreMap) -> str:
     return " and ".join([*(["raises"] if up > 0 else []), *(["lowers"] if down > 0 else [])])
 
 
-def _shifts(model: FittedMaps, found: ScoreMap) -> tuple[float, float]:
+def _shifts(model: FairMaps, found: ScoreMap) -> tuple[float, float]:
     """Give how far scores move up and down at most, on the scale of the user's file."""
     low, high = model.fitted_on_["score_range"]
     at = np.union1d(found.knots, np.linspace(low, high, 101))
@@ -129,7 +123,7 @@ def _shifts(model: FittedMaps, found: ScoreMap) -> tuple[float, float]:
     return max(float(shift.max()), 0.0), max(float(-shift.min()), 0.0)
 
 
-def _largest_shift(model: FittedMaps, found: ScoreMap) -> str:
+def _largest_shift(model: FairMaps, found: ScoreMap) -> str:
     if found.is_identity:
         return "-"
     if isinstance(found, ShiftMap):
@@ -159,7 +153,7 @@ def _print_picture(out: Output, model: Any) -> None:
     out.line("   ".join(f"{mark} {_name(model, g)}" for g, mark in zip(moving, _MARKS)))
 
 
-def _document(model: FittedMaps) -> dict[str, Any]:
+def _document(model: FairMaps) -> dict[str, Any]:
     dial, value = model.dial_
     by_group = isinstance(value, dict)
     own, then = parted(model.maps_)
@@ -171,7 +165,7 @@ def _document(model: FittedMaps) -> dict[str, Any]:
         "thresholds": None
         if model.thresholds_ is None
         else [{"group": g, "value": v} for g, v in model.thresholds_.items()],
-        "apply": model.apply_,
+        "apply": {"kind": "maps"},
         "columns": model.columns_,
         "fitted_on": model.fitted_on_,
         "certificate": model.certified_,

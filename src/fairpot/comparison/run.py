@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import replace
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import Meaning, Ties
-from fairpot._validation import check_share, is_number, wording
-from fairpot.comparison.methods import Part, Points, Setting, find_methods, measure, obstacle, prepare, sweep
-from fairpot.comparison.result import UNREPAIRED, Comparison, mean_limit
+from fairpot._validation import check_seen, check_share, is_number, wording
+from fairpot.comparison.methods import find_methods, obstacle, prepare
+from fairpot.comparison.result import Comparison, mean_limit
+from fairpot.comparison.trial import UNREPAIRED, Fixed, Part, Ruled, Setting, Trial
 from fairpot.counting import as_table
-from fairpot.inference.dial import Evidence, SameMaps
-from fairpot.inference.dial import Part as Unmoved
+from fairpot.exceptions import InfeasibleRuleError
 from fairpot.metrics.rank import check_ties
-from fairpot.postprocessing.dial import find_reference, kept_groups
-from fairpot.postprocessing.mapper import seen_table
-from fairpot.postprocessing.notices import warn_of_table
+from fairpot.repair.estimator import Repair
+from fairpot.repair.groups import find_reference, kept_groups
+from fairpot.repair.notices import warn_of_table
 from fairpot.splitting import all_but, split_table
 from fairpot.table import ScoreTable
 from fairpot.tradeoff import Limit, LimitBracket
-from fairpot.tradeoff.operating import capacity_share
+from fairpot.tradeoff.rules import top_share
 
 Report = Callable[[int, int], object]
 _WIDTH = 30
@@ -74,13 +75,14 @@ def compare(
     pos_label: Any = None,
     random_state: Any = 0,
     max_gaps: Sequence[float] = (0.02, 0.05, 0.10),
-    capacity: float | int | None = None,
+    top: float | int | None = None,
     progress: Any = None,
 ) -> Comparison:
     """Compare repairs on the same rows, none of which a map was fitted on.
 
-    Each method is fitted on all folds but one and evaluated on that one, at every repair strength; the
-    points are means over the folds. With ``held_out`` it is fitted on all rows and evaluated on those.
+    Each method is fitted on all folds but one, its repair strength chosen there for every target gap, and evaluated on
+    the fold that is left; numbers are means over the folds. With ``held_out`` it is fitted on all rows and evaluated on
+    those. So you see what you get: the gap on new rows may be above the target, and how often it is stands beside it.
 
     The scores should be of rows that the model was not trained on, or out-of-fold scores.
 
@@ -94,10 +96,10 @@ def compare(
     sensitive_features : column of shape (n,), or frame with several columns
         Group of each row; several columns form intersections.
     methods : list of names and repair methods, dict of name to either, or None, default None
-        None compares FairPOT, WassersteinRepair, PostLogit, XOrder, OptimalMerge and LogitShift, and leaves out those
-        that cannot run on these rows (see ``skipped``); of what is named here, nothing is left out. The repair
-        strength of a repair method is swept, its other parameters are kept; one whose repair strength is not known
-        gives one point.
+        None compares FairPOT, WassersteinRepair, PostLogit, XOrder, OptimalMerge, LogitShift and what other packages
+        provide, and leaves out those that cannot run on these rows (see ``skipped``); of what is named here, nothing is
+        left out. The repair strength of a repair method is chosen, its other parameters are kept. One with a ``top`` of
+        its own, and any other estimator with ``fit`` and ``transform``, is compared as it is.
     cv : int, default 5
         Number of folds, stratified by group and outcome.
     held_out : tuple (y_true, y_score, sensitive_features) or (..., sample_weight), or ScoreTable, default None
@@ -126,8 +128,8 @@ def compare(
     random_state : int, RandomState or None, default 0
         Splits the rows into folds; the same rows into the same folds, in whatever order they come, unless it is None.
     max_gaps : list of floats, default (0.02, 0.05, 0.10)
-        The target gaps that ``print`` shows.
-    capacity : float in (0, 1], int or None, default None
+        The target gaps.
+    top : float in (0, 1], int or None, default None
         How many you can act on: a share, or so many of the rows given to fit, taken as the share that they are. The
         gap is then that in this top of the list; the AUC is still that of all rows, and there is no ``limit``.
     progress : bool, function or None, default None
@@ -139,15 +141,13 @@ def compare(
 
     Notes
     -----
-    Repair strengths: ``lam`` of FairPOT and ``t`` in steps of 0.01; the grid of PostLogit; 13 values of xOrder's
-    ``lam``, most of them small; 261 values of ``theta``, finest up to the ratio of the groups' odds; 201 of ``shift``,
-    on either side of 0. With more than two groups FairPOT, OptimalMerge and LogitShift have one for each group, and
-    what is swept is the ``share`` of the way from the original gap (at theta 1, of OptimalMerge) to the smallest fitted
-    gap: at each of 33 shares the values with the highest AUC at that gap. Give ``FairPOT(common_dial=True)`` for one
-    strength.
+    A strength is chosen on the fitted rows of each fold, by the search of ``fit(max_gap=...)``. Where nothing keeps the
+    target there, ``fit`` would refuse it, and the method has no numbers at that target. ``frame`` and ``plot`` show the
+    whole trade-off on the held-out rows; nothing is chosen from it.
 
-    The best of many points is a little flattered by chance even on held-out rows. ``verdict`` calls a method the
-    best only if chance does not explain its lead over every other (:meth:`Comparison.versus`).
+    ``verdict`` calls a method the best only if chance does not explain its lead over every other
+    (:meth:`Comparison.versus`); of methods that chance cannot tell apart it recommends the one that changes the fewest
+    scores.
 
     Examples
     --------
@@ -185,100 +185,55 @@ def compare(
         other = _check_held_out(held_out, pos_label, weights, everything).only(table.groups)
         _require_cells(other, 1, "held_out needs at least 1 row with and 1 without the outcome in every group")
         parts, where = [Part(table, other)], wording.rows_by(other.rows, other.weights, "held-out rows")
-    top = None if capacity is None else capacity_share(capacity, [table])
-    setting = Setting(table, find_reference(table, reference, checked), checked, top)
-    skipped = {}
-    if methods is None:
-        reasons = {name: obstacle(each, setting) for name, each in estimators.items()}
-        skipped = {name: reason for name, reason in reasons.items() if reason is not None}
+    share = None if top is None else top_share(top, table)
+    setting = Setting(table, find_reference(table, reference, checked), checked, share)
     prepared = {name: prepare(each, setting) for name, each in estimators.items()}
-    points = _run(estimators, parts, setting, report, skipped, strict=methods is not None)
-    return replace(_collect(prepared, points, parts, setting, skipped, bounds, where), capacity=capacity)
+    trials, skipped = _run(prepared, parts, setting, bounds, report, everyone=methods is None)
+    limit = _limit([part.held_out for part in parts], setting) if top is None else None
+    return Comparison(trials, setting.reference, limit, skipped, bounds, where, prepared, table, top)
 
 
 def _run(
     estimators: dict[str, Any],
     parts: list[Part],
     setting: Setting,
+    bounds: tuple[float, ...],
     report: Report,
-    skipped: dict[str, str],
     *,
-    strict: bool,
-) -> dict[str, Points]:
-    """Sweep every method over every part; one that fails is put down as skipped, unless ``strict``."""
-    points, total = {}, len(estimators) * len(parts)
+    everyone: bool,
+) -> tuple[tuple[Trial, ...], dict[str, str]]:
+    """Try every method on every part; where all are compared, say why those that cannot run do not."""
+    trials = [Trial(UNREPAIRED, tuple(Fixed.of(None, part, setting) for part in parts), setting.ties)]
+    skipped: dict[str, str] = {}
+    total = len(estimators) * len(parts)
     for place, (name, estimator) in enumerate(estimators.items()):
+        reason, folds = obstacle(estimator, setting) if everyone else None, []
         try:
-            each = []
-            for k, part in enumerate(parts if name not in skipped else []):
-                each.append(sweep(estimator, part, setting))
+            for k, part in enumerate(parts if reason is None else []):
+                folds.append(_fold(estimator, part, setting, bounds))
                 if k < len(parts) - 1:
                     report(place * len(parts) + k + 1, total)
-            if name not in skipped:
-                points[name] = _mean(each)
         except ValueError as error:
-            if strict:
+            if not everyone:
                 raise
-            skipped[name] = str(error).split("\n")[0]
+            reason = str(error).split("\n")[0]
+        if reason is None:
+            trials.append(Trial(name, tuple(folds), setting.ties))
+        else:
+            skipped[name] = reason
         report((place + 1) * len(parts), total)
-    return points
+    return tuple(trials), skipped
 
 
-def _mean(each: list[Points]) -> Points:
-    """Average points that have the same values of the dial; values that leave a group in no order are left out."""
-    auc, signed_gap = (np.mean([getattr(p, name) for p in each], axis=0) for name in ("auc", "signed_gap"))
-    known = [p.evidence for p in each if p.evidence is not None]
-    evidence = None
-    if len(known) == len(each):
-        evidence = Evidence(tuple(part for e in known for part in e.parts), known[0].ties)
-    defined = np.isfinite(signed_gap).reshape(len(auc), -1).all(axis=1)
-    kept = defined & np.logical_and.reduce([np.broadcast_to(p.orders, len(auc)) for p in each])
-    if not defined.any():
-        raise ValueError(
-            "its gap is not defined at any repair strength: a group has nobody with, or nobody without, the outcome "
-            "at the top of the list.\nHint: a larger capacity, fewer folds, or leave small groups out."
-        )
-    settings = each[0].settings
-    kept_settings = None if settings is None else settings[kept]
-    return Points(each[0].dial, each[0].value[kept], auc[kept], signed_gap[kept], evidence, kept_settings)
-
-
-def _collect(
-    estimators: dict[str, Any],
-    points: dict[str, Points],
-    parts: list[Part],
-    setting: Setting,
-    skipped: dict[str, str],
-    bounds: tuple[float, ...],
-    where: str,
-) -> Comparison:
-    """Put the unrepaired scores and all points into one result."""
-    tables = [part.held_out for part in parts]
-    auc, signed_gap = (np.mean(part, axis=0) for part in zip(*(measure(table, setting) for table in tables)))
-    unmoved = Evidence(tuple(Unmoved(table, SameMaps({})) for table in tables), setting.ties)
-    nothing = np.array([np.nan])
-    before = Points("", nothing, np.array([auc]), np.array([signed_gap]), unmoved, nothing)
-    named = {UNREPAIRED: before, **points}
-    value, auc, signed_gap = (
-        np.concatenate([getattr(p, name) for p in named.values()]) for name in ("value", "auc", "signed_gap")
-    )
-    two = len(tables[0].groups) == 2
-    return Comparison(
-        np.repeat(list(named), [len(p.auc) for p in named.values()]),
-        np.repeat([p.dial for p in named.values()], [len(p.auc) for p in named.values()]),
-        value,
-        auc,
-        np.abs(signed_gap) if two else np.abs(signed_gap).max(axis=1),
-        signed_gap if two else np.full(len(auc), np.nan),
-        setting.reference,
-        _limit(tables, setting) if setting.top is None else None,
-        skipped,
-        bounds,
-        where,
-        estimators,
-        setting.table,
-        {name: (p.evidence, p.settings) for name, p in named.items() if p.evidence is not None},
-    )
+def _fold(estimator: Any, part: Part, setting: Setting, bounds: tuple[float, ...]) -> Ruled | Fixed:
+    """Let a method learn from one part, and choose for every target."""
+    if not isinstance(estimator, Repair) or estimator.top != setting.top:
+        return Fixed.of(clone(estimator), part, setting)
+    fold = Ruled.of(estimator, part, setting)
+    for bound in bounds:
+        with suppress(InfeasibleRuleError):
+            fold.at(bound)
+    return fold
 
 
 def _limit(tables: list[ScoreTable], setting: Setting) -> Limit | LimitBracket:
@@ -298,7 +253,7 @@ def _check_held_out(held_out: Any, pos_label: Any, weights: str | None, fitted: 
     """Check and count the rows to evaluate on."""
     if isinstance(held_out, ScoreTable):
         held_out.require("a comparison")
-        table = seen_table(held_out, fitted.groups)
+        table = held_out
     else:
         if not isinstance(held_out, tuple | list) or len(held_out) not in (3, 4):
             raise TypeError(
@@ -315,7 +270,7 @@ def _check_held_out(held_out: Any, pos_label: Any, weights: str | None, fitted: 
         given = {"sensitive_features": groups, "sample_weight": weight[0] if weight else None, "names": names}
         order = "the order is held_out=(y_true, y_score, ...), the outcomes first."
         table = as_table(y_true, y_score, **given, weights=weights, pos_label=pos_label, order=order)
-        table = seen_table(table, fitted.groups)
+    table = table.renamed(check_seen(table.groups, fitted.groups, table.rows_of))
     absent = [g for g in fitted.groups if g not in table.groups]
     if absent:
         raise ValueError(

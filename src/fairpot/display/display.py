@@ -299,7 +299,14 @@ class TableDisplay(Display):
         """
         table = table_of(estimator, scores, y, sensitive_features, sample_weight, clusters, weights)
         make: Any = cls.from_table
-        return make(table, estimator.maps_for(table), ax=ax, **options)
+        return make(table, maps_of(estimator, table), ax=ax, **options)
+
+
+def maps_of(estimator: Any, table: ScoreTable) -> Maps:
+    """Give the fitted maps of the groups of a table."""
+    found = estimator if hasattr(estimator, "maps_on") else estimator.fair_maps_
+    maps: Maps = found.maps_on(table)
+    return maps
 
 
 def table_of(

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.display.display import Display, add_legend, look, make_axes, named, stack, styled, table_of
+from fairpot.display.display import Display, add_legend, look, make_axes, maps_of, named, stack, styled, table_of
 from fairpot.display.distributions import MOST_FILLED
 from fairpot.table import Maps, ScoreTable
 
@@ -116,7 +116,7 @@ class ScoreMapDisplay(Display):
         >>> shown = ScoreMapDisplay.from_estimator(repair)
         """
         table = table_of(estimator, scores, y, sensitive_features, sample_weight, clusters, weights)
-        return cls.from_maps(estimator.maps_for(table), table, ax=ax, **style)
+        return cls.from_maps(maps_of(estimator, table), table, ax=ax, **style)
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draw; a skyline on the floor shows where the people of each group are, and ``style`` goes to the lines."""

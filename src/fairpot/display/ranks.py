@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
 from fairpot.counting import as_table
-from fairpot.display.display import Display, add_legend, look, make_axes, named, stack, table_of
+from fairpot.display.display import Display, add_legend, look, make_axes, maps_of, named, stack, table_of
 from fairpot.display.distributions import LABELS
 from fairpot.table import Maps, ScoreTable
 
@@ -182,7 +182,7 @@ class RankChangeDisplay(Display):
         >>> shown = RankChangeDisplay.from_estimator(repair)
         """
         table = table_of(estimator, scores, y, sensitive_features, sample_weight, clusters, weights)
-        return cls.from_table(table, estimator.maps_for(table), ax=ax, **style)
+        return cls.from_table(table, maps_of(estimator, table), ax=ax, **style)
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draw a box for each group and outcome: its middle half, the median, and whiskers around the middle 90%."""

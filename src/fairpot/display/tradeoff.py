@@ -152,11 +152,11 @@ class TradeoffDisplay(Display):
         """
         weights = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
         curve = estimator.tradeoff(scores, y, **weights)
-        value = getattr(estimator, f"{curve.dial}_", None)
-        if isinstance(value, dict):  # each group's own, seldom on a curve
-            own = estimator.tradeoff(scores, y, **weights, lams={g: [value[g]] for g in curve.moved})
-            options.setdefault("chosen", own.point(0))
-        options.setdefault("chosen", _own_point(estimator, curve))
+        if "chosen" not in options:
+            own = _own_point(estimator, curve)
+            if own is None:
+                own = estimator.tradeoff(scores, y, **weights, lams=[estimator.strength_]).point(0)
+            options["chosen"] = own
         options.setdefault("max_gap", getattr(estimator, "max_gap", None))
         return cls.from_curve(curve, **options)
 
@@ -181,20 +181,17 @@ class TradeoffDisplay(Display):
         self._draw_points(axes, gap, auc)
         if self.signed:
             axes.axvline(0, color="0.5", lw=0.8)
-        axes.set(xlabel=self._gap_label(), ylabel=self._in_the_top("AUC"))
+        axes.set(xlabel=self._gap_label(), ylabel="AUC")
         axes.margins(x=0.08, y=0.1)
         add_legend(axes, grow=ax is None)
         return axes
 
     def _gap_label(self) -> str:
-        gap = self._in_the_top("xAUC gap")
+        alpha = self.curve.alpha
+        gap = "xAUC gap" if alpha is None else f"xAUC gap in the top {100 * alpha:.4g}%"
         if self.signed:
             return f"{gap} (above 0: {named(self.curve.reference)} ranked higher)"
         return gap if self.curve.pairs is None else f"{gap}, the largest of any two groups"
-
-    def _in_the_top(self, name: str) -> str:
-        alpha = self.curve.alpha
-        return name if alpha is None else f"partial {name} (top {100 * alpha:g}%)"
 
     def _values_label(self) -> str:
         dial = self.curve.dial
@@ -233,12 +230,12 @@ class TradeoffDisplay(Display):
         axes.plot(gap[best], auc[best], "o", color=COLOURS[0], ms=4, mfc="white", label="nothing beats it in both")
 
     def _draw_points(self, axes: Any, gap: NDArray[np.float64], auc: NDArray[np.float64]) -> None:
-        if self.curve.identity is not None and (self.curve.lam[0] == self.curve.identity).all():
-            axes.plot(gap[0], auc[0], "s", color="black", ms=7, label="original", zorder=4)
+        unmoved = self.curve.unmoved
+        if unmoved is not None:
+            axes.plot(gap[unmoved], auc[unmoved], "s", color="black", ms=7, label="original", zorder=4)
         if self.chosen is not None:
             x = self.chosen.signed_gap if self.signed else self.chosen.gap
-            value = self.chosen.lam
-            label = f"chosen: {self.curve.dial} = {value:.3g}" if isinstance(value, float) else "chosen"
+            label = f"chosen: {self.curve.dial} = {self.chosen.lam:.3g}"
             axes.plot(x, self.chosen.auc, "*", color=COLOURS[1], ms=15, mec="white", label=label, zorder=5)
 
 
@@ -246,8 +243,7 @@ def _limits(curve: TradeoffCurve, band: Band | tuple[Any, Any]) -> list[NDArray[
     """Give lower and upper limits at each point of the curve; NaN where a band, which may have fewer, has none."""
     if not isinstance(band, Band):
         return [np.asarray(end, dtype=np.float64) for end in band]
-    apart = [np.abs(curve.lam - value) for value in band.values]
-    places = [int(np.argmin(each if each.ndim == 1 else each.sum(axis=1))) for each in apart]
+    places = [int(np.argmin(np.abs(curve.lam - value))) for value in band.values]
     ends = [np.full(len(curve), np.nan) for _ in range(2)]
     for end, values in zip(ends, (band.gap.low, band.gap.high)):
         end[places] = values
@@ -255,10 +251,8 @@ def _limits(curve: TradeoffCurve, band: Band | tuple[Any, Any]) -> list[NDArray[
 
 
 def _own_point(estimator: Any, curve: TradeoffCurve) -> TradeoffPoint | None:
-    """Find the point of the estimator's own dial, if the curve has it."""
-    value = getattr(estimator, f"{curve.dial}_", None)
-    if not isinstance(value, int | float) or curve.lam.ndim == 2:
-        return None
+    """Find the point of the estimator's own strength, if the curve has it."""
+    value = estimator.strength_
     try:
         return replace(curve.at(float(value)), lam=float(value))
     except ValueError:  # a grid without it

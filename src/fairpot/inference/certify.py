@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -14,8 +15,8 @@ from fairpot._defaults import Region
 from fairpot._shown import Bar, ShownBars, bar, ends_of
 from fairpot._validation import check_level, check_share
 from fairpot.exceptions import InfeasibleRuleError
-from fairpot.inference.dial import DialEstimates, Top, band_of
-from fairpot.inference.limits import Estimate, draw_errors, gap_name
+from fairpot.inference.dial import Cut, DialEstimates, Top, band_of
+from fairpot.inference.limits import Estimate, draw_errors, gap_from, gap_name
 from fairpot.inference.shortfall import shortfall
 from fairpot.transport import Floats
 
@@ -185,8 +186,9 @@ class Certificate(ShownBars):
         The largest gap that is certified.
     confidence : float
         The promise is broken at most ``1 - confidence`` of the time.
-    how : {"walk", "step-down"}
-        How many repair strengths were accounted for: by two chains along a falling curve, or by all together.
+    how : {"walk", "step-down", "map"}
+        How many repair strengths were accounted for: by two chains along a falling curve, by all together, or one, as
+        the map was there before the rows.
     rows : str
         The rows that it was certified on: held out, or cross-fitted folds; in a top alpha of coarse scores the fitted
         rows and the folds.
@@ -203,6 +205,8 @@ class Certificate(ShownBars):
         interval may end a little above it.
     alpha, region : float and str, or None
         The top of the ranking that gap and AUC are those of; None for all rows.
+    starts : dict of group to float, or None
+        The scores at which that top begins, where the promise is about everybody from there on.
 
     Examples
     --------
@@ -229,11 +233,12 @@ class Certificate(ShownBars):
     limit: float
     alpha: float | None = None
     region: Region | None = None
+    starts: Mapping[Hashable, float] | None = None
 
     @property
     def metric(self) -> str:
-        """Name the gap: "overall gap", or "gap in the top 10%"."""
-        return gap_name(self.alpha)
+        """Name the gap: "overall gap", "gap in the top 10%", or "gap among people scored 0.62 or above"."""
+        return gap_name(self.alpha) if self.starts is None else gap_from(self.starts)
 
     def __repr__(self) -> str:
         return f"<Certificate: the {self.metric} is at most {self.bound:g} with {self.confidence:.0%} confidence>"
@@ -270,8 +275,14 @@ class Certificate(ShownBars):
             "limit": self.limit,
             "alpha": self.alpha,
             "region": self.region,
+            **({} if self.starts is None else {"starts": by_group(self.starts)}),
             **{name: getattr(self, name).to_dict() for name in ("gap", "auc", "gap_before", "auc_before")},
         }
+
+
+def by_group(values: Mapping[Hashable, float]) -> list[dict[str, Any]]:
+    """List values by group, as JSON holds them."""
+    return [{"group": group, "value": value} for group, value in values.items()]
 
 
 class Worth(NamedTuple):
@@ -304,7 +315,7 @@ def choose_certified(
     max_auc_loss: float | None = None,
     worth: Worth | None = None,
     unmoved: int | None = None,
-    top: Top | None = None,
+    top: Top | Cut | None = None,
 ) -> tuple[int, Certificate]:
     """Choose the highest AUC among the values that are certified; return its place and the certificate.
 
@@ -343,11 +354,44 @@ def choose_certified(
         most = np.minimum(most, worth.before)
     place = _nearest(dial.values, np.flatnonzero(most >= most.max() - 1e-12), unmoved)
     place = unmoved if unmoved is not None and mask[unmoved] else place
-    value = dial.values[place]
-    plain = float(value) if np.ndim(value) == 0 else [float(v) for v in value]
+    value = float(dial.values[place])
     numbers = (*_numbers(dial, place, confidence, top), *_numbers(unrepaired, 0, confidence, top))
     limit = min(float(dial.at([place]).largest(delta)[0]), bound)
-    return place, Certificate(bound, confidence, used, rows, name, plain, *numbers, limit, *(top or (None, None)))
+    return place, Certificate(bound, confidence, used, rows, name, value, *numbers, limit, *(top or ()))
+
+
+def certify_one(
+    dial: DialEstimates,
+    bound: float,
+    confidence: float,
+    *,
+    unrepaired: DialEstimates,
+    rows: str,
+    name: str,
+    top: Top | Cut | None = None,
+) -> Certificate:
+    """Certify the gap at the one value that a dial has, which was not chosen on these rows.
+
+    Raises
+    ------
+    InfeasibleRuleError
+        If the upper limit of the gap is above the bound, with that limit.
+    """
+    check_share(bound, "max_gap", zero=True)
+    delta = 1 - check_level(confidence, "confidence")
+    if dial.reason is not None:
+        raise InfeasibleRuleError(f"this map cannot be certified: {dial.reason}.\nHint: more rows of that group.")
+    limit = float(dial.largest(delta)[0])
+    if limit > bound:
+        raise InfeasibleRuleError(
+            f"this map cannot be certified to have a gap within {bound:g} with confidence {confidence:g} ({rows}): the "
+            f"gap is {dial.gap[0]:.3g} there, and its upper limit {limit:.3g}.\n"
+            f"Hint: {argument('max_gap', float(np.ceil(1000 * limit) / 1000))} can be certified; choose_certified "
+            "looks for a strength that keeps a smaller one."
+        )
+    numbers = (*_numbers(dial, 0, confidence, top), *_numbers(unrepaired, 0, confidence, top))
+    value = float(dial.values[0])
+    return Certificate(bound, confidence, "map", rows, name, value, *numbers, limit, *(top or ()))
 
 
 def _nearest(values: Floats, places: NDArray[np.intp], unmoved: int | None) -> int:
@@ -376,7 +420,7 @@ def _within_loss(worth: Worth, mask: np.ndarray, bound: float, max_auc_loss: flo
     return kept
 
 
-def _numbers(dial: DialEstimates, place: int, level: float, top: Top | None) -> tuple[Estimate, Estimate]:
+def _numbers(dial: DialEstimates, place: int, level: float, top: Top | Cut | None) -> tuple[Estimate, Estimate]:
     """Give gap and AUC at one value with their limits."""
     names = ("xauc_gap", "auc") if top is None else ("partial_xauc_gap", "partial_auc")
     note = None if dial.regions is None else dial.regions.said(place)

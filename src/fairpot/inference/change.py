@@ -18,7 +18,6 @@ from fairpot._shown import Bar, ShownBars, bar, ends_of
 from fairpot._validation import Rows, check_level, check_rows, check_scores, wording
 from fairpot.counting import count
 from fairpot.inference.dial import Evidence, Part
-from fairpot.inference.limits import joint_tail
 from fairpot.inference.shares import (
     FEWEST,
     Influence,
@@ -432,29 +431,58 @@ def _gap_change(
     level: float,
     reason: str | None,
 ) -> Change:
-    """Limit the change of the largest gap: the largest of linear changes, one for each pair and sign after."""
+    """Limit the change of the largest gap, whichever pair has it before and after.
+
+    Let a be the pair that is truly the widest after. The gap before is at least that of any pair b, so that the change
+    is at most (after of a) - (before of b): of a itself, and of the pair that looks the widest. Of every a that may be
+    it, the smaller of the two upper limits holds, which share the tail; the largest of these is the upper limit. The
+    lower one is the same with before and after, and all signs, changed over.
+    """
     widest = [int(np.argmax(np.abs(row))) for row in signed]
     start, end = (float(abs(signed[when, widest[when]])) for when in range(2))
     se = _signed_se(shares, many, widest)
     if reason is not None:
         return Change(start, end, end - start, se, np.nan, np.nan, level, reason)
-    sums = _gap_sums(shares, many, signed, widest[0])
-    _, found = estimate_views(table, (all_pairs(table), *cross_pairs(table)), kernel, views, sums)
-    upper = found.limits(tail)[1].max()
-    lower = found.limits(joint_tail(found.covariance, tail))[0].max()
+    sided = [_sided(many, when, signed[when], widest[when]) for when in range(2)]
+    named = [_may_be_widest(shares, rows, signed[when]) for when, rows in enumerate(sided)]
+    tops = [next(k for k in named[when] if k[0] == widest[when] and sided[when][k][1]) for when in range(2)]
+    sums, spent = [], []
+    for when in (1, 0):
+        for key in named[when]:
+            others = [key, tops[1 - when]]
+            for other in others:
+                pair = (key, other) if when == 1 else (other, key)
+                sums.append(sided[1][pair[0]][0] - sided[0][pair[1]][0])
+                chosen = tail / 2 / len(named[1 - when])  # it was chosen for its size, from so many
+                spent.append(tail if others[0] == others[1] else tail / 2 if other == key else chosen)
+    _, found = estimate_views(table, (all_pairs(table), *cross_pairs(table)), kernel, views, np.array(sums))
+    low, high = found.limits(np.array(spent))
+    cut = 2 * len(named[1])
+    upper = high[:cut].reshape(-1, 2).min(axis=1).max()
+    lower = low[cut:].reshape(-1, 2).max(axis=1).min()
     return Change(start, end, end - start, se, float(lower), float(upper), level)
 
 
-def _gap_sums(shares: ShareEstimates, many: int, signed: Floats, widest: int) -> Floats:
-    """List sign * (gap after of a pair) - (gap before of the widest), for pairs and signs that may be the largest."""
-    before = _gap_row(many, 0, widest) * np.sign(signed[0, widest] or 1.0)
-    rows = []
-    for k, sign in itertools.product(range(signed.shape[1]), (1.0, -1.0)):
-        row = _gap_row(many, 1, k)
-        se = _se(shares, row)
-        if sign * signed[1, k] > -_CLEAR * se or sign * signed[1, k] >= 0:
-            rows.append(sign * row - before)
-    return np.array(rows)
+Side = tuple[int, float]
+
+
+def _sided(many: int, when: int, signed: Floats, widest: int) -> dict[Side, tuple[Floats, bool]]:
+    """Give every pair's gap with either sign as a sum of shares, and whether it is the widest as it looks."""
+    ahead = 1.0 if signed[widest] >= 0 else -1.0
+    keys = itertools.product(range(len(signed)), (1.0, -1.0))
+    return {(k, sign): (sign * _gap_row(many, when, k), (k, sign) == (widest, ahead)) for k, sign in keys}
+
+
+def _may_be_widest(shares: ShareEstimates, rows: dict[Side, tuple[Floats, bool]], signed: Floats) -> list[Side]:
+    """Name the pairs and signs that chance may keep from being the largest, that which is so first."""
+    [top] = [key for key, (_, is_widest) in rows.items() if is_widest]
+    largest = top[1] * float(signed[top[0]])
+    kept = [top]
+    for (k, sign), (row, is_widest) in rows.items():
+        behind = largest - sign * float(signed[k])
+        if not is_widest and behind <= _CLEAR * _se(shares, row - rows[top][0]) + 1e-12:
+            kept.append((k, sign))
+    return kept
 
 
 def _gap_row(many: int, when: int, pair: int) -> Floats:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._arguments import argument
 from fairpot._defaults import LEVEL, Region
 from fairpot._html import html_table, lines_svg, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import display
 from fairpot._validation import check_level
+from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.bootstrap import shares_of
 from fairpot.inference.candidates import Population, populations
 from fairpot.inference.limits import fold, joint_tail
@@ -22,6 +24,7 @@ from fairpot.inference.open_regions import OpenRegions
 from fairpot.inference.region import Seen, estimate_seen, own_levels
 from fairpot.inference.shares import (
     ENTRIES,
+    FEWEST,
     GapEstimates,
     Kernel,
     Pairs,
@@ -35,6 +38,7 @@ from fairpot.inference.shares import (
     merge_entries,
     why_not,
 )
+from fairpot.metrics.benefit import net_benefit, net_benefit_of, require_probabilities
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import Maps, ScoreTable
 from fairpot.transport import Floats
@@ -47,6 +51,14 @@ class Top(NamedTuple):
 
     alpha: float
     region: Region
+
+
+class Cut(NamedTuple):
+    """A top that begins at written scores, one for each group: those of the top alpha of the fitted rows."""
+
+    alpha: float
+    region: Region
+    starts: Mapping[Hashable, float]
 
 
 Steps = Callable[[Any], Iterable[Maps]]
@@ -291,13 +303,16 @@ class Evidence:
     fitted : bool
         Whether the maps were fitted on these very rows: then nothing can be certified.
     top : Top or None
-        The region that the numbers are those of, if not all rows.
+        The region that the numbers are those of, found again at every value; None for all rows.
+    cut : Cut or None
+        Where the rows themselves are those of a top, from which score on.
     """
 
     parts: tuple[Part, ...]
     ties: Kernel = "half"
     fitted: bool = False
     top: Top | None = None
+    cut: Cut | None = None
 
     @property
     def rows(self) -> str:
@@ -313,10 +328,38 @@ class Evidence:
         """The group that gaps are seen from: the first of the table."""
         return self.parts[0].table.groups[0]
 
-    def in_top(self, share: float) -> Evidence:
-        """Look at the top share of the whole list instead; quick ways to count all rows say nothing of it."""
-        parts = tuple(part._replace(counted=None) for part in self.parts)
-        return replace(self, parts=parts, top=Top(share, "pooled"))
+    @property
+    def seen_in(self) -> Top | Cut | None:
+        """The part of the list that the gap is of."""
+        return self.top or self.cut
+
+    def net_benefits(self, values: Any, threshold: float) -> tuple[Floats, float]:
+        """Give the net benefit at each value of the dial, and that of the scores as they came; of folds, their mean."""
+        require_probabilities([part.table for part in self.parts], threshold)
+        after = [
+            [net_benefit_of(part.table, part.table.view(maps), threshold) for maps in part.steps(values)]
+            for part in self.parts
+        ]
+        before = [net_benefit(part.table, threshold) for part in self.parts]
+        return np.mean(after, axis=0), float(np.mean(before))
+
+    def countable(self, values: Any, dial: str) -> NDArray[np.bool_]:
+        """Mark the values at which every group has rows enough in the top for an interval; insist on one."""
+        if self.top is None:
+            return np.ones(len(values), dtype=bool)
+        fewest = [
+            [float(np.min(part.table.rescored(maps).top(*self.top).independent)) for maps in part.steps(values)]
+            for part in self.parts
+        ]
+        enough = np.asarray(np.min(fewest, axis=0) >= FEWEST)
+        if not enough.any():
+            raise InfeasibleRuleError(
+                f"no {dial} can be certified: in the top {100 * self.top.alpha:.4g}% some group has fewer than "
+                f"{FEWEST} rows with, or without, the outcome in the rows that it is tried on, whatever the repair.\n"
+                f"Hint: allow a larger {argument('top')}, collect more rows, or leave {argument('confidence')} "
+                "out to choose by the measured gap alone."
+            )
+        return enough
 
     def unrepaired(self) -> DialEstimates:
         """Estimate AUC and gaps of the scores as they came."""

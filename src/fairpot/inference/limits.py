@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from math import nan
@@ -214,6 +214,24 @@ def gap_name(alpha: float | None) -> str:
     return "overall gap" if alpha is None else f"gap in the top {100 * alpha:.4g}%"
 
 
+def gap_from(starts: Mapping[Hashable, float], turned: bool = False) -> str:
+    """Name the gap among everybody from a score on; ``turned`` if low scores mean high risk.
+
+    Examples
+    --------
+    >>> gap_from({"F": 0.62, "M": 0.62})
+    'gap among people scored 0.62 or above'
+    >>> gap_from({"F": -560.0, "M": -540.0}, turned=True)
+    'gap among people scored at or below the start of their group (F 560, M 540)'
+    """
+    each = {group: 0.0 - start if turned else start for group, start in starts.items()}
+    side = "below" if turned else "above"
+    if len(set(each.values())) == 1:
+        return f"gap among people scored {next(iter(each.values())):.4g} or {side}"
+    told = ", ".join(f"{group} {start:.4g}" for group, start in each.items())
+    return f"gap among people scored at or {side} the start of their group ({told})"
+
+
 def wilson(share: float, size: float, quantile: float) -> tuple[float, float]:
     """Compute Wilson's interval of a share of so many rows."""
     extra = quantile**2 / size
@@ -350,6 +368,8 @@ class Verdict:
         bound where it is "within".
     alpha : float or None
         The top of the ranking whose gap this is; None for the gap over all rows.
+    starts : dict of group to float, or None
+        The scores from which on people are looked at, where that is not found again in these rows.
     reason : str or None
         Why it cannot be told, where there are too few rows for any interval.
 
@@ -370,11 +390,12 @@ class Verdict:
     level: float
     interval: Estimate
     alpha: float | None = None
+    starts: Mapping[Hashable, float] | None = None
 
     @property
     def metric(self) -> str:
-        """Name the gap: "overall gap", or "gap in the top 10%"."""
-        return gap_name(self.alpha)
+        """Name the gap: "overall gap", "gap in the top 10%", or "gap among people scored 0.62 or above"."""
+        return gap_name(self.alpha) if self.starts is None else gap_from(self.starts)
 
     @property
     def reason(self) -> str | None:

@@ -9,8 +9,9 @@ import numpy as np
 
 from fairpot._arguments import argument
 from fairpot._validation import wording
-from fairpot.metrics.wins import WinMatrix
+from fairpot.metrics.wins import FEW_GROUPS, WinMatrix
 from fairpot.table import ScoreTable
+from fairpot.transport import ranks
 
 # Fewer positives or negatives than this, and an xAUC that rests on them says little.
 SMALL = 30
@@ -60,9 +61,18 @@ def carrying_groups(table: ScoreTable) -> tuple[Hashable, ...]:
 
 def tied_pairs(table: ScoreTable) -> float:
     """Return the share of positive-negative pairs with equal scores; 0 without pairs."""
-    pooled = table.pooled()
-    pairs = float(pooled.positive.sum()) * float(pooled.negative.sum())
-    return float(np.dot(pooled.positive.astype(np.float64), pooled.negative)) / pairs if pairs else 0.0
+    pairs = float(table.positives.sum()) * float(table.negatives.sum())
+    if not pairs:
+        return 0.0
+    counts = table.counts if len(table.counts) <= FEW_GROUPS else (table.pooled(),)
+    tied = sum(float(np.dot(c.positive.astype(np.float64), c.negative)) for c in counts)
+    for g, h in itertools.combinations(counts, 2):
+        below, upto = ranks(h.score, g.score)
+        same = np.flatnonzero(below != upto)
+        there = below[same]
+        tied += float(np.dot(g.positive[same].astype(np.float64), h.negative[there]))
+        tied += float(np.dot(g.negative[same].astype(np.float64), h.positive[there]))
+    return tied / pairs
 
 
 def reversed_score(table: ScoreTable) -> str | None:
@@ -88,6 +98,8 @@ def reversed_score(table: ScoreTable) -> str | None:
 
 def hard_predictions(table: ScoreTable) -> str | None:
     """Say that scores look like yes-or-no predictions, if they do."""
+    if any(len(c.score) > 2 for c in table.counts):
+        return None
     scores = table.pooled().score
     if len(scores) > 2:
         return None

@@ -21,7 +21,7 @@ class GroupScorer:
 
     Called as ``scorer(estimator, X, y, sensitive_features=...)``, as scikit-learn does. Where metadata routing is
     enabled it requests ``sensitive_features`` without further settings, and passes them on to a model
-    whose ``predict_proba`` requests them too, such as :class:`fairpot.postprocessing.FairScoreClassifier`, also
+    whose ``predict_proba`` requests them too, such as :class:`fairpot.FairScoreClassifier`, also
     inside a pipeline. Without routing, ``column=`` names the columns of ``X`` that hold the groups.
 
     Greater is always better: a metric that is better when small comes back negated.

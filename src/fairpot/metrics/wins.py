@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -123,8 +124,14 @@ def many_half_wins(counts: tuple[GroupCounts, ...], *, half: bool) -> NDArray[An
     return wins
 
 
-# With more groups than this, all pairs are counted in one pass instead of two groups at a time.
+# With more groups than this, all pairs are counted in one pass instead of two groups at a time; of few entries, sooner.
 FEW_GROUPS = 16
+_FEW_OF_SMALL, _SMALL = 6, 20_000
+
+
+def in_one_pass(counts: Sequence[GroupCounts]) -> bool:
+    """Whether all pairs of groups are counted in one pass."""
+    return len(counts) > (_FEW_OF_SMALL if sum(len(c.score) for c in counts) <= _SMALL else FEW_GROUPS)
 
 
 def half_wins(winners: GroupCounts, losers: GroupCounts, ties: Ties) -> Any:
@@ -160,6 +167,10 @@ def cross_half_wins(g: GroupCounts, h: GroupCounts, ties: Ties) -> tuple[Any, An
     return won, lost
 
 
+# The table that was counted last, by how its ties count: notices, the reference and a curve ask for the same pairs.
+_LAST: dict[str, tuple[weakref.ref[ScoreTable], WinMatrix]] = {}
+
+
 @dataclass(frozen=True)
 class WinMatrix:
     """``half_wins[g, h]``: pairs of a positive of g and a negative of h that the positive wins, doubled.
@@ -174,10 +185,18 @@ class WinMatrix:
 
     @classmethod
     def of(cls, table: ScoreTable, ties: Ties = "half") -> WinMatrix:
-        """Count all pairs of a table."""
-        table = table.for_pairs()
+        """Count all pairs of a table; those of the table that was counted last are known."""
+        last = _LAST.get(ties)
+        if last is not None and last[0]() is table:
+            return last[1]
+        found = cls._counted(table.for_pairs(), ties)
+        _LAST[ties] = weakref.ref(table), found
+        return found
+
+    @classmethod
+    def _counted(cls, table: ScoreTable, ties: Ties) -> WinMatrix:
         size = len(table.counts)
-        if size > FEW_GROUPS:
+        if in_one_pass(table.counts):
             wins = many_half_wins(table.counts, half=ties == "half")
             return cls(table.groups, wins, table.positives, table.negatives)
         wins = np.diag([inner_half_wins(c, ties) for c in table.counts])

@@ -164,6 +164,11 @@ class ModelFile:
         """Names of the groups."""
         return tuple(self.maps)
 
+    @property
+    def on_grid(self) -> bool:
+        """Whether the maps are tables that stay on a grid of scores; earlier versions called that ``keep_grid``."""
+        return self.parameters.get("keep") == "grid" or bool(self.parameters.get("keep_grid"))
+
     def to_json(self) -> dict[str, Any]:
         """Return lists, objects, texts and numbers, ready for JSON."""
         name, value = self.dial
@@ -200,8 +205,7 @@ class ModelFile:
             columns=content["columns"],
             **{key: content.get(key) for key in _OPTIONAL},
         )
-        cut = bool(model.parameters.get("keep_grid"))
-        check_plausible(model.method, model.maps, model.fitted_on["score_range"], cut=cut)
+        check_plausible(model.method, model.maps, model.fitted_on["score_range"], cut=model.on_grid)
         if model.then is not None:
             model = replace(model, then=_map(model.then, "then"))
             check_then(model.then, private=model.private is not None)
@@ -223,7 +227,7 @@ def _maps(maps: Mapping[Hashable, Any]) -> dict[Hashable, dict[str, Any]]:
             "maps",
             f"of at most {most} breakpoints together",
             knots,
-            "Hint: fit with exact=False.",
+            "Hint: fit and save again; maps of so many are simplified.",
         )
     return made
 

@@ -97,17 +97,16 @@ def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = Fals
     >>> score, sex = range(40), ["F", "M"] * 20
     >>> repair = fairpot.FairPOT(lam=0.5, reference="M").fit(score, sensitive_features=sex)
     >>> path = Path(mkdtemp()) / "map.json"
-    >>> modelfile.write(repair.file_content(), path)
+    >>> modelfile.write(repair.fair_maps_.file_content(), path)
     >>> fairpot.load(path)
-    <FairPOT from a file: lam = 0.5>
+    <maps of FairPOT from a file: lam = 0.5>
     """
     data = dumps(model)
     if len(data) > max_bytes:
         raise ModelFileError(
             f"the map file would have {len(data)} bytes, more than the {max_bytes} that are loaded unless you "
             "ask for more.\n"
-            "Hint: a fit with exact=False has far fewer breakpoints, as has private=True; or raise max_bytes here "
-            "and in load."
+            "Hint: private=True has far fewer breakpoints; or raise max_bytes here and in load."
         )
     target = _target(path, overwrite)
     try:

@@ -102,7 +102,7 @@ def dumps(model: ModelFile) -> bytes:
     >>> repair = fairpot.FairPOT(lam=0.5, reference="M").fit(score, sensitive_features=sex)
     >>> path = Path(mkdtemp()) / "map.json"
     >>> repair.save(path)
-    >>> modelfile.dumps(repair.file_content()) == path.read_bytes()
+    >>> modelfile.dumps(repair.fair_maps_.file_content()) == path.read_bytes()
     True
     """
     content = model.to_json() | {"format": FORMAT, "schema_version": SCHEMA_VERSION}

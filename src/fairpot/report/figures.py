@@ -69,7 +69,8 @@ def _tradeoff(found: Measured, summary: Numbers) -> Figure | None:
     at = [_point(summary, place, signed) for place in range(len(found.settings))]
     xs, ys = (np.array([p[k] for p in at], dtype=np.float64) for k in (0, 1))
     pareto = np.array(curve["pareto"])
-    if not signed:  # the method's own curve looks at small groups too, which carry no headline
+    # The method's own curve looks at small groups too, which carry no headline, and at the top where it was fitted.
+    if not signed or summary["before"]["top"] is not None:
         gap, auc, pareto = xs, ys, pareto_mask(np.nan_to_num(xs, nan=np.inf), np.nan_to_num(ys, nan=-np.inf))
     band = summary["band"] or {"low": [], "high": []}
     frame = Frame.around(
@@ -79,7 +80,7 @@ def _tradeoff(found: Measured, summary: Numbers) -> Figure | None:
     best = np.flatnonzero(pareto)
     best = best[np.unique(np.linspace(0, len(best) - 1, min(len(best), 24)).round().astype(np.intp))]
     cx, cy = frame.across(xs), frame.up(ys)
-    names = tuple(_axis(name, summary) for name in ("axis_gap" if signed else "axis_gap_plain", "axis_auc"))
+    names = (_axis("axis_gap" if signed else "axis_gap_plain", summary), TEXT["axis_auc"])
     marks = [
         (cx[0], cy[0], TEXT["mark_original"]),
         *([(cx[chosen], cy[chosen], TEXT["mark_reported"])] if chosen else []),
@@ -119,13 +120,14 @@ def _flat(parts: Sequence[Any]) -> list[str]:
 
 def tradeoff_title(summary: Numbers, numbers: Numbers) -> str:
     """Say what the gap of a setting costs."""
-    was, now = (told(summary, each) for each in (summary["before"], numbers))
-    if now["gap"] is None or was["gap"] is None or now["auc"] is None:
+    was, now = (told(summary, each)["gap"] for each in (summary["before"], numbers))
+    first, later = summary["before"]["auc"], numbers["auc"]
+    if now is None or was is None or later is None:
         return TEXT["fig_tradeoff"]
-    fields = {"before": points(was["gap"]), "after": points(now["gap"]), "auc": number(abs(now["auc"] - was["auc"]))}
+    fields = {"before": points(was), "after": points(now), "auc": number(abs(later - first))}
     if fields["before"] == fields["after"]:
         return say("fig_tradeoff_none", **fields)
-    return say("fig_tradeoff_costs" if now["auc"] <= was["auc"] else "fig_tradeoff_gains", **fields)
+    return say("fig_tradeoff_costs" if later <= first else "fig_tradeoff_gains", **fields)
 
 
 def _tradeoff_note(summary: Numbers, signed: bool) -> str:
@@ -145,16 +147,16 @@ def _axis(name: str, summary: Numbers) -> str:
 
 
 def _point(summary: Numbers, place: int, signed: bool) -> tuple[float, float]:
-    """Give gap, in points, and AUC of one setting: inside the region, if the repair works on one."""
-    numbers = told(summary, summary["dial"]["settings"][place])
-    gap = numbers["signed_gap" if signed else "gap"]
+    """Give gap, in points, and AUC of one setting: the gap of the top, if the report is about one."""
+    numbers = summary["dial"]["settings"][place]
+    gap = told(summary, numbers)["signed_gap" if signed else "gap"]
     return (np.nan, np.nan) if gap is None else (100 * gap, numbers["auc"])
 
 
 def _tradeoff_alt(summary: Numbers, numbers: Numbers) -> str:
-    was, now = (told(summary, each) for each in (summary["before"], numbers))
-    names = {"gap_before": points(was["gap"]), "auc_before": number(was["auc"])}
-    return say("fig_tradeoff_alt", **names, gap_after=points(now["gap"]), auc_after=number(now["auc"]))
+    was, now = (told(summary, each)["gap"] for each in (summary["before"], numbers))
+    names = {"gap_before": points(was), "auc_before": number(summary["before"]["auc"])}
+    return say("fig_tradeoff_alt", **names, gap_after=points(now), auc_after=number(numbers["auc"]))
 
 
 def _aim(frame: Frame, summary: Numbers, signed: bool) -> Markup | None:

@@ -220,11 +220,9 @@ def _price(summary: Numbers, live: Live) -> Markup:
         text = say("cost_auc_top", alpha=top_of(summary), before=number(inside))
         lines.insert(0, tag("p", text, tag("b", live(lambda n: number(told(summary, n)["auc"])))))
     lines.append(tag("p", live(lambda n: _calibration(summary, n))))
-    # With many groups it stands among the repair strengths: there is no room for it here.
-    other = "" if len(listed(summary)) > FEW else words.other_reference(summary)
     if len(listed(summary)) <= FEW:
         lines.append(tag("p", say("cost_auc_means", outcome=summary["data"]["outcome"]), class_="note"))
-    return _panel("cost", TEXT["panel_cost"], lines, tag("p", other, class_="note") if other else None)
+    return _panel("cost", TEXT["panel_cost"], lines)
 
 
 def _difference(one: float | None, other: float | None) -> float | None:

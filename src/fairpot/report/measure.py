@@ -194,7 +194,7 @@ def _setting(whole: Measured, place: int, ties: Ties) -> Setting:
         whole.dial.values[place],
         auc,
         xauc,
-        _inside(whole, place) if whole.top is not None else None,
+        _inside(whole, place, after, ties) if whole.top is not None else None,
         auditing.moves(whole.table if entries(whole.table) <= MOST_MOVED else people, maps),
         _calibration(whole, place, [*after.counts, mapped.ranking]),
         mean_places(mapped),
@@ -238,22 +238,21 @@ def _ranks(whole: Measured, place: int, after: ScoreTable, ties: Ties) -> tuple[
     return point.auc, xauc
 
 
-def _inside(whole: Measured, place: int) -> dict[str, float]:
-    """Give the numbers of the top that a repair works on: off its curve, else as the audit has them."""
-    names, nothing = ("auc", "gap", "xauc_higher", "xauc_lower"), float("nan")
-    point, known = whole.dial.point(place), whole.audits.get(place)
-    found = dict.fromkeys(names, nothing)
+def _inside(whole: Measured, place: int, after: ScoreTable, ties: Ties) -> dict[str, float]:
+    """Give the numbers of the top that a repair is about: as the audit has them, else counted."""
+    assert whole.top is not None
+    names, known = ("auc", "gap", "xauc_higher", "xauc_lower"), whole.audits.get(place)
     if known is not None:
         [inside] = auditing.tops(known.numbers)
-        xauc = audited_xauc(known, inside)
-        numbers = (inside["auc"], inside["gap"], xauc[whole.pair], xauc[whole.pair[::-1]])
-        found = {name: nothing if each is None else float(each) for name, each in zip(names, numbers)}
-    if point is not None:
-        found |= {"auc": point.auc, "gap": point.gap}
-        if len(whole.groups) == 2:
-            turned = (point.pair or whole.groups)[0] != whole.groups[whole.pair[0]]
-            both = (point.xauc_ba, point.xauc_ab) if turned else (point.xauc_ab, point.xauc_ba)
-            found |= dict(zip(names[2:], both))
+        xauc, both = audited_xauc(known, inside), (inside["auc"], inside["gap"])
+    else:
+        wins = WinMatrix.of(after.top(*whole.top), ties)
+        xauc, total = shares_won(wins), float(wins.pairs.sum())
+        gaps = np.abs(xauc - xauc.T)[np.triu_indices(len(xauc), 1)]
+        gap = float(np.nanmax(gaps)) if np.isfinite(gaps).any() else None
+        both = (float(wins.half_wins.sum()) / 2 / total if total else None), gap
+    numbers = (*both, xauc[whole.pair], xauc[whole.pair[::-1]])
+    found = {name: float("nan") if each is None else float(each) for name, each in zip(names, numbers)}
     return {**found, "signed_gap": found["xauc_higher"] - found["xauc_lower"]}
 
 

@@ -172,7 +172,7 @@ def make_compact(summary: Mapping[str, Any], figures: Mapping[str, Figure]) -> s
     pair = summary["pair"]
     rows: list[tuple[str, Callable[[Mapping[str, Any]], str]]] = [
         (TEXT["col_gap"], lambda n: points(words.headline(summary, n))),
-        (TEXT["axis_auc"], lambda n: number(words.told(summary, n)["auc"])),
+        (TEXT["axis_auc"], lambda n: number(n["auc"])),
         (say("row_xauc", first=pair["lower"], second=pair["higher"]), lambda n: percent(n["xauc_lower"])),
         (say("row_xauc", first=pair["higher"], second=pair["lower"]), lambda n: percent(n["xauc_higher"])),
         *([] if after is None else [(TEXT["moves_caption"], lambda n: count(n["moved"]))]),

@@ -18,24 +18,23 @@ from fairpot._validation import check_choice, check_share, is_number
 from fairpot.auditing.effect import (
     calibration_stages,
     fitted_on,
-    parameters_of,
     standing,
     trust_in,
     with_intervals,
 )
-from fairpot.auditing.gains import other_reference
 from fairpot.auditing.measures import listed, tops
 from fairpot.counting import as_table
 from fairpot.display.display import table_of
 from fairpot.files.output import atomic_file
 from fairpot.inference.limits import gap_name
-from fairpot.postprocessing.large import in_words
+from fairpot.repair.fair_maps import FairMaps, fair_maps
+from fairpot.repair.finish import in_words
 from fairpot.report.card import read_card
 from fairpot.report.figures import Figure, make_figures
 from fairpot.report.markdown import make_markdown
 from fairpot.report.measure import ALPHAS, Lines, Measured, measure
 from fairpot.report.page import make_compact, make_page
-from fairpot.report.settings import dial_of, moved_groups, no_dial
+from fairpot.report.settings import dial_of, no_dial
 from fairpot.report.summary import About, renamed, shown_names, summarise
 from fairpot.report.text import TEXT
 from fairpot.table import ScoreTable
@@ -112,8 +111,10 @@ class FairnessReport(ShownBars):
         card: Any = None,
     ) -> None:
         _check_table(table)
-        table = table.meaning(high_score_means).meaning(getattr(method, "high_score_means_", None))
-        left_out = tuple(getattr(method, "left_out_", ()))
+        self.maps = None if method is None else _maps_of(method)
+        said = None if self.maps is None else self.maps.high_score_means_
+        table = table.meaning(high_score_means).meaning(said)
+        left_out = () if self.maps is None else self.maps.left_out_
         self._all_groups = table
         self.table = table.only([g for g in table.groups if g not in left_out]) if left_out else table
         self.method = method
@@ -129,10 +130,10 @@ class FairnessReport(ShownBars):
             command=command,
             created=created,
             ties=ties,
-            method=None if method is None else _describe(method, self.table),
-            same_rows=method is not None and fitted_on(method, table),
+            method=None if self.maps is None else _describe(self.maps, self.table),
+            same_rows=self.maps is not None and fitted_on(self.maps, table),
             left_out={str(g): table[g].weight.sum().item() for g in left_out if g in table.groups},
-            warnings=(*warnings, *_simplified(method)),
+            warnings=(*warnings, *_simplified(self.maps)),
             largest_changes=largest_changes,
             card=read_card(card),
         )
@@ -302,7 +303,7 @@ class FairnessReport(ShownBars):
         """Everything that was counted, at every setting of the dial."""
         size = len(self.table.groups)
         most = 100 if size <= 3 else 50 if size <= 6 else 20 if size <= 12 else 10
-        dial = no_dial() if self.method is None else dial_of(self.method, self.table, self.ties, most)
+        dial = no_dial() if self.maps is None else dial_of(self.method, self.maps, self.table, self.ties, most)
         top = self._top()
         alphas = self._alphas if top is None else (*self._alphas, top[0])
         lines = Lines(
@@ -326,19 +327,17 @@ class FairnessReport(ShownBars):
         return summarise(self.measured, replace(self._about, **self._judged()))
 
     def _judged(self) -> dict[str, Any]:
-        """Say what is known of the method on these rows: its certificate, trust in it, and the other reference."""
+        """Say what is known of the method on these rows: its certificate, and trust in it."""
         about = self._about.method
         if about is None:
             return {}
-        found = standing(self.method, self._all_groups)
-        trust = trust_in(self.method, self._all_groups, found)
-        options = {"alpha": about["alpha"], "region": about["region"] or "pooled", "ties": self.ties, "threshold": None}
-        other = other_reference(self.method, self.table, options)
-        maps = self.method.maps_for(self.table)
+        found = standing(self.maps, self._all_groups)
+        trust = trust_in(self.maps, self._all_groups, found)
+        assert self.maps is not None
+        maps = self.maps.maps_on(self.table)
         return {
             "method": {**about, "certificate": None if found is None else found.to_dict()},
             "trust": None if trust is None else trust.to_dict(),
-            "other_reference": None if other is None else other.to_dict(),
             "calibration": with_intervals(calibration_stages(self.table, maps)),
         }
 
@@ -531,19 +530,26 @@ def _thresholds(table: ScoreTable, given: Floats, most: int) -> Floats:
     return np.union1d(grid, given)
 
 
-def _describe(method: Any, table: ScoreTable) -> dict[str, Any]:
+def _maps_of(method: Any) -> FairMaps:
+    """Insist on a fitted method, or maps from a file."""
+    found = fair_maps(method)
+    if found is None:
+        raise TypeError(f"a report takes a fitted repair method or a loaded map file, got {type(method).__name__}.")
+    return found
+
+
+def _describe(maps: FairMaps, table: ScoreTable) -> dict[str, Any]:
     """Say which method it is, what it was given and whom it moves."""
-    name = getattr(method, "method_", None) or type(method).__name__
-    parameters = parameters_of(method)
-    reference = getattr(method, "reference_", None)
+    parameters, reference, where = maps.params_, maps.reference_, maps.where
     return {
-        "name": name,
+        "name": maps.method_,
+        "strength": maps.dial_[0],
         "parameters": {k: v for k, v in parameters.items() if v is not None},
         "reference": None if reference is None else str(reference),
-        "moved": [str(g) for g in moved_groups(method, table.groups)],
-        "aim": parameters.get("max_gap") if parameters.get("capacity") is None else None,  # that of the whole list
-        "alpha": parameters.get("alpha") if name == "FairPOT" else None,
-        "region": parameters.get("region") if name == "FairPOT" and parameters.get("alpha") is not None else None,
+        "moved": [str(g) for g in table.groups if g != reference],
+        "aim": parameters.get("max_gap"),
+        "alpha": None if where is None else where.alpha,
+        "region": None if where is None else where.region,
         "certificate": None,  # judged once the rows are measured
     }
 

@@ -78,7 +78,7 @@ def parts(
     shown = {name: figure(each, live, len(summary["dial"]["settings"]) > 2) for name, each in figures.items()}
     return [
         part("pairs", TEXT["part_pairs"], *_pairs(summary, live, moving)) if words.many(summary) else None,
-        part("tradeoff", TEXT["part_tradeoff"], shown.get("tradeoff"), _other(summary), _curve_table(summary)),
+        part("tradeoff", TEXT["part_tradeoff"], shown.get("tradeoff"), _curve_table(summary)),
         part("scores", TEXT[f"part_scores{repaired}"], shown.get("scores"), shown.get("map")),
         part("roc", TEXT["part_roc"], shown.get("roc")),
         part("calibration", TEXT["part_calibration"], shown.get("calibration"), _stages(summary)),
@@ -158,12 +158,6 @@ def _plot(one: Figure, place: int, name: str, body: Markup, label: str, turns: b
         **by,
         **known,
     )
-
-
-def _other(summary: Numbers) -> Markup | None:
-    """Say what the other choice of reference does; of few groups the first screen says it."""
-    other = words.other_reference(summary)
-    return tag("p", other) if other and len(listed(summary)) > FEW else None
 
 
 def _curve_table(summary: Numbers) -> Markup | None:

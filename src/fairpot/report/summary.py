@@ -58,7 +58,6 @@ class About:
     largest_changes: Sequence[Mapping[str, Any]] | None = None
     card: Mapping[str, list[str]] | None = None
     trust: Mapping[str, Any] | None = None
-    other_reference: Mapping[str, Any] | None = None
     calibration: Sequence[Mapping[str, Any]] | None = None
 
 
@@ -92,13 +91,18 @@ def summarise(found: Measured, about: About) -> dict[str, Any]:
         "ties": about.ties,
         "finding": {**found.finding.to_dict(), "who": found.finding.who},
         "trust": about.trust,
-        "other_reference": about.other_reference,
         "calibration": _stages_by_name(about.calibration),
         "method": None if about.method is None else dict(about.method),
         "before": settings[0],
         "after": settings[chosen] if about.method is not None else None,
         "changes": None if found.changes is None else _changes(found.changes),
-        "dial": {"name": found.dial.name, "values": found.dial.values, "chosen": chosen, "settings": settings},
+        "dial": {
+            "name": found.dial.name,
+            "values": found.dial.values,
+            "strengths": found.dial.strengths(),
+            "chosen": chosen,
+            "settings": settings,
+        },
         "curve": _curve(found),
         "limit": _limit(found, ties),
         "band": gap_band(found, settings),
@@ -283,7 +287,7 @@ def _largest_gap(setting: Setting, large: list[int]) -> float:
 def _curve(found: Measured) -> dict[str, Any] | None:
     """Keep what a picture of the curve needs: a bounded number of its points, the ends and the best among them."""
     curve = found.dial.curve
-    if curve is None or curve.lam.ndim == 2:
+    if curve is None:
         return None
     few = np.unique(np.linspace(0, len(curve) - 1, min(len(curve), 500)).round().astype(np.intp))
     few = np.union1d(

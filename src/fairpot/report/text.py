@@ -34,8 +34,6 @@ TEXT: dict[str, str] = {
     "certified_one_sided": "It looks at one end only, so the interval shown here may end slightly above it.",
     "certified_no_interval": "These rows are too few to tell whether it holds.",
     "certified_same_rows": "These are the rows that the repair was fitted on, which cannot test it.",
-    "other_reference": "With {reference} as the reference instead: gap {gap} points, AUC {auc}, {changed} scores "
-    "changed ({up} up, {down} down).",
     # The first screen: what the repair does
     "narrows": "The repair narrows {where} to {after} points{of}.",
     "keeps": "The repair leaves {where} at {after} points{of}.",
@@ -128,8 +126,8 @@ TEXT: dict[str, str] = {
     "rule_max_auc_loss": "The smallest gap{among} that costs at most {loss} of AUC",
     "rule_both": "The highest {best} with a gap{among} of at most {gap} points that costs at most {loss} of AUC",
     "rule_smallest": "The smallest gap{among}",
-    "rule_among": " among the {capacity} ranked highest",
-    "rule_among_share": " in the top {capacity}",
+    "rule_among": " among the {top} ranked highest",
+    "rule_among_share": " in the top {top}",
     "rule_net_benefit": "net benefit from {at} up",
     "rule_confidence": "{rule}, with {confidence} confidence",
     "rule_saved": "As it was saved",
@@ -204,7 +202,7 @@ TEXT: dict[str, str] = {
     "reaches less.",
     "fig_tradeoff_alt": "Curve of AUC against the gap. Original: gap {gap_before} points, AUC {auc_before}. At this "
     "setting: gap {gap_after} points, AUC {auc_after}.",
-    "fig_top_note": "Gap and AUC are those of the top {alpha} of the ranking.",
+    "fig_top_note": "The gap is that of the top {alpha} of the ranking, AUC that of all rows.",
     "fig_band_note": "Shaded in blue: the 95% interval of the gap at each strength.",
     "fig_many_note": "With more than two groups the gap is the largest of any pair.",
     "fig_few_note": "Fewer than {least} rows of a group and outcome are not drawn.",

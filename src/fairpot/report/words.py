@@ -9,6 +9,7 @@ from typing import Any
 from fairpot._defaults import LEVEL
 from fairpot._html import short
 from fairpot._validation import wording
+from fairpot.auditing.words import certified_gap
 from fairpot.report.text import TEXT
 
 Numbers = Mapping[str, Any]
@@ -157,7 +158,7 @@ def answer(summary: Numbers) -> list[str]:
     """Say what was found, then whose scores the repair changes, how sure that is, and what is known of it."""
     said = [finding(summary), size(summary), meaning(summary)]
     if summary["after"] is not None:
-        said += [*repaired(summary, summary["after"]), *_changed(summary), other_reference(summary), trust(summary)]
+        said += [*repaired(summary, summary["after"]), *_changed(summary), trust(summary)]
     return [sentence for sentence in said if sentence]
 
 
@@ -215,6 +216,9 @@ def trust(summary: Numbers) -> str:
         return "" if summary["trust"] is None else str(summary["trust"]["sentence"])
     alpha = found.get("alpha")
     where = TEXT["gap_overall"] if alpha is None else say("gap_top", alpha=top_of(summary))
+    if found.get("starts") is not None:  # a promise about everybody from a score on names that score
+        turned = any("below" in each for each in summary["who"]["choices"])
+        where = f"the {certified_gap(found, turned)}"
     rows = ", ".join(filter(None, (found["rows"], found["time"])))
     fields = {"bound": points(found["bound"]), "confidence": percent(found["confidence"], 0)}
     said = [say("certified", where=where, rows=rows, **fields)]
@@ -233,7 +237,8 @@ def _on_these_rows(summary: Numbers) -> str:
     found = summary["method"]["certificate"]
     gap = found["on_these_rows"]["gap"]
     numbers = (gap["estimate"], gap["low"], gap["high"])
-    limits = None if many(summary) or gap["level"] != LEVEL else pair_limits(summary, summary["after"])
+    alike = not many(summary) and gap["level"] == LEVEL and found.get("starts") is None
+    limits = pair_limits(summary, summary["after"]) if alike else None
     if limits is not None:
         numbers = (told(summary, summary["after"])["signed_gap"], *limits)
     written = dict(zip(("gap", "low", "high"), map(points, numbers)))
@@ -250,17 +255,6 @@ def certified_on(summary: Numbers) -> str:
     if found["answer"] != "contradicted" and limits is not None and max(map(abs, limits)) > found["bound"]:
         said.append(TEXT["certified_one_sided"])
     return " ".join(said)
-
-
-def other_reference(summary: Numbers) -> str:
-    """Say what the same repair does with the other choice of reference."""
-    found = summary["other_reference"]
-    if found is None or found["reason"] is not None:
-        return ""
-    counts = {name: count(found[name]) for name in ("up", "down")} | {"changed": count(found["up"] + found["down"])}
-    return say(
-        "other_reference", reference=found["reference"], gap=points(found["gap"]), auc=number(found["auc"]), **counts
-    )
 
 
 def repaired(summary: Numbers, numbers: Numbers) -> list[str]:
@@ -393,12 +387,12 @@ def rule(summary: Numbers) -> str:
 
 def _among(given: Numbers) -> str:
     """Name those whose gap a rule looks at, where it does not look at all."""
-    capacity = given.get("capacity")
-    if capacity is None:
+    top = given.get("top")
+    if top is None:
         return ""
-    if isinstance(capacity, int):
-        return say("rule_among", capacity=count(capacity))
-    return say("rule_among_share", capacity=top_share(capacity))
+    if isinstance(top, int):
+        return say("rule_among", top=count(top))
+    return say("rule_among_share", top=top_share(top))
 
 
 def dial_setting(summary: Numbers, place: int, whole: bool = False) -> str:
@@ -409,12 +403,13 @@ def dial_setting(summary: Numbers, place: int, whole: bool = False) -> str:
         return say("off")
     if value is None or not name:
         return say("on")
-    if isinstance(value, list):
-        symbol = _SYMBOLS.get(name, name)
-        if len(value) > _TOLD and not whole:
-            low, high = (f"{end(each['value'] for each in value):.2g}" for end in (min, max))
+    own = dial["strengths"] and dial["strengths"][place]
+    if own:
+        symbol = _SYMBOLS.get(method["strength"], method["strength"])
+        if len(own) > _TOLD and not whole:
+            low, high = (f"{end(each['value'] for each in own):.2g}" for end in (min, max))
             return say("dial_own_many", dial=symbol, low=low, high=high)
-        shown = ", ".join(f"{short(each['group'], 16)} {each['value']:.2g}" for each in value)
+        shown = ", ".join(f"{short(each['group'], 16)} {each['value']:.2g}" for each in own)
         return say("dial_own", dial=symbol, values=shown)
     key = f"dial_{method['name']}"
     named = method["moved"][:_NAMED]

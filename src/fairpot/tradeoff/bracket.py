@@ -27,7 +27,8 @@ from fairpot.metrics.wins import inner_half_wins
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.tradeoff.limit import block_starts, line_of_two, pool, require_both_outcomes
-from fairpot.tradeoff.together import Aim, Together
+from fairpot.tradeoff.solve import Entries
+from fairpot.tradeoff.together import Search
 from fairpot.transport import Floats
 
 # Bounds that a frame lists, and those that a small picture shows: the lower end is searched for at each.
@@ -35,10 +36,10 @@ _LISTED = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 _SHOWN = (0.0, 0.05, 0.2)
 # Log-odds of blocks without positives or negatives, which no factor moves; factors that are tried, as logarithms.
 _CERTAIN = 1e3
-_FACTORS = 401
+_FACTORS = 4001
 _HAIR = 1e-9
-# Whole tables are counted so many times at most, until one keeps what its fewer entries keep.
-_CHECKS = 4
+# Entries of a group on which is searched: few at first, all at last.
+_SIZES = (64, 256, 10**9)
 # Gaps of a curve at which the lower end is looked for; between them it is reached by choosing at random.
 _ALONG = 5
 
@@ -366,34 +367,35 @@ class Merges:
         return cls(blocks, stepwise, inside, ties), cls(tuple(raw), lines, None, ties)
 
     @cached_property
-    def _search(self) -> Together:
+    def _search(self) -> Search:
         finite = np.concatenate([z[np.abs(z) < _CERTAIN] for z in self.log_odds])
         span = max(float(np.ptp(finite)) if len(finite) else 0.0, 1.0) + 1.0
         reach = np.union1d(np.linspace(-span, span, _FACTORS), 0.0)
-        counts = (GroupCounts(np.arange(len(c.score), dtype=np.float64), c.positive, c.negative) for c in self.counts)
-        table = ScoreTable(tuple(range(len(self.counts))), tuple(counts))
-        rest = (reach,) * (len(self.counts) - 1)
-        return Together(table, self._mover, (np.zeros(1), *rest), np.zeros(len(self.counts)), self.ties)
+        return Search([[self._entries(g, reach, size) for g in range(len(self.counts))] for size in _SIZES], self.ties)
 
-    def _mover(self, g: int, scores: Floats) -> Any:
-        """Give the log-odds of entries; between them, of what was merged of them."""
+    def _entries(self, g: int, reach: Floats, size: int) -> Entries:
+        """Give the blocks of a group, or so many runs of them, by their log-odds."""
         # Blocks of several groups cannot all be equal and their rows keep an order: a hair parts them.
         hair = 0.0 if self.ties == "half" else _HAIR * g
-        there = np.interp(scores, np.arange(len(self.log_odds[g])), self.log_odds[g]) + hair
-        return lambda factor: np.where(np.abs(there) < _CERTAIN - 1, there + factor, there)
+        there, counts = self.log_odds[g] + hair, self.counts[g]
+        first = np.unique(np.linspace(0, len(there), min(size, len(there)), endpoint=False).astype(np.intp))
+        positive, negative = (
+            np.add.reduceat(side.astype(np.float64), first) for side in (counts.positive, counts.negative)
+        )
+        middle = there[(first + np.append(first[1:], len(there)) - 1) // 2]
+
+        def move(factor: float) -> Floats:
+            return np.where(np.abs(middle) < _CERTAIN - 1, middle + factor, middle)
+
+        values = np.zeros(1) if g == 0 else reach
+        return Entries(positive, negative, (positive, negative), values, move, move, int(np.searchsorted(values, 0.0)))
 
     def best(self, bound: float) -> float | None:
         """Find the highest AUC within a bound; None if no merge keeps it."""
-        tried, found = bound, None
-        for _ in range(_CHECKS):
-            found = self._search.find(Aim(tried)) if found is None else self._search.polish(Aim(tried), found)
-            auc, gap = self._search.at(found.places, whole=True)
-            if gap <= bound + 1e-12:
-                return auc if self.inside is None else auc - self._counted_inside + self.inside
-            if gap > bound + 0.05:
-                break
-            tried = max(tried - max(gap - bound, 1e-6), 0.0)
-        return None
+        found = self._search.highest(bound)
+        if found is None:
+            return None
+        return found.auc if self.inside is None else found.auc - self._counted_inside + self.inside
 
     @property
     def _counted_inside(self) -> float:

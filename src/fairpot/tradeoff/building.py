@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from fairpot._defaults import Region, Ties
 from fairpot.exceptions import UndefinedMetricWarning
 from fairpot.metrics.wins import (
-    FEW_GROUPS,
     Undefined,
     WinMatrix,
     cross_half_wins,
     empty_cells,
+    in_one_pass,
     inner_half_wins,
     undefined_auc,
     value_without_pairs,
@@ -27,7 +27,7 @@ from fairpot.metrics.wins import (
 from fairpot.table import Maps, ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.tradeoff.exact import exact_wins, flat_cuts
-from fairpot.transport import TransportPlan, weight_to_reach
+from fairpot.transport import TransportPlan
 
 
 def exact_curve(
@@ -65,11 +65,41 @@ def exact_curve(
     return TradeoffCurve(lam, auc, xauc_ab, xauc_ba, (moved,), reference, exact=True, orders=orders)
 
 
-def on_grid(curve: TradeoffCurve, plan: TransportPlan, lams: NDArray[np.float64]) -> TradeoffCurve:
-    """Read an exact curve off at some lambdas."""
-    places = np.array([len(plan.scores) - plan.cut(lam) for lam in lams])
-    numbers = {name: getattr(curve, name)[places] for name in ("auc", "xauc_ab", "xauc_ba", "orders")}
-    return replace(curve, lam=lams, **numbers, exact=False, unrepaired_auc=curve.unmoved_auc)
+def pair_curve(
+    table: ScoreTable,
+    values: NDArray[np.float64],
+    states: Iterable[NDArray[np.float64]],
+    *,
+    moved: Hashable,
+    reference: Hashable,
+    ties: Ties,
+) -> TradeoffCurve:
+    """Count two groups at every value of a dial: ``states`` are the moved group's scores, a row a value, in blocks."""
+    table = table.for_pairs()
+    b, a = table[moved], table[reference]
+    half, pairs = ties == "half", _Pairs.of(table, moved, reference, "nan")
+    p, n = (np.concatenate(([0], np.cumsum(c))) for c in (a.positive, a.negative))
+    inside_a, inside_b = inner_half_wins(a, ties), inner_half_wins(b, ties)
+    before = inside_a + inside_b + sum(cross_half_wins(a, b, ties))
+    over, under, orders, inner = [], [], [], []
+    for block in states:
+        low = np.searchsorted(a.score, block, side="left")
+        high = np.searchsorted(a.score, block, side="right")
+        over.append((n[low] + n[high] if half else 2 * n[low]) @ b.positive)
+        under.append((2 * p[-1] - p[low] - p[high] if half else 2 * (p[-1] - p[high])) @ b.negative)
+        rises = np.asarray((block[:, 1:] > block[:, :-1]).all(axis=1))
+        inner += [inside_b if up else inner_half_wins(b.rescored(row), ties) for up, row in zip(rises, block)]
+        orders.append((np.ptp(block, axis=1) > 0) if len(b.score) > 1 else np.ones(len(block), dtype=bool))
+    ba, ab = np.concatenate(over), np.concatenate(under)
+    found = np.empty((3, len(values)))
+    missing = value_without_pairs("nan")
+    _share(ba + ab + np.array(inner) + inside_a, pairs.total, found[0], missing)
+    _share(ab, pairs.ab, found[1], missing)
+    _share(ba, pairs.ba, found[2], missing)
+    unrepaired = float(before) / 2 / pairs.total if pairs.total else missing
+    how: dict[str, Any] = {"orders": np.concatenate(orders), "unrepaired_auc": min(unrepaired, 1.0)}
+    auc, xauc_ab, xauc_ba = found
+    return TradeoffCurve(values, auc, xauc_ab, xauc_ba, (moved,), reference, **how)
 
 
 def trace(
@@ -90,7 +120,9 @@ def trace(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedMetricWarning)
         for maps in steps:
-            seen.add(_recount(before, table, maps, ties), keeps_order(table, maps))
+            after = table.for_pairs().rescored(maps)
+            orders = all(len(one.score) == 1 or len(other.score) != 1 for one, other in zip(table.counts, after.counts))
+            seen.add(_recount(before, after, maps, ties), orders)
     return replace(seen.curve(values, dial), identity=identity)
 
 
@@ -158,13 +190,12 @@ def keeps_order(table: ScoreTable, maps: Maps) -> bool:
     return True
 
 
-def _recount(before: WinMatrix, table: ScoreTable, maps: Maps, ties: Ties) -> WinMatrix:
-    """Count again the pairs with a group whose scores a map changes."""
-    after = table.for_pairs().rescored(maps)
-    if len(after.groups) > FEW_GROUPS:
+def _recount(before: WinMatrix, after: ScoreTable, maps: Maps, ties: Ties) -> WinMatrix:
+    """Count again the pairs with a group whose scores a map changed."""
+    if in_one_pass(after.counts):
         return WinMatrix.of(after, ties)
     counts = after.counts
-    changed = [group in maps for group in table.groups]
+    changed = [group in maps for group in after.groups]
     wins = before.half_wins.copy()
     for g, h in itertools.combinations_with_replacement(range(len(counts)), 2):
         if g == h and changed[g]:
@@ -219,44 +250,6 @@ def trace_top(
         for maps in steps:
             wins = WinMatrix.of(table.rescored(maps).top(alpha, region), ties)
             seen.add(wins, keeps_order(table.top(alpha, region), maps))
+            if min(*wins.positives, *wins.negatives) == 0:  # who has nobody there is not even with the others
+                seen.xauc[-1] = float("nan"), float("nan")
     return seen.curve(values, dial, alpha)
-
-
-def _lowest(plan: TransportPlan, scores: NDArray[np.float64], start: float) -> float:
-    """Find the lowest place that any lambda takes scores of a region to, or that its edge has.
-
-    A moved score comes between two projections. One between a score that stays and one that moves comes between
-    the two, and below the edge only if the one that stays lies there, as it may where the region is another than the
-    plan's: that is so at one cut.
-    """
-    lowest = min(float(plan.projected.min()), start)
-    cut = int(np.searchsorted(plan.scores, start))
-    if 0 < cut < len(plan.scores):
-        lowest = min(lowest, float(plan.map(cut)(scores).min()))
-    return lowest
-
-
-def keeps_region(
-    table: ScoreTable,
-    starts: Mapping[Hashable, float],
-    alpha: float,
-    region: Region,
-    plans: Mapping[Hashable, TransportPlan],
-) -> bool:
-    """Whether every lambda of the plans leaves the same rows in the top alpha.
-
-    That is so if nobody is moved below the region's edge, and if the region without any one of its entries would
-    be too small: with more rows tied at the edge than are wanted, a repair that parts them changes the region.
-    """
-    top = table.above(starts)
-    if any(_lowest(plan, top[g].score, starts[g]) < starts[g] for g, plan in plans.items()):
-        return False
-    parts = [([c.weight for c in table.counts], [c.weight for c in top.counts])]
-    if region == "group":
-        parts = [([whole.weight], [cut.weight]) for whole, cut in zip(table.counts, top.counts)]
-    for whole, cut in parts:
-        wanted = weight_to_reach(alpha, float(sum(w.sum() for w in whole)))
-        inside, least = sum(w.sum() for w in cut), min(w[w > 0].min() for w in cut if len(w))
-        if inside - least >= wanted:
-            return False
-    return True

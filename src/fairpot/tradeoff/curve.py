@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -10,17 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._arguments import argument
 from fairpot._defaults import LEVEL
 from fairpot._html import html_table, lines_svg, notes, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import display
 from fairpot._validation import as_double, check_share, is_number
-from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.certify import Certificate, Worth, choose_certified
 from fairpot.inference.dial import Band, DialEstimates, Evidence, band_of, thin
 from fairpot.inference.limits import gap_name
-from fairpot.tradeoff.operating import OperatingRows, Rule, among, two_tops
+from fairpot.tradeoff.choice import Choice
+from fairpot.tradeoff.rules import Rule
 from fairpot.transport import Floats, top_place
 
 
@@ -57,10 +56,6 @@ def pareto_mask(gap: NDArray[np.float64], auc: NDArray[np.float64]) -> NDArray[n
     return mask
 
 
-# Metrics are quotients of exact counts: values this close are the same value.
-_ROUND_OFF = 1e-12
-# Points of a curve whose rows are looked at for a rule of an operation, at first and again around the best of them.
-_LOOKED_AT = 401
 _NO_LIMITS = "a point of a curve has no interval of its own: curve.band(), or effect of the fitted model, has it"
 # Points at which a notebook shows the interval.
 _SHOWN_BAND = 33
@@ -70,10 +65,11 @@ _SHOWN_BAND = 33
 class TradeoffPoint:
     """Hold one point of a trade-off curve.
 
-    ``lam`` is a number, or a number for each moved group where the groups have their own. ``pair`` names the two
-    groups that the gap is between: ``signed_gap`` is above 0 where the first is ranked higher. ``top_gap`` is the gap
-    that a rule with ``capacity`` looked at, ``net_benefit`` that of a rule with ``net_benefit_at``. ``note`` is what
-    else is to be said of a choice, such as that no repair is needed; ``print`` shows it first.
+    ``lam`` is the repair strength, whatever the method calls it; where several groups have their own, ``strengths`` has
+    the value of each, and ``lam`` is how far to go on their common way. ``pair`` names the two groups that the gap is
+    between: ``signed_gap`` is above 0 where the first is ranked higher. ``net_benefit`` is that of a rule with
+    ``net_benefit_at``. ``note`` is what else is to be said of a choice, such as that no repair is needed; ``print``
+    shows it first.
 
     Examples
     --------
@@ -87,14 +83,14 @@ class TradeoffPoint:
     (0.847, 0.05)
     """
 
-    lam: float | dict[Hashable, float]
+    lam: float
     auc: float
     gap: float
     signed_gap: float
     xauc_ab: float
     xauc_ba: float
     pair: tuple[Hashable, Hashable] | None = None
-    top_gap: float | None = field(default=None, repr=False)
+    strengths: Mapping[Hashable, float] | None = field(default=None, repr=False)
     net_benefit: float | None = field(default=None, repr=False)
     certificate: Certificate | None = field(default=None, compare=False, repr=False)
     note: str = field(default="", compare=False, repr=False)
@@ -104,14 +100,7 @@ class TradeoffPoint:
 
     def _repr_html_(self) -> str:
         """Show the choice, and its certificate if it has one."""
-        said = self.note or (
-            f"AUC {self.auc:.3f}, gap {self.gap:.3f} at "
-            + (
-                f"{self.lam:.4g}"
-                if isinstance(self.lam, float)
-                else ", ".join(f"{g}: {v:.4g}" for g, v in self.lam.items())
-            )
-        )
+        said = self.note or f"AUC {self.auc:.3f}, gap {self.gap:.3f} at {self.lam:.4g}"
         if self.certificate is not None:
             return f"<div>{paragraph(said)}{self.certificate._repr_html_()}</div>"
         return f"<div>{paragraph(said)}{notes([_NO_LIMITS])}</div>"
@@ -123,11 +112,11 @@ class TradeoffCurve:
 
     Parameters
     ----------
-    lam : array of shape (k,), or (k, groups) where each moved group has its own
-        At ``lam[i]`` the top ``lam[i]`` of the moved group is transported. On an exact curve these are the
-        upper ends of the intervals on which nothing changes.
+    lam : array of shape (k,)
+        The repair strengths; of FairPOT the share of the moved group that is transported. On an exact curve these are
+        the upper ends of the intervals on which nothing changes.
     auc : array of shape (k,)
-        AUC of all rows (the partial AUC where ``alpha`` is set).
+        AUC of all rows.
     xauc_ab, xauc_ba : arrays of shape (k,)
         How often a positive of the reference group is above a negative of the moved group, and the
         reverse; with more than two groups, those of the pair with the largest gap, see ``pairs``.
@@ -148,12 +137,18 @@ class TradeoffCurve:
         With more than two groups, the pair with the largest gap at each point. Numbers are seen from its first group:
         the reference where it is one of the two, else the one that is ranked higher. None with two groups.
     alpha : float or None
-        The share of the ranking that the numbers look at; None for all of it.
+        The share of the list whose gap it is; None for all of it.
     orders : boolean array of shape (k,) or None
         Whether something of the order inside every group is left. Where it is not, all scores of a group are equal,
         and no rule chooses such a point. None: it is so everywhere.
     identity : float or None
         The repair strength that changes nothing; None if there is none.
+    strengths : dict of moved group to array of shape (k,), or None
+        Where several groups have their own: the value of each at every point.
+    whole : Evidence or None
+        The rows whose AUC it is, where the gap is that of a part of them.
+    search : function of a Rule, or None
+        How a rule is kept best, also between the points of the curve; None chooses among the points.
 
     Attributes
     ----------
@@ -190,6 +185,9 @@ class TradeoffCurve:
     alpha: float | None = None
     orders: NDArray[np.bool_] | None = field(default=None, repr=False)
     identity: float | None = 0.0
+    strengths: Mapping[Hashable, Floats] | None = field(default=None, repr=False)
+    whole: Evidence | None = field(default=None, repr=False)
+    search: Callable[[Rule], TradeoffPoint] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.auc)
@@ -198,7 +196,7 @@ class TradeoffCurve:
         kind = "every lambda" if self.exact else f"a grid of {self.dial}"
         names = ", ".join(str(g) for g in self.moved)
         return (
-            f"<TradeoffCurve of {names} towards {self.reference}: {len(self)} points ({kind}), {self.auc_name} "
+            f"<TradeoffCurve of {names} towards {self.reference}: {len(self)} points ({kind}), AUC "
             f"{self.auc.min():.4f} to {self.auc.max():.4f}, {self.gap_name} {self.gap.min():.4f} to "
             f"{self.gap.max():.4f}>"
         )
@@ -212,16 +210,15 @@ class TradeoffCurve:
         for name, place in named.items():
             point, at = self.point(place), int(np.searchsorted(places, place))
             ends = {key: None if column[at] != column[at] else column[at].item() for key, column in limits.items()}
-            auc, gap = self.auc_name, self.gap_name
-            numbers = {auc: point.auc, f"{auc}_low": ends["auc_low"], f"{auc}_high": ends["auc_high"]}
+            gap = self.gap_name
+            numbers = {"AUC": point.auc, "AUC_low": ends["auc_low"], "AUC_high": ends["auc_high"]}
             numbers |= {gap: point.gap, f"{gap}_low": ends["gap_low"], f"{gap}_high": ends["gap_high"]}
-            lam = str(point.lam) if isinstance(point.lam, dict) else point.lam
-            rows.append({"point": name, self.dial: lam, **numbers, "ranked higher": _ranked_higher(point)})
+            rows.append({"point": name, self.dial: point.lam, **numbers, "ranked higher": _ranked_higher(point)})
         drawn = thin(len(self), 200)
         line = [(str(self.dial), self.gap[drawn].tolist(), self.auc[drawn].tolist())]
         shaded = np.column_stack((limits["gap_low"], limits["gap_high"], self.auc[places])).tolist()
         note = f"no intervals: {reason}" if reason else f"Shaded: {LEVEL:.0%} interval of the gap."
-        picture = lines_svg(line, "Trade-off of AUC and gap", (self.gap_name, self.auc_name), shaded, note)
+        picture = lines_svg(line, "Trade-off of AUC and gap", (self.gap_name, "AUC"), shaded, note)
         title = f"{len(self):,} points, {'every' if self.exact else 'a grid of'} {self.dial}"
         return f"<div>{paragraph(repr(self)[1:-1])}{picture}{html_table(rows, title)}</div>"
 
@@ -234,11 +231,6 @@ class TradeoffCurve:
         found = band_of(self._estimates(places), LEVEL, self.dial)
         known = {"auc": found.auc, "gap": found.gap}
         return {f"{name}_{end}": getattr(known[name], end) for name in known for end in ("low", "high")}, found.reason
-
-    @property
-    def auc_name(self) -> str:
-        """Say which AUC it is."""
-        return "AUC" if self.alpha is None else "partial AUC"
 
     @property
     def gap_name(self) -> str:
@@ -286,10 +278,9 @@ class TradeoffCurve:
         return make_frame(self.settings() | columns | limits | self.pair_columns())
 
     def settings(self) -> dict[str, NDArray[np.float64]]:
-        """Give the values of the dial by name, a column for each moved group where the groups have their own."""
-        if self.lam.ndim == 1:
-            return {self.dial: self.lam}
-        return {f"{self.dial}[{g}]": self.lam[:, j] for j, g in enumerate(self.moved)}
+        """Give the values of the dial by name, with a column for each moved group where the groups have their own."""
+        each = {} if self.strengths is None else {f"{self.dial}[{g}]": v for g, v in self.strengths.items()}
+        return {self.dial: self.lam, **each}
 
     def pair_columns(self) -> dict[str, NDArray[Any]]:
         """Name the pair with the largest gap at each point; nothing where there are two groups only."""
@@ -346,9 +337,7 @@ class TradeoffCurve:
         >>> round(curve.at(0.4).gap, 3)
         0.013
         """
-        if self.lam.ndim == 2:
-            raise ValueError(f"this curve has a {self.dial} for each group.\nHint: use frame() and pick a row.")
-        if self.exact:
+        if self.exact and self.lam[0] == 0 and self.lam[-1] == 1:
             # The next lambda upwards belongs to the same cut, with the round-off that TransportPlan.cut allows.
             lam = check_share(lam, self.dial, zero=True)
             return self.point(top_place(self.lam, lam) if lam > 0 else 0)
@@ -365,15 +354,15 @@ class TradeoffCurve:
 
     def point(self, place: int) -> TradeoffPoint:
         """Return the point at one place of the arrays."""
-        lam = self.lam[place]
         return TradeoffPoint(
-            float(lam) if self.lam.ndim == 1 else {g: float(v) for g, v in zip(self.moved, lam)},
+            float(self.lam[place]),
             float(self.auc[place]),
             float(self.gap[place]),
             float(self.signed_gap[place]),
             float(self.xauc_ab[place]),
             float(self.xauc_ba[place]),
             (self.reference, self.moved[0]) if self.pairs is None else self.pairs[place],
+            None if self.strengths is None else {g: float(v[place]) for g, v in self.strengths.items()},
         )
 
     def band(self, level: float = LEVEL) -> Band:
@@ -409,7 +398,6 @@ class TradeoffCurve:
         max_gap: float | None = None,
         max_auc_loss: float | None = None,
         confidence: float | None = None,
-        capacity: float | int | None = None,
         net_benefit_at: float | None = None,
     ) -> TradeoffPoint:
         """Choose a point by rule.
@@ -418,10 +406,11 @@ class TradeoffCurve:
         gap that costs at most that much AUC against lambda = 0. With both: the highest AUC that keeps both.
         Without a rule: the smallest gap. Of equals, the one that is nearest to changing nothing.
 
-        With ``capacity``, so many rows or a share of them, the gap of all these rules is that in the top of the list:
-        among the rows that are ranked highest after the repair, ties at the cut included. With ``net_benefit_at``, a
-        threshold between 0 and 1, and ``max_gap``: the highest net benefit of acting from that score on, in place of
-        the highest AUC. A curve of more than 401 points is looked at in 401 of them, then around the best.
+        With ``net_benefit_at``, a threshold between 0 and 1, and ``max_gap``: the highest net benefit of acting from
+        that score on, in place of the highest AUC.
+
+        A curve that a fitted method traced with its own strengths looks between its points as well, as ``fit`` does:
+        both choose the same. Of strengths that you listed, one of those is chosen.
 
         Nobody is moved without need. If the original scores keep ``max_gap``, they are the choice, and its ``note``
         says so. If they do not, an AUC or net benefit above theirs counts as equal to it: nobody is moved for an AUC
@@ -442,8 +431,6 @@ class TradeoffCurve:
             The largest loss of AUC you accept, against the original scores.
         confidence : float in (0, 1) or None, default None
             Certify the choice, with ``max_gap``.
-        capacity : float in (0, 1], int or None, default None
-            How many rows you can act on: a number, or a share.
         net_benefit_at : float in (0, 1) or None, default None
             The score from which you act, a probability.
 
@@ -462,50 +449,31 @@ class TradeoffCurve:
         >>> from fairpot.datasets import make_synthetic
         >>> data = make_synthetic(random_state=0)
         >>> curve = FairPOT(0).fit(data.probability, data.target, sensitive_features=data.group).tradeoff()
-        >>> point = curve.select(max_gap=0.05, capacity=300)
-        >>> round(point.lam, 4), round(point.top_gap, 4)
-        (0.0093, 0.045)
+        >>> point = curve.select(max_gap=0.05)
+        >>> round(point.lam, 3), round(point.gap, 3)
+        (0.212, 0.05)
         """
-        rule = Rule(max_gap, max_auc_loss, capacity, net_benefit_at).checked()
+        rule = Rule(max_gap, max_auc_loss, net_benefit_at).checked()
         if confidence is not None:
             return self._select_certified(rule, confidence)
-        return self.aims(rule).chosen()
+        if self.search is not None:
+            return self.search(rule)
+        return self.judged(rule).chosen()
 
-    def aims(self, rule: Rule) -> Aims:
-        """Say what each point is judged by under a rule."""
-        if not rule.operating:
-            return Aims(self, rule, self.gap, self.auc)
-        rows = self._operating(rule)
-        before = rows.benefit_before
-        gap, benefit = (np.full(len(self), np.nan) for _ in range(2))
-        known, places = np.zeros(len(self), dtype=bool), thin(len(self), _LOOKED_AT)
-        unmoved = self._unmoved()
-        places = places if unmoved is None else np.union1d(places, [unmoved])
-        while len(places):
-            seen = rows.look(self.lam[places])
-            gap[places], benefit[places], known[places] = seen.gap, seen.net_benefit, True
-            judged = self.gap if rule.capacity is None else gap
-            aims = Aims(self, rule, judged, self.auc if rule.net_benefit_at is None else benefit, before)
-            around = np.flatnonzero(known)
-            best = int(np.searchsorted(around, aims.nearest()))
-            low, high = around[max(best - 1, 0)], around[min(best + 1, len(around) - 1)]
-            places = low + thin(int(high - low) + 1, _LOOKED_AT)
-            places = places[~known[places]]
-        return aims
+    def judged(self, rule: Rule) -> Choice:
+        """Say what each point is worth under a rule."""
+        if rule.net_benefit_at is None:
+            return Choice(self, rule)
+        known = self._known_rows() if self.whole is None else self.whole
+        benefit, before = known.net_benefits(self.lam, rule.net_benefit_at)
+        return Choice(self, rule, benefit, before)
 
-    def _operating(self, rule: Rule) -> OperatingRows:
-        """Give the rows of the curve as a rule of an operation looks at them."""
-        if rule.capacity is not None and self.alpha is not None:
-            raise ValueError(two_tops(rule.capacity, self.alpha))
-        evidence = self._known_rows()
-        return OperatingRows.of(evidence.parts, evidence.ties, rule)
-
-    def _unmoved(self) -> int | None:
-        """Find the place of the scores as they came, if they are on the curve."""
+    @property
+    def unmoved(self) -> int | None:
+        """The place of the scores as they came, if they are on the curve."""
         if self.identity is None:
             return None
-        same = self.lam == self.identity
-        places = np.flatnonzero(same if same.ndim == 1 else same.all(axis=1))
+        places = np.flatnonzero(self.lam == self.identity)
         return int(places[0]) if len(places) else None
 
     def _known_rows(self) -> Evidence:
@@ -521,7 +489,10 @@ class TradeoffCurve:
         if len(self.moved) == 1:
             pairs = np.stack([self.xauc_ab[places], self.xauc_ba[places]], axis=1)
             exact = self.auc[places], pairs if evidence.first_group == self.reference else pairs[:, ::-1]
-        return evidence.estimate(self.lam[places], exact)
+        found = evidence.estimate(self.lam[places], None if evidence.top is not None else exact)
+        if self.whole is None:
+            return found
+        return replace(found, auc=self.whole.estimate(self.lam[places]).auc)
 
     def _select_certified(self, rule: Rule, confidence: float) -> TradeoffPoint:
         if rule.max_gap is None:
@@ -533,17 +504,16 @@ class TradeoffCurve:
                 "Hint: trace the curve on other rows, or give confidence to the method, which then cross-fits."
             )
         places = thin(len(self))
-        places = places[Aims(self, rule, self.gap, self.auc).usable()[places]]
+        places = places[Choice(self, rule).usable()[places]]
+        places = places[evidence.countable(self.lam[places], self.dial)]
         worth = None
-        if rule.operating:
-            rows = self._operating(rule)
-            seen = rows.look(self.lam[places])
-            kept = rows.countable(seen, self.dial)
-            places = places[kept]
-            benefit = None if rule.net_benefit_at is None else seen.net_benefit[kept]
-            worth = Worth(self.auc[places], self.unmoved_auc, benefit, rows.benefit_before)
-            evidence = evidence if rows.share is None else evidence.in_top(rows.share)
-        dial = evidence.estimate(self.lam[places]) if rule.capacity is not None else self._estimates(places)
+        if rule.net_benefit_at is not None:
+            known = evidence if self.whole is None else self.whole
+            benefit, before = known.net_benefits(self.lam[places], rule.net_benefit_at)
+            worth = Worth(self.auc[places], self.unmoved_auc, benefit, before)
+        elif self.whole is not None:
+            worth = Worth(self.auc[places], self.unmoved_auc)
+        dial = evidence.estimate(self.lam[places]) if self.whole is not None else self._estimates(places)
         place, certificate = choose_certified(
             dial,
             rule.max_gap,
@@ -553,8 +523,8 @@ class TradeoffCurve:
             name=self.dial,
             max_auc_loss=rule.max_auc_loss,
             worth=worth,
-            top=evidence.top,
-            unmoved=next(iter(np.flatnonzero(places == self._unmoved()).tolist()), None),
+            top=evidence.seen_in,
+            unmoved=next(iter(np.flatnonzero(places == self.unmoved).tolist()), None),
         )
         return replace(self.point(int(places[place])), certificate=certificate)
 
@@ -563,149 +533,11 @@ class TradeoffCurve:
         """AUC of the scores as they came."""
         if self.unrepaired_auc is not None:
             return self.unrepaired_auc
-        if self.lam[0].max() != 0:
+        if self.lam[0] != 0:
             raise ValueError(
                 "max_auc_loss is measured from lambda = 0, which is not on this grid.\nHint: put 0 into lams."
             )
         return float(self.auc[0])
-
-    def _named(self, point: TradeoffPoint) -> str:
-        return (
-            f"at {self.dial}={point.lam:.6g}" if isinstance(point.lam, float) else f"with a {self.dial} for each group"
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Aims:
-    """What every point of a curve is judged by under a rule: a gap, and what is worth most within it."""
-
-    curve: TradeoffCurve
-    rule: Rule
-    gap: Floats
-    worth: Floats
-    benefit_before: float | None = None
-
-    def chosen(self) -> TradeoffPoint:
-        """Choose by the rule; say what can be had if nothing keeps it."""
-        curve, rule, usable = self.curve, self.rule, self.usable()
-        allowed = self.allowed(usable)
-        if not allowed.any():
-            raise InfeasibleRuleError(self._best_instead(usable))
-        unmoved = curve._unmoved()
-        if rule.max_gap is not None and unmoved is not None and allowed[unmoved]:
-            said = f"the {self.gap_name} is {self.gap[unmoved]:.3g}, within {rule.max_gap:g}"
-            return replace(self.point(unmoved), note=f"no repair needed: {said}")
-        return self.point(self._nearest(np.flatnonzero(allowed)))
-
-    def nearest(self) -> int:
-        """Find the place that is chosen, or that of the smallest gap where none keeps the rule."""
-        usable = self._defined()
-        if not usable.any():
-            return 0
-        allowed = self.allowed(usable)
-        return self._nearest(np.flatnonzero(allowed)) if allowed.any() else int(np.nanargmin(self._at(usable)))
-
-    def beside(self) -> tuple[float, float, float]:
-        """Give the value that is chosen, or comes nearest to it, between the values on either side of it."""
-        place, lam = self.nearest(), self.curve.lam
-        return float(lam[max(place - 1, 0)]), float(lam[place]), float(lam[min(place + 1, len(lam) - 1)])
-
-    def usable(self) -> NDArray[np.bool_]:
-        """Mark the points that a rule may choose: those that are defined, and leave groups in some order."""
-        curve, usable = self.curve, self._defined()
-        if usable.any():
-            return usable
-        if not np.isnan(self.gap).all() and not np.isnan(curve.auc).all():
-            raise InfeasibleRuleError(
-                f"no {curve.dial} can be chosen: each makes all scores of a group equal.\n"
-                f"Hint: trace other values of {curve.dial}, or try another method."
-            )
-        if self.rule.capacity is not None and not np.isnan(curve.gap).all():
-            raise InfeasibleRuleError(
-                f"no {curve.dial} can be chosen: {among(self.rule.capacity)} some group has nobody with, or nobody "
-                "without, the outcome, whatever the repair.\n"
-                f"Hint: a larger {argument('capacity')}, or leave small groups out, {argument('min_group', ...)}"
-            )
-        raise InfeasibleRuleError(
-            f"no {curve.dial} can be chosen: the xAUC gap or the AUC is undefined on these rows.\n"
-            "Hint: rows with and without the outcome are needed in both groups (in the region, if alpha is set)."
-        )
-
-    def allowed(self, usable: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Mark the points that keep the rule."""
-        allowed = usable.copy()
-        if self.rule.max_auc_loss is not None:
-            allowed &= self.curve.unmoved_auc - self.curve.auc <= self.rule.max_auc_loss + _ROUND_OFF
-        if self.rule.max_gap is not None:
-            allowed &= self.gap <= self.rule.max_gap + _ROUND_OFF
-        return allowed
-
-    @property
-    def gap_name(self) -> str:
-        """Say which gap it is."""
-        name = self.curve.gap_name
-        return name if self.rule.capacity is None else f"{name} {among(self.rule.capacity)}"
-
-    def point(self, place: int) -> TradeoffPoint:
-        """Return the point at a place, with the numbers it was judged by."""
-        top_gap = None if self.rule.capacity is None else float(self.gap[place])
-        benefit = None if self.rule.net_benefit_at is None else float(self.worth[place])
-        return replace(self.curve.point(place), top_gap=top_gap, net_benefit=benefit)
-
-    def _defined(self) -> NDArray[np.bool_]:
-        defined = ~(np.isnan(self.gap) | np.isnan(self.worth) | np.isnan(self.curve.auc))
-        return defined if self.curve.orders is None else defined & self.curve.orders
-
-    def _nearest(self, places: NDArray[np.intp]) -> int:
-        """Find the best of some places, by worth or by gap; of equals the one nearest to the scores as they came."""
-        curve, within = self.curve, self.rule.max_gap is not None
-        worth = self.worth[places] if within else -self.gap[places]
-        known = curve.unrepaired_auc is not None or curve._unmoved() is not None
-        if within and curve.identity is not None and known:
-            worth = np.minimum(worth, curve.unmoved_auc if self.benefit_before is None else self.benefit_before)
-        equals = places[worth >= worth.max() - _ROUND_OFF]
-        if curve.identity is None:
-            return int(equals[0])
-        moved = np.abs(curve.lam[equals] - curve.identity)
-        return int(equals[np.argmin(moved if moved.ndim == 1 else moved.sum(axis=1))])
-
-    def _at(self, places: NDArray[np.bool_]) -> Floats:
-        return np.where(places, self.gap, np.nan)
-
-    def _best_instead(self, usable: NDArray[np.bool_]) -> str:
-        curve, max_gap, max_auc_loss = self.curve, self.rule.max_gap, self.rule.max_auc_loss
-        if max_gap is None:
-            best = curve.point(int(np.nanargmax(np.where(usable, curve.auc, np.nan))))
-            rule = f"no {curve.dial} keeps {argument('max_auc_loss', max_auc_loss)}"
-            return (
-                f"{rule}: the highest {curve.auc_name} is {best.auc:.3g} {curve._named(best)}.\n"
-                f"Hint: allow a larger {argument('max_auc_loss')}, or try another method."
-            )
-        asked = [argument("max_gap", max_gap)] + (
-            [argument("capacity", self.rule.capacity)] if self.rule.capacity else []
-        )
-        smallest = int(np.nanargmin(self._at(usable)))
-        message = f"no {curve.dial} keeps {' with '.join(asked)}"
-        if max_auc_loss is not None:
-            message += f" and {argument('max_auc_loss', max_auc_loss)} together"
-        message += f": the smallest {self.gap_name} is {self._described(smallest)}"
-        if max_auc_loss is not None:
-            message += f", a loss of {curve.unmoved_auc - curve.auc[smallest]:.3g}"
-            within = np.flatnonzero(usable & (curve.unmoved_auc - curve.auc <= max_auc_loss))
-            if len(within):
-                near = int(within[np.nanargmin(self.gap[within])])
-                message += f"); within that loss it is {self._described(near)}"
-        reached = np.ceil(1000 * float(self.gap[smallest]) - 1e-9) / 1000
-        way = f"accept {argument('max_gap', float(reached))}, which this method reaches here"
-        if max_auc_loss is not None:
-            way = "allow a larger gap or a larger loss"
-        if curve.pairs is not None:
-            way += f", leave small groups out with {argument('min_group', ...)}"
-        return f"{message}).\nHint: {way}, or try another method; comparing them shows what each can reach."
-
-    def _described(self, place: int) -> str:
-        point = self.curve.point(place)
-        return f"{self.gap[place]:.3g} {self.curve._named(point)} ({self.curve.auc_name} {point.auc:.3g}"
 
 
 def _ranked_higher(point: TradeoffPoint) -> str:

@@ -71,12 +71,12 @@ def exact_wins(
 
     Examples
     --------
-    >>> from fairpot import FairPOT
+    >>> from fairpot import score_table
+    >>> from fairpot.methods.fairpot import transport_plans
     >>> from fairpot.tradeoff import exact_wins
     >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
-    >>> repair = FairPOT(lam=0, reference="M").fit(score, y, sensitive_features=sex)
-    >>> table = repair.table_
-    >>> wins = exact_wins(repair.plans_["F"], table["F"], table["M"])
+    >>> table = score_table(y, score, sensitive_features=sex)
+    >>> wins = exact_wins(transport_plans(table, "M")["F"], table["F"], table["M"])
     >>> type(wins).__name__
     'PlanWins'
     """
@@ -119,7 +119,8 @@ def flat_cuts(
     lowest[stays + 1 :] = scores[0]
     flat[: last + 1] = (lowest == low) & (low == high)
     for cut in {stays, last}:
-        flat[cut] = np.ptp(plan.map(cut, monotone=monotone, start=start)(scores)) == 0
+        move = plan.map(cut, monotone=monotone, start=start)
+        flat[cut] = np.ptp(move(scores[[0, 1, -1]])) == 0 and np.ptp(move(scores)) == 0
     return flat
 
 

@@ -16,7 +16,7 @@ from fairpot.engines.spark import SparkEngine, SparkRows, spark_session
 from fairpot.engines.spark.session import csv_options
 from fairpot.exceptions import InputFileError, OutputFileError, ScaleWarning, UnseenGroupError
 from fairpot.export import to_sql
-from fairpot.postprocessing.post_logit import LogitMap
+from fairpot.repair.sigmoid import LogitMap
 from fairpot.transport import FollowedMap, ScoreMap
 
 ENGINE = SparkEngine()
@@ -174,8 +174,9 @@ def test_a_model_is_applied_to_a_frame_of_spark(spark, tmp_path):
     n = 300
     frame = pd.DataFrame({"s": rng.random(n).round(2), "y": rng.integers(0, 2, n), "g": rng.choice(["a", "b"], n)})
     given = {"sensitive_features": frame["g"]}
-    for place, model in enumerate((FairPOT(0.5), FairPOT(0.5, alpha=0.3, region_from="batch"))):
+    for place, model in enumerate((FairPOT(0.5), FairPOT(0.5, top=0.3, repair="top"))):
         expected = model.fit(frame["s"], frame["y"], **given).transform(frame["s"], **given)
+        model = model.fair_maps_
         rows = spark.createDataFrame(pa.Table.from_pandas(frame, preserve_index=False))
         output = tmp_path / f"up{place}.parquet"
         done = fairpot.apply(model, rows, output, score="s", group="g", column="new")

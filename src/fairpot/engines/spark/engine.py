@@ -39,7 +39,7 @@ class SparkEngine:
     >>> frame = spark.createDataFrame(people, ["risk", "died", "sex"])  # doctest: +SKIP
     >>> rows = SparkRows(frame, score="risk", label="died", groups="sex")  # doctest: +SKIP
     >>> table = SparkEngine().count(rows).table  # doctest: +SKIP
-    >>> repair = FairPOT(lam=1.0, reference="M").fit_table(table)  # doctest: +SKIP
+    >>> repair = FairPOT(lam=1.0, reference="M").fit(table)  # doctest: +SKIP
     >>> adjusted = SparkEngine().apply(rows, repair.maps_)  # doctest: +SKIP
     >>> sorted(row["risk_adjusted"] for row in adjusted.collect())  # doctest: +SKIP
     [0.6, 0.6, 0.9, 0.9]

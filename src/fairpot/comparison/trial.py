@@ -1,0 +1,382 @@
+"""One method on one fold: learnt from the fitted rows, its strength chosen there, judged on the held-out rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot._defaults import Ties
+from fairpot.exceptions import FairpotWarning, InfeasibleRuleError, UndefinedMetricWarning
+from fairpot.inference.dial import Evidence, SameMaps
+from fairpot.inference.dial import Part as Rows
+from fairpot.metrics.wins import WinMatrix
+from fairpot.repair.choose import curve
+from fairpot.repair.estimator import Fit, Repair, begin
+from fairpot.repair.finish import whole_maps
+from fairpot.repair.ground import Ground
+from fairpot.splitting import weighted_rows
+from fairpot.table import Maps, ScoreTable
+from fairpot.tradeoff.building import keeps_order
+from fairpot.tradeoff.choice import ROUND_OFF
+from fairpot.tradeoff.rules import Rule
+from fairpot.transport import Floats, ScoreMap, moving
+
+UNREPAIRED = "unrepaired"
+
+
+class Part(NamedTuple):
+    """Counted rows to fit on and to evaluate on."""
+
+    fitted: ScoreTable
+    held_out: ScoreTable
+
+
+class Setting(NamedTuple):
+    """What is the same for all methods: all rows, the group that stays, how pairs are counted, and which gap is meant.
+
+    ``top`` is the share of the list whose gap is compared; None for all of it.
+    """
+
+    table: ScoreTable
+    reference: Hashable
+    ties: Ties
+    top: float | None = None
+
+
+class Judged(NamedTuple):
+    """AUC and signed gaps of rows: of two groups seen from the reference, of more one for every two."""
+
+    auc: float
+    gaps: Floats
+
+    @property
+    def gap(self) -> float:
+        """The largest gap; NaN where one is undefined."""
+        return float(np.abs(self.gaps).max())
+
+
+def judge(table: ScoreTable, setting: Setting) -> Judged:
+    """Count AUC and gaps of a table, the gaps in its top where that is what is compared."""
+    wins = WinMatrix.of(table, setting.ties)
+    with warnings.catch_warnings():  # a group that has too few rows in the top is told by name later
+        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        won = (wins if setting.top is None else WinMatrix.of(table.top(setting.top), setting.ties)).xauc()
+    if len(table.groups) > 2:
+        return Judged(wins.auc(), (won - won.T)[np.triu_indices(len(won), 1)])
+    a = table.groups.index(setting.reference)
+    return Judged(wins.auc(), np.array([won[a, 1 - a] - won[1 - a, a]]))
+
+
+class Outcome(NamedTuple):
+    """What a choice on the fitted rows does to the held-out rows.
+
+    ``changed`` is the share of their scores that change, ``breakpoints`` what has to be written down to say how,
+    ``maps`` None for a method that only knows rows, and ``reason`` why the target is not kept on the fitted rows.
+    """
+
+    judged: Judged
+    strength: float
+    changed: float
+    breakpoints: int
+    maps: Maps | None
+    reason: str | None = None
+
+
+class Points(NamedTuple):
+    """AUC and signed gaps of the held-out rows at strengths, and whether each leaves an order in every group."""
+
+    auc: Floats
+    gaps: Floats
+    orders: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Ruled:
+    """A method whose strength is chosen by rule."""
+
+    fit: Fit
+    keep: str | None
+    part: Part
+    setting: Setting
+    seen: dict[float, Outcome | str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, model: Repair, part: Part, setting: Setting) -> Ruled:
+        """Learn from the fitted rows."""
+        with _quiet():
+            return cls(begin(model, part.fitted), model.keep, part, setting)
+
+    def at(self, max_gap: float) -> Outcome:
+        """Choose on the fitted rows, as ``fit`` does, and judge on the others."""
+        if max_gap not in self.seen:
+            self.seen[max_gap] = self._chosen(max_gap)
+        found = self.seen[max_gap]
+        if isinstance(found, str):
+            raise InfeasibleRuleError(found)
+        return found
+
+    def _chosen(self, max_gap: float) -> Outcome | str:
+        try:
+            with _quiet():
+                fit, point = self.fit.search(Rule(max_gap))
+        except InfeasibleRuleError as error:
+            return str(error).split("\n")[0]
+        return _outcome(self._maps(fit, point.lam), self.part, self.setting, point.lam)
+
+    @property
+    def dial(self) -> str:
+        """What the method calls its strength."""
+        return self.fit.final.dial.name
+
+    def tried(self) -> Floats:
+        """Give the strengths that all rows together suggest."""
+        return self.fit.final.tried if self.fit.way is not None else self.fit.learn(self.setting.table).tried
+
+    def _maps(self, fit: Fit, value: float) -> dict[Hashable, ScoreMap]:
+        return moving(whole_maps(fit.final, value, self.part.fitted, self.keep))
+
+    @property
+    def rows(self) -> Rows:
+        """The held-out rows with the maps at any strength."""
+        return Rows(self.part.held_out, self._steps)
+
+    def _steps(self, values: Floats) -> Iterator[Maps]:
+        return (self._maps(self.fit, float(value)) for value in values)
+
+    def points(self, values: Floats) -> Points:
+        """Judge strengths on the held-out rows; of two groups all at once."""
+        table, setting = self.part.held_out, self.setting
+        if len(table.groups) == 2 and setting.top is None and self.keep != "grid":
+            found = curve(self.fit.final, Ground(table, setting.ties), values)
+            sign = 1.0 if found.reference == setting.reference else -1.0
+            orders = np.ones(len(values), dtype=bool) if found.orders is None else found.orders
+            return Points(found.auc, sign * found.signed_gap[:, None], orders)
+        each = list(self._steps(values))
+        judged = [judge(table.rescored(maps), setting) for maps in each]
+        orders = np.array([keeps_order(table, maps) for maps in each])
+        return Points(np.array([one.auc for one in judged]), np.array([one.gaps for one in judged]), orders)
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed:
+    """A method that is as it is: the gap that it leaves on the fitted rows keeps a target or does not."""
+
+    outcome: Outcome
+    gap: float
+    held_out: ScoreTable
+    dial: str = ""
+
+    @classmethod
+    def of(cls, estimator: Any, part: Part, setting: Setting) -> Fixed:
+        """Fit, and adjust both parts; None stands for the scores as they came."""
+        maps: Maps = {}
+        if isinstance(estimator, Repair):
+            with _quiet():
+                maps = moving(estimator.fit(part.fitted).maps_)
+        elif estimator is not None:
+            return cls._by_rows(estimator, part, setting)
+        gap = judge(part.fitted.rescored(maps), setting).gap
+        return cls(_outcome(maps, part, setting), gap, part.held_out)
+
+    @classmethod
+    def _by_rows(cls, estimator: Any, part: Part, setting: Setting) -> Fixed:
+        """Fit and transform through rows, for an estimator that does not know tables."""
+        rows = weighted_rows(part.fitted)
+        estimator.fit(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weight)
+        found = []
+        for table in (part.held_out, part.fitted):
+            rows = weighted_rows(table)
+            after = np.asarray(estimator.transform(rows.scores, sensitive_features=rows.groups), dtype=np.float64)
+            codes = np.array([table.groups.index(g) for g in rows.groups.tolist()], dtype=np.intp)
+            adjusted = ScoreTable.from_rows(after.reshape(-1), rows.y, codes, table.groups, rows.weight)
+            changed = np.average(after.reshape(-1) != rows.scores, weights=rows.weight)
+            found.append((judge(adjusted, setting), float(changed)))
+        (judged, changed), (fitted, _) = found
+        return cls(Outcome(judged, np.nan, changed, len(rows.scores), None), fitted.gap, part.held_out)
+
+    def at(self, max_gap: float) -> Outcome:
+        """Give the one outcome there is, and whether the fitted rows keep the target."""
+        kept = self.gap <= max_gap + ROUND_OFF
+        return self.outcome if kept else self.outcome._replace(reason=f"its gap there is {self.gap:.3g}")
+
+    @property
+    def rows(self) -> Rows | None:
+        """The held-out rows with the maps, where there are any."""
+        return None if self.outcome.maps is None else Rows(self.held_out, SameMaps(self.outcome.maps))
+
+    def tried(self) -> Floats:
+        """Give one strength that is none."""
+        return np.array([np.nan])
+
+    def points(self, values: Floats) -> Points:
+        """Give the one point there is."""
+        judged = self.outcome.judged
+        return Points(np.array([judged.auc]), judged.gaps[None, :], np.ones(1, dtype=bool))
+
+
+def _outcome(maps: Maps, part: Part, setting: Setting, strength: float = np.nan) -> Outcome:
+    """Judge maps on the held-out rows."""
+    table = part.held_out
+    moved = [float(c.weight[after != c.score].sum()) for c, after in zip(table.counts, table.view(maps))]
+    changed = sum(moved) / float(sum(c.weight.sum() for c in table.counts))
+    written = sum(len(each.knots) for each in maps.values() if type(each) is ScoreMap)
+    return Outcome(judge(table.rescored(maps), setting), strength, changed, written, maps)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep silent: what is to be known of the rows is told once, of all rows together."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FairpotWarning)
+        yield
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Hold what a method does at a target gap, on rows it was not fitted on.
+
+    In every fold the repair strength was chosen on the fitted rows; the numbers are means over the held-out rows.
+
+    Attributes
+    ----------
+    method : str
+    max_gap : float
+        The target gap.
+    auc, gap, signed_gap : float
+        Means over the folds; ``gap`` is the size of the mean signed gap. Of several groups it is the largest of any
+        two, and ``signed_gap`` is NaN. All are NaN where the method has nothing to show for the target.
+    kept : float
+        The share of the folds whose held-out gap is within the target.
+    folds : int
+        Of how many.
+    changed : float
+        The share of the held-out scores that change.
+    dial : str
+        What the method calls its repair strength; empty without one.
+    strengths : tuple of floats
+        The repair strength of each fold.
+    reason : str or None
+        In how many folds the fitted rows do not keep the target, and why; None where all do.
+
+    Examples
+    --------
+    >>> from fairpot import compare
+    >>> from fairpot.datasets import make_synthetic
+    >>> data = make_synthetic(600, random_state=0, as_frame=False)
+    >>> score, y, group = data.probability, data.target, data.group
+    >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
+    >>> found = result.at(0.1, "FairPOT")
+    >>> round(found.gap, 3), found.kept, found.strengths
+    """
+
+    method: str
+    max_gap: float
+    auc: float
+    gap: float
+    signed_gap: float
+    kept: float
+    folds: int
+    changed: float
+    dial: str
+    strengths: tuple[float, ...]
+    reason: str | None = None
+    breakpoints: float = field(default=np.nan, repr=False)
+    evidence: Evidence | None = field(default=None, repr=False)
+
+    @property
+    def reached(self) -> bool:
+        """Whether the target was kept on the fitted rows of every fold."""
+        return self.reason is None
+
+    @property
+    def label(self) -> str:
+        """The method with its repair strength, such as "FairPOT (lam = 0.4)" or "FairPOT (lam 0.38 to 0.41)"."""
+        if not self.dial or not self.strengths:
+            return self.method
+        low, high = (f"{end:.3g}" for end in (min(self.strengths), max(self.strengths)))
+        return f"{self.method} ({self.dial} {f'= {low}' if low == high else f'{low} to {high}'})"
+
+    @property
+    def times_kept(self) -> str:
+        """In how many folds the target was kept, such as "4 of 5"."""
+        return f"{round(self.kept * self.folds)} of {self.folds}"
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A method on all folds."""
+
+    method: str
+    folds: tuple[Ruled | Fixed, ...]
+    ties: Ties
+
+    @property
+    def dial(self) -> str:
+        """What the method calls its strength; empty without one."""
+        return self.folds[0].dial
+
+    def at(self, max_gap: float) -> Chosen:
+        """Give the means over the folds for a target; or say in how many it is out of reach."""
+        found, missed, many = [], [], len(self.folds)
+        for fold in self.folds:
+            try:
+                found.append(fold.at(max_gap))
+            except InfeasibleRuleError as error:
+                missed.append(str(error))
+        missed += [one.reason for one in found if one.reason is not None]
+        reason = None
+        if missed:
+            where = "on the fitted rows" if many == 1 else f"on the fitted rows of {len(missed)} of {many} folds"
+            reason = f"out of reach {where}: {missed[0]}"
+        nothing = Chosen(self.method, max_gap, *(np.nan,) * 4, many, np.nan, self.dial, (), reason)
+        if len(found) < many:
+            return nothing
+        gaps = np.mean([one.judged.gaps for one in found], axis=0)
+        if np.isnan(gaps).any():
+            why = "a group has nobody with, or nobody without, the outcome at the top of the held-out rows"
+            return replace(nothing, reason=f"its gap is undefined: {why}")
+        kept = np.mean([one.judged.gap <= max_gap + ROUND_OFF for one in found])
+        return Chosen(
+            self.method,
+            max_gap,
+            float(np.mean([one.judged.auc for one in found])),
+            float(np.abs(gaps).max()),
+            float(gaps[0]) if len(gaps) == 1 else np.nan,
+            float(kept),
+            many,
+            float(np.mean([one.changed for one in found])),
+            self.dial,
+            tuple(one.strength for one in found),
+            reason,
+            float(np.mean([one.breakpoints for one in found])),
+            self._evidence([_with_maps(fold, one.maps) for fold, one in zip(self.folds, found)]),
+        )
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """The held-out rows with the maps at any strength; None for a method that only knows rows."""
+        return self._evidence([fold.rows for fold in self.folds])
+
+    def _evidence(self, rows: list[Rows | None]) -> Evidence | None:
+        parts = [each for each in rows if each is not None]
+        return Evidence(tuple(parts), self.ties) if len(parts) == len(rows) else None
+
+    @cached_property
+    def points(self) -> tuple[Floats, Points]:
+        """Strengths and the means over the folds; those with an undefined gap or a group without order are left out."""
+        values = self.folds[0].tried()
+        each = [fold.points(values) for fold in self.folds]
+        auc, gaps = (np.mean([getattr(one, name) for one in each], axis=0) for name in ("auc", "gaps"))
+        kept = np.isfinite(gaps).all(axis=1) & np.logical_and.reduce([one.orders for one in each])
+        return values[kept], Points(auc[kept], gaps[kept], kept[kept])
+
+
+def _with_maps(fold: Ruled | Fixed, maps: Maps | None) -> Rows | None:
+    return None if fold.rows is None or maps is None else Rows(fold.rows.table, SameMaps(maps))

@@ -1,0 +1,144 @@
+"""FairPOT: move the top lambda share of a group's scores by optimal transport towards a reference group.
+
+The paper's method in three steps. `transport_plans` solves the one-dimensional transport of every group onto the
+reference: a score goes to the mean of the reference's scores over its share of the mass (the paper's projection).
+`learn` makes a family of these plans: at strength lam the top lam of a group goes where its plan says, the rest stays
+(the paper's Algorithm 1). With two groups the family knows a quick way: AUC and gap at every lam at once, exactly.
+`FairPOT` is the estimator. ``repair="top"`` does all of this from a score upwards (Algorithm 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+
+from fairpot._defaults import Ties
+from fairpot.repair.estimator import Repair, documented
+from fairpot.repair.family import Dial, Family, remembered
+from fairpot.repair.groups import find_reference
+from fairpot.table import ScoreTable
+from fairpot.tradeoff.building import exact_curve
+from fairpot.tradeoff.curve import TradeoffCurve
+from fairpot.tradeoff.solve import Mover
+from fairpot.transport import Floats, ScoreMap, TransportPlan
+
+DIAL = Dial("lam", identity=0.0, meaning="share of the group that is moved")
+_HUNDREDTHS = np.arange(101) / 100
+# Up to so many distinct shares are a curve of their own where they cannot be traced at once.
+_FEW = 401
+
+
+def transport_plans(table: ScoreTable, reference: Hashable) -> dict[Hashable, TransportPlan]:
+    """Solve the transport of every group onto the reference group."""
+    to = table[reference]
+    return {
+        group: TransportPlan.between(counts.score, counts.weight, to.score, to.weight)
+        for group, counts in zip(table.groups, table.counts)
+        if group != reference
+    }
+
+
+def learn(
+    table: ScoreTable, *, reference: Hashable | None = None, ties: Ties = "half", monotone: bool = False
+) -> Family:
+    """Learn the transport of every group to the reference; at strength lam the top lam of it is made."""
+    reference = find_reference(table, reference, ties)
+    plans = transport_plans(table, reference)
+
+    def at(group: Hashable, lam: float) -> ScoreMap:
+        return plans[group].map(plans[group].cut(lam), monotone=monotone)
+
+    def shares(group: Hashable) -> Floats:
+        """Every share that differs from the next."""
+        weight = plans[group].top_weight
+        return np.asarray(weight[::-1] / weight[0], dtype=np.float64)
+
+    def quick(rows: ScoreTable, ties: Ties) -> TradeoffCurve | None:
+        """Trace every lam at once."""
+        [(moved, plan)] = plans.items()
+        return replace(exact_curve(plan, rows, moved, reference, ties=ties, monotone=monotone), identity=0.0)
+
+    def move(group: Hashable, scores: Floats) -> Mover:
+        plan = plans[group]
+        arrived = plan.map(0)(scores)
+
+        def moved(lam: float) -> Floats:
+            cut = plan.cut(lam)
+            if cut >= len(plan.scores):
+                return scores
+            floor = plan.scores[cut - 1] if monotone and cut > 0 else -np.inf
+            return np.where(scores >= plan.scores[cut], np.maximum(arrived, floor), scores)
+
+        return moved
+
+    every = shares(next(iter(plans))) if len(plans) == 1 else _HUNDREDTHS
+
+    def finer(low: float, high: float) -> Floats:
+        there = every[(every >= low) & (every <= high)] if len(plans) == 1 else np.linspace(low, high, 21)
+        return there[np.unique(np.linspace(0, len(there) - 1, 21).round().astype(np.intp))]
+
+    return Family(
+        dial=DIAL,
+        groups=table.groups,
+        reference=reference,
+        map=at,
+        values=every if len(every) <= _FEW else _HUNDREDTHS,
+        finer=finer,
+        few=_HUNDREDTHS,
+        reach=shares,
+        listed=True,
+        quick=remembered(quick) if len(plans) == 1 else None,
+        move=move,
+    )
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class FairPOT(Repair):
+    """Repair scores by Fair Proportional Optimal Transport.
+
+    The scores of one group, the reference group, do not change. Of every other group the top ``lam`` share of the
+    scores is moved to where the reference group's scores of the same rank are; the rest stays. ``lam=0`` changes
+    nothing, ``lam=1`` aligns the whole distribution. Outcomes are needed only to find the reference group or to choose
+    ``lam``; applying the repair needs scores and groups alone.
+
+    Scores may be on any scale (probabilities, log-odds, points): moved scores are on the same one.
+
+    Parameters
+    ----------
+    lam : float in [0, 1] or None, default None
+        Share of each other group that is moved, ties at the cut included. None chooses it in ``fit`` by rule, which
+        needs ``y``; of several groups each gets its own.
+    monotone : bool, default False
+        Keep moved scores from falling below the highest score that stays, so that nobody is overtaken inside a group.
+        It matters where the group is moved downwards.
+    {shared}
+
+    Attributes
+    ----------
+    lam_ : float
+        The share that is moved, given or chosen.
+    {fitted}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairpot import FairPOT
+    >>> score = np.array([0.9, 0.7, 0.4, 0.2, 0.5, 0.3, 0.2, 0.1])
+    >>> y, sex = [1, 1, 0, 0, 1, 1, 0, 0], ["M"] * 4 + ["F"] * 4
+    >>> repair = FairPOT(lam=0.5).fit(score, y, sensitive_features=sex)
+    >>> repair.transform(score, sensitive_features=sex)
+    array([0.9, 0.7, 0.4, 0.2, 0.9, 0.7, 0.2, 0.1])
+    >>> repair.tradeoff(score, y, sensitive_features=sex).select().lam  # where the gap is smallest
+    0.5
+    """
+
+    dial: ClassVar[Dial] = DIAL
+    learn = staticmethod(learn)
+    moves_by: ClassVar[str] = "moved by transport towards {reference}"
+
+    lam: float | None = None
+    monotone: bool = field(default=False, kw_only=True)

@@ -1,0 +1,109 @@
+"""PostLogit: a scaled sigmoid on the scores of the disadvantaged group (Kallus and Zhou, 2019)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fairpot._defaults import Ties
+from fairpot._validation import is_number
+from fairpot.repair.estimator import Repair, documented
+from fairpot.repair.family import Dial, Family
+from fairpot.repair.groups import find_reference
+from fairpot.repair.sigmoid import PROBES, LogitMap
+from fairpot.table import ScoreTable
+
+DIAL = Dial("slope", high=np.inf, meaning="slope of the sigmoid")
+_GRID = np.arange(100) / 10
+
+
+def learn(
+    table: ScoreTable,
+    *,
+    reference: Hashable | None = None,
+    ties: Ties = "half",
+    beta: float = -2.0,
+    grid: Any = None,
+) -> Family:
+    """Learn nothing but the reference: every slope of the grid is a sigmoid, the same for all groups."""
+    _require_probabilities(table)
+    if not is_number(beta) or not np.isfinite(beta):
+        raise ValueError(f"beta must be a finite number, got {beta!r}.")
+    slopes = _GRID if grid is None else DIAL.check_values(grid, "grid")
+    return Family(
+        dial=DIAL,
+        groups=table.groups,
+        reference=find_reference(table, reference, ties),
+        map=lambda group, slope: LogitMap(PROBES, slope, beta),
+        values=slopes,
+        reach=lambda group: slopes,
+        listed=True,
+    )
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class PostLogit(Repair):
+    """Repair scores by a scaled sigmoid: s -> sigma(slope s + beta) for every group but the reference.
+
+    The scores of one group, the reference group, do not change. For every other group ``beta`` is fixed and ``slope``
+    is a value of a grid: that with the smallest xAUC gap on the fitted rows, unless a rule says otherwise. Scores must
+    be probabilities: the sigmoid answers with numbers between 0 and 1, whatever the reference's scale. New scores go
+    through the same function, no interpolation.
+
+    No ``slope`` is the identity. ``slope=0`` makes all scores of a group equal, and no rule chooses it.
+
+    Parameters
+    ----------
+    slope : float >= 0 or None, default None
+        None searches the grid, which needs ``y``; of several groups each gets its own. A number is used for all moved
+        groups.
+    beta : float, default -2.0
+        The constant of the sigmoid.
+    grid : list of floats >= 0, default None
+        The values of ``slope`` to search; None takes 0, 0.1, ..., 9.9.
+    {shared}
+
+    Attributes
+    ----------
+    slope_ : float
+        The slope, given or chosen; of equally good values the smallest.
+    {fitted}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairpot import PostLogit
+    >>> score = np.array([0.9, 0.7, 0.4, 0.2, 0.5, 0.3, 0.2, 0.1])
+    >>> y, sex = [1, 1, 0, 0, 1, 1, 0, 0], ["M"] * 4 + ["F"] * 4
+    >>> repair = PostLogit().fit(score, y, sensitive_features=sex)
+    >>> repair.slope_
+    5.4
+    >>> repair.transform(score, sensitive_features=sex).round(3)
+    array([0.9  , 0.7  , 0.4  , 0.2  , 0.668, 0.406, 0.285, 0.188])
+    """
+
+    dial: ClassVar[Dial] = DIAL
+    learn = staticmethod(learn)
+    moves_by: ClassVar[str] = "moved by the sigmoid of the group"
+
+    slope: float | None = None
+    beta: float = field(default=-2.0, kw_only=True)
+    grid: Any = field(default=None, kw_only=True)
+
+
+def _require_probabilities(table: ScoreTable) -> None:
+    """Insist on scores between 0 and 1."""
+    low = min(float(c.score[0]) for c in table.counts)
+    high = max(float(c.score[-1]) for c in table.counts)
+    if low >= 0 and high <= 1:
+        return
+    outside = sum(c.weight[(c.score < 0) | (c.score > 1)].sum() for c in table.counts)
+    raise ValueError(
+        f"PostLogit needs scores in [0, 1], got {outside:g} rows outside, from {low:g} to "
+        f"{high:g}: the sigmoid would put one group on another scale than the reference.\n"
+        "Hint: pass probabilities, or rescale all scores to [0, 1] first."
+    )

@@ -1,0 +1,49 @@
+"""Net benefit: what acting from a threshold on brings, less what it costs at the threshold's odds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot._arguments import argument
+from fairpot.table import ScoreTable
+
+
+def net_benefit(table: ScoreTable, threshold: float) -> float:
+    """Compute the net benefit of acting from a threshold on: (TP - FP * p / (1 - p)) / n, p the threshold.
+
+    Examples
+    --------
+    >>> from fairpot import score_table
+    >>> table = score_table([0, 1, 1, 0], [0.1, 0.4, 0.8, 0.5], sensitive_features=["F", "F", "M", "M"])
+    >>> round(net_benefit(table, 0.4), 3)  # two with the outcome are found, one without it is acted on as well
+    0.333
+    """
+    return net_benefit_of(table, [c.score for c in table.counts], threshold)
+
+
+def net_benefit_of(table: ScoreTable, scores: Sequence[NDArray[np.float64]], threshold: float) -> float:
+    """Compute it of a table whose entries have other scores, in any order."""
+    acted = [each >= threshold for each in scores]
+    right = sum(float(c.positive[at].sum()) for c, at in zip(table.counts, acted))
+    wrong = sum(float(c.negative[at].sum()) for c, at in zip(table.counts, acted))
+    return (right - wrong * threshold / (1 - threshold)) / float(table.rows)
+
+
+def require_probabilities(tables: Iterable[ScoreTable], threshold: float) -> None:
+    """Insist on scores that a threshold between 0 and 1 is one of."""
+    for table in tables:
+        asked = argument("net_benefit_at", threshold)
+        if table.lower_is_riskier:
+            raise ValueError(
+                f"{asked} is a probability of the outcome, but here a low score means high risk.\n"
+                "Hint: pass 1 - score, if that is the probability of the outcome."
+            )
+        outside = sum(float(c.weight[(c.score < 0) | (c.score > 1)].sum()) for c in table.counts)
+        if outside:
+            raise ValueError(
+                f"{asked} is a probability, but {outside:,g} rows have scores outside 0 to 1: net benefit weighs "
+                "errors by the odds of the threshold.\nHint: pass probabilities, or calibrate the scores first."
+            )

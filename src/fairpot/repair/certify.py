@@ -1,0 +1,196 @@
+"""The choice that can be signed for: strengths tried on rows that their maps were not learnt from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot._arguments import argument
+from fairpot._validation import wording
+from fairpot.exceptions import InfeasibleRuleError
+from fairpot.inference.certify import Certificate, Worth, choose_certified
+from fairpot.inference.dial import Evidence, Part
+from fairpot.inference.shares import FEWEST
+from fairpot.repair.family import Family
+from fairpot.repair.ground import Ground
+from fairpot.splitting import all_but, split_table
+from fairpot.table import ScoreTable
+from fairpot.tradeoff.building import keeps_order
+from fairpot.tradeoff.rules import Rule
+from fairpot.transport import Floats
+
+MOST_FOLDS = 5
+_SEED = 0  # the same rows are dealt to the same folds in every run
+
+Learn = Callable[[ScoreTable], Family]
+Report = Callable[[float, str], object]
+# Who is told how far a certified choice has come; nobody unless somebody asks.
+_WATCHER: ContextVar[Report | None] = ContextVar("_WATCHER", default=None)
+
+
+@contextmanager
+def watching(report: Report | None) -> Iterator[None]:
+    """Let a function be told how far certified choices come: the share done, from 0 to 1, and what is being done.
+
+    Examples
+    --------
+    >>> told = []
+    >>> with watching(lambda done, doing: told.append(doing)):
+    ...     _tell(0.5, "measuring")
+    >>> told
+    ['measuring']
+    """
+    before = _WATCHER.set(report)
+    try:
+        yield
+    finally:
+        _WATCHER.reset(before)
+
+
+def _tell(done: float, doing: str) -> None:
+    report = _WATCHER.get()
+    if report is not None:
+        report(done, doing)
+
+
+def certify(family: Family, again: Learn, ground: Ground, rule: Rule, confidence: float) -> tuple[float, Certificate]:
+    """Choose a strength whose gap is within ``max_gap`` with a confidence, by cross-fitting the rows.
+
+    Every fold is mapped by what the other folds teach (``again``); curve and standard errors are those of the folds'
+    mean. The maps that are delivered are others, taught by all rows: on these the strength must pass by itself as well.
+    In a top whose threshold many rows share the two may be different repairs altogether: there the delivered one is
+    tested, on all rows, and what the folds say is asked for besides. Where several groups have their own strengths,
+    every fold follows the way that the other folds lead: what is tested is how far to go on it.
+    """
+    values, rows = family.tried, ground.rows
+    folds = _folds(again, ground, family.dial.name)
+    places = np.flatnonzero([keeps_order(rows, maps) for maps in family.steps(values)])
+    if len(places) == 0:
+        raise InfeasibleRuleError(
+            f"no {family.dial.name} can be certified: each makes all scores of a group equal.\n"
+            "Hint: try another method, or scores with more distinct values."
+        )
+    how: dict[str, Any] = {"ties": ground.ties, "top": ground.top, "cut": ground.cut}
+    held = Evidence(tuple(_part(taught, fold, values, ground) for taught, fold in folds), **how)
+    delivered = Evidence((_part(family, rows, values, ground),), fitted=True, **how)
+    places = places[held.countable(places, family.dial.name)]
+    worth = _worth(held, places, rule, ground, family, values)
+    _tell(len(folds) / (len(folds) + 2), "the maps of all rows")
+    own, values = delivered.estimate(places), values[places]
+    _tell((len(folds) + 1) / (len(folds) + 2), f"the gap at {len(places):,} repair strengths")
+    if own.regions is None:
+        dial = replace(held.estimate(places), least=own.largest(1 - confidence))
+        said, unrepaired = held.rows, held.unrepaired()
+    else:
+        dial = replace(own, least=_least_bounds(held, rows, places, 1 - confidence))
+        said, unrepaired = f"the fitted rows and {held.rows}", delivered.unrepaired()
+    place, certificate = choose_certified(
+        replace(dial, values=values),
+        float(rule.max_gap or 0.0),
+        confidence,
+        unrepaired=unrepaired,
+        rows=said,
+        name=family.dial.name,
+        max_auc_loss=rule.max_auc_loss,
+        worth=worth,
+        top=held.seen_in,
+        unmoved=next((k for k, value in enumerate(values) if value == family.dial.identity), None),
+    )
+    return float(values[place]), certificate
+
+
+def _folds(again: Learn, ground: Ground, dial: str) -> list[tuple[Family, ScoreTable]]:
+    """Deal the rows to folds; learn again from all but each."""
+    folds, taught = split_table(ground.rows, fold_count(ground.rows, dial), _SEED), []
+    for k in range(len(folds)):
+        _tell(k / (len(folds) + 2), f"fold {k + 1} of {len(folds)}")
+        try:
+            taught.append(again(all_but(folds, k)))
+        except ValueError as error:  # all rows were enough to learn from
+            what, _, _ = str(error).partition("\nHint: ")
+            raise InfeasibleRuleError(
+                f"no {dial} can be certified: cross-fitting learns from parts of the rows, and in one of them {what}\n"
+                f"Hint: collect more rows, a larger {argument('top')} if there is one, or leave "
+                f"{argument('confidence')} out to choose by the measured gap alone."
+            ) from error
+    return list(zip(taught, folds))
+
+
+def _worth(
+    held: Evidence, places: NDArray[np.intp], rule: Rule, ground: Ground, family: Family, values: Floats
+) -> Worth | None:
+    """Say what certified strengths are chosen by, where it is not the AUC of the rows that the gap is of."""
+    whole = ground.top is None and ground.cut is None
+    if whole and rule.net_benefit_at is None:
+        return None
+    if whole:
+        auc, before = held.estimate(places).auc.value, float(held.unrepaired().auc.value[0])
+    else:
+        traced = ground.trace(family, values[places])
+        auc, before = traced.auc, traced.unmoved_auc
+    return Worth(auc, before, *(held.net_benefits(places, rule.net_benefit_at) if rule.net_benefit_at else ()))
+
+
+def _least_bounds(evidence: Evidence, table: ScoreTable, places: NDArray[np.intp], delta: float) -> Floats:
+    """Give the smallest bound that the folds allow each value: each pair's mean gap in the worst open region.
+
+    The regions that a fold's map leaves open are those of all rows, the gaps those of the rows it was not fitted on.
+    """
+    ends = [evidence.ends(part, table, places, delta) for part in evidence.parts]
+    low, high = np.mean(ends, axis=0)  # of every pair, at every value
+    least = np.maximum(high, -low).max(axis=0)
+    return np.where(np.isnan(least), np.inf, least)
+
+
+def _part(family: Family, fold: ScoreTable, values: Floats, ground: Ground) -> Part:
+    """Keep a fold with the maps of a family at the places of values; of two groups, its own curve counts it quickly."""
+
+    def count(places: NDArray[np.intp]) -> tuple[Floats, Floats]:
+        curve = Ground(fold, ground.ties).trace(family, values[places])
+        pairs = np.stack([curve.xauc_ab, curve.xauc_ba], axis=1)
+        return curve.auc, pairs if fold.groups[0] == curve.reference else pairs[:, ::-1]
+
+    def views(small: ScoreTable, places: NDArray[np.intp]) -> list[list[Floats]]:
+        movers = [family.mover(g, c.score) for g, c in zip(small.groups, small.counts)]
+        return [[move(float(value)) for move in movers] for value in values[places]]
+
+    def exact_views(small: ScoreTable, places: NDArray[np.intp]) -> list[list[Floats]]:
+        return [small.view(maps) for maps in family.steps(values[places])]
+
+    quick = count if len(fold.groups) == 2 and ground.top is None else None
+    long = family.own is None and sum(len(c.score) for c in fold.counts) > _LONG
+    return Part(fold, partial(_steps, family, values), quick, views if long else exact_views)
+
+
+# Of more scores than this, covariances are computed from moved entries, not from maps that are written out.
+_LONG = 40_000
+
+
+def _steps(family: Family, values: Floats, places: NDArray[np.intp]) -> Iterator[dict[Any, Any]]:
+    return family.steps(values[places])
+
+
+def fold_count(table: ScoreTable, dial: str = "the repair strength") -> int:
+    """Say how many folds leave enough positives and negatives of every group in each."""
+    counted = "rows" if table.units is None else "clusters"
+    cells = [
+        (float(count), group, what.replace("rows", counted))
+        for what, counts in zip(wording.BOTH_OUTCOMES, table.independent)
+        for group, count in zip(table.groups, counts)
+    ]
+    fewest, group, what = min(cells, key=lambda cell: cell[0])
+    folds = min(MOST_FOLDS, int((fewest + 1e-9) // FEWEST))
+    if folds < 2:
+        raise InfeasibleRuleError(
+            f"no {dial} can be certified: group {group!r} has {fewest:.3g} {what}, and cross-fitting needs at least "
+            f"{2 * FEWEST}.\nHint: collect more rows of that group, or leave {argument('confidence')} out to choose by "
+            "the measured gap alone."
+        )
+    return folds

@@ -1,0 +1,741 @@
+"""FairScoreClassifier: a model and a score map in one estimator, the map fitted on out-of-fold scores."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from copy import copy
+from functools import update_wrapper
+from types import MethodType
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import check_cv
+from sklearn.pipeline import Pipeline
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d, get_tags, indexable
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+
+from fairpot._validation import check_alignment, check_choice, check_clusters, check_groups, is_number
+from fairpot._validation.columns import check_column_names, drop_columns, select_columns
+from fairpot._validation.values import check_labels
+from fairpot.repair.adopting import adopt, unfitted
+from fairpot.repair.folds import Fold, Indices, check_folds, deal_clusters, deal_folds, score_fold, score_rows
+from fairpot.repair.registry import find_method
+
+_RESPONSES = ("predict_proba", "decision_function")
+_WITH_GROUPS = ("fit", "predict", "predict_proba", "decision_function", "score")
+
+
+class _Gives:
+    """A method that is there only where the model's scores are of the kind it is named after.
+
+    As scikit-learn's ``available_if``, which leaves no room for a hint.
+    """
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
+        update_wrapper(cast(Any, self), method)
+
+    def __get__(self, owner: FairScoreClassifier | None, kind: type) -> Callable[..., Any]:
+        if owner is None:
+            return self.method
+        wanted, given = self.method.__name__, owner._gives()
+        if given != wanted:
+            reason, hint = "its model gives no such scores", "use a model with scores, or response_method='auto'"
+            if given:
+                reason, hint = f"its scores are those of {given}", f"use {given} or adjusted_scores"
+            raise AttributeError(f"this {kind.__name__!r} has no attribute {wanted!r}: {reason}.\nHint: {hint}.")
+        return MethodType(self.method, owner)
+
+
+class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """Fit a classifier and a score map together, the map on out-of-fold scores.
+
+    A model gives its own training rows scores that are too good, and a map fitted on those repairs a gap
+    that new data do not have. Here the map is fitted on out-of-fold scores: each row is scored by a copy of the
+    model that was trained without it. The model that scores new rows is trained on all of them.
+
+    Groups come with each call (``sensitive_features=...``, which scikit-learn's metadata routing passes through
+    pipelines, cross-validation and searches without further settings), or from named columns of ``X``.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any binary classifier with ``predict_proba`` or ``decision_function``.
+    postprocessor : repair method or None, default None
+        :class:`FairPOT` or another one of :mod:`fairpot.methods`; None takes ``FairPOT()``. To search
+        over its parameters (``postprocessor__lam``), pass one.
+    cv : int, splitter, iterable, "prefit" or None, default 5
+        How the scores for the map are made. An int: that many folds, stratified by outcome and group. A splitter or
+        an iterable of (train, test) rows: those; each row is tested at most once, and the map is fitted on the
+        rows that are. "prefit": ``estimator`` is fitted already and scores the given rows, which should be new to
+        it; a ``FrozenEstimator`` is always taken so. None: the model scores its own training rows, the
+        paper's way.
+    sensitive_features : str, list of str or None, default None
+        Columns of ``X`` that hold the groups, where ``X`` is a frame; several form intersections. None: the
+        groups are passed to each call.
+    drop_sensitive : bool, default False
+        Whether the model is kept from seeing the columns of ``sensitive_features``. The map needs them either way.
+    response_method : {"auto", "predict_proba", "decision_function"}, default "auto"
+        The model's scores; "auto" takes probabilities where the model has them.
+    threshold : float or "auto", default "auto"
+        Adjusted score from which ``predict`` gives the positive class; "auto" is 0.5 for probabilities, 0 for
+        decision values.
+    pos_label : default None
+        The positive value, where outcomes are not 0/1 or booleans: what the score is a score of.
+    n_jobs : int or None, default None
+        Folds to fit at the same time.
+    random_state : int, RandomState or None, default None
+        Shuffles the rows before they are split into folds, if ``cv`` is an int. None splits them in their order.
+
+    Attributes
+    ----------
+    estimator_ : the model, fitted on all rows
+    postprocessor_ : the repair method, fitted on ``scores_``
+        ``postprocessor_.tradeoff()`` traces AUC and gap over every lambda on these scores at no further fit.
+    scores_ : array of shape (n,)
+        Scores the map was fitted on; NaN in rows that no fold tested.
+    classes_ : array of shape (2,)
+        The labels, in the order of the model.
+    pos_label_ : the positive one of them
+    response_method_ : str
+        Which scores of the model are used.
+    n_features_in_, feature_names_in_
+        Number and names of the features.
+
+    See Also
+    --------
+    FairPOT.tradeoff : every lambda from one fit; cheaper than a search over ``postprocessor__lam``.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from fairpot import FairPOT, FairScoreClassifier
+    >>> from fairpot.datasets import make_synthetic
+    >>> data = make_synthetic(random_state=0)
+    >>> X, y, group = data.data, data.target, data.group
+    >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.6)).fit(X, y, sensitive_features=group)
+    >>> model.predict_proba(X, sensitive_features=group).shape
+    (3000, 2)
+    """
+
+    __metadata_request__fit: ClassVar = {"sensitive_features": True, "clusters": True, "weights": UNUSED}
+    __metadata_request__predict: ClassVar = {"sensitive_features": True}
+    __metadata_request__predict_proba: ClassVar = {"sensitive_features": True}
+    __metadata_request__decision_function: ClassVar = {"sensitive_features": True}
+    __metadata_request__score: ClassVar = {"sensitive_features": True}
+
+    estimator_: Any
+    postprocessor_: Any
+    scores_: NDArray[np.float64]
+    classes_: NDArray[Any]
+    pos_label_: Any
+    response_method_: str
+
+    def __init__(
+        self,
+        estimator: Any,
+        postprocessor: Any = None,
+        *,
+        cv: Any = 5,
+        sensitive_features: str | list[str] | None = None,
+        drop_sensitive: bool = False,
+        response_method: str = "auto",
+        threshold: float | str = "auto",
+        pos_label: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.postprocessor = postprocessor
+        self.cv = cv
+        self.sensitive_features = sensitive_features
+        self.drop_sensitive = drop_sensitive
+        self.response_method = response_method
+        self.threshold = threshold
+        self.pos_label = pos_label
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        clusters: Any = None,
+        weights: str | None = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Fit the model on all rows and the map on scores of the rows.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n, d)
+            Features, as the model takes them.
+        y : column of shape (n,)
+            Outcomes, 0/1 or booleans; any two labels with ``pos_label``.
+        sensitive_features : column of shape (n,), or frame with several columns, default None
+            Group of each row, unless the constructor names columns of ``X``.
+        sample_weight : column of shape (n,), default None
+            Weights for the map, and for the model if it takes weights.
+        clusters : column of shape (n,), default None
+            What rows have in common that are not independent, such as the patient of each visit. Whole clusters are
+            split into folds, and a certificate counts them.
+        weights : {"frequency", "importance"} or None, default None
+            What ``sample_weight`` means to a certificate: a number of rows, or how much a row counts. None
+            takes whole numbers for the first and others for the second.
+        **fit_params
+            Passed on to the model's ``fit``; with metadata routing, to the model and the splitter as they request.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from fairpot import FairPOT, FairScoreClassifier
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0)
+        >>> X, y, group = data.data, data.target, data.group
+        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
+        >>> model.postprocessor_.reference_
+        'a'
+        """
+        fresh = unfitted(self)
+        fresh._fit(X, y, sensitive_features, sample_weight, clusters, weights, fit_params)
+        return adopt(self, fresh)
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sensitive_features: Any,
+        sample_weight: Any,
+        clusters: Any,
+        weights: str | None,
+        fit_params: dict[str, Any],
+    ) -> None:
+        self._check_parameters()
+        self.response_method_ = self._response(required=True)
+        check_alignment(X=X, y=y, sensitive_features=sensitive_features, sample_weight=sample_weight, clusters=clusters)
+        X, y = indexable(X, y)
+        sample_weight = None if sample_weight is None else column_or_1d(sample_weight)
+        check_consistent_length(X, y, sample_weight)
+        labels = _check_target(y)
+        self.classes_ = self._find_classes(labels)
+        self.pos_label_ = self._find_positive(labels)
+        positive = (labels == self.pos_label_).astype(np.intp)
+        if sample_weight is not None:
+            _check_weighted(positive, sample_weight)
+        codes, groups = check_groups(self._find_groups(X, sensitive_features), len(labels))
+        unit, units = (None, ()) if clusters is None else check_clusters(clusters, len(labels))
+        validate_data(self, X, reset=True, skip_check_array=True)
+        rows = self._model_rows(X)
+        if self._is_prefit():
+            self.estimator_ = self.estimator
+            self.scores_, tested = self._model_scores(rows), np.arange(len(labels))
+        else:
+            params, split_params = self._route(sample_weight, fit_params)
+            folds = None if self.cv is None else self._folds(X, positive, codes, groups, unit, split_params)
+            self.estimator_ = clone(self.estimator).fit(rows, labels, **params)
+            self.scores_, tested = self._training_scores(rows, labels, folds, params)
+        known: dict[str, Any] = {} if unit is None else {"clusters": _named(units, unit[tested])}
+        self.postprocessor_ = clone(self._mapper()).fit(
+            self.scores_[tested],
+            positive[tested],
+            sensitive_features=_named(groups, codes[tested]),
+            sample_weight=None if sample_weight is None else sample_weight[tested],
+            **known,
+            **({} if weights is None else {"weights": weights}),
+        )
+
+    def adjusted_scores(self, X: Any, *, sensitive_features: Any = None) -> NDArray[np.float64]:
+        """Score rows with the model and adjust the scores; on the scale of the model's scores.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n, d)
+            Features, as the model takes them.
+        sensitive_features : column of shape (n,), or frame with several columns, default None
+            Group of each row, unless the constructor names columns of ``X``.
+
+        Returns
+        -------
+        array of shape (n,)
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from fairpot import FairPOT, FairScoreClassifier
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0)
+        >>> X, y, group = data.data, data.target, data.group
+        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
+        >>> model.adjusted_scores(X, sensitive_features=group).shape
+        (1000,)
+        """
+        check_is_fitted(self, "postprocessor_")
+        check_alignment(X=X, sensitive_features=sensitive_features)
+        [X] = indexable(X)
+        groups = self._find_groups(X, sensitive_features)
+        scores = self._model_scores(self._model_rows(X))
+        return np.asarray(self.postprocessor_.transform(scores, sensitive_features=groups), dtype=np.float64)
+
+    def at(self, value: float | Mapping[Hashable, float]) -> Self:
+        """Return a fitted copy with another repair strength, without fitting again.
+
+        Parameters
+        ----------
+        value : float, or dict of moved group to float where the method takes one
+            The repair strength.
+
+        Returns
+        -------
+        fitted copy
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from fairpot import FairPOT, FairScoreClassifier
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0)
+        >>> X, y, group = data.data, data.target, data.group
+        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
+        >>> model.at(0.3).postprocessor_.lam_
+        0.3
+        """
+        check_is_fitted(self, "postprocessor_")
+        if not hasattr(self.postprocessor_, "at"):
+            raise TypeError(
+                f"{type(self.postprocessor_).__name__} has no repair strength to set: it has no method 'at'."
+            )
+        other = copy(self)
+        other.postprocessor_ = self.postprocessor_.at(value)
+        other.postprocessor = clone(other.postprocessor_)
+        return other
+
+    def frame(self) -> Any:
+        """Return the maps of the fitted repair as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
+
+        One row per group and breakpoint: ``group``, ``score`` (of the model) and ``adjusted``.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from fairpot import FairPOT, FairScoreClassifier
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0)
+        >>> X, y, group = data.data, data.target, data.group
+        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
+        >>> list(model.frame().columns)
+        ['group', 'score', 'adjusted']
+        """
+        check_is_fitted(self, "postprocessor_")
+        return self.postprocessor_.frame()
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw what each group's scores become, see :class:`fairpot.display.ScoreMapDisplay`.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default None
+            None makes new ones.
+
+        Returns
+        -------
+        axes
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from fairpot import FairPOT, FairScoreClassifier
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0)
+        >>> X, y, group = data.data, data.target, data.group
+        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
+        >>> axes = model.plot()
+        """
+        check_is_fitted(self, "postprocessor_")
+        return self.postprocessor_.plot(ax)
+
+    @_Gives
+    def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> NDArray[np.float64]:
+        """Return adjusted probabilities; only where the model's scores are probabilities, or calibrated ones.
+
+        A moved probability is one of the reference group, and no longer the chance of the outcome. With a repair
+        method that has ``keep="probabilities"`` they are calibrated over all rows, whatever scores the model gives.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n, d)
+            Features, as the model takes them.
+        sensitive_features : column of shape (n,), or frame with several columns, default None
+            Group of each row, unless the constructor names columns of ``X``.
+
+        Returns
+        -------
+        array of shape (n, 2)
+            Columns in the order of ``classes_``, clipped to [0, 1] where a repair method goes beyond.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from fairpot import FairPOT, FairScoreClassifier
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0)
+        >>> X, y, group = data.data, data.target, data.group
+        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
+        >>> model.predict_proba(X, sensitive_features=group).shape
+        (1000, 2)
+        """
+        positive = np.clip(self.adjusted_scores(X, sensitive_features=sensitive_features), 0.0, 1.0)
+        return np.column_stack([1.0 - positive, positive][:: 1 if self._place == 1 else -1])
+
+    @_Gives
+    def decision_function(self, X: Any, *, sensitive_features: Any = None) -> NDArray[np.float64]:
+        """Return :meth:`adjusted_scores`; only where the model's scores are decision values.
+
+        As in scikit-learn they are those of the second class: where the first one is positive, with a minus.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n, d)
+            Features, as the model takes them.
+        sensitive_features : column of shape (n,), or frame with several columns, default None
+            Group of each row, unless the constructor names columns of ``X``.
+
+        Returns
+        -------
+        array of shape (n,)
+
+        Examples
+        --------
+        >>> from sklearn.svm import LinearSVC
+        >>> from fairpot import FairPOT, FairScoreClassifier
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0)
+        >>> X, y, group = data.data, data.target, data.group
+        >>> model = FairScoreClassifier(LinearSVC(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
+        >>> model.decision_function(X, sensitive_features=group).shape
+        (1000,)
+        """
+        scores = self.adjusted_scores(X, sensitive_features=sensitive_features)
+        return scores if self._place == 1 else 0.0 - scores
+
+    def predict(self, X: Any, *, sensitive_features: Any = None) -> NDArray[Any]:
+        """Predict an outcome: the positive one where the adjusted score is at or above ``threshold``.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n, d)
+            Features, as the model takes them.
+        sensitive_features : column of shape (n,), or frame with several columns, default None
+            Group of each row, unless the constructor names columns of ``X``.
+
+        Returns
+        -------
+        array of shape (n,)
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from fairpot import FairPOT, FairScoreClassifier
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0)
+        >>> X, y, group = data.data, data.target, data.group
+        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
+        >>> model.predict(X, sensitive_features=group).shape
+        (1000,)
+        """
+        scores = self.adjusted_scores(X, sensitive_features=sensitive_features)
+        threshold = self.threshold
+        if isinstance(threshold, str):
+            threshold = 0.5 if self._gives() == "predict_proba" else 0.0
+        flagged = (scores >= threshold).astype(np.intp)
+        return self.classes_[flagged if self._place == 1 else 1 - flagged]
+
+    def score(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> float:
+        """Return the accuracy of ``predict``.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n, d)
+            Features, as the model takes them.
+        y : column of shape (n,)
+            Outcomes.
+        sensitive_features : column of shape (n,), or frame with several columns, default None
+            Group of each row, unless the constructor names columns of ``X``.
+        sample_weight : column of shape (n,), default None
+            Weights.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from fairpot import FairPOT, FairScoreClassifier
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0)
+        >>> X, y, group = data.data, data.target, data.group
+        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
+        >>> 0.5 < model.score(X, y, sensitive_features=group) < 1
+        True
+        """
+        check_alignment(X=X, y=y, sensitive_features=sensitive_features, sample_weight=sample_weight)
+        predicted = self.predict(X, sensitive_features=sensitive_features)
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+
+    def get_metadata_routing(self) -> Any:
+        """Request the groups, unless columns of ``X`` hold them; route the rest to the model and the splitter."""
+        request = super().get_metadata_routing()
+        if self.sensitive_features is not None:
+            for method in _WITH_GROUPS:
+                getattr(request, method).add_request(param="sensitive_features", alias=False)
+        router = MetadataRouter(owner=type(self).__name__).add_self_request(request)
+        router.add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+        return router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+
+    def __sklearn_tags__(self) -> Any:
+        """Take over what the model can read; two classes only."""
+        tags = super().__sklearn_tags__()
+        model = get_tags(self.estimator)
+        tags.input_tags.sparse = model.input_tags.sparse
+        tags.input_tags.allow_nan = model.input_tags.allow_nan
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _check_parameters(self) -> None:
+        check_choice(self.response_method, "response_method", ("auto", *_RESPONSES))
+        if self.threshold != "auto" and not (is_number(self.threshold) and np.isfinite(float(self.threshold))):
+            raise ValueError(f"threshold must be a finite number or 'auto', got {self.threshold!r}.")
+        if isinstance(self.cv, str):
+            check_choice(self.cv, "cv", ("prefit",))
+        if isinstance(self.cv, bool) or (is_number(self.cv) and (self.cv != int(self.cv) or self.cv < 2)):
+            raise ValueError(f"cv must be at least 2 folds, a splitter, 'prefit' or None, got {self.cv!r}.")
+        if self.sensitive_features is not None:
+            check_column_names(self.sensitive_features)
+        elif self.drop_sensitive:
+            raise ValueError(
+                "drop_sensitive=True drops the columns that sensitive_features names, but it names none.\n"
+                "Hint: FairScoreClassifier(..., sensitive_features='sex', drop_sensitive=True)."
+            )
+        mapper = self._mapper()
+        if isinstance(mapper, type) or not (hasattr(mapper, "fit") and hasattr(mapper, "transform")):
+            raise TypeError(f"postprocessor must be a repair method such as FairPOT(), got {mapper!r}.")
+
+    def _mapper(self) -> Any:
+        return find_method("fairpot")() if self.postprocessor is None else self.postprocessor
+
+    def _is_prefit(self) -> bool:
+        return isinstance(self.estimator, FrozenEstimator) or (isinstance(self.cv, str) and self.cv == "prefit")
+
+    def _response(self, required: bool = False) -> str:
+        """Name the method that gives the model's scores; empty, or an error, if it has none."""
+        wanted = [name for name in _RESPONSES if self.response_method in ("auto", name)]
+        for name in wanted:
+            if hasattr(self.estimator, name):
+                return name
+        if required:
+            raise TypeError(
+                f"estimator {type(self.estimator).__name__} has no {' or '.join(wanted)}: no scores to adjust.\n"
+                "Hint: use a classifier that gives scores, or response_method='auto' for whichever it has."
+            )
+        return ""
+
+    def _gives(self) -> str:
+        """Name what the adjusted scores are: probabilities where the map makes them such, else what the model gives."""
+        found = self._response()
+        return "predict_proba" if found and getattr(self._mapper(), "keep", None) == "probabilities" else found
+
+    def _find_classes(self, labels: NDArray[Any]) -> NDArray[Any]:
+        """Return the two labels: those of a fitted model, else those of ``y``."""
+        found = np.unique(labels)
+        if not self._is_prefit():
+            if len(found) < 2:
+                raise ValueError(
+                    f"y has one class, {found.tolist()[0]!r}, in all {len(labels)} rows: two classes are needed."
+                )
+            return found
+        self._require_fitted()
+        known = np.asarray(self.estimator.classes_)
+        if len(known) != 2:
+            raise ValueError(f"Only binary classification is supported. The fitted estimator has {len(known)} classes.")
+        unknown = found[~np.isin(found, known)]
+        if len(unknown):
+            raise ValueError(
+                f"y has labels that the fitted estimator does not know: {unknown.tolist()} ({known.tolist()})."
+            )
+        return known
+
+    def _find_positive(self, labels: NDArray[Any]) -> Any:
+        """Return the positive one of the classes: 1, True, or the one that is named."""
+        if self.pos_label is None:
+            check_labels(labels, len(labels))
+        return self.classes_[int(np.argmax(check_labels(self.classes_, 2, pos_label=self.pos_label)))]
+
+    @property
+    def _place(self) -> int:
+        """The place of the positive label among the classes."""
+        return int(np.argmax(self.classes_ == self.pos_label_))
+
+    def _model_scores(self, rows: Any) -> NDArray[np.float64]:
+        """Return the model's scores for the positive class."""
+        return score_rows(self.estimator_, rows, self.response_method_, self._place)
+
+    def _require_fitted(self) -> None:
+        try:
+            check_is_fitted(self.estimator)
+        except NotFittedError as error:
+            raise NotFittedError(
+                f"cv='prefit' needs a fitted model, but this {type(self.estimator).__name__} is not fitted.\n"
+                "Hint: fit it first; inside cross_validate or GridSearchCV, which clone, wrap the fitted model in "
+                "sklearn.frozen.FrozenEstimator."
+            ) from error
+
+    def _find_groups(self, X: Any, given: Any) -> Any:
+        """Return the groups of the rows, from the call or from the columns of ``X``; exactly one way."""
+        if self.sensitive_features is None:
+            if given is None:
+                routed = get_config()["enable_metadata_routing"]
+                inside = (
+                    "Metadata routing is on: pass sensitive_features to the outermost call, which hands it down."
+                    if routed
+                    else "Inside pipelines and searches, passing groups needs "
+                    "sklearn.set_config(enable_metadata_routing=True)."
+                )
+                raise TypeError(
+                    "sensitive_features is missing: pass the group of each row, sensitive_features=...\n"
+                    f"Hint: or name a column of the frame X, FairScoreClassifier(..., sensitive_features='sex'). "
+                    f"{inside}"
+                )
+            return given
+        if given is not None:
+            raise TypeError(
+                f"sensitive_features is given twice: as a column of X, {self.sensitive_features!r}, and to the call.\n"
+                "Hint: leave one of them out."
+            )
+        return select_columns(X, check_column_names(self.sensitive_features))
+
+    def _model_rows(self, X: Any) -> Any:
+        """Return what the model sees of ``X``."""
+        return drop_columns(X, check_column_names(self.sensitive_features)) if self.drop_sensitive else X
+
+    def _route(self, sample_weight: Any, fit_params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what is passed to the model's ``fit`` and to the splitter."""
+        weight = {} if sample_weight is None else {"sample_weight": sample_weight}
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", **weight, **fit_params)
+            return dict(routed.estimator.fit), dict(routed.splitter.split)
+        if not weight:
+            return fit_params, {}
+        keyword = _weight_keyword(self.estimator)
+        if keyword is None:
+            warnings.warn(
+                f"{type(self.estimator).__name__} takes no sample_weight: only the map is fitted with the weights.",
+                UserWarning,
+                stacklevel=3,
+            )
+            return fit_params, {}
+        return {keyword: sample_weight, **fit_params}, {}
+
+    def _folds(
+        self,
+        X: Any,
+        positive: Indices,
+        codes: Indices,
+        groups: tuple[Hashable, ...],
+        unit: Indices | None,
+        split_params: dict[str, Any],
+    ) -> list[Fold]:
+        """Return (train, test) rows, each row tested at most once and both classes in every training part."""
+        rows = np.arange(len(positive))
+        if is_number(self.cv):
+            many, what = int(self.cv), "rows" if unit is None else "clusters"
+            each = rows if unit is None else unit
+            smallest = min(len(np.unique(each[positive == label])) for label in (0, 1))
+            if smallest < many:
+                raise ValueError(
+                    f"cv={many} needs at least {many} {what} of each class of y, but one class has {smallest}.\n"
+                    "Hint: fewer folds, or cv=None for in-sample scores."
+                )
+            if unit is None:
+                fold = deal_folds(positive * len(groups) + codes, many, self.random_state)
+            else:
+                fold = deal_clusters(unit, positive, codes, many, self.random_state)
+            folds = [(rows[fold != k], rows[fold == k]) for k in range(many)]
+            check_folds(folds, positive, unit)
+            return folds
+        splits = check_cv(self.cv, positive, classifier=True).split(X, positive, **split_params)
+        folds = [(rows[train], rows[test]) for train, test in splits]
+        check_folds(folds, positive, unit)
+        return folds
+
+    def _training_scores(
+        self, X: Any, labels: NDArray[Any], folds: list[Fold] | None, params: dict[str, Any]
+    ) -> tuple[NDArray[np.float64], Indices]:
+        """Return the scores for the map, and the rows that have one."""
+        if folds is None:
+            return self._model_scores(X), np.arange(len(labels))
+        parts = Parallel(n_jobs=self.n_jobs)(
+            delayed(score_fold)(clone(self.estimator), X, labels, fold, params, self.response_method_, self._place)
+            for fold in folds
+        )
+        scores = np.full(len(labels), np.nan)
+        for (_, test), part in zip(folds, parts):
+            scores[test] = part
+        return scores, np.sort(np.concatenate([test for _, test in folds]))
+
+
+def _named(names: Sequence[Hashable], codes: Indices) -> NDArray[np.object_]:
+    """Return the name of each row."""
+    return np.array([*names, None], dtype=object)[codes]
+
+
+def _check_target(y: Any) -> NDArray[Any]:
+    """Check that ``y`` holds labels of two classes."""
+    labels = np.asarray(column_or_1d(y, warn=True))
+    if len(labels) == 0:
+        raise ValueError("y is empty: there are no rows to fit on.\nHint: look at what filtered the rows.")
+    assert_all_finite(labels, input_name="y")
+    check_classification_targets(labels)
+    kind = type_of_target(labels, input_name="y", raise_unknown=True)
+    if kind != "binary":
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is {kind}: y has "
+            f"{len(np.unique(labels))} classes.\nHint: compare y with the class of interest, y == ..."
+        )
+    return labels
+
+
+def _check_weighted(positive: Indices, weight: NDArray[Any]) -> None:
+    """Insist that weights leave rows of both classes."""
+    for label in (0, 1):
+        if not weight[positive == label].any():
+            raise ValueError(
+                f"sample_weight is zero in every row of the {('negative', 'positive')[label]} class: both are needed."
+            )
+
+
+def _weight_keyword(estimator: Any) -> str | None:
+    """Name the argument of ``fit`` that takes weights, also through a pipeline's last step."""
+    if has_fit_parameter(estimator, "sample_weight"):
+        return "sample_weight"
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        inner = _weight_keyword(last)
+        return None if inner is None else f"{name}__{inner}"
+    return None

@@ -1,0 +1,999 @@
+"""Repair: the estimator that scikit-learn sees. It stores parameters, calls the steps, and has the fitted maps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from inspect import signature
+from os import PathLike
+from typing import Any, ClassVar, Literal, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import check_is_fitted
+
+from fairpot._arguments import argument, by_name
+from fairpot._defaults import LEVEL, TIES, Meaning, Ties, Unmapped
+from fairpot._validation import check_choice, check_level
+from fairpot._warn import warn_user
+from fairpot.counting import as_table
+from fairpot.exceptions import InfeasibleRuleError, ScaleWarning
+from fairpot.inference.certify import Certificate
+from fairpot.inference.dial import Cut, Evidence, Top, same_rows
+from fairpot.repair.achieved import Achieved, measure
+from fairpot.repair.certify import certify
+from fairpot.repair.choose import choose, curve, passing_over
+from fairpot.repair.fair_maps import FairMaps, ScoreScale
+from fairpot.repair.family import Dial, Family
+from fairpot.repair.finish import MOST_KNOTS, SLACK, Finished, finish, whole_maps
+from fairpot.repair.grid import grid_of, on_grid
+from fairpot.repair.ground import Ground
+from fairpot.repair.groups import find_reference, kept_groups, require_outcomes
+from fairpot.repair.notices import warn_of_choice, warn_of_flat, warn_of_needless, warn_of_table
+from fairpot.repair.own_dials import Way, along, choose_own, find_way
+from fairpot.repair.region import in_region
+from fairpot.table import ScoreTable
+from fairpot.tradeoff.curve import TradeoffCurve, TradeoffPoint
+from fairpot.tradeoff.rules import Rule, among, check_top, top_share
+from fairpot.transport import Floats, ScoreMap
+
+Learn = Callable[[ScoreTable], Family]
+RULES = ("max_gap", "max_auc_loss", "net_benefit_at")
+
+# What the docstrings of methods say of what all have; it stands here once.
+_SHARED = """\
+max_gap, max_auc_loss : float or None, default None
+        The rule that chooses the strength. ``max_gap``: the highest AUC with at most that xAUC gap; if the original
+        scores keep it, nobody is moved. ``max_auc_loss`` alone: the smallest gap that costs at most that much AUC.
+        Neither: the smallest gap. With more than two groups the gap is the largest between any two.
+    net_benefit_at : float in (0, 1) or None, default None
+        The adjusted score from which you act, a probability. With ``max_gap``: the highest net benefit there within
+        the gap, instead of the highest AUC.
+    confidence : float or None, default None
+        With ``max_gap``: certify the choice. The gap is at most ``max_gap`` with this confidence, tested on rows that
+        the maps were not fitted on (cross-fitting inside ``fit``); see ``certificate_``. A plain target is kept on new
+        rows about every second time; this one is a promise. If none can be made, the error says what is missing.
+    top : float in (0, 1], int or None, default None
+        The part of the list whose gap the rule bounds: the top share (``0.1``), or so many of the fitted rows
+        (``200``). None: all of it. The AUC is always that of all rows.
+    top_of : {"all", "group"}, default "all"
+        Whether that is the top of all rows together or of each group.
+    repair : {"all", "top"}, default "all"
+        Whose scores are moved: everybody's, or only those in the top (the paper's partial case). With "top" nobody
+        below the score at which it begins is moved, and nobody from there on falls below it.
+    reference : name of a group or None, default None
+        The group whose scores do not change. None takes the group ranked highest: the one whose rows with the
+        outcome are ranked above the others' without it more often than the reverse; or, where a high score harms, the
+        one ranked lowest. Groups with fewer than 30 rows with the outcome, or without it, are passed over, unless all
+        groups are so small.
+    keep : {None, "grid", "probabilities"}, default None
+        What adjusted scores are to stay. "grid": scores of the grid that came in, deciles in, deciles out; every
+        strength is judged by the cut scores. "probabilities": one increasing map common to all groups follows and makes
+        them probabilities again; ranks, AUC and gap stay to the last bit.
+    ties : {"half", "strict"}, default "half"
+        How ties count where the reference group or the strength is chosen; "strict" is the paper's way."""
+_FITTED = """\
+strength_ : float
+        The strength under its common name. Of several groups that a rule gave a strength each: how far to go on their
+        common way, from 0 to 1.
+    strengths_ : dict of moved group to float
+        The strength of each.
+    maps_ : dict of group to ScoreMap
+        The fitted map of each group.
+    fair_maps_ : FairMaps
+        The same with all that files and exports need: ``to_sql``, ``to_onnx``, ``to_python``, ``row_scorer``, ...
+    achieved_ : Achieved
+        AUC and gap of the fitted rows before and after, of the whole list and of the top.
+    certificate_ : Certificate or None
+        How the gap is known to be within its bound, where ``confidence`` asked for that.
+    reference_ : name of the reference group, or None
+    groups_, left_out_ : tuples of names
+        All groups, and those left out of the comparison.
+    starts_ : dict of group to float, or None
+        The scores at which a repaired top begins.
+    table_ : ScoreTable
+        The fitted rows, counted."""
+
+Class = TypeVar("Class", bound=type)
+
+
+def documented(method: Class) -> Class:
+    """Fill in what the docstring of a method says of the parameters and attributes that all have."""
+    if method.__doc__ is not None:
+        method.__doc__ = method.__doc__.replace("{shared}", _SHARED).replace("{fitted}", _FITTED)
+    return method
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What a fit works with: how to learn, what was learnt, where it is judged, and the way of several groups."""
+
+    learn: Learn
+    family: Family
+    ground: Ground
+    way: Way | None = None
+
+    @property
+    def final(self) -> Family:
+        """The family whose one strength is turned."""
+        return self.family if self.way is None else along(self.family, self.way)
+
+    @cached_property
+    def _seen(self) -> TradeoffCurve:
+        """What every rule looks at first."""
+        return curve(self.final, self.ground)
+
+    def search(self, rule: Rule) -> tuple[Fit, TradeoffPoint]:
+        """Choose by rule; of several groups the choice becomes a point of their way."""
+        with passing_over():
+            if self.way is None:
+                return self, choose(self.family, self.ground, rule, self._seen)
+            way, point = choose_own(self.family, self.ground, rule, self.way, self._seen)
+            return replace(self, way=way), point
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """A method that repairs scores, one map a group.
+
+    A method is a subclass that names its ``dial``, the parameter of that name, and ``learn``, a pure function from a
+    table (and the parameters that it names) to a :class:`Family`.
+
+    Examples
+    --------
+    >>> from fairpot import FairPOT
+    >>> from fairpot.repair import Repair
+    >>> issubclass(FairPOT, Repair), FairPOT.dial.name
+    (True, 'lam')
+    """
+
+    dial: ClassVar[Dial] = Dial()
+    learn: ClassVar[Callable[..., Family]]
+    moves_by: ClassVar[str] = "moved towards {reference}"
+    needs_outcomes: ClassVar[bool] = False
+    # The strength where none is given and no rule either; None: the smallest gap is looked for.
+    unasked: ClassVar[float | None] = None
+    # To scikit-learn's routing the first argument is data, whatever its name.
+    __metadata_request__fit: ClassVar = {"scores": UNUSED}
+    __metadata_request__transform: ClassVar = dict.fromkeys(
+        ("scores", "unknown_group", "missing_group", "other_scale"), UNUSED
+    )
+
+    max_gap: float | None = None
+    max_auc_loss: float | None = None
+    net_benefit_at: float | None = None
+    confidence: float | None = None
+    top: float | int | None = None
+    top_of: Literal["all", "group"] = "all"
+    repair: Literal["all", "top"] = "all"
+    reference: Hashable | None = None
+    keep: Literal["grid", "probabilities"] | None = None
+    ties: Ties = "half"
+
+    strength_: float = field(init=False)
+    groups_: tuple[Hashable, ...] = field(init=False)
+    left_out_: tuple[Hashable, ...] = field(init=False)
+    reference_: Hashable | None = field(init=False)
+    starts_: dict[Hashable, float] | None = field(init=False)
+    certificate_: Certificate | None = field(init=False)
+    table_: ScoreTable = field(init=False)
+    n_features_in_: int = field(init=False)
+
+    @by_name
+    def fit(
+        self,
+        scores: Any,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        clusters: Any = None,
+        weights: str | None = None,
+        pos_label: Any = None,
+        lower_is_riskier: bool = False,
+        high_score_means: Meaning | None = None,
+        groups: Any = None,
+        min_group: int = 0,
+    ) -> Self:
+        """Learn the map of every group.
+
+        Parameters
+        ----------
+        scores : column of shape (n,) or (n, 1), or ScoreTable
+            Scores of any model: list, NumPy array, pandas, Polars or PyArrow column. Best not those of the rows
+            the model was trained on, which look better than they are. A table stands for all rows.
+        y : column of shape (n,), default None
+            Outcomes, 0/1; needed where the method, the choice of the strength or of the reference looks at them.
+        sensitive_features : column of shape (n,), or frame with several columns
+            Group of each row; several columns form intersections. Rows are matched by position; columns whose
+            indices hold other labels, or the same in another order, are refused.
+        sample_weight : column of shape (n,), default None
+            Weights; a whole weight counts exactly like that many rows.
+        clusters : column of shape (n,), default None
+            What rows have in common that are not independent, such as the patient of each visit; a certificate
+            counts them as one.
+        weights : {"frequency", "importance"} or None, default None
+            What ``sample_weight`` means to a certificate: a number of rows, or how much a row counts. None
+            takes whole numbers for the first and others for the second.
+        pos_label : default None
+            The positive label where ``y`` is not 0/1.
+        lower_is_riskier : bool, default False
+            Whether a low score means high risk.
+        high_score_means : {"help", "harm"} or None, default None
+            What a high score does to the person who has it. Where it harms, the default reference is the group ranked
+            lowest, so that scores are lowered. A table may say it as well; if both do, they must agree.
+        groups : list of group names or None, default None
+            Compare these only; the scores of all others do not change.
+        min_group : int, default 0
+            Groups with fewer rows are left out of the comparison: their scores do not change, and a warning names them.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> repair = FairPOT(max_gap=0.05).fit(score, y, sensitive_features=group)
+        >>> repair.lam_, repair.reference_
+        (0.3, 'a')
+        """
+        labelled = scores.labelled if isinstance(scores, ScoreTable) else y is not None
+        _check(self, labelled)
+        table = as_table(
+            y,
+            scores,
+            sensitive_features=sensitive_features,
+            sample_weight=sample_weight,
+            clusters=clusters,
+            weights=weights,
+            pos_label=pos_label,
+            lower_is_riskier=lower_is_riskier,
+            high_score_means=high_score_means,
+            labelled=False,
+            names=("y", "scores"),
+        )
+        fitted = _fitted(self, _checked(table), groups, min_group)
+        for name in [name for name in vars(self) if name.endswith("_") or name.startswith("_fit")]:
+            delattr(self, name)
+        self.__dict__.update(fitted)
+        return self
+
+    @by_name
+    def transform(
+        self,
+        scores: Any,
+        *,
+        sensitive_features: Any,
+        unknown_group: Unmapped = "error",
+        missing_group: Unmapped = "error",
+        other_scale: Literal["error", "warn"] | None = None,
+    ) -> Any:
+        """Adjust scores with the fitted maps.
+
+        Parameters
+        ----------
+        scores : column of shape (n,) or (n, 1)
+            Scores of the model: list, NumPy array, pandas, Polars or PyArrow column.
+        sensitive_features : column of shape (n,), or frame with several columns
+            Group of each row; several columns form intersections.
+        unknown_group : {"error", "keep", "null"}, default "error"
+            What becomes of rows whose group was not seen in ``fit``: an error that counts them, the original score, or
+            NaN.
+        missing_group : {"error", "keep", "null"}, default "error"
+            What becomes of rows that have no group, likewise.
+        other_scale : {"error", "warn"} or None, default None
+            What is done about scores that seem to be on another scale than those of ``fit``. None stops if nine in ten
+            lie far outside the fitted range, where some groups would be moved and others not, and warns otherwise.
+
+        Returns
+        -------
+        The adjusted scores, float64, in the order and the type of ``scores``: a pandas or Polars series comes
+        back as one with the same name and index, a list as an array.
+
+        Warns
+        -----
+        ScaleWarning
+            If the scores seem to be on another scale than those of ``fit``.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
+        >>> repair.transform([0.3, 0.4, 0.7], sensitive_features=["F", "F", "M"])
+        array([0.7, 0.8, 0.7])
+        """
+        how: dict[str, Any] = {"unknown_group": unknown_group, "missing_group": missing_group}
+        return self.fair_maps_.transform(scores, sensitive_features=sensitive_features, other_scale=other_scale, **how)
+
+    @by_name
+    def fit_transform(self, scores: Any, y: Any = None, *, sensitive_features: Any, **rows: Any) -> Any:
+        """Fit, then adjust the scores of the same rows.
+
+        Parameters
+        ----------
+        scores : column of shape (n,) or (n, 1)
+            Scores of the model: list, NumPy array, pandas, Polars or PyArrow column.
+        y : column of shape (n,), default None
+            Outcomes, 0/1.
+        sensitive_features : column of shape (n,), or frame with several columns
+            Group of each row; several columns form intersections.
+        **rows
+            What else ``fit`` takes of the rows: ``sample_weight``, ``clusters``, ``weights``, ...
+
+        Returns
+        -------
+        The adjusted scores, float64, in the order and the type of ``scores``.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+        >>> FairPOT(lam=1.0, reference="M").fit_transform(score, sensitive_features=sex)
+        array([0.6, 0.8, 0.6, 0.8])
+        """
+        self.fit(scores, y, sensitive_features=sensitive_features, **rows)
+        return self.transform(scores, sensitive_features=sensitive_features)
+
+    def at(self, value: float) -> Self:
+        """Return a fitted copy with another repair strength, without fitting again.
+
+        Parameters
+        ----------
+        value : float
+            The repair strength; of several groups that have their own, how far to go on their common way.
+
+        Returns
+        -------
+        fitted copy
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
+        >>> repair.at(0.5).transform(score, sensitive_features=sex)
+        array([0.2, 0.8, 0.6, 0.8])
+        """
+        fit = _fit_of(self)
+        strength = fit.final.dial.check(value, "strength" if fit.way is not None else None)
+        own = {} if fit.way is not None else {self._dial_name: strength}
+        return _turned(self, fit, strength).set_params(**own, **dict.fromkeys(RULES), confidence=None)
+
+    @by_name
+    def certify(self, scores: Any, y: Any = None, *, max_gap: float, confidence: float = LEVEL, **rows: Any) -> Self:
+        """Certify the gap of this very map on other rows.
+
+        Parameters
+        ----------
+        scores : column of shape (n,) or (n, 1), or ScoreTable
+            Scores of rows that the method was not fitted on; a table stands for all rows.
+        y : column of shape (n,), default None
+            Outcomes, 0/1.
+        max_gap : float
+            The bound to certify.
+        confidence : float, default 0.95
+            With which confidence.
+        **rows
+            What else ``fit`` takes of rows: ``sensitive_features``, ``sample_weight``, ``clusters``, ``weights``, ...
+
+        Returns
+        -------
+        fitted copy
+            The same map; its ``certificate_`` says how the bound is known.
+
+        Raises
+        ------
+        InfeasibleRuleError
+            If the gap cannot be certified to be within the bound, with the smallest bound that can be.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(4000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> repair = FairPOT(max_gap=0.02).fit(score[:2000], y[:2000], sensitive_features=group[:2000])
+        >>> certified = repair.certify(score[2000:], y[2000:], sensitive_features=group[2000:], max_gap=0.15)
+        >>> certified.strength_ == repair.strength_, certified.certificate_.bound
+        (True, 0.15)
+        """
+        fit, table = _fit_of(self), _rows_beside(self, scores, y, rows, "a certificate")
+        found = self.fair_maps_.certificate_on(table, fit.ground, max_gap, confidence)
+        other = _turned(self, fit, self.strength_)
+        other.certificate_ = found
+        return other
+
+    @by_name
+    def choose_certified(
+        self,
+        scores: Any,
+        y: Any = None,
+        *,
+        max_gap: float,
+        confidence: float = LEVEL,
+        max_auc_loss: float | None = None,
+        net_benefit_at: float | None = None,
+        **rows: Any,
+    ) -> Self:
+        """Return a fitted copy whose repair strength is chosen on other rows, with a certified gap.
+
+        Parameters
+        ----------
+        scores : column of shape (n,) or (n, 1), or ScoreTable
+            Scores of rows that the method was not fitted on; a table stands for all rows.
+        y : column of shape (n,), default None
+            Outcomes, 0/1.
+        max_gap : float
+            The target gap: the largest true gap that you accept.
+        confidence : float, default 0.95
+            With which confidence it is kept, whichever repair strength that leads to.
+        max_auc_loss : float or None, default None
+            Bound the cost as well.
+        net_benefit_at : float in (0, 1) or None, default None
+            Choose the highest net benefit at this threshold instead of the highest AUC.
+        **rows
+            What else ``fit`` takes of rows: ``sensitive_features``, ``sample_weight``, ``clusters``, ``weights``, ...
+
+        Returns
+        -------
+        fitted copy
+            Its ``certificate_`` says how that is known.
+
+        Raises
+        ------
+        InfeasibleRuleError
+            If nothing can be certified, with the smallest bound that can be.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(4000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> repair = FairPOT(lam=0).fit(score[:2000], y[:2000], sensitive_features=group[:2000])
+        >>> chosen = repair.choose_certified(score[2000:], y[2000:], sensitive_features=group[2000:], max_gap=0.1)
+        >>> chosen.certificate_.bound
+        0.1
+        """
+        found = self.tradeoff(scores, y, **rows)
+        rule: dict[str, Any] = {"max_gap": max_gap, "max_auc_loss": max_auc_loss, "net_benefit_at": net_benefit_at}
+        point = found.select(**rule, confidence=confidence)
+        other = self.at(point.lam)
+        other.certificate_ = point.certificate
+        return other
+
+    @by_name
+    def tradeoff(
+        self, scores: Any = None, y: Any = None, *, lams: Any = None, ties: str | None = None, **rows: Any
+    ) -> TradeoffCurve:
+        """Trace AUC and gap over the repair strength, on the fitted rows or on any others.
+
+        Parameters
+        ----------
+        scores : column of shape (n,) or (n, 1), ScoreTable, or None, default None
+            Scores of the rows to evaluate on; a table stands for all rows. None takes the fitted rows.
+        y : column of shape (n,), default None
+            Outcomes, 0/1.
+        lams : list of floats or None, default None
+            Repair strengths, whatever the method calls them. None: every distinct one, exactly, where that is possible
+            (FairPOT with two groups), else those that suit the method. Where several groups have their own: 33 points
+            on their common way, from the original gap to the smallest, found on the fitted rows.
+        ties : {"strict", "half"} or None, default None
+            Whether equal scores count as none or half a win; None takes the estimator's own.
+        **rows
+            What else ``fit`` takes of rows: ``sensitive_features``, ``sample_weight``, ``clusters``, ``weights``, ...
+
+        Returns
+        -------
+        TradeoffCurve
+            ``curve.dial`` names the repair strength, ``curve.lam`` holds its values. What the curve says at a value is
+            what the metrics say of the rows transformed at that value.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> repair = FairPOT(max_gap=0.05).fit(score, y, sensitive_features=group)
+        >>> curve = repair.tradeoff()
+        >>> round(curve.at(0.0).gap, 3), round(curve.at(1.0).gap, 3)
+        (0.275, 0.087)
+        >>> round(curve.select(max_auc_loss=0.01).gap, 3)
+        0.191
+        """
+        fit = _fit_of(self)
+        checked: Ties = self.ties if ties is None else check_choice(ties, "ties", TIES)  # type: ignore[assignment]
+        ground = replace(fit.ground, ties=checked)
+        if scores is not None or y is not None or any(given is not None for given in rows.values()):
+            table = _rows_beside(self, scores, y, rows, "a trade-off curve")
+            ground = replace(ground, table=table, fitted=same_rows(table, self.table_))
+        elif not self.table_.labelled:
+            self.table_.require(
+                "a trade-off curve", hint="the map was fitted without y: pass scores, y and sensitive_features"
+            )
+        values = None if lams is None else fit.final.dial.check_values(lams)
+        return _kept(curve(fit.final, ground, values), _turned(self, fit, self.strength_), ground)
+
+    @by_name
+    def explain(self, scores: Any, *, sensitive_features: Any, ids: Any = None) -> Any:
+        """Say for each row what becomes of its score and its rank, and why; see :meth:`FairMaps.explain`.
+
+        Parameters
+        ----------
+        scores : column of shape (n,) or (n, 1)
+            Scores of the model.
+        sensitive_features : column of shape (n,), or frame with several columns
+            Group of each row.
+        ids : column of shape (n,), default None
+            What the rows are known by; it becomes the first column.
+
+        Returns
+        -------
+        frame
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> fp = FairPOT(0.5, reference="M").fit([0.2, 0.4, 0.6, 0.8], sensitive_features=["F", "F", "M", "M"])
+        >>> list(fp.explain([0.2, 0.4, 0.6], sensitive_features=["F", "F", "M"])["new_rank"])
+        [3, 1, 2]
+        """
+        return self.fair_maps_.explain(scores, sensitive_features=sensitive_features, ids=ids)
+
+    def save(self, path: str | PathLike[str], **options: Any) -> None:
+        """Write the fitted maps to a JSON file, for :func:`fairpot.load`; see :meth:`FairMaps.save`.
+
+        Parameters
+        ----------
+        path : str or path
+            Where the file goes.
+        **options
+            What :meth:`FairMaps.save` takes: ``overwrite``, ``timestamp``, ``columns``, ``private``, ...
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import mkdtemp
+        >>> import fairpot
+        >>> score, sex = range(40), ["F", "M"] * 20
+        >>> repair = fairpot.FairPOT(lam=0.5, reference="M").fit(score, sensitive_features=sex)
+        >>> path = Path(mkdtemp()) / "map.json"
+        >>> repair.save(path)
+        >>> fairpot.load(path).transform([30, 30], sensitive_features=["F", "M"])
+        array([31., 30.])
+        """
+        self.fair_maps_.save(path, **options)
+
+    def frame(self) -> Any:
+        """Return the maps as a tidy frame, one row per group and breakpoint; see :meth:`FairMaps.frame`.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+        >>> list(FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex).frame()["group"].unique())
+        ['F']
+        """
+        return self.fair_maps_.frame()
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw what each group's scores become.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default None
+            None makes a new figure.
+
+        Returns
+        -------
+        axes
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+        >>> axes = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex).plot()
+        """
+        return self.fair_maps_.plot(ax)
+
+    @property
+    def fair_maps_(self) -> FairMaps:
+        """The fitted maps with all that files and exports need."""
+        check_is_fitted(self, "strength_")
+        made = _made_of(self)
+        if "maps" not in made:
+            made["maps"] = _fair_maps(self)
+        return made["maps"]
+
+    @property
+    def maps_(self) -> dict[Hashable, ScoreMap]:
+        """The fitted map of each group."""
+        return self.fair_maps_.maps_
+
+    @property
+    def strengths_(self) -> dict[Hashable, float]:
+        """The strength of every moved group."""
+        return _fit_of(self).final.strengths(self.strength_)
+
+    @property
+    def achieved_(self) -> Achieved:
+        """AUC and gap of the fitted rows, before and after, of the whole list and of the top."""
+        fit, made = _fit_of(self), _made_of(self)
+        if "achieved" not in made:
+            made["achieved"] = measure(fit.ground, self.maps_)
+        return made["achieved"]
+
+    @property
+    def simplified_(self) -> dict[str, Any] | None:
+        """What it changes that maps of very many breakpoints were simplified; None where all are kept."""
+        return self.fair_maps_.simplified_
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Name the one output column, for ``set_output``."""
+        return self.fair_maps_.get_feature_names_out(input_features)
+
+    def obstacle(self, table: ScoreTable) -> str | None:
+        """Say why the method cannot run on a table in reasonable time, or at all; None if it can."""
+        return None
+
+    @property
+    def _dial_name(self) -> str:
+        return self.dial.name
+
+    def _html_repr(self) -> str:
+        """Show gap and maps in a notebook once fitted, where scikit-learn shows an unfitted estimator."""
+        if not hasattr(self, "strength_"):
+            return str(super()._html_repr())
+        return self.fair_maps_.shown(" ".join(repr(self).split()), _fit_of(self).ground)
+
+    def __getattr__(self, name: str) -> Any:
+        """Give the strength by the method's own name for it."""
+        hidden = getattr(type(self), name, None)
+        if isinstance(hidden, property):  # not fitted is an AttributeError: let it say so itself
+            return hidden.__get__(self)
+        if name != f"{type(self).dial.name}_" or "strength_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        if _fit_of(self).way is not None:
+            each = ", ".join(f"{g!r}: {v:.4g}" for g, v in self.strengths_.items())
+            raise AttributeError(
+                f"the groups have a {self.dial.name} each: {{{each}}}.\n"
+                "Hint: strengths_ has them, strength_ is how far they go on their common way."
+            )
+        return self.strength_
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be learnt again from the fitted rows."""
+        state = dict(super().__getstate__())
+        if "_fit" in state:
+            state["_fit_way"] = state.pop("_fit").way
+        return {name: value for name, value in state.items() if name != "_fit_made"}
+
+
+@dataclass(frozen=True, eq=False)
+class _Steps:
+    """The maps of a fitted method at some strengths; a pickle keeps the method, which learns them again."""
+
+    model: Repair
+
+    def __call__(self, values: Any) -> Iterator[dict[Hashable, ScoreMap]]:
+        return _fit_of(self.model).final.steps(np.asarray(values))
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """The search of a fitted method for the strength that keeps a rule on some rows."""
+
+    model: Repair
+    ground: Ground
+
+    def __call__(self, rule: Rule) -> TradeoffPoint:
+        fit = replace(_fit_of(self.model), ground=self.ground)
+        if fit.way is not None and not self.ground.fitted:  # the way is that of the fitted rows
+            return choose(fit.final, self.ground, rule)
+        return fit.search(rule)[1]
+
+
+def _kept(found: TradeoffCurve, model: Repair, ground: Ground) -> TradeoffCurve:
+    """Let a curve keep a copy of the method instead of what it has learnt, so that it can be pickled."""
+
+    def again(known: Evidence | None) -> Evidence | None:
+        if known is None:
+            return None
+        return replace(known, parts=tuple(part._replace(steps=_Steps(model)) for part in known.parts))
+
+    search = None if found.search is None else _Search(model, ground)
+    return replace(found, evidence=again(found.evidence), whole=again(found.whole), search=search)
+
+
+# What a fit does.
+
+
+def _check(model: Repair, labelled: bool) -> None:
+    """Check the parameters, and that outcomes are there if they are needed."""
+    name, given = model._dial_name, getattr(model, model._dial_name)
+    rule = Rule(*(getattr(model, each) for each in RULES)).checked()
+    check_choice(model.ties, "ties", TIES)
+    check_choice(model.top_of, "top_of", ("all", "group"))
+    check_choice(model.repair, "repair", ("all", "top"))
+    if model.keep is not None:
+        check_choice(model.keep, "keep", ("grid", "probabilities"))
+    if not isinstance(getattr(model, "monotone", False), bool | np.bool_):
+        raise TypeError(f"monotone must be True or False, got {model.monotone!r}.")
+    if model.top is not None:
+        check_top(model.top)
+    elif model.repair == "top" or model.top_of == "group":
+        what = argument("repair", "top") if model.repair == "top" else argument("top_of", "group")
+        raise ValueError(f"{what} says something of the top, and no top is given.\nHint: add {argument('top', 0.1)}.")
+    for each in rule.given:
+        if given is not None:
+            raise ValueError(
+                f"{argument(each)} is a rule for choosing {name}, but {argument(name, given)} is given.\n"
+                "Hint: leave one of them out."
+            )
+    if model.confidence is not None:
+        check_level(model.confidence, "confidence")
+        if given is not None or model.max_gap is None:
+            raise ValueError(
+                f"confidence={model.confidence!r} certifies a choice of {name} by max_gap.\n"
+                f"Hint: {name}=None, max_gap=0.05, confidence={model.confidence!r}."
+            )
+    if given is not None:
+        model.dial.check(given, name)
+    _check_after(model, labelled)
+    if not labelled:
+        _check_without_outcomes(model, rule)
+
+
+def _check_after(model: Repair, labelled: bool) -> None:
+    """Check what is to become of the scores after the repair."""
+    if model.keep != "probabilities":
+        return
+    asked = argument("keep", "probabilities")
+    if model.net_benefit_at is not None:
+        raise ValueError(
+            f"{argument('net_benefit_at')} is judged at every repair strength by scores as the repair leaves "
+            f"them, and {asked} gives them another meaning once the strength is chosen.\nHint: leave one of them out."
+        )
+    if not labelled:
+        raise ValueError(
+            f"{argument('y')} is missing: {asked} learns from outcomes what a score means.\n"
+            "Hint: pass it, or leave keep out."
+        )
+
+
+def _check_without_outcomes(model: Repair, rule: Rule) -> None:
+    name = model._dial_name
+    if model.needs_outcomes:
+        raise ValueError(
+            f"{type(model).__name__} looks at outcomes and needs y.\n"
+            "Hint: pass y; WassersteinRepair, or FairPOT with lam and reference, do without."
+        )
+    wanted = [name] if getattr(model, name) is None and (rule.given or model.unasked is None) else []
+    wanted += ["reference"] if model.reference is None and _takes(model, "reference") else []
+    if wanted:
+        why = "who is ranked higher is seen from outcomes"
+        why = f"{name} is chosen by its effect on outcomes" if wanted[0] == name else why
+        raise ValueError(
+            f"{argument('y')} is missing: {why}.\n"
+            f"Hint: pass it, or give {' and '.join(argument(each, ...) for each in wanted)}"
+            + (" (the group whose scores do not change)." if "reference" in wanted else ".")
+        )
+
+
+def _checked(table: ScoreTable) -> ScoreTable:
+    """Insist on two groups with rows."""
+    table.require("a repair", labels=False, groups=2)
+    empty = [g for g, c in zip(table.groups, table.counts) if len(c.score) == 0]
+    if empty:
+        raise ValueError(f"the table has no rows of the group {empty[0]!r}.\nHint: leave it out, table.only([...]).")
+    return table
+
+
+def _takes(model: Repair, name: str) -> bool:
+    return name in signature(type(model).learn).parameters
+
+
+def _learner(model: Repair, reference: Hashable | None, grid: Floats | None, cut: Cut | None) -> Learn:
+    """Make the function from a table to a family: the method's own, for the top alone and on a grid where asked."""
+    taken = [name for name in signature(type(model).learn).parameters if hasattr(model, name)]
+    own = {name: getattr(model, name) for name in taken} | ({"reference": reference} if "reference" in taken else {})
+    learn: Learn = partial(type(model).learn, **own)
+    if cut is not None:
+        learn = in_region(learn, cut)
+    if grid is None:
+        return learn
+    plain = learn
+    return lambda table: on_grid(plain(table), grid)
+
+
+def _start(model: Repair, kept: ScoreTable, table: ScoreTable, chosen: bool = False) -> Fit:
+    """Find where the repair is judged and which group stays, and learn; with ``chosen`` insist on outcomes."""
+    region = "group" if model.top_of == "group" else "pooled"
+    top = None if model.top is None else Top(top_share(model.top, kept), region)  # type: ignore[arg-type]
+    cut = None
+    if top is not None and model.repair == "top":
+        cut, top = Cut(*top, kept.thresholds(*top)), None
+    ground = Ground(kept, model.ties, top, cut, fitted=True)
+    rows = ground.rows if len(ground.rows.counts) and all(len(c.score) for c in ground.rows.counts) else kept
+    if chosen:
+        require_outcomes(rows)
+    reference = None
+    if _takes(model, "reference"):
+        reference = find_reference(rows, model.reference, model.ties, kept)
+    grid = grid_of(table) if model.keep == "grid" else None
+    learn = _learner(model, reference, grid, cut)
+    return Fit(learn, learn(kept), ground)
+
+
+def begin(model: Repair, kept: ScoreTable, table: ScoreTable | None = None) -> Fit:
+    """Learn, and find the way of several groups: all that a choice by rule begins with."""
+    fit = _start(model, kept, kept if table is None else table, chosen=True)
+    if fit.family.reach is None or len(fit.family.moved) < 2:
+        return fit
+    return replace(fit, way=find_way(fit.family, fit.ground))
+
+
+def _fitted(model: Repair, table: ScoreTable, groups: Any, min_group: Any) -> dict[str, Any]:
+    """Fit: learn, choose a strength, and say what is to be known before it is trusted."""
+    kept = kept_groups(table, min_group, groups)
+    left_out = tuple(g for g in table.groups if g not in kept.groups)
+    warn_of_table(kept, left_out, table, min_group)
+    rule, given = Rule(*(getattr(model, each) for each in RULES)), getattr(model, model._dial_name)
+    chosen = given is None and (bool(rule.given) or model.unasked is None)
+    fit, certificate = _start(model, kept, table, chosen), None
+    if chosen and fit.family.reach is not None and len(fit.family.moved) > 1:
+        fit = replace(fit, way=find_way(fit.family, fit.ground))
+    if model.confidence is not None:
+        again = fit.learn if fit.way is None else partial(_along_again, fit)
+        strength, certificate = certify(fit.final, again, fit.ground, rule, float(model.confidence))
+    elif chosen:
+        fit, strength = _chosen(model, fit, rule)
+        warn_of_choice(fit, rule, strength)
+    else:
+        strength = fit.family.dial.check(model.unasked if given is None else given, model._dial_name)
+        warn_of_flat(fit, strength)
+    if chosen:
+        warn_of_needless(type(model).__name__, fit, rule, certificate)
+    where = fit.ground.cut
+    starts = None
+    if where is not None:  # groups that are left out have a place in the top of all rows, but no part in finding it
+        starts = table.thresholds(where.alpha, where.region) | dict(where.starts)
+    return {
+        "strength_": strength,
+        "groups_": table.groups,
+        "left_out_": left_out,
+        "reference_": fit.family.reference,
+        "starts_": starts,
+        "certificate_": certificate,
+        "table_": table.nameless(),
+        "n_features_in_": 1,
+        "_fit": fit,
+        "_fit_given": {"groups": groups, "min_group": min_group},
+        "_fit_made": {},
+    }
+
+
+def _along_again(fit: Fit, rows: ScoreTable) -> Family:
+    """Learn again from other rows, the best way of several groups included."""
+    family = fit.learn(rows)
+    return along(family, find_way(family, replace(fit.ground, table=rows)))
+
+
+def _chosen(model: Repair, fit: Fit, rule: Rule) -> tuple[Fit, float]:
+    """Choose by rule; where nothing keeps it, say which method does."""
+    knots = sum(len(c.score) for c in fit.ground.table.counts)
+    tighter = rule
+    if knots > MOST_KNOTS and rule.max_gap is not None:  # maps will be simplified
+        tighter = replace(rule, max_gap=max(rule.max_gap - SLACK, 0.0))
+    try:
+        found, point = fit.search(tighter)
+    except InfeasibleRuleError as error:
+        raise InfeasibleRuleError(f"{error}{_other_method(model, fit, rule)}") from error
+    return found, point.lam
+
+
+def _other_method(model: Repair, fit: Fit, rule: Rule) -> str:
+    """Name a method that keeps the rule on these rows, with its AUC; or say what the best possible is."""
+    if rule.max_gap is None or len(fit.ground.table.groups) > 8:
+        return ""
+    from fairpot.repair.registry import methods
+
+    found = []
+    for other in methods().values():
+        if other is type(model) or other.__name__ == "XOrder":
+            continue
+        asked = {
+            name: getattr(model, name) for name in (*RULES, "top", "top_of", "repair", "reference", "keep", "ties")
+        }
+        try:
+            found.append((begin(other(**asked), fit.ground.table).search(rule)[1].auc, other.__name__))
+        except ValueError:
+            continue
+    if not found:
+        return " No other method keeps it on these rows either."
+    auc, name = max(found)
+    return f" {name} keeps it on these rows, with AUC {auc:.3f}."
+
+
+def _fit_of(model: Repair) -> Fit:
+    """Give what a model was fitted with; what was left out of a copy or a pickle is learnt again from its rows."""
+    check_is_fitted(model, "strength_")
+    if "_fit" not in vars(model):
+        kept = model.table_.only([g for g in model.groups_ if g not in model.left_out_])
+        again = copy(model)
+        again.reference = model.reference_
+        way = model.__dict__.pop("_fit_way", None)
+        model.__dict__["_fit"] = replace(_start(again, kept, model.table_), way=way)
+    found: Fit = vars(model)["_fit"]
+    return found
+
+
+def _made_of(model: Repair) -> dict[str, Any]:
+    """Give the place for what is made when it is first asked for: to scikit-learn, transform changes no attribute."""
+    found: dict[str, Any] = model.__dict__.setdefault("_fit_made", {})
+    return found
+
+
+ModelT = TypeVar("ModelT", bound=Repair)
+
+
+def _turned(model: ModelT, fit: Fit, strength: float) -> ModelT:
+    """Return a copy at another strength, with what the model was fitted with."""
+    other = copy(model)
+    other.__dict__["_fit"] = fit
+    other.__dict__.pop("_fit_way", None)
+    other.strength_ = strength
+    other.certificate_ = None
+    return other
+
+
+def _rows_beside(model: Repair, scores: Any, y: Any, rows: dict[str, Any], what: str) -> ScoreTable:
+    """Check and count rows other than the fitted ones, of the groups that are compared."""
+    if y is None and not isinstance(scores, ScoreTable):
+        raise TypeError(f"y is missing: {what} counts outcomes.\nHint: pass scores, y, sensitive_features=....")
+    if not isinstance(scores, ScoreTable):
+        rows = {"lower_is_riskier": model.table_.lower_is_riskier, **rows}
+    table = as_table(y, scores, labelled=False, names=("y", "scores"), **rows).require(what)
+    table = model.fair_maps_.seen(table)
+    edges = [(float(c.score[0]), float(c.score[-1])) for c in table.counts if len(c.score)]
+    told = ScoreScale.of(model.table_).mismatch_of_range(min(e[0] for e in edges), max(e[1] for e in edges))
+    if told is not None:
+        warn_user(told, ScaleWarning)
+    kept = table.only([g for g in table.groups if g not in model.left_out_])
+    if model.reference_ is not None and model.reference_ not in kept.groups:
+        raise ValueError(
+            f"{argument('sensitive_features')} has no rows of the reference group {model.reference_!r}: "
+            f"nothing to compare {list(kept.groups)} with."
+        )
+    return kept
+
+
+def _fair_maps(model: Repair) -> FairMaps:
+    """Finish the maps: simplify those of very many breakpoints, make probabilities where asked."""
+    fit = _fit_of(model)
+    rule = Rule(*(getattr(model, each) for each in RULES))
+    kept = whole_maps(fit.final, model.strength_, model.table_, model.keep)
+    done: Finished = finish(kept, model.table_, fit.ground, model.keep, rule, model.certificate_)
+    strength: Any = model.strength_
+    if fit.way is not None:
+        strength = fit.final.strengths(model.strength_)
+        if model.strength_ == fit.final.dial.identity:
+            strength = float(model.dial.identity or 0.0)
+    given = {name: value for name, value in model._fit_given.items() if value}
+    return FairMaps.made(
+        model,
+        done,
+        parameters=model.get_params(deep=False) | given,
+        dial=(model._dial_name, strength),
+        where="" if model.top is None else among(model.top),
+    )

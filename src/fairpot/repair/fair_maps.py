@@ -1,0 +1,1076 @@
+"""FairMaps: fitted maps, one a group, whether fitted a second ago or read from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from copy import copy
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import check_is_fitted
+
+from fairpot._arguments import argument, by_name
+from fairpot._defaults import LEVEL, UNMAPPED, Meaning, Unmapped
+from fairpot._html import html_table, intervals_svg, lines_svg, paragraph
+from fairpot._optional import make_frame
+from fairpot._shown import Bar, bar, display
+from fairpot._validation import check_alignment, check_choice, check_scores, check_seen, place_groups, restore, wording
+from fairpot._validation.columns import as_column
+from fairpot._version import __version__
+from fairpot._warn import warn_user
+from fairpot.counting import as_table
+from fairpot.exceptions import ModelFileError, ScaleWarning, SmallGroupWarning
+from fairpot.export import RowScorer, SimplifiedMaps, simplify, to_javascript, to_onnx, to_python, to_sql
+from fairpot.inference import overview
+from fairpot.inference.certify import Certificate, certify_one
+from fairpot.inference.dial import Cut, Evidence, Part, SameMaps, Top, same_rows
+from fairpot.inference.limits import gap_name
+from fairpot.modelfile import MAX_BYTES, ModelFile, describe_table, naming, read, write
+from fairpot.modelfile.checks import refuse, shown
+from fairpot.repair.finish import Finished
+from fairpot.repair.ground import Ground
+from fairpot.repair.private import made_private
+from fairpot.repair.registry import method_of
+from fairpot.repair.saving import (
+    USUAL_COLUMNS,
+    maps_content,
+    small_groups,
+    stamped,
+    then_content,
+    told,
+    with_columns,
+    with_fingerprint,
+)
+from fairpot.repair.sigmoid import PROBES, LogitMap
+from fairpot.table import ScoreTable
+from fairpot.transport import Floats, FollowedMap, ScoreMap, ShiftMap, followed, moving, parted
+from fairpot.transport.scoremap import part_words
+
+if TYPE_CHECKING:
+    from fairpot.repair.estimator import Repair
+
+# Beyond the fitted range by more than this share of its width is far outside.
+_FAR = 0.5
+# So many rows far outside, as a share, and the batch is suspect.
+_MANY = 0.01
+# So many of them, and the scores as a whole are on another scale.
+_ALL = 0.9
+# A batch that fills less than this share of the fitted range is suspect, if it has scores enough to tell.
+_NARROW, _ENOUGH = 0.05, 30
+# A notebook measures the fitted rows by itself up to so many groups and distinct scores.
+_MOST_MEASURED, _FEW = 20, 400_000
+
+
+class Mismatch(NamedTuple):
+    """What is told about a batch on another scale."""
+
+    message: str
+    category: type[Warning]
+    outside: int
+
+
+@dataclass(frozen=True)
+class ScoreScale:
+    """The range of the fitted scores.
+
+    A batch is on another scale if more than 1 % of its rows lie further outside the fitted range than half its
+    width, or if 30 or more distinct scores fill less than a twentieth of it.
+    """
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, table: ScoreTable) -> ScoreScale:
+        """Find the range of a table's scores."""
+        edges = [(float(c.score[0]), float(c.score[-1])) for c in table.counts if len(c.score)]
+        return cls(min(low for low, _ in edges), max(high for _, high in edges))
+
+    @property
+    def far(self) -> tuple[float, float]:
+        """The scores below and above which others are far outside."""
+        width = self.high - self.low
+        return (self.low - _FAR * width, self.high + _FAR * width) if width > 0 else (-np.inf, np.inf)
+
+    def is_left(self, outside: int, rows: int) -> bool:
+        """Whether so many rows far outside are another scale, not a few odd people."""
+        return outside > _MANY * rows
+
+    def mismatch_of_range(self, low: float, high: float) -> str | None:
+        """Say what is odd about a batch of which only the range is known; None if nothing is.
+
+        Its ends lie further outside the fitted range than half its width, or it fills less than a twentieth of it.
+        """
+        width = self.high - self.low
+        if width <= 0 or high < low:
+            return None
+        seen = (
+            f"the map was fitted on scores from {self.low:g} to {self.high:g}, and these run from {low:g} to {high:g}"
+        )
+        if low < self.low - _FAR * width or high > self.high + _FAR * width:
+            return f"scores lie far outside the fitted range: {seen} (far: by more than half its width)."
+        if 0 < high - low < _NARROW * width:
+            return f"scores fill less than a twentieth of the fitted range: {seen}; is this another scale?"
+        return None
+
+    def mismatch(self, scores: NDArray[np.float64]) -> Mismatch | None:
+        """Say what is odd about the scores of a batch; None if nothing is."""
+        width = self.high - self.low
+        if len(scores) == 0 or width <= 0:
+            return None
+        low, high = float(scores.min()), float(scores.max())
+        beyond = int(((scores < self.low - _FAR * width) | (scores > self.high + _FAR * width)).sum())
+        seen = (
+            f"the map was fitted on scores from {self.low:g} to {self.high:g}, and these run from {low:g} to {high:g}"
+        )
+        hint = "\nHint: bring the scores to the scale of fit (0-1 or 0-100, probabilities or log-odds), or fit anew."
+        if self.is_left(beyond, len(scores)):
+            outside = f"{beyond} of {len(scores)} scores lie far outside the fitted range: {seen}"
+            return Mismatch(f"{outside} (far: by more than half its width).{hint}", ScaleWarning, beyond)
+        if high - low < _NARROW * width and len(np.unique(scores)) >= _ENOUGH:
+            inside = f"{len(scores)} scores fill less than a twentieth of the fitted range: {seen}"
+            return Mismatch(f"{inside}; is this another scale?{hint}", ScaleWarning, beyond)
+        return None
+
+
+class Adjusted(NamedTuple):
+    """Scores before and after, in the direction of fit, with the group of each row."""
+
+    old: Floats
+    new: Floats
+    codes: NDArray[Any]
+
+
+def descending_ranks(scores: Floats) -> NDArray[np.int64]:
+    """Rank scores from the highest, 1; equal ones share the best rank among them.
+
+    Examples
+    --------
+    >>> descending_ranks(np.array([0.3, 0.9, 0.9, 0.1]))
+    array([3, 1, 1, 4])
+    """
+    return np.asarray(len(scores) - np.searchsorted(np.sort(scores), scores, side="right") + 1, dtype=np.int64)
+
+
+def _tell(found: Mismatch, rows: int, other_scale: str | None) -> None:
+    """Warn of another scale, or refuse it."""
+    if other_scale is not None:
+        check_choice(other_scale, "other_scale", ("error", "warn"))
+    if other_scale == "error" or (other_scale is None and found.outside >= _ALL * rows):
+        raise ValueError(f"{found.message} {argument('other_scale', 'warn')} lets them through.")
+    warn_user(found.message, found.category)
+
+
+class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Fitted maps: what ``transform``, files and exports need, without the method that made them.
+
+    A fitted repair has them as ``fair_maps_``, :func:`fairpot.load` reads them from a file.
+
+    Attributes
+    ----------
+    method_ : str
+        Name of the method, such as "FairPOT".
+    params_ : dict
+        What the method was given.
+    dial_ : (str, value)
+        Name of the method's strength (lam, t, slope, theta, shift) and its value, given or chosen in ``fit``; a dict
+        where groups have their own.
+    groups_ : tuple of the groups' names
+    maps_ : dict of group to ScoreMap
+    reference_ : name of the group that does not change, or None
+    left_out_ : tuple of the groups left out of the comparison
+    thresholds_ : dict of group to float, or None
+        The scores at which a repaired top begins.
+    fitted_on_ : dict
+        Counts and score ranges, None where they depend on few people; version of the library; a fingerprint and the
+        time if they were stored.
+    columns_ : dict or None
+        What the columns of score and group were called, if that was stored.
+    certified_ : dict or None
+        What the gap was certified to be within, if it was.
+    private_ : dict or None
+        The ``largest_error`` of any adjusted score and the ``step`` of the knots, if the file is a private one.
+    simplified_ : dict or None
+        What it changes that maps of very many breakpoints were simplified, if they were: ``largest_error`` of any
+        adjusted score, ``knots_before``, ``knots``, and ``auc_change`` and ``gap_change`` of the fitted rows.
+    table_ : ScoreTable or None
+        The fitted rows, counted; None where the maps come from a file.
+
+    Examples
+    --------
+    >>> from fairpot import FairPOT
+    >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+    >>> maps = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex).fair_maps_
+    >>> maps.method_, maps.dial_, maps.reference_
+    ('FairPOT', ('lam', 1.0), 'M')
+    >>> maps.transform([0.3, 0.4, 0.7], sensitive_features=["F", "F", "M"])
+    array([0.7, 0.8, 0.7])
+    """
+
+    method_: str
+    params_: dict[str, Any]
+    dial_: tuple[str, Any]
+    groups_: tuple[Hashable, ...]
+    maps_: dict[Hashable, ScoreMap]
+    reference_: Hashable | None
+    left_out_: tuple[Hashable, ...]
+    thresholds_: dict[Hashable, float] | None
+    fitted_on_: dict[str, Any]
+    columns_: dict[str, Any] | None = None
+    certified_: dict[str, Any] | None = None
+    private_: dict[str, Any] | None = None
+    simplified_: dict[str, Any] | None = None
+    table_: ScoreTable | None = None
+    # Whether a low score means high risk: maps are then of scores with a minus, which the rows' own scores are given.
+    lower_is_riskier_: bool = False
+    # What a high score does to a person, if that was said.
+    high_score_means_: Meaning | None = None
+
+    # To scikit-learn's routing the first argument is data, whatever its name.
+    __metadata_request__transform: ClassVar = dict.fromkeys(
+        ("scores", "unknown_group", "missing_group", "other_scale"), UNUSED
+    )
+
+    @classmethod
+    def made(cls, model: Repair, done: Finished, **facts: Any) -> Self:
+        """Make them of a fitted method."""
+        maps = cls()
+        maps.method_, maps.params_ = type(model).__name__, facts["parameters"]
+        maps.dial_, maps.n_features_in_ = facts["dial"], 1
+        maps.groups_, maps.left_out_, maps.reference_ = model.groups_, model.left_out_, model.reference_
+        maps.maps_, maps.simplified_ = done.maps, done.simplified
+        maps.thresholds_, maps.table_ = model.starts_, model.table_
+        maps.certified_ = None if model.certificate_ is None else model.certificate_.to_dict()
+        maps.lower_is_riskier_ = model.table_.lower_is_riskier
+        maps.high_score_means_ = model.table_.high_score_means
+        return maps
+
+    @classmethod
+    def from_content(cls, content: ModelFile) -> Self:
+        """Make them of the content of a map file."""
+        content = _with_new_names(content)
+        _check_method(content)
+        maps = cls()
+        maps.method_, maps.params_ = content.method, content.parameters
+        maps.dial_, maps.n_features_in_ = content.dial, 1
+        maps.groups_, maps.reference_ = content.groups, content.reference
+        own = {group: _make_map(each) for group, each in content.maps.items()}
+        maps.maps_ = followed(own, None if content.then is None else _make_map(content.then))
+        maps.thresholds_, maps.fitted_on_ = content.thresholds, content.fitted_on
+        maps.columns_, maps.certified_ = content.columns, content.certificate
+        maps.private_, maps.simplified_ = content.private, content.simplified
+        maps.lower_is_riskier_ = bool((content.columns or {}).get("lower_is_riskier", False))
+        maps.high_score_means_ = (content.columns or {}).get("high_score_means")
+        maps.left_out_ = _left_out(content)
+        return maps
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Say that there is nothing to fit."""
+        return hasattr(self, "maps_")
+
+    def __getattr__(self, name: str) -> Any:
+        """Give the strength by the method's own name for it; describe the fitted rows when somebody asks."""
+        known = self.__dict__
+        if name == "fitted_on_" and known.get("table_") is not None:
+            known["fitted_on_"] = describe_table(known["table_"])
+            return known["fitted_on_"]
+        if "dial_" in known and name in (f"{known['dial_'][0]}_", "strength_"):
+            return known["dial_"][1]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def fit(self, scores: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None) -> NoReturn:
+        """Refuse: what was loaded is fitted."""
+        raise NotImplementedError(
+            "FairMaps are fitted maps and cannot be fitted again.\n"
+            "Hint: call transform; for a new fit use the method itself, such as FairPOT."
+        )
+
+    def tradeoff(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refuse: a map file keeps the maps at one strength."""
+        self._refuse("a trade-off is traced from")
+
+    def at(self, value: float) -> Self:
+        """Return a copy at the strength that the maps have; refuse any other.
+
+        Parameters
+        ----------
+        value : float
+            The repair strength.
+        """
+        if value != self.dial_[1]:
+            self._refuse("maps at other strengths are made from")
+        return copy(self)
+
+    def _refuse(self, what: str) -> NoReturn:
+        name, value = self.dial_
+        said = f"{value:.6g}" if isinstance(value, float | int) else str(value)
+        raise NotImplementedError(
+            f"a map file keeps the maps at {name} = {said}, not the rows that {what}.\n"
+            f"Hint: fit {self.method_} on the rows again and use that; fairpot.effect(model, scores, y, "
+            "sensitive_features=...) measures the maps as they are."
+        )
+
+    def __repr__(self) -> str:
+        dial, value = getattr(self, "dial_", ("", None))
+        said = f"{value:.6g}" if isinstance(value, float | int) else str(value)
+        where = "" if self.table_ is not None else " from a file"
+        return f"<maps of {getattr(self, 'method_', 'nothing')}{where}: {dial} = {said}>"
+
+    @property
+    def scale(self) -> ScoreScale:
+        """The range of the fitted scores."""
+        if self.table_ is not None:
+            return ScoreScale.of(self.table_)
+        low, high = self.fitted_on_["score_range"]
+        return ScoreScale(float(low), float(high))
+
+    @property
+    def where(self) -> Top | None:
+        """The top of the list that the repair is about; None where it is about all rows."""
+        given = self.params_
+        share = next((given[name] for name in _TOPS if given.get(name) is not None), None)
+        if share is None:
+            return None
+        if isinstance(share, int):
+            kept = [each for each in self.fitted_on_["groups"] if each["group"] not in self.left_out_]
+            share = min(share / (sum(each["counts"]["rows"] or 0 for each in kept) or share), 1.0)
+        return Top(float(share), "group" if "group" in (given.get("top_of"), given.get("region")) else "pooled")
+
+    def seen(self, table: ScoreTable) -> ScoreTable:
+        """Insist that all groups of a table have a map and that it points the same way; call them what they were."""
+        if table.lower_is_riskier != self.lower_is_riskier_:
+            raise ValueError(
+                f"a {'low' if self.lower_is_riskier_ else 'high'} score means high risk to the map, but not to this "
+                "table.\nHint: count the rows in the same direction, score_table(..., lower_is_riskier=...)."
+            )
+        return table.renamed(check_seen(table.groups, self.groups_, table.rows_of))
+
+    def maps_on(self, table: ScoreTable) -> dict[Hashable, ScoreMap]:
+        """Give the maps of the groups of a table that points the same way."""
+        seen = self.seen(table)
+        return {g: self.maps_[name] for g, name in zip(table.groups, seen.groups)}
+
+    @by_name
+    def certify(self, scores: Any, y: Any = None, *, max_gap: float, confidence: float = LEVEL, **rows: Any) -> Self:
+        """Certify the gap of these very maps on rows that they were not fitted on.
+
+        Parameters
+        ----------
+        scores : column of shape (n,) or (n, 1), or ScoreTable
+            Scores of new rows; a table stands for all rows.
+        y : column of shape (n,), default None
+            Outcomes, 0/1.
+        max_gap : float
+            The bound to certify.
+        confidence : float, default 0.95
+            With which confidence.
+        **rows
+            What else is known of the rows: ``sensitive_features``, ``sample_weight``, ``clusters``, ``weights``, ...
+
+        Returns
+        -------
+        FairMaps
+            The same maps; ``certified_`` says how the bound is known.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(4000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> repair = FairPOT(max_gap=0.02).fit(score[:2000], y[:2000], sensitive_features=group[:2000])
+        >>> maps = repair.fair_maps_.certify(score[2000:], y[2000:], sensitive_features=group[2000:], max_gap=0.15)
+        >>> maps.certified_["bound"], maps.certified_["how"]
+        (0.15, 'map')
+        """
+        if not isinstance(scores, ScoreTable):
+            rows = {"lower_is_riskier": self.lower_is_riskier_, **rows}
+        table = self.seen(as_table(y, scores, labelled=False, names=("y", "scores"), **rows).require("a certificate"))
+        table = table.only([g for g in table.groups if g not in self.left_out_])
+        top, cut = self.where, None
+        if top is not None and self.thresholds_ is not None:
+            cut, top = Cut(top.alpha, top.region, {g: self.thresholds_[g] for g in table.groups}), None
+        found = copy(self)
+        ground = Ground(table, self.params_.get("ties", "half"), top, cut)
+        found.certified_ = self.certificate_on(table, ground, max_gap, confidence).to_dict()
+        return found
+
+    def certificate_on(self, table: ScoreTable, ground: Ground, max_gap: float, confidence: float) -> Certificate:
+        """Certify the gap of the maps on a table, in the part of the list that a ground looks at."""
+        if self.table_ is not None and same_rows(table, self.table_):
+            raise ValueError(
+                "nothing can be certified on the rows that the map was fitted on.\n"
+                "Hint: pass other rows, or give confidence to the method, which then cross-fits."
+            )
+        here = replace(ground, table=table, fitted=False)
+        maps = moving({g: each for g, each in self.maps_.items() if g in table.groups})
+        how: dict[str, Any] = {"ties": here.ties, "top": here.top, "cut": here.cut}
+        evidence = Evidence((Part(here.rows, SameMaps(maps)),), **how)
+        name, value = self.dial_
+        dial = evidence.estimate(np.array([value if isinstance(value, int | float) else np.nan]))
+        known: dict[str, Any] = {"unrepaired": evidence.unrepaired(), "rows": evidence.rows, "name": name}
+        return certify_one(dial, max_gap, confidence, **known, top=evidence.seen_in)
+
+    @by_name
+    def transform(
+        self,
+        scores: Any,
+        *,
+        sensitive_features: Any,
+        unknown_group: Unmapped = "error",
+        missing_group: Unmapped = "error",
+        other_scale: Literal["error", "warn"] | None = None,
+    ) -> Any:
+        """Adjust scores with the fitted maps.
+
+        Parameters
+        ----------
+        scores : column of shape (n,) or (n, 1)
+            Scores of the model: list, NumPy array, pandas, Polars or PyArrow column.
+        sensitive_features : column of shape (n,), or frame with several columns
+            Group of each row; several columns form intersections.
+        unknown_group : {"error", "keep", "null"}, default "error"
+            What becomes of rows whose group was not seen in ``fit``: an error that counts them, the original score, or
+            NaN.
+        missing_group : {"error", "keep", "null"}, default "error"
+            What becomes of rows that have no group, likewise.
+        other_scale : {"error", "warn"} or None, default None
+            What is done about scores that seem to be on another scale than those of ``fit``. None stops if nine in ten
+            lie far outside the fitted range, where some groups would be moved and others not, and warns otherwise.
+
+        Returns
+        -------
+        The adjusted scores, float64, in the order and the type of ``scores``: a pandas or Polars series comes
+        back as one with the same name and index, a list as an array.
+
+        Warns
+        -----
+        ScaleWarning
+            If the scores seem to be on another scale than those of ``fit``.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
+        >>> repair.transform([0.3, 0.4, 0.7], sensitive_features=["F", "F", "M"])
+        array([0.7, 0.8, 0.7])
+        """
+        check_is_fitted(self)
+        check_alignment(scores=scores, sensitive_features=sensitive_features)
+        found = self._adjust(scores, sensitive_features, unknown_group, missing_group, other_scale)
+        return restore(self._turned(found.new), scores)
+
+    @by_name
+    def explain(self, scores: Any, *, sensitive_features: Any, ids: Any = None) -> Any:
+        """Say for each row what becomes of its score and its rank, and why: a record for the person it is about.
+
+        Parameters
+        ----------
+        scores : column of shape (n,) or (n, 1)
+            Scores of the model: list, NumPy array, pandas, Polars or PyArrow column.
+        sensitive_features : column of shape (n,), or frame with several columns
+            Group of each row; several columns form intersections.
+        ids : column of shape (n,), default None
+            What the rows are known by; it becomes the first column.
+
+        Returns
+        -------
+        frame (pandas, Polars or PyArrow, whichever is in use)
+            One row for each row, in the same order: its number from 1, group, original and adjusted score, old and new
+            rank among these rows (1 is the highest score, equal scores share the best rank), and why. The columns are
+            those of ``fairpot apply --changes``.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> fp = FairPOT(0.5, reference="M").fit([0.2, 0.4, 0.6, 0.8], sensitive_features=["F", "F", "M", "M"])
+        >>> found = fp.explain([0.2, 0.4, 0.6], sensitive_features=["F", "F", "M"], ids=["a", "b", "c"])
+        >>> list(found["why"])[0], list(found["why"])[1]
+        ('below the part that is moved: the score stays', "moved by transport towards 'M'")
+        >>> list(found["new_rank"])
+        [3, 1, 2]
+        """
+        check_alignment(scores=scores, sensitive_features=sensitive_features, ids=ids)
+        found = self._adjust(scores, sensitive_features)
+        old, new = self._turned(found.old), self._turned(found.new)
+        named = {} if ids is None else {"id": self._checked_ids(ids, len(old))}
+        columns = {
+            "row": np.arange(1, len(old) + 1),
+            "group": [self.groups_[code] for code in found.codes.tolist()],
+            "old_score": old,
+            "new_score": new,
+            "old_rank": descending_ranks(old),
+            "new_rank": descending_ranks(new),
+            "why": self._reasons(found),
+        }
+        return make_frame({**named, **columns}, scores, sensitive_features, ids)
+
+    def _checked_ids(self, ids: Any, rows: int) -> list[Any]:
+        column = as_column(ids, "ids")
+        if len(column) != rows:
+            raise ValueError(wording.other_length("ids", len(column), rows))
+        return list(column.tolist())
+
+    def _reasons(self, found: Adjusted) -> list[str]:
+        """Say of each row in which part of its group's map it lies."""
+        said = self.group_words()
+        words = np.array([part_words(*said[group]) for group in self.groups_], dtype=object)
+        if self.lower_is_riskier_:
+            words = words[:, [0, 2, 1, 3, 4, 5]]  # below and above change places with the sign
+        parts = np.zeros(len(found.old), dtype=np.int8)
+        for place, group in enumerate(self.groups_):
+            rows = np.flatnonzero(found.codes == place)
+            if len(rows):
+                parts[rows] = self.maps_[group].parts(found.old.take(rows))
+        return list(words[found.codes, parts])
+
+    def group_words(self) -> dict[Hashable, tuple[str, str, str]]:
+        """Return for each group what is said of those who are moved, of those who stay, and of all after that."""
+        reference, left_out = self.reference_, self.left_out_
+        moved = moves_by(self.method_).format(reference=repr(reference))
+        stays = dict.fromkeys(self.groups_, "nobody of the group is moved")
+        stays |= dict.fromkeys(left_out, "left out of the comparison: scores stay")
+        stays |= {group: "reference group: scores stay" for group in self.groups_ if group == reference}
+        after = "" if parted(self.maps_)[1] is None else "; then made a probability by the map common to all groups"
+        return {group: (moved, stays[group], after) for group in self.groups_}
+
+    def _adjust(
+        self,
+        scores: Any,
+        sensitive_features: Any,
+        unknown_group: Unmapped = "error",
+        missing_group: Unmapped = "error",
+        other_scale: str | None = None,
+    ) -> Adjusted:
+        ways = {"unknown_group": unknown_group, "missing_group": missing_group}
+        for name, way in ways.items():
+            check_choice(way, name, UNMAPPED)
+        clean = self._turned(check_scores(scores))
+        codes = place_groups(sensitive_features, len(clean), self.groups_, **ways)
+        told = self.scale.mismatch(clean)
+        if told is not None:
+            _tell(told, len(clean), other_scale)
+        result = clean.copy()
+        for place, group in enumerate(self.groups_):
+            rows = np.flatnonzero(codes == place)
+            if len(rows) and not self.maps_[group].is_identity:
+                result[rows] = self.maps_[group](clean.take(rows))
+        for place, way in ((-1, unknown_group), (-2, missing_group)):
+            if way == "null":
+                result[codes == place] = np.nan
+        return Adjusted(clean, result, codes)
+
+    def _turned(self, scores: Floats) -> Floats:
+        """Turn scores to the direction that the maps were fitted in, or back."""
+        return 0.0 - scores if self.lower_is_riskier_ else scores
+
+    def frame(self) -> Any:
+        """Return the maps as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
+
+        One row per group and breakpoint, on the scale of the scores: ``group``, ``score`` and ``adjusted``. Between
+        breakpoints a map is a straight line; a group whose scores do not change has none. A map has no interval:
+        ``fairpot.effect`` measures what it does, with intervals.
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
+        >>> print(repair.frame().to_string(index=False))
+        group  score  adjusted
+            F    0.2       0.6
+            F    0.4       0.8
+        """
+        scale = self.scale
+        ends = np.array([scale.low, scale.high])  # of a map that adds the same to every score
+        moved = [g for g in self.groups_ if not self.maps_[g].is_identity]
+        found = [(g, self.maps_[g].knots if len(self.maps_[g].knots) else ends) for g in moved]
+        score = np.concatenate([np.empty(0), *(knots for _, knots in found)])
+        adjusted = np.concatenate([np.empty(0), *(self.maps_[g](knots) for g, knots in found)])
+        group = [g for g, knots in found for _ in range(len(knots))]
+        return make_frame({"group": group, "score": self._turned(score), "adjusted": self._turned(adjusted)})
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw what each group's scores become.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default None
+            None makes a new figure.
+
+        Returns
+        -------
+        axes
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
+        >>> axes = repair.plot()
+        """
+        return display("ScoreMapDisplay").from_maps(self.maps_, self.table_, ax=ax).ax_
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Name the one output column, for ``set_output``."""
+        names = ["score"] if input_features is None else list(input_features)
+        if len(names) != 1:
+            raise ValueError(f"input_features must name the one column of scores, got {len(names)} names.")
+        return np.asarray(names, dtype=object)
+
+    def save(
+        self,
+        path: str | PathLike[str],
+        *,
+        overwrite: bool = False,
+        timestamp: bool = False,
+        columns: Mapping[str, Any] | None = None,
+        private: bool = False,
+        fingerprint_key: str | PathLike[str] | None = None,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
+        """Write the fitted maps to a JSON file, for :func:`fairpot.load`; equal fits give equal bytes.
+
+        The breakpoints of a map are scores of people it was fitted on: see docs/understand/privacy.md before you
+        share it.
+
+        Parameters
+        ----------
+        path : str or path
+            Where the file goes.
+        overwrite : bool, default False
+            Whether an existing file is replaced.
+        timestamp : bool, default False
+            Whether the time of saving is stored.
+        columns : dict or None, default None
+            ``{"score": name, "group": [names]}``: what `fairpot apply` looks for in a file.
+        private : bool, default False
+            Whether maps are simplified and breakpoints and counts rounded, so that no person's score is in the file.
+            The file says by how much adjusted scores may differ: :meth:`private_content` has it.
+        fingerprint_key : str, path or None, default None
+            The file of a secret. With it a fingerprint of the fitted rows is stored, which only those who have the
+            secret can compare.
+        max_bytes : int, default 100,000,000
+            A larger file is refused, here and in ``load``.
+
+        Warns
+        -----
+        SmallGroupWarning
+            If fewer than ten people of a group make up the maps: the file then shows their scores.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import mkdtemp
+        >>> import fairpot
+        >>> score, sex = range(40), ["F", "M"] * 20
+        >>> repair = fairpot.FairPOT(lam=0.5, reference="M").fit(score, sensitive_features=sex)
+        >>> path = Path(mkdtemp()) / "map.json"
+        >>> repair.save(path)
+        >>> fairpot.load(path).transform([30, 30], sensitive_features=["F", "M"])
+        array([31., 30.])
+        """
+        content = self.private_content() if private else self.file_content()
+        few = small_groups(content, self.table_) if content.private is None else []
+        if few:
+            warn_user(
+                f"{told(few)}.\nHint: {argument('private', True)}, {argument('min_group', 10)}, "
+                "or keep the file as you keep the data.",
+                SmallGroupWarning,
+            )
+        if fingerprint_key is not None:
+            content = with_fingerprint(content, self.table_, fingerprint_key)
+        known = {"lower_is_riskier": self.lower_is_riskier_, "high_score_means": self.high_score_means_}
+        if columns is not None or any(known.values()):
+            content = with_columns(content, columns or USUAL_COLUMNS, **known)
+        write(stamped(content) if timestamp else content, path, overwrite=overwrite, max_bytes=max_bytes)
+
+    def private_content(self) -> ModelFile:
+        """Return what a private model file holds; ``private["largest_error"]`` says how far new scores differ."""
+        return made_private(self.file_content(), self.table_)
+
+    def file_content(self) -> ModelFile:
+        """Return what a model file holds of this model."""
+        return ModelFile(
+            method=self.method_,
+            parameters=self.params_,
+            dial=self.dial_,
+            maps=maps_content(self.maps_, self.groups_),
+            then=then_content(self.maps_),
+            reference=self.reference_,
+            thresholds=self.thresholds_,
+            apply={"kind": "maps"},
+            fitted_on=self.fitted_on_,
+            columns=self.columns_,
+            certificate=self.certified_,
+            private=self.private_,
+            simplified=self.simplified_,
+        )
+
+    def shown(self, title: str, ground: Ground | None = None) -> str:
+        """Show gap and maps in a notebook."""
+        said, bars = self._measured_here(ground)
+        gaps = intervals_svg(bars, "The gap on the fitted rows, with its interval")
+        scale, moved = self.scale, [g for g in self.groups_ if not self.maps_[g].is_identity]
+        x = np.linspace(scale.low, scale.high, 61)
+        lines = [(str(g), self._turned(x).tolist(), self._turned(self.maps_[g](x)).tolist()) for g in moved[:6]]
+        picture = lines_svg(lines, "Adjusted score over original score", ("original score", "adjusted score"))
+        words = self.group_words()
+        rows = [{"group": g, "scores": words[g][0 if g in moved else 1]} for g in self.groups_]
+        return f"<div>{paragraph(title, said)}{gaps}{picture}{html_table(rows, 'What becomes of scores')}</div>"
+
+    def _html_repr(self) -> str:
+        return self.shown(repr(self)[1:-1])
+
+    def _measured_here(self, ground: Ground | None) -> tuple[str, list[Bar]]:
+        """Measure the gap before and after on the fitted rows, for a picture; say why where that cannot be done."""
+        if ground is None:
+            return "A map file has no rows: fairpot.effect(model, scores, y, ...) measures gap and intervals.", []
+        kept = ground.rows
+        if not kept.labelled or len(kept.groups) > _MOST_MEASURED or sum(len(c.score) for c in kept.counts) > _FEW:
+            return "fairpot.effect(model, scores, y, ...) measures gap and AUC with intervals.", []
+        maps = moving({g: m for g, m in self.maps_.items() if g in kept.groups})
+        asked: dict[str, Any] = {"ties": ground.ties}
+        if ground.top is not None:
+            asked |= {"alpha": ground.top.alpha, "region": ground.top.region}
+        gaps = [overview(each, **asked).gap for each in (kept, kept.rescored(maps))]
+        name = gap_name(ground.alpha)
+        said = f"{name[0].upper()}{name[1:]} on the fitted rows: {gaps[0]:.3f} -> {gaps[1]:.3f}; new rows may differ."
+        return said, [bar(f"{name} {when}", gap) for when, gap in zip(("before", "after"), gaps)]
+
+    def to_sql(self, dialect: str, **options: Any) -> str:
+        """Write the maps as SQL, see :func:`fairpot.export.to_sql`.
+
+        Parameters
+        ----------
+        dialect : {"postgres", "duckdb", "sqlite", "spark", "bigquery", "snowflake"}
+            The database.
+        **options
+            Passed on to :func:`fairpot.export.to_sql`: ``score``, ``group``, ``table``, ``column``, ``unknown_group``,
+            ``missing_group``, ``form``, ``pieces_table``.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
+        >>> "CASE" in repair.fair_maps_.to_sql("duckdb", group="sex")
+        True
+        """
+        return to_sql(self._own_scale, dialect=dialect, **options)
+
+    def to_onnx(self, model: Any = None, **options: Any) -> Any:
+        """Write the maps as an ONNX model, after ``model`` if there is one; see :func:`fairpot.export.to_onnx`.
+
+        Parameters
+        ----------
+        model : onnx.ModelProto or None, default None
+            A model whose output is the score.
+        **options
+            Passed on to :func:`fairpot.export.to_onnx`: ``model_output``, ``score``, ``group``, ``output``,
+            ``unknown_group``, ``missing_group``.
+
+        Returns
+        -------
+        onnx.ModelProto
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
+        >>> [each.name for each in repair.fair_maps_.to_onnx().graph.output]
+        ['score_adjusted']
+        """
+        return to_onnx(self._own_scale, model=model, **options)
+
+    def to_python(self, **options: Any) -> str:
+        """Write the maps as a Python module, see :func:`fairpot.export.to_python`.
+
+        Parameters
+        ----------
+        **options
+            Passed on to :func:`fairpot.export.to_python`: ``name``, ``unknown_group``, ``missing_group``.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
+        >>> names = {}
+        >>> exec(repair.fair_maps_.to_python(), names)
+        >>> names["adjusted_score"](0.4, "F")
+        0.8
+        """
+        return to_python(self._own_scale, **options)
+
+    def to_javascript(self, **options: Any) -> str:
+        """Write the maps as a JavaScript file, see :func:`fairpot.export.to_javascript`.
+
+        Parameters
+        ----------
+        **options
+            Passed on to :func:`fairpot.export.to_javascript`: ``name``, ``module``, ``unknown_group``,
+            ``missing_group``.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
+        >>> "function adjustedScore(score, group)" in repair.fair_maps_.to_javascript()
+        True
+        """
+        return to_javascript(self._own_scale, **options)
+
+    def row_scorer(self, **options: Any) -> RowScorer:
+        """Return a function of one score and its group, see :class:`fairpot.export.RowScorer`.
+
+        Parameters
+        ----------
+        **options
+            Passed on to :class:`fairpot.export.RowScorer`: ``unknown_group``, ``missing_group``.
+
+        Returns
+        -------
+        RowScorer
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
+        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
+        >>> repair.fair_maps_.row_scorer()(0.4, "F")
+        0.8
+        """
+        return RowScorer(self._own_scale, **options)
+
+    def simplify(
+        self, *, max_error: float | None = None, max_knots: int | None = None, keep_ranks: bool = False
+    ) -> SimplifiedMaps:
+        """Return maps with fewer breakpoints, which every export takes; see :func:`fairpot.export.simplify`.
+
+        Parameters
+        ----------
+        max_error : float >= 0 or None, default None
+            No adjusted score may differ by more than this.
+        max_knots : int >= 2 or None, default None
+            No map may have more breakpoints.
+        keep_ranks : bool, default False
+            Whether all fitted rows stay in their order, ties included. That needs the fitted table, which a model
+            that comes from a file does not have.
+
+        Returns
+        -------
+        SimplifiedMaps
+
+        Examples
+        --------
+        >>> from fairpot import FairPOT
+        >>> from fairpot.datasets import make_synthetic
+        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+        >>> score, y, group = data.probability, data.target, data.group
+        >>> repair = FairPOT(max_gap=0.05).fit(score, y, sensitive_features=group)
+        >>> print(repair.fair_maps_.simplify(max_error=0.01))
+        simplified from 151 to 22 breakpoints, scores within 0.00956
+        """
+        maps = self._own_scale
+        table = self.table_
+        if keep_ranks and table is None:
+            raise ValueError(
+                "a map file keeps the maps, not the rows whose ranks are to be kept.\n"
+                "Hint: simplify the fitted model, or call fairpot.export.simplify with keep_ranks_of=a counts table."
+            )
+        return simplify(maps, max_error=max_error, max_knots=max_knots, keep_ranks_of=table if keep_ranks else None)
+
+    @property
+    def _own_scale(self) -> Mapping[Hashable, ScoreMap]:
+        """The maps of the scores as the rows have them, which exports take."""
+        if self.lower_is_riskier_:
+            return {group: each.reflected() for group, each in self.maps_.items()}
+        return self.maps_
+
+
+def fair_maps(model: Any) -> FairMaps | None:
+    """Give the fitted maps of a repair method, or of what is such maps; None of anything else."""
+    if isinstance(model, FairMaps):
+        return model
+    found = getattr(model, "fair_maps_", None) if hasattr(type(model), "fair_maps_") else None
+    return found if isinstance(found, FairMaps) else None
+
+
+def load(
+    path: str | PathLike[str],
+    *,
+    expect_sha256: str | None = None,
+    key: str | PathLike[str] | None = None,
+    max_bytes: int = MAX_BYTES,
+) -> FairMaps:
+    """Load a map file that ``save`` wrote.
+
+    Parameters
+    ----------
+    path : str or path
+        The map file.
+    expect_sha256 : str or None, default None
+        The SHA-256 of the file, if you know it: any other file is refused.
+    key : str, path or None, default None
+        The file of a key: the signature beside the map file must be good, see :func:`fairpot.modelfile.verify`.
+    max_bytes : int, default 100,000,000
+        A larger file is refused unread.
+
+    Returns
+    -------
+    FairMaps
+        Its ``transform`` gives what that of the saved model gave, bit for bit.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is anything but a complete, unchanged map file of a known schema version, if no fit can give
+        its maps, or if it is not the file that was expected or signed. A good checksum does not say where a file
+        comes from: ``expect_sha256`` and ``key`` do.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import fairpot
+    >>> path = Path(tempfile.mkdtemp()) / "map.json"
+    >>> fp = fairpot.FairPOT(1.0, reference="M").fit([0.2, 0.4, 0.6, 0.8], sensitive_features=["F", "F", "M", "M"])
+    >>> fp.save(path)
+    >>> fairpot.load(path).transform([0.2, 0.3, 0.8], sensitive_features=["F", "F", "M"])
+    array([0.6, 0.7, 0.8])
+    """
+    content = read(path, expect_sha256=expect_sha256, key=key, max_bytes=max_bytes)
+    with naming(path):
+        return FairMaps.from_content(content)
+
+
+# What parameters and strengths were called in files of earlier versions.
+_RENAMED = {"FairPOT": {"threshold": "region_from"}, "PostLogit": {"alpha": "slope"}}
+# What methods of earlier versions were given, and none is now.
+_FORMER = {
+    *("alpha", "region", "region_from", "capacity", "calibrate", "keep_grid", "high_score_means", "common_dial"),
+    *("exact", "min_group", "groups", "pos_label", "distributions"),
+}
+
+
+def moves_by(method: str) -> str:
+    """Say how a method moves scores; ``{reference}`` stands for the group that they go to."""
+    known = method_of(method)
+    return "moved by the map of the group" if known is None else known.moves_by
+
+
+def _check_method(content: ModelFile) -> None:
+    """Insist on a strength and parameters that this version knows, and on maps that look at one row at a time.
+
+    A method that is not installed here may have made the maps all the same: they are data.
+    """
+    hint = f"Hint: it was written by fairpot {shown(content.fitted_on['library_version'])}, and this is {__version__}."
+    if content.apply.get("kind") != "maps":
+        raise ModelFileError(
+            "these maps are made anew from each batch that they are applied to, which fairpot no longer does.\n"
+            "Hint: fit and save again; the maps are then those of the fitted rows."
+        )
+    if not content.method.isidentifier():
+        raise ModelFileError(f"the method {shown(content.method)} is not the name of one.\n{hint}")
+    method = method_of(content.method)
+    if method is None:
+        return
+    known = method().get_params(deep=False)
+    unknown = sorted(set(content.parameters) - set(known) - _FORMER)
+    if unknown:
+        raise ModelFileError(f"{content.method} has no parameters {shown(unknown)}.\n{hint}")
+    dial, _ = content.dial
+    expected = method.dial.name
+    for name, value in content.parameters.items():
+        _check_parameter(name, value, known.get(name), expected)
+    if dial != expected:
+        raise ModelFileError(f"{content.method} has no repair strength {shown(dial)}, but {expected!r}.\n{hint}")
+
+
+def _left_out(content: ModelFile) -> tuple[Hashable, ...]:
+    """Name the groups that the parameters leave out; counts of fewer than ten people are not in the file."""
+    few, named = content.parameters.get("min_group") or 0, content.parameters.get("groups")
+    rows = {each["group"]: each["counts"]["rows"] for each in content.fitted_on["groups"]}
+    return tuple(g for g in content.groups if (rows[g] or 0) < few or (named is not None and g not in named))
+
+
+# Parameters that are numbers where they are given.
+_NUMBERS = ("alpha", "top", "max_gap", "max_auc_loss", "confidence", "min_group", "capacity", "net_benefit_at")
+# Those that are one of some words, and the numbers that a share lies between.
+_WORDS: dict[str, tuple[str | None, ...]] = {
+    "ties": ("half", "strict"),
+    "region": ("pooled", "group"),
+    "top_of": ("all", "group"),
+    "repair": ("all", "top"),
+    "keep": (None, "grid", "probabilities"),
+    "high_score_means": (None, "help", "harm"),
+}
+_SHARES = ("alpha", "max_gap", "max_auc_loss", "confidence", "net_benefit_at")
+# Those that say how large the top is.
+_TOPS = ("alpha", "top", "capacity")
+
+
+def _check_parameter(name: str, value: Any, default: Any, dial: str) -> None:
+    """Refuse what no fit was given: true or a text for a number, a word that is none, a share beyond 1."""
+    for each in value.values() if isinstance(value, dict) else [value]:
+        if type(default) is bool and type(each) is not bool:
+            refuse(f"parameters.{name}", "true or false", each)
+        number = isinstance(each, int | float) and type(each) is not bool
+        if name in (*_NUMBERS, dial) and each is not None and not number:
+            refuse(f"parameters.{name}", "a number or null", each)
+        if name in _SHARES and each is not None and not 0 <= each <= 1:
+            refuse(f"parameters.{name}", "from 0 to 1, or null", each)
+        if name in _TOPS and each is not None and not (each >= 1 if isinstance(each, int) else 0 < each <= 1):
+            refuse(f"parameters.{name}", "a share above 0 and up to 1, a number of rows, or null", each)
+        if name in _WORDS and each not in _WORDS[name]:
+            refuse(f"parameters.{name}", f"one of {', '.join(map(repr, _WORDS[name]))}", each)
+        if name == "groups" and each is not None and not isinstance(each, list):
+            refuse(f"parameters.{name}", "a list of groups or null", each)
+
+
+def _with_new_names(content: ModelFile) -> ModelFile:
+    """Call parameters and the dial of a file by the names they have now."""
+    names = _RENAMED.get(content.method, {})
+    parameters = {names.get(name, name): value for name, value in content.parameters.items()}
+    dial, value = content.dial
+    return replace(content, parameters=parameters, dial=(names.get(dial, dial), value))
+
+
+def _in_words(found: ScoreMap) -> str:
+    if isinstance(found, FollowedMap):
+        return f"{_in_words(found.first)}, then a probability"
+    if found.is_identity:
+        return "does not change"
+    return found.in_words() if isinstance(found, ShiftMap) else f"{len(found.knots)} knots"
+
+
+def _make_map(content: dict[str, Any]) -> ScoreMap:
+    fields = {key: value for key, value in content.items() if key != "kind"}
+    try:
+        with np.errstate(all="ignore"):  # numbers near the end of the range overflow where they are compared
+            if content["kind"] == "sigmoid":
+                return LogitMap(PROBES, **fields)
+            return (ShiftMap if content["kind"] == "shift" else ScoreMap).from_dict(fields)
+    except ValueError as error:
+        raise ModelFileError(f"a map is not one: {error}\nHint: fit and save the model again.") from error

@@ -1,0 +1,158 @@
+"""Which groups take part in a repair, and which of them stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot._arguments import argument
+from fairpot._defaults import Ties
+from fairpot._validation import check_group_name, wording
+from fairpot.metrics.cells import carrying_groups
+from fairpot.metrics.wins import WinMatrix
+from fairpot.table import ScoreTable
+from fairpot.transport import Floats
+
+
+def ranked_first(table: ScoreTable, ties: Ties, rows: ScoreTable | None = None, *, lowest: bool = False) -> Hashable:
+    """Name the group whose positives are ranked above the others' negatives most often, net of the reverse.
+
+    Of two groups that is the one with the higher xAUC; of equals the first in the table's order. Groups with few
+    positives or negatives, whose lead may be chance, are neither chosen nor compared unless all groups are small. Of a
+    table that is the top of others, ``rows`` are all of them: a group may be large and have few negatives at the top.
+    With ``lowest`` it is the group of which that is true least often.
+    """
+    table = table.only(list(carrying_groups(table if rows is None else rows)))
+    for what, totals in zip(wording.BOTH_OUTCOMES, (table.positives, table.negatives)):
+        if totals.sum() == 0:
+            require_outcomes(table)
+        empty = [group for group, count in zip(table.groups, totals) if count == 0]
+        if empty:
+            raise ValueError(
+                f"the group ranked lower cannot be told: group {empty[0]!r} has no {what} to compare.\n"
+                f"Hint: name the reference group, whose scores do not change: {argument('reference', ...)}"
+            )
+    won = WinMatrix.of(table, ties).xauc()
+    lead = np.zeros(len(table.groups))
+    for other in (won - won.T).T:  # in this order whatever the number of groups, so that equals stay equal
+        lead += other
+    return table.groups[int(np.argmin(lead) if lowest else np.argmax(lead))]
+
+
+def find_reference(
+    table: ScoreTable, reference: Hashable | None, ties: Ties, rows: ScoreTable | None = None
+) -> Hashable:
+    """Return the group whose scores do not change: the one named; else the one ranked highest.
+
+    Where a high place in the ranking harms, it is the one ranked lowest: a repair then lowers the others.
+    """
+    if reference is None:
+        return ranked_first(table, ties, rows, lowest=table.ranked_high_means == "harm")
+    return check_group_name(reference, table.groups, "reference")
+
+
+def require_outcomes(table: ScoreTable) -> None:
+    """Insist on positives and negatives in the whole and in every group."""
+    for what, counts in zip(wording.BOTH_OUTCOMES, (table.positives, table.negatives)):
+        if counts.sum() == 0:
+            raise ValueError(
+                f"{argument('y')} has no {what}: both outcomes are needed to compare.\n"
+                f"Hint: add such rows, or look at what is taken for the outcome, {argument('pos_label', ...)}"
+            )
+        empty = [group for group, count in zip(table.groups, counts) if count == 0]
+        if empty:
+            raise ValueError(
+                f"group {empty[0]!r} has no {what}: its xAUC cannot be measured, so there is nothing to fit.\n"
+                "Hint: join it with another group, or collect more rows of it."
+            )
+
+
+def kept_groups(table: ScoreTable, min_group: Any = 0, groups: Any = None) -> ScoreTable:
+    """Keep the groups that are named, if any are, and have at least ``min_group`` rows.
+
+    Parameters
+    ----------
+    table : ScoreTable
+    min_group : int, default 0
+        Groups with fewer rows (less weight) are left out.
+    groups : list of group names or None, default None
+        Only these; None keeps all.
+
+    Returns
+    -------
+    ScoreTable
+    """
+    if isinstance(min_group, bool) or not isinstance(min_group, int | np.integer) or min_group < 0:
+        raise ValueError(f"min_group must be a whole number of rows, at least 0, got {min_group!r}.")
+    named = table.groups if groups is None else _named(groups, table.groups)
+    kept = [g for g, c in zip(table.groups, table.counts) if g in named and c.weight.sum() >= min_group]
+    if len(kept) < 2:
+        sizes = ", ".join(f"{g!r} ({c.weight.sum():g})" for g, c in zip(table.groups, table.counts) if g in named)
+        raise ValueError(
+            f"fewer than two groups have enough rows ({argument('min_group', min_group)}): {sizes}.\n"
+            "Hint: ask for fewer rows, or join small groups."
+        )
+    return table if len(kept) == len(table.groups) else table.only(kept)
+
+
+def _named(groups: Any, known: Sequence[Hashable]) -> list[Hashable]:
+    listed = list(groups) if isinstance(groups, list | tuple | set | frozenset | np.ndarray) else [groups]
+    found = [check_group_name(group, known, "groups") for group in listed]
+    if len(set(found)) < 2:
+        raise ValueError(
+            f"groups must name at least two of {list(known)}, got {found}.\n"
+            "Hint: a repair compares groups; name two or more."
+        )
+    return found
+
+
+# Counts that are whole multiples of a unit, to this share of it, were made of rows of that weight, provided
+# that none of them would be more rows than this.
+_WHOLE = 1e-3
+_MOST_ROWS = 2.0**30
+
+
+def in_rows(table: ScoreTable) -> ScoreTable:
+    """Divide the counts by the weight of one row; weights times a constant give the same table.
+
+    Where all counts are whole multiples of one weight, that weight is a row: plain counts stay as they are, and
+    whole weights go on counting like repeated rows. Other weights have no such unit, and a row is Kish's:
+    the sum of the squared counts over their sum, counted at each score and label.
+
+    Examples
+    --------
+    >>> from fairpot.counts import GroupCounts
+    >>> counts = GroupCounts(np.array([0.1, 0.2]), np.array([0.25, 0.5]), np.array([0.75, 0.25]))
+    >>> in_rows(ScoreTable(("all",), (counts,)))["all"].positive
+    array([1, 2])
+    """
+    cells = np.concatenate([part for c in table.counts for part in (c.positive, c.negative)])
+    if cells.dtype.kind == "i":
+        unit = int(np.gcd.reduce(cells))
+        return table if unit <= 1 else _mapped(table, lambda counts: counts // unit)
+    cells = cells[cells > 0]
+    common = _common_unit(cells[:: max(len(cells) // 256, 1)]) and _common_unit(cells)
+    if common:
+        return _mapped(table, lambda counts: np.rint(counts / common).astype(np.int64))
+    kish = float(np.dot(cells / cells.sum(), cells))
+    return _mapped(table, lambda counts: counts / kish)
+
+
+def _common_unit(cells: Floats) -> float | None:
+    """Find the largest weight of which all are whole multiples, by Euclid's algorithm; None if there is none."""
+    cells = np.unique(cells)
+    unit = float(cells[0])
+    while cells[-1] <= _MOST_ROWS * unit:
+        left = np.abs(cells - np.rint(cells / unit) * unit)
+        left = left[left > _WHOLE * unit]
+        if len(left) == 0:
+            return float(cells.sum() / np.rint(cells / unit).sum())
+        unit = float(left.min())
+    return None
+
+
+def _mapped(table: ScoreTable, change: Callable[[NDArray[Any]], NDArray[Any]]) -> ScoreTable:
+    return table.weighing((change(c.positive), change(c.negative)) for c in table.counts)

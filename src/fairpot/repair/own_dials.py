@@ -1,0 +1,285 @@
+"""Several groups with a strength each, as one number again: how far to go on the best way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from fairpot.counts import GroupCounts
+from fairpot.inference.dial import Cut
+from fairpot.repair.choose import curve, joined, taken
+from fairpot.repair.family import Dial, Family
+from fairpot.repair.ground import Ground
+from fairpot.tradeoff.curve import TradeoffCurve, TradeoffPoint
+from fairpot.tradeoff.rules import Rule
+from fairpot.tradeoff.solve import ROUND_OFF, Entries, Found
+from fairpot.tradeoff.together import Search
+from fairpot.transport import Floats
+
+# The nodes of the way: shares of what lies between the gap as it is and the smallest there is.
+SHARES = np.linspace(0.0, 1.0, 33)
+# Entries of a group on which is searched, at first, then, and at last.
+_ENTRIES = (64, 256, 4000)
+# How often a bound is drawn tighter, where all rows miss what fewer entries keep.
+_CHECKS, _LEAST_STEP = 8, 1e-6
+# Where counting on the rows begins, its steps as parts of the groups' lists, and how often it may count from each.
+_STARTS, _PARTS, _COUNTS = 3, (8, 32, 128, 512, 2048, 10**9), 200
+# Strengths at which all groups are tried together before that.
+_COMMON = 21
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """Points on the way from nothing to the smallest gap: shares, ascending, and every moved group's strength there."""
+
+    shares: Floats
+    strengths: Mapping[Hashable, Floats]
+    # The search that found it, to ask again on the same rows; a pickle does without.
+    search: OwnSearch | None = field(default=None, repr=False)
+
+    def __reduce__(self) -> tuple[type[Way], tuple[Floats, Mapping[Hashable, Floats]]]:
+        """Leave out what can be searched again."""
+        return Way, (self.shares, self.strengths)
+
+    def plus(self, share: float, strengths: Mapping[Hashable, float]) -> Way:
+        """Put one more point on the way; it takes the place of one with the same share."""
+        at = int(np.searchsorted(self.shares, share))
+        same = at < len(self.shares) and self.shares[at] == share
+        put = np.copy if same else lambda values: np.insert(values, at, 0.0)
+        shares, each = put(self.shares), {g: put(values) for g, values in self.strengths.items()}
+        shares[at] = share
+        for group, values in each.items():
+            values[at] = strengths[group]
+        return Way(shares, each, self.search)
+
+    def at(self, share: float) -> dict[Hashable, float]:
+        """Give every group's strength at a share: that of the nearest point that goes at least so far."""
+        place = min(int(np.searchsorted(self.shares, share - ROUND_OFF)), len(self.shares) - 1)
+        return {g: float(values[place]) for g, values in self.strengths.items()}
+
+
+def along(family: Family, way: Way) -> Family:
+    """Make a family of a way: its one dial is how far to go."""
+    identity = None if family.dial.identity is None else 0.0
+    return Family(
+        dial=Dial("share", identity=identity, meaning="how far to go on the way to the smallest gap"),
+        groups=family.groups,
+        reference=family.reference,
+        map=lambda group, share: family.map(group, way.at(share)[group]),
+        values=way.shares,
+        few=SHARES,
+        own=way.at,
+    )
+
+
+def find_way(family: Family, ground: Ground) -> Way:
+    """Find the best strengths for gaps from the one as it is to the smallest."""
+    return OwnSearch(family, ground).way()
+
+
+def choose_own(
+    family: Family, ground: Ground, rule: Rule, way: Way, seen: TradeoffCurve | None = None
+) -> tuple[Way, TradeoffPoint]:
+    """Choose every group's strength by rule; give the way with the choice on it, and the choice.
+
+    What was found on fewer entries, or in the top of the scores as they came, is counted on all rows and polished
+    there; of all that was seen the best is the choice. ``seen`` is the curve of the way on the same rows, where it is
+    known.
+    """
+    search = way.search
+    if search is None or search.given is not ground or rule.net_benefit_at is not None:
+        search = OwnSearch(family, ground, rule.net_benefit_at)
+    seen = curve(along(family, way), ground) if seen is None else seen
+    before = seen.judged(rule)
+    usable = before.usable()
+    if rule.max_gap is not None and before.curve.unmoved is not None and before.allowed(usable)[before.curve.unmoved]:
+        return way, before.chosen()
+    for found in search.asked(rule, ground):
+        way = way.plus(search.share(found), search.strengths(found))
+    if ground.top is not None:
+        way = _polished(family, ground, rule, way, search)
+    return way, _with_new(family, ground, way, seen).judged(rule).chosen()
+
+
+def _with_new(family: Family, ground: Ground, way: Way, seen: TradeoffCurve) -> TradeoffCurve:
+    """Give the curve of a way of which most points were seen before."""
+    assert seen.strengths is not None
+    each, before = np.column_stack(list(way.strengths.values())), np.column_stack(list(seen.strengths.values()))
+    old = np.flatnonzero(np.isin(seen.lam, way.shares))
+    old = old[(before[old] == each[np.searchsorted(way.shares, seen.lam[old])]).all(axis=1)]
+    new = np.setdiff1d(way.shares, seen.lam[old])
+    final = along(family, way)
+    found = joined(taken(seen, old), ground.trace(final, new)) if len(new) else seen
+    own = [way.at(float(share)) for share in found.lam]
+    return replace(found, strengths={g: np.array([values[g] for values in own]) for g in family.moved})
+
+
+def _separable(ground: Ground) -> Ground:
+    """Look at the top of the scores as they came, where it is to be found again at every strength."""
+    if ground.top is None:
+        return ground
+    return replace(ground, top=None, cut=Cut(*ground.top, ground.table.thresholds(*ground.top)))
+
+
+def _polished(family: Family, ground: Ground, rule: Rule, way: Way, search: OwnSearch) -> Way:
+    """Count on the rows themselves: from the best of the way, from nothing, and from one strength for all groups."""
+    seen = curve(along(family, way), ground).judged(rule)
+    starts = [{g: search.place(g, way.strengths[g][k]) for g in family.moved} for k in seen.order()[:_STARTS]]
+    starts.append({g: search.place(g, search.neutral) for g in family.moved})
+    few = family.tried[np.linspace(0, len(family.tried) - 1, _COMMON).round().astype(np.intp)]
+    common = curve(family, ground, np.unique(few)).judged(rule)
+    starts.append({g: search.place(g, float(common.curve.lam[common.order()[0]])) for g in family.moved})
+    merit, best = seen.merit(), None
+    for places in starts:
+        climb = _Climb(family, ground, rule, search, places)
+        if climb.merit > merit + ROUND_OFF:
+            merit, best = climb.merit, climb
+    return way if best is None else way.plus(search.share_of(best.gap), best.strengths)
+
+
+class _Climb:
+    """Steps to ever better strengths, wide ones first, as far as counting on the rows may go."""
+
+    def __init__(
+        self, family: Family, ground: Ground, rule: Rule, search: OwnSearch, places: dict[Hashable, int]
+    ) -> None:
+        self.family, self.ground, self.rule, self.search, self.left = family, ground, rule, search, _COUNTS
+        self.places = places
+        self.merit, self.gap = self._look(places)
+        for part in _PARTS:
+            while self.left > 0 and self._step(part):
+                pass
+
+    @property
+    def strengths(self) -> dict[Hashable, float]:
+        """Where it ended."""
+        return {g: float(self.search.lists[g][k]) for g, k in self.places.items()}
+
+    def _look(self, places: dict[Hashable, int]) -> tuple[float, float]:
+        self.left -= 1
+        one = Way(np.array([0.5]), {g: self.search.lists[g][[k]] for g, k in places.items()})
+        judged = curve(along(self.family, one), self.ground).judged(self.rule)
+        return judged.merit(), float(judged.curve.gap[0])
+
+    def _step(self, part: int) -> bool:
+        """Take the first better step of so large a part of the lists; say whether there was one."""
+        moved = self.family.moved
+        for groups in [*((g,) for g in moved), moved]:
+            for sign in (-1, 1):
+                step = {g: sign * max(len(self.search.lists[g]) // part, 1) for g in groups}
+                tried = {g: int(np.clip(k + step.get(g, 0), 0, self.search.last(g))) for g, k in self.places.items()}
+                if tried == self.places:
+                    continue
+                merit, gap = self._look(tried)
+                if merit > self.merit + ROUND_OFF:
+                    self.places, self.merit, self.gap = tried, merit, gap
+                    return True
+        return False
+
+
+class OwnSearch:
+    """The search for strengths of several groups, of which one stays, on the lists that a family gives them."""
+
+    def __init__(self, family: Family, given: Ground, threshold: float | None = None) -> None:
+        ground = _separable(given)
+        self.family, self.given, self.ground = family, given, ground
+        self.groups = ground.table.groups
+        self.neutral = 1.0 if family.dial.ratio else float(family.dial.identity or 0.0)
+        self.lists = {g: self._values(g) for g in self.groups}
+        detail = [self._entries(ground.merged(size)) for size in _ENTRIES]
+        capped = family.dial.identity is not None
+        self.search = Search(detail, ground.ties, shy=family.shy, threshold=threshold, capped=capped)
+
+    def _values(self, group: Hashable) -> Floats:
+        """List a group's strengths; those at an end that leave nothing of its order are left out."""
+        if group not in self.family.moved:
+            return np.array([self.neutral])
+        assert self.family.reach is not None
+        found = np.asarray(self.family.reach(group), dtype=np.float64)
+        if self.family.dial.identity is not None or self.family.dial.ratio:
+            found = np.union1d(found, self.neutral)
+        score = self.ground.rows[group].score
+        while len(found) > 1 and len(score) > 1 and np.ptp(self.family.map(group, float(found[0]))(score)) == 0:
+            found = found[1:]
+        while len(found) > 1 and len(score) > 1 and np.ptp(self.family.map(group, float(found[-1]))(score)) == 0:
+            found = found[:-1]
+        return found
+
+    def _entries(self, ground: Ground) -> list[Entries]:
+        return [self._entry(g, c, ground) for g, c in zip(ground.table.groups, ground.table.counts)]
+
+    def _entry(self, group: Hashable, counts: GroupCounts, ground: Ground) -> Entries:
+        positive, negative = counts.positive.astype(np.float64), counts.negative.astype(np.float64)
+        counted, score = (positive, negative), counts.score
+        if ground.cut is not None:
+            inside = score >= ground.cut.starts[group]
+            counted = positive * inside, negative * inside
+        values, moves = self.lists[group], group in self.family.moved
+
+        def show(value: float) -> Floats:
+            return self.family.map(group, value)(score) if moves else score
+
+        still = int(np.argmin(np.abs(values - self.neutral)))
+        return Entries(positive, negative, counted, values, self.family.mover(group, score), show, still)
+
+    def strengths(self, found: Found) -> dict[Hashable, float]:
+        """Give the moved groups' strengths of a combination."""
+        each = dict(zip(self.groups, found.places))
+        return {g: float(self.lists[g][each[g]]) for g in self.family.moved}
+
+    def place(self, group: Hashable, value: float) -> int:
+        """Find the place of a strength in a group's list."""
+        return int(np.argmin(np.abs(self.lists[group] - value)))
+
+    def last(self, group: Hashable) -> int:
+        """The last place of a group's list."""
+        return len(self.lists[group]) - 1
+
+    def share(self, found: Found) -> float:
+        """Say how far on the way a combination is."""
+        return self.share_of(found.gap)
+
+    def share_of(self, gap: float) -> float:
+        """Say how far on the way a gap is."""
+        width = self.search.still.gap - self.search.end.gap
+        return float(np.clip((self.search.still.gap - gap) / width, 1e-6, 1.0)) if width > 0 else 1.0
+
+    def way(self) -> Way:
+        """Find the nodes of the way."""
+        each = [self.strengths(f) for f in self.search.path(SHARES)]
+        return Way(SHARES.copy(), {g: np.array([values[g] for values in each]) for g in self.family.moved}, self)
+
+    def asked(self, rule: Rule, ground: Ground) -> list[Found]:
+        """Find combinations for a rule; where all rows miss what fewer entries keep, aim higher."""
+        if rule.max_gap is None and rule.max_auc_loss is None:
+            return [self.search.end]
+        if rule.max_gap is None:
+            assert rule.max_auc_loss is not None
+            return self._checked(self.search.cheapest, self.still_auc - rule.max_auc_loss, ground, rule)
+        return [*self._checked(self.search.highest, rule.max_gap, ground, rule), self.search.end]
+
+    @property
+    def still_auc(self) -> float:
+        """AUC of the scores as they came."""
+        if self.family.dial.identity is not None:
+            return self.search.still.auc
+        return self.ground.trace(self.family, np.array([self.neutral])).unmoved_auc
+
+    def _checked(self, find: Callable[[float], Found | None], wanted: float, ground: Ground, rule: Rule) -> list[Found]:
+        aimed, seen = wanted, []
+        for _ in range(_CHECKS):
+            found = find(aimed)
+            if found is None:
+                break
+            seen.append(found)
+            one = Way(np.array([0.5]), {g: np.array([v]) for g, v in self.strengths(found).items()})
+            point = curve(along(self.family, one), ground)
+            if ground.top is not None or point.judged(rule).allowed(np.ones(1, dtype=bool))[0]:
+                break
+            if rule.max_gap is not None:
+                aimed -= max(float(point.gap[0]) - wanted, _LEAST_STEP)
+            else:
+                aimed += max(wanted - float(point.auc[0]), _LEAST_STEP)
+        return seen

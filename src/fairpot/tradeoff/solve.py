@@ -1,0 +1,325 @@
+"""Several groups with a strength each: tables of what every two of them do to each other, solved exactly.
+
+The gap of two groups, and what their pairs add to the AUC, depend on these two groups' strengths alone; the pairs
+inside a group on one. So there is a table for every two groups and a row for every group, and the best combination of
+strengths is the least sum, or the least maximum, over all of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot._defaults import Ties
+from fairpot.transport import Floats
+
+Places = NDArray[np.intp]
+# Gives the scores that a group's entries have at a strength.
+Mover = Callable[[float], Floats]
+Pair = tuple[int, int]
+ROUND_OFF = 1e-12
+# Up to so many combinations are all looked at; beyond, so many nodes of the tree of them, which are at most that good.
+_ALL, _NODES, _TOLERANCE = 300_000, 20_000, 1e-6
+# Nodes that are opened together, and rounds in which costs are moved between tables to make their minima high.
+_BLOCK, _DIFFUSIONS = 256, 60
+# Levels times states that are looked up together: what a processor keeps at hand.
+_CELLS = 2**16
+
+
+class Entries(NamedTuple):
+    """A group's entries: their outcomes, those among them that count for gaps, and what a strength makes of them."""
+
+    positive: Floats
+    negative: Floats
+    counted: tuple[Floats, Floats]
+    values: Floats  # of its dial, ascending; one value: the group stays
+    move: Mover
+    show: Mover  # the scores themselves, where ``move`` gives others in the same order
+    still: int = 0  # the place in ``values`` at which nothing is asked
+
+
+class Found(NamedTuple):
+    """A combination of places in the groups' lists of values, with its AUC and its largest gap."""
+
+    places: tuple[int, ...]
+    auc: float
+    gap: float
+    worth: float
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """What chosen values of every group do: pairs won inside, and of every two groups the gap and the pairs won."""
+
+    places: list[Places]
+    inside: list[Floats]
+    gap: dict[Pair, Floats]  # inf where scores tie that should not
+    won: dict[Pair, Floats]
+    benefit: list[Floats] | None = None
+
+    def at(self, k: Sequence[int] | Places) -> tuple[float, float, float]:
+        """Look up AUC, largest gap and worth of a combination."""
+        auc = sum(u[i] for u, i in zip(self.inside, k)) + sum(t[k[g], k[h]] for (g, h), t in self.won.items())
+        gap = max(t[k[g], k[h]] for (g, h), t in self.gap.items())
+        worth = auc if self.benefit is None else sum(u[i] for u, i in zip(self.benefit, k))
+        return float(auc), float(gap), float(worth)
+
+    def found(self, k: Sequence[int] | Places) -> Found:
+        """Name a combination by the places in the groups' own lists."""
+        return Found(tuple(int(at[i]) for at, i in zip(self.places, k)), *self.at(k))
+
+    def best(self, bound: float, enough: float = np.inf) -> Found | None:
+        """Find the combination that is worth most with all gaps within a bound; ``enough`` is as good as more."""
+        if self.benefit is None:
+            single, pair = [-u for u in self.inside], {k: -t for k, t in self.won.items()}
+        else:
+            single, pair = [-u for u in self.benefit], {k: np.zeros_like(t) for k, t in self.won.items()}
+        allowed = {k: np.where(self.gap[k] <= bound + ROUND_OFF, t, np.inf) for k, t in pair.items()}
+        k = solve(single, allowed, enough=-enough)
+        return None if k is None else self.found(k)
+
+    def least(self) -> Found | None:
+        """Find the combination with the smallest largest gap."""
+        k = solve([np.zeros(len(u)) for u in self.inside], self.gap, largest=True)
+        return None if k is None else self.found(k)
+
+    def least_for(self, auc: float) -> Found | None:
+        """Find the smallest largest gap with at least some AUC: halve the bound, each time for the highest AUC."""
+        plain = self if self.benefit is None else Tables(self.places, self.inside, self.gap, self.won)
+        floor, found = plain.least(), plain.best(np.inf, enough=auc)
+        if floor is None or found is None or found.auc < auc - ROUND_OFF:
+            return None
+        if floor.auc >= auc - ROUND_OFF:
+            return floor
+        low, high = floor.gap, found.gap
+        while high - low > 1e-5:
+            middle = plain.best((low + high) / 2, enough=auc)
+            if middle is not None and middle.auc >= auc - ROUND_OFF:
+                found, high = middle, middle.gap
+            else:
+                low = (low + high) / 2
+        return found
+
+
+def tabulate(
+    groups: Sequence[Entries], places: Sequence[Places], ties: Ties, *, shy: float = 0.0, threshold: float | None = None
+) -> Tables:
+    """Count every two groups at every two of the chosen values.
+
+    Where ``shy`` is above 0, two groups that are moved differently must not tie, nor nearly so; with a threshold net
+    benefit is what counts.
+    """
+    half = 0.5 if ties == "half" else 0.0
+    states = [np.stack([g.move(float(g.values[k])) for k in at]) for g, at in zip(groups, places)]
+    values = [g.values[at] for g, at in zip(groups, places)]
+    total = sum(g.positive.sum() for g in groups) * sum(g.negative.sum() for g in groups)
+    inside = [_inside(g, each, half) / total for g, each in zip(groups, states)]
+    gap, won = {}, {}
+    for g, h in itertools.combinations(range(len(groups)), 2):
+        a, b = groups[g], groups[h]
+        over, under, tied = _cross((a.positive, a.negative), states[g], (b.positive, b.negative), states[h], half, shy)
+        won[g, h] = (over + under) / total
+        if a.counted[0] is not a.positive or b.counted[0] is not b.positive:
+            over, under, tied = _cross(a.counted, states[g], b.counted, states[h], half, shy)
+        pairs = a.counted[0].sum() * b.counted[1].sum(), b.counted[0].sum() * a.counted[1].sum()
+        gap[g, h] = np.abs(over / pairs[0] - under / pairs[1])
+        if tied is not None:
+            gap[g, h][(tied > 0) & (np.subtract.outer(values[g], values[h]) != 0)] = np.inf
+    benefit = None
+    if threshold is not None:
+        odds, rows = threshold / (1 - threshold), sum(g.positive.sum() + g.negative.sum() for g in groups)
+        acted = [np.stack([g.show(float(v)) for v in at]) >= threshold for g, at in zip(groups, values)]
+        benefit = [(at @ g.positive - odds * (at @ g.negative)) / rows for g, at in zip(groups, acted)]
+    return Tables(list(places), inside, gap, won, benefit)
+
+
+def _inside(group: Entries, states: Floats, half: float) -> Floats:
+    """Count the pairs won inside a group at every state; one may tie its entries."""
+
+    def won(positive: Floats, negative: Floats) -> float:
+        return float(positive @ (negative.cumsum() - (1 - half) * negative))
+
+    found = np.full(len(states), won(group.positive, group.negative))
+    for k in np.flatnonzero((states[:, 1:] <= states[:, :-1]).any(axis=1)):
+        levels, at = np.unique(states[k], return_inverse=True)
+        found[k] = won(*(np.bincount(at, w, len(levels)).astype(float) for w in (group.positive, group.negative)))
+    return found
+
+
+def _cross(
+    g: tuple[Floats, Floats], states_g: Floats, h: tuple[Floats, Floats], states_h: Floats, half: float, shy: float
+) -> tuple[Floats, Floats, Floats | None]:
+    """Count the pairs won by g over h and by h over g, and if asked those that tie, at every two states."""
+    if len(states_g) < len(states_h):
+        won, lost, tied = _cross(h, states_h, g, states_g, half, shy)
+        return lost.T, won.T, None if tied is None else tied.T
+    here, there = (np.round(each / shy) if shy else each for each in (states_g, states_h))
+    size = max(int(np.sqrt(_CELLS / there.shape[1])), 1)
+    blocks = [_cross_block(np.stack(g), here, h, there[k : k + size], half) for k in range(0, len(there), size)]
+    over, under, equal = (np.hstack(part) for part in zip(*blocks))
+    return over, under, equal if shy else None
+
+
+def _cross_block(
+    g: Floats, states_g: Floats, h: tuple[Floats, Floats], states_h: Floats, half: float
+) -> tuple[Floats, Floats, Floats]:
+    """Do so with some states of h: of each, what lies below every level, looked up at the entries of g."""
+    many = len(states_h)
+    levels, at = np.unique(states_h, return_inverse=True)
+    # Row l, column j: the positives of state j below level l; after these columns, the negatives.
+    cell = (2 * many * (at.reshape(states_h.shape) + 1) + np.arange(many)[:, None]).ravel()
+    most = 2 * many * (len(levels) + 1)
+    counted = np.bincount(cell, np.tile(h[0], many), most) + np.bincount(cell + many, np.tile(h[1], many), most)
+    below = counted.reshape(-1, 2 * many).cumsum(axis=0)
+    low = np.searchsorted(levels, states_g)
+    meets = levels.take(low, mode="clip") == states_g
+    under = g @ below[low]
+    over, under = under[:, 0, many:], g[1].sum() * below[-1, :many] - under[:, 1, :many]
+    if not meets.any():
+        return over, under, np.zeros(over.shape)
+    ties = below[low + meets] - below[low]
+    equal = g @ ties
+    # Odds of 0 or 1 stay, and tie for good.
+    met = np.where(np.isfinite(states_g), g.sum(axis=0), 0.0)[:, None, :] @ ties
+    tied = met[:, 0, :many] + met[:, 0, many:]
+    return over + half * equal[:, 0, many:], under - (1 - half) * equal[:, 1, :many], tied
+
+
+def solve(
+    single: Sequence[Floats], pair: dict[Pair, Floats], *, largest: bool = False, enough: float = -np.inf
+) -> Places | None:
+    """Minimise the sum, or the largest, of costs over all combinations; inf forbids. None: nothing is allowed.
+
+    Few combinations are all looked at. Of more, costs are moved between the tables until the sum of their minima is
+    high, and a tree is walked depth first, in blocks, past whatever cannot beat what was found.
+
+    Examples
+    --------
+    >>> one, other = np.array([0.0, 1.0]), np.array([2.0, 0.0])
+    >>> solve([one, other], {(0, 1): np.array([[0.0, 9.0], [0.0, 0.0]])})
+    array([1, 1])
+    """
+    kept = _with_partners(single, pair)
+    if not all(len(k) for k in kept):
+        return None
+    unary = [u[k].astype(float) for u, k in zip(single, kept)]
+    both = {(g, h): t[np.ix_(kept[g], kept[h])].astype(float) for (g, h), t in pair.items()}
+    if np.prod([len(k) for k in kept], dtype=float) <= _ALL:
+        every = _everything(unary, both, largest)
+        best = np.unravel_index(int(np.argmin(every)), every.shape)
+        found = np.array(best, dtype=np.intp) if np.isfinite(every[best]) else None
+    else:
+        found = _branch_and_bound(unary, both, largest, enough)
+    return None if found is None else np.array([kept[g][k] for g, k in enumerate(found)], dtype=np.intp)
+
+
+def _with_partners(single: Sequence[Floats], pair: dict[Pair, Floats]) -> list[Places]:
+    """Keep the values that have a partner in every other group."""
+    alive, before = [np.isfinite(u) for u in single], -1
+    while before != (before := sum(int(a.sum()) for a in alive)):
+        for (g, h), t in pair.items():
+            ok = np.isfinite(t) & alive[g][:, None] & alive[h][None, :]
+            alive[g], alive[h] = np.asarray(ok.any(axis=1)), np.asarray(ok.any(axis=0))
+    return [np.flatnonzero(a) for a in alive]
+
+
+def _everything(unary: list[Floats], both: dict[Pair, Floats], largest: bool) -> Floats:
+    """Give the cost of every combination."""
+
+    def along(values: Floats, *axes: int) -> Floats:
+        return values.reshape([len(u) if g in axes else 1 for g, u in enumerate(unary)])
+
+    total = np.full([len(u) for u in unary], -np.inf if largest else 0.0)
+    for part in [*(along(u, g) for g, u in enumerate(unary)), *(along(t, g, h) for (g, h), t in both.items())]:
+        (np.maximum if largest else np.add)(total, part, out=total)
+    return total
+
+
+def _branch_and_bound(unary: list[Floats], both: dict[Pair, Floats], largest: bool, enough: float) -> Places | None:
+    """Walk the tree of combinations; groups with few values come first."""
+    best, value = _descend(unary, both, largest)
+    join, base = (np.maximum, -np.inf) if largest else (np.add, 0.0)
+    if not largest:
+        unary, both, base = _tightened(unary, both)
+    order = sorted(range(len(unary)), key=lambda g: len(unary[g]))
+
+    def table(g: int, h: int) -> Floats:
+        return both[g, h] if g < h else both[h, g].T
+
+    used = 0
+    stack = [(np.empty((1, 0), dtype=np.intp), np.array([base]), [unary[g][None, :] for g in order], np.array([base]))]
+    while stack and value > enough + ROUND_OFF and used <= _NODES:
+        chosen, fixed, ahead, bound = stack.pop()
+        live = bound < value - _TOLERANCE
+        chosen, fixed, (here, *later) = chosen[live], fixed[live], [a[live] for a in ahead]
+        used += len(chosen)
+        depth, sofar = chosen.shape[1], join(fixed[:, None], here)
+        hope = sofar
+        for a in later:
+            hope = join(hope, a.min(axis=1)[:, None])
+        row, at = np.nonzero(hope < value - _TOLERANCE)
+        hopeful = np.argsort(hope[row, at], kind="stable")
+        row, at = row[hopeful], at[hopeful]
+        if depth == len(order) - 1:
+            if len(row):
+                best = np.append(chosen[row[0]], at[0])[np.argsort(order)]
+                value = float(sofar[row[0], at[0]])
+            continue
+        blocks = []
+        for first in range(0, len(row), _BLOCK):
+            r, i = row[first : first + _BLOCK], at[first : first + _BLOCK]
+            now = [join(a[r], table(order[depth], order[depth + 1 + n])[i]) for n, a in enumerate(later)]
+            under = sofar[r, i]
+            for a in now:
+                under = join(under, a.min(axis=1))
+            blocks.append((np.column_stack((chosen[r], i)), sofar[r, i], now, under))
+        stack.extend(blocks[::-1])
+    return best
+
+
+def _tightened(unary: list[Floats], both: dict[Pair, Floats]) -> tuple[list[Floats], dict[Pair, Floats], float]:
+    """Move costs between tables, so that no combination's sum changes, until the sum of the minima is high.
+
+    All tables are worked on together, the smaller ones filled up with inf.
+    """
+    size = max(map(len, unary))
+    pairs, tables, single = list(both), np.full((len(both), size, size), np.inf), np.zeros((len(unary), size))
+    for table, (g, h) in zip(tables, pairs):
+        table[: len(unary[g]), : len(unary[h])] = both[g, h]
+    for row, u in zip(single, unary):
+        row[: len(u)] = u
+    sides = [np.equal.outer(np.arange(len(unary)), side).astype(float) for side in np.array(pairs).T]
+    for n in range(_DIFFUSIONS + 1):
+        for axis, side in zip((2, 1), sides):
+            least = tables.min(axis=axis)
+            least[np.isinf(least)] = 0.0
+            tables -= np.expand_dims(least, axis)
+            single += side @ least
+        if n < _DIFFUSIONS:
+            single /= len(unary) - 1
+            for axis, side in zip((2, 1), sides):
+                tables += np.expand_dims(side.T @ single, axis)
+            single[:] = 0.0
+    unary = [row[: len(u)] for row, u in zip(single, unary)]
+    both = {(g, h): t[: len(unary[g]), : len(unary[h])] for t, (g, h) in zip(tables, pairs)}
+    return [u - u.min() for u in unary], both, sum(float(u.min()) for u in unary)
+
+
+def _descend(unary: list[Floats], both: dict[Pair, Floats], largest: bool) -> tuple[Places | None, float]:
+    """Find a first combination: group by group the best value beside the others', until none helps."""
+    k, join, value = [int(np.argmin(u)) for u in unary], np.maximum if largest else np.add, np.inf
+    for _ in range(20):
+        was = value
+        for g, u in enumerate(unary):
+            beside = [t[:, k[b]] if a == g else t[k[a], :] for (a, b), t in both.items() if g in (a, b)]
+            k[g] = int(np.argmin(join.reduce([u, *beside])))
+        parts = [*(u[i] for u, i in zip(unary, k)), *(t[k[g], k[h]] for (g, h), t in both.items())]
+        value = float(join.reduce(parts))
+        if not value < was:
+            break
+    return (np.array(k, dtype=np.intp), value) if np.isfinite(value) else (None, np.inf)

@@ -1,0 +1,69 @@
+"""Every method as SQL, ONNX and plain functions: what it transforms to, or a refusal with the way out."""
+
+import sqlite3
+
+import numpy as np
+import pytest
+
+import fairpot
+from fairpot import FairPOT
+from fairpot.methods import PostLogit, WassersteinRepair
+from modelfile_cases import make_data, models
+
+DATA = make_data(n=60)
+
+
+def values(model, data):
+    """Return what three exports give for rows."""
+    model = model.fair_maps_
+    names = {}
+    exec(model.to_python(), names)
+    rows = list(zip(data.scores.tolist(), data.group.tolist()))
+    yield [names["adjusted_score"](s, g) for s, g in rows]
+    scorer = model.row_scorer()
+    yield [scorer(s, g) for s, g in rows]
+    connection = sqlite3.connect(":memory:")
+    connection.execute('CREATE TABLE rows (score REAL, "group" TEXT)')
+    connection.executemany("INSERT INTO rows VALUES (?, ?)", rows)
+    yield [row[-1] for row in connection.execute(model.to_sql("sqlite", table="rows"))]
+    connection.close()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", models())
+def test_every_method(name):
+    model = DATA.fit(models()[name])
+    expected = model.transform(DATA.scores, sensitive_features=DATA.group)
+    for got in values(model, DATA):
+        if isinstance(model, PostLogit):
+            np.testing.assert_allclose(got, expected, rtol=4e-16)
+        else:
+            np.testing.assert_array_equal(got, expected)
+
+
+def test_other_forms():
+    model = FairPOT(0.4).fit(DATA.scores, DATA.y, sensitive_features=DATA.group)
+    model = model.fair_maps_
+    assert "function adjustedScore" in model.to_javascript()
+    assert [each.name for each in model.to_onnx(group="sex").graph.input] == ["score", "sex"]
+    with pytest.raises(ValueError, match="nothing says how far"):
+        model.simplify()
+
+
+def test_simplify(tmp_path):
+    model = WassersteinRepair().fit(DATA.scores, sensitive_features=DATA.group)
+    small = model.fair_maps_.simplify(max_error=0.05)
+    assert small.error <= 0.05 + 1e-12
+    assert sum(after for _, after in small.knots.values()) < sum(before for before, _ in small.knots.values())
+    assert model.fair_maps_.simplify(keep_ranks=True).ranks_kept
+    model.save(tmp_path / "map.json")
+    loaded = fairpot.load(tmp_path / "map.json")
+    assert loaded.simplify(max_error=0.05).knots == small.knots
+    assert loaded.to_python() == model.fair_maps_.to_python()
+    with pytest.raises(ValueError, match="not the rows whose ranks"):
+        loaded.simplify(keep_ranks=True)
+
+
+def test_unfitted():
+    with pytest.raises(Exception, match="not fitted"):
+        FairPOT(0.4).fair_maps_.to_sql("duckdb")
