@@ -115,6 +115,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_killed_and_started_again_gives_the_same_bytes(whole, tmp_path):
     script = tmp_path / "again.py"
