@@ -157,10 +157,10 @@ def test_few_results_wait(folder):
 
 @linux
 def test_killed_and_started_again_gives_the_same_bytes(tmp_path, folder, start):
-    total, jobs = 120, 2
+    total, jobs = 60, 2
     resume(tmp_path / "whole.jsonl", str(folder), total, 2)
     path = tmp_path / "killed.jsonl"
-    for seen in (2, 30):
+    for seen in (2, 20):
         run = start(path, total, jobs)
         until(lambda seen=seen: lines(path) >= seen)
         run.kill()
