@@ -36,7 +36,6 @@ def test_failure(folder):
     assert done.returncode == 2
     assert done.stdout == b""
     assert done.stderr.startswith(b"error: ")
-    assert start("audit", folder / "people.csv", *COLUMNS, "--fail-above", 0, "--quiet").returncode == 3
 
 
 def test_nobody_reads(csv):
@@ -158,14 +157,13 @@ def test_version(run):
     assert "fairpot" in run("--version").out
 
 
-def test_two_runs_for_one_output(csv, fitted, tmp_path):
+def test_two_runs_for_one_output(run, csv, fitted, tmp_path):
     """One of them writes it, whole; the other is told, and leaves nothing."""
     words = [*FAIRPOT, "apply", fitted, csv, "-o"]
-    alone = subprocess.run([*map(str, words), tmp_path / "alone.csv"], capture_output=True, check=True)
-    assert alone.returncode == 0
+    run("apply", fitted, csv, "-o", tmp_path / "alone.csv")
     both = [subprocess.Popen([*map(str, words), tmp_path / "out.csv"], stderr=subprocess.PIPE) for _ in range(2)]
-    told = [run.communicate()[1] for run in both]
-    assert sorted(run.returncode for run in both) == [0, 2]
+    told = [each.communicate()[1] for each in both]
+    assert sorted(each.returncode for each in both) == [0, 2]
     assert sum(b"Traceback" in each or b"should not happen" in each for each in told) == 0
     assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "alone.csv").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["alone.csv", "out.csv"]

@@ -10,8 +10,10 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 from fairpot import FairPOT
+from fairpot.cli._app import app
 from spark_cluster import ConnectServer, java_or_skip, own_process
 
 SCRIPT = """
@@ -98,13 +100,14 @@ def test_commands_against_a_server_and_after_it_is_gone(people, server):
     assert json.loads(done.stdout) == json.loads(command("audit", path, *COLUMNS).stdout)
     os.killpg(server.process.pid, signal.SIGKILL)
     server.process.wait()
-    assert_unreachable(command("audit", path, *COLUMNS, *there), "Connection refused")
+    done = command("audit", path, *COLUMNS, *there)
+    assert_unreachable(done.returncode, done.stdout, done.stderr, "Connection refused")
 
 
-def assert_unreachable(done, why):
-    assert done.returncode == 5, done.stderr
-    assert done.stdout == ""
-    first, hint = done.stderr.splitlines()
+def assert_unreachable(code, printed, told, why):
+    assert code == 5, told
+    assert printed == ""
+    first, hint = told.splitlines()
     assert first.startswith("error: cannot reach Spark at s")
     assert first.endswith(f": {why}.")
     assert hint.startswith("Hint: check that the cluster runs")
@@ -119,13 +122,14 @@ def test_no_cluster_answers(people):
         nobody = f"127.0.0.1:{closed.getsockname()[1]}"
         master = f"spark://{nobody},{nobody}"
         done = command("audit", people[1], *COLUMNS, "--engine", "spark", "--master", master)
-        assert_unreachable(done, "Connection refused")
+        assert_unreachable(done.returncode, done.stdout, done.stderr, "Connection refused")
 
 
-def test_no_server_answers(people):
+def test_no_server_answers(people, monkeypatch):
     """A port where something listens that never says a word; for a closed one the server is killed above."""
     pytest.importorskip("grpc")
+    monkeypatch.setattr("fairpot.engines.spark.session._PATIENCE", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         master = f"sc://127.0.0.1:{silent.getsockname()[1]}"
-        done = command("audit", people[1], *COLUMNS, "--engine", "spark", "--master", master)
-        assert_unreachable(done, "what answers there is not Spark Connect")
+        done = CliRunner().invoke(app, ["audit", people[1], *COLUMNS, "--engine", "spark", "--master", master])
+        assert_unreachable(done.exit_code, done.stdout, done.stderr, "what answers there is not Spark Connect")
