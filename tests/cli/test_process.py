@@ -5,6 +5,7 @@ import resource
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import pandas as pd
 import pytest
@@ -48,9 +49,9 @@ def test_nobody_reads(csv):
 
 
 def test_interrupted_while_reading():
-    with subprocess.Popen(
-        [*FAIRPOT, "audit", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # also where the run itself ignores it
+    with subprocess.Popen([*FAIRPOT, "audit", "-"], **pipes, preexec_fn=heard) as process:
         process.stdin.write(b"score,label,group\n" + b"0.5,1,a\n" * 200_000)  # more than a pipe holds: it is being read
         process.stdin.flush()
         process.send_signal(signal.SIGINT)
