@@ -5,7 +5,7 @@ BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick minima fuzz faults docs lint type platforms actions bench reproduce lock release clean
+.PHONY: help demo test slow quick minima fuzz faults docs lint type platforms actions bench reproduce lock release clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 11
@@ -27,9 +27,13 @@ $(VENV)/.test: pyproject.toml paper/pyproject.toml constraints.txt | $(BIN)/pyth
 demo: $(VENV)/.core  ## audit, fit, choose lambda, apply and report on generated data; writes demo-output/
 	@$(BIN)/python examples/demo.py
 
-test: $(VENV)/.test  ## every test, docstring examples included, on two cores
+test: $(VENV)/.test  ## every test but the slow ones, docstring examples included, on two cores
 	@.ci/programs
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+slow: $(VENV)/.test  ## the tests that take long: simulations, the site in a browser, clusters and reruns of their own
+	@.ci/programs
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m slow
 
 quick: $(VENV)/.test  ## the fast part of the tests, for work in progress
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/transport tests/metrics tests/validation tests/tradeoff/test_curve.py \

@@ -109,7 +109,7 @@ def test_the_same_table_whatever_the_rows_come_in(frame, tmp_path, more, meaning
             raise AssertionError(kind) from error
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.data())
 def test_any_rows_in_any_kind(tmp_path_factory, data):
     rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))

@@ -13,6 +13,7 @@ pytest.importorskip("cryptography")
 SCRIPT = Path(__file__).parents[1] / "benchmarks" / "faults.py"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="forks, and asks Linux for its memory")
 def test_a_slice_of_the_tier():
     faults = ["kill -9", "SIGTERM", "SIGINT", "file limit", "slow input", "memory"]

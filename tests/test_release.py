@@ -85,7 +85,7 @@ def test_workflows_may_read_and_call_make():
     """Rights are given once for all jobs, to read; a job that publishes has its own. Steps run the Makefile."""
     rights = {"publish": ["id-token"], "docs": ["pages", "id-token"]}
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    assert len(WORKFLOWS) == 3
+    assert len(WORKFLOWS) == 4
     for path in WORKFLOWS:
         text = path.read_text()
         assert "\npermissions:\n  contents: read\n" in text

@@ -29,6 +29,7 @@ def test_list_says_what_would_be_run():
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_all_parts_of_a_data_set(tmp_path):
     out, pages = tmp_path / "out", tmp_path / "docs" / "paper"
     result = call("--quick", "--seeds", "1", "--only", "synthetic", "-o", str(out), "--page", str(pages), "--json")

@@ -19,15 +19,15 @@ from fairpot_paper.rerun import Setting, _run, make_record, records_file, reprod
 from fairpot_paper.workers import Failure
 
 pytest.importorskip("xgboost")
-PART = ["synthetic", "tradeoff"]
+PART = {"quick": True, "seeds": 1, "only": ["synthetic", "tradeoff"]}
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """One run without a stop."""
     folder = tmp_path_factory.mktemp("whole")
-    outcome = reproduce(folder, quick=True, jobs=2, only=PART)
-    assert (outcome.trained, outcome.made, outcome.kept, outcome.failed) == (6, 6, 0, [])
+    outcome = reproduce(folder, **PART, jobs=2)
+    assert (outcome.trained, outcome.made, outcome.kept, outcome.failed) == (3, 3, 0, [])
     return folder
 
 
@@ -60,7 +60,7 @@ def test_only_names_parts_and_data_sets():
 @pytest.mark.parametrize("seeds", [0, -1, True, 2.0])
 def test_seeds_is_a_number_of_splits(seeds, tmp_path):
     with pytest.raises(ValueError, match=r"seeds=.* is no number of splits"):
-        reproduce(tmp_path / "out", quick=True, seeds=seeds, only=PART)
+        reproduce(tmp_path / "out", **PART | {"seeds": seeds})
     assert not (tmp_path / "out").exists()
 
 
@@ -102,8 +102,8 @@ def test_records_hold_versions_and_data_and_nothing_about_the_machine(whole):
 
 def test_nothing_is_run_twice(whole):
     before = bytes_of(whole)
-    outcome = reproduce(whole, quick=True, only=PART)
-    assert (outcome.trained, outcome.made, outcome.kept) == (0, 0, 6)
+    outcome = reproduce(whole, **PART)
+    assert (outcome.trained, outcome.made, outcome.kept) == (0, 0, 3)
     assert bytes_of(whole) == before
 
 
@@ -111,10 +111,11 @@ SCRIPT = """
 import sys
 from fairpot_paper.rerun import reproduce
 if __name__ == "__main__":
-    reproduce(sys.argv[1], quick=True, jobs=int(sys.argv[2]), only=["synthetic", "tradeoff"])
+    reproduce(sys.argv[1], quick=True, seeds=1, jobs=int(sys.argv[2]), only=["synthetic", "tradeoff"])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_killed_and_started_again_gives_the_same_bytes(whole, tmp_path):
     script = tmp_path / "again.py"
@@ -132,7 +133,7 @@ def test_killed_and_started_again_gives_the_same_bytes(whole, tmp_path):
     [partly] = folder.glob("records/*.jsonl")
     with partly.open("ab") as file:
         file.write(b'{"run": {"kind": "tra')  # and torn in the middle of a line
-    reproduce(folder, quick=True, jobs=2, only=PART)
+    reproduce(folder, **PART, jobs=2)
     assert bytes_of(folder) == bytes_of(whole)
     own, other = (sorted(place.glob("scores/*.npz")) for place in (folder, whole))
     assert [path.read_bytes() for path in own] == [path.read_bytes() for path in other]
@@ -145,9 +146,9 @@ def test_other_versions_are_not_mixed_in(whole, tmp_path):
     origin["versions"]["numpy"] = "1.0"
     (place / "origin.json").write_text(json.dumps(origin))
     with pytest.raises(ValueError, match=r"numpy 1\.0.*\n.*another folder"):
-        reproduce(place, quick=True, only=PART)
+        reproduce(place, **PART)
     with pytest.raises(ValueError, match=r"holds a quick run.*\n.*another folder"):
-        reproduce(whole, only=PART)
+        reproduce(whole, only=PART["only"])
 
 
 def test_missing_data_are_named_with_the_way_to_get_them(tmp_path, monkeypatch):
@@ -176,9 +177,9 @@ def test_a_model_that_fails_makes_failed_records_that_can_be_made_again(whole, t
     (folder / "scores").symlink_to(whole / "scores")
     lines = (whole / "records" / "tradeoff-synthetic.jsonl").read_text().splitlines()
     records_file(folder, run).write_text("\n".join([json.dumps(failed), *lines[1:]]) + "\n")
-    kept = reproduce(folder, quick=True, only=PART)
+    kept = reproduce(folder, **PART)
     assert (kept.made, len(kept.failed)) == (0, 1)
-    again = reproduce(folder, quick=True, only=PART, retry=True)
+    again = reproduce(folder, **PART, retry=True)
     assert (again.made, again.failed) == (1, [])
     assert sorted(records_file(folder, run).read_text().splitlines()) == sorted(lines)
 
@@ -201,6 +202,6 @@ def test_tables_figures_and_page_are_written_and_published(whole, tmp_path):
     links = re.findall(r"\]\(([^)]+\.svg)\)", text + (tmp_path / "docs" / "figures.md").read_text())
     assert "tradeoff-xgboost-strict.svg" in links
     assert all((tmp_path / "docs" / link).exists() for link in links)
-    assert len(read_records(whole)) == 6
+    assert len(read_records(whole)) == 3
     curves = read_frames(whole)["curves"]
     assert set(curves["method"]) >= {"fairpot", "xorder", "limit", "optimal_merge", "wasserstein", "post_logit"}

@@ -170,17 +170,19 @@ def test_columns_are_those_of_fit(run, folder, csv, people, held_out, tmp_path):
     assert "no column 'score'" in answer.err
 
 
-def test_standard_output(csv, fitted, people, tmp_path):
+def test_standard_output(run, csv, fitted, people, tmp_path):
     """Rows on standard output, complete or not at all, and nothing else there."""
-    command = [sys.executable, "-m", "fairpot.cli", "apply", fitted, csv, *ROWS, "-o", "-"]
-    for options, read in (([], read_csv), (["--output-format", "parquet"], pd.read_parquet)):
-        done = subprocess.run([*command, *options], capture_output=True, check=True)
-        expected = load(fitted).transform(people["risk"].to_numpy(), sensitive_features=people["sex"])
-        np.testing.assert_array_equal(read(io.BytesIO(done.stdout))["risk_adjusted"], expected)
-        assert done.stderr == b""
+    expected = load(fitted).transform(people["risk"].to_numpy(), sensitive_features=people["sex"])
+    command = ["apply", fitted, csv, *ROWS, "-o", "-"]
+    line = [sys.executable, "-m", "fairpot.cli", *command]
+    done = subprocess.run([*line, "--output-format", "parquet"], capture_output=True, check=True)
+    np.testing.assert_array_equal(pd.read_parquet(io.BytesIO(done.stdout))["risk_adjusted"], expected)
+    assert done.stderr == b""
+    answer = run(*command)
+    np.testing.assert_array_equal(read_csv(io.StringIO(answer.out))["risk_adjusted"], expected)
+    assert answer.err == ""
     (tmp_path / "bad.csv").write_text("risk,sex\n0.5,F\n,M\n")
-    done = subprocess.run([*command[:5], tmp_path / "bad.csv", *command[6:]], capture_output=True, check=False)
-    assert (done.returncode, done.stdout) == (2, b"")
+    assert run("apply", fitted, tmp_path / "bad.csv", *ROWS, "-o", "-", expect=2).out == ""
 
 
 def test_unknown_groups_and_missing_values(run, fitted, tmp_path):

@@ -166,6 +166,7 @@ def test_fit_says_what_is_missing(run, csv):
     run("fit", csv, *COLUMNS, "--lam", "0.5", "--confidence", "0.9", expect=2)
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_plan(run, csv, people):
     found = run("plan", "--gap", "0.05", "--auc", "0.75", "--share", "0.2", "--rate", "0.1", "--json").json
     python = plan_sample_size(0.05, auc=0.75, shares={"a": 0.2, "b": 0.8}, rates=0.1)
@@ -179,6 +180,7 @@ def test_plan(run, csv, people):
     run("plan", expect=2)
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_plans_of_several_groups_and_of_visits(run, people, tmp_path):
     shares = [word for share in (0.2, 0.3, 0.5) for word in ("--share", share)]
     rates = [word for rate in (0.3, 0.2, 0.2) for word in ("--rate", rate)]

@@ -49,7 +49,7 @@ def measured(*command):
     return json.loads(done.stdout), int(peak) * 1024
 
 
-@pytest.mark.parametrize("command", ["audit", "fit"])
+@pytest.mark.parametrize("command", ["audit", pytest.param("fit", marks=pytest.mark.slow)])
 def test_the_process_keeps_to_it(many, command):
     rule = ["--max-gap", "0.05"] if command == "fit" else []
     found, peak = measured(command, many, *COLUMNS, *rule, "--memory", "400MB", "--json")

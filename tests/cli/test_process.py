@@ -5,6 +5,7 @@ import resource
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import pandas as pd
 import pytest
@@ -36,7 +37,6 @@ def test_failure(folder):
     assert done.returncode == 2
     assert done.stdout == b""
     assert done.stderr.startswith(b"error: ")
-    assert start("audit", folder / "people.csv", *COLUMNS, "--fail-above", 0, "--quiet").returncode == 3
 
 
 def test_nobody_reads(csv):
@@ -49,9 +49,9 @@ def test_nobody_reads(csv):
 
 
 def test_interrupted_while_reading():
-    with subprocess.Popen(
-        [*FAIRPOT, "audit", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # also where the run itself ignores it
+    with subprocess.Popen([*FAIRPOT, "audit", "-"], **pipes, preexec_fn=heard) as process:
         process.stdin.write(b"score,label,group\n" + b"0.5,1,a\n" * 200_000)  # more than a pipe holds: it is being read
         process.stdin.flush()
         process.send_signal(signal.SIGINT)
@@ -158,14 +158,13 @@ def test_version(run):
     assert "fairpot" in run("--version").out
 
 
-def test_two_runs_for_one_output(csv, fitted, tmp_path):
+def test_two_runs_for_one_output(run, csv, fitted, tmp_path):
     """One of them writes it, whole; the other is told, and leaves nothing."""
     words = [*FAIRPOT, "apply", fitted, csv, "-o"]
-    alone = subprocess.run([*map(str, words), tmp_path / "alone.csv"], capture_output=True, check=True)
-    assert alone.returncode == 0
+    run("apply", fitted, csv, "-o", tmp_path / "alone.csv")
     both = [subprocess.Popen([*map(str, words), tmp_path / "out.csv"], stderr=subprocess.PIPE) for _ in range(2)]
-    told = [run.communicate()[1] for run in both]
-    assert sorted(run.returncode for run in both) == [0, 2]
+    told = [each.communicate()[1] for each in both]
+    assert sorted(each.returncode for each in both) == [0, 2]
     assert sum(b"Traceback" in each or b"should not happen" in each for each in told) == 0
     assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "alone.csv").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["alone.csv", "out.csv"]

@@ -303,7 +303,10 @@ def test_standard_output(tmp_path, capfdbinary):
 
 
 COUNT = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+for name in ("SIGTERM", "SIGHUP"):  # a run under nohup, or in the background of a script, ignores some of them
+    signal.signal(getattr(signal, name), signal.SIG_DFL)
 from fairpot.files import RowSource, count_rows
 from fairpot.files.output import ending_cleanly
 sql = "select i / 1e9 as s, i % 2 as g from range(1000000000) t(i)"

@@ -211,11 +211,11 @@ def test_no_room_on_disk(tmp_path, suffix):
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs POSIX signals")
 def test_killed_at_any_moment(tmp_path):
     """What is there is the old file or the complete new one; the next run removes what was left and succeeds."""
-    rows = 2_000_000
+    rows = 1_000_000
     source, target = rows_file(tmp_path / "x.parquet", rows), tmp_path / "y.parquet"
     target.write_text("old")
     left = 0
-    for seen in (0, 8_000_000, 25_000_000, None):  # bytes written when it is killed; None: once it is renamed
+    for seen in (0, 4_000_000, 12_000_000, None):  # bytes written when it is killed; None: once it is renamed
         run = child(source, target)
         run.stdout.readline()
         while run.poll() is None and not _far_enough(tmp_path, target, seen):

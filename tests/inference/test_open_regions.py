@@ -193,6 +193,7 @@ def signed_for(region, draws=15, bound=0.3, alpha=0.25):
     return certified, broken
 
 
+@pytest.mark.slow
 def test_a_coarse_top_is_certified_for_the_map_that_is_delivered():
     certified, broken = signed_for("group")
     assert certified >= 3

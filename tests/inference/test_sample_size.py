@@ -42,14 +42,33 @@ CLOSE = 0.03 + 3 * np.sqrt(0.16 / DRAWS)
 @pytest.mark.parametrize(
     ("given", "xaucs", "rates", "more"),
     [
-        ({"gap": 0.08, "auc": 0.94, "shares": {"a": 0.15, "b": 0.85}, "rates": 0.15}, (0.98, 0.9), (0.15, 0.15), {}),
-        ({"gap": 0.12, "auc": 0.65, "rates": {"a": 0.1, "b": 0.4}, "power": 0.9}, (0.71, 0.59), (0.1, 0.4), {}),
-        ({"gap": 0.1, "goal": "certify", "auc": 0.95, "rates": 0.05, "power": 0.9}, (0.95, 0.95), (0.05, 0.05), {}),
-        (
+        pytest.param(
+            {"gap": 0.08, "auc": 0.94, "shares": {"a": 0.15, "b": 0.85}, "rates": 0.15},
+            (0.98, 0.9),
+            (0.15, 0.15),
+            {},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            {"gap": 0.12, "auc": 0.65, "rates": {"a": 0.1, "b": 0.4}, "power": 0.9},
+            (0.71, 0.59),
+            (0.1, 0.4),
+            {},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            {"gap": 0.1, "goal": "certify", "auc": 0.95, "rates": 0.05, "power": 0.9},
+            (0.95, 0.95),
+            (0.05, 0.05),
+            {},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
             {"gap": 0.15, "auc": 0.75, "shares": {"a": 0.2, "b": 0.3, "c": 0.5}, "rates": 0.3},
             (0.825, 0.675, 0.75),
             (0.3,) * 3,
             {},
+            marks=pytest.mark.slow,
         ),
         (
             {"gap": 0.2, "goal": "certify", "auc": 0.8, "rates": 0.3, "visits": 6, "icc": 0.4},

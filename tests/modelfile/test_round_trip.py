@@ -60,7 +60,7 @@ def test_round_trip(tmp_path, case, kind):
     VALIDATOR.validate(json.loads((tmp_path / "map.json").read_text(encoding="utf-8")))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=st.integers(0, 10**6),
     case=st.sampled_from(CASES),
@@ -80,12 +80,15 @@ def test_round_trip_of_random_data(tmp_path, seed, case, kind, digits, weights):
     assert modelfile.dumps(loaded.file_content()) == written
 
 
-@pytest.mark.parametrize("weights", [None, "whole", "real"])
-@pytest.mark.parametrize("case", CASES)
+# Sums of real weights depend on the order if nothing is done about it: every method has them, and one of the others.
+WEIGHTED = [(case, weights) for place, case in enumerate(CASES) for weights in ("real", (None, "whole")[place % 2])]
+
+
+@pytest.mark.parametrize(("case", "weights"), WEIGHTED)
 def test_equal_fits_give_equal_bytes(tmp_path, case, weights):
     data = cases.make_data(weights=weights)
-    for rows, name in ((data, "a"), (data.shuffled(), "b")):
-        rows.fit(cases.models()[case]).save(tmp_path / name)
+    data.fit(cases.models()[case]).save(tmp_path / "a")
+    data.shuffled(1).fit(cases.models()[case]).save(tmp_path / "b")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 

@@ -1,5 +1,7 @@
 """Columns that do not belong together, or are not there, are refused with the way out."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -35,6 +37,7 @@ def drawn_frame() -> pd.DataFrame:
     return pd.DataFrame({"score": score, "y": ill, "group": region}, index=ids)
 
 
+@cache
 def uses_of_rows():
     """Name everything that takes rows, as a function of a frame's scores, outcomes, groups and another column."""
     from sklearn.linear_model import LogisticRegression

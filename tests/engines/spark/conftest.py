@@ -1,3 +1,5 @@
+from contextlib import chdir
+
 import pytest
 
 from spark_cluster import SETTINGS, Cluster, java_or_skip
@@ -13,9 +15,10 @@ def cluster():
 
 @pytest.fixture(scope="session")
 def spark(cluster):
-    """One session on the cluster for all tests."""
+    """One session on the cluster for all tests; paths that name no folder are under the cluster's own."""
     from fairpot.engines.spark import spark_session
 
-    session = spark_session(cluster.url, config=SETTINGS)
+    with chdir(cluster.folder):  # where its Java starts is where it stays
+        session = spark_session(cluster.url, config=SETTINGS)
     yield session
     session.stop()

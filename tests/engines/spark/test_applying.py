@@ -195,8 +195,7 @@ def test_a_model_is_applied_to_a_frame_of_spark(spark, tmp_path):
             fairpot.apply(model, rows, tmp_path / "x.parquet", score="s", group="g", **more)
 
 
-@pytest.mark.parametrize("knots", [20, 1500])
-@pytest.mark.parametrize("kind", ["typed", "text"])
+@pytest.mark.parametrize(("knots", "kind"), [(20, "text"), (1500, "typed")])
 def test_rows_without_a_map_have_their_way(spark, tmp_path, knots, kind):
     """Small maps are expressions, large ones go through Python; in text a word such as NA is a missing group."""
     x = np.linspace(0, 1, knots)

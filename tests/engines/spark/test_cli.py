@@ -103,6 +103,7 @@ def test_refusals(spark, arguments, message):
     assert message in run(*arguments, expect=2)
 
 
+@pytest.mark.slow
 def test_local_mode_in_a_process_of_its_own(people):
     java_or_skip()
     command = [sys.executable, "-m", "fairpot.cli", "audit", people, *COLUMNS, "--json"]

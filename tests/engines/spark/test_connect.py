@@ -10,8 +10,10 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 from fairpot import FairPOT
+from fairpot.cli._app import app
 from spark_cluster import ConnectServer, java_or_skip, own_process
 
 SCRIPT = """
@@ -62,6 +64,7 @@ def command(*arguments, **more):
     return subprocess.run(line, env=own_process(), capture_output=True, text=True, check=False, timeout=300, **more)
 
 
+@pytest.mark.slow
 def test_connect(people, server):
     frame, path = people
     model = FairPOT(0.5).fit(frame["s"], frame["y"], sensitive_features=frame["g"])
@@ -87,6 +90,7 @@ def test_connect(people, server):
 COLUMNS = ["--score", "s", "--label", "y", "--group", "g", "--json"]
 
 
+@pytest.mark.slow
 def test_commands_against_a_server_and_after_it_is_gone(people, server):
     """What DuckDB counts, and nothing on standard error; once the server is killed, that nobody answers."""
     _, path = people
@@ -96,27 +100,36 @@ def test_commands_against_a_server_and_after_it_is_gone(people, server):
     assert json.loads(done.stdout) == json.loads(command("audit", path, *COLUMNS).stdout)
     os.killpg(server.process.pid, signal.SIGKILL)
     server.process.wait()
-    assert_unreachable(command("audit", path, *COLUMNS, *there), "Connection refused")
+    done = command("audit", path, *COLUMNS, *there)
+    assert_unreachable(done.returncode, done.stdout, done.stderr, "Connection refused")
 
 
-def assert_unreachable(done, why):
-    assert done.returncode == 5, done.stderr
-    assert done.stdout == ""
-    first, hint = done.stderr.splitlines()
+def assert_unreachable(code, printed, told, why):
+    assert code == 5, told
+    assert printed == ""
+    first, hint = told.splitlines()
     assert first.startswith("error: cannot reach Spark at s")
     assert first.endswith(f": {why}.")
     assert hint.startswith("Hint: check that the cluster runs")
 
 
-def test_nothing_answers(people):
-    """A closed port, for both kinds of cluster; and a port where something listens that never says a word."""
-    pytest.importorskip("grpc")
-    with socket.create_server(("127.0.0.1", 0)) as silent, socket.socket() as closed:
+@pytest.mark.slow
+def test_no_cluster_answers(people):
+    """A closed port, which Java is started for."""
+    java_or_skip()
+    with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))  # nobody else gets it, and it takes no connection
-        nobody, mute = (f"127.0.0.1:{each.getsockname()[1]}" for each in (closed, silent))
-        for master, why in [
-            (f"spark://{nobody},{nobody}", "Connection refused"),
-            (f"sc://{mute}", "what answers there is not Spark Connect"),
-        ]:
-            done = command("audit", people[1], *COLUMNS, "--engine", "spark", "--master", master)
-            assert_unreachable(done, why)
+        nobody = f"127.0.0.1:{closed.getsockname()[1]}"
+        master = f"spark://{nobody},{nobody}"
+        done = command("audit", people[1], *COLUMNS, "--engine", "spark", "--master", master)
+        assert_unreachable(done.returncode, done.stdout, done.stderr, "Connection refused")
+
+
+def test_no_server_answers(people, monkeypatch):
+    """A port where something listens that never says a word; for a closed one the server is killed above."""
+    pytest.importorskip("grpc")
+    monkeypatch.setattr("fairpot.engines.spark.session._PATIENCE", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        master = f"sc://127.0.0.1:{silent.getsockname()[1]}"
+        done = CliRunner().invoke(app, ["audit", people[1], *COLUMNS, "--engine", "spark", "--master", master])
+        assert_unreachable(done.exit_code, done.stdout, done.stderr, "what answers there is not Spark Connect")
