@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,12 @@ from fairpot.engines.adjusting import joined, with_column
 from fairpot.engines.duckdb.scan import Relation, pick
 from fairpot.engines.naming import Kind
 from fairpot.exceptions import OutputFileError
+from fairpot.files.formats.pages import Nested, dictionary_bytes, width_of
 from fairpot.files.layout import Batches, Layout, guarded, partitioned, same_columns, with_partitions
-from fairpot.files.streams import MAX_CELL, MOST_AT_ONCE, arrow_file, check_cell, check_cells, longest_cell
+from fairpot.files.streams import MAX_CELL, MOST_AT_ONCE, arrow_file, check_cell, longest_cell, portions
 
 _BYTES = 48 << 20  # of a batch, about
+_LISTS = 32 << 20  # of lists and structures in a batch, which take several times as much while they are written
 _ROWS = 1 << 18
 # What DuckDB reads as Arrow does; columns of other types go through Arrow.
 _ALIKE = ("int", "uint", "float", "double", "bool", "string", "large_string", "decimal128", "date", "timestamp")
@@ -68,9 +70,10 @@ def _alike(type_: str) -> bool:
 
 def read(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
     """Yield batches of all columns, or of those that are named; small row groups come together in one."""
-    with _RowGroups(path) as groups:
+    with _RowGroups(path, columns) as groups:
         for run, size in groups.runs():
-            yield from map(check_cells, groups.file.iter_batches(batch_size=size, row_groups=run, columns=columns))
+            for batch in groups.file.iter_batches(batch_size=size, row_groups=run, columns=columns):
+                yield from portions(batch)
 
 
 class ParquetBatches:
@@ -98,12 +101,15 @@ class _RowGroups:
     To open a file costs its whole footer, which grows with the row groups: opened for each, it would cost their square.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, columns: Sequence[str] | None) -> None:
         self.file = _opened(path)
-        schema = self.file.schema
-        texts = [schema.column(i) for i in range(len(schema)) if schema.column(i).physical_type == "BYTE_ARRAY"]
-        self.texts = {c.path for c in texts if "." not in c.path}  # what is nested is read as it is
-        self.coded = _opened(path, [*self.texts], self.file.metadata)
+        leaves = {i: self.file.schema.column(i) for i in range(len(self.file.schema))}
+        leaves = {i: leaf for i, leaf in leaves.items() if columns is None or _is_in(leaf.path, columns)}
+        self.nested = {i: leaf for i, leaf in leaves.items() if leaf.path != leaf.name}
+        flat = [leaf for i, leaf in leaves.items() if i not in self.nested]
+        self.width = sum(width_of(leaf) or 0 for leaf in flat)
+        self.texts = {i: leaf.path for i, leaf in leaves.items() if i not in self.nested and width_of(leaf) is None}
+        self.coded = _opened(path, [*self.texts.values()], self.file.metadata)
         self.bytes = path.open("rb")
 
     def __enter__(self) -> _RowGroups:
@@ -129,24 +135,36 @@ class _RowGroups:
             yield run, size
 
     def _batch_rows(self, metadata: Any, group: int) -> int:
-        """Take fewer rows at a time where rows are wide, or a text that is stored once can be in all."""
-        each = max(metadata.total_byte_size / max(metadata.num_rows, 1), 1)
+        """Take fewer rows at a time where rows are wide, or what is stored once can be in all."""
+        each = max(metadata.total_byte_size / max(metadata.num_rows, 1), self.width, 1)
         longest = max(self._longest_coded(metadata, group), 1)
-        return int(max(min(_BYTES / each, MOST_AT_ONCE / longest, _ROWS), 1))
+        return int(max(min(_BYTES / each, MOST_AT_ONCE / longest, self._rows_of_lists(metadata), _ROWS), 1))
 
     def _longest_coded(self, metadata: Any, group: int) -> int:
         """Return the bytes of the longest texts, one of each column, that a row group's dictionaries hold."""
-        if not self.texts or not metadata.num_rows:
-            return 0
-        columns = [metadata.column(i) for i in range(metadata.num_columns)]
-        sizes = {c.path_in_schema: _dictionary_bytes(self.bytes, c) for c in columns if c.path_in_schema in self.texts}
-        if sum(sizes.values()) * metadata.num_rows <= MOST_AT_ONCE:  # even the longest it can hold, in every row
+        sizes = {name: dictionary_bytes(self.bytes, metadata.column(i)) for i, name in self.texts.items()}
+        if sum(sizes.values()) * metadata.num_rows <= MOST_AT_ONCE:  # even the longest they can hold, in every row
             return sum(sizes.values())
         coded = [name for name, size in sizes.items() if size]
         first = next(self.coded.iter_batches(batch_size=1, row_groups=[group], columns=coded))
         found = [_longest(column, sizes[name]) for name, column in zip(first.schema.names, first.columns)]
         check_cell(max(found))
         return sum(found)
+
+    def _rows_of_lists(self, metadata: Any) -> float:
+        """Return how many rows of lists and structures can be held, whichever they are; refuse a row that cannot."""
+        leaves = [Nested(self.bytes, metadata.column(i), leaf) for i, leaf in self.nested.items()]
+        whole = sum(leaf.whole() for leaf in leaves)
+        if whole <= _LISTS:
+            return _LISTS / max(whole, 1) * metadata.num_rows
+        means = [leaf.mean(metadata.num_rows) for leaf in leaves]
+        row = sum(leaf.row() if mean is None else mean for leaf, mean in zip(leaves, means))
+        check_cell(int(row), "lists and structures")
+        return _LISTS / row
+
+
+def _is_in(path: str, columns: Sequence[str]) -> bool:
+    return any(path == column or path.startswith(f"{column}.") for column in columns)
 
 
 def _opened(path: Path, coded: Sequence[str] = (), metadata: Any = None) -> Any:
@@ -161,35 +179,6 @@ def _longest(column: Any, size: int) -> int:
     compute = import_optional("pyarrow.compute", "cli")
     seen = compute.sum(compute.binary_length(column.dictionary)).as_py() or 0
     return longest_cell(column) if seen + 4 * len(column.dictionary) >= size else min(size, MAX_CELL)
-
-
-_DICTIONARY_PAGE = 2
-
-
-def _dictionary_bytes(stream: BinaryIO, column: Any) -> int:
-    """Read from the first page's header, not the footer, how large a column's dictionary is; 0 without one.
-
-    A header begins with its type and its unpacked size: two fields of Thrift's compact protocol, each a byte 0x15 and a
-    number in groups of seven bits. Of one that begins otherwise the worst is thought.
-    """
-    if not column.num_values:
-        return 0
-    starts = [column.data_page_offset, column.dictionary_page_offset]
-    stream.seek(min(max(start, 0) for start in starts if start is not None))
-    head = iter(stream.read(16))
-    kind, size = (_number(head) if next(head, 0) == 0x15 else None for _ in range(2))
-    if kind is None or size is None:
-        return MAX_CELL
-    return size if kind == _DICTIONARY_PAGE else 0
-
-
-def _number(head: Iterator[int]) -> int:
-    found, shift = 0, 0
-    for byte in head:
-        found, shift = found | (byte & 0x7F) << shift, shift + 7
-        if byte < 0x80:
-            break
-    return found >> 1
 
 
 class ParquetSink:
