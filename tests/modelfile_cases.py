@@ -12,7 +12,7 @@ NAMES = {
     "whole": (-3, 0, 2**63 + 7),
     "real": (-0.1, 1e-300, 2.5),
     "boolean": (False, True),
-    "mixed": (1, 2.5, "1"),
+    "mixed": (1, 2.5, "one"),
 }
 
 

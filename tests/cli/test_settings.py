@@ -20,18 +20,17 @@ def here(many, tmp_path, monkeypatch):
 
 def test_settings_of_the_working_directory(run, many, here):
     (here / "fairpot.toml").write_text("threshold = 0.4\nmin_group = 30\n" + ROWS)
-    first = run("audit", many).out.splitlines()[0]
-    assert first == (
+    assert run("audit", many).err.splitlines()[0] == (
         "settings: fairpot.toml (score = 'risk', label = 'outcome', group = ['sex'], min_group = 30, threshold = [0.4])"
     )
     given = run("audit", many, "--threshold", "0.6")
     assert "Flagged at 0.6" in given.out
-    assert "threshold" not in given.out.splitlines()[0]
+    assert "threshold" not in given.err.splitlines()[0]
     found = run("audit", many, "--json").json["fairpot"]["settings"]
     assert found["file"] == "fairpot.toml"
     assert (found["in_force"]["threshold"], found["in_force"]["score"]) == ([0.4], "risk")
     run("fit", many, "--lam", "0.5", "-o", "map.json")
-    assert run("apply", "map.json", many, "-o", "new.csv").out.startswith("settings: fairpot.toml (")
+    assert run("apply", "map.json", many, "-o", "new.csv").err.startswith("settings: fairpot.toml (")
     run("report", many, "-o", "page.json")
     command = json.loads((here / "page.json").read_text())["origin"]["command"]
     assert "--threshold 0.4" in command
@@ -40,6 +39,37 @@ def test_settings_of_the_working_directory(run, many, here):
     named.write_text(ROWS)
     assert "Flagged" not in run("audit", many, "--settings", named).out
     assert "settings: fairpot.toml" in run("audit", many, "--group", "none", expect=2).err
+
+
+@pytest.mark.parametrize("quiet", [["-q"], ["--quiet", "--json"], []])
+def test_settings_that_turn_a_gate_are_told(run, many, here, quiet):
+    gate = ["audit", many, "--score", "risk", "--label", "outcome", "--group", "sex", "--fail-above", "0.05", *quiet]
+    before = run(*gate, expect=3)
+    assert "settings" not in before.err
+    (here / "fairpot.toml").write_text('min_group = 7\nlevel = 0.9\n[files]\nformat = "csv"\ndelimiter = ","\n')
+    [told, *_] = run(*gate).err.splitlines()
+    assert told == "settings: fairpot.toml (format = 'csv', delimiter = ',', min_group = 7, level = 0.9)"
+    after = run(*gate, "--no-settings", expect=3)
+    assert (after.out, after.err) == (before.out, before.err)
+
+
+def test_a_long_setting_hides_no_other(run, many, here):
+    (here / "fairpot.toml").write_text(ROWS.replace("outcome", "x" * 5000) + 'weights = "importance"\n')
+    [told, *_] = run("audit", many, "-q", expect=2).err.splitlines()
+    assert "score = 'risk'" in told
+    assert "weights = 'importance'" in told
+    assert len(told) < 500
+
+
+def test_no_settings(run, many, here):
+    """Neither looked for nor read; and not together with a file that is named."""
+    columns = ["--score", "risk", "--label", "outcome", "--group", "sex"]
+    (here / "fairpot.toml").symlink_to("/etc/passwd")
+    run("audit", many, *columns, "--no-settings")
+    assert "is a link" in run("audit", many, *columns, expect=2).err
+    error = run("audit", many, *columns, "--settings", "fairpot.toml", "--no-settings", expect=2).err
+    assert "give one of the two" in error
+    assert "is a link" in run("audit", *columns, "--", many, "--no-settings", expect=2).err
 
 
 def test_settings_beside_the_data_are_only_mentioned(run, many, here):

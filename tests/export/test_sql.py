@@ -11,6 +11,7 @@ import sqlglot
 
 from export_cases import NAMES, followed_maps, hostile_maps, hostile_scores, mapped, same_numbers, shift_maps
 from fairpot.export import to_sql
+from fairpot.export.sql_dialects import DIALECTS
 from fairpot.repair.sigmoid import LogitMap
 from fairpot.transport import ScoreMap
 
@@ -233,8 +234,6 @@ def test_an_expression_is_read_anywhere(database):
 
 
 def test_sqlite_reads_every_literal_exactly():
-    from fairpot.export.sql_dialects import DIALECTS
-
     rng = np.random.default_rng(0)
     bits = np.concatenate((rng.integers(0, 2**63 - 1, 20_000), rng.random(20_000).view(np.int64), np.arange(50)))
     values = bits.view(np.float64)
@@ -259,6 +258,59 @@ def test_every_dialect_is_parsed(dialect, unknown):
         assert not any(each.find(sqlglot.exp.Command) for each in statements)
         assert {"people", "t"} & {each.alias_or_name for each in statements[-1].find_all(sqlglot.exp.Table)}
         assert ("never run there" in text) == (dialect in ("bigquery", "snowflake"))
+
+
+HOSTILE = [
+    "risk\\",
+    "\\`;DROP TABLE people;--",
+    '\\";DROP TABLE people;--',
+    "\\\\` FROM people; SELECT `1",
+    "`;--",
+    "``\\``",
+    '"";--"',
+    "' OR 'a'='a",
+    "risk]; DROP TABLE people; --",
+    "[risk",
+    "first\nsecond; -- third",
+    "\n!ls\n",
+    "/* risk */ #",
+    "\\n\\u0060\\x60",
+    "{{risk}} $1 %s :risk @risk",
+]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_names_are_read_back(dialect, name):
+    """Whatever a column or a table is called, there is one statement, and it has that name."""
+    plain = {"score": "s", "group": "g", "table": ["people"], "column": "new"}
+    for given in ({"score": name}, {"group": name}, {"group": ["g", name]}, {"table": [name]}, {"column": name}):
+        [tree] = sqlglot.parse(to_sql({"F": SMALL["monotone"]}, dialect=dialect, **(plain | given)), read=dialect)
+        names = {each.this for each in tree.find_all(sqlglot.exp.Identifier)}
+        wanted = [v for each in (plain | given).values() for v in ([each] if isinstance(each, str) else each)]
+        assert names == {*wanted, "t"}
+    text = to_sql({"F": SMALL["monotone"]}, dialect=dialect, table="t", form="table", pieces_table=name)
+    assert len(sqlglot.parse(text, read=dialect)) == (1 if dialect == "spark" else 6)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_are_found(database, name):
+    quoted = '"' + name.replace('"', '""') + '"'
+    database.drop(quoted)
+    database.connection.execute(f"CREATE TABLE {quoted} (id int, {quoted} float8)")
+    database.connection.execute(f"INSERT INTO {quoted} VALUES (1, 0.5)")
+    text = to_sql(
+        {0.5: ScoreMap([0.0], [7.0])}, dialect=database.dialect, score=name, group=name, table=[name], column="new"
+    )
+    assert database.run(text) == [(1, 0.5, 7.0)]
+    database.drop(quoted)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\x1b[2J", "a\u202eb", "a\ud800"])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_names_that_no_database_holds_or_that_steer_who_reads_them_are_refused(dialect, name):
+    with pytest.raises(ValueError, match=r"printable(.|\n)*Hint: rename"):
+        to_sql({"F": SMALL["monotone"]}, dialect=dialect, score=name)
 
 
 @pytest.mark.parametrize("dialect", ["bigquery", "snowflake"])

@@ -98,6 +98,54 @@ def test_parquet_keeps_its_schema(tmp_path):
         apply(RowSource(tmp_path / "x.parquet", score="s", groups="g"), maps, output=tmp_path / "y.csv")
 
 
+def opened_and_written(folder, sizes, monkeypatch):
+    """Write row groups of some sizes; return how often Parquet is opened to adjust them, and the output's metadata."""
+    rng, path = np.random.default_rng(1), folder / f"{len(sizes)}.parquet"
+    rows = pa.table({"s": rng.random(sum(sizes)), "g": rng.choice(["a", "b"], sum(sizes)), "x": ["text"] * sum(sizes)})
+    with pq.ParquetWriter(path, rows.schema) as writer:
+        for end, size in zip(np.cumsum(sizes).tolist(), sizes):
+            writer.write_table(rows.slice(end - size, size))
+    opened = []
+
+    class Counted(pq.ParquetFile):
+        def __init__(self, *args, **options):
+            opened.append(1)
+            super().__init__(*args, **options)
+
+    monkeypatch.setattr(pq, "ParquetFile", Counted)
+    maps = {"a": ScoreMap([0, 1], [0, 0.5]), "b": ScoreMap.identity()}
+    apply(path, maps, output=folder / f"out{len(sizes)}.parquet", score="s", group="g")
+    monkeypatch.undo()
+    after = pq.read_table(folder / f"out{len(sizes)}.parquet")
+    assert after.drop_columns("s_adjusted") == rows
+    halved = np.where(rows["g"].to_numpy() == "a", rows["s"].to_numpy() / 2, rows["s"].to_numpy())
+    np.testing.assert_array_equal(after["s_adjusted"].to_numpy(), halved)
+    return len(opened), pq.read_metadata(folder / f"out{len(sizes)}.parquet")
+
+
+def test_row_groups_cost_what_their_rows_cost(tmp_path, monkeypatch):
+    """A file is opened as often for three as for three hundred, and small ones become one."""
+    few, _ = opened_and_written(tmp_path, [1, 2, 1], monkeypatch)
+    many, written = opened_and_written(tmp_path, [1, 2, 0] * 100, monkeypatch)
+    assert many == few
+    assert written.num_row_groups == 1
+
+
+def test_large_row_groups_stay_apart_from_small_ones(tmp_path, monkeypatch):
+    _, written = opened_and_written(tmp_path, [5, 200_000, 1, 100_000, 300_000, 2, 3], monkeypatch)
+    assert [written.row_group(i).num_rows for i in range(written.num_row_groups)] == [300_006, 262_144, 37_861]
+
+
+@pytest.mark.parametrize("decimals", [2, 17])
+def test_few_adjusted_scores_are_stored_once(tmp_path, decimals):
+    scores = np.random.default_rng(2).random(20_000).round(decimals)
+    pq.write_table(pa.table({"s": scores, "g": ["a"] * len(scores)}), tmp_path / "x.parquet")
+    maps = {"a": ScoreMap([0, 1], [0, 0.5])}
+    apply(tmp_path / "x.parquet", maps, output=tmp_path / "y.parquet", score="s", group="g")
+    columns = pq.read_metadata(tmp_path / "y.parquet").row_group(0)
+    assert columns.column(2).has_dictionary_page == (decimals == 2)
+
+
 def test_text_stays_as_it_is(tmp_path):
     text = 'zip;s;g;"a ""q"""\n007;0.50;x;\n 1 ;1e0;y;"p;q"\nNA;.5;x;"l\nl"\n'
     (tmp_path / "x.csv").write_text(text)

@@ -5,6 +5,7 @@ import csv
 import gzip
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -355,6 +356,39 @@ class TestDatabase:
         assert count_rows(RowSource(sql=both, database=hostile, score="s", groups="g")).rows == 5
         every = f"select s, g from read_csv('{tmp_path}/*.csv')"
         assert count_rows(RowSource(sql=every, score="s", groups="g")).rows == 5
+
+    @pytest.mark.parametrize(
+        "macro",
+        [
+            "Count_Star() AS 7",
+            "count(x) AS 7",
+            "approx_count_distinct(x) AS 2",
+            "strlen(x) AS 1",
+            "error(x) AS 'a'",
+            "isnan(x) AS true",
+            '"-"(a, b) AS 1',
+            "hash(x) AS 1",
+            "lower(x) AS 'a'",
+            "duckdb_functions() AS TABLE SELECT 'x' AS function_name, true AS internal, 'main' AS schema_name",
+            "read_csv(x) AS TABLE SELECT 0.5 AS s, 'a' AS g",
+        ],
+    )
+    def test_macros_do_not_stand_in_for_functions(self, hostile, tmp_path, macro):
+        with duckdb.connect(str(hostile)) as connection:
+            connection.execute(f"CREATE MACRO {macro}")
+        source = RowSource(sql="select * from t", database=hostile, score="s", groups="g", lower_is_riskier=True)
+        name = re.escape(macro.split("(")[0].strip('"'))
+        for act in (count_rows, lambda s: apply(s, MAPS, output=tmp_path / "y.csv")):
+            with pytest.raises(InputFileError, match=rf"1 macro with the name of a function(.|\n)*{name}(.|\n)*Hint"):
+                act(source)
+
+    def test_macros_with_names_of_their_own(self, hostile):
+        with duckdb.connect(str(hostile)) as connection:
+            connection.execute("CREATE MACRO halved(x) AS x / 2")
+            connection.execute("CREATE SCHEMA other")
+            connection.execute("CREATE MACRO other.count_star() AS 7")  # nobody calls it without its schema
+        source = RowSource(sql="select halved(s) as s, g from t", database=hostile, score="s", groups="g")
+        assert count_rows(source).table["a"].score.tolist() == [0.25]
 
     @pytest.mark.parametrize("sql", ["select 1 as s, 'a' as g from duckdb_settings() where (select 1) = 1"])
     def test_settings_are_locked(self, hostile, sql):

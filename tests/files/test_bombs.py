@@ -16,6 +16,7 @@ import pytest
 import fairpot
 from fairpot.exceptions import InputFileError, ModelFileError, OutputFileError
 from fairpot.files import RowSource, apply, count_rows
+from fairpot.files.formats import arrow, pages, parquet
 from fairpot.transport import ScoreMap
 
 openpyxl = pytest.importorskip("openpyxl")
@@ -361,3 +362,131 @@ def test_parameters_of_the_wrong_kind(tmp_path, name, value):
     (tmp_path / "m").write_text(json.dumps(content))
     with pytest.raises(ModelFileError, match=rf"parameters\.{name} must be"):
         fairpot.load(tmp_path / "m")
+
+
+def lists(values, *lengths):
+    """Put values into lists of some lengths."""
+    return pa.ListArray.from_arrays(pa.array(np.cumsum([0, *lengths]), pa.int32()), values)
+
+
+MANY, LONG = 4_000_000, "x" * 2_000_000
+ZEROS = pa.array(np.zeros(MANY, dtype=np.int64))
+TEXTS = pa.DictionaryArray.from_arrays(pa.array(np.zeros(40, dtype=np.int32)), [LONG])
+FOLDED = {
+    "numbers": lists(ZEROS, MANY, 0),
+    "the last of many rows": lists(ZEROS, *[0] * 5000, MANY),
+    "truths": lists(pa.array(np.zeros(2 * MANY, dtype=bool)), 0, 2 * MANY),
+    "nothing": lists(pa.nulls(2 * MANY, pa.float64()), 0, 2 * MANY),
+    "texts": lists(TEXTS.cast(pa.string()), 40, 0),
+    "lists in lists": lists(lists(ZEROS, *[MANY // 1000] * 1000), 1000, 0),
+    "a map": pa.MapArray.from_arrays(pa.array([0, MANY, MANY], pa.int32()), ZEROS, ZEROS),
+    "a list in a structure": pa.StructArray.from_arrays([lists(ZEROS, MANY, 0)], ["a"]),
+    "two halves": pa.StructArray.from_arrays([lists(ZEROS[:2_500_000], 2_500_000, 0)] * 2, ["a", "b"]),
+}
+
+
+def beside(column):
+    """Put a column beside scores and groups."""
+    return pa.table({"s": np.linspace(0, 1, len(column)), "g": (["a", "b"] * len(column))[: len(column)], "x": column})
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("coded", [True, False])
+@pytest.mark.parametrize("kind", FOLDED)
+def test_lists_of_gigabytes_in_parquet(tmp_path, kind, coded, version):
+    """A few kilobytes; the lengths of lists are looked at before there is anything in memory."""
+    options = {"use_dictionary": coded, "data_page_version": version, "compression": "zstd"}
+    pa.parquet.write_table(beside(FOLDED[kind]), tmp_path / "x.parquet", **options)
+    assert (tmp_path / "x.parquet").stat().st_size < 100_000
+    with pytest.raises(InputFileError, match=r"MB of lists and structures, more than 64 MB\.\nHint: leave"):
+        apply(tmp_path / "x.parquet", MAPS, output=tmp_path / "y.parquet", score="s", group="g")
+    assert not (tmp_path / "y.parquet").exists()
+    assert counted(tmp_path / "x.parquet") == len(FOLDED[kind])
+
+
+def test_a_footer_that_hides_how_long_a_list_is(tmp_path):
+    """What the pages say holds: Arrow obeys them."""
+    pa.parquet.write_table(beside(FOLDED["numbers"]), tmp_path / "x.parquet", compression="zstd")
+    data = bytearray((tmp_path / "x.parquet").read_bytes())
+    # Numbers are doubled, and come in groups of seven bits: four million and one, then two in as many bytes.
+    number = bytes([0x80 | 2 * (MANY + 1) >> 7 * i & 0x7F for i in range(3)] + [2 * (MANY + 1) >> 21])
+    place = data.rindex(number)
+    data[place : place + 4] = b"\x84\x80\x80\x00"
+    (tmp_path / "x.parquet").write_bytes(data)
+    with pytest.raises(InputFileError, match="more than 64 MB"):
+        apply(tmp_path / "x.parquet", MAPS, output=tmp_path / "y.parquet", score="s", group="g")
+
+
+@pytest.mark.parametrize("rows", [1, 40])
+def test_structures_that_hold_one_text_for_all_rows(tmp_path, rows):
+    """Read a few rows at a time, and written as they were."""
+    column = pa.StructArray.from_arrays([TEXTS.cast(pa.string())[:rows], pa.array(range(rows))], ["a", "b"])
+    pa.parquet.write_table(beside(column), tmp_path / "x.parquet", compression="zstd")
+    apply(tmp_path / "x.parquet", MAPS, output=tmp_path / "y.parquet", score="s", group="g")
+    assert pa.parquet.read_table(tmp_path / "y.parquet")["x"].combine_chunks() == column
+    sizes = [batch.num_rows for batch in parquet.read(tmp_path / "x.parquet")]
+    assert sum(sizes) == rows
+    assert max(sizes) * len(LONG) <= 64 << 20
+
+
+def test_honest_lists_are_read(tmp_path):
+    """Millions of values, few in a row, most of them the same: as bombs are, but for the length of a row."""
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(0, 40, 250_000)
+    column = lists(pa.array(["red", "green"]).take(pa.array(rng.integers(0, 2, lengths.sum()))), *lengths)
+    pa.parquet.write_table(beside(column), tmp_path / "x.parquet", compression="zstd")
+    assert len(column.flatten()) * 15 > 64 << 20  # as a list of one row it would be refused
+    apply(tmp_path / "x.parquet", MAPS, output=tmp_path / "y.parquet", score="s", group="g")
+    assert pa.parquet.read_table(tmp_path / "y.parquet")["x"].combine_chunks() == column
+
+
+@pytest.mark.parametrize("codec", ["zstd", "snappy", "gzip", "brotli", "lz4", "none"])
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("page", [50, 5000])
+def test_the_longest_row_is_found(tmp_path, codec, version, page):
+    rng = np.random.default_rng(page)
+    for lengths in (rng.integers(0, 4, 300), rng.integers(0, 50, 90), [0] * 60 + [700] + [1] * 60, [1] * 40, [0] * 40):
+        found = [[["t" * (i % 9)] * (i % 3) for i in range(n)] for n in lengths]
+        column = pa.array(found, pa.list_(pa.list_(pa.string())))
+        options = {"compression": codec, "data_page_version": version, "data_page_size": page}
+        pa.parquet.write_table(pa.table({"x": column}), tmp_path / "x.parquet", **options)
+        with pa.parquet.ParquetFile(tmp_path / "x.parquet") as file, (tmp_path / "x.parquet").open("rb") as stream:
+            leaf = pages.Nested(stream, file.metadata.row_group(0).column(0), file.schema.column(0))
+            longest = max((len(text) for row in found for inner in row for text in inner), default=0)
+            assert leaf.row() == max(max(sum(max(len(i), 1) for i in row), 1) for row in found) * (12 + longest)
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        (lists(pa.array(np.zeros(40_000_000, dtype=np.int64)), 40_000_000, 0), "bytes unfold to 305 MB at once"),
+        (lists(ZEROS, MANY, 0), "a cell has [0-9]+ MB of lists and structures"),
+        (lists(TEXTS, 40, 0), "a cell has 76 MB of lists and structures"),
+        (pa.FixedSizeListArray.from_arrays(pa.nulls(20_000_000), 10_000_000), "MB of lists and structures"),
+        (
+            pa.ListViewArray.from_arrays(pa.array([0, 0], pa.int32()), pa.array([MANY, 0], pa.int32()), ZEROS),
+            "MB of lists and structures",
+        ),
+    ],
+)
+def test_lists_of_gigabytes_in_arrow(tmp_path, column, said, stream):
+    rows = beside(column)
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    make = pa.ipc.new_stream if stream else pa.ipc.new_file
+    with pa.OSFile(str(tmp_path / "x.arrow"), "wb") as file, make(file, rows.schema, options=options) as writer:
+        writer.write_table(rows)
+    assert (tmp_path / "x.arrow").stat().st_size < 100_000
+    for target in ("y.parquet", "y.arrow", "y.jsonl"):
+        with pytest.raises(InputFileError, match=rf"{said}(.|\n)*Hint: leave the long column out"):
+            apply(tmp_path / "x.arrow", MAPS, output=tmp_path / target, score="s", group="g")
+        assert not (tmp_path / target).exists()
+
+
+def test_texts_of_arrow_that_many_rows_show_come_a_few_rows_at_a_time(tmp_path):
+    rows = beside(pa.StructArray.from_arrays([TEXTS], ["a"]))
+    pa.feather.write_feather(rows, tmp_path / "x.arrow", compression="zstd")
+    sizes = [batch.num_rows for batch in arrow.read(tmp_path / "x.arrow")]
+    assert (sum(sizes), max(sizes)) == (40, 20)
+    apply(tmp_path / "x.arrow", MAPS, output=tmp_path / "y.arrow", score="s", group="g")
+    assert pa.feather.read_table(tmp_path / "y.arrow")["x"].to_pylist() == rows["x"].to_pylist()

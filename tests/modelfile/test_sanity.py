@@ -147,3 +147,24 @@ def test_the_cap_can_be_raised(tmp_path):
         fairpot.load(tmp_path / "m", max_bytes=size - 1)
     assert fairpot.load(tmp_path / "m", max_bytes=size).maps_ == model.maps_
     assert modelfile.MAX_BYTES == 100_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "other"), [("7", 7), (" 7", 7), ("2.50", 2.5), ("7.0", 7), ("7", 7.0), ("TRUE", True), ("false", False)]
+)
+def test_groups_that_text_cannot_tell_apart(tmp_path, text, other):
+    """In CSV both would be the text, in Parquet each is itself: one map for a row in one, another in the other."""
+    data = cases.make_data(names=(text, "M"))
+    model = data.fit(FairPOT(0.4, reference=text))
+    model.save(tmp_path / "map.json")
+    content = json.loads((tmp_path / "map.json").read_text(encoding="utf-8"))
+    for entry in (*content["maps"], *content["fitted_on"]["groups"]):
+        entry["group"] = other if entry["group"] == "M" else entry["group"]
+    content["checksum"] = checksum(content)
+    (tmp_path / "forged.json").write_text(json.dumps(content))
+    with pytest.raises(ModelFileError, match=r"a CSV file cannot tell apart(.|\n)*Hint"):
+        fairpot.load(tmp_path / "forged.json")
+    both = cases.make_data(names=(text, other)).fit(FairPOT(0.4, reference=text))
+    with pytest.raises(ModelFileError, match="cannot tell apart"):
+        both.save(tmp_path / "both.json")
+    assert not (tmp_path / "both.json").exists()

@@ -14,7 +14,7 @@ import click
 
 from fairpot._version import __version__
 from fairpot.cli._errors import Failure, one_line, run
-from fairpot.cli._settings import NAME, find_settings, for_command, passed_by, read_settings
+from fairpot.cli._settings import NAME, TOLD, find_settings, for_command, passed_by, read_settings
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -73,7 +73,7 @@ class App(click.Group):
             try:
                 self.invoke(context)
             except Exception as error:
-                if found is not None and not isinstance(error, click.exceptions.Exit):
+                if found is not None and TOLD not in context.meta and not isinstance(error, click.exceptions.Exit):
                     click.echo(one_line(f"settings: {found}"), err=True)
                 raise
 

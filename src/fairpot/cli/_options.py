@@ -17,7 +17,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 # The sections of --help, in their order; a command's own options are what to do.
 SECTIONS = ("What to do", "Data: what a row is", "Data: how files are read", "Output")
 _OUTPUTS = {"output", "force", "html", "column", "replace", "changes", "keep", "output_format", "types"}
-_OUTPUTS |= {"neutralise_formulas", "private", "everything", "as_json", "quiet", "debug", "settings"}
+_OUTPUTS |= {"neutralise_formulas", "private", "everything", "as_json", "quiet", "debug"}
+_OUTPUTS |= {"settings", "no_settings"}
 
 
 class Placed(click.Option):
@@ -178,7 +179,7 @@ def output_options(command: Command) -> Callable[..., Any]:
         inner,
         [
             click.option("--json", "as_json", is_flag=True, help="Print JSON, with every number in full."),
-            click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors."),
+            click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors and the settings in force."),
             click.option("--debug", is_flag=True, help="Show where an error came from, and what rows hold."),
         ],
     )

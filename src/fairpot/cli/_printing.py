@@ -105,7 +105,6 @@ class Output:
         self.as_json = as_json
         self.quiet = quiet
         self.silent = as_json or quiet
-        self._begun = False
         self.console = Console(file=sys.stdout, markup=False, emoji=False, highlight=False)
 
     @property
@@ -134,19 +133,10 @@ class Output:
         """Write a line of text."""
         if self.silent:
             return
-        self._begin()
         if self.on_terminal:
             self.console.print(Text(text, style or ""))
         else:
             click.echo(text)
-
-    def _begin(self) -> None:
-        """Say before anything else which settings hold."""
-        settings = None if self._begun else in_force(click.get_current_context(silent=True))
-        self._begun = True
-        if settings is not None:
-            held = ", ".join(f"{key} = {value!r}" for key, value in settings["in_force"].items())
-            self.line(shown(f"settings: {settings['file']} ({held or 'nothing of it holds here'})"))
 
     def heading(self, text: str) -> None:
         """Write what the following lines are about, after an empty line."""
@@ -157,7 +147,6 @@ class Output:
         """Write a table whose first columns are text and whose others are numbers."""
         if self.silent:
             return
-        self._begin()
         if not self.on_terminal:
             for line in plain_table(columns, rows, texts):
                 click.echo(line)

@@ -21,7 +21,7 @@ from fairpot._validation import wording
 from fairpot.cli._errors import Failure
 from fairpot.cli._options import SECTIONS, SIZE, Command, Placed, was_given, with_options
 from fairpot.cli._printing import Output, Report, shown
-from fairpot.cli._settings import settings_option
+from fairpot.cli._settings import settings_option, tell_settings
 from fairpot.engines.memory import Memory
 from fairpot.engines.protocol import MOST_DISTINCT
 from fairpot.files import CountedRows, RowSource, count_rows
@@ -304,7 +304,8 @@ def row_options(reads: Reads = "outcomes") -> Callable[[Command], Callable[..., 
     def decorate(command: Command) -> Callable[..., Any]:
         @functools.wraps(command)
         def inner(**values: Any) -> Any:
-            values.pop("settings")  # they are read by now
+            tell_settings()  # they are read by now
+            del values["settings"], values["no_settings"]
             names = {each.name for each in fields(RowOptions)} & set(values)
             rows = RowOptions(**absent, **{name: values.pop(name) for name in names})
             return command(rows=rows, **values)

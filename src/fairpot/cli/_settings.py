@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import click
 
-from fairpot.cli._errors import Failure
+from fairpot.cli._errors import Failure, one_line
 from fairpot.exceptions import ModelFileError
 
 NAME = "fairpot.toml"
+TOLD = "settings are told"
 _MOST_NAMED = 100  # files beside which settings are looked for
 _PLAIN = (str, int, float, bool)
 _LARGEST = 10**15
@@ -39,18 +41,19 @@ _MOST_BYTES = 20_000  # some thirty lines are all there can be; and its parser i
 
 
 def find_settings(arguments: Sequence[str]) -> Path | None:
-    """Find the settings that are named with --settings, else those in the working directory; nowhere else.
+    """Find the settings that are named with --settings, else those in the working directory; none with --no-settings.
 
     Data come from strangers, and what stands beside them does too: :func:`passed_by` only mentions it.
     """
-    for place, word in enumerate(arguments):
-        if word == "--":  # what follows are names of files
-            break
-        if word == "--settings":
-            return Path(arguments[place + 1]) if place + 1 < len(arguments) else None
-        if word.startswith("--settings="):
-            return Path(word.removeprefix("--settings="))
-    if not os.path.lexists(NAME):
+    words = list(takewhile(lambda word: word != "--", arguments))  # what follows are names of files
+    named = [place for place, word in enumerate(words) if word == "--settings" or word.startswith("--settings=")]
+    if named and "--no-settings" in words:
+        raise Failure("--settings names a file, and --no-settings says to use none.\nHint: give one of the two.")
+    if named:
+        _, equals, path = words[named[0]].partition("=")
+        following = words[named[0] + 1 : named[0] + 2]
+        return Path(path) if equals else Path(*following) if following else None
+    if "--no-settings" in words or not os.path.lexists(NAME):
         return None
     if os.path.islink(NAME):
         raise Failure(f"{NAME} in this folder is a link.\nHint: name the file itself: --settings {NAME}")
@@ -124,6 +127,18 @@ def in_force(context: click.Context | None) -> dict[str, Any] | None:
     return {"file": context.meta[NAME], "in_force": given}
 
 
+def tell_settings() -> None:
+    """Say on standard error which settings hold, whatever else is quiet: they may decide a gate."""
+    context = click.get_current_context()
+    settings = in_force(context)
+    if settings is not None and settings["in_force"]:
+        held = ", ".join(
+            f"{key} = {value!r:.200}" for key, value in settings["in_force"].items()
+        )  # each of them is told
+        click.echo(f"settings: {one_line(settings['file'])} ({held})", err=True)
+        context.meta[TOLD] = True
+
+
 def known_keys() -> dict[str, dict[str, str]]:
     """Return the parameters of commands by the keys that set them, for each section; "" is the top of the file."""
     from fairpot.cli._rows import ROW_OPTIONS  # loads much, and most runs have no settings
@@ -154,6 +169,7 @@ def _renamed(given: dict[str, Any], section: str, where: str, keys: dict[str, di
 
 
 def settings_option(command: Any) -> Any:
-    """Add --settings, which is read before the other options are."""
+    """Add --settings and --no-settings, which are looked for before the other options are."""
     text = f"File with defaults for options; without it, {NAME} in the working directory."
+    command = click.option("--no-settings", is_flag=True, help=f"Ignore {NAME} in the working directory.")(command)
     return click.option("--settings", metavar="FILE", help=text)(command)

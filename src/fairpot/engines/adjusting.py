@@ -28,6 +28,7 @@ from fairpot.engines.naming import (
 )
 from fairpot.exceptions import MissingGroupError, UnseenGroupError
 from fairpot.transport import Floats, ScoreMap
+from fairpot.transport.lookup import blocks
 
 
 class _Unknown:
@@ -164,7 +165,8 @@ class Mapper:
         for place in self.moving:
             rows = np.flatnonzero((codes == place) & ~np.isnan(scores) if self.drop_missing else codes == place)
             if len(rows) and not self.problems:
-                adjusted[rows] = self.maps[self.known[place]](scores.take(rows))
+                for block in blocks(len(rows)):
+                    adjusted[rows[block]] = self.maps[self.known[place]](scores.take(rows[block]))
         return scores, codes, adjusted
 
     def places_of(self, columns: Sequence[Any], rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -200,10 +202,11 @@ class Mapper:
         scores = doubles(column)
         good = np.abs(scores) < wording.LARGEST
         if good.any():
-            self.lowest = min(self.lowest, float(scores[good].min()))
-            self.highest = max(self.highest, float(scores[good].max()))
+            usable = scores if good.all() else scores[good]
+            self.lowest = min(self.lowest, float(usable.min()))
+            self.highest = max(self.highest, float(usable.max()))
             if self.lowest < self.far[0] or self.highest > self.far[1]:
-                self.outside += int(((scores[good] < self.far[0]) | (scores[good] > self.far[1])).sum())
+                self.outside += int(((usable < self.far[0]) | (usable > self.far[1])).sum())
         if self.drop_missing:
             good |= np.isnan(scores)
         if not good.all() and not self.words:

@@ -376,6 +376,8 @@ class KeyCoder:
         combined = coded[0][0]
         for (codes, _), size in zip(coded[1:], sizes[1:]):
             combined = combined * size + codes
+        if len(sizes) == 1:  # every value is met
+            return np.array([self._place((value,)) for value in coded[0][1]], dtype=np.int32)[combined]
         met, inverse = _distinct(combined, int(np.prod(sizes, dtype=np.int64)))
         places = np.empty(len(met), dtype=np.int32)
         for i, where in enumerate(zip(*np.unravel_index(met, sizes))):

@@ -168,6 +168,7 @@ def looked_up(dialect: Dialect, score: str) -> str:
     return line(dialect, score, *(f"p.{name}" for name in _COLUMNS[1:]))
 
 
+_ENDS = str.maketrans("", "", "\n\t")  # not printable, but every database has names with them
 _REASON = "fairpot: no map for this group, or no finite score"
 
 
@@ -282,7 +283,7 @@ class _Writer:
 
     def name(self, column: str) -> str:
         """Write the name of a column."""
-        if not isinstance(column, str) or not column or not column.isprintable():
+        if not isinstance(column, str) or not column or not column.translate(_ENDS).isprintable():
             raise ValueError(
                 f"the name of a column must be a printable text that is not empty, got {column!r}.\n"
                 "Hint: rename the column."

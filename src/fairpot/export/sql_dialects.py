@@ -143,6 +143,14 @@ def _escaped(text: str) -> str:
     return spark_text(_without_nul(text))  # BigQuery and Snowflake know the same escapes
 
 
+def _bigquery_name(name: str) -> str:
+    # Names know the escapes of texts there: a backslash that is not escaped would take the mark that ends the name.
+    return f"`{name.translate(_IN_NAMES)}`"
+
+
+_IN_NAMES = str.maketrans({"\\": "\\\\", "`": "\\`", "\n": "\\n", "\t": "\\t"})
+
+
 def _without_nul(text: str) -> str:
     if any(c == "\0" or "\ud800" <= c <= "\udfff" for c in text):
         raise ValueError(f"the name {text!r} has a character that SQL texts cannot hold.\nHint: rename it before fit.")
@@ -186,7 +194,7 @@ DIALECTS = {
         _error_call("raise_error", "DOUBLE", _escaped), "", most_pieces=40, quick_pieces=40,
     ),
     "bigquery": Dialect(
-        "BigQuery", "FLOAT64", "STRING", _exponent, _escaped, lambda name: "`" + name.replace("`", "\\`") + "`",
+        "BigQuery", "FLOAT64", "STRING", _exponent, _escaped, _bigquery_name,
         _error_call("ERROR", "FLOAT64", _escaped), "range", run_by_tests=False,
         creates_in_transaction=False,
     ),

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol, cast
 
+import numpy as np
+
 from fairpot._arguments import argument
 from fairpot._defaults import ADJUSTED, UNMAPPED, Unmapped
 from fairpot._leftovers import turn_in
@@ -371,7 +373,7 @@ def _stream(
                 progress(read, max(total, read))
             if mapper.problems:
                 continue
-            moved += int((scores != adjusted).sum() - (adjusted != adjusted).sum())
+            moved += int(np.count_nonzero(scores != adjusted) - np.count_nonzero(adjusted != adjusted))
             if writing is not None:
                 writing.result()
             writing = behind.submit(sink.write, batch, adjusted)  # while the next batch is read and mapped

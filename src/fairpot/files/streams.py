@@ -6,6 +6,7 @@ import codecs
 import gzip
 import io
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -124,33 +125,100 @@ def not_text(path: Path | str, encoding: str | None, line: int | None = None) ->
     )
 
 
-# The longest text of a cell in Parquet or Arrow, and the memory that the cells of some rows may take at once.
+# The longest cell, and the memory that the texts of some rows may take at once.
 MAX_CELL = 64 << 20
 MOST_AT_ONCE = 256 << 20
+_PACKED_WELL = 100  # times smaller than they are, which honest data rarely get
+_LEVELS = 12  # bytes that go with a value in a list when it is written
 
 
 def longest_cell(column: Any) -> int:
     """Return the bytes of the longest text of an Arrow column; 0 for other types."""
-    pa, pc = import_optional("pyarrow", "cli"), import_optional("pyarrow.compute", "cli")
-    values = column.dictionary if pa.types.is_dictionary(column.type) else column
-    kinds = (pa.types.is_string, pa.types.is_binary, pa.types.is_large_string, pa.types.is_large_binary)
-    if not any(is_kind(values.type) for is_kind in kinds):
-        return 0
-    return int(pc.max(pc.binary_length(values)).as_py() or 0)
+    pc = import_optional("pyarrow.compute", "cli")
+    values = column.dictionary if hasattr(column, "dictionary") else column
+    return int(pc.max(pc.binary_length(values)).as_py() or 0) if _is_text(values.type) else 0
 
 
-def check_cells(batch: Any) -> Any:
-    """Return a batch of Parquet or Arrow; refuse one with a cell that is too long."""
-    check_cell(max(map(longest_cell, batch.columns), default=0))
-    return batch
-
-
-def check_cell(longest: int) -> None:
+def check_cell(longest: int, what: str = "text") -> None:
     """Refuse a cell that is too long."""
     if longest > MAX_CELL:
         raise InputFileError(
-            f"a cell has {longest >> 20} MB of text, more than {MAX_CELL >> 20} MB.\nHint: leave the long column out."
+            f"a cell has {longest >> 20} MB of {what}, more than {MAX_CELL >> 20} MB.\nHint: leave the long column out."
         )
+
+
+def check_packing(packed: int, unpacked: int) -> None:
+    """Refuse, before it is unpacked, what is packed as no honest data are."""
+    if unpacked > max(MOST_AT_ONCE, _PACKED_WELL * packed):
+        raise InputFileError(
+            f"{packed:,} bytes unfold to {unpacked >> 20} MB at once, more than {MOST_AT_ONCE >> 20} MB and "
+            f"{_PACKED_WELL} times as many.\nHint: leave the long column out, or write fewer rows at a time."
+        )
+
+
+def portions(batch: Any) -> Iterator[Any]:
+    """Cut a batch of Parquet or Arrow so that no part takes much more memory once written out; refuse long cells."""
+    check_cell(max(map(longest_cell, batch.columns), default=0))
+    folded = [place for place, column in enumerate(batch.columns) if _is_folded(column.type)]
+    yield from _cut(batch, folded) if folded else [batch]
+
+
+def _cut(batch: Any, folded: list[int]) -> Iterator[Any]:
+    if sum(unfolded(batch.column(place)) for place in folded) <= MAX_CELL:
+        yield batch
+    elif batch.num_rows > 1:
+        half = batch.num_rows // 2
+        yield from _cut(batch.slice(0, half), folded)
+        yield from _cut(batch.slice(half), folded)
+    else:
+        lists = [batch.column(place) for place in folded if not hasattr(batch.column(place), "dictionary")]
+        check_cell(sum(map(unfolded, lists)), "lists and structures")
+        yield batch
+
+
+def _is_text(type_: Any) -> bool:
+    types = import_optional("pyarrow", "cli").types
+    kinds = (types.is_string, types.is_binary, types.is_large_string, types.is_large_binary)
+    return any(is_kind(type_) for is_kind in kinds)
+
+
+def _is_folded(type_: Any) -> bool:
+    """Whether a column may hold less than it shows: what it holds once may stand in many rows."""
+    types = import_optional("pyarrow", "cli").types
+    return types.is_nested(type_) or types.is_dictionary(type_) or hasattr(type_, "run_end_type")
+
+
+def unfolded(column: Any) -> int:
+    """Return the bytes that the values of a column take when each is written out, or a little more."""
+    pa, pc = import_optional("pyarrow", "cli"), import_optional("pyarrow.compute", "cli")
+    types, type_, rows = pa.types, column.type, len(column)
+    if isinstance(column, pa.ExtensionArray):
+        return unfolded(column.storage)
+    if types.is_dictionary(type_):
+        most = rows * _widest(column.dictionary)
+        if most <= MAX_CELL or not _is_text(type_.value_type):
+            return most
+        return int(pc.sum(pc.take(pc.binary_length(column.dictionary), column.indices)).as_py() or 0)
+    if hasattr(type_, "run_end_type"):
+        return rows * _widest(column.values)
+    if hasattr(column, "sizes"):  # views of lists, which may show the same values again and again
+        return _LEVELS * rows + int(pc.sum(column.sizes).as_py() or 0) * _widest(column.values)
+    if types.is_struct(type_):
+        return _LEVELS * rows + sum(map(unfolded, column.flatten()))
+    if types.is_union(type_):
+        return _LEVELS * rows + sum(unfolded(column.field(i)) for i in range(type_.num_fields))
+    if types.is_nested(type_):
+        return _LEVELS * rows + unfolded(column.flatten())
+    return _LEVELS * rows + (column.nbytes if not types.is_null(type_) else 0)
+
+
+def _widest(values: Any) -> int:
+    """Return the bytes that one of some values takes, at most."""
+    if _is_text(values.type):
+        return longest_cell(values) + _LEVELS
+    if import_optional("pyarrow", "cli").types.is_primitive(values.type):
+        return 8 + _LEVELS
+    return unfolded(values)
 
 
 # The longest line of text or JSON that is read; a quote that is not closed swallows all that follows.

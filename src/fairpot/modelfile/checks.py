@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot.engines.naming import readings
 from fairpot.exceptions import ModelFileError
 
 CHANGED = "Hint: the file was changed or cut after it was written; fit and save the model again."
@@ -58,6 +59,18 @@ def by_group(
 def _typed(group: Hashable) -> tuple[type, Hashable]:
     """Tell 1, 1.0 and true apart."""
     return type(group), group
+
+
+def check_told_apart(groups: Collection[Hashable]) -> None:
+    """Refuse a text and another group that reads the same in a file of text, where it would get the other's map."""
+    others = {group for group in groups if not isinstance(group, str)}
+    for text in groups:
+        alike = others.intersection(readings(text, "text")) if isinstance(text, str) else ()
+        for other in alike:
+            raise ModelFileError(
+                f"maps has the groups {shown(text)} and {shown(other)}, which a CSV file cannot tell apart.\n"
+                "Hint: fit and save the model again, with group names of one type."
+            )
 
 
 def check_origin(origin: Mapping[str, Any], groups: Collection[Hashable]) -> None:

@@ -13,7 +13,16 @@ import numpy as np
 
 from fairpot._validation.groups import sort_key
 from fairpot.exceptions import ModelFileError
-from fairpot.modelfile.checks import by_group, check_ascending, check_origin, check_plausible, check_then, refuse, shown
+from fairpot.modelfile.checks import (
+    by_group,
+    check_ascending,
+    check_origin,
+    check_plausible,
+    check_then,
+    check_told_apart,
+    refuse,
+    shown,
+)
 from fairpot.modelfile.json_schema import Schema
 from fairpot.modelfile.origin import FEWER_THAN, plain_group
 
@@ -171,6 +180,7 @@ class ModelFile:
 
     def to_json(self) -> dict[str, Any]:
         """Return lists, objects, texts and numbers, ready for JSON."""
+        check_told_apart(self.maps)
         name, value = self.dial
         return {
             "method": self.method,
@@ -190,6 +200,7 @@ class ModelFile:
         """Check a parsed file; but for the checksum, anything that is not as :meth:`to_json` makes it is refused."""
         _schema().check(content)
         maps = by_group(content["maps"], "maps", "map")
+        check_told_apart(maps)
         check_origin(content["fitted_on"], maps)
         model = cls(
             method=content["method"],

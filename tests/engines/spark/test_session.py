@@ -41,6 +41,25 @@ def test_addresses(place):
         spark_session(f"spark://{place}")
 
 
+@pytest.mark.parametrize(
+    "master", ["", "somewhere", " local", "LOCAL", "local[x]", "local[0]", "local[2", "spark:/a", "://a"]
+)
+def test_masters_that_are_none(master):
+    with pytest.raises(InputFileError, match=r"does not name a place where Spark runs\.\nHint: local, "):
+        spark_session(master)
+
+
+@pytest.mark.parametrize(("there", "said"), [(True, "what it wrote on standard error"), (False, "install Java 17")])
+def test_java_that_ends_is_not_java_that_is_missing(tmp_path, monkeypatch, there, said):
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    if there:
+        java.touch(mode=0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(InputFileError, match=f"Hint: {said}"), spark_errors("yarn"):
+        raise errors.PySparkRuntimeError("[JAVA_GATEWAY_EXITED] Java gateway process exited before sending its port.")
+
+
 def test_formats():
     assert format_of(["a.csv.gz", "b.csv"]) == "csv"
     assert format_of(["folder"], "orc") == "orc"

@@ -183,7 +183,7 @@ def connect(
 
     A database of somebody else's may hold views that read and write other files. So files other than the database,
     those in ``reads`` and those that the caller's own query names are out of reach, extensions are neither installed
-    nor loaded, and no setting can be changed any more.
+    nor loaded, and no setting can be changed any more. Macros that stand in for functions of DuckDB are refused.
     """
     duckdb = import_optional("duckdb", "cli")
     closed = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
@@ -195,11 +195,28 @@ def connect(
             raise InputFileError(f"{path} was not found.\nHint: the database must be a DuckDB file.")
         connection = duckdb.connect(str(path.absolute()), read_only=True, config=config | closed)
     try:
+        _refuse_macros(connection, database)
         _close(connection, [*reads], [] if sql is None else _named_in(sql))
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _refuse_macros(connection: Any, database: str | os.PathLike[str] | None) -> None:
+    """Refuse a database whose macros have names of functions: they would be called instead, in every query of ours."""
+    # The full name, and no function or operator beside it: those could be macros too.
+    listed = "SELECT function_name, internal, schema_name FROM system.main.duckdb_functions()"
+    functions = [] if database is None else connection.execute(listed).fetchall()
+    known = {name.lower() for name, internal, _ in functions if internal}
+    found = sorted({name for name, internal, schema in functions if not internal and schema == "main"})
+    shadowing = [name for name in found if name.lower() in known]
+    if shadowing:
+        raise InputFileError(
+            f"{database} has {wording.counted(len(shadowing), 'macro')} with the name of a function of DuckDB, which "
+            f"would be called instead of it: {wording.listed(shadowing)}.\n"
+            "Hint: DROP MACRO in a copy of it, or write the table to Parquet and name that."
+        )
 
 
 def _close(connection: Any, reads: list[Path], named: list[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import socket
 import sys
 import warnings
@@ -21,6 +22,7 @@ from fairpot.engines.naming import Kind, find_column
 from fairpot.exceptions import InputFileError, UnreachableError
 
 _PATIENCE = 10  # seconds until a cluster must have answered
+_MASTERS = r"local(\[(\*|[1-9]\d*)(,[1-9]\d*)?\])?|local-cluster\[.+\]|yarn|[a-z][a-z0-9+.-]*://.+"
 _RETRIES = 6  # times a call to Spark Connect is tried again, over about a minute
 
 
@@ -53,6 +55,11 @@ def spark_session(master: str = "local[*]", *, config: Mapping[str, str] | None 
     >>> frame.count()  # doctest: +SKIP
     4
     """
+    if not re.fullmatch(_MASTERS, master):  # Java would end with pages, and PySpark say that there is none
+        raise InputFileError(
+            f"{argument('master', master)} does not name a place where Spark runs.\n"
+            "Hint: local, local[4], local[*], yarn, spark://host:7077, k8s://https://host:443 or sc://host:15002."
+        )
     with without_advice():
         sql = import_optional("pyspark.sql", "spark")
     # Workers would take any python3 they find, which may lack PyArrow.
@@ -170,13 +177,24 @@ def _explained(error: Exception, where: str) -> Exception:
         hint = "raise spark.driver.maxResultSize, or lower max_distinct so that scores are put into bins"
     elif "OutOfMemory" in text or "heap space" in text:
         hint = "give the driver or the executors more memory, or lower max_distinct"
+    elif "JAVA_GATEWAY_EXITED" in text and _has_java():
+        first, hint = (
+            "Java ended before Spark answered",
+            "what it wrote on standard error says why; 17 or newer is needed",
+        )
     elif "JAVA_GATEWAY_EXITED" in text:
-        first, hint = "Java could not be started", "install Java 17 or newer, and let JAVA_HOME name its folder"
+        first, hint = "there is no Java", "install Java 17 or newer, and let JAVA_HOME name its folder"
     elif "PATH_NOT_FOUND" in text or "does not exist" in text:
         hint = "every worker must see the path under the same name"
     else:
         hint = "Spark's log has the rest; the command line shows it with --debug"
     return InputFileError(f"Spark could not read {where}: {first[:300]}\nHint: {hint}.")
+
+
+def _has_java() -> bool:
+    """Look for Java where PySpark does."""
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which("java" if home is None else os.path.join(home, "bin", "java")) is not None
 
 
 SparkFormat = Literal["parquet", "orc", "csv", "tsv"]

@@ -43,7 +43,7 @@ def open_rows(files: dict[Path, Layout], wanted: Format, fields: Sequence[str]) 
     """
     [what] = {"csv" if layout.format in TEXT else layout.format for layout in files.values()}
     if what == "parquet":
-        return parquet.ParquetBatches(files)
+        return parquet.ParquetBatches(files, fields[0])
     if what == "arrow":
         return arrow.ArrowBatches(files)
     if what == "jsonl":

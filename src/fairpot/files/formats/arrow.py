@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from fairpot._optional import import_optional
 from fairpot.engines.adjusting import joined, with_column
 from fairpot.engines.naming import Kind
+from fairpot.files.formats.messages import check_messages
 from fairpot.files.layout import Layout, guarded, partitioned, same_columns, with_partitions
-from fairpot.files.streams import arrow_file, check_cells
+from fairpot.files.streams import arrow_file, portions
 
 _ROWS = 1 << 18
 
@@ -43,12 +44,14 @@ def read(path: Path, places: Sequence[int] | None = None) -> Iterator[Any]:
     A damaged or forged file can claim lengths, offsets and codes that lead out of its own bytes: the full validation
     looks at every value (about 0.02 s a million rows).
     """
+    check_messages(path)
     with opened(path) as file:
         count = getattr(file, "num_record_batches", None)
         for batch in file if count is None else map(file.get_batch, range(count)):
             batch.validate(full=True)
-            chosen = check_cells(batch if places is None else batch.select(list(places)))
-            yield from (chosen.slice(start, _ROWS) for start in range(0, chosen.num_rows, _ROWS))
+            chosen = batch if places is None else batch.select(list(places))
+            for start in range(0, chosen.num_rows, _ROWS):
+                yield from portions(chosen.slice(start, _ROWS))
 
 
 class ArrowBatches:

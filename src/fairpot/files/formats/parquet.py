@@ -14,10 +14,12 @@ from fairpot.engines.adjusting import joined, with_column
 from fairpot.engines.duckdb.scan import Relation, pick
 from fairpot.engines.naming import Kind
 from fairpot.exceptions import OutputFileError
+from fairpot.files.formats.pages import Nested, dictionary_bytes, width_of
 from fairpot.files.layout import Batches, Layout, guarded, partitioned, same_columns, with_partitions
-from fairpot.files.streams import MAX_CELL, MOST_AT_ONCE, arrow_file, check_cell, check_cells, longest_cell
+from fairpot.files.streams import MAX_CELL, MOST_AT_ONCE, arrow_file, check_cell, longest_cell, portions
 
 _BYTES = 48 << 20  # of a batch, about
+_LISTS = 32 << 20  # of lists and structures in a batch, which take several times as much while they are written
 _ROWS = 1 << 18
 # What DuckDB reads as Arrow does; columns of other types go through Arrow.
 _ALIKE = ("int", "uint", "float", "double", "bool", "string", "large_string", "decimal128", "date", "timestamp")
@@ -67,17 +69,11 @@ def _alike(type_: str) -> bool:
 
 
 def read(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
-    """Yield batches of all columns, or of those that are named."""
-    with _opened(path) as file:
-        for group in range(file.metadata.num_row_groups):
-            size = _batch_rows(path, file.metadata.row_group(group), group)
-            yield from map(check_cells, file.iter_batches(batch_size=size, row_groups=[group], columns=columns))
-
-
-def _opened(path: Path, coded: Sequence[str] = ()) -> Any:
-    parquet = import_optional("pyarrow.parquet", "cli")
-    file = arrow_file(path)
-    return parquet.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False, read_dictionary=list(coded))
+    """Yield batches of all columns, or of those that are named; small row groups come together in one."""
+    with _RowGroups(path, columns) as groups:
+        for run, size in groups.runs():
+            for batch in groups.file.iter_batches(batch_size=size, row_groups=run, columns=columns):
+                yield from portions(batch)
 
 
 class ParquetBatches:
@@ -86,8 +82,8 @@ class ParquetBatches:
     kind: Kind = "typed"
     exact_types = True
 
-    def __init__(self, files: dict[Path, Layout]) -> None:
-        self.files = files
+    def __init__(self, files: dict[Path, Layout], score: str) -> None:
+        self.files, self.score = files, score
         layout = same_columns(files)
         with _opened(next(iter(files))) as first:
             self.schema, self.metadata = partitioned(first.schema_arrow, layout), first.metadata
@@ -99,26 +95,83 @@ class ParquetBatches:
                 yield with_partitions(batch, layout, self.schema) if layout.partitions else batch
 
 
-def _batch_rows(path: Path, metadata: Any, group: int) -> int:
-    """Take fewer rows of a row group at a time where rows are wide, or a text that is stored once can be in all."""
-    each = max(metadata.total_byte_size / max(metadata.num_rows, 1), 1)
-    longest = max(_longest_coded(path, metadata, group), 1)
-    return int(max(min(_BYTES / each, MOST_AT_ONCE / longest, _ROWS), 1))
+class _RowGroups:
+    """A Parquet file that is opened once, and how many rows of each row group can be held at a time.
+
+    To open a file costs its whole footer, which grows with the row groups: opened for each, it would cost their square.
+    """
+
+    def __init__(self, path: Path, columns: Sequence[str] | None) -> None:
+        self.file = _opened(path)
+        leaves = {i: self.file.schema.column(i) for i in range(len(self.file.schema))}
+        leaves = {i: leaf for i, leaf in leaves.items() if columns is None or _is_in(leaf.path, columns)}
+        self.nested = {i: leaf for i, leaf in leaves.items() if leaf.path != leaf.name}
+        flat = [leaf for i, leaf in leaves.items() if i not in self.nested]
+        self.width = sum(width_of(leaf) or 0 for leaf in flat)
+        self.texts = {i: leaf.path for i, leaf in leaves.items() if i not in self.nested and width_of(leaf) is None}
+        self.coded = _opened(path, [*self.texts.values()], self.file.metadata)
+        self.bytes = path.open("rb")
+
+    def __enter__(self) -> _RowGroups:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        for each in (self.file, self.coded, self.bytes):
+            each.close()
+
+    def runs(self) -> Iterator[tuple[list[int], int]]:
+        """Yield neighbouring row groups that fit into one batch, or one that does not, and the rows of a batch."""
+        run: list[int] = []
+        rows, size = 0, _ROWS
+        for group in range(self.file.metadata.num_row_groups):
+            metadata = self.file.metadata.row_group(group)
+            fitting = self._batch_rows(metadata, group)
+            if run and rows + metadata.num_rows > min(size, fitting):
+                yield run, size
+                run, rows, size = [], 0, _ROWS
+            run.append(group)
+            rows, size = rows + metadata.num_rows, min(size, fitting)
+        if run:
+            yield run, size
+
+    def _batch_rows(self, metadata: Any, group: int) -> int:
+        """Take fewer rows at a time where rows are wide, or what is stored once can be in all."""
+        each = max(metadata.total_byte_size / max(metadata.num_rows, 1), self.width, 1)
+        longest = max(self._longest_coded(metadata, group), 1)
+        return int(max(min(_BYTES / each, MOST_AT_ONCE / longest, self._rows_of_lists(metadata), _ROWS), 1))
+
+    def _longest_coded(self, metadata: Any, group: int) -> int:
+        """Return the bytes of the longest texts, one of each column, that a row group's dictionaries hold."""
+        sizes = {name: dictionary_bytes(self.bytes, metadata.column(i)) for i, name in self.texts.items()}
+        if sum(sizes.values()) * metadata.num_rows <= MOST_AT_ONCE:  # even the longest they can hold, in every row
+            return sum(sizes.values())
+        coded = [name for name, size in sizes.items() if size]
+        first = next(self.coded.iter_batches(batch_size=1, row_groups=[group], columns=coded))
+        found = [_longest(column, sizes[name]) for name, column in zip(first.schema.names, first.columns)]
+        check_cell(max(found))
+        return sum(found)
+
+    def _rows_of_lists(self, metadata: Any) -> float:
+        """Return how many rows of lists and structures can be held, whichever they are; refuse a row that cannot."""
+        leaves = [Nested(self.bytes, metadata.column(i), leaf) for i, leaf in self.nested.items()]
+        whole = sum(leaf.whole() for leaf in leaves)
+        if whole <= _LISTS:
+            return _LISTS / max(whole, 1) * metadata.num_rows
+        means = [leaf.mean(metadata.num_rows) for leaf in leaves]
+        row = sum(leaf.row() if mean is None else mean for leaf, mean in zip(leaves, means))
+        check_cell(int(row), "lists and structures")
+        return _LISTS / row
 
 
-def _longest_coded(path: Path, metadata: Any, group: int) -> int:
-    """Return the bytes of the longest texts, one of each column, that a row group's dictionaries hold."""
-    columns = [metadata.column(i) for i in range(metadata.num_columns)]
-    texts = [c for c in columns if c.physical_type == "BYTE_ARRAY" and "." not in c.path_in_schema]
-    sizes = {c.path_in_schema: _dictionary_bytes(path, c) for c in texts}  # what is nested is read as it is
-    coded = [name for name, size in sizes.items() if size]
-    if not coded or not metadata.num_rows:
-        return 0
-    with _opened(path, coded) as file:
-        first = next(file.iter_batches(batch_size=1, row_groups=[group], columns=coded))
-    found = [_longest(column, sizes[name]) for name, column in zip(first.schema.names, first.columns)]
-    check_cell(max(found))
-    return sum(found)
+def _is_in(path: str, columns: Sequence[str]) -> bool:
+    return any(path == column or path.startswith(f"{column}.") for column in columns)
+
+
+def _opened(path: Path, coded: Sequence[str] = (), metadata: Any = None) -> Any:
+    parquet = import_optional("pyarrow.parquet", "cli")
+    return parquet.ParquetFile(
+        arrow_file(path), metadata=metadata, buffer_size=1 << 20, pre_buffer=False, read_dictionary=list(coded)
+    )
 
 
 def _longest(column: Any, size: int) -> int:
@@ -128,44 +181,16 @@ def _longest(column: Any, size: int) -> int:
     return longest_cell(column) if seen + 4 * len(column.dictionary) >= size else min(size, MAX_CELL)
 
 
-_DICTIONARY_PAGE = 2
-
-
-def _dictionary_bytes(path: Path, column: Any) -> int:
-    """Read from the first page's header, not the footer, how large a column's dictionary is; 0 without one.
-
-    A header begins with its type and its unpacked size: two fields of Thrift's compact protocol, each a byte 0x15 and a
-    number in groups of seven bits. Of one that begins otherwise the worst is thought.
-    """
-    if not column.num_values:
-        return 0
-    starts = [column.data_page_offset, column.dictionary_page_offset]
-    with path.open("rb") as stream:
-        stream.seek(min(max(start, 0) for start in starts if start is not None))
-        head = iter(stream.read(16))
-    kind, size = (_number(head) if next(head, 0) == 0x15 else None for _ in range(2))
-    if kind is None or size is None:
-        return MAX_CELL
-    return size if kind == _DICTIONARY_PAGE else 0
-
-
-def _number(head: Iterator[int]) -> int:
-    found, shift = 0, 0
-    for byte in head:
-        found, shift = found | (byte & 0x7F) << shift, shift + 7
-        if byte < 0x80:
-            break
-    return found >> 1
-
-
 class ParquetSink:
     """Parquet, packed the way the input was where that was Parquet too."""
 
     def __init__(self, place: Path, batches: Batches, column: str | None) -> None:
         self.column, self.schema = column, with_column(batches.schema, column)
+        self._waiting: list[Any] = []
+        self._rows = self._bytes = 0  # that wait
         options: dict[str, Any] = {}
         if isinstance(batches, ParquetBatches):
-            options = _like(batches.metadata)
+            options = _like(batches, column)
         parquet = import_optional("pyarrow.parquet", "cli")
         self._place, self._file = place, arrow_file(place, "wb")
         try:
@@ -179,24 +204,37 @@ class ParquetSink:
         return count_rows(self._place)
 
     def write(self, batch: Any, values: NDArray[np.float64] | None) -> None:
-        """Write a batch as a row group."""
-        if batch.num_rows:
-            self.writer.write_batch(joined(batch, values, self.schema, self.column))
+        """Take a batch; batches become a row group once they are as large as one that is read."""
+        made = joined(batch, values, self.schema, self.column)
+        self._waiting.append(made)
+        self._rows, self._bytes = self._rows + made.num_rows, self._bytes + made.nbytes
+        if self._rows >= _ROWS or self._bytes >= _BYTES:
+            self._write()
+
+    def _write(self) -> None:
+        if self._rows:
+            table = import_optional("pyarrow", "cli").Table.from_batches(self._waiting, self.schema)
+            self.writer.write_table(table, row_group_size=self._rows)
+        self._waiting, self._rows, self._bytes = [], 0, 0
 
     def close(self) -> None:
-        """Write the footer."""
+        """Write what waits, and the footer."""
+        self._write()
         self.writer.close()
         self._file.close()
 
 
-def _like(metadata: Any) -> dict[str, Any]:
+def _like(batches: ParquetBatches, column: str | None) -> dict[str, Any]:
     """Use the codec of the input, and dictionaries for the columns that have them there."""
-    if metadata.num_row_groups == 0 or metadata.num_columns == 0:
+    if batches.metadata.num_row_groups == 0 or batches.metadata.num_columns == 0:
         return {}
-    group = metadata.row_group(0)
-    columns = [group.column(i) for i in range(group.num_columns)]
-    codec = columns[0].compression
-    coded = [c.path_in_schema for c in columns if c.has_dictionary_page]
+    group = batches.metadata.row_group(0)
+    columns = {c.path_in_schema: c for c in map(group.column, range(group.num_columns))}
+    codec = columns[next(iter(columns))].compression
+    coded = [name for name, c in columns.items() if c.has_dictionary_page]
+    scores = columns.get(batches.score)
+    if column is not None and scores is not None and scores.total_uncompressed_size < 4 * scores.num_values:
+        coded.append(column)  # half a double each: where scores are few, adjusted ones are
     return {
         "compression": "none" if codec == "UNCOMPRESSED" else codec.lower().removesuffix("_raw"),
         "use_dictionary": coded or False,
