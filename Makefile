@@ -41,7 +41,7 @@ quick: $(VENV)/.test  ## the fast part of the tests, for work in progress
 	  tests/test_import.py tests/test_journey.py tests/test_warnings.py tests/test_frames.py tests/test_notebook.py tests/test_effect.py
 
 MINIMA := tests/test_table.py tests/test_models.py tests/transport tests/metrics tests/validation tests/files \
-  tests/postprocessing/test_crossfit.py tests/modelfile/test_round_trip.py \
+  tests/repair/test_crossfit.py tests/modelfile/test_round_trip.py \
   tests/cli/test_audit.py tests/cli/test_fit.py tests/cli/test_apply.py
 
 .venv-min/.done: pyproject.toml constraints-min.txt

@@ -148,7 +148,7 @@ def test_merged_parts(rows):
 def test_all_that_measures_obeys(rows):
     y, s, default = rows["y"], rows["s"], columns(rows)
     said, other = (columns(rows, weights=word) for word in ("importance", "frequency"))
-    after = np.round(s, 1)
+    after, moving = np.round(s, 1), ["OptimalMerge"]
 
     def errors(kwargs):
         table = score_table(y, s, **kwargs)
@@ -158,9 +158,9 @@ def test_all_that_measures_obeys(rows):
             confidence_interval("auc", y, s, **kwargs).se,
             change_of_scores(y, s, after, **kwargs).auc.se,
             effect(FairPOT(0.5).fit(table), s, y, **kwargs).changes.gap.se,
-            compare(y, s, methods=["fairpot"], cv=2, **kwargs).versus(0.9)[0].se,
-            compare(table, methods=["fairpot"], cv=2).versus(0.9)[0].se,
-            compare(y, s, methods=["fairpot"], held_out=(y, s, rows["g"], rows["w"]), **kwargs).versus(0.9)[0].se,
+            compare(y, s, methods=moving, cv=2, **kwargs).versus(0.9)[0].se,
+            compare(table, methods=moving, cv=2).versus(0.9)[0].se,
+            compare(y, s, methods=moving, held_out=(y, s, rows["g"], rows["w"]), **kwargs).versus(0.9)[0].se,
             plan_sample_size(0.05, table=table).rows,
             fitted.certificate_.gap.high,
             fitted.tradeoff(s, y, **kwargs).band().gap.high[0],

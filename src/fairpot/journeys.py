@@ -265,7 +265,7 @@ def apply(
     check_unmapped(unknown_group, missing_group, drop_missing)
     if other_scale is not None:
         check_choice(other_scale, "other_scale", ("warn", "error"))
-    from fairpot.repair.fair_maps import fair_maps, load
+    from fairpot.repair.fair_maps import fair_maps, group_words, load
 
     if not _is_path(model) and (key is not None or expect_sha256 is not None):
         named = "key" if key is not None else "expect_sha256"
@@ -298,7 +298,7 @@ def apply(
         overwrite=overwrite,
         inputs=[model] if _is_path(model) else [],
         judge=_ScaleJudge(fitted, other_scale),
-        words=fitted.group_words(),
+        words=group_words(fitted),
         **how,
         **limits,
         **options,

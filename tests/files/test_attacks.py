@@ -833,14 +833,14 @@ def test_signatures_that_are_none(scored, change):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (f"alpha = {'9' * 400}", "alpha is a number beyond"),
+        (f"top = {'9' * 400}", "top is a number beyond"),
         (f"min_group = {'9' * 400}", "min_group is a number beyond"),
-        ("alpha = 2020-01-01", "alpha must be a text, a number"),
+        ("top = 2020-01-01", "top must be a text, a number"),
         ("columns = 1", "columns must be a section"),
         ("[files]\nencoding = 'rot13'", "there is no encoding 'rot13'"),
         ('[files]\nencoding = "a\\u0000b"', "there is no encoding"),
         ("[files]\ndelimiter = 'ab'", "delimiter must be one character"),
-        (f"region = '{'x' * 15_000}'", "'--region'"),
+        (f"top_of = '{'x' * 15_000}'", "'--region'"),
     ],
 )
 def test_settings_of_strange_values(scored, text, said):

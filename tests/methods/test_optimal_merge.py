@@ -204,15 +204,6 @@ def test_awkward_scores(smoothing):
         assert np.isfinite(om.transform(scores, sensitive_features=group)).all()
 
 
-def test_weights_count_like_rows(rows):
-    scores, y, group = (column[:500] for column in rows)
-    weight = np.random.default_rng(0).integers(0, 3, len(y))
-    weighted = OptimalMerge(1.3).fit(scores, y, sensitive_features=group, sample_weight=weight)
-    repeated = [np.repeat(column, weight) for column in (scores, y, group)]
-    again = fitted(repeated, theta=1.3)
-    assert weighted.maps_ == again.maps_
-
-
 def test_small_weights_do_not_stiffen_the_line(rows):
     scores, y, group = rows
     whole = fitted(rows, theta=1.0)
@@ -264,14 +255,6 @@ def test_new_scores_outside_the_range(rows):
     with pytest.warns(ScaleWarning, match="far outside the fitted range"):
         far = plain.transform([-8.0, -7.0, 7.0, 8.0], sensitive_features=["b"] * 4, other_scale="warn")
     assert (np.diff(far) >= 0).all()
-
-
-def test_order_of_rows_and_repetition_do_not_matter(rows):
-    scores, y, group = rows
-    order = np.random.default_rng(0).permutation(len(y))
-    first, second = fitted(rows), fitted((scores[order], y[order], group[order]))
-    assert first.theta_ == second.theta_
-    assert first.maps_ == second.maps_
 
 
 def test_estimator_manners(rows):

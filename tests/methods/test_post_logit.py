@@ -2,13 +2,10 @@
 
 import itertools
 import math
-import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.special import expit
-from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
 import oracles
@@ -126,14 +123,6 @@ def test_every_group_has_its_own_slope(ties):
     assert fitted.tradeoff().moved == ("b", "c")
 
 
-def test_whole_weights_count_like_repeated_rows():
-    scores, y, group = small(6)
-    weight = np.random.default_rng(0).integers(1, 4, len(y))
-    weighted = PostLogit().fit(scores, y, sensitive_features=group, sample_weight=weight)
-    rows = np.repeat(np.arange(len(y)), weight)
-    assert weighted.slope_ == PostLogit().fit(scores[rows], y[rows], sensitive_features=group[rows]).slope_
-
-
 @pytest.mark.parametrize("ties", ["strict", "half"])
 def test_tradeoff_on_held_out_rows_equals_metrics_of_transformed_rows(ties):
     half = ties == "half"
@@ -149,17 +138,6 @@ def test_tradeoff_on_held_out_rows_equals_metrics_of_transformed_rows(ties):
     assert curve.unrepaired_auc == pytest.approx(oracles.auc(y[test], scores[test], half=half), abs=1e-12)
     with pytest.raises(ValueError, match=r"slope=1.7 is not on this grid"):
         curve.at(1.7)
-
-
-def test_clones_pickles_and_keeps_the_type():
-    scores, y, group = small(8)
-    fitted = PostLogit(beta=-1.5).fit(scores, y, sensitive_features=group)
-    assert clone(fitted).beta == -1.5
-    again = pickle.loads(pickle.dumps(fitted))
-    column = pd.Series(scores, name="risk", index=np.arange(len(scores)) + 7)
-    moved = again.transform(column, sensitive_features=group)
-    pd.testing.assert_series_equal(moved, fitted.transform(column, sensitive_features=group))
-    assert moved.name == "risk"
 
 
 @pytest.mark.parametrize(

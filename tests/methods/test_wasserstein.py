@@ -1,7 +1,6 @@
 """WassersteinRepair against an exact integral and the POT library; weights, order, edges, wrong input."""
 
 import itertools
-import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -115,17 +114,6 @@ def test_row_order_does_not_matter_and_ties_stay_ties(compas_scores):
         assert (np.diff(pairs[:, 1]) >= 0).all()
 
 
-def test_whole_weights_count_like_repeated_rows():
-    rng = np.random.default_rng(5)
-    scores, group, weight = rng.random(60), rng.choice(["a", "b"], 60), rng.integers(1, 5, 60)
-    weighted = WassersteinRepair().fit(scores, sensitive_features=group, sample_weight=weight)
-    repeated = WassersteinRepair().fit(np.repeat(scores, weight), sensitive_features=np.repeat(group, weight))
-    assert weighted.maps_ == repeated.maps_
-    fractions = WassersteinRepair().fit(scores, sensitive_features=group, sample_weight=weight / 3)
-    for g in "ab":
-        np.testing.assert_allclose(fractions.maps_[g].values, weighted.maps_[g].values, rtol=1e-12)
-
-
 def test_new_scores_are_interpolated_and_edges_hold():
     fitted = WassersteinRepair().fit([0.9, 0.7, 0.5, 0.3], sensitive_features=["M", "M", "F", "F"])
     new = fitted.transform([0.95, 0.8, 0.1, 0.4], sensitive_features=["M", "M", "F", "F"])
@@ -170,17 +158,6 @@ def test_a_loss_is_measured_from_the_scores_as_they_came(compas_scores, ties):
     curve = WassersteinRepair(ties=ties).fit(scores, y, sensitive_features=group).tradeoff(lams=[0.5, 1])
     assert curve.unrepaired_auc == pytest.approx(vector_auc(y, scores, half=ties == "half"), abs=1e-12)
     assert curve.select(max_auc_loss=0.5).lam in (0.5, 1.0)
-
-
-def test_clones_and_pickles(compas_scores):
-    scores, _, group = compas_scores
-    fitted = WassersteinRepair(t=0.6).fit(scores, sensitive_features=group)
-    given = {name: value for name, value in clone(fitted).get_params().items() if value is not None}
-    assert given == {"t": 0.6, "ties": "half", "top_of": "all", "repair": "all"}
-    again = pickle.loads(pickle.dumps(fitted))
-    np.testing.assert_array_equal(
-        again.transform(scores, sensitive_features=group), fitted.transform(scores, sensitive_features=group)
-    )
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """XOrder against slow programmes and all interleavings; what its maps do to rows; wrong input."""
 
 import itertools
-import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -299,27 +298,6 @@ def test_more_groups_are_each_merged_into_the_reference():
         alone = XOrder(0.3, reference="a").fit(scores[rows], y[rows], sensitive_features=group[rows])
         assert alone.maps_[other] == fitted.maps_[other]
     assert len(fitted.tradeoff(lams=[0, 0.5])) == 2
-
-
-def test_weights_and_row_order():
-    rng = np.random.default_rng(8)
-    group, y, weight = rng.choice(["a", "b"], 80), rng.integers(0, 2, 80), rng.integers(1, 4, 80)
-    scores = rng.random(80).round(2)
-    weighted = XOrder(0.4).fit(scores, y, sensitive_features=group, sample_weight=weight)
-    rows = rng.permutation(np.repeat(np.arange(80), weight))
-    assert weighted.maps_ == XOrder(0.4).fit(scores[rows], y[rows], sensitive_features=group[rows]).maps_
-    XOrder(0.4).fit(scores, y, sensitive_features=group, sample_weight=weight / 7)
-
-
-def test_clones_and_pickles(compas_scores):
-    scores, y, group = compas_scores.take(slice(None, None, 5))
-    fitted = XOrder(lam=0.2).fit(scores, y, sensitive_features=group)
-    given = {name: value for name, value in clone(fitted).get_params().items() if value is not None}
-    assert given == {"lam": 0.2, "ties": "half", "top_of": "all", "repair": "all"}
-    again = pickle.loads(pickle.dumps(fitted))
-    np.testing.assert_array_equal(
-        again.transform(scores, sensitive_features=group), fitted.transform(scores, sensitive_features=group)
-    )
 
 
 def test_errors():

@@ -273,7 +273,8 @@ class Chosen:
     >>> score, y, group = data.probability, data.target, data.group
     >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
     >>> found = result.at(0.1, "FairPOT")
-    >>> round(found.gap, 3), found.kept, found.strengths
+    >>> round(found.gap, 3), found.times_kept, found.label
+    (0.073, '1 of 2', 'FairPOT (lam 0.141 to 0.185)')
     """
 
     method: str

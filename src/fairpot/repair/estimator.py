@@ -27,15 +27,16 @@ from fairpot.inference.dial import Cut, Evidence, Top, same_rows
 from fairpot.repair.achieved import Achieved, measure
 from fairpot.repair.certify import certify
 from fairpot.repair.choose import choose, curve, passing_over
-from fairpot.repair.fair_maps import FairMaps, ScoreScale
+from fairpot.repair.fair_maps import FairMaps, certificate_on, shown_maps
 from fairpot.repair.family import Dial, Family
 from fairpot.repair.finish import MOST_KNOTS, SLACK, Finished, finish, whole_maps
 from fairpot.repair.grid import grid_of, on_grid
 from fairpot.repair.ground import Ground
 from fairpot.repair.groups import find_reference, kept_groups, require_outcomes
 from fairpot.repair.notices import warn_of_choice, warn_of_flat, warn_of_needless, warn_of_table
-from fairpot.repair.own_dials import Way, along, choose_own, find_way
+from fairpot.repair.own_dials import Way, along, choose_own, find_way, looked_at
 from fairpot.repair.region import in_region
+from fairpot.repair.scale import ScoreScale
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve, TradeoffPoint
 from fairpot.tradeoff.rules import Rule, among, check_top, top_share
@@ -124,8 +125,8 @@ class Fit:
 
     @cached_property
     def _seen(self) -> TradeoffCurve:
-        """What every rule looks at first."""
-        return curve(self.final, self.ground)
+        """What every rule looks at first; of a way on very many entries, on fewer of them."""
+        return curve(self.final, self.ground if self.way is None else looked_at(self.ground))
 
     def search(self, rule: Rule) -> tuple[Fit, TradeoffPoint]:
         """Choose by rule; of several groups the choice becomes a point of their way."""
@@ -407,7 +408,7 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         (True, 0.15)
         """
         fit, table = _fit_of(self), _rows_beside(self, scores, y, rows, "a certificate")
-        found = self.fair_maps_.certificate_on(table, fit.ground, max_gap, confidence)
+        found = certificate_on(self.fair_maps_, table, fit.ground, max_gap, confidence)
         other = _turned(self, fit, self.strength_)
         other.certificate_ = found
         return other
@@ -654,7 +655,7 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Show gap and maps in a notebook once fitted, where scikit-learn shows an unfitted estimator."""
         if not hasattr(self, "strength_"):
             return str(super()._html_repr())
-        return self.fair_maps_.shown(" ".join(repr(self).split()), _fit_of(self).ground)
+        return shown_maps(self.fair_maps_, " ".join(repr(self).split()), _fit_of(self).ground)
 
     def __getattr__(self, name: str) -> Any:
         """Give the strength by the method's own name for it."""
@@ -729,6 +730,11 @@ def _check(model: Repair, labelled: bool) -> None:
         check_choice(model.keep, "keep", ("grid", "probabilities"))
     if not isinstance(getattr(model, "monotone", False), bool | np.bool_):
         raise TypeError(f"monotone must be True or False, got {model.monotone!r}.")
+    if model.reference is not None and not _takes(model, "reference"):
+        raise ValueError(
+            f"{argument('reference', model.reference)} names a group whose scores do not change, and "
+            f"{type(model).__name__} moves all groups.\nHint: leave it out, or take a method with a reference, FairPOT."
+        )
     if model.top is not None:
         check_top(model.top)
     elif model.repair == "top" or model.top_of == "group":
@@ -912,9 +918,16 @@ def _other_method(model: Repair, fit: Fit, rule: Rule) -> str:
     for other in methods().values():
         if other is type(model) or other.__name__ == "XOrder":
             continue
-        asked = {
-            name: getattr(model, name) for name in (*RULES, "top", "top_of", "repair", "reference", "keep", "ties")
-        }
+        named = (
+            *RULES,
+            "top",
+            "top_of",
+            "repair",
+            "keep",
+            "ties",
+            *(["reference"] if "reference" in signature(other.learn).parameters else []),
+        )
+        asked = {name: getattr(model, name) for name in named}
         try:
             found.append((begin(other(**asked), fit.ground.table).search(rule)[1].auc, other.__name__))
         except ValueError:

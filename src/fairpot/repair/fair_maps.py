@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, NoReturn, Self
 
@@ -24,7 +25,7 @@ from fairpot._validation.columns import as_column
 from fairpot._version import __version__
 from fairpot._warn import warn_user
 from fairpot.counting import as_table
-from fairpot.exceptions import ModelFileError, ScaleWarning, SmallGroupWarning
+from fairpot.exceptions import ModelFileError, SmallGroupWarning
 from fairpot.export import RowScorer, SimplifiedMaps, simplify, to_javascript, to_onnx, to_python, to_sql
 from fairpot.inference import overview
 from fairpot.inference.certify import Certificate, certify_one
@@ -46,6 +47,7 @@ from fairpot.repair.saving import (
     with_columns,
     with_fingerprint,
 )
+from fairpot.repair.scale import ScoreScale, tell
 from fairpot.repair.sigmoid import PROBES, LogitMap
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats, FollowedMap, ScoreMap, ShiftMap, followed, moving, parted
@@ -54,88 +56,8 @@ from fairpot.transport.scoremap import part_words
 if TYPE_CHECKING:
     from fairpot.repair.estimator import Repair
 
-# Beyond the fitted range by more than this share of its width is far outside.
-_FAR = 0.5
-# So many rows far outside, as a share, and the batch is suspect.
-_MANY = 0.01
-# So many of them, and the scores as a whole are on another scale.
-_ALL = 0.9
-# A batch that fills less than this share of the fitted range is suspect, if it has scores enough to tell.
-_NARROW, _ENOUGH = 0.05, 30
 # A notebook measures the fitted rows by itself up to so many groups and distinct scores.
 _MOST_MEASURED, _FEW = 20, 400_000
-
-
-class Mismatch(NamedTuple):
-    """What is told about a batch on another scale."""
-
-    message: str
-    category: type[Warning]
-    outside: int
-
-
-@dataclass(frozen=True)
-class ScoreScale:
-    """The range of the fitted scores.
-
-    A batch is on another scale if more than 1 % of its rows lie further outside the fitted range than half its
-    width, or if 30 or more distinct scores fill less than a twentieth of it.
-    """
-
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, table: ScoreTable) -> ScoreScale:
-        """Find the range of a table's scores."""
-        edges = [(float(c.score[0]), float(c.score[-1])) for c in table.counts if len(c.score)]
-        return cls(min(low for low, _ in edges), max(high for _, high in edges))
-
-    @property
-    def far(self) -> tuple[float, float]:
-        """The scores below and above which others are far outside."""
-        width = self.high - self.low
-        return (self.low - _FAR * width, self.high + _FAR * width) if width > 0 else (-np.inf, np.inf)
-
-    def is_left(self, outside: int, rows: int) -> bool:
-        """Whether so many rows far outside are another scale, not a few odd people."""
-        return outside > _MANY * rows
-
-    def mismatch_of_range(self, low: float, high: float) -> str | None:
-        """Say what is odd about a batch of which only the range is known; None if nothing is.
-
-        Its ends lie further outside the fitted range than half its width, or it fills less than a twentieth of it.
-        """
-        width = self.high - self.low
-        if width <= 0 or high < low:
-            return None
-        seen = (
-            f"the map was fitted on scores from {self.low:g} to {self.high:g}, and these run from {low:g} to {high:g}"
-        )
-        if low < self.low - _FAR * width or high > self.high + _FAR * width:
-            return f"scores lie far outside the fitted range: {seen} (far: by more than half its width)."
-        if 0 < high - low < _NARROW * width:
-            return f"scores fill less than a twentieth of the fitted range: {seen}; is this another scale?"
-        return None
-
-    def mismatch(self, scores: NDArray[np.float64]) -> Mismatch | None:
-        """Say what is odd about the scores of a batch; None if nothing is."""
-        width = self.high - self.low
-        if len(scores) == 0 or width <= 0:
-            return None
-        low, high = float(scores.min()), float(scores.max())
-        beyond = int(((scores < self.low - _FAR * width) | (scores > self.high + _FAR * width)).sum())
-        seen = (
-            f"the map was fitted on scores from {self.low:g} to {self.high:g}, and these run from {low:g} to {high:g}"
-        )
-        hint = "\nHint: bring the scores to the scale of fit (0-1 or 0-100, probabilities or log-odds), or fit anew."
-        if self.is_left(beyond, len(scores)):
-            outside = f"{beyond} of {len(scores)} scores lie far outside the fitted range: {seen}"
-            return Mismatch(f"{outside} (far: by more than half its width).{hint}", ScaleWarning, beyond)
-        if high - low < _NARROW * width and len(np.unique(scores)) >= _ENOUGH:
-            inside = f"{len(scores)} scores fill less than a twentieth of the fitted range: {seen}"
-            return Mismatch(f"{inside}; is this another scale?{hint}", ScaleWarning, beyond)
-        return None
 
 
 class Adjusted(NamedTuple):
@@ -155,15 +77,6 @@ def descending_ranks(scores: Floats) -> NDArray[np.int64]:
     array([3, 1, 1, 4])
     """
     return np.asarray(len(scores) - np.searchsorted(np.sort(scores), scores, side="right") + 1, dtype=np.int64)
-
-
-def _tell(found: Mismatch, rows: int, other_scale: str | None) -> None:
-    """Warn of another scale, or refuse it."""
-    if other_scale is not None:
-        check_choice(other_scale, "other_scale", ("error", "warn"))
-    if other_scale == "error" or (other_scale is None and found.outside >= _ALL * rows):
-        raise ValueError(f"{found.message} {argument('other_scale', 'warn')} lets them through.")
-    warn_user(found.message, found.category)
 
 
 class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -269,16 +182,14 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         maps.left_out_ = _left_out(content)
         return maps
 
-    def __sklearn_is_fitted__(self) -> bool:
-        """Say that there is nothing to fit."""
-        return hasattr(self, "maps_")
-
     def __getattr__(self, name: str) -> Any:
-        """Give the strength by the method's own name for it; describe the fitted rows when somebody asks."""
+        """Give the strength by the method's own name; describe the fitted rows if asked; refuse what needs them."""
         known = self.__dict__
         if name == "fitted_on_" and known.get("table_") is not None:
             known["fitted_on_"] = describe_table(known["table_"])
             return known["fitted_on_"]
+        if "dial_" in known and name in ("at", "tradeoff", "choose_certified"):
+            return partial(_refuse, self, "a trade-off is traced from" if name == "tradeoff" else _ELSEWHERE)
         if "dial_" in known and name in (f"{known['dial_'][0]}_", "strength_"):
             return known["dial_"][1]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -288,31 +199,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError(
             "FairMaps are fitted maps and cannot be fitted again.\n"
             "Hint: call transform; for a new fit use the method itself, such as FairPOT."
-        )
-
-    def tradeoff(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse: a map file keeps the maps at one strength."""
-        self._refuse("a trade-off is traced from")
-
-    def at(self, value: float) -> Self:
-        """Return a copy at the strength that the maps have; refuse any other.
-
-        Parameters
-        ----------
-        value : float
-            The repair strength.
-        """
-        if value != self.dial_[1]:
-            self._refuse("maps at other strengths are made from")
-        return copy(self)
-
-    def _refuse(self, what: str) -> NoReturn:
-        name, value = self.dial_
-        said = f"{value:.6g}" if isinstance(value, float | int) else str(value)
-        raise NotImplementedError(
-            f"a map file keeps the maps at {name} = {said}, not the rows that {what}.\n"
-            f"Hint: fit {self.method_} on the rows again and use that; fairpot.effect(model, scores, y, "
-            "sensitive_features=...) measures the maps as they are."
         )
 
     def __repr__(self) -> str:
@@ -397,24 +283,8 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             cut, top = Cut(top.alpha, top.region, {g: self.thresholds_[g] for g in table.groups}), None
         found = copy(self)
         ground = Ground(table, self.params_.get("ties", "half"), top, cut)
-        found.certified_ = self.certificate_on(table, ground, max_gap, confidence).to_dict()
+        found.certified_ = certificate_on(self, table, ground, max_gap, confidence).to_dict()
         return found
-
-    def certificate_on(self, table: ScoreTable, ground: Ground, max_gap: float, confidence: float) -> Certificate:
-        """Certify the gap of the maps on a table, in the part of the list that a ground looks at."""
-        if self.table_ is not None and same_rows(table, self.table_):
-            raise ValueError(
-                "nothing can be certified on the rows that the map was fitted on.\n"
-                "Hint: pass other rows, or give confidence to the method, which then cross-fits."
-            )
-        here = replace(ground, table=table, fitted=False)
-        maps = moving({g: each for g, each in self.maps_.items() if g in table.groups})
-        how: dict[str, Any] = {"ties": here.ties, "top": here.top, "cut": here.cut}
-        evidence = Evidence((Part(here.rows, SameMaps(maps)),), **how)
-        name, value = self.dial_
-        dial = evidence.estimate(np.array([value if isinstance(value, int | float) else np.nan]))
-        known: dict[str, Any] = {"unrepaired": evidence.unrepaired(), "rows": evidence.rows, "name": name}
-        return certify_one(dial, max_gap, confidence, **known, top=evidence.seen_in)
 
     @by_name
     def transform(
@@ -463,8 +333,8 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         check_alignment(scores=scores, sensitive_features=sensitive_features)
-        found = self._adjust(scores, sensitive_features, unknown_group, missing_group, other_scale)
-        return restore(self._turned(found.new), scores)
+        found = _adjust(self, scores, sensitive_features, unknown_group, missing_group, other_scale)
+        return restore(_turned(self, found.new), scores)
 
     @by_name
     def explain(self, scores: Any, *, sensitive_features: Any, ids: Any = None) -> Any:
@@ -497,9 +367,9 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         [3, 1, 2]
         """
         check_alignment(scores=scores, sensitive_features=sensitive_features, ids=ids)
-        found = self._adjust(scores, sensitive_features)
-        old, new = self._turned(found.old), self._turned(found.new)
-        named = {} if ids is None else {"id": self._checked_ids(ids, len(old))}
+        found = _adjust(self, scores, sensitive_features)
+        old, new = _turned(self, found.old), _turned(self, found.new)
+        named = {} if ids is None else {"id": _checked_ids(ids, len(old))}
         columns = {
             "row": np.arange(1, len(old) + 1),
             "group": [self.groups_[code] for code in found.codes.tolist()],
@@ -507,68 +377,9 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             "new_score": new,
             "old_rank": descending_ranks(old),
             "new_rank": descending_ranks(new),
-            "why": self._reasons(found),
+            "why": _reasons(self, found),
         }
         return make_frame({**named, **columns}, scores, sensitive_features, ids)
-
-    def _checked_ids(self, ids: Any, rows: int) -> list[Any]:
-        column = as_column(ids, "ids")
-        if len(column) != rows:
-            raise ValueError(wording.other_length("ids", len(column), rows))
-        return list(column.tolist())
-
-    def _reasons(self, found: Adjusted) -> list[str]:
-        """Say of each row in which part of its group's map it lies."""
-        said = self.group_words()
-        words = np.array([part_words(*said[group]) for group in self.groups_], dtype=object)
-        if self.lower_is_riskier_:
-            words = words[:, [0, 2, 1, 3, 4, 5]]  # below and above change places with the sign
-        parts = np.zeros(len(found.old), dtype=np.int8)
-        for place, group in enumerate(self.groups_):
-            rows = np.flatnonzero(found.codes == place)
-            if len(rows):
-                parts[rows] = self.maps_[group].parts(found.old.take(rows))
-        return list(words[found.codes, parts])
-
-    def group_words(self) -> dict[Hashable, tuple[str, str, str]]:
-        """Return for each group what is said of those who are moved, of those who stay, and of all after that."""
-        reference, left_out = self.reference_, self.left_out_
-        moved = moves_by(self.method_).format(reference=repr(reference))
-        stays = dict.fromkeys(self.groups_, "nobody of the group is moved")
-        stays |= dict.fromkeys(left_out, "left out of the comparison: scores stay")
-        stays |= {group: "reference group: scores stay" for group in self.groups_ if group == reference}
-        after = "" if parted(self.maps_)[1] is None else "; then made a probability by the map common to all groups"
-        return {group: (moved, stays[group], after) for group in self.groups_}
-
-    def _adjust(
-        self,
-        scores: Any,
-        sensitive_features: Any,
-        unknown_group: Unmapped = "error",
-        missing_group: Unmapped = "error",
-        other_scale: str | None = None,
-    ) -> Adjusted:
-        ways = {"unknown_group": unknown_group, "missing_group": missing_group}
-        for name, way in ways.items():
-            check_choice(way, name, UNMAPPED)
-        clean = self._turned(check_scores(scores))
-        codes = place_groups(sensitive_features, len(clean), self.groups_, **ways)
-        told = self.scale.mismatch(clean)
-        if told is not None:
-            _tell(told, len(clean), other_scale)
-        result = clean.copy()
-        for place, group in enumerate(self.groups_):
-            rows = np.flatnonzero(codes == place)
-            if len(rows) and not self.maps_[group].is_identity:
-                result[rows] = self.maps_[group](clean.take(rows))
-        for place, way in ((-1, unknown_group), (-2, missing_group)):
-            if way == "null":
-                result[codes == place] = np.nan
-        return Adjusted(clean, result, codes)
-
-    def _turned(self, scores: Floats) -> Floats:
-        """Turn scores to the direction that the maps were fitted in, or back."""
-        return 0.0 - scores if self.lower_is_riskier_ else scores
 
     def frame(self) -> Any:
         """Return the maps as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
@@ -594,7 +405,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         score = np.concatenate([np.empty(0), *(knots for _, knots in found)])
         adjusted = np.concatenate([np.empty(0), *(self.maps_[g](knots) for g, knots in found)])
         group = [g for g, knots in found for _ in range(len(knots))]
-        return make_frame({"group": group, "score": self._turned(score), "adjusted": self._turned(adjusted)})
+        return make_frame({"group": group, "score": _turned(self, score), "adjusted": _turned(self, adjusted)})
 
     def plot(self, ax: Any = None) -> Any:
         """Draw what each group's scores become.
@@ -713,36 +524,8 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             simplified=self.simplified_,
         )
 
-    def shown(self, title: str, ground: Ground | None = None) -> str:
-        """Show gap and maps in a notebook."""
-        said, bars = self._measured_here(ground)
-        gaps = intervals_svg(bars, "The gap on the fitted rows, with its interval")
-        scale, moved = self.scale, [g for g in self.groups_ if not self.maps_[g].is_identity]
-        x = np.linspace(scale.low, scale.high, 61)
-        lines = [(str(g), self._turned(x).tolist(), self._turned(self.maps_[g](x)).tolist()) for g in moved[:6]]
-        picture = lines_svg(lines, "Adjusted score over original score", ("original score", "adjusted score"))
-        words = self.group_words()
-        rows = [{"group": g, "scores": words[g][0 if g in moved else 1]} for g in self.groups_]
-        return f"<div>{paragraph(title, said)}{gaps}{picture}{html_table(rows, 'What becomes of scores')}</div>"
-
     def _html_repr(self) -> str:
-        return self.shown(repr(self)[1:-1])
-
-    def _measured_here(self, ground: Ground | None) -> tuple[str, list[Bar]]:
-        """Measure the gap before and after on the fitted rows, for a picture; say why where that cannot be done."""
-        if ground is None:
-            return "A map file has no rows: fairpot.effect(model, scores, y, ...) measures gap and intervals.", []
-        kept = ground.rows
-        if not kept.labelled or len(kept.groups) > _MOST_MEASURED or sum(len(c.score) for c in kept.counts) > _FEW:
-            return "fairpot.effect(model, scores, y, ...) measures gap and AUC with intervals.", []
-        maps = moving({g: m for g, m in self.maps_.items() if g in kept.groups})
-        asked: dict[str, Any] = {"ties": ground.ties}
-        if ground.top is not None:
-            asked |= {"alpha": ground.top.alpha, "region": ground.top.region}
-        gaps = [overview(each, **asked).gap for each in (kept, kept.rescored(maps))]
-        name = gap_name(ground.alpha)
-        said = f"{name[0].upper()}{name[1:]} on the fitted rows: {gaps[0]:.3f} -> {gaps[1]:.3f}; new rows may differ."
-        return said, [bar(f"{name} {when}", gap) for when, gap in zip(("before", "after"), gaps)]
+        return shown_maps(self, repr(self)[1:-1])
 
     def to_sql(self, dialect: str, **options: Any) -> str:
         """Write the maps as SQL, see :func:`fairpot.export.to_sql`.
@@ -767,7 +550,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         >>> "CASE" in repair.fair_maps_.to_sql("duckdb", group="sex")
         True
         """
-        return to_sql(self._own_scale, dialect=dialect, **options)
+        return to_sql(_own_scale(self), dialect=dialect, **options)
 
     def to_onnx(self, model: Any = None, **options: Any) -> Any:
         """Write the maps as an ONNX model, after ``model`` if there is one; see :func:`fairpot.export.to_onnx`.
@@ -792,7 +575,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         >>> [each.name for each in repair.fair_maps_.to_onnx().graph.output]
         ['score_adjusted']
         """
-        return to_onnx(self._own_scale, model=model, **options)
+        return to_onnx(_own_scale(self), model=model, **options)
 
     def to_python(self, **options: Any) -> str:
         """Write the maps as a Python module, see :func:`fairpot.export.to_python`.
@@ -816,7 +599,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         >>> names["adjusted_score"](0.4, "F")
         0.8
         """
-        return to_python(self._own_scale, **options)
+        return to_python(_own_scale(self), **options)
 
     def to_javascript(self, **options: Any) -> str:
         """Write the maps as a JavaScript file, see :func:`fairpot.export.to_javascript`.
@@ -839,7 +622,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         >>> "function adjustedScore(score, group)" in repair.fair_maps_.to_javascript()
         True
         """
-        return to_javascript(self._own_scale, **options)
+        return to_javascript(_own_scale(self), **options)
 
     def row_scorer(self, **options: Any) -> RowScorer:
         """Return a function of one score and its group, see :class:`fairpot.export.RowScorer`.
@@ -861,7 +644,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         >>> repair.fair_maps_.row_scorer()(0.4, "F")
         0.8
         """
-        return RowScorer(self._own_scale, **options)
+        return RowScorer(_own_scale(self), **options)
 
     def simplify(
         self, *, max_error: float | None = None, max_knots: int | None = None, keep_ranks: bool = False
@@ -892,7 +675,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         >>> print(repair.fair_maps_.simplify(max_error=0.01))
         simplified from 151 to 22 breakpoints, scores within 0.00956
         """
-        maps = self._own_scale
+        maps = _own_scale(self)
         table = self.table_
         if keep_ranks and table is None:
             raise ValueError(
@@ -901,12 +684,137 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         return simplify(maps, max_error=max_error, max_knots=max_knots, keep_ranks_of=table if keep_ranks else None)
 
-    @property
-    def _own_scale(self) -> Mapping[Hashable, ScoreMap]:
-        """The maps of the scores as the rows have them, which exports take."""
-        if self.lower_is_riskier_:
-            return {group: each.reflected() for group, each in self.maps_.items()}
-        return self.maps_
+
+# What a refusal calls strengths that a map file does not have.
+_ELSEWHERE = "maps at other strengths are made from"
+
+
+def group_words(maps: FairMaps) -> dict[Hashable, tuple[str, str, str]]:
+    """Return for each group what is said of those who are moved, of those who stay, and of all after that."""
+    reference, left_out = maps.reference_, maps.left_out_
+    moved = moves_by(maps.method_).format(reference=repr(reference))
+    stays = dict.fromkeys(maps.groups_, "nobody of the group is moved")
+    stays |= dict.fromkeys(left_out, "left out of the comparison: scores stay")
+    stays |= {group: "reference group: scores stay" for group in maps.groups_ if group == reference}
+    after = "" if parted(maps.maps_)[1] is None else "; then made a probability by the map common to all groups"
+    return {group: (moved, stays[group], after) for group in maps.groups_}
+
+
+def _reasons(maps: FairMaps, found: Adjusted) -> list[str]:
+    """Say of each row in which part of its group's map it lies."""
+    said = group_words(maps)
+    words = np.array([part_words(*said[group]) for group in maps.groups_], dtype=object)
+    if maps.lower_is_riskier_:
+        words = words[:, [0, 2, 1, 3, 4, 5]]  # below and above change places with the sign
+    parts = np.zeros(len(found.old), dtype=np.int8)
+    for place, group in enumerate(maps.groups_):
+        rows = np.flatnonzero(found.codes == place)
+        if len(rows):
+            parts[rows] = maps.maps_[group].parts(found.old.take(rows))
+    return list(words[found.codes, parts])
+
+
+def _adjust(
+    maps: FairMaps,
+    scores: Any,
+    sensitive_features: Any,
+    unknown_group: Unmapped = "error",
+    missing_group: Unmapped = "error",
+    other_scale: str | None = None,
+) -> Adjusted:
+    ways = {"unknown_group": unknown_group, "missing_group": missing_group}
+    for name, way in ways.items():
+        check_choice(way, name, UNMAPPED)
+    clean = _turned(maps, check_scores(scores))
+    codes = place_groups(sensitive_features, len(clean), maps.groups_, **ways)
+    told = maps.scale.mismatch(clean)
+    if told is not None:
+        tell(told, len(clean), other_scale)
+    result = clean.copy()
+    for place, group in enumerate(maps.groups_):
+        rows = np.flatnonzero(codes == place)
+        if len(rows) and not maps.maps_[group].is_identity:
+            result[rows] = maps.maps_[group](clean.take(rows))
+    for place, way in ((-1, unknown_group), (-2, missing_group)):
+        if way == "null":
+            result[codes == place] = np.nan
+    return Adjusted(clean, result, codes)
+
+
+def _turned(maps: FairMaps, scores: Floats) -> Floats:
+    """Turn scores to the direction that the maps were fitted in, or back."""
+    return 0.0 - scores if maps.lower_is_riskier_ else scores
+
+
+def _checked_ids(ids: Any, rows: int) -> list[Any]:
+    column = as_column(ids, "ids")
+    if len(column) != rows:
+        raise ValueError(wording.other_length("ids", len(column), rows))
+    return list(column.tolist())
+
+
+def _own_scale(maps: FairMaps) -> Mapping[Hashable, ScoreMap]:
+    """The maps of the scores as the rows have them, which exports take."""
+    if maps.lower_is_riskier_:
+        return {group: each.reflected() for group, each in maps.maps_.items()}
+    return maps.maps_
+
+
+def _refuse(maps: FairMaps, what: str, *args: Any, **kwargs: Any) -> NoReturn:
+    name, value = maps.dial_
+    said = f"{value:.6g}" if isinstance(value, float | int) else str(value)
+    raise NotImplementedError(
+        f"a map file keeps the maps at {name} = {said}, not the rows that {what}.\n"
+        f"Hint: fit {maps.method_} on the rows again and use that; fairpot.effect(model, scores, y, "
+        "sensitive_features=...) measures the maps as they are."
+    )
+
+
+def certificate_on(maps: FairMaps, table: ScoreTable, ground: Ground, max_gap: float, confidence: float) -> Certificate:
+    """Certify the gap of the maps on a table, in the part of the list that a ground looks at."""
+    if maps.table_ is not None and same_rows(table, maps.table_):
+        raise ValueError(
+            "nothing can be certified on the rows that the map was fitted on.\n"
+            "Hint: pass other rows, or give confidence to the method, which then cross-fits."
+        )
+    here = replace(ground, table=table, fitted=False)
+    moved = moving({g: each for g, each in maps.maps_.items() if g in table.groups})
+    how: dict[str, Any] = {"ties": here.ties, "top": here.top, "cut": here.cut}
+    evidence = Evidence((Part(here.rows, SameMaps(moved)),), **how)
+    name, value = maps.dial_
+    dial = evidence.estimate(np.array([value if isinstance(value, int | float) else np.nan]))
+    known: dict[str, Any] = {"unrepaired": evidence.unrepaired(), "rows": evidence.rows, "name": name}
+    return certify_one(dial, max_gap, confidence, **known, top=evidence.seen_in)
+
+
+def shown_maps(maps: FairMaps, title: str, ground: Ground | None = None) -> str:
+    """Show gap and maps in a notebook."""
+    said, bars = _measured_here(maps, ground)
+    gaps = intervals_svg(bars, "The gap on the fitted rows, with its interval")
+    scale, moved = maps.scale, [g for g in maps.groups_ if not maps.maps_[g].is_identity]
+    x = np.linspace(scale.low, scale.high, 61)
+    lines = [(str(g), _turned(maps, x).tolist(), _turned(maps, maps.maps_[g](x)).tolist()) for g in moved[:6]]
+    picture = lines_svg(lines, "Adjusted score over original score", ("original score", "adjusted score"))
+    words = group_words(maps)
+    rows = [{"group": g, "scores": words[g][0 if g in moved else 1]} for g in maps.groups_]
+    return f"<div>{paragraph(title, said)}{gaps}{picture}{html_table(rows, 'What becomes of scores')}</div>"
+
+
+def _measured_here(maps: FairMaps, ground: Ground | None) -> tuple[str, list[Bar]]:
+    """Measure the gap before and after on the fitted rows, for a picture; say why where that cannot be done."""
+    if ground is None:
+        return "A map file has no rows: fairpot.effect(model, scores, y, ...) measures gap and intervals.", []
+    kept = ground.rows
+    if not kept.labelled or len(kept.groups) > _MOST_MEASURED or sum(len(c.score) for c in kept.counts) > _FEW:
+        return "fairpot.effect(model, scores, y, ...) measures gap and AUC with intervals.", []
+    moved = moving({g: m for g, m in maps.maps_.items() if g in kept.groups})
+    asked: dict[str, Any] = {"ties": ground.ties}
+    if ground.top is not None:
+        asked |= {"alpha": ground.top.alpha, "region": ground.top.region}
+    gaps = [overview(each, **asked).gap for each in (kept, kept.rescored(moved))]
+    name = gap_name(ground.alpha)
+    said = f"{name[0].upper()}{name[1:]} on the fitted rows: {gaps[0]:.3f} -> {gaps[1]:.3f}; new rows may differ."
+    return said, [bar(f"{name} {when}", gap) for when, gap in zip(("before", "after"), gaps)]
 
 
 def fair_maps(model: Any) -> FairMaps | None:

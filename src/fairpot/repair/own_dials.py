@@ -21,7 +21,11 @@ from fairpot.transport import Floats
 # The nodes of the way: shares of what lies between the gap as it is and the smallest there is.
 SHARES = np.linspace(0.0, 1.0, 33)
 # Entries of a group on which is searched, at first, then, and at last.
-_ENTRIES = (64, 256, 4000)
+_ENTRIES = (64, 256, 2000)
+# In tables of more entries than this, few points of a way are counted on all rows.
+_LARGE, _KEPT = 200_000, 3
+# Two points of a way are at least so far apart.
+_HAIR = 1e-9
 # How often a bound is drawn tighter, where all rows miss what fewer entries keep.
 _CHECKS, _LEAST_STEP = 8, 1e-6
 # Where counting on the rows begins, its steps as parts of the groups' lists, and how often it may count from each.
@@ -43,16 +47,22 @@ class Way:
         """Leave out what can be searched again."""
         return Way, (self.shares, self.strengths)
 
+    def place_for(self, share: float, strengths: Mapping[Hashable, float]) -> float:
+        """Give the share of the point with these strengths; else one where no point is yet, by a hair if need be."""
+        same = np.logical_and.reduce([values == strengths[g] for g, values in self.strengths.items()])
+        if same.any():
+            return float(self.shares[np.flatnonzero(same)[0]])
+        while share in self.shares:
+            share -= _HAIR
+        return share
+
     def plus(self, share: float, strengths: Mapping[Hashable, float]) -> Way:
-        """Put one more point on the way; it takes the place of one with the same share."""
+        """Put one more point on the way; nothing changes if it is there."""
+        if share in self.shares:
+            return self
         at = int(np.searchsorted(self.shares, share))
-        same = at < len(self.shares) and self.shares[at] == share
-        put = np.copy if same else lambda values: np.insert(values, at, 0.0)
-        shares, each = put(self.shares), {g: put(values) for g, values in self.strengths.items()}
-        shares[at] = share
-        for group, values in each.items():
-            values[at] = strengths[group]
-        return Way(shares, each, self.search)
+        each = {g: np.insert(values, at, strengths[g]) for g, values in self.strengths.items()}
+        return Way(np.insert(self.shares, at, share), each, self.search)
 
     def at(self, share: float) -> dict[Hashable, float]:
         """Give every group's strength at a share: that of the nearest point that goes at least so far."""
@@ -91,16 +101,38 @@ def choose_own(
     search = way.search
     if search is None or search.given is not ground or rule.net_benefit_at is not None:
         search = OwnSearch(family, ground, rule.net_benefit_at)
-    seen = curve(along(family, way), ground) if seen is None else seen
+    look = looked_at(ground)
+    seen = curve(along(family, way), look) if seen is None else seen
     before = seen.judged(rule)
     usable = before.usable()
     if rule.max_gap is not None and before.curve.unmoved is not None and before.allowed(usable)[before.curve.unmoved]:
         return way, before.chosen()
+    asked = []
     for found in search.asked(rule, ground):
-        way = way.plus(search.share(found), search.strengths(found))
+        strengths = search.strengths(found)
+        asked.append(way.place_for(search.share(found), strengths))
+        way = way.plus(asked[-1], strengths)
+    if look is not ground:
+        return way, _on_all_rows(family, ground, look, rule, way, asked).judged(rule).chosen()
     if ground.top is not None:
         way = _polished(family, ground, rule, way, search)
     return way, _with_new(family, ground, way, seen).judged(rule).chosen()
+
+
+def looked_at(ground: Ground) -> Ground:
+    """Give the rows that points of a way are counted on at first: all, or fewer entries where there are very many."""
+    large = sum(len(counts.score) for counts in ground.table.counts) > _LARGE
+    return ground.merged(_ENTRIES[-1]) if large else ground
+
+
+def _on_all_rows(
+    family: Family, ground: Ground, look: Ground, rule: Rule, way: Way, asked: list[float]
+) -> TradeoffCurve:
+    """Count on all rows what was asked for and what fewer entries find best: each count of so many rows is dear."""
+    final = along(family, way)
+    best = curve(final, look).judged(rule).order()[:_KEPT]
+    shares = np.unique([0.0, *asked, *way.shares[best]])
+    return _told(ground.trace(final, shares), family, ground, way)
 
 
 def _with_new(family: Family, ground: Ground, way: Way, seen: TradeoffCurve) -> TradeoffCurve:
@@ -112,8 +144,14 @@ def _with_new(family: Family, ground: Ground, way: Way, seen: TradeoffCurve) -> 
     new = np.setdiff1d(way.shares, seen.lam[old])
     final = along(family, way)
     found = joined(taken(seen, old), ground.trace(final, new)) if len(new) else seen
-    own = [way.at(float(share)) for share in found.lam]
-    return replace(found, strengths={g: np.array([values[g] for values in own]) for g in family.moved})
+    return _told(found, family, ground, way)
+
+
+def _told(found: TradeoffCurve, family: Family, ground: Ground, way: Way) -> TradeoffCurve:
+    """Keep with a curve the rows and the maps of its way, and each group's strength at every point."""
+    final, own = along(family, way), [way.at(float(share)) for share in found.lam]
+    each = {g: np.array([values[g] for values in own]) for g in family.moved}
+    return replace(found, strengths=each, evidence=ground.evidence(final), whole=ground.evidence_of_auc(final))
 
 
 def _separable(ground: Ground) -> Ground:
@@ -136,7 +174,9 @@ def _polished(family: Family, ground: Ground, rule: Rule, way: Way, search: OwnS
         climb = _Climb(family, ground, rule, search, places)
         if climb.merit > merit + ROUND_OFF:
             merit, best = climb.merit, climb
-    return way if best is None else way.plus(search.share_of(best.gap), best.strengths)
+    if best is None:
+        return way
+    return way.plus(way.place_for(search.share_of(best.gap), best.strengths), best.strengths)
 
 
 class _Climb:

@@ -193,7 +193,7 @@ class TradeoffCurve:
         return len(self.auc)
 
     def __repr__(self) -> str:
-        kind = "every lambda" if self.exact else f"a grid of {self.dial}"
+        kind = f"every {self.dial}" if self.exact else f"a grid of {self.dial}"
         names = ", ".join(str(g) for g in self.moved)
         return (
             f"<TradeoffCurve of {names} towards {self.reference}: {len(self)} points ({kind}), AUC "

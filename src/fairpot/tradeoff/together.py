@@ -6,6 +6,7 @@ few entries of each group, solves the tables of these exactly, and looks closer 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
@@ -24,6 +25,8 @@ _BASES = (1, 2, 3, 5)
 _AROUND, _MOST_ROUNDS, _GAIN = 4, 30, 2e-6
 # How much beyond a bound is looked at as well: what is just outside may come inside.
 _SLACK = 0.02
+# Sweeps along the lists at last: how many, and how many values of one list, and of two, spread and to either side.
+_SWEEPS, _SWEPT = 3, ((401, 20), (41, 6))
 # Of more groups than this every second node of a path is searched for, and the others are those next to them.
 _FEW = 4
 
@@ -192,7 +195,35 @@ class Search:
                 stale, best = (0 if now > best + _GAIN else stale + (parts is None)), max(now, best)
                 if stale == len(_BASES):
                     break
-        return list(found.values())
+        return list(self._swept(found, ask, worth).values())
+
+    def _swept(
+        self,
+        found: dict[tuple[int, ...], Found],
+        ask: Callable[[Tables, float], list[Found | None]],
+        worth: Callable[[Found], float],
+    ) -> dict[tuple[int, ...], Found]:
+        """Look along the whole list of every group, and of few groups every two, beside what the others have."""
+        moved = [g for g, group in enumerate(self.detail[-1]) if len(group.values) > 1]
+        several = itertools.combinations(moved, 2) if len(moved) < _FEW else ()
+        subsets = [*((g,) for g in moved), *several]
+        for _ in range(_SWEEPS if found else 0):
+            start = best = max(found.values(), key=worth)
+            for subset in subsets:
+                wide, near = _SWEPT[len(subset) - 1]
+                places = [np.array([k]) for k in best.places]
+                for g in subset:
+                    last = len(self.detail[-1][g].values) - 1
+                    spread = np.linspace(0, last, wide).round().astype(np.intp)
+                    around = best.places[g] + np.arange(-near, near + 1)
+                    places[g] = np.unique(np.r_[spread, around[(around >= 0) & (around <= last)]])
+                for each in ask(self.count(places, 2), 0.0):
+                    if each is not None:
+                        found[each.places] = each
+                        best = each if worth(each) > worth(best) + ROUND_OFF else best
+            if worth(best) <= worth(start) + _GAIN:
+                break
+        return found
 
     def _refined(self, near: list[Found], bound: float) -> list[Found]:
         """Look closer around some combinations, once and on some entries: a node need not be the very best."""

@@ -78,9 +78,9 @@ def test_rows_without_a_group(spark, cluster, people, tmp_path):
     assert "lies among the input" in said
 
 
-def test_top_of_the_batch(spark, cluster, people, tmp_path):
-    """A map that begins at the top of the rows at hand: the threshold is found on the cluster."""
-    top = ["--alpha", 0.3, "--region", "group", "--region-from", "batch"]
+def test_a_map_of_the_top(spark, cluster, people, tmp_path):
+    """A map that begins at the score of the fitted top moves the same rows here and on the cluster."""
+    top = ["--top", 0.3, "--top-of", "group", "--repair-top"]
     run("fit", people, *COLUMNS, "--lam", 0.4, *top, "-o", tmp_path / "map.json")
     run("apply", tmp_path / "map.json", people, "-o", tmp_path / "duck.parquet")
     there = ["--engine", "spark", "--master", cluster.url]
