@@ -730,11 +730,6 @@ def _check(model: Repair, labelled: bool) -> None:
         check_choice(model.keep, "keep", ("grid", "probabilities"))
     if not isinstance(getattr(model, "monotone", False), bool | np.bool_):
         raise TypeError(f"monotone must be True or False, got {model.monotone!r}.")
-    if model.reference is not None and not _takes(model, "reference"):
-        raise ValueError(
-            f"{argument('reference', model.reference)} names a group whose scores do not change, and "
-            f"{type(model).__name__} moves all groups.\nHint: leave it out, or take a method with a reference, FairPOT."
-        )
     if model.top is not None:
         check_top(model.top)
     elif model.repair == "top" or model.top_of == "group":

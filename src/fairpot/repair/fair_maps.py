@@ -188,7 +188,9 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if name == "fitted_on_" and known.get("table_") is not None:
             known["fitted_on_"] = describe_table(known["table_"])
             return known["fitted_on_"]
-        if "dial_" in known and name in ("at", "tradeoff", "choose_certified"):
+        if "dial_" in known and name == "at":
+            return partial(_at, self)
+        if "dial_" in known and name in ("tradeoff", "choose_certified"):
             return partial(_refuse, self, "a trade-off is traced from" if name == "tradeoff" else _ELSEWHERE)
         if "dial_" in known and name in (f"{known['dial_'][0]}_", "strength_"):
             return known["dial_"][1]
@@ -758,6 +760,13 @@ def _own_scale(maps: FairMaps) -> Mapping[Hashable, ScoreMap]:
     if maps.lower_is_riskier_:
         return {group: each.reflected() for group, each in maps.maps_.items()}
     return maps.maps_
+
+
+def _at(maps: FairMaps, value: Any) -> FairMaps:
+    """Return a copy at the strength that maps have; refuse any other."""
+    if value != maps.dial_[1]:
+        _refuse(maps, _ELSEWHERE)
+    return copy(maps)
 
 
 def _refuse(maps: FairMaps, what: str, *args: Any, **kwargs: Any) -> NoReturn:
