@@ -394,16 +394,6 @@ def _source_to_adjust(
     )
 
 
-def _without_outcomes(source: Any, lower_is_riskier: bool) -> Any:
-    """Return the rows as a model looks at them: without outcomes, scores in the direction it was fitted in."""
-    bare = source.bare()
-    if bare.lower_is_riskier == lower_is_riskier:
-        return bare
-    if _is_spark_source(bare):
-        return replace(bare, lower_is_riskier=lower_is_riskier)
-    return bare.but(lower_is_riskier=lower_is_riskier)
-
-
 def _is_path(value: Any) -> bool:
     if isinstance(value, str | os.PathLike):
         return True

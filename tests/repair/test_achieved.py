@@ -87,12 +87,10 @@ def test_it_follows_the_strength():
 
 
 def test_a_grid_of_a_hundred_scores_is_no_long_search():
-    """In seconds of the processor; it was seven."""
+    """Every share that differs is looked at once, and no other."""
     rng = np.random.default_rng(8)
     g, y = rng.choice(["a", "b"], 3000), rng.integers(0, 2, 3000)
     s = np.clip(np.round(50 + 15 * rng.normal(y + 0.5 * (g == "a"))), 1, 100)
-    start = time.process_time()
     model = FairPOT(max_gap=0.05, keep="grid").fit(s, y, sensitive_features=g)
-    took = time.process_time() - start
     assert model.achieved_.gap <= 0.05
-    assert took < 1.5
+    assert len(model.tradeoff()) <= len(np.unique(s[g == model.strengths_.popitem()[0]])) + 1

@@ -59,7 +59,7 @@ def prepare(estimator: Any, setting: Setting) -> Any:
     """Copy an estimator, with the common setting where it has none of its own and without what a rule replaces."""
     known = estimator.get_params(deep=False)
     wanted: dict[str, Any] = {"ties": setting.ties} if "ties" in known else {}
-    if known.get("reference", "") is None:
+    if known.get("reference", "") is None and takes_reference(estimator):
         wanted["reference"] = setting.reference
     if has_rule(estimator):
         wanted |= {estimator.dial.name: None, **dict.fromkeys(RULES), "confidence": None, "top": setting.top}

@@ -305,35 +305,6 @@ def check_outputs(
         check_output(target, overwrite=overwrite)
 
 
-def refuse_rows(
-    source: RowSource,
-    maps: Mapping[Hashable, ScoreMap],
-    *,
-    memory_limit: str = "2GB",
-    threads: int | None = None,
-    **how: Any,
-) -> None:
-    """Raise, with all that is wrong, if any row cannot be mapped; ``how`` is what :func:`apply` is told of them."""
-    engine = DuckDBEngine(memory_limit, threads)
-    source = source.bare()
-    batches = _open(source, _format("-", None, source), (), engine, "text")
-    mapper = Mapper(
-        source.score,
-        source.group_columns,
-        batches.schema,
-        maps,
-        kind=batches.kind,
-        exact_types=batches.exact_types,
-        decimal=source.decimal,
-        **how,
-    )
-    read = 0
-    for batch in batches:
-        read += batch.num_rows
-        mapper.kept(batch)
-    _complain(mapper, read, source, engine)
-
-
 def _notes(mapper: Mapper, rows: int, moved: int) -> Iterator[str]:
     """Say what scores and groups alone show to be odd about a result."""
     if rows > 1 and mapper.lowest == mapper.highest:

@@ -27,7 +27,7 @@ from fairpot.inference.dial import Cut, Evidence, Top, same_rows
 from fairpot.repair.achieved import Achieved, measure
 from fairpot.repair.certify import certify
 from fairpot.repair.choose import choose, curve, passing_over
-from fairpot.repair.fair_maps import FairMaps, certificate_on, shown_maps
+from fairpot.repair.fair_maps import FairMaps, certificate_on, counted_like, shown_maps
 from fairpot.repair.family import Dial, Family
 from fairpot.repair.finish import MOST_KNOTS, SLACK, Finished, finish, whole_maps
 from fairpot.repair.grid import grid_of, on_grid
@@ -38,12 +38,15 @@ from fairpot.repair.own_dials import Way, along, choose_own, find_way, looked_at
 from fairpot.repair.region import in_region
 from fairpot.repair.scale import ScoreScale
 from fairpot.table import ScoreTable
+from fairpot.tradeoff import Limit, LimitBracket
 from fairpot.tradeoff.curve import TradeoffCurve, TradeoffPoint
-from fairpot.tradeoff.rules import Rule, among, check_top, top_share
+from fairpot.tradeoff.rules import Rule, check_top, top_share
 from fairpot.transport import Floats, ScoreMap
 
 Learn = Callable[[ScoreTable], Family]
 RULES = ("max_gap", "max_auc_loss", "net_benefit_at")
+# Of more groups than this no other method is tried where one misses a target.
+_TRIED_GROUPS = 8
 
 # What the docstrings of methods say of what all have; it stands here once.
 _SHARED = """\
@@ -129,7 +132,22 @@ class Fit:
         return curve(self.final, self.ground if self.way is None else looked_at(self.ground))
 
     def search(self, rule: Rule) -> tuple[Fit, TradeoffPoint]:
-        """Choose by rule; of several groups the choice becomes a point of their way."""
+        """Choose by rule; of several groups the choice becomes a point of their way.
+
+        Maps of very many breakpoints will be simplified: where a repair is needed, its gap is kept by a hair more.
+        """
+        entries = sum(len(counts.score) for counts in self.ground.table.counts)
+        if rule.max_gap is None or not self.ground.fitted or entries <= MOST_KNOTS:
+            return self._searched(rule)
+        found, point = self._searched(rule)
+        if point.lam == found.final.dial.identity or point.gap <= rule.max_gap - SLACK:
+            return found, point
+        try:
+            return self._searched(replace(rule, max_gap=rule.max_gap - SLACK))
+        except (InfeasibleRuleError, ValueError):  # nothing keeps more than was asked for
+            return found, point
+
+    def _searched(self, rule: Rule) -> tuple[Fit, TradeoffPoint]:
         with passing_over():
             if self.way is None:
                 return self, choose(self.family, self.ground, rule, self._seen)
@@ -730,6 +748,11 @@ def _check(model: Repair, labelled: bool) -> None:
         check_choice(model.keep, "keep", ("grid", "probabilities"))
     if not isinstance(getattr(model, "monotone", False), bool | np.bool_):
         raise TypeError(f"monotone must be True or False, got {model.monotone!r}.")
+    if model.reference is not None and not _takes(model, "reference"):
+        raise ValueError(
+            f"{argument('reference', model.reference)} names a group whose scores do not change, and "
+            f"{type(model).__name__} moves all groups.\nHint: leave it out, or take a method with one, such as FairPOT."
+        )
     if model.top is not None:
         check_top(model.top)
     elif model.repair == "top" or model.top_of == "group":
@@ -851,9 +874,7 @@ def _fitted(model: Repair, table: ScoreTable, groups: Any, min_group: Any) -> di
     warn_of_table(kept, left_out, table, min_group)
     rule, given = Rule(*(getattr(model, each) for each in RULES)), getattr(model, model._dial_name)
     chosen = given is None and (bool(rule.given) or model.unasked is None)
-    fit, certificate = _start(model, kept, table, chosen), None
-    if chosen and fit.family.reach is not None and len(fit.family.moved) > 1:
-        fit = replace(fit, way=find_way(fit.family, fit.ground))
+    fit, certificate = begin(model, kept, table) if chosen else _start(model, kept, table), None
     if model.confidence is not None:
         again = fit.learn if fit.way is None else partial(_along_again, fit)
         strength, certificate = certify(fit.final, again, fit.ground, rule, float(model.confidence))
@@ -892,12 +913,8 @@ def _along_again(fit: Fit, rows: ScoreTable) -> Family:
 
 def _chosen(model: Repair, fit: Fit, rule: Rule) -> tuple[Fit, float]:
     """Choose by rule; where nothing keeps it, say which method does."""
-    knots = sum(len(c.score) for c in fit.ground.table.counts)
-    tighter = rule
-    if knots > MOST_KNOTS and rule.max_gap is not None:  # maps will be simplified
-        tighter = replace(rule, max_gap=max(rule.max_gap - SLACK, 0.0))
     try:
-        found, point = fit.search(tighter)
+        found, point = fit.search(rule)
     except InfeasibleRuleError as error:
         raise InfeasibleRuleError(f"{error}{_other_method(model, fit, rule)}") from error
     return found, point.lam
@@ -905,32 +922,32 @@ def _chosen(model: Repair, fit: Fit, rule: Rule) -> tuple[Fit, float]:
 
 def _other_method(model: Repair, fit: Fit, rule: Rule) -> str:
     """Name a method that keeps the rule on these rows, with its AUC; or say what the best possible is."""
-    if rule.max_gap is None or len(fit.ground.table.groups) > 8:
+    ground = fit.ground
+    if rule.max_gap is None or len(ground.table.groups) > _TRIED_GROUPS:
         return ""
     from fairpot.repair.registry import methods
 
+    # xOrder alone takes long enough to keep somebody waiting for an error.
+    tried = [other for other in methods().values() if other is not type(model) and other.__name__ != "XOrder"]
     found = []
-    for other in methods().values():
-        if other is type(model) or other.__name__ == "XOrder":
-            continue
-        named = (
-            *RULES,
-            "top",
-            "top_of",
-            "repair",
-            "keep",
-            "ties",
-            *(["reference"] if "reference" in signature(other.learn).parameters else []),
-        )
-        asked = {name: getattr(model, name) for name in named}
+    for other in tried:
+        asked = {name: getattr(model, name) for name in (*RULES, "top", "top_of", "repair", "keep", "ties")}
         try:
-            found.append((begin(other(**asked), fit.ground.table).search(rule)[1].auc, other.__name__))
-        except ValueError:
+            made = begin(other(**asked, reference=fit.family.reference), ground.table)
+            found.append((made.search(rule)[1].auc, other.__name__))
+        except ValueError:  # it does not keep the rule, or is not for these scores
             continue
-    if not found:
-        return " No other method keeps it on these rows either."
-    auc, name = max(found)
-    return f" {name} keeps it on these rows, with AUC {auc:.3f}."
+    if found:
+        auc, name = max(found)
+        return f" {name} keeps it on these rows, with AUC {auc:.3f}."
+    said = f" None of {', '.join(other.__name__ for other in tried)} keeps it on these rows either"
+    if ground.alpha is not None or model.keep == "grid":
+        return f"{said}."
+    if len(ground.table.groups) == 2:
+        best = Limit.of(ground.table, ties=ground.ties).best(rule.max_gap).auc
+    else:
+        best = LimitBracket.of(ground.table, ties=ground.ties).high(rule.max_gap)
+    return f"{said}; the best possible AUC within it, knowing the outcomes, is {best:.3f}."
 
 
 def _fit_of(model: Repair) -> Fit:
@@ -969,10 +986,7 @@ def _rows_beside(model: Repair, scores: Any, y: Any, rows: dict[str, Any], what:
     """Check and count rows other than the fitted ones, of the groups that are compared."""
     if y is None and not isinstance(scores, ScoreTable):
         raise TypeError(f"y is missing: {what} counts outcomes.\nHint: pass scores, y, sensitive_features=....")
-    if not isinstance(scores, ScoreTable):
-        rows = {"lower_is_riskier": model.table_.lower_is_riskier, **rows}
-    table = as_table(y, scores, labelled=False, names=("y", "scores"), **rows).require(what)
-    table = model.fair_maps_.seen(table)
+    table = counted_like(model.fair_maps_, scores, y, rows, what)
     edges = [(float(c.score[0]), float(c.score[-1])) for c in table.counts if len(c.score)]
     told = ScoreScale.of(model.table_).mismatch_of_range(min(e[0] for e in edges), max(e[1] for e in edges))
     if told is not None:
@@ -1003,5 +1017,4 @@ def _fair_maps(model: Repair) -> FairMaps:
         done,
         parameters=model.get_params(deep=False) | given,
         dial=(model._dial_name, strength),
-        where="" if model.top is None else among(model.top),
     )

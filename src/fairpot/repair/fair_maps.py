@@ -276,9 +276,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         >>> maps.certified_["bound"], maps.certified_["how"]
         (0.15, 'map')
         """
-        if not isinstance(scores, ScoreTable):
-            rows = {"lower_is_riskier": self.lower_is_riskier_, **rows}
-        table = self.seen(as_table(y, scores, labelled=False, names=("y", "scores"), **rows).require("a certificate"))
+        table = counted_like(self, scores, y, rows, "a certificate")
         table = table.only([g for g in table.groups if g not in self.left_out_])
         top, cut = self.where, None
         if top is not None and self.thresholds_ is not None:
@@ -760,6 +758,20 @@ def _own_scale(maps: FairMaps) -> Mapping[Hashable, ScoreMap]:
     if maps.lower_is_riskier_:
         return {group: each.reflected() for group, each in maps.maps_.items()}
     return maps.maps_
+
+
+# What may be said of rows that maps are judged on.
+_ROWS = ("sensitive_features", "sample_weight", "clusters", "weights", "pos_label", "lower_is_riskier")
+
+
+def counted_like(maps: FairMaps, scores: Any, y: Any, rows: Mapping[str, Any], what: str) -> ScoreTable:
+    """Check and count rows to judge maps on, in the direction that these have and with their names of groups."""
+    unknown = [name for name in rows if name not in (*_ROWS, "high_score_means")]
+    if unknown:
+        raise TypeError(f"{unknown[0]!r} is nothing that is said of rows.\nHint: {', '.join(_ROWS)}.")
+    if not isinstance(scores, ScoreTable):
+        rows = {"lower_is_riskier": maps.lower_is_riskier_, **rows}
+    return maps.seen(as_table(y, scores, labelled=False, names=("y", "scores"), **rows).require(what))
 
 
 def _at(maps: FairMaps, value: Any) -> FairMaps:

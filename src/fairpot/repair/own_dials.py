@@ -103,9 +103,10 @@ def choose_own(
         search = OwnSearch(family, ground, rule.net_benefit_at)
     look = looked_at(ground)
     seen = curve(along(family, way), look) if seen is None else seen
-    before = seen.judged(rule)
+    still = seen if look is ground else _told(ground.trace(along(family, way), np.zeros(1)), family, ground, way)
+    before = still.judged(rule)
     usable = before.usable()
-    if rule.max_gap is not None and before.curve.unmoved is not None and before.allowed(usable)[before.curve.unmoved]:
+    if rule.max_gap is not None and still.unmoved is not None and before.allowed(usable)[still.unmoved]:
         return way, before.chosen()
     asked = []
     for found in search.asked(rule, ground):
