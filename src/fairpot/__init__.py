@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fairpot._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from fairpot.auditing import audit, effect
+    from fairpot.results import audit, effect
     from fairpot.comparison import compare
     from fairpot.exceptions import InfeasibleRuleError, ModelFileError, UndefinedMetricWarning, UnseenGroupError
     from fairpot.journeys import apply, score_table
@@ -67,9 +67,9 @@ _HOMES = {
     "WassersteinRepair": "methods",
     "XOrder": "methods",
     "apply": "journeys",
-    "audit": "auditing",
+    "audit": "results",
     "compare": "comparison",
-    "effect": "auditing",
+    "effect": "results",
     "load": "repair",
     "score_table": "journeys",
 }

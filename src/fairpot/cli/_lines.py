@@ -13,7 +13,7 @@ from fairpot.auditing.words import by_column as by_column
 from fairpot.auditing.words import name_of as name_of
 from fairpot.cli._printing import Output, count, number, percent, shown, signed
 from fairpot.inference import Change, Verdict
-from fairpot.inference.limits import gap_name
+from fairpot.words import gap_name
 from fairpot.table import QuantisationBound
 
 

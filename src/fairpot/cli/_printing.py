@@ -20,7 +20,7 @@ from rich.text import Text
 from fairpot._validation import wording
 from fairpot._version import __version__
 from fairpot.cli._settings import in_force
-from fairpot.inference.limits import gap_name
+from fairpot.words import gap_name
 
 if TYPE_CHECKING:
     from fairpot.tradeoff.curve import TradeoffCurve

@@ -38,7 +38,7 @@ from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_option
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.files.output import complete_file
 from fairpot.inference import Certificate
-from fairpot.inference.limits import gap_name
+from fairpot.words import gap_name
 from fairpot.metrics.benefit import net_benefit
 from fairpot.modelfile import ModelFile
 from fairpot.repair.achieved import Achieved

@@ -16,9 +16,10 @@ from fairpot._shown import Bar, ShownBars, bar, ends_of
 from fairpot._validation import check_level, check_share
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.dial import Cut, DialEstimates, Top, band_of
-from fairpot.inference.limits import Estimate, draw_errors, gap_from, gap_name
+from fairpot.inference.limits import Estimate, draw_errors
 from fairpot.inference.shortfall import shortfall
 from fairpot.transport import Floats
+from fairpot.words import gap_from, gap_name
 
 How = Literal["step-down", "walk"]
 # A rise of the curve by less than this part of a standard error is taken for level ground.

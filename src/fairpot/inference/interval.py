@@ -12,7 +12,7 @@ from fairpot._defaults import LEVEL, REGIONS, TIES, Region
 from fairpot._validation import check_choice, check_group_name, check_level, check_replicates, check_share
 from fairpot.counting import as_table
 from fairpot.inference.bootstrap import bootstrap_shares, drawn_interval, shares_of
-from fairpot.inference.limits import Estimate, Verdict, fold, gap_limits, joint_tail_of, judge
+from fairpot.inference.limits import Estimate, Verdict, fold, joint_tail_of, judge, seen_limits
 from fairpot.inference.region import RegionShares, estimate_region
 from fairpot.inference.shares import (
     GapEstimates,
@@ -289,7 +289,7 @@ def estimate(table: ScoreTable, question: Question) -> ShareEstimates:
 
 def _limits(found: ShareEstimates, question: Question, tail: float) -> tuple[float, float]:
     if question.gap:
-        return gap_limits(GapEstimates.side_by_side(found), tail)
+        return seen_limits(GapEstimates.side_by_side(found), tail)
     low, high = found.limits(tail)
     return float(low[0]), float(high[0])
 
@@ -314,9 +314,9 @@ def _interval(
     winner, loser = question.pairs[2 * widest]
     groups = (table.groups[winner[0]], table.groups[loser[0]])
     value = float(gaps.value[widest])
-    return Estimate(
-        question.metric, abs(value), float(gaps.se[widest]), low, high, level, method, value, groups, reason, note
-    )
+    seen = groups if not value < 0 else groups[::-1]  # from the group that is ranked higher, as its limits are
+    size, se = abs(value), float(gaps.se[widest])
+    return Estimate(question.metric, size, se, low, high, level, method, size, seen, reason, note)
 
 
 def _from_draws(table: ScoreTable, question: Question, found: ShareEstimates, drawn: Floats, level: float) -> Estimate:

@@ -30,7 +30,7 @@ from fairpot.export import RowScorer, SimplifiedMaps, simplify, to_javascript, t
 from fairpot.inference import overview
 from fairpot.inference.certify import Certificate, certify_one
 from fairpot.inference.dial import Cut, Evidence, Part, SameMaps, Top, same_rows
-from fairpot.inference.limits import gap_name
+from fairpot.words import gap_name
 from fairpot.modelfile import MAX_BYTES, ModelFile, describe_table, naming, read, write
 from fairpot.modelfile.checks import refuse, shown
 from fairpot.repair.finish import Finished

@@ -26,7 +26,7 @@ from fairpot.auditing.measures import listed, tops
 from fairpot.counting import as_table
 from fairpot.display.display import table_of
 from fairpot.files.output import atomic_file
-from fairpot.inference.limits import gap_name
+from fairpot.words import gap_name
 from fairpot.repair.fair_maps import FairMaps, fair_maps
 from fairpot.repair.finish import in_words
 from fairpot.report.card import read_card

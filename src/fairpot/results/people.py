@@ -1,7 +1,8 @@
-"""The queue: where the rows of each group stand in the list of all, before and after, a mark for every few of them."""
+"""People: whose scores a repair changes, and where the rows of each group stand in the list, before and after."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -9,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._html import COLOURS, queue_svg
+from fairpot._validation import Rows
 from fairpot.counts import GroupCounts
+from fairpot.results.kinds import Count, Group
 from fairpot.table import Maps, ScoreTable
 from fairpot.transport import Floats
 
@@ -157,3 +160,60 @@ def lanes_html(found: list[Lane], groups: int, acted: tuple[float, float] | None
     note += f" Shaded: {where}." if acted else ""
     note += f" {len(found)} of {groups} groups." if len(found) < groups else ""
     return queue_svg(drawn, "Places in the list" + (" before and after" if repaired else ""), acted, repaired, note)
+
+
+@dataclass(frozen=True)
+class Moved:
+    """How many scores of one group a repair changes, which way and how far, on the scale of the rows' own scores.
+
+    ``mean_shift`` is over the changed rows, ``mean_shift_of_all`` over all rows of the group.
+    """
+
+    group: Group
+    rows: Count
+    moved: Count
+    up: Count
+    down: Count
+    mean_shift: float
+    mean_shift_of_all: float
+    largest_shift: float
+
+
+def moves(table: ScoreTable, maps: Maps) -> tuple[Moved, ...]:
+    """Count, for each group, whose score a map changes, which way and how far.
+
+    Examples
+    --------
+    >>> table = ScoreTable.from_rows(np.array([0.2, 0.4]), None)
+    >>> [found] = moves(table, {"all": lambda s: s + 0.1 * (s > 0.3)})
+    >>> found.moved, found.up, round(found.largest_shift, 6)
+    (1, 1, 0.1)
+    """
+    sign = -1.0 if table.lower_is_riskier else 1.0
+    return tuple(
+        _moved(g, c.weight, sign * ((maps[g](c.score) if g in maps else c.score) - c.score))
+        for g, c in zip(table.groups, table.counts)
+    )
+
+
+def moves_of_rows(rows: Rows, after: Floats) -> tuple[Moved, ...]:
+    """Count the same of rows with a second score beside the first."""
+    codes = np.zeros(len(after), dtype=np.intp) if rows.codes is None else rows.codes
+    weight = np.ones(len(after), dtype=np.int64) if rows.weight is None else rows.weight
+    shift = after - rows.scores
+    return tuple(_moved(g, weight[codes == place], shift[codes == place]) for place, g in enumerate(rows.groups))
+
+
+def _moved(group: Hashable, weight: NDArray[Any], shift: Floats) -> Moved:
+    rows, moved = weight.sum().item(), weight[shift != 0].sum().item()
+    total = float(np.dot(weight, shift))
+    return Moved(
+        group,
+        rows,
+        moved,
+        weight[shift > 0].sum().item(),
+        weight[shift < 0].sum().item(),
+        total / moved + 0.0 if moved else 0.0,
+        total / rows + 0.0 if rows else 0.0,
+        float(np.abs(shift).max(initial=0.0)),
+    )

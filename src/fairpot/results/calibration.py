@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtri
 
+from fairpot._defaults import LEVEL
 from fairpot.counts import GroupCounts
 from fairpot.inference import Estimate
 from fairpot.inference.shares import FEWEST
 from fairpot.repair.calibrating import own_risks
+from fairpot.results.kinds import Count, Group
+from fairpot.table import ScoreTable
+from fairpot.transport import ScoreMap, moving, parted
 
 BINS = 10
 # Scores of exactly 0 and 1 have no finite log-odds; they are taken as this near to them.
@@ -21,34 +26,46 @@ _STEPS, _NEAR = 100, 1e-5
 _BINS_OF_LOG_ODDS = 1 << 16
 
 
-def calibration(counts: GroupCounts, bins: int = BINS) -> dict[str, float | None] | None:
-    """Compare predicted probabilities with outcomes; None if the scores are no probabilities.
+@dataclass(frozen=True)
+class Calibration:
+    """How far scores are from being probabilities of the outcome.
 
-    Returns
-    -------
-    dict
-        ``error_in_the_large``: mean score minus share of positives. ``expected_calibration_error``: the same by
-        bins of equal width on [0, 1], absolute, averaged over the rows. ``error_by_chance``: what that would be
-        expected to be if the scores were right, as it is never 0 with finitely many rows. ``slope``: of the logistic
-        regression of the outcome on the score's log-odds (1 is right, below 1 the scores are too extreme); None if it
-        has no finite value.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> counts = GroupCounts(np.array([0.25, 0.75]), np.array([1, 3]), np.array([3, 1]))
-    >>> {name: round(value, 6) for name, value in calibration(counts).items()}
-    {'error_in_the_large': 0.0, 'expected_calibration_error': 0.0, 'error_by_chance': 0.172747, 'slope': 1.0}
+    Attributes
+    ----------
+    error_in_the_large : Estimate
+        Mean score minus share with the outcome.
+    expected_calibration_error : float
+        The same by bins of equal width on [0, 1], absolute, averaged over the rows. It has no interval: finitely many
+        rows push it up even where the scores are right, by about ``error_by_chance``.
+    error_by_chance : float
+        What it would be expected to be if the scores were right.
+    slope : float or None
+        Of the logistic regression of the outcome on the score's log-odds: below 1 the scores are too extreme; None if
+        it has no finite value.
     """
+
+    error_in_the_large: Estimate
+    expected_calibration_error: float
+    error_by_chance: float
+    slope: float | None
+
+
+def calibrations(
+    table: ScoreTable, bins: int = BINS, level: float | None = LEVEL
+) -> tuple[tuple[Calibration | None, ...], Calibration | None]:
+    """Measure the calibration of each group, and of all rows; None where scores are not probabilities."""
+    own = tuple(_calibration(as_risks(c, table.lower_is_riskier), bins, level) for c in table.counts)
+    return own, _calibration(as_risks(table.joined().counts[0], table.lower_is_riskier), bins, level)
+
+
+def _calibration(counts: GroupCounts, bins: int, level: float | None) -> Calibration | None:
     errors = calibration_errors(counts, bins)
     if errors is None:
         return None
-    return {
-        "error_in_the_large": errors[0],
-        "expected_calibration_error": errors[1],
-        "error_by_chance": error_by_chance(counts, bins),
-        "slope": logistic_slope(counts),
-    }
+    bias = large_error(counts, LEVEL if level is None else level).of(errors[0])
+    if level is None:
+        bias = Estimate(bias.metric, errors[0], reason="none were asked for")
+    return Calibration(bias, errors[1], error_by_chance(counts, bins), logistic_slope(counts))
 
 
 def calibration_errors(counts: GroupCounts, bins: int = BINS) -> tuple[float, float] | None:
@@ -211,3 +228,53 @@ def _loss(
 ) -> float:
     linear = beta[0] + beta[1] * z
     return float(np.dot(weight, np.logaddexp(0, linear)) - np.dot(positive, linear))
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Calibration at one step of a repair: mean score minus rate, and the expected error with that by chance."""
+
+    error_in_the_large: Estimate
+    expected_calibration_error: float
+    error_by_chance: float
+
+
+@dataclass(frozen=True)
+class CalibrationStages:
+    """Calibration of one group, or of all rows (group None), step by step through a repair.
+
+    ``price`` is what the group's Brier score would gain from a map of its own, which would undo the repair.
+    """
+
+    group: Group | None
+    rows: Count
+    before: Stage | None
+    repaired: Stage | None
+    recalibrated: Stage | None
+    price: float | None
+
+
+def calibration_stages(
+    table: ScoreTable, maps: Mapping[Hashable, ScoreMap], level: float | None = LEVEL, bins: int = BINS
+) -> tuple[CalibrationStages, ...] | None:
+    """Measure calibration of each group and of all: before, repaired, and made probabilities again, if they were."""
+    own, then = parted(maps)
+    tables = [table, table.rescored(moving(own)), *([] if then is None else [table.rescored(maps)])]
+    found = []
+    for group in (*table.groups, None):
+        counts = [as_risks(t.joined().counts[0] if group is None else t[group], table.lower_is_riskier) for t in tables]
+        stages = [_stage(each, level, bins) for each in counts]
+        price = None if stages[-1] is None or group is None else remaining_price(counts[-1])
+        rows = float(table.rows if group is None else table[group].weight.sum())
+        found.append(
+            CalibrationStages(group, rows, stages[0], stages[1], stages[2] if then is not None else None, price)
+        )
+    final = [each.recalibrated if then is not None else each.repaired for each in found]
+    return tuple(found) if any(each is not None for each in final) else None
+
+
+def _stage(counts: GroupCounts, level: float | None, bins: int) -> Stage | None:
+    errors = calibration_errors(counts, bins)
+    if errors is None:
+        return None
+    return Stage(large_error(counts, LEVEL if level is None else level), errors[1], error_by_chance(counts, bins))
