@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
-from fairpot.display.display import COLOURS, Display, add_legend, look, make_axes, named
+from fairpot.display.display import COLOURS, Display, add_legend, look, make_axes, plain, set_title, wrapped
 from fairpot.inference import Band
 from fairpot.tradeoff import Limit, LimitBracket, TradeoffCurve, TradeoffPoint
 
@@ -182,6 +182,7 @@ class TradeoffDisplay(Display):
         if self.signed:
             axes.axvline(0, color="0.5", lw=0.8)
         axes.set(xlabel=self._gap_label(), ylabel="AUC")
+        set_title(axes, f"AUC and gap at {'every' if self.curve.exact else 'some'} {self.curve.dial}")
         axes.margins(x=0.08, y=0.1)
         add_legend(axes, grow=ax is None)
         return axes
@@ -190,7 +191,7 @@ class TradeoffDisplay(Display):
         alpha = self.curve.alpha
         gap = "xAUC gap" if alpha is None else f"xAUC gap in the top {100 * alpha:.4g}%"
         if self.signed:
-            return f"{gap} (above 0: {named(self.curve.reference)} ranked higher)"
+            return wrapped(f"{gap} (above 0: {plain(self.curve.reference)} ranked higher)", 60)
         return gap if self.curve.pairs is None else f"{gap}, the largest of any two groups"
 
     def _values_label(self) -> str:
@@ -336,7 +337,8 @@ class ComparisonDisplay(Display):
         axes.plot(gap[0], auc[0], "s", color="black", ms=7, label="original", zorder=4)
         if signed:
             axes.axvline(0, color="0.5", lw=0.8)
-        ahead = f" (above 0: {named(self.result.reference)} ranked higher)" if signed else ""
-        axes.set(xlim=(left, right), xlabel=f"xAUC gap{ahead}", ylabel="AUC")
+        ahead = f" (above 0: {plain(self.result.reference)} ranked higher)" if signed else ""
+        axes.set(xlim=(left, right), xlabel=wrapped(f"xAUC gap{ahead}", 60), ylabel="AUC")
+        set_title(axes, "Methods on rows that they were not fitted on")
         add_legend(axes, grow=ax is None)
         return axes

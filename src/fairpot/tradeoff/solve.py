@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -120,12 +121,17 @@ def tabulate(
     total = sum(g.positive.sum() for g in groups) * sum(g.negative.sum() for g in groups)
     inside = [_inside(g, each, half) / total for g, each in zip(groups, states)]
     gap, won = {}, {}
+    swept = [g for g, at in enumerate(places) if len(at) > 1]
+    along = _Along(states, swept[0], shy) if len(swept) == 1 else None
     for g, h in itertools.combinations(range(len(groups)), 2):
         a, b = groups[g], groups[h]
-        over, under, tied = _cross((a.positive, a.negative), states[g], (b.positive, b.negative), states[h], half, shy)
+        cross = partial(_cross, states[g], states[h], half=half, shy=shy)
+        if along is not None and along.swept in (g, h):
+            cross = partial(along.cross, g, h, half=half)
+        over, under, tied = cross((a.positive, a.negative), (b.positive, b.negative))
         won[g, h] = (over + under) / total
         if a.counted[0] is not a.positive or b.counted[0] is not b.positive:
-            over, under, tied = _cross(a.counted, states[g], b.counted, states[h], half, shy)
+            over, under, tied = cross(a.counted, b.counted)
         pairs = a.counted[0].sum() * b.counted[1].sum(), b.counted[0].sum() * a.counted[1].sum()
         gap[g, h] = np.abs(over / pairs[0] - under / pairs[1])
         if tied is not None:
@@ -151,12 +157,45 @@ def _inside(group: Entries, states: Floats, half: float) -> Floats:
     return found
 
 
+Weights = tuple[Floats, Floats]
+
+
+class _Along:
+    """One group at many states beside the others at one each: where its entries lie among all of theirs."""
+
+    def __init__(self, states: Sequence[Floats], swept: int, shy: float) -> None:
+        self.swept, self.shy = swept, shy
+        rounded = [np.round(each / shy) if shy else each for each in states]
+        self.levels = np.unique(np.concatenate([each[0] for h, each in enumerate(rounded) if h != swept]))
+        self.at = [np.searchsorted(self.levels, each[0]) if h != swept else None for h, each in enumerate(rounded)]
+        self.low = np.searchsorted(self.levels, rounded[swept])
+        self.meets = self.levels.take(self.low, mode="clip") == rounded[swept]
+        self.finite = np.isfinite(rounded[swept])  # odds of 0 or 1 stay, and tie for good
+
+    def cross(self, g: int, h: int, a: Weights, b: Weights, half: float) -> tuple[Floats, Floats, Floats | None]:
+        """Count as :func:`_cross` does, for the swept group and another."""
+        if g != self.swept:
+            won, lost, tied = self.cross(h, g, b, a, half)
+            return lost.T, won.T, None if tied is None else tied.T
+        at, size = self.at[h], len(self.levels) + 1
+        here = [np.bincount(at, weight, size) for weight in b]  # type: ignore[arg-type]
+        below = [np.append(0.0, each.cumsum()[:-1]) for each in here]
+        over = below[1].take(self.low) @ a[0]
+        under = a[1].sum() * b[0].sum() - below[0].take(self.low) @ a[1]
+        tied = np.zeros(len(over))
+        if self.meets.any():
+            ties = [each.take(self.low) * self.meets for each in here]
+            over, under = over + half * (ties[1] @ a[0]), under - (1 - half) * (ties[0] @ a[1])
+            tied = ((ties[0] + ties[1]) * self.finite) @ (a[0] + a[1])
+        return over[:, None], under[:, None], tied[:, None] if self.shy else None
+
+
 def _cross(
-    g: tuple[Floats, Floats], states_g: Floats, h: tuple[Floats, Floats], states_h: Floats, half: float, shy: float
+    states_g: Floats, states_h: Floats, g: Weights, h: Weights, half: float, shy: float
 ) -> tuple[Floats, Floats, Floats | None]:
     """Count the pairs won by g over h and by h over g, and if asked those that tie, at every two states."""
     if len(states_g) < len(states_h):
-        won, lost, tied = _cross(h, states_h, g, states_g, half, shy)
+        won, lost, tied = _cross(states_h, states_g, h, g, half, shy)
         return lost.T, won.T, None if tied is None else tied.T
     here, there = (np.round(each / shy) if shy else each for each in (states_g, states_h))
     size = max(int(np.sqrt(_CELLS / there.shape[1])), 1)
