@@ -8,7 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot.counts import GroupCounts
-from fairpot.display.display import AFTER, TableDisplay, add_legend, look, make_axes, named, set_title, stack, states, styled
+from fairpot.display.display import (
+    AFTER,
+    TableDisplay,
+    add_legend,
+    look,
+    make_axes,
+    named,
+    set_title,
+    stack,
+    states,
+    styled,
+)
 from fairpot.table import Maps, ScoreTable
 
 # Two-sided 95 %: the interval of a share by Wilson's method.

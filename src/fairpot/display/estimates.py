@@ -9,7 +9,18 @@ from typing import Any, Self
 import numpy as np
 
 from fairpot._shown import Bar, bar
-from fairpot.display.display import COLOURS, STATES, Display, add_legend, look, make_axes, plain, set_title, stack, wrapped
+from fairpot.display.display import (
+    COLOURS,
+    STATES,
+    Display,
+    add_legend,
+    look,
+    make_axes,
+    plain,
+    set_title,
+    stack,
+    wrapped,
+)
 from fairpot.results import Audit, Effect
 from fairpot.results.ranking import Pair
 from fairpot.tradeoff import Limit

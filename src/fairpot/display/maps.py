@@ -7,7 +7,18 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.display.display import Display, add_legend, look, make_axes, maps_of, named, set_title, stack, styled, table_of
+from fairpot.display.display import (
+    Display,
+    add_legend,
+    look,
+    make_axes,
+    maps_of,
+    named,
+    set_title,
+    stack,
+    styled,
+    table_of,
+)
 from fairpot.display.distributions import MOST_FILLED
 from fairpot.table import Maps, ScoreTable
 

@@ -86,7 +86,9 @@ class CrossRocDisplay(TableDisplay):
         >>> table = score_table(y, score, sensitive_features=group)
         >>> shown = CrossRocDisplay.from_table(table, points=100)
         """
-        rankings = {state: (each, rank(each)) for state, each in states(table.require("this picture", groups=2), maps).items()}
+        rankings = {
+            state: (each, rank(each)) for state, each in states(table.require("this picture", groups=2), maps).items()
+        }
         first, second = _told(*rankings[BEFORE]) if pair is None else pair
         parts = []
         for state, (each, ranking) in rankings.items():

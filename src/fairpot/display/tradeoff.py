@@ -310,7 +310,7 @@ class ComparisonDisplay(Display):
         >>> shown = ComparisonDisplay.from_comparison(result)
         """
         names = ("method", "dial", "value", "auc", "gap", "signed_gap", "distance_to_limit", "pareto")
-        return cls({name: getattr(result, name) for name in names}, result)._drawn(ax)
+        return cls({name: getattr(result.points, name) for name in names}, result)._drawn(ax)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw; points far beyond the gap of the unrepaired scores are left out of sight."""
@@ -326,7 +326,7 @@ class ComparisonDisplay(Display):
             most = "best possible on these rows, at most" if bracket else "best possible on these rows"
             axes.plot(line, self.result.limit.auc_at(line), color="black", lw=1, ls=":", label=most)
             if bracket:
-                ends = self.result.limit_lines["best possible, at least"]
+                ends = [each.low for each in self.result.possible]
                 axes.plot(self.result.max_gaps, ends, "_", color="black", label="best possible on these rows, at least")
             if self.result.limit.optimism is not None:
                 axes.plot(line, self.result.limit.reachable_at(line), color="black", lw=1, label="within reach")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from fairpot.words.style import EVEN, FRACTIONS
 
 if TYPE_CHECKING:
-    from fairpot.comparison.result import Answer
+    from fairpot.comparison.possible import Possible
+    from fairpot.comparison.answer import Answer
     from fairpot.comparison.trial import Chosen
 
 UNREPAIRED = "unrepaired"
@@ -17,7 +18,7 @@ NAMES = {UNREPAIRED: "original"}
 COMPARED = "AUC, gap and folds that kept it"
 TEXT = {
     "best": "at gap <= {bounds} the best is {label}: {does}",
-    "take": "at gap <= {bounds} take {label}: {does}; chance cannot tell its AUC from {rivals}, and it changes the fewest "
+    "take": "at gap <= {bounds} take {label}: {does}; chance cannot tell its AUC from that of {rivals}, and it changes the fewest "
     "scores",
     "original": "at gap <= {bounds} keep the original scores: {does}; no repair has a higher AUC",
     "original, tied": "at gap <= {bounds} keep the original scores: {does}; chance could explain the higher AUC of "
@@ -43,12 +44,17 @@ def answer(found: Answer, bounds: str) -> str:
     """Say in one sentence which method to take at a target, what it does and why it and no other."""
     taken, best = found.taken, found.best
     if taken is None or best is None:
-        return TEXT["nobody"].format(bounds=bounds, method=found.first.method, reason=found.first.reason)
+        return nobody(found.first, bounds)
     close = [named(each) for each in found.close if each != taken.method]
     known = {"bounds": bounds, "label": taken.label, "does": does(taken, found.original), "rivals": some(close)}
     if taken.method == UNREPAIRED:
         return TEXT["original" if best.method == UNREPAIRED else "original, tied"].format(**known)
     return TEXT["take" if close else "best"].format(**known)
+
+
+def nobody(first: Chosen, bounds: str) -> str:
+    """Say that no method keeps a target, and what the first has."""
+    return TEXT["nobody"].format(bounds=bounds, method=first.method, reason=first.reason)
 
 
 def does(found: Chosen, original: float) -> str:
@@ -83,6 +89,30 @@ def cell_with_interval(found: Chosen) -> str:
         return cell(found)
     low, high = (FRACTIONS.auc(end) for end in (found.auc.low, found.auc.high))
     return cell(found) + (", no interval" if found.auc.reason is not None else f", {low} to {high}")
+
+
+def possible_lines(found: Sequence[Possible]) -> dict[str, list[str]]:
+    """Write the lines of a table that say what is within reach, where that is known, and what is possible."""
+    if any(each.low is not None for each in found):
+        ends = {"best possible, at least": [e.low for e in found], "best possible, at most": [e.auc for e in found]}
+    else:
+        ends = {"within reach": [e.reachable for e in found], "best possible": [e.auc for e in found]}
+    return {name: [FRACTIONS.auc(v) for v in aucs] for name, aucs in ends.items() if aucs and None not in aucs}
+
+
+def possible_notes(found: Sequence[Possible], chosen: Sequence[Chosen]) -> list[str]:
+    """Say what the best possible is, and which methods are measured above what is within reach."""
+    if not found:
+        return []
+    said = [TEXT["best possible"]] + [TEXT["bracket"]] * (found[0].low is not None)
+    reach = {each.max_gap: each.reachable for each in found if each.reachable is not None}
+    if not reach:
+        return [*said, TEXT["reach not known"].format(reason=found[0].reason or "not estimated")]
+    chance = max(each.auc - reach[each.max_gap] for each in found if each.max_gap in reach)
+    said.append(TEXT["within reach"].format(chance=FRACTIONS.auc(chance)))
+    above = [each.method for each in chosen if each.reached and each.auc and each.auc > reach.get(each.max_gap, 2.0)]
+    names = [named(each) for each in dict.fromkeys(above)]
+    return said + ([TEXT["above"].format(methods=some(names, len(names)))] if names else [])
 
 
 def named(method: str) -> str:
