@@ -28,7 +28,7 @@ from fairpot import (
 )
 from fairpot.comparison import Chosen, Comparison
 from fairpot.comparison.methods import obstacle
-from fairpot.comparison.result import mean_limit
+from fairpot.comparison.possible import mean_limit
 from fairpot.comparison.trial import Setting
 from fairpot.exceptions import InfeasibleRuleError, SmallGroupWarning, UnseenGroupError
 from fairpot.methods import optimal_merge
@@ -78,8 +78,8 @@ def signed_gap(y, scores, group, first="a", second="b", **options):
 
 
 def row_of(result, method, value):
-    same = np.isclose(result.value, value, rtol=1e-9, atol=1e-12) | (np.isnan(result.value) & np.isnan(value))
-    [place] = np.flatnonzero((result.method == method) & same)
+    same = np.isclose(result.points.value, value, rtol=1e-9, atol=1e-12) | (np.isnan(result.points.value) & np.isnan(value))
+    [place] = np.flatnonzero((result.points.method == method) & same)
     names = ("dial", "auc", "gap", "signed_gap")
     return SimpleNamespace(**{name: getattr(result, name)[place].item() for name in names})
 
@@ -145,10 +145,10 @@ def rows_behind(table):
 
 def test_the_unrepaired_scores_come_first(held_out):
     y, scores, group = NEW
-    assert (held_out.method[0], held_out.dial[0]) == ("unrepaired", "")
-    assert np.isnan(held_out.value[0])
+    assert (held_out.points.method[0], held_out.points.dial[0]) == ("unrepaired", "")
+    assert np.isnan(held_out.points.value[0])
     expected = [auc(y, scores), xauc_gap(y, scores, sensitive_features=group)]
-    assert_allclose([held_out.auc[0], held_out.gap[0]], expected, rtol=1e-12)
+    assert_allclose([held_out.points.auc[0], held_out.points.gap[0]], expected, rtol=1e-12)
     for name in ("FairPOT", "WassersteinRepair"):
         found = row_of(held_out, name, 0.0)
         assert_allclose([found.auc, found.gap], expected, rtol=1e-12)
@@ -228,7 +228,7 @@ def test_the_same_twice(options):
 
 def test_random_state_matters():
     first, second = (compared(FITTED, methods=["FairPOT"], random_state=s) for s in (0, 1))
-    assert not np.array_equal(first.auc, second.auc)
+    assert not np.array_equal(first.points.auc, second.points.auc)
 
 
 class Recorder(BaseEstimator):
@@ -262,7 +262,7 @@ def test_folds_are_disjoint_and_stratified():
         tested.append(test)
     assert_array_equal(np.sort(np.concatenate(tested)), rows)
     assert len(result) == 2
-    assert_allclose(result.auc[1], result.auc[0], rtol=1e-12)
+    assert_allclose(result.points.auc[1], result.points.auc[0], rtol=1e-12)
     assert result.at(1.0, "Recorder").changed == 0
     assert result.at(1.0, "Recorder").evidence is None
 
@@ -286,11 +286,11 @@ def test_a_top_of_its_own_is_compared_as_it_is():
 
 
 def test_pareto_is_joint(held_out):
-    gap, area = held_out.gap, held_out.auc
+    gap, area = held_out.points.gap, held_out.points.auc
     for k in range(len(held_out)):
         beaten = (gap <= gap[k]) & (area >= area[k]) & ((gap < gap[k]) | (area > area[k]))
-        assert held_out.pareto[k] == (not beaten.any())
-    assert len(set(held_out.method[held_out.pareto])) > 1
+        assert held_out.points.pareto[k] == (not beaten.any())
+    assert len(set(held_out.points.method[held_out.pareto])) > 1
 
 
 @pytest.mark.parametrize("ties", ["strict", "half"])
@@ -302,13 +302,13 @@ def test_nothing_is_above_the_limit(ties, where):
         "exact": OptimalMerge(smoothing="none"),
     }
     result = compared(FITTED, methods={k: v or k for k, v in methods.items()}, ties=ties, **where)
-    assert (result.limit.auc_at(result.signed_gap) - result.auc).min() > -1e-12
+    assert (result.limit.auc_at(result.points.signed_gap) - result.points.auc).min() > -1e-12
 
 
 def test_limit_of_held_out_rows_is_that_of_the_rows(held_out):
     limit = auc_limit(NEW[0], NEW[1], sensitive_features=NEW[2])
     assert_array_equal(held_out.limit.auc, limit.auc)
-    assert_allclose(held_out.distance_to_limit, limit.reachable_at(held_out.signed_gap) - held_out.auc, rtol=0, atol=0)
+    assert_allclose(held_out.points.distance_to_limit, limit.reachable_at(held_out.points.signed_gap) - held_out.points.auc, rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("known", [{"clusters": "patient"}, {"weights": "importance", "sample_weight": "weight"}])
@@ -321,7 +321,7 @@ def test_what_is_within_reach_knows_what_the_rows_are(known):
     assert_array_equal(result.limit.optimism, auc_limit(table, reference="a").optimism)
     plain = auc_limit(y, scores, sensitive_features=group, reference="a")
     assert not np.array_equal(result.limit.reachable_at(0.0), plain.reachable_at(0.0))
-    assert result.distance_to_limit[0] == result.limit.reachable_at(result.signed_gap[0]) - result.auc[0]
+    assert result.points.distance_to_limit[0] == result.limit.reachable_at(result.points.signed_gap[0]) - result.points.auc[0]
 
 
 def test_mean_limit_is_the_best_choice_on_each():
@@ -534,8 +534,8 @@ def test_methods_by_name_instance_and_dict():
     assert listed.methods == ("XOrder", "OptimalMerge")
     named = compared(FITTED, methods={"logistic": "OptimalMerge", "iso": listed_estimator()}, held_out=NEW)
     assert named.methods == ("logistic", "iso")
-    assert_array_equal(named.auc[named.method == "iso"], listed.auc[listed.method == "OptimalMerge"])
-    assert not np.array_equal(named.auc[named.method == "iso"], named.auc[named.method == "logistic"])
+    assert_array_equal(named.points.auc[named.points.method == "iso"], listed.points.auc[listed.points.method == "OptimalMerge"])
+    assert not np.array_equal(named.points.auc[named.points.method == "iso"], named.points.auc[named.points.method == "logistic"])
 
 
 def listed_estimator():
@@ -549,7 +549,7 @@ def test_tables_in_place_of_rows(held_out):
     pd.testing.assert_frame_equal(compare(TABLE, held_out=new).frame(), held_out.frame())
     by_folds = compare(TABLE, methods=["FairPOT"], cv=3, random_state=0)
     assert len(by_folds) == 102
-    assert_array_equal(by_folds.auc, compare(TABLE, methods=["FairPOT"], cv=3, random_state=0).auc)
+    assert_array_equal(by_folds.points.auc, compare(TABLE, methods=["FairPOT"], cv=3, random_state=0).auc)
     with pytest.raises(ValueError, match="no labels"):
         compare(ScoreTable.from_rows(scores, None, (group == "b") * 1, "ab"))
 
@@ -561,10 +561,10 @@ def test_small_groups_are_left_out_by_name():
     with pytest.warns(SmallGroupWarning, match=r"left out of the comparison: 'tiny' \(9 rows\)"):
         without = compared(fitted, methods=["FairPOT"], held_out=new, min_group=20)
     alone = compared(FITTED, methods=["FairPOT"], held_out=NEW)
-    assert_array_equal(without.auc, alone.auc)
+    assert_array_equal(without.points.auc, alone.points.auc)
     with pytest.warns(SmallGroupWarning, match="'tiny'"):
         named = compared(fitted, methods=["FairPOT"], held_out=new, groups=["a", "b"])
-    assert_array_equal(named.signed_gap, alone.signed_gap)
+    assert_array_equal(named.points.signed_gap, alone.points.signed_gap)
 
 
 def test_given_estimators_are_left_alone():
@@ -578,11 +578,11 @@ def test_an_own_reference_keeps_the_sign():
     result = compared(FITTED, methods={"down": FairPOT(reference="b", monotone=True), "up": FairPOT()}, held_out=NEW)
     assert result.reference == "a"
     for name in ("down", "up"):
-        assert_allclose(row_of(result, name, 0.0).signed_gap, result.signed_gap[0], atol=1e-12)
+        assert_allclose(row_of(result, name, 0.0).signed_gap, result.points.signed_gap[0], atol=1e-12)
     other = compared(FITTED, methods=["FairPOT"], held_out=NEW, reference="b")
-    assert_allclose(other.signed_gap[0], -result.signed_gap[0], atol=1e-12)
+    assert_allclose(other.points.signed_gap[0], -result.points.signed_gap[0], atol=1e-12)
     assert other.limit.reference == "b"
-    assert_allclose(other.distance_to_limit[0], result.distance_to_limit[0], atol=1e-12)
+    assert_allclose(other.points.distance_to_limit[0], result.points.distance_to_limit[0], atol=1e-12)
 
 
 def test_whole_weights_are_repeated_rows():
@@ -599,10 +599,10 @@ def test_weights_in_folds():
     result = compared(FITTED, sample_weight=w, methods=["WassersteinRepair"], cv=2)
     folds = split_table(score_table(y, scores, sensitive_features=group, sample_weight=w), 2, 0)
     by_hand = [WinMatrix.of(fold).auc() for fold in folds]
-    assert_allclose(result.auc[0], np.mean(by_hand), rtol=1e-12)
+    assert_allclose(result.points.auc[0], np.mean(by_hand), rtol=1e-12)
     zeros = np.append(w, [0.0] * 10)
     longer = [np.append(c, c[:10]) for c in FITTED]
-    assert_array_equal(compared(longer, sample_weight=zeros, methods=["WassersteinRepair"], cv=2).auc, result.auc)
+    assert_array_equal(compared(longer, sample_weight=zeros, methods=["WassersteinRepair"], cv=2).auc, result.points.auc)
 
 
 def test_three_groups():
@@ -611,15 +611,15 @@ def test_three_groups():
     result = compared(fitted, held_out=new)
     assert not result.skipped
     assert result.limit.high(0.1) > result.best(0.1).auc
-    assert np.isnan(result.signed_gap).all()
-    assert np.isnan(result.distance_to_limit).all()
+    assert np.isnan(result.points.signed_gap).all()
+    assert np.isnan(result.points.distance_to_limit).all()
     ends = result.limit.best(0.1)
     assert f"best possible on this sample {ends.low:.3f} to {ends.high:.3f}" in result.verdict(0.1)
     row = row_of(result, "WassersteinRepair", 0.5)
     after = WassersteinRepair(t=0.5).fit(fitted[1], fitted[0], sensitive_features=fitted[2])
     after = after.transform(scores, sensitive_features=group)
     assert_allclose([row.auc, row.gap], [auc(y, after), xauc_gap(y, after, sensitive_features=group)], atol=1e-12)
-    assert set(result.dial[result.method == "OptimalMerge"]) == {"share"}
+    assert set(result.points.dial[result.points.method == "OptimalMerge"]) == {"share"}
     for name in ("FairPOT", "OptimalMerge", "LogitShift"):
         model = getattr(fairpot, name)(max_gap=0.1, reference=result.reference)
         after = model.fit(fitted[1], fitted[0], sensitive_features=fitted[2]).transform(
@@ -694,10 +694,10 @@ def test_labels_ties_and_frames():
         cv=2,
         pos_label="bad",
     )
-    assert_array_equal(plain.auc, named.auc)
+    assert_array_equal(plain.points.auc, named.points.auc)
     folds = split_table(score_table(y, scores, sensitive_features=group), 2, 0)
     by_hand = [auc(*rows_behind(fold)[:2], ties="half") for fold in folds]
-    assert_allclose(plain.auc[0], np.mean(by_hand))
+    assert_allclose(plain.points.auc[0], np.mean(by_hand))
 
 
 def test_rows_and_tables_have_the_same_folds():
@@ -706,7 +706,7 @@ def test_rows_and_tables_have_the_same_folds():
     table = compare(score_table(y, scores, sensitive_features=group), methods=["FairPOT"])
     turned = compare(y[::-1], scores[::-1], sensitive_features=group[::-1], methods=["FairPOT"])
     for other in (table, turned):
-        assert_array_equal(rows.auc, other.auc)
+        assert_array_equal(rows.points.auc, other.points.auc)
 
 
 def test_progress_is_told():
@@ -796,7 +796,7 @@ def test_whole_clusters_are_dealt_to_folds():
     rows = {"sensitive_features": group, "clusters": patient}
     by_rows = compare(y, scores, **rows, methods=["fairpot"], random_state=0)
     by_table = compare(fairpot.score_table(y, scores, **rows), methods=["fairpot"], random_state=0)
-    np.testing.assert_array_equal(by_rows.auc, by_table.auc)
+    np.testing.assert_array_equal(by_rows.points.auc, by_table.points.auc)
     for part in by_rows.trials[0].evidence.parts:
         units = np.unique(np.concatenate([m.unit for c in part.table.counts for m in c.members]))
         assert len(units) * 4 == sum(c.weight.sum() for c in part.table.counts)
@@ -830,7 +830,7 @@ def test_chance_of_small_folds_cancels_in_each_pair_of_groups():
         folds = [np.array([place[score] for score in fold]) for _, fold, _ in Recorder.seen[1::3]]
         each = np.array([pair_gaps(y[fold], scores[fold], group[fold]) for fold in folds])
         unmoved = np.abs(each.mean(axis=0)).max()
-        assert_allclose([result.gap[0], result.at(1.0, "Recorder").gap], unmoved, atol=1e-12)
+        assert_allclose([result.points.gap[0], result.at(1.0, "Recorder").gap], unmoved, atol=1e-12)
         if seed == 0:
             assert_allclose(row_of(result, "FairPOT", 0.0).gap, unmoved, atol=1e-12)
         measured.append(unmoved)

@@ -161,9 +161,9 @@ def compare(
     >>> score = data.data.to_numpy() @ [0.4, 0.1, 0.4, 0.2, 0.5]
     >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "OptimalMerge", "LogitShift"])
     >>> print(result.verdict(max_gap=0.05))
-    at gap <= 0.05 take OptimalMerge (theta 3.11 to 3.26): AUC 0.597, 0.047 below the original 0.644; gap 0.052 on rows
-    it was not fitted on, within the target in 1 of 5 folds; chance could explain its lead over FairPOT; about 0.607 is
-    within reach (best possible on these rows 0.681)
+    at gap <= 0.05 take FairPOT (lam 0.446 to 0.507): AUC 0.596 (0.048 below the original 0.644), gap 0.049 on rows it
+    was not fitted on, within the target in 0 of 5 folds; chance cannot tell its AUC from that of OptimalMerge, and it
+    changes the fewest scores
     """
     checked, report = check_ties(ties), make_report(progress)
     bounds = _check_bounds(max_gaps)

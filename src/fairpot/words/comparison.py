@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from fairpot.words.style import EVEN, FRACTIONS
 
 if TYPE_CHECKING:
-    from fairpot.comparison.possible import Possible
     from fairpot.comparison.answer import Answer
+    from fairpot.comparison.possible import Possible
     from fairpot.comparison.trial import Chosen
 
 UNREPAIRED = "unrepaired"
@@ -18,8 +18,8 @@ NAMES = {UNREPAIRED: "original"}
 COMPARED = "AUC, gap and folds that kept it"
 TEXT = {
     "best": "at gap <= {bounds} the best is {label}: {does}",
-    "take": "at gap <= {bounds} take {label}: {does}; chance cannot tell its AUC from that of {rivals}, and it changes the fewest "
-    "scores",
+    "take": "at gap <= {bounds} take {label}: {does}; chance cannot tell its AUC from that of {rivals}, and it changes "
+    "the fewest scores",
     "original": "at gap <= {bounds} keep the original scores: {does}; no repair has a higher AUC",
     "original, tied": "at gap <= {bounds} keep the original scores: {does}; chance could explain the higher AUC of "
     "{rivals}",
@@ -27,9 +27,9 @@ TEXT = {
     "does": "AUC {auc}{price}, gap {gap} on rows it was not fitted on, {kept}",
     "same price": " like the original scores",
     "price": " ({difference} {side} the original {original})",
-    "best possible": "best possible: the highest AUC that a repair which keeps the order inside each group could have on "
-    "these rows, knowing their outcomes. It can be above that of the original scores: the same score can mean different "
-    "risks in different groups.",
+    "best possible": "best possible: the highest AUC that a repair which keeps the order inside each group could have "
+    "on these rows, knowing their outcomes. It can be above that of the original scores: the same score can mean "
+    "different risks in different groups.",
     "bracket": "With more than two groups it lies between two numbers: a merge that knows the outcomes has the lower, "
     "and nothing is above the upper.",
     "reach not known": "within reach of a repair fixed beforehand: not known; {reason}.",
