@@ -78,7 +78,8 @@ def _at_levels(
         what = "rows with the outcome" if asked.metric == "top_recall" else f"rows in the top {asked.alpha:g}"
         reason = f"there are {units:.3g} {what}, and with fewer than {FEWEST} there is no interval"
         return Estimate(asked.metric, value, se, np.nan, np.nan, level, reason=reason)
-    size = min(value * (1 - value) / variance, 1e300) if variance > 0 else units
+    spread = value * (1 - value)  # of a rate of 0 or 1 by round-off alone, where all rows are alike
+    size = min(spread / variance, 1e300) if variance > 0 and spread > 1e-12 else units
     low, high = wilson(value, size, -float(ndtri(tail)))
     return Estimate(asked.metric, value, se, low, high, level)
 

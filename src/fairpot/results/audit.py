@@ -124,7 +124,7 @@ class Audit:
 
     @property
     def answer(self) -> list[str]:
-        """The answer in sentences: the finding and what it means, the findings of other parts of the list, the next step."""
+        """The answer in sentences: the finding and its meaning, findings of other parts of the list, the next step."""
         main, others = self.finding, [each for each in self.findings if each is not self.finding]
         clear = next((each for each in (main, *others) if each.clear), main)
         said = [main.headline, main.meaning, *(each.headline for each in others), clear.next]
@@ -267,7 +267,8 @@ class Audit:
         sized = wording.rows_by(ranking.rows, self.weights)
         lines = [
             *self.answer,
-            f"{sized}, {wording.shown_rows(ranking.positives)} with the outcome, {len(ranking.groups)} groups, AUC {auc}",
+            f"{sized}, {wording.shown_rows(ranking.positives)} with the outcome, {len(told.ranking.groups)} groups",
+            f"AUC {auc}",
             *filter(None, [wording.weights_taken(self.weights, ranking.rows)]),
             *(_pair_line(pair) for pair in told.shown_pairs),
         ]

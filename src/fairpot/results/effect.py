@@ -37,6 +37,10 @@ _STANDS: dict[str, Literal["compatible", "contradicted", "cannot tell"]] = {
 }
 
 
+# Why an expected calibration error has no interval.
+_BIASED = "chance alone pushes it up, by about error_by_chance"
+
+
 @dataclass(frozen=True)
 class Row:
     """A number before and after a repair, and the change with its interval."""
@@ -187,16 +191,13 @@ class Effect:
             ends = _seen_alike(was, now)
             gap = gap.signed if gap is not None and len(was.gaps) == 1 else gap
             found.append(_row(words.gap_name(was.alpha), *ends, gap))
-        named = [(None, self.before.calibration, self.after.calibration)]
         both = zip(self.before.ranking.groups, self.after.ranking.groups)
-        named += [(b.group, b.calibration, a.calibration) for b, a in both]
-        for group, first, last in named:
+        named = [(f" of {b.group}", b.calibration, a.calibration) for b, a in both]
+        for of, first, last in (("", self.before.calibration, self.after.calibration), *named):
             if first is not None and last is not None:
-                name = "calibration error" if group is None else f"calibration error[{group}]"
-                ends = [
-                    Estimate(name, c.expected_calibration_error, reason="see error_by_chance") for c in (first, last)
-                ]
-                found.append(_row(name, *ends, None))
+                name = f"calibration error{of}"
+                was, now = (Estimate(name, c.expected_calibration_error, reason=_BIASED) for c in (first, last))
+                found.append(_row(name, was, now, None))
         return found
 
     def frame(self, part: Part = "numbers") -> Any:
@@ -479,7 +480,7 @@ def _effect_of_scores(y_true: Any, before: Any, after: Any, known: dict[str, Any
         sign = -1.0 if known["lower_is_riskier"] else 1.0
         changes = change_of_scores(y_true, sign * rows.scores, sign * new, **asked, ties=looked_at["ties"], level=level)
     shifts = moves_of_rows(rows, new)
-    acted = actions(*tables, several(looked_at["threshold"]), looked_at["alpha"], level)
+    acted = actions(tables[0], tables[1], several(looked_at["threshold"]), looked_at["alpha"], level)
     notes = tuple(notes_of_effect(first, second, shifts, None, False))
     return Effect(first, second, changes, shifts, acted, None, None, None, (), notes)
 

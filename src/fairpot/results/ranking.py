@@ -7,7 +7,7 @@ from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import nan
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -280,7 +280,7 @@ def rank(
     reference = _ahead(counted, shown) if reference is None else reference
     rows = range(len(table.groups))
     gap = counted.largest(rows)
-    headline = gap if len(large) == len(table.groups) else counted.largest(large)
+    headline = counted.largest(large, clear=True)
     seen = {} if gap is None else {frozenset(gap.groups or ()): gap}
     seen |= {} if headline is None else {frozenset(headline.groups or ()): headline}
     pairs = [counted.pair(i, j, seen).seen_from(reference) for i, j in itertools.combinations(rows, 2)]
@@ -389,23 +389,22 @@ class _Counted:
             return None
         gaps, reason = self._estimates([(i, j)]), self._reason(i, j)
         se = nan if gaps is None else float(gaps.se[0])
-        ends = [nan, nan]
+        low = high = nan
         if gaps is not None and reason is None:
-            ends = [float(each[0]) for each in gaps.limits((1 - self.level) / 2)]
-        known = (value, names, reason, self.note)
-        return Estimate("gap", value, se, *ends, self.level, "analytic", *known)
+            low, high = (float(each[0]) for each in gaps.limits((1 - self.level) / 2))
+        return Estimate("gap", value, se, low, high, self.level, "analytic", value, names, reason, self.note)
 
-    def largest(self, groups: Sequence[int]) -> Estimate | None:
-        """Give the largest gap between some groups; where that may be chance, and another surely is none, the other.
+    def largest(self, groups: Sequence[int], *, clear: bool = False) -> Estimate | None:
+        """Give the largest gap between some groups, seen from the group that is ranked higher.
 
-        It is seen from the group that is ranked higher.
+        With ``clear``, where the largest may be chance, the largest of those that are not, if there are any.
         """
         pairs = [p for p in itertools.combinations(groups, 2) if self._difference(*p) is not None]
         if not pairs:
             return None
         pairs.sort(key=lambda pair: -abs(self._difference(*pair) or 0.0))
         if all(self._reason(*pair) is None for pair in itertools.combinations(groups, 2)):
-            return self._with_limits(pairs)
+            return self._with_limits(pairs, clear)
         i, j = pairs[0]
         found, why = self.gap(i, j), next(filter(None, (self._reason(*p) for p in itertools.combinations(groups, 2))))
         assert found is not None
@@ -414,17 +413,17 @@ class _Counted:
             "gap", float(found), found.se, nan, nan, self.level, "analytic", found.signed, found.groups, why, self.note
         )
 
-    def _with_limits(self, pairs: list[tuple[int, int]]) -> Estimate:
+    def _with_limits(self, pairs: list[tuple[int, int]], clear: bool) -> Estimate:
         """Limit the gap of the first of some pairs, which was chosen for its size."""
         gaps, tail = self._estimates(pairs), (1 - self.level) / 2
         assert gaps is not None
         low, high = seen_limits(gaps, tail)
         place = 0
-        if low <= 0 and len(pairs) > 1:  # is another pair clear, of all that were looked at?
+        if clear and low <= 0 and len(pairs) > 1:
             lows, highs = gaps.limits(joint_tail(gaps.covariance, tail))
-            clear = np.flatnonzero((lows > 0) | (highs < 0))
-            if len(clear):
-                place = int(clear[0])
+            found = np.flatnonzero((lows > 0) | (highs < 0))
+            if len(found):
+                place = int(found[0])
                 low, high = seen_limits(gaps.take([place]), joint_tail(gaps.covariance, tail))
         i, j = pairs[place]
         value = self._difference(i, j) or 0.0
@@ -488,7 +487,7 @@ def _group(
     )
 
 
-def _sizes(table: ScoreTable, counts: GroupCounts) -> dict[str, object]:
+def _sizes(table: ScoreTable, counts: GroupCounts) -> dict[str, Any]:
     positives, negatives = counts.positive.sum().item(), counts.negative.sum().item()
     rows = positives + negatives
     ends = sorted(own_scale(table, each) for each in counts.score[[0, -1]]) if len(counts.score) else None
