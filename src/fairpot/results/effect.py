@@ -196,8 +196,8 @@ class Effect:
         for of, first, last in (("", self.before.calibration, self.after.calibration), *named):
             if first is not None and last is not None:
                 name = f"calibration error{of}"
-                was, now = (Estimate(name, c.expected_calibration_error, reason=_BIASED) for c in (first, last))
-                found.append(_row(name, was, now, None))
+                errors = [Estimate(name, c.expected_calibration_error, reason=_BIASED) for c in (first, last)]
+                found.append(_row(name, errors[0], errors[1], None))
         return found
 
     def frame(self, part: Part = "numbers") -> Any:

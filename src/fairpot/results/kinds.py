@@ -60,10 +60,9 @@ def fields_of(cls: Any) -> dict[str, Any]:
     return {**getattr(cls, "derived", {}), **own}
 
 
-def _class(record: Any) -> Hashable:
+def _class(record: Any) -> Any:
     """Give the class of a record."""
-    found: Hashable = type(record)
-    return found
+    return type(record)
 
 
 def renamed(tree: Any, name: Callable[[Any], Any]) -> Any:
