@@ -95,7 +95,11 @@ def test_rows_judge_a_certificate_of_other_rows(shift, n, alpha, repair, answer,
         assert found.trust.answer == answer
         assert found.trust.gap == pytest.approx(judged.interval.value, abs=1e-12)
         told = found.to_dict()["trust"]
-        assert (told["answer"], told["certificate"]["bound"], told["certificate"].get("alpha")) == (answer, bound, alpha)
+        assert (told["answer"], told["certificate"]["bound"], told["certificate"].get("alpha")) == (
+            answer,
+            bound,
+            alpha,
+        )
         first = str(found).splitlines()[0]
         which = "overall gap" if alpha is None else "gap in the top 50%"
         if repair == "top":

@@ -206,7 +206,11 @@ def test_the_badge_says_what_is_known():
     checked = effect(plain, **later).trust
     assert (checked.state, checked.badge) == ("checked", "checked on 800 new rows")
     certified = effect(sure, score, **rows).trust
-    assert (certified.state, certified.badge, certified.answer) == ("certified", "certified: at most 0.1, 90% confidence", None)
+    assert (certified.state, certified.badge, certified.answer) == (
+        "certified",
+        "certified: at most 0.1, 90% confidence",
+        None,
+    )
     assert "with 90% confidence the overall gap on rows like these is at most 0.1" in certified.sentence
     assert effect(sure, **later).trust.answer in ("compatible", "cannot tell")
     assert effect({"F": fairpot.ScoreMap.identity(), "M": fairpot.ScoreMap.identity()}, score, **rows).trust is None

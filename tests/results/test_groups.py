@@ -85,7 +85,9 @@ def test_the_headline_is_of_groups_that_can_carry_it():
     alone = audit(y[large], score[large], sensitive_features=group[large])
     assert found.ranking.small_groups == ("rare", "tiny")
     assert found.ranking.headline == alone.gap < found.gap  # the gap of all pairs is as it was
-    assert [found.ranking.headline.low, found.ranking.headline.high] == pytest.approx([alone.gap.low, alone.gap.high], abs=1e-12)
+    assert [found.ranking.headline.low, found.ranking.headline.high] == pytest.approx(
+        [alone.gap.low, alone.gap.high], abs=1e-12
+    )
     assert max(pair.size for pair in found.ranking.gaps) == found.gap
     assert f"overall gap {alone.gap:.3f} (95% interval" in found.finding.headline
     assert "the largest of 3 pairs of groups" in found.finding.headline

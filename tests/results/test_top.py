@@ -45,9 +45,7 @@ def test_cells_that_are_small_in_the_top_alone_are_named(region):
     assert small[0].text == (
         "b has only 14 rows with the outcome in the top 50% (under 30). Do not act on numbers that depend on them."
     )
-    assert small[1].text == (
-        "c has no rows with the outcome in the top 50%: what depends on them cannot be measured."
-    )
+    assert small[1].text == ("c has no rows with the outcome in the top 50%: what depends on them cannot be measured.")
     assert not [note for note in audit(y, scores, sensitive_features=group).notes if note.kind == "small"]
 
 
