@@ -9,33 +9,28 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from fairpot._defaults import LEVEL, Region
+from fairpot._defaults import LEVEL, Region, Ties
 from fairpot._shown import Bar, ShownBars, bar, ends_of
 from fairpot._validation import check_level, is_number
 from fairpot.inference.limits import Estimate, gap_limits, wilson
+from fairpot.inference.merged import count_ranking, shares
 from fairpot.inference.region import estimate_region
 from fairpot.inference.shares import (
     FEWEST,
     GapEstimates,
-    Kernel,
     Pairs,
     Question,
     ShareEstimates,
     all_pairs,
     cross_pairs,
-    estimate_shares,
     inside,
-    merge_entries,
     others_over,
     over_others,
     why_not,
 )
-from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
-# With more entries times groups than this, covariances come from a merged table.
-_MANY = 20_000_000
 Pair = tuple[Hashable, Hashable]
 _OWN = ("group_auc", "bpsn_auc", "bnsp_auc")
 
@@ -107,7 +102,7 @@ def overview(
     table: ScoreTable,
     *,
     level: float = LEVEL,
-    ties: Kernel = "half",
+    ties: Ties = "half",
     alpha: float | None = None,
     region: Region = "pooled",
     carrying: Sequence[Hashable] | None = None,
@@ -195,21 +190,12 @@ def _pairs(table: ScoreTable) -> tuple[list[Pairs], list[tuple[str, Any]]]:
 
 
 def _estimate(
-    table: ScoreTable, pairs: Sequence[Pairs], ties: Kernel, alpha: float | None, region: Region
+    table: ScoreTable, pairs: Sequence[Pairs], ties: Ties, alpha: float | None, region: Region
 ) -> tuple[ShareEstimates, str | None]:
     if alpha is not None:
         found_there = estimate_region(table, pairs, ties, alpha, region)
         return found_there, found_there.note
-    entries = sum(len(c.score) for c in table.counts)
-    if entries * len(table.groups) <= _MANY:
-        return estimate_shares(table, pairs, ties), None
-    found = estimate_shares(merge_entries(table), pairs, ties)
-    assert ties != "equal"
-    matrix = WinMatrix.of(table, ties)
-    wins, count = matrix.half_wins / 2, np.outer(matrix.positives.astype(np.float64), matrix.negatives)
-    won = np.array([wins[np.ix_(*pair)].sum() for pair in pairs])
-    total = np.array([count[np.ix_(*pair)].sum() for pair in pairs])
-    return found.with_values(np.divide(won, total, out=np.full(len(won), np.nan), where=total > 0)), None
+    return shares(count_ranking(table, ties), pairs), None
 
 
 def _signed(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -169,6 +169,11 @@ def cross_half_wins(g: GroupCounts, h: GroupCounts, ties: Ties) -> tuple[Any, An
 
 # The table that was counted last, by how its ties count: notices, the reference and a curve ask for the same pairs.
 _LAST: dict[str, tuple[weakref.ref[ScoreTable], WinMatrix]] = {}
+
+
+def remember(table: ScoreTable, counted: Mapping[Ties, WinMatrix]) -> None:
+    """Keep what another way of counting has found, for whoever asks for the same pairs next."""
+    _LAST.update({ties: (weakref.ref(table), found) for ties, found in counted.items()})
 
 
 @dataclass(frozen=True)
