@@ -233,7 +233,7 @@ def threshold_cuts(
         above = sum(float(top.counts[g].weight.sum()) for g in groups)
         if above >= total:
             continue  # everybody is in the region: there is no threshold to miss
-        window = near_cut(table, groups, threshold, above, total)
+        window = near_cut(table, population, above, total)
         kappa = np.array(
             [_kappa(top, pair, k, groups, threshold, window, found, kernel) for k, pair in enumerate(pairs)]
         )
@@ -249,16 +249,16 @@ class Window(NamedTuple):
     negative: Floats
 
 
-def near_cut(table: ScoreTable, groups: tuple[int, ...], threshold: float, above: float, total: float) -> Window:
+def near_cut(table: ScoreTable, population: Population, above: float, total: float) -> Window:
     """Count the cells among the rows nearest to the cut, equally many on both sides."""
+    groups, score = population.groups, population.score
     square = sum(float(table.squared(g, side).sum()) for g in groups for side in (True, False))
     rows = total**2 / square
     reach = min(0.5 * rows**0.7 * total / rows, above, total - above)
-    merged = table.only([table.groups[g] for g in groups]).pooled()
-    running = np.cumsum(merged.weight)
+    running = np.cumsum(population.rows)
     middle = total - above
-    low = merged.score[min(int(np.searchsorted(running, middle - reach, side="right")), len(running) - 1)]
-    high = merged.score[min(int(np.searchsorted(running, middle + reach)), len(running) - 1)]
+    low = score[min(int(np.searchsorted(running, middle - reach, side="right")), len(running) - 1)]
+    high = score[min(int(np.searchsorted(running, middle + reach)), len(running) - 1)]
     positive, negative = np.zeros(len(table.groups)), np.zeros(len(table.groups))
     for g in groups:
         positive[g], negative[g] = _between(table.counts[g], low, high)

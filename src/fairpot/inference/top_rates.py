@@ -146,7 +146,7 @@ def _add_threshold(
     above = sum(float(table.counts[g].weight[inside[g]].sum()) for g in groups)
     if above >= all_rows:
         return
-    window = near_cut(table, groups, float(population.score[population.own]), above, all_rows)
+    window = near_cut(table, population, above, all_rows)
     own = [g for g in _groups(table, asked) if g in groups]
     positives = sum(window.positive[g] for g in own)
     everyone = positives + sum(window.negative[g] for g in own)
