@@ -73,7 +73,7 @@ class Population:
         """Standard deviation of the number of rows above the threshold."""
         return float(np.sqrt(self.size * self.alpha * (1 - self.alpha)))
 
-    @property
+    @cached_property
     def coarse(self) -> bool:
         """Whether rows that share a score near the cut make the region jump."""
         if self.alpha == 1 or len(self.score) == 1:

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairpot._defaults import TIES, Ties
 from fairpot.counts import Counts, GroupCounts, Indices
 from fairpot.inference.shares import Pairs, ShareEstimates, estimate_shares, merge_entries, small_sample_factor
-from fairpot.metrics.wins import WinMatrix, remember
+from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
@@ -126,7 +127,7 @@ def count_ranking(table: ScoreTable, ties: Ties = "half") -> Counted:
     known = table.positives, table.negatives, table.independent
     found = Counted(table, ties, won, tied, *known, distinct, cells)
     if won.dtype.kind == "i":  # exact, so that nobody can tell who counted them
-        remember(table, {each: found.matrix(each) for each in TIES})
+        WinMatrix.remember(table, {each: found.matrix(each) for each in TIES})
     return found
 
 
@@ -172,16 +173,16 @@ class _Pass:
 
     def _add_cell(self, block: _Block, side: int, g: int, there: Indices, weight: Counts, part: GroupCounts) -> None:
         low = block.passed(side, g, there)
-        high = block.passed(side, g, there, upto=True) if block.ties else low
+        high = block.passed(side, g, there, upto=1) if block.ties else low
         if side == 0:
             self.won[g] += (low @ weight).astype(self.won.dtype) + self.below[0] * weight.sum()
             if block.ties:
                 self.tied[g] += ((high - low) @ weight).astype(self.won.dtype)
-        if not self.spread:
-            return
-        placed: Any = (low + high) / 2 if self.ties == "half" and block.ties else (low, high)[side]
         square = (weight if part.squares is None else part.squares[side].take(there)).astype(np.float64)
         total = float(square.sum())
+        if not self.spread or not total:  # squares of the smallest weights there are may be 0
+            return
+        placed: Any = (low + high) / 2 if self.ties == "half" and block.ties else (low, high)[side]
         mean = placed @ square / total
         placed = placed - mean[:, None]
         # Two different factors: NumPy would hand equal ones to a routine that takes five times as long.
@@ -199,7 +200,9 @@ def _blocks(scores: Sequence[Floats]) -> Iterator[list[slice]]:
     """Cut the groups' sorted scores where all of them pass the same score: equal scores are never parted."""
     sizes = np.array([len(s) for s in scores])
     size = max(min(_BLOCK, _PLACES // len(scores)), 1)
-    if not sizes.sum():
+    if sizes.sum() <= size:
+        if sizes.any():
+            yield [slice(None)] * len(scores)
         return
     every = max(size // len(scores), 1)
     at = np.sort(np.concatenate([s[every::every] for s in scores]))
@@ -211,17 +214,16 @@ def _blocks(scores: Sequence[Floats]) -> Iterator[list[slice]]:
 
 
 class _Block(NamedTuple):
-    """A stretch of the merged order, in which every group has its entries side by side.
+    """A stretch of the merged order, in which every group has its entries side by side from ``starts`` on.
 
-    ``first`` and ``last`` tell where the run of equal scores of each entry begins and ends in the merged order,
-    ``before[h, k]`` how many of the first k belong to group h, as a place in the groups' ``running`` weights.
+    ``level`` numbers the distinct scores upwards: that of each entry. ``before[h, k]`` is how many entries of group h
+    are below level k, as a place in the groups' ``running`` weights: negatives, and positives.
     """
 
     starts: Indices
-    first: Indices
-    last: Indices
+    level: Indices
     before: Indices
-    running: tuple[Counts, Counts]
+    running: tuple[Counts, ...]
     totals: Counts
     distinct: int
     ties: bool
@@ -230,10 +232,10 @@ class _Block(NamedTuple):
     def of(cls, parts: list[GroupCounts]) -> _Block:
         """Merge the entries of all groups."""
         starts = np.cumsum([0] + [len(part.score) for part in parts])
-        place, first, last, distinct = _merge(np.concatenate([part.score for part in parts]))
-        before = np.zeros((len(parts), len(place) + 1), dtype=np.int32)
+        level, distinct = _merge(np.concatenate([part.score for part in parts]))
+        before = np.zeros((len(parts), distinct + 1), dtype=np.int32)
         for g, row in enumerate(before):
-            row[1:][place[starts[g] : starts[g + 1]]] = 1
+            row[1:][level[starts[g] : starts[g + 1]]] = 1  # a group has each score once
         np.cumsum(before, axis=1, out=before)
         before += (starts[:-1] + np.arange(len(parts))).astype(np.int32)[:, None]
         sides = [[part.negative for part in parts], [part.positive for part in parts]]
@@ -241,31 +243,25 @@ class _Block(NamedTuple):
         mixed = any(bool(((part.positive != 0) & (part.negative != 0)).any()) for part in parts)
         if running[0].dtype.kind == "i" and int(totals[0].sum()) * int(totals[1].sum()) < _EXACT:
             running = tuple(each.astype(np.float64) for each in running)  # products are exact, and quick
-        return cls(starts, first, last, before, running, np.stack(totals), distinct, mixed or distinct < len(place))
+        return cls(starts, level, before, running, np.stack(totals), distinct, mixed or distinct < len(level))
 
-    def passed(self, side: int, g: int, there: Indices, upto: bool = False) -> Counts:
-        """Give each group's negatives (for positives of g), or positives, below some entries or up to them."""
-        edge = self.last if upto else self.first
-        return self.running[side].take(self.before.take(edge[self.starts[g] :].take(there), axis=1))
+    def passed(self, side: int, g: int, there: Indices, upto: int = 0) -> Counts:
+        """Give each group's negatives (for positives of g), or positives, below some entries, or with 1 up to them."""
+        return self.running[side].take(self.before[:, upto:].take(self.level[self.starts[g] :].take(there), axis=1))
 
 
-def _merge(scores: Floats) -> tuple[Indices, Indices, Indices, int]:
-    """Find every entry's place in the order of scores, and where the run of its equals begins and ends."""
+def _merge(scores: Floats) -> tuple[Indices, int]:
+    """Number the distinct scores upwards: give the number of each entry's, and how many there are."""
     keys = (scores + 0.0).view(np.int64)  # in the order of the scores once negative ones are turned round
     if keys.min() < 0:
         keys ^= (keys >> 63) & np.int64(2**63 - 1)
     order = np.argsort(keys, kind="stable")  # sorted runs: this merges them
     ranked = keys[order]
-    place = np.empty(len(order), dtype=np.intp)
-    place[order] = np.arange(len(order))
-    step = ranked[1:] != ranked[:-1]
-    if step.all():
-        return place, place, place + 1, len(order)
-    starts = np.concatenate(([0], np.flatnonzero(step) + 1))
-    length = np.diff(starts, append=len(order))
-    first, last = np.empty_like(place), np.empty_like(place)
-    first[order], last[order] = np.repeat(starts, length), np.repeat(starts + length, length)
-    return place, first, last, len(starts)
+    step = np.zeros(len(order), dtype=np.intp)
+    np.cumsum(ranked[1:] != ranked[:-1], out=step[1:])
+    level = np.empty_like(step)
+    level[order] = step
+    return level, int(step[-1]) + 1
 
 
 def _running(weights: Sequence[Counts], starts: Indices) -> tuple[Counts, Counts]:
@@ -274,14 +270,6 @@ def _running(weights: Sequence[Counts], starts: Indices) -> tuple[Counts, Counts
     for g, weight in enumerate(weights):
         np.cumsum(weight, out=found[starts[g] + g + 1 : starts[g + 1] + g + 1])
     return found, found[starts[1:] + np.arange(len(weights))]
-
-
-class _Lines(NamedTuple):
-    """One cell's influences as lines in the weights beaten: ``shares`` it takes part in, slopes, and their mean."""
-
-    shares: Indices
-    slopes: Floats
-    mean: Floats
 
 
 def shares(counted: Counted, pairs: Sequence[Pairs]) -> ShareEstimates:
@@ -312,16 +300,17 @@ def shares(counted: Counted, pairs: Sequence[Pairs]) -> ShareEstimates:
     >>> found.value.round(3), found.se.round(3)
     (array([0.753]), array([0.024]))
     """
-    value, weight = _values(counted, pairs)
+    asked = Lines.of(counted, pairs)
     if counted.cells is None:
-        return _row_by_row(counted, pairs, value)
+        return _row_by_row(counted, pairs, asked.value)
     total, variance, units = np.zeros((len(pairs), len(pairs))), [], []
     for side in range(2):
-        own, part = weight[side], np.zeros((len(pairs), len(pairs)))
-        square = np.array([sum(counted.cells[side][g].square for g in pair[side]) for pair in pairs])
-        for cell, (places, slopes, mean) in zip(counted.cells[side], influence_lines(counted, pairs, side)):
-            spread = slopes @ cell.scatter @ slopes.T + cell.square * np.outer(mean, mean)
-            part[np.ix_(places, places)] += spread
+        part, square = np.zeros((len(pairs), len(pairs))), np.zeros(len(pairs))
+        for g, cell in enumerate(counted.cells[side]):
+            places, slopes, mean = asked.of_cell(side, g, cell)
+            square[places] += cell.square
+            part[np.ix_(places, places)] += slopes @ cell.scatter @ slopes.T + cell.square * np.outer(mean, mean)
+        own = asked.weight[side]
         level = np.diag(part) * own**2 <= square * _ROUND_OFF**2
         part[level, :] = part[:, level] = 0.0
         units.append(np.divide(own**2, square, out=np.zeros(len(pairs)), where=square > 0))
@@ -329,7 +318,7 @@ def shares(counted: Counted, pairs: Sequence[Pairs]) -> ShareEstimates:
         part *= np.outer(factor, factor)
         variance.append(np.diag(part).copy())
         total += part
-    return ShareEstimates(value, total, (variance[0], variance[1]), (units[0], units[1]))
+    return ShareEstimates(asked.value, total, (variance[0], variance[1]), (units[0], units[1]))
 
 
 def _row_by_row(counted: Counted, pairs: Sequence[Pairs], value: Floats) -> ShareEstimates:
@@ -340,27 +329,41 @@ def _row_by_row(counted: Counted, pairs: Sequence[Pairs], value: Floats) -> Shar
     return estimate_shares(table, pairs, counted.ties)
 
 
-def _values(counted: Counted, pairs: Sequence[Pairs]) -> tuple[Floats, tuple[Floats, Floats]]:
-    """Give the shares, and the weights of both sides."""
-    half_wins = counted.matrix().half_wins
-    sides = zip((counted.positives, counted.negatives), zip(*pairs))
-    weight = [np.array([float(total[list(groups)].sum()) for groups in each]) for total, each in sides]
-    won = np.array([float(half_wins[np.ix_(*pair)].sum()) / 2 for pair in pairs])
-    count = weight[0] * weight[1]
-    value = np.divide(won, count, out=np.full(len(pairs), np.nan), where=count > 0)
-    return np.minimum(value, 1.0), (weight[0], weight[1])  # sums of weights may exceed their product by a last bit
+class Lines(NamedTuple):
+    """Shares of pairs, the weights of both sides, and what a row adds to each: a line in the weights it beats.
 
+    ``taking[side, k, g]`` says whether the positives (side 0) or negatives of group g take part in share k.
+    """
 
-def influence_lines(counted: Counted, pairs: Sequence[Pairs], side: int) -> Iterator[_Lines]:
-    """Give, for the positives or negatives of each group, what a row adds to shares: a line in the weights it beats."""
-    assert counted.cells is not None
-    value, weight = _values(counted, pairs)
-    taking = np.zeros((2, len(pairs), len(counted.positives)), dtype=bool)
-    for k, pair in enumerate(pairs):
-        for each in range(2):
-            taking[each, k, list(pair[each])] = True
-    scale = np.where(weight[0] * weight[1] > 0, weight[0] * weight[1], np.nan)
-    for g, cell in enumerate(counted.cells[side]):
-        places = np.flatnonzero(taking[side, :, g])
-        slopes = taking[1 - side][places] / scale[places][:, None]
-        yield _Lines(places, slopes, slopes @ cell.mean - value[places] / weight[side][places])
+    value: Floats
+    weight: tuple[Floats, Floats]
+    taking: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, counted: Counted, pairs: Sequence[Pairs]) -> Lines:
+        """Read the shares off what was counted."""
+        taking = np.zeros((2, len(pairs), len(counted.positives)), dtype=bool)
+        for k, pair in enumerate(pairs):
+            for side in range(2):
+                taking[side, k, list(pair[side])] = True
+        weight = (taking[0] @ counted.positives).astype(np.float64), (taking[1] @ counted.negatives).astype(np.float64)
+        won = ((taking[0] @ counted.matrix().half_wins) * taking[1]).sum(axis=1) / 2
+        count = weight[0] * weight[1]
+        value = np.divide(won, count, out=np.full(len(pairs), np.nan), where=count > 0)
+        return cls(np.minimum(value, 1.0), weight, taking)  # sums of weights may exceed their product by a last bit
+
+    def of_cell(self, side: int, g: int, cell: Cell) -> tuple[Indices, Floats, Floats]:
+        """Give the shares that a cell takes part in, their slopes, and what its rows add on average."""
+        places = np.flatnonzero(self.taking[side, :, g])
+        count = self.weight[0][places] * self.weight[1][places]
+        slopes = self.taking[1 - side][places] / np.where(count > 0, count, np.nan)[:, None]
+        return places, slopes, slopes @ cell.mean - self.value[places] / self.weight[side][places]
+
+    def sums(self, cells: Sequence[Sequence[Cell]]) -> Floats:
+        """Add up what the rows of each cell add to each share, by squared weights: sides x groups x shares."""
+        found = np.zeros((2, self.taking.shape[2], len(self.value)))
+        for side, own in enumerate(cells):
+            for g, cell in enumerate(own):
+                places, _, mean = self.of_cell(side, g, cell)
+                found[side, g, places] = cell.square * mean
+        return found
