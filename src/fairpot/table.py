@@ -368,11 +368,15 @@ class ScoreTable:
         return np.array([c.negative.sum() for c in self.counts])
 
     def pooled(self) -> GroupCounts:
-        """All groups as one: scores and weights, without what is known of rows beside them."""
+        """All groups as one: scores, weights and their squares, without the clusters of their rows."""
         if len(self.counts) == 1:
             return self.counts[0]
         parts = [np.concatenate([getattr(c, name) for c in self.counts]) for name in ("score", "positive", "negative")]
-        return GroupCounts(parts[0], parts[1], parts[2]).rescored(parts[0])
+        squares = None
+        if self.importance:
+            plus, minus = (np.concatenate([c.squared(side) for c in self.counts]) for side in (True, False))
+            squares = plus, minus
+        return GroupCounts(parts[0], parts[1], parts[2], squares).rescored(parts[0])
 
     def joined(self) -> ScoreTable:
         """All groups as one, "all", with what is known of their rows."""

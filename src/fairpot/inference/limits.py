@@ -237,7 +237,7 @@ def wilson(share: float, size: float, quantile: float) -> tuple[float, float]:
     extra = quantile**2 / size
     centre = (share + extra / 2) / (1 + extra)
     half = float(np.sqrt(extra * share * (1 - share) + extra**2 / 4)) / (1 + extra)
-    return max(centre - half, 0.0), min(centre + half, 1.0)
+    return min(max(centre - half, 0.0), share), max(min(centre + half, 1.0), share)  # never past it by a last bit
 
 
 class Estimate(float):
@@ -317,8 +317,11 @@ class Estimate(float):
         return float(self)
 
     def reversed(self) -> Estimate:
-        """Return the number seen from the other group: with the other sign, and its limits likewise."""
-        return Estimate(self.metric, -float(self), self.se, -self.high, -self.low, *self.__getnewargs__()[5:])
+        """Return the number seen from the other group: with the other sign, its limits likewise, the groups turned."""
+        signed = None if self.signed is None else -self.signed
+        groups = None if self.groups is None else (self.groups[1], self.groups[0])
+        limits = (self.se, -self.high, -self.low, self.level, self.method)
+        return Estimate(self.metric, -float(self), *limits, signed, groups, self.reason, self.note)
 
     def of(self, value: float) -> Estimate:
         """Return what is known of this number with the number itself as it was counted exactly."""

@@ -1,4 +1,4 @@
-"""All intervals of an audit at once: shares of pairs, and rates at a threshold."""
+"""All intervals of a ranking at once."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from fairpot._defaults import LEVEL, Region, Ties
 from fairpot._shown import Bar, ShownBars, bar, ends_of
-from fairpot._validation import check_level, is_number
-from fairpot.inference.limits import Estimate, gap_limits, wilson
+from fairpot._validation import check_level
+from fairpot.inference.limits import Estimate, gap_limits
 from fairpot.inference.merged import count_ranking, shares
 from fairpot.inference.region import estimate_region
 from fairpot.inference.shares import (
-    FEWEST,
     GapEstimates,
     Pairs,
     Question,
@@ -29,7 +27,6 @@ from fairpot.inference.shares import (
     why_not,
 )
 from fairpot.table import ScoreTable
-from fairpot.transport import Floats
 
 Pair = tuple[Hashable, Hashable]
 _OWN = ("group_auc", "bpsn_auc", "bnsp_auc")
@@ -228,134 +225,3 @@ def _largest(
     value = float(gaps.value[widest])
     se = float(gaps.se[widest])
     return Estimate("xauc_gap", abs(value), se, low, high, level, "analytic", value, names[widest], reason, note)
-
-
-@dataclass(frozen=True)
-class Rates:
-    """Hold the rates of one group at a threshold: flagged is a score at or above it.
-
-    ``tpr``: of the positives; ``fpr``: of the negatives; ``flagged``: of all; ``ppv``: positives among the flagged.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fairpot import score_table
-    >>> from fairpot.inference import rates_at
-    >>> rng = np.random.default_rng(0)
-    >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
-    >>> score = rng.normal(y + 0.5 * (sex == "M"))
-    >>> women, men = rates_at(score_table(y, score, sensitive_features=sex), 0.5)
-    >>> women.group, round(women.tpr, 2), round(women.fpr, 2)
-    ('F', 0.7, 0.23)
-    """
-
-    group: Hashable
-    threshold: float
-    tpr: Estimate
-    fpr: Estimate
-    ppv: Estimate
-    flagged: Estimate
-
-
-def rates_at(table: ScoreTable, threshold: float, *, level: float = LEVEL) -> list[Rates]:
-    """Compute the rates of every group at a threshold, each with Wilson's interval.
-
-    Parameters
-    ----------
-    table : ScoreTable
-        With labels; a table with clusters adds up their rows before squaring.
-    threshold : float
-        Scores at or above it are flagged.
-    level : float in (0, 1), default 0.95
-        Confidence level of the intervals.
-
-    Returns
-    -------
-    list of Rates
-
-    Examples
-    --------
-    >>> from fairpot import score_table
-    >>> from fairpot.inference import rates_at
-    >>> y, score, sex = [0, 1] * 10, range(20), ["F"] * 10 + ["M"] * 10
-    >>> table = score_table(y, score, sensitive_features=sex)
-    >>> print(rates_at(table, 8.0)[0].flagged)
-    0.200 (95% interval 0.057 to 0.510)
-    """
-    if not is_number(threshold) or not np.isfinite(float(threshold)):
-        raise ValueError(f"threshold must be a finite number, got {threshold!r}.")
-    check_level(level)
-    return [_rates(table, g, float(threshold), level) for g in range(len(table.groups))]
-
-
-def _rates(table: ScoreTable, group: int, threshold: float, level: float) -> Rates:
-    counts = table.counts[group]
-    first = int(np.searchsorted(counts.score, threshold))
-    size = len(counts.score)
-    up = np.arange(size) >= first
-    one, none = np.ones(size, dtype=bool), np.zeros(size, dtype=bool)
-    name = table.groups[group]
-
-    def rate(
-        metric: str, what: str, among: tuple[np.ndarray, np.ndarray], hits: tuple[np.ndarray, np.ndarray]
-    ) -> Estimate:
-        return _share(table, group, metric, among, hits, level, f"group {name!r} has", what)
-
-    return Rates(
-        name,
-        threshold,
-        rate("tpr", "rows with the outcome", (one, none), (up, none)),
-        rate("fpr", "rows without the outcome", (none, one), (none, up)),
-        rate("ppv", "flagged rows", (up, up), (up, none)),
-        rate("flagged", "rows", (one, one), (up, up)),
-    )
-
-
-def _share(
-    table: ScoreTable,
-    group: int,
-    metric: str,
-    among: tuple[np.ndarray, np.ndarray],
-    hits: tuple[np.ndarray, np.ndarray],
-    level: float,
-    has: str,
-    what: str,
-) -> Estimate:
-    """Compute a share of rows, its standard error from squared weights or clusters, and Wilson's interval."""
-    counts = table.counts[group]
-    weights = [c.astype(np.float64) for c in (counts.positive, counts.negative)]
-    total = sum(float(w[a].sum()) for w, a in zip(weights, among))
-    if total == 0:
-        return Estimate(metric, np.nan, np.nan, np.nan, np.nan, level, reason=f"{has} no {what}")
-    value = sum(float(w[h].sum()) for w, h in zip(weights, hits)) / total
-    variance, units = _spread(table, group, among, hits, value, total)
-    se = float(np.sqrt(variance * units / (units - 1))) if units > 1 else np.nan
-    if units < FEWEST - 1e-9:
-        reason = f"{has} {units:.3g} {what}, and with fewer than {FEWEST} there is no interval"
-        return Estimate(metric, value, se, np.nan, np.nan, level, reason=reason)
-    size = min(value * (1 - value) / variance, 1e300) if variance > 0 else units
-    low, high = wilson(value, size, -float(ndtri((1 - level) / 2)))
-    return Estimate(metric, value, se, low, high, level)
-
-
-def _spread(
-    table: ScoreTable,
-    group: int,
-    among: tuple[np.ndarray, np.ndarray],
-    hits: tuple[np.ndarray, np.ndarray],
-    value: float,
-    total: float,
-) -> tuple[float, float]:
-    """Sum the squares of what rows, or clusters, add to the error of a share; count independent units."""
-    errors: list[Floats] = [np.where(a, h - value, 0.0) / total for a, h in zip(among, hits)]
-    clusters = table.clusters
-    if clusters is None:
-        squares = [table.squared(group, positive).astype(np.float64) for positive in (True, False)]
-        square = sum(float(q[a].sum()) for q, a in zip(squares, among))
-        return sum(float(q @ e**2) for q, e in zip(squares, errors)), total**2 / square
-    own = np.flatnonzero(clusters.group == group)
-    entry, side = clusters.entry[own], np.where(clusters.positive[own], 0, 1)
-    counted = np.where(side == 0, among[0][entry], among[1][entry])
-    error = np.where(side == 0, errors[0][entry], errors[1][entry])
-    sums = np.bincount(clusters.unit[own], weights=clusters.weight[own] * error, minlength=clusters.size)
-    return float(np.sum(sums**2)), float(len(np.unique(clusters.unit[own][counted])))

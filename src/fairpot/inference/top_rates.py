@@ -103,8 +103,9 @@ def _counted(table: ScoreTable, asked: TopRate, levels: Levels) -> tuple[float, 
     top = table.above(dict(zip(table.groups, levels)))
     own = _groups(table, asked)
     found = sum(float(top.counts[g].positive.sum()) for g in own)
-    if asked.metric == "top_recall":
-        total = sum(float(table.counts[g].positive.sum()) for g in own)
+    if asked.metric == "top_recall":  # those below are added apart: where there are none, the recall is exactly 1
+        below = [np.searchsorted(table.counts[g].score, levels[g]) for g in own]
+        total = found + sum(float(table.counts[g].positive[:k].sum()) for g, k in zip(own, below))
     else:
         total = sum(float(top.counts[g].weight.sum()) for g in own)
     return (found / total if total > 0 else np.nan), total
