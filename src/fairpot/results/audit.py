@@ -361,8 +361,8 @@ def audit_table(
     shares = [check_share(each, "alpha", zero=False) for each in several(alpha)]
     if reference is not None:
         check_group_name(reference, table.groups, "reference")
-    own, calibration = calibrations(table, bins, level)
-    whole = with_calibration(rank(table, ties=how, level=level, reference=reference), own)
+    calibrated = calibrations(table, bins, level)
+    whole = with_calibration(rank(table, ties=how, level=level, reference=reference), calibrated.groups)
     given: dict[str, Any] = {"ties": how, "level": level, "reference": whole.reference, "small": whole.small_groups}
     tops = tuple(rank(table, top=top_of(table, share, where), **given) for share in shares)
     gone = tuple(LeftOut(group, rows) for group, rows in (left_out or {}).items())
@@ -371,7 +371,7 @@ def audit_table(
         whole,
         tops,
         asked_rates(table, several(threshold), shares, level),
-        calibration,
+        calibrated.all,
         bins,
         table.weights,
         table.lower_is_riskier,
@@ -379,7 +379,7 @@ def audit_table(
         gone,
         (
             *(Note("left out", each.group, value=each.rows) for each in gone),
-            *notes_of_audit(table, whole, tops, calibration),
+            *notes_of_audit(table, whole, tops, calibrated.all),
         ),
     )
 

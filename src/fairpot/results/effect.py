@@ -17,7 +17,7 @@ from fairpot.inference import Change, Changes, Estimate, change_by_maps, change_
 from fairpot.modelfile.origin import describes, table_sha256
 from fairpot.repair.fair_maps import FairMaps, fair_maps
 from fairpot.results.audit import Audit, audit_table, several
-from fairpot.results.calibration import BINS, CalibrationStages, calibration_stages
+from fairpot.results.calibration import BINS, Calibrations, CalibrationStages, calibration_stages
 from fairpot.results.finding import Finding, Trust
 from fairpot.results.kinds import Derived, Group, renamed, rows_of, to_dict
 from fairpot.results.notebook import effect_html
@@ -35,10 +35,6 @@ _STANDS: dict[str, Literal["compatible", "contradicted", "cannot tell"]] = {
     "exceeds": "contradicted",
     "cannot tell": "cannot tell",
 }
-
-
-# Why an expected calibration error has no interval.
-_BIASED = "chance alone pushes it up, by about error_by_chance"
 
 
 @dataclass(frozen=True)
@@ -196,8 +192,7 @@ class Effect:
         for of, first, last in (("", self.before.calibration, self.after.calibration), *named):
             if first is not None and last is not None:
                 name = f"calibration error{of}"
-                errors = [Estimate(name, c.expected_calibration_error, reason=_BIASED) for c in (first, last)]
-                found.append(_row(name, errors[0], errors[1], None))
+                found.append(_row(name, first.expected_calibration_error, last.expected_calibration_error, None))
         return found
 
     def frame(self, part: Part = "numbers") -> Any:
@@ -420,7 +415,7 @@ def _effect_of_maps(model: Any, known: FairMaps | None, table: ScoreTable, looke
     if looked_at["level"] is not None and len(kept.groups) <= MOST_GROUPS:
         changes = change_by_maps(kept, effective, ties=looked_at["ties"], level=looked_at["level"])
     shifts = moves(table, parted(maps)[0])
-    stages = calibration_stages(kept, own, looked_at["level"], looked_at["bins"])
+    stages = calibration_stages(kept, own, _calibrations(first), _calibrations(second), looked_at["bins"])
     calibrated = stages is not None and stages[0].recalibrated is not None
     reference = None if known is None else known.reference_
     return Effect(
@@ -436,6 +431,11 @@ def _effect_of_maps(model: Any, known: FairMaps | None, table: ScoreTable, looke
         tuple(notes_of_effect(first, second, shifts, reference, calibrated)),
         effective,
     )
+
+
+def _calibrations(found: Audit) -> Calibrations:
+    """Give what an audit has measured of calibration."""
+    return Calibrations(tuple(each.calibration for each in found.ranking.groups), found.calibration)
 
 
 def _scale_notes(known: FairMaps | None, first: Audit) -> tuple[Note, ...]:
