@@ -18,6 +18,7 @@ ORDER = (
     ("_shown",),
     ("transport",),
     ("_validation",),
+    ("words",),
     ("counts",),
     ("table",),
     ("counting",),
@@ -26,7 +27,8 @@ ORDER = (
     ("export", "modelfile", "tradeoff", "training"),
     ("repair",),
     ("methods",),
-    ("auditing", "comparison", "display", "journeys"),
+    ("results",),
+    ("comparison", "display", "journeys"),
     ("report",),
     ("cli",),
 )

@@ -127,3 +127,15 @@ def test_a_metric_without_a_closed_form_is_drawn(monkeypatch):
     found = confidence_interval("twice", y, s, method="bootstrap", replicates=200)
     once = confidence_interval("auc", y, s, method="bootstrap", replicates=200)
     np.testing.assert_allclose([found.value, found.se], [2 * once.value, 2 * once.se], rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_with_weights_too_a_recall_of_everybody_is_one(seed):
+    rng = np.random.default_rng(seed)
+    y = np.arange(80) % 4 == 0
+    s, w = rng.random(80) + y, rng.exponential(size=80)
+    found = confidence_interval("top_recall", y * 1, s, alpha=0.9, sample_weight=w, weights="importance")
+    assert found.value == found.high == 1
+    units = w[y].sum() ** 2 / (w[y] ** 2).sum()
+    edges = [units / (units + quantile**2) for quantile in (1.959964, 2.241403)]  # one region, or several left open
+    assert min(abs(found.low - edge) for edge in edges) < 1e-5

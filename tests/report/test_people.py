@@ -4,12 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
+from fairpot.auditing.measures import moves
+from fairpot.auditing.queue import SMALLEST_BAND, Mapped
 from scipy.stats import rankdata
 
 from display_cases import make_rows
 from fairpot import score_table
-from fairpot.auditing.measures import moves
-from fairpot.auditing.queue import SMALLEST_BAND, Mapped
 from fairpot.report.people import (
     above,
     band_shifts,

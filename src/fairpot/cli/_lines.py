@@ -13,8 +13,8 @@ from fairpot.auditing.words import by_column as by_column
 from fairpot.auditing.words import name_of as name_of
 from fairpot.cli._printing import Output, count, number, percent, shown, signed
 from fairpot.inference import Change, Verdict
-from fairpot.words import gap_name
 from fairpot.table import QuantisationBound
+from fairpot.words import gap_name
 
 
 def own_scale(summary: dict[str, Any], lower_is_riskier: bool) -> dict[str, Any]:

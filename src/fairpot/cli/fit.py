@@ -38,7 +38,6 @@ from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_option
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.files.output import complete_file
 from fairpot.inference import Certificate
-from fairpot.words import gap_name
 from fairpot.metrics.benefit import net_benefit
 from fairpot.modelfile import ModelFile
 from fairpot.repair.achieved import Achieved
@@ -47,6 +46,7 @@ from fairpot.repair.estimator import RULES, Repair
 from fairpot.repair.finish import in_words
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.rules import among
+from fairpot.words import gap_name
 
 # Above this many pairs of distinct scores xOrder's curve would take longer than its fit is worth waiting for.
 _DRAWABLE = 4_000_000

@@ -27,10 +27,9 @@ from fairpot._warn import warn_user
 from fairpot.counting import as_table
 from fairpot.exceptions import ModelFileError, SmallGroupWarning
 from fairpot.export import RowScorer, SimplifiedMaps, simplify, to_javascript, to_onnx, to_python, to_sql
-from fairpot.inference import overview
+from fairpot.inference import confidence_interval
 from fairpot.inference.certify import Certificate, certify_one
 from fairpot.inference.dial import Cut, Evidence, Part, SameMaps, Top, same_rows
-from fairpot.words import gap_name
 from fairpot.modelfile import MAX_BYTES, ModelFile, describe_table, naming, read, write
 from fairpot.modelfile.checks import refuse, shown
 from fairpot.repair.finish import Finished
@@ -52,6 +51,7 @@ from fairpot.repair.sigmoid import PROBES, LogitMap
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats, FollowedMap, ScoreMap, ShiftMap, followed, moving, parted
 from fairpot.transport.scoremap import part_words
+from fairpot.words import gap_name
 
 if TYPE_CHECKING:
     from fairpot.repair.estimator import Repair
@@ -832,7 +832,7 @@ def _measured_here(maps: FairMaps, ground: Ground | None) -> tuple[str, list[Bar
     asked: dict[str, Any] = {"ties": ground.ties}
     if ground.top is not None:
         asked |= {"alpha": ground.top.alpha, "region": ground.top.region}
-    gaps = [overview(each, **asked).gap for each in (kept, kept.rescored(moved))]
+    gaps = [confidence_interval("xauc_gap", each, **asked) for each in (kept, kept.rescored(moved))]
     name = gap_name(ground.alpha)
     said = f"{name[0].upper()}{name[1:]} on the fitted rows: {gaps[0]:.3f} -> {gaps[1]:.3f}; new rows may differ."
     return said, [bar(f"{name} {when}", gap) for when, gap in zip(("before", "after"), gaps)]

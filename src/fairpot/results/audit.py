@@ -124,7 +124,7 @@ class Audit:
 
     @property
     def answer(self) -> list[str]:
-        """The answer in sentences: the finding and what it means, the findings of other parts of the list, the next step."""
+        """The answer in sentences: the finding and its meaning, findings of other parts of the list, the next step."""
         main, others = self.finding, [each for each in self.findings if each is not self.finding]
         clear = next((each for each in (main, *others) if each.clear), main)
         said = [main.headline, main.meaning, *(each.headline for each in others), clear.next]
@@ -267,7 +267,8 @@ class Audit:
         sized = wording.rows_by(ranking.rows, self.weights)
         lines = [
             *self.answer,
-            f"{sized}, {wording.shown_rows(ranking.positives)} with the outcome, {len(ranking.groups)} groups, AUC {auc}",
+            f"{sized}, {wording.shown_rows(ranking.positives)} with the outcome, {len(told.ranking.groups)} groups",
+            f"AUC {auc}",
             *filter(None, [wording.weights_taken(self.weights, ranking.rows)]),
             *(_pair_line(pair) for pair in told.shown_pairs),
         ]
@@ -360,8 +361,8 @@ def audit_table(
     shares = [check_share(each, "alpha", zero=False) for each in several(alpha)]
     if reference is not None:
         check_group_name(reference, table.groups, "reference")
-    own, calibration = calibrations(table, bins, level)
-    whole = with_calibration(rank(table, ties=how, level=level, reference=reference), own)
+    calibrated = calibrations(table, bins, level)
+    whole = with_calibration(rank(table, ties=how, level=level, reference=reference), calibrated.groups)
     given: dict[str, Any] = {"ties": how, "level": level, "reference": whole.reference, "small": whole.small_groups}
     tops = tuple(rank(table, top=top_of(table, share, where), **given) for share in shares)
     gone = tuple(LeftOut(group, rows) for group, rows in (left_out or {}).items())
@@ -370,7 +371,7 @@ def audit_table(
         whole,
         tops,
         asked_rates(table, several(threshold), shares, level),
-        calibration,
+        calibrated.all,
         bins,
         table.weights,
         table.lower_is_riskier,
@@ -378,7 +379,7 @@ def audit_table(
         gone,
         (
             *(Note("left out", each.group, value=each.rows) for each in gone),
-            *notes_of_audit(table, whole, tops, calibration),
+            *notes_of_audit(table, whole, tops, calibrated.all),
         ),
     )
 
