@@ -26,7 +26,7 @@ STATES: dict[str, dict[str, Any]] = {
 }
 _LONGEST_NAME, _WIDE = 40, 24  # letters of a name, and of a line of it
 _MOST_INSIDE = 6  # entries of a legend that leave room for the picture
-_LINE_INCHES, _LETTER_INCHES, _HANDLE_INCHES = 0.16, 0.072, 0.6
+_LINE_INCHES, _LETTER_INCHES, _HANDLE_INCHES = 0.16, 0.064, 0.6
 
 
 def look(place: int, *, marked: bool = False) -> dict[str, Any]:
@@ -105,10 +105,11 @@ def set_title(panel: Any, text: str, state: str = "") -> None:
     panel.set_title(f"{text}, {state}" if state else text, loc="left", fontsize="medium")
 
 
-def add_legend(ax: Any, *, grow: bool = False, **options: Any) -> None:
+def add_legend(ax: Any, *, grow: bool = False, of_all: bool = True, **options: Any) -> None:
     """Put a short legend where it covers least, and one that is long, or of long names, below the axes.
 
-    ``grow`` makes the figure higher by the legend, where the figure is ours to change.
+    ``grow`` makes the figure higher by the legend, where the figure is ours to change; ``of_all`` if the legend is that
+    of all its panels.
     """
     drawn = dict(zip(*reversed(ax.get_legend_handles_labels())))  # what is drawn again is named once
     style = {"frameon": False, "fontsize": "small", "handlelength": 3.2, "handles": list(drawn.values())}
@@ -117,16 +118,20 @@ def add_legend(ax: Any, *, grow: bool = False, **options: Any) -> None:
     if len(drawn) <= _MOST_INSIDE and lines == 1 and letters <= 2 * _WIDE:
         ax.legend(**style | options)
         return
-    inches = ax.get_window_extent().width / ax.figure.dpi
+    figure, box = ax.figure, ax.get_window_extent()
+    inches = figure.get_figwidth() - 0.3 if grow and of_all else box.width / figure.dpi
     columns = max(int(inches / (_HANDLE_INCHES + _LETTER_INCHES * letters)), 1)
     high = _LINE_INCHES * lines * -(-len(drawn) // columns) + 0.2
-    low = -0.62 / max(ax.get_window_extent().height / ax.figure.dpi, 1.0)  # below the ticks and their label
-    place = {"loc": "upper left", "bbox_to_anchor": (0.0, low), "borderaxespad": 0.0, "ncols": columns}
-    ax.legend(**style | place)
     if grow:
-        ax.figure.set_figheight(ax.figure.get_figheight() + high)
-    elif ax.figure.get_layout_engine() is None:  # an engine makes room by itself
-        _make_room(ax, (high + 0.62) / ax.figure.get_figheight())
+        figure.set_figheight(figure.get_figheight() + high + 0.6 * (not of_all))
+    if grow and of_all:
+        figure.legend(**style, loc="outside lower left", ncols=columns)
+        return
+    below = 0.62  # inches, for the ticks and their label
+    place = {"loc": "upper left", "borderaxespad": 0.0, "ncols": columns}
+    ax.legend(**style, **place, bbox_to_anchor=(0.0, -below / max(box.height / figure.dpi, 1.0)))
+    if figure.get_layout_engine() is None:  # an engine makes room by itself
+        _make_room(ax, (high + below) / figure.get_figheight())
 
 
 def _make_room(ax: Any, below: float) -> None:

@@ -111,7 +111,7 @@ class CrossRocDisplay(TableDisplay):
             panel.set(xlabel="share without the outcome above the threshold", aspect="equal")
             set_title(panel, "ROC inside groups and between them", state if AFTER in found else "")
             panel.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
-            add_legend(panel, grow=ax is None and panel is panels[0], loc="lower right", handlelength=2.0)
+            add_legend(panel, grow=ax is None and panel is panels[0], of_all=False, loc="lower right", handlelength=2.0)
         panels[0].set_ylabel("share with the outcome above the threshold")
         return panels if len(panels) > 1 else panels[0]
 

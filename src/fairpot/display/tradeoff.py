@@ -182,7 +182,7 @@ class TradeoffDisplay(Display):
         if self.signed:
             axes.axvline(0, color="0.5", lw=0.8)
         axes.set(xlabel=self._gap_label(), ylabel="AUC")
-        set_title(axes, f"AUC and gap at {'every' if self.curve.exact else 'some'} {self.curve.dial}")
+        set_title(axes, "Trade-off of AUC and gap")
         axes.margins(x=0.08, y=0.1)
         add_legend(axes, grow=ax is None)
         return axes
