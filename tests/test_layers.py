@@ -40,7 +40,10 @@ LAYERS = {part: layer for layer, parts in enumerate(ORDER) for part in parts}
 
 def imports_of(path):
     """Yield the part of fairpot that each import statement, and each text that is a module's name, leads to."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    tree = ast.parse(path.read_text())
+    typed = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    left_out = {inner for node in typed for inner in ast.walk(node)}  # read by type checkers alone
+    for node in (each for each in ast.walk(tree) if each not in left_out):
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
