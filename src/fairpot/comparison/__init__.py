@@ -1,8 +1,9 @@
 """All methods on the same rows: :func:`compare`."""
 
-from fairpot.comparison.answer import Answer, Rival
+from fairpot.comparison.answer import Answer, Rival, Skipped
+from fairpot.comparison.possible import Possible
 from fairpot.comparison.result import Comparison
 from fairpot.comparison.run import compare
 from fairpot.comparison.trial import Chosen
 
-__all__ = ["Answer", "Chosen", "Comparison", "Rival", "compare"]
+__all__ = ["Answer", "Chosen", "Comparison", "Possible", "Rival", "Skipped", "compare"]

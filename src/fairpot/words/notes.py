@@ -96,14 +96,14 @@ def _left_out(note: Note, style: Style, outcome: str) -> str:
 def _reversed(note: Note, style: Style, outcome: str) -> str:
     said = argument("lower_is_riskier", True)
     swapped = f"if 0 and 1 are swapped, name the outcome that is 1 ({argument('pos_label', ...)})."
-    auc = f"AUC is {note.value:.4f}, below 0.5"
+    auc = f"AUC is {note.value:.4f}"
     if note.other:  # low scores mean high risk
         return (
-            f"{auc}: with {said}, rows with the outcome have higher scores than rows without it.\n"
+            f"{auc}, below 0.5: with {said}, rows with the outcome have higher scores than rows without it.\n"
             f"Hint: if a high score means high risk, leave {said} out; {swapped}"
         )
     return (
-        f"{auc}: rows with the outcome have lower scores than rows without it.\n"
+        f"{auc}, below 0.5: rows with the outcome have lower scores than rows without it.\n"
         f"Hint: if a low score means high risk, say so ({said} where rows are counted); {swapped}"
     )
 
