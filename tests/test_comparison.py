@@ -448,8 +448,8 @@ def test_verdict():
     limit = Limit(np.array([-1.0, 0.0, 1.0]), np.array([0.5, 0.736, 0.5]), np.array([2.0, 0.5, 0.0]), "F", "M")
     result = made([0.7333, 0.72, 0.7312], [0.2, 0.01, -0.04], limit)
     assert result.verdict(0.05) == (
-        "at gap <= 0.05 the best is OptimalMerge (lam = 0.25): AUC 0.731 (0.002 below the original 0.733), gap 0.040 on "
-        "rows it was not fitted on, within the target"
+        "at gap <= 0.05 the best is OptimalMerge (lam = 0.25): AUC 0.731 (0.002 below the original 0.733), gap 0.040 "
+        "on rows it was not fitted on, within the target"
     )
     assert result.verdict() == result.verdict(0.05)
     result = made([0.7333, 0.72, 0.7312], [0.2, 0.01, -0.04], replace(limit, optimism=np.full(3, 0.0102)))

@@ -405,9 +405,9 @@ class Comparison:
         >>> score, y, group = data.probability, data.target, data.group
         >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
         >>> print(result.verdict(max_gap=0.1))
-        at gap <= 0.1 take FairPOT (lam 0.141 to 0.185): AUC 0.895 (0.009 below the original 0.904), gap 0.073 on rows it
-        was not fitted on, within the target in 1 of 2 folds; chance cannot tell its AUC from that of LogitShift, and it
-        changes the fewest scores
+        at gap <= 0.1 take FairPOT (lam 0.141 to 0.185): AUC 0.895 (0.009 below the original 0.904), gap 0.073 on rows
+        it was not fitted on, within the target in 1 of 2 folds; chance cannot tell its AUC from that of LogitShift, and
+        it changes the fewest scores
         """
         return self.answer(check_share(max_gap, "max_gap", zero=True)).text
 
