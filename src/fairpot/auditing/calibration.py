@@ -131,7 +131,8 @@ class _Cells(NamedTuple):
                 for side, m in enumerate(counts.members)
             ]
             rows = _Rows(*(np.concatenate(column) for column in zip(*sides)))
-        return cls(*found, rows)
+        weight, total, square, mean, scatter = found
+        return cls(weight, total, square, mean, scatter, rows)
 
     def joined(self, other: _Cells) -> _Cells:
         """Add the rows of another group, as Chan, Golub and LeVeque (1979) add up scatter."""
@@ -197,7 +198,8 @@ class _Line(NamedTuple):
     @classmethod
     def of(cls, counts: GroupCounts) -> _Line:
         """Take every score; of very many, stretches that are even in log-odds."""
-        score, positive, weight = counts.score, counts.positive.astype(np.float64), counts.weight.astype(np.float64)
+        score: Floats = counts.score
+        positive, weight = counts.positive.astype(np.float64), counts.weight.astype(np.float64)
         if len(score) > _MANY:
             low, high = logit(np.clip(score[[0, -1]], _EDGE, 1 - _EDGE))
             edges = expit(np.linspace(low, high, _BINS_OF_LOG_ODDS + 1)[1:-1])
@@ -215,9 +217,9 @@ class _Line(NamedTuple):
         if len(x) <= _MANY or x.min() == x.max():
             return cls(x, positive, weight)
         place = ((x - x.min()) * (_BINS_OF_LOG_ODDS / (x.max() - x.min()))).astype(np.intp)
-        positive, total, moment = (np.bincount(place, each) for each in (positive, weight, weight * x))
-        kept = total > 0
-        return cls(moment[kept] / total[kept], positive[kept], total[kept])
+        sums = np.stack([np.bincount(place, each) for each in (weight * x, positive, weight)]).astype(np.float64)
+        moment, positive, weight = sums[:, sums[2] > 0]
+        return cls(moment / weight, positive, weight)
 
 
 class _Part(NamedTuple):

@@ -150,7 +150,7 @@ class _Sums(NamedTuple):
     def of(cls, counts: Sequence[GroupCounts], threshold: float) -> _Sums:
         first = [int(np.searchsorted(c.score, threshold)) for c in counts]
         sides = [[(c.positive, c.negative) for c in counts], [(c.squared(True), c.squared(False)) for c in counts]]
-        weight, square = (sum(_four(each, k) for each, k in zip(columns, first)) for columns in sides)
+        weight, square = (np.sum([_four(each, k) for each, k in zip(columns, first)], axis=0) for columns in sides)
         rows = tuple(
             (member.unit, member.weight, 2 * side + (member.entry >= k))
             for c, k in zip(counts, first)
