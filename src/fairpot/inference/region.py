@@ -14,7 +14,7 @@ from fairpot._defaults import Region
 from fairpot.counts import Clusters, GroupCounts, Indices
 from fairpot.inference.candidates import Population, TooMany, candidates, open_note, populations, said
 from fairpot.inference.merged import Lines, count_ranking
-from fairpot.inference.merged import shares as shares_of
+from fairpot.inference.merged import shares as counted_shares
 from fairpot.inference.shares import (
     FEWEST,
     CellRows,
@@ -72,7 +72,7 @@ class TopRegion:
         top = table.above(dict(zip(table.groups, levels)))
         smooth = [p for p in self.populations if not p.coarse]
         if table.units is None and kernel != "equal" and (counted := count_ranking(top, kernel)).cells is not None:
-            base, lines = shares_of(counted, pairs), Lines.of(counted, pairs)
+            base, lines = counted_shares(counted, pairs), Lines.of(counted, pairs)
             cuts, sums = threshold_cuts(table, top, pairs, lines, kernel, smooth), lines.sums(counted.cells)
         else:
             found = influences(top, pairs, kernel)
