@@ -25,7 +25,7 @@ from fairpot.transport import Floats
 # Entries of all groups that are merged at a time; with many groups, entries times groups.
 _BLOCK, _PLACES = 1 << 16, 1 << 20
 # With more groups than this the scatter of all cells is too much to keep: pairs are counted alone.
-_MOST_GROUPS = 100
+MOST_GROUPS = 100
 # With more entries times groups than this, influences of rows that belong together come from a merged table.
 _MANY = 20_000_000
 # Whole numbers up to here are exact as floats.
@@ -121,7 +121,7 @@ def count_ranking(table: ScoreTable, ties: Ties = "half") -> Counted:
     >>> found.won.tolist(), found.tied.tolist(), found.distinct
     ([[2, 0], [1, 2]], [[0, 2], [0, 0]], 4)
     """
-    if len(table.groups) > _MOST_GROUPS:
+    if len(table.groups) > MOST_GROUPS:
         won, tied, distinct, cells = *_many(table), len(table.pooled().score), None
     else:
         going = _Pass(table.for_pairs(), ties, spread=table.units is None)
