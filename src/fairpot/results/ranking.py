@@ -270,9 +270,8 @@ def rank(
     >>> print(found.gap, found.gap.groups)
     0.240 (95% interval 0.144 to 0.333) ('M', 'F')
     """
-    shown = table if top is None else table.above({g: own_scale(table, s) for g, s in zip(table.groups, top.starts)})
-    passed = count_ranking(shown, ties)
-    counted = _Counted.of(table, passed, level, top)
+    counted, passed = _Counted.of(table, ties, level, top)
+    shown = passed.table
     large = _large(passed, small)
     reference = _ahead(counted, passed) if reference is None else reference
     rows = range(len(table.groups))
@@ -316,25 +315,28 @@ class _Counted:
     note: str | None
 
     @classmethod
-    def of(cls, table: ScoreTable, passed: Counted, level: float | None, top: Top | None) -> _Counted:
-        """Estimate all shares of a ranking together."""
+    def of(cls, table: ScoreTable, ties: Ties, level: float | None, top: Top | None) -> tuple[_Counted, Counted]:
+        """Count a ranking, and estimate all its shares together."""
         every = [all_pairs(table), *cross_pairs(table)]
         every += [f for g in range(len(table.groups)) for f in _own(table, g)]
         distinct = list(dict.fromkeys(every))  # of two groups, BPSN and BNSP are the xAUCs
-        matrix, ties = passed.matrix(), passed.ties
         if level is None or len(table.groups) > MOST_GROUPS:
+            passed, empty = count_ranking(_shown(table, top), ties), np.full(len(distinct), nan)
             why = "none were asked for" if level is None else f"more than {MOST_GROUPS} groups"
-            empty = np.full(len(distinct), nan)
-            return cls(table.groups, matrix, LEVEL, distinct, None, [why] * len(distinct), empty, empty, None)
-        found, note = shares(passed, distinct), None
-        if top is not None:
-            inside = estimate_region(table, distinct, ties, top.alpha, top.region)
-            found, note = inside, inside.note
+            whys: list[str | None] = [why] * len(distinct)
+            return cls(table.groups, passed.matrix(), LEVEL, distinct, None, whys, empty, empty, None), passed
+        if top is None:
+            passed = count_ranking(table, ties)
+            found, note = shares(passed, distinct), None
+        else:
+            found = inside = estimate_region(table, distinct, ties, top.alpha, top.region)
+            assert inside.region is not None
+            passed, note = inside.region.counted, inside.note
         where = (None, "pooled") if top is None else (top.alpha, top.region)
         asked = [Question("", (pair,), False, ties, *where) for pair in distinct]
         reasons = [why_not(table, question, found.take([k])) for k, question in enumerate(asked)]
         low, high = found.limits((1 - level) / 2)
-        return cls(table.groups, matrix, level, distinct, found, reasons, low, high, note)
+        return cls(table.groups, passed.matrix(), level, distinct, found, reasons, low, high, note), passed
 
     def value(self, pairs: Pairs) -> float | None:
         """Give the share of pairs that positives of some groups win over negatives of others, as it was counted."""
@@ -433,6 +435,11 @@ class _Counted:
             return None
         both = [self.distinct.index(Pairs((a,), (b,))) for i, j in pairs for a, b in ((i, j), (j, i))]
         return GapEstimates.side_by_side(self.found.take(both))
+
+
+def _shown(table: ScoreTable, top: Top | None) -> ScoreTable:
+    """Give the rows that are ranked: all, or those of the top."""
+    return table if top is None else table.above({g: own_scale(table, s) for g, s in zip(table.groups, top.starts)})
 
 
 def _own(table: ScoreTable, g: int) -> tuple[Pairs, Pairs, Pairs]:
