@@ -112,7 +112,7 @@ def short(name: Any, longest: int = _LONGEST) -> str:
     return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
 
 
-def intervals_svg(rows: Sequence[tuple[str, float, float, float]], title: str, place: int = 0) -> str:
+def intervals_svg(rows: Sequence[tuple[str, float, float, float]], title: str) -> str:
     """Draw numbers with their intervals, one line each, and a line at 0; rows are (label, value, low, high).
 
     A number without an interval says so beside it.
@@ -142,9 +142,9 @@ def intervals_svg(rows: Sequence[tuple[str, float, float, float]], title: str, p
         said = f"{value:.3f}, no interval"
         if first == first and last == last:
             ends_at = f"x1='{across(first)}' x2='{across(last)}' y1='{y}' y2='{y}'"
-            parts.append(f"<line {ends_at} stroke='{COLOURS[place]}' stroke-width='3'/>")
+            parts.append(f"<line {ends_at} stroke='currentColor' stroke-width='3'/>")
             said = f"{value:.3f} ({first:.3f} to {last:.3f})"
-        parts.append(f"<circle cx='{across(value)}' cy='{y}' r='4' fill='{COLOURS[place]}'/>")
+        parts.append(f"<circle cx='{across(value)}' cy='{y}' r='4'/>")
         parts.append(f"<text x='{_WIDTH - _TEXT}' y='{y + 4}'>{said}</text>")
     feet = [(across(each), f"{each:.3g}") for each in dict.fromkeys((low, 0.0, low + span))]
     feet = [each for k, each in enumerate(feet) if k == 0 or abs(each[0] - feet[k - 1][0]) > 30]

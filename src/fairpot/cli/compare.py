@@ -11,8 +11,6 @@ from typing import Any
 import click
 
 from fairpot._defaults import Ties
-from fairpot.auditing import audit
-from fairpot.auditing.finding import Finding
 from fairpot.cli._lines import name_of, print_quantisation, quantisation_document
 from fairpot.cli._methods import MethodName
 from fairpot.cli._options import SHARE, TOP, Sectioned, group_options, output_options
@@ -20,11 +18,12 @@ from fairpot.cli._printing import Output, Report, shown
 from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
 from fairpot.comparison import Chosen, Comparison
 from fairpot.comparison import compare as compare_methods
-from fairpot.comparison.result import TABLE_SAYS
 from fairpot.exceptions import FairpotWarning, InfeasibleRuleError
 from fairpot.repair.registry import method, method_name, names
-from fairpot.tradeoff import Limit, LimitBracket
+from fairpot.results import Finding, audit
+from fairpot.results.kinds import to_dict
 from fairpot.tradeoff.rules import top_share
+from fairpot.words.comparison import COMPARED
 
 
 @click.command(cls=Sectioned, short_help="Compare all methods on one file.")
@@ -100,7 +99,7 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
         )
     document = {"evaluated_on": result.rows, **_document(result)}
     out.document({**rows.document(), **document, "quantisation": quantisation_document(counted.quantisation)})
-    finding = _finding(result, options["ties"]).named(lambda group: name_of(group, rows.groups))
+    finding = _finding(result, options["ties"])
     _print(out, result, document, finding, rows)
     print_quantisation(out, counted.quantisation)
 
@@ -131,29 +130,18 @@ def _methods(chosen: Sequence[str], keep: Any) -> list[Any] | None:
 
 
 def _document(result: Comparison) -> dict[str, Any]:
-    limit = result.limit
     return {
         "weights": result.table.weights,
         "reference": result.reference,
         "top": result.top,
         "methods": [_method(result, name) for name in ("unrepaired", *result.methods)],
-        "limit": None if limit is None else [_possible(limit, bound) for bound in result.max_gaps],
-        "limit_notes": result.limit_notes,
+        "limit": None if result.limit is None else [to_dict(each) for each in result.possible],
+        "limit_notes": list(result.limit_notes),
         "verdicts": [result.verdict(bound) for bound in result.max_gaps],
         "recommended": [_recommended(result, bound) for bound in result.max_gaps],
         "versus": [{"max_gap": bound, "rivals": _rivals(result, bound)} for bound in result.max_gaps],
-        "left_out": [{"method": name, "reason": reason} for name, reason in result.skipped.items()],
+        "left_out": [to_dict(each) for each in result.skipped],
     }
-
-
-def _possible(limit: Limit | LimitBracket, bound: float) -> dict[str, Any]:
-    """Give what could be had at most, what of it is within reach, or why that is not known."""
-    if isinstance(limit, LimitBracket):
-        ends = limit.best(bound)
-        return {"max_gap": bound, "auc": ends.high, "low": ends.low, "reachable": None, "reason": limit.reason}
-    point = limit.best(bound)
-    reachable = None if limit.optimism is None else point.reachable
-    return {"max_gap": bound, "auc": point.auc, "reachable": reachable, "reason": limit.reason}
 
 
 def _recommended(result: Comparison, bound: float) -> dict[str, Any]:
@@ -165,7 +153,7 @@ def _recommended(result: Comparison, bound: float) -> dict[str, Any]:
 def _rivals(result: Comparison, bound: float) -> list[dict[str, Any]]:
     """How far the method of highest AUC is ahead of each of the others."""
     try:
-        return [rival._asdict() for rival in result.versus(bound)]
+        return [to_dict(rival) for rival in result.versus(bound)]
     except InfeasibleRuleError:
         return []
 
@@ -177,8 +165,8 @@ def _method(result: Comparison, name: str) -> dict[str, Any]:
 def _chosen(found: Chosen) -> dict[str, Any]:
     """Give what a method does at a target; numbers that it has not are null."""
     wanted = ("max_gap", "auc", "gap", "signed_gap", "kept", "folds", "changed", "reason")
-    numbers = {key: getattr(found, key) for key in wanted}
-    numbers = {key: None if value != value else value for key, value in numbers.items()}
+    written = to_dict(found)
+    numbers = {key: written[key] for key in wanted}
     return numbers | {"dial": found.dial or None, "strengths": list(found.strengths) if found.dial else []}
 
 
@@ -194,7 +182,7 @@ def _print(out: Output, result: Comparison, document: dict[str, Any], finding: F
     out.line(f"{document['evaluated_on']}; reference group: {reference}{result.gaps_where}")
     if result.weighed:
         out.line(result.weighed)
-    out.heading(f"{TABLE_SAYS}, on rows that were not fitted")
+    out.heading(f"{COMPARED}, on rows that were not fitted")
     out.table(["method", *(f"gap <= {bound:g}" for bound in result.max_gaps)], result.lines)
     for text in document["limit_notes"]:
         out.line(text)

@@ -673,7 +673,7 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Show gap and maps in a notebook once fitted, where scikit-learn shows an unfitted estimator."""
         if not hasattr(self, "strength_"):
             return str(super()._html_repr())
-        return shown_maps(self.fair_maps_, " ".join(repr(self).split()), _fit_of(self).ground)
+        return shown_maps(self.fair_maps_, " ".join(repr(self).split()), _fit_of(self).ground, self.achieved_)
 
     def __getattr__(self, name: str) -> Any:
         """Give the strength by the method's own name for it."""

@@ -289,7 +289,7 @@ class Audit:
         return audit_html(self)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the gap of every two groups with its interval, see :class:`fairpot.display.GapChangeDisplay`.
+        """Draw the gap of every two groups with its interval, see :class:`fairpot.display.EstimatesDisplay`.
 
         Parameters
         ----------
@@ -307,7 +307,7 @@ class Audit:
         >>> data = make_synthetic(1000, random_state=0, as_frame=False)
         >>> axes = audit(data.target, data.probability, sensitive_features=data.group).plot()
         """
-        return display("GapChangeDisplay").from_audit(self).plot(ax)
+        return display("EstimatesDisplay").from_audit(self, ax=ax).ax_
 
 
 _MOST_PAIRS = 10

@@ -228,7 +228,7 @@ class Effect:
         return frame_of(plain)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the gap of every two groups before and after, see :class:`fairpot.display.GapChangeDisplay`.
+        """Draw the gap of every two groups before and after, see :class:`fairpot.display.EstimatesDisplay`.
 
         Parameters
         ----------
@@ -248,7 +248,7 @@ class Effect:
         >>> repair = FairPOT(max_gap=0.05).fit(score, y, sensitive_features=group)
         >>> axes = effect(repair, score, y, sensitive_features=group).plot()
         """
-        return display("GapChangeDisplay").from_effect(self).plot(ax)
+        return display("EstimatesDisplay").from_effect(self, ax=ax).ax_
 
     def __str__(self) -> str:
         weighed = wording.weights_taken(self.before.weights, self.before.ranking.rows)

@@ -203,6 +203,10 @@ class Ranking(Sizes):
         """Give the numbers of one group."""
         return next(each for each in self.groups if each.group == name)
 
+    def cell(self, positive: Hashable, negative: Hashable) -> Cell:
+        """Give how often someone in one group with the outcome is ranked above someone in another without it."""
+        return next(c for c in self.xauc if (c.positive, c.negative) == (positive, negative))
+
     def pair(self, first: Hashable, second: Hashable) -> Pair:
         """Give a pair of groups, seen from the first."""
         wanted = {first, second}
