@@ -13,7 +13,7 @@ ROOT = Path(fairpot.__file__).parent
 MODULE = re.compile(r"fairpot(\.[a-z_]\w*)+")
 # From the bottom up; a layer imports only from those below it.
 ORDER = (
-    ("_arguments", "_defaults", "_html", "_leftovers", "_version", "_warn", "exceptions"),
+    ("_arguments", "_defaults", "_html", "_leftovers", "_svg", "_version", "_warn", "exceptions"),
     ("_optional",),
     ("_shown",),
     ("transport",),

@@ -276,7 +276,7 @@ def rank(
     shown = table if top is None else table.above({g: own_scale(table, s) for g, s in zip(table.groups, top.starts)})
     matrix = WinMatrix.of(shown, ties)
     counted = _Counted.of(table, shown, matrix, ties, level, top)
-    large = _large(shown, small)
+    large = large_groups(shown, small)
     reference = _ahead(counted, shown) if reference is None else reference
     rows = range(len(table.groups))
     gap = counted.largest(rows)
@@ -416,16 +416,9 @@ class _Counted:
 
     def _with_limits(self, pairs: list[tuple[int, int]]) -> Estimate:
         """Limit the gap of the first of some pairs, which was chosen for its size."""
-        gaps, tail = self._estimates(pairs), (1 - self.level) / 2
+        gaps = self._estimates(pairs)
         assert gaps is not None
-        low, high = seen_limits(gaps, tail)
-        place = 0
-        if low <= 0 and len(pairs) > 1:  # is another pair clear, of all that were looked at?
-            lows, highs = gaps.limits(joint_tail(gaps.covariance, tail))
-            clear = np.flatnonzero((lows > 0) | (highs < 0))
-            if len(clear):
-                place = int(clear[0])
-                low, high = seen_limits(gaps.take([place]), joint_tail(gaps.covariance, tail))
+        place, low, high = headline_limits(gaps, (1 - self.level) / 2)
         i, j = pairs[place]
         value = self._difference(i, j) or 0.0
         i, j = (i, j) if value >= 0 else (j, i)
@@ -452,6 +445,22 @@ class _Counted:
         """Give every xAUC; what cannot be measured is NaN."""
         pairs = self.matrix.pairs
         return np.asarray(np.divide(self.matrix.half_wins / 2, pairs, out=np.full(pairs.shape, nan), where=pairs > 0))
+
+
+def headline_limits(gaps: GapEstimates, tail: float) -> tuple[int, float, float]:
+    """Say which of some gaps, the largest first, a headline is about, and limit it from the group ranked higher.
+
+    The first, with what it costs that it was chosen for its size; where that may be chance and another gap is clear
+    of all that were looked at, the other.
+    """
+    low, high = seen_limits(gaps, tail)
+    if low > 0 or len(gaps) == 1:
+        return 0, low, high
+    lows, highs = gaps.limits(joint_tail(gaps.covariance, tail))
+    clear = np.flatnonzero((lows > 0) | (highs < 0))
+    if not len(clear):
+        return 0, low, high
+    return int(clear[0]), *seen_limits(gaps.take([int(clear[0])]), joint_tail(gaps.covariance, tail))
 
 
 def _own(table: ScoreTable, g: int) -> tuple[Pairs, Pairs, Pairs]:
@@ -514,7 +523,7 @@ def _top_rate(
     return found if level is not None else Estimate(metric, float(found), reason="none were asked for")
 
 
-def _large(shown: ScoreTable, small: Collection[Hashable]) -> list[int]:
+def large_groups(shown: ScoreTable, small: Collection[Hashable]) -> list[int]:
     """Give the places of the groups that can carry a headline: those with 30 rows with and without the outcome.
 
     In a top where fewer than two have, those that have as many over all rows; where there are none, all groups.
