@@ -247,13 +247,13 @@ def _drawn(found: Measured, place: int, maps: Maps, mapped: Mapped) -> Drawn:
     counts = [mapped.after.counts[g] for g in found.drawn]
     risks = [as_risks(c, found.turned) for c in counts]
     probabilities = all(len(c.score) == 0 or (c.score[0] >= 0 and c.score[-1] <= 1) for c in risks)
-    exact = mapped if place != found.dial.chosen or not found.coarse else Mapped.of(found.table, maps)
+    exact = Mapped.of(found.table, maps) if found.coarse and place in (0, found.dial.chosen) else mapped
     up, down = _crossings(found.lines, exact)
     shares = np.array([[_shares(c, label, _counted_edges(found)) for label in LABELS] for c in counts])
     sign, turn = (-1.0, -1) if found.turned else (1.0, 1)
     shifts = [band_shifts(mapped, g, parts) for g, parts in zip(found.drawn, found.bands)]
     return Drawn(
-        mean_places(mapped),
+        mean_places(exact),
         up,
         down,
         shares[..., ::turn],

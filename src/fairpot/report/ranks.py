@@ -127,14 +127,20 @@ def _with_limits(groups: Sequence[Hashable], like: Ranking, counted: Counted, kn
     """Make estimates of what was counted at one setting."""
     auc = _auc(counted, known, len(groups))
     cells, gaps = _cells(counted, known)
-    told = _headline(groups, counted, known, gaps)
+    told = _largest(groups, counted.large, known, gaps)
+    # Pairs that were chosen for their size have limits that allow for it: of all groups, and of large ones.
+    chosen = {
+        frozenset(each.groups or ()): each
+        for each in (_largest(groups, range(len(groups)), known, gaps), told)
+        if each is not None
+    }
     places = {group: g for g, group in enumerate(groups)}
     pairs = []
     for pair in like.gaps:
         i, j = places[pair.first], places[pair.second]
-        gap = gaps[i, j]
-        if told is not None and gap is not None and {pair.first, pair.second} == set(told.groups or ()):
-            gap = told if told.groups == (pair.first, pair.second) else told.reversed()
+        gap, own = gaps[i, j], chosen.get(frozenset((pair.first, pair.second)))
+        if own is not None:
+            gap = own if own.groups == (pair.first, pair.second) else own.reversed()
         elif gap is not None:
             gap = Estimate(*gap.__getnewargs__()[:8], (pair.first, pair.second), *gap.__getnewargs__()[9:])
         pairs.append(Pair(pair.first, pair.second, cells[i, j], cells[j, i], gap))
@@ -173,14 +179,14 @@ def _cells(counted: Counted, known: _Known | None) -> tuple[Cells, Cells]:
     return cells, gaps
 
 
-def _headline(groups: Sequence[Hashable], counted: Counted, known: _Known | None, gaps: Cells) -> Estimate | None:
-    """Give the gap that a headline is about, of large groups, seen from the group ranked higher, as an audit does."""
-    pairs = [pair for pair in itertools.combinations(counted.large, 2) if gaps[pair] is not None]
+def _largest(groups: Sequence[Hashable], among: Sequence[int], known: _Known | None, gaps: Cells) -> Estimate | None:
+    """Give the largest gap between some groups, seen from the group ranked higher, as an audit does."""
+    pairs = [pair for pair in itertools.combinations(among, 2) if gaps[pair] is not None]
     if not pairs:
         return None
     pairs.sort(key=lambda pair: -abs(gaps[pair] or 0.0))
     place, limits = 0, None
-    if known is not None and set(counted.large) <= set(known.groups):
+    if known is not None and set(among) <= set(known.groups):
         order = list(itertools.combinations(known.groups, 2))
         each = GapEstimates.side_by_side(known.xauc).take([order.index(pair) for pair in pairs])
         place, *limits = headline_limits(each, _TAIL)
