@@ -72,7 +72,6 @@ TEXT: dict[str, str] = {
     "worse": ", worse",
     "change": " ({change})",
     "change none": " (no visible change)",
-    "interval": " (95%: {low} to {high})",
     "auc means": "AUC: how often a row with {outcome} is ranked above one without. 0.5 is chance.",
     "calibration errors": "Calibration error: ",
     "calibration most": "Calibration error rises most in ",
