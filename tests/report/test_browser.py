@@ -218,8 +218,9 @@ def test_the_picture_keeps_what_it_is_of(browser, fitted, tmp_path):
     made = FairnessReport.from_estimator(fitted, title="A title", source="rows.csv", created="2026-01-31")
     context = browser.new_context(offline=True, accept_downloads=True)
     context.add_init_script(
-        """window.painted = []; const own = CanvasRenderingContext2D.prototype.fillText;
-        CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) { window.painted.push(text); own.call(this, text, ...rest); };"""
+        """window.painted = [];
+        const pen = CanvasRenderingContext2D.prototype, own = pen.fillText;
+        pen.fillText = function (text, ...rest) { window.painted.push(text); own.call(this, text, ...rest); };"""
     )
     page = context.new_page()
     page.goto(made.save(tmp_path / "report.html").as_uri())

@@ -72,7 +72,7 @@ def test_the_reported_setting_is_the_fitted_one(report, fitted):
 
 
 def test_one_number_has_one_interval(report, rows, fitted):
-    """Headline, forest, tables, Markdown, notebook and JSON show the estimates of audit and effect, which are Python's."""
+    """Headline, forest, tables, Markdown, notebook and JSON show the estimates of audit and effect."""
     scores, y, group = rows
     known = effect(fitted, scores, y, sensitive_features=group, threshold=0.5)
     plain = json.loads(json.dumps(known.to_dict()))

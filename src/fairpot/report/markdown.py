@@ -9,7 +9,6 @@ from typing import Any
 
 from fairpot._svg import Markup, printable
 from fairpot.report import tables
-from fairpot.report.page import Screen
 from fairpot.report.tables import Table, View
 from fairpot.words import page as words
 from fairpot.words.page import HEADS, TEXT, count, rate
@@ -17,7 +16,7 @@ from fairpot.words.page import HEADS, TEXT, count, rate
 
 def make_markdown(view: View) -> str:
     """Write a view as Markdown."""
-    badge, care, card = Screen(view).badge, view.notes(), tables.card(view)
+    badge, care, card = view.badge, view.notes(), tables.card(view)
     parts = [
         f"# {plain_line(view.report.about.title)}",
         plain_line(tables.subtitle(view)),
@@ -67,14 +66,14 @@ def _lines(view: View) -> Table:
     """Show a few thresholds and top shares."""
     size = len(view.found.lines.thresholds)
     kinds = [list(range(size)), list(range(size, len(view.report.lines)))]
-    rows = [
-        [view.line(i), each.group, TEXT["with" if each.positive else "without"]]
-        + [count(n) for n in (each.above, each.enter, each.leave)][: 3 if view.repaired else 1]
-        for kind in kinds
-        for i in kind[:: max(1, len(kind) // 4)]
-        for each in tables.crossings(view, i)
-    ]
-    return Table("lines", TEXT["rows above"], HEADS["lines"][: 6 if view.repaired else 4], rows, 3)
+    shown = 3 if view.repaired else 1
+    rows = []
+    for i in (i for kind in kinds for i in kind[:: max(1, len(kind) // 4)]):
+        for each in tables.crossings(view, i):
+            label = TEXT["with" if each.positive else "without"]
+            cells = [count(n) for n in (each.above, each.enter, each.leave)][:shown]
+            rows.append([view.line(i), each.group, label, *cells])
+    return Table("lines", TEXT["rows above"], HEADS["lines"][: 3 + shown], rows, 3)
 
 
 def plain_line(text: Any) -> str:

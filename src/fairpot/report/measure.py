@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from fairpot._defaults import Ties
 from fairpot.counts import GroupCounts
 from fairpot.display.calibration import reliability
 from fairpot.display.distributions import histogram, score_edges
@@ -114,18 +113,21 @@ class Measured:
     def crossed(self) -> tuple[Line, ...]:
         """List every line: who is above before, and comes and goes at the reported setting."""
         now, table = self.pictures[self.dial.chosen], self.table
-        where = [(own_scale(table, t), None) for t in self.lines.thresholds]
-        where += [(None, alpha) for alpha in self.lines.alphas[::-1]]  # type: ignore[misc]
         cells = [
-            (group, k == 0, float(getattr(counts, label).sum()), g, k)
+            (group, k == 0, getattr(counts, label).sum().item(), g, k)
             for g, (group, counts) in enumerate(zip(table.groups, table.counts))
             for k, label in enumerate(LABELS)
         ]
-        counted = [self.above, now.up, now.down]
-        return tuple(
-            Line(*at, tuple(Crossing(*cell, *(_whole(n[i, g, k]) for n in counted)) for *cell, g, k in cells))
-            for i, at in enumerate(where)
-        )
+
+        def crossings_of(i: int) -> tuple[Crossing, ...]:
+            return tuple(
+                Crossing(group, positive, rows, *(_whole(n[i, g, k]) for n in (self.above, now.up, now.down)))
+                for group, positive, rows, g, k in cells
+            )
+
+        found = [Line(own_scale(table, t), None, crossings_of(i)) for i, t in enumerate(self.lines.thresholds)]
+        tops = enumerate(self.lines.alphas[::-1], len(found))
+        return (*found, *(Line(None, alpha, crossings_of(i)) for i, alpha in tops))
 
 
 def _whole(number: float) -> float:
@@ -228,8 +230,8 @@ def _groups(
             errors = calibration_errors(as_risks(mapped.after.counts[g], found.turned))
             bias = None if errors is None else Estimate("error_in_the_large", errors[0], reason=_AWAY)
             error = None if errors is None else errors[1]
-        both = (None if np.isnan(each) else float(each) for each in change[g])
-        listed.append(GroupAt(group, auc, bias, error, *both, by_group[group]))
+        first, second = (None if np.isnan(each) else float(each) for each in change[g])
+        listed.append(GroupAt(group, auc, bias, error, first, second, by_group[group]))
     return tuple(listed)
 
 

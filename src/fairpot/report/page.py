@@ -17,10 +17,10 @@ from fairpot._svg import COLOURS, DARK, Markup, figure_svg, printable, short, ta
 from fairpot.inference import Estimate
 from fairpot.metrics.cells import SMALL
 from fairpot.report import queue, tables
-from fairpot.report.figures import Figure, style
+from fairpot.report.figures import style
 from fairpot.report.tables import Text, View
 from fairpot.results.ranking import Pair
-from fairpot.words import POINTS, badge, headline, meaning, trust
+from fairpot.words import POINTS, headline, meaning, trust
 from fairpot.words import page as words
 from fairpot.words.page import HEADS, TEXT, count, rate, say, with_limits
 
@@ -42,54 +42,23 @@ def make_page(view: View) -> str:
 
 
 class Screen:
-    """What the page shows of a view: texts, tables and pictures, each made when the template comes to it."""
+    """What only the page shows of a view, each made when the template comes to it."""
 
     def __init__(self, view: View) -> None:
         self.view, self.report = view, view.report
-        self.few = len(view.listed) < _FEW
-        self.crowd = len(view.listed) > _FEW
-        self.tables, self.queue, self.lanes = tables, queue, queue.lanes(view)
-        self.across = queue.across(view.found)
-        care = view.notes()
-        self.care, self.more_care = care[:_CARE], care[_CARE:]
-
-    @property
-    def badge(self) -> tuple[str, str] | None:
-        """The trust badge and what kind it is."""
-        known = self.report.trust
-        if known is None:
-            return None
-        said = badge(known, POINTS)
-        kind = {"contradicted": "contradicted", "cannot tell": "cannot-tell"}.get(known.answer or "", known.state)
-        return said[:1].upper() + said[1:], kind.replace(" ", "-")
-
-    @property
-    def headline(self) -> str:
-        """The finding, in points."""
-        return headline(self.view.finding, POINTS)
-
-    @property
-    def lead(self) -> Text | str:
-        """What the setting does; without a repair what the finding means."""
-        view = self.view
-        return view.live(lambda k: " ".join(view.said(k)), "lead") if view.repaired else self._meaning
+        self.few, self.crowd = len(view.listed) < _FEW, len(view.listed) > _FEW
+        self.lanes, self.across = queue.lanes(view), queue.across(view.found)
+        self.care, self.more_care = view.notes()[:_CARE], view.notes()[_CARE:]
+        self.most_pairs = 3 if self.crowd else 5  # that the first screen has room for
+        self.kind = "threshold" if self.report.line.top is None else "top"
+        self.steady = steady(view)
 
     @property
     def small_print(self) -> str:
         """What the finding means in pairs, and on what a certificate stands."""
         known = self.report.trust
         certified = trust(known, POINTS) if known is not None and known.certificate is not None else ""
-        return " ".join(filter(None, [self._meaning if self.view.repaired else "", certified]))
-
-    @property
-    def _meaning(self) -> str:
-        return meaning(self.view.finding, self.view.outcome)
-
-    @property
-    def gap_title(self) -> str:
-        """Ask how large the gap is, of all rows or in the top."""
-        found = self.view.finding
-        return TEXT["panel gap"] if found.alpha is None else say("panel gap top", alpha=words.top_of(found))
+        return f"{meaning(self.view.finding, self.view.outcome) if self.view.repaired else ''} {certified}".strip()
 
     @property
     def gap_note(self) -> str:
@@ -100,38 +69,24 @@ class Screen:
         said += [say("gap aim", aim=POINTS.gap(method.aim))] if method is not None and method.aim is not None else []
         return " ".join([*said, *([say("gap more", left=left)] if left > 0 else [])])
 
-    @property
-    def most_pairs(self) -> int:
-        """How many pairs the first screen has room for."""
-        return 3 if self.crowd else 5
+    def above(self, groups: Sequence[Any]) -> list[Above]:
+        """Give each group's shares and counts above the line by outcome, before and after."""
+        outcome = self.view.outcome if len(self.view.outcome) <= _LONGEST_OUTCOME else TEXT["it"]
+        return [self._above(group, outcome) for group in groups]
 
-    def forest(self, most: int, name: str) -> list[Bar]:
-        """Show the gaps of the widest pairs, before and at the setting, with their intervals."""
-        return forest(self.view, most, name)
-
-    def heat(self) -> list[tuple[Any, list[tuple[Text | str, str]]]]:
-        """Show the signed gap of every two groups that tables list; cells with small groups are hatched."""
-        return heat(self.view)
-
-    @property
-    def heat_note(self) -> str:
-        """Say what hatched cells are."""
-        return say("heat note", least=SMALL) if self.view.small else ""
-
-    def above(self, groups: Sequence[Any]) -> list[tuple[str, str, str, list[list[tuple[str, str, str]]], Any]]:
-        """Give name, look and rows of each group, and shares and counts above the line by outcome, before and after."""
-        found, view = [], self.view
-        for group in groups:
-            place = view.listed.index(group)
-            own = [each for each in view.report.line.crossings if each.group == group]
-            cells = []
-            for k, each in enumerate(own):
-                both = (("before", each.above), ("now", each.now))[: 1 + view.repaired]
-                cells.append([(rate(n, each.rows), count(n), f"{when} {2 * place + k}") for when, n in both])
-            name = short(group, _LONGEST)
-            name = say("few rows", text=name) if group in view.small else name
-            found.append((name, style(view.found.listed[place]), count(sum(e.rows for e in own)), cells, group))
-        return found
+    def _above(self, group: Any, outcome: str) -> Above:
+        view = self.view
+        place = view.listed.index(group)
+        own = [each for each in view.report.line.crossings if each.group == group]
+        name = short(group, _LONGEST)
+        name = say("few rows", text=name) if group in view.small else name
+        names = [say("group with", group=name, outcome=outcome), say("group without", group=name)]
+        rows = []
+        for k, each in enumerate(own):
+            both = (("before", each.above), ("now", each.now))[: 1 + view.repaired]
+            cells = [(rate(n, each.rows), count(n), f"{when} {2 * place + k}") for when, n in both]
+            rows.append((names[k], count(each.rows), cells))
+        return Above(name, style(view.found.listed[place]), count(sum(each.rows for each in own)), rows)
 
     @property
     def above_groups(self) -> tuple[list[Any], list[Any]]:
@@ -141,56 +96,13 @@ class Screen:
             return listed, []
         return [g for g in listed if g in self.view.pair], [g for g in listed if g not in self.view.pair]
 
-    def by_outcome(self, name: str, group: Any) -> list[tuple[str, str]]:
-        """Give a group's name and rows for each outcome; the note below names an outcome that is long."""
-        outcome = self.view.outcome if len(self.view.outcome) <= _LONGEST_OUTCOME else TEXT["it"]
-        rows = [count(each.rows) for each in self.report.line.crossings if each.group == group]
-        names = [say("group with", group=name, outcome=outcome), say("group without", group=name)]
-        return list(zip(names, rows))
-
-    @property
-    def kinds(self) -> list[tuple[str, str]]:
-        """Give the two ways to say where rows are acted on."""
-        side = "from below" if self.view.found.turned else "from above"
-        return [("threshold", TEXT[side]), ("top", TEXT["by top"])]
-
-    @property
-    def kind(self) -> str:
-        """Which of the two is shown first."""
-        return "threshold" if self.report.line.top is None else "top"
-
-    @property
-    def kind_size(self) -> int:
-        """How many lines of that kind there are."""
-        lines = self.view.found.lines
-        return len(lines.thresholds if self.kind == "threshold" else lines.alphas)
-
-    def look(self, place: int) -> str:
-        """Name the colour and the dashes of a group."""
-        return style(place)
-
-    @property
-    def who_note(self) -> str:
-        """Say what is counted, and where counts are not exact."""
-        about = TEXT["who about"] if self.view.found.coarse and len(self.view.settings) > 2 else ""
-        return " ".join(filter(None, [say("who note", outcome=self.view.outcome), about]))
-
-    @property
-    def heads(self) -> dict[str, tuple[str, ...]]:
-        """The heads of tables."""
-        return HEADS
-
     def auc(self, top: bool) -> tuple[str, Text | str, Text | str]:
         """Give AUC before, at the setting and the change, of all rows or of the top."""
         view = self.view
         values = [each.told.auc if top else each.all.auc for each in view.settings]
         name = say("auc name top", alpha=words.top_of(view.finding)) if top else TEXT["axis auc"]
-        now = view.live(lambda k: POINTS.auc(values[k]))
-        return (
-            say("auc to", name=name, before=POINTS.auc(values[0])),
-            now,
-            view.live(lambda k: self._change(values, k, top)),
-        )
+        now, change = view.live(lambda k: POINTS.auc(values[k])), view.live(lambda k: self._change(values, k, top))
+        return say("auc to", name=name, before=POINTS.auc(values[0])), now, change
 
     def _change(self, values: Sequence[Estimate | None], place: int, top: bool) -> str:
         first, now, effect = values[0], values[place], self.report.effect
@@ -202,16 +114,10 @@ class Screen:
         said = [POINTS.auc(each, "+") for each in ends]
         if set(said) == {POINTS.auc(0.0)}:
             return TEXT["change none"]
-        low, high = said[1:] if sure else ("", "")
-        worse = TEXT["worse"] if sure and ends[2] < 0 else ""
-        return say("change sure" if sure else "change", change=said[0], low=low, high=high, worse=worse)
-
-    @property
-    def quality(self) -> tuple[str, str]:
-        """AUC of the original scores, and its interval."""
-        auc = self.report.audit.auc
-        limits = words.limits(auc, auc=True)
-        return say("auc only", auc=POINTS.auc(auc)), limits and f" {limits}"
+        if not sure:
+            return say("change", change=said[0])
+        worse = TEXT["worse"] if ends[2] < 0 else ""
+        return say("change sure", change=said[0], low=said[1], high=said[2], worse=worse)
 
     def calibration(self) -> list[Text | str]:
         """Say whose calibration error rises: what comes before that, what got worse, and what comes after it."""
@@ -225,38 +131,24 @@ class Screen:
         gaps = [self.view.gap(k) for k in range(len(self.view.settings))]
         return int(np.argmin([np.inf if gap is None else abs(gap) for gap in gaps]))
 
-    @property
-    def rule(self) -> str:
-        """Which rule set the dial."""
-        assert self.report.method is not None
-        return say("rule", rule=words.rule(self.report.dial, self.report.method))
-
     def live_line(self, name: str) -> Text | str:
         """Say the few numbers of a setting."""
         view = self.view
-        line = words.live_line
-        return view.live(lambda k: line(view.settings[k], view.finding, view.many, view.gap(k)), name)
-
-    @property
-    def setting(self) -> Text | str:
-        """Name the setting."""
-        return self.view.live(self.view.setting, "setting")
-
-    def steady(self) -> str:
-        """Say from which strength on nobody crosses the line."""
-        return steady(self.view)[0][self.view.found.shown]
+        return view.live(lambda k: words.live_line(view.settings[k], view.finding, view.many, view.gap(k)), name)
 
     def data(self) -> Markup:
         """Give the script its numbers; called last, when every text is made."""
-        return Markup(embedded_json(_script_data(self.view)))
+        return Markup(embedded_json(_script_data(self.view, *self.steady)))
 
-    def figure(self, name: str) -> Figure | None:
-        """Give a figure, if it was made."""
-        return self.view.figures.get(name)
 
-    def plot(self, figure: Figure, body: Markup) -> Markup:
-        """Wrap a panel of a figure."""
-        return figure_svg(f"{figure.name}-title {figure.name}-alt", body)
+@dataclass(frozen=True)
+class Above:
+    """One group above the line: its name, look and rows, and for each outcome its name, rows and shares."""
+
+    name: str
+    look: str
+    rows: str
+    outcomes: list[tuple[str, str, list[tuple[str, str, str]]]]
 
 
 @dataclass(frozen=True)
@@ -286,7 +178,7 @@ def forest(view: View, most: int, name: str) -> list[Bar]:
         first = [POINTS.gap(was), words.limits(was)]
         after = view.live(lambda k, row=row: with_limits(row[k])) if view.repaired else None  # type: ignore[misc]
         bars = [_bar(scale, aim, *marks)] if view.many else [_bar(scale, aim, each) for each in marks]
-        found.append(Bar(*(_versus(view, pair, longest) for longest in (_LONGEST_PAIR, None)), bars, [first, after]))
+        found.append(Bar(_versus(view, pair, _LONGEST_PAIR), _versus(view, pair, None), bars, [first, after]))
     return found
 
 
@@ -398,11 +290,10 @@ def steady(view: View) -> tuple[list[str], list[int | None]]:
     return said, marks
 
 
-def _script_data(view: View) -> dict[str, Any]:
+def _script_data(view: View, told: list[str], marks: list[int | None]) -> dict[str, Any]:
     """Collect what the script needs: texts, lines and counts at every setting."""
     found, listed = view.found, view.found.listed
     size = len(found.lines.thresholds)
-    told, marks = steady(view)
     lines = range(len(view.report.lines))
     return {
         "chosen": view.chosen,
@@ -449,7 +340,17 @@ def _environment() -> Any:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    made.globals |= {"T": TEXT, "say": say, "language": words.LANGUAGE, "not_shown": words.NOT_SHOWN}
+    made.globals |= {
+        "T": TEXT,
+        "HEADS": HEADS,
+        "say": say,
+        "words": words,
+        "tables": tables,
+        "queue": queue,
+        "style": style,
+    }
+    made.globals |= {"POINTS": POINTS, "headline": headline, "meaning": meaning, "forest": forest, "heat": heat}
+    made.globals |= {"figure_svg": figure_svg, "SMALL": SMALL, "most_pairs": tables.MOST_PAIRS}
     return made
 
 
@@ -493,16 +394,7 @@ def _asset(name: str) -> str:
 
 def make_compact(view: View) -> str:
     """Write the compact form, for a notebook."""
-    rows = [row for row in tables.numbers(view)[0].rows[: 6 if view.many else 4]]
+    rows = [[str(cell) for cell in row] for row in tables.numbers(view)[0].rows[: 6 if view.many else 4]]
     figure = view.figures.get("tradeoff")
     picture = None if figure is None else figure_svg(None, figure.panels[0][2], aria_label=figure.alt(view.chosen))
-    head = HEADS["numbers" if view.repaired else "numbers audit"]
-    return str(
-        _template("compact.html").render(
-            said=tables.answer(view),
-            head=head,
-            rows=[[str(c) for c in row] for row in rows],
-            picture=picture,
-            notes=view.notes(),
-        )
-    )
+    return str(_template("compact.html").render(v=view, rows=rows, picture=picture))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from math import nan
 
 import numpy as np
 
@@ -141,8 +142,6 @@ def _with_limits(groups: Sequence[Hashable], like: Ranking, counted: Counted, kn
         gap, own = gaps[i, j], chosen.get(frozenset((pair.first, pair.second)))
         if own is not None:
             gap = own if own.groups == (pair.first, pair.second) else own.reversed()
-        elif gap is not None:
-            gap = Estimate(*gap.__getnewargs__()[:8], (pair.first, pair.second), *gap.__getnewargs__()[9:])
         pairs.append(Pair(pair.first, pair.second, cells[i, j], cells[j, i], gap))
     return Ranks(auc, told, tuple(pairs))
 
@@ -185,16 +184,16 @@ def _largest(groups: Sequence[Hashable], among: Sequence[int], known: _Known | N
     if not pairs:
         return None
     pairs.sort(key=lambda pair: -abs(gaps[pair] or 0.0))
-    place, limits = 0, None
+    place, ends = 0, (nan, nan)
+    reason: str | None = _UNKNOWN
     if known is not None and set(among) <= set(known.groups):
         order = list(itertools.combinations(known.groups, 2))
         each = GapEstimates.side_by_side(known.xauc).take([order.index(pair) for pair in pairs])
-        place, *limits = headline_limits(each, _TAIL)
+        place, *both = headline_limits(each, _TAIL)
+        ends, reason = (both[0], both[1]), None
     i, j = pairs[place]
     found = gaps[i, j]
     assert found is not None
     i, j = (i, j) if found >= 0 else (j, i)
     size, names = abs(float(found)), (groups[i], groups[j])
-    if limits is None:
-        return Estimate("gap", size, found.se, signed=size, groups=names, reason=_UNKNOWN)
-    return Estimate("gap", size, found.se, *limits, signed=size, groups=names)
+    return Estimate("gap", size, found.se, *ends, LEVEL, "analytic", size, names, reason)

@@ -589,7 +589,7 @@ def _describe(maps: FairMaps, table: ScoreTable) -> Method:
 
 
 def _names(table: ScoreTable, columns: Any) -> Callable[[Any], Any]:
-    """Call groups by what people read: numbers and booleans by their column as well, and no name too long for a line."""
+    """Call groups by what people read: numbers and booleans by their column as well, and no name too long."""
     given = [part for part in str(columns.get("group") or "").split(" x ") if part]
     known = {group: str(name_of(group, given or table.group_columns)) for group in table.groups}
     cut = {group: short(name, _LONGEST_NAME) for group, name in known.items()}

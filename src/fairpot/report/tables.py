@@ -15,7 +15,7 @@ from fairpot.report.measure import Measured
 from fairpot.results import Finding
 from fairpot.results.people import SMALLEST_BAND
 from fairpot.results.ranking import Pair, state_of
-from fairpot.words import POINTS, changed_scores, gap_change, headline, meaning, price, selected, trust, written
+from fairpot.words import POINTS, badge, changed_scores, gap_change, headline, meaning, price, selected, trust, written
 from fairpot.words import page as words
 from fairpot.words.page import HEADS, TEXT, count, percent, say, score, with_limits
 
@@ -99,6 +99,25 @@ class View:
             return [moved]
         return [gap_change(self.finding, finding_at(self.report, setting), POINTS), moved]
 
+    def lead(self, place: int) -> str:
+        """Say the same in one paragraph."""
+        return " ".join(self.said(place))
+
+    @property
+    def about(self) -> bool:
+        """Whether counts away from the reported setting are not exact."""
+        return self.found.coarse and len(self.settings) > 2
+
+    @property
+    def badge(self) -> tuple[str, str] | None:
+        """The trust badge and what kind it is."""
+        known = self.report.trust
+        if known is None:
+            return None
+        said = badge(known, POINTS)
+        kind = {"contradicted": "contradicted", "cannot tell": "cannot-tell"}.get(known.answer or "", known.state)
+        return said[:1].upper() + said[1:], kind.replace(" ", "-")
+
     def notes(self) -> list[str]:
         """Say what to read with care."""
         return [written(note, POINTS, self.outcome) for note in self.report.notes]
@@ -162,18 +181,13 @@ def numbers(view: View) -> list[Table]:
     tables = [_all_numbers(view)]
     effect = view.report.effect
     if effect is not None:
-        rows = [
-            [each.metric, *(with_limits(n, _is_auc(each.metric)) for n in (each.before, each.after))]
-            + [with_limits(each.change, _is_auc(each.metric), "+")]
-            for each in effect.rows()
-        ]
+        rows = []
+        for each in effect.rows():
+            auc = "gap" not in each.metric  # written as a fraction, as all but gaps are
+            both = [with_limits(n, auc) for n in (each.before, each.after)]
+            rows.append([each.metric, *both, with_limits(each.change, auc, "+")])
         tables.append(Table("effect", TEXT["effect"], HEADS["effect"], rows, note=TEXT["effect note"]))
     return tables
-
-
-def _is_auc(metric: str) -> bool:
-    """Whether a number is written as a fraction: all but gaps are."""
-    return "gap" not in metric
 
 
 def _all_numbers(view: View) -> Table:

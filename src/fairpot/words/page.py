@@ -52,8 +52,8 @@ TEXT: dict[str, str] = {
     "panel gap": "How large is the gap?",
     "panel gap top": "How large is the gap in the top {alpha}?",
     "gap note": "Points of 100, 95% interval. Above 0 {higher} ranked higher, below 0 {lower}.",
-    "gap note many": "Points of 100, 95% interval; of the largest it allows for the choice. Above 0 the first is ranked "
-    "higher.",
+    "gap note many": "Points of 100, 95% interval; of the largest it allows for the choice. Above 0 the first is "
+    "ranked higher.",
     "gap aim": "Shaded: the target, at most {aim} points.",
     "gap more": "{left} more pairs: below.",
     "who above": "Who has a score of {value} or more?",
@@ -141,15 +141,15 @@ TEXT: dict[str, str] = {
     "tradeoff costs": "Going from {before} to {after} points of gap costs {auc} of AUC",
     "tradeoff gains": "Going from {before} to {after} points of gap raises AUC by {auc}",
     "tradeoff none": "The gap is {before} points",
-    "tradeoff note": "Each point of the curve is a repair strength. Hollow circles: no other strength has both a higher "
-    "AUC and a smaller gap.",
+    "tradeoff note": "Each point of the curve is a repair strength. Hollow circles: no other strength has both a "
+    "higher AUC and a smaller gap.",
     "tradeoff alt": "Curve of AUC against the gap. Original: gap {gap_before} points, AUC {auc_before}. At this "
     "setting: gap {gap_after} points, AUC {auc_after}.",
     "mark original": "original",
     "mark reported": "★ reported",
     "limit": "Dashed: what a repair that keeps the order inside each group can be expected to reach. Faint: what it "
-    "could reach on these rows knowing their outcomes, {chance} more at most. A curve that was fitted to these rows may "
-    "lie between the two.",
+    "could reach on these rows knowing their outcomes, {chance} more at most. A curve that was fitted to these rows "
+    "may lie between the two.",
     "limit only": "Dashed: no repair that keeps the order inside each group can be above it on these rows. It knows "
     "their outcomes; a repair fixed beforehand reaches less. How much less is not known: {reason}.",
     "limit bracket": "Dashed: no repair that keeps the order inside each group can be above it on these rows. Faint: "
@@ -169,15 +169,15 @@ TEXT: dict[str, str] = {
     "mean only": "{group} {label}: mean score {before}.",
     "map": "The largest change of a score is {largest}, in {group}",
     "map none": "No score changes",
-    "map note": "Score after the repair over score before. Thin diagonal: unchanged. The hills at the bottom show where "
-    "rows are.",
+    "map note": "Score after the repair over score before. Thin diagonal: unchanged. The hills at the bottom show "
+    "where rows are.",
     "roc": "{first} over {second}: right in {there} of pairs. {second} over {first}: {back}",
-    "roc note": "For every threshold: the share with the outcome above it in one group, against the share without it in "
-    "the other. The gap is 0 where both areas are equal. Faint: original scores.",
+    "roc note": "For every threshold: the share with the outcome above it in one group, against the share without it "
+    "in the other. The gap is 0 where both areas are equal. Faint: original scores.",
     "errors": "Calibration error: {groups}",
     "errors none": "Scores that are not probabilities have no calibration error",
-    "calibration note": "On the diagonal a score of 0.3 means that 30 of 100 have the outcome. Below it, scores are too "
-    "high. Upright lines: 95% intervals.",
+    "calibration note": "On the diagonal a score of 0.3 means that 30 of 100 have the outcome. Below it, scores are "
+    "too high. Upright lines: 95% intervals.",
     "calibration note turned": "On the diagonal a score of 0.7 means that 30 of 100 have the outcome. Below it, scores "
     "are too low. Upright lines: 95% intervals.",
     "calibration note repair": "Faint: original scores.",
@@ -225,8 +225,8 @@ TEXT: dict[str, str] = {
     "changes": "The largest changes at the reported setting",
     "numbers": "Before and at this setting, with 95% intervals",
     "numbers audit": "Numbers of these rows, with 95% intervals",
-    "numbers note": "Places in hundredths of the list: -2.0 means two hundredths lower on average. Rows whose own score "
-    "does not change also move where others pass them.",
+    "numbers note": "Places in hundredths of the list: -2.0 means two hundredths lower on average. Rows whose own "
+    "score does not change also move where others pass them.",
     "away": "Away from the reported setting AUC inside groups and calibration have no interval: none is computed.",
     "away all": "Away from the reported setting there are no intervals: groups are too many or too small for them.",
     "effect": "What changes at the reported setting, with 95% intervals",

@@ -250,7 +250,7 @@ def gap_change(before: Finding, after: Finding, style: Style = FRACTIONS) -> str
             return said + TEXT["none before"]
         told = ranked(first, second, riskier, "adjusted")
         return said + TEXT["none left, reversed" if overshoots else "none left"].format(who=told)
-    if after.gap == 0:
+    if float(after.gap) == 0:
         return said + TEXT["now equal"].format(first=first, second=second)
     if overshoots:
         return said + TEXT["overshoot"].format(who=ranked(first, second, riskier, "adjusted"))
