@@ -314,12 +314,12 @@ def test_it_says_from_which_strength_on_nobody_enters_or_leaves(report, rows, fi
     told, marks = steady(report._view)
     assert marks[line] >= last  # those who come and go may be other rows, as many as before
     name = f"λ = {report.content.dial.settings[marks[line]].value:.3g}"
-    assert f"From {name} on nobody else enters or leaves the top 10% (marked at the dial)." in told[line]
+    assert f"From {name} on nobody else enters or leaves the top 10% (marked)." in told[line]
     assert words.crossing_until(["0", "1", "2", "3"], [False] * 4, "the top 1%") == (
         "Nobody enters or leaves the top 1% at any strength: only the order changes."
     )
     assert words.crossing_until(["a", "b", "c", "d"], [False, False, True, False], "it") == (
-        "Up to b nobody enters or leaves it. From c on nobody else enters or leaves it (marked at the dial)."
+        "Up to b nobody enters or leaves it. From c on nobody else enters or leaves it (marked)."
     )
 
 

@@ -189,17 +189,24 @@ class Named:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """How to make the report again, and when and by which version it was made."""
+
+    library_version: str
+    command: str
+    created: str
+
+
+@dataclass(frozen=True)
 class About:
     """What the numbers cannot say of themselves."""
 
     title: str
+    card: Mapping[str, Any] | None
     source: str
     outcome: str
     columns: Mapping[str, Any]
-    command: str
-    created: str
-    library_version: str
-    card: Mapping[str, Any] | None
+    origin: Origin
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from fairpot.inference.dial import Top
 from fairpot.repair.fair_maps import FairMaps, fair_maps
 from fairpot.repair.finish import in_words
 from fairpot.report.card import read_card
-from fairpot.report.content import SCHEMA, About, Band, Curve, Marked, Method, Named, Report, Turned, Within
+from fairpot.report.content import SCHEMA, About, Band, Curve, Marked, Method, Named, Origin, Report, Turned, Within
 from fairpot.report.dial import Dial, dial_of
 from fairpot.report.figures import Figure, make_figures, told_gap
 from fairpot.report.markdown import make_markdown
@@ -132,8 +132,9 @@ class FairnessReport(ShownBars):
         self._alphas = tuple(check_share(each, "alpha", zero=False) for each in several(alpha))
         self._said = (*warnings, *_simplified(self.maps))
         self._largest = largest_changes
-        about = (title or TEXT["title"], source, outcome or TEXT["outcome"], dict(columns or {}), command, created)
-        self._about = About(*about, __version__, read_card(card))
+        names, origin = dict(columns or {}), Origin(__version__, command, created)
+        told = title or TEXT["title"], read_card(card), source, outcome or TEXT["outcome"]
+        self._about = About(*told, names, origin)
 
     @classmethod
     def from_table(cls, table: ScoreTable, method: Any = None, **options: Any) -> Self:

@@ -419,7 +419,8 @@ def origin(view: View) -> list[tuple[str, str]]:
     facts["columns"] = ", ".join(f"{part}: {name}" for part, name in about.columns.items() if name)
     facts["weights"] = wording.weights_taken(report.audit.weights, report.audit.ranking.rows)
     facts["ties"] = TEXT[f"ties {report.audit.ranking.ties}"]
-    facts |= {"version": about.library_version, "created": about.created, "command": about.command}
+    made = about.origin
+    facts |= {"version": made.library_version, "created": made.created, "command": made.command}
     return [(TEXT[name], value) for name, value in facts.items() if value]
 
 
@@ -428,4 +429,4 @@ def subtitle(view: View) -> str:
     ranking, about = view.report.audit.ranking, view.report.about
     rows = wording.rows_by(ranking.rows, view.report.audit.weights)
     said = say("subtitle", rows=rows, groups=len(ranking.groups), rate=percent(ranking.rate), outcome=view.outcome)
-    return " · ".join(part for part in (said, about.source, about.created) if part)
+    return " · ".join(part for part in (said, about.source, about.origin.created) if part)

@@ -118,7 +118,7 @@ TEXT: dict[str, str] = {
     "live top": "Gap in the top {alpha}: {gap} points{way}, AUC there {auc}, {moved} scores changed.",
     "nobody": "Nobody enters or leaves {line} at any strength: only the order changes.",
     "until": "Up to {setting} nobody enters or leaves {line}.",
-    "steady": "From {setting} on nobody else enters or leaves {line} (marked at the dial).",
+    "steady": "From {setting} on nobody else enters or leaves {line} (marked).",
     # For the validator
     "validator": "For the validator",
     "validator lead": "Each part opens. Pictures and numbers follow the repair strength.",
