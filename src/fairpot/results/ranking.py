@@ -276,7 +276,7 @@ def rank(
     """
     counted, passed = _Counted.of(table, ties, level, top)
     shown = passed.table
-    large = _large(passed, small)
+    large = large_groups(shown, small)
     reference = _ahead(counted, passed) if reference is None else reference
     rows = range(len(table.groups))
     gap = counted.largest(rows)
@@ -408,16 +408,11 @@ class _Counted:
 
     def _with_limits(self, pairs: list[tuple[int, int]], clear: bool) -> Estimate:
         """Limit the gap of the first of some pairs, which was chosen for its size."""
-        gaps, tail = self._estimates(pairs), (1 - self.level) / 2
+        gaps = self._estimates(pairs)
         assert gaps is not None
-        low, high = seen_limits(gaps, tail)
-        place = 0
-        if clear and low <= 0 and len(pairs) > 1:
-            lows, highs = gaps.limits(joint_tail(gaps.covariance, tail))
-            found = np.flatnonzero((lows > 0) | (highs < 0))
-            if len(found):
-                place = int(found[0])
-                low, high = seen_limits(gaps.take([place]), joint_tail(gaps.covariance, tail))
+        place, low, high = 0, *seen_limits(gaps, (1 - self.level) / 2)
+        if clear:
+            place, low, high = headline_limits(gaps, (1 - self.level) / 2)
         i, j = pairs[place]
         value = self._difference(i, j) or 0.0
         i, j = (i, j) if value >= 0 else (j, i)
@@ -444,6 +439,22 @@ class _Counted:
 def _shown(table: ScoreTable, top: Top | None) -> ScoreTable:
     """Give the rows that are ranked: all, or those of the top."""
     return table if top is None else table.above({g: own_scale(table, s) for g, s in zip(table.groups, top.starts)})
+
+
+def headline_limits(gaps: GapEstimates, tail: float) -> tuple[int, float, float]:
+    """Say which of some gaps, the largest first, a headline is about, and limit it from the group ranked higher.
+
+    The first, with what it costs that it was chosen for its size; where that may be chance and another gap is clear
+    of all that were looked at, the other.
+    """
+    low, high = seen_limits(gaps, tail)
+    if low > 0 or len(gaps) == 1:
+        return 0, low, high
+    lows, highs = gaps.limits(joint_tail(gaps.covariance, tail))
+    clear = np.flatnonzero((lows > 0) | (highs < 0))
+    if not len(clear):
+        return 0, low, high
+    return int(clear[0]), *seen_limits(gaps.take([int(clear[0])]), joint_tail(gaps.covariance, tail))
 
 
 def _own(table: ScoreTable, g: int) -> tuple[Pairs, Pairs, Pairs]:
@@ -509,13 +520,13 @@ def _top_rate(
     return found if level is not None else Estimate(metric, float(found), reason="none were asked for")
 
 
-def _large(passed: Counted, small: Collection[Hashable]) -> list[int]:
+def large_groups(shown: ScoreTable, small: Collection[Hashable]) -> list[int]:
     """Give the places of the groups that can carry a headline: those with 30 rows with and without the outcome.
 
     In a top where fewer than two have, those that have as many over all rows; where there are none, all groups.
     """
-    fewest = np.minimum(*passed.independent)
-    known = [g for g, name in enumerate(passed.table.groups) if name not in small]
+    fewest = np.minimum(*shown.independent)
+    known = [g for g, name in enumerate(shown.groups) if name not in small]
     large = [g for g in known if fewest[g] >= SMALL]
     if len(large) > 1:
         return large

@@ -61,6 +61,7 @@ TEXT = {
     "no gap change": "The {metric} stays at {after}",
     "still": ": {who}.",
     "none left": ": no clear difference is left.",
+    "now equal": ": the adjusted score ranks {first} and {second} equally.",
     "none left, reversed": ": no clear difference is left; in these rows {who}, by what chance could explain.",
     "none before": ": there was no clear difference, and there is none now.",
     "another pair": "; the largest is now between {first} and {second}.",
@@ -254,6 +255,8 @@ def gap_change(before: Finding, after: Finding, style: Style = FRACTIONS) -> str
             return said + TEXT["none before"]
         told = ranked(first, second, riskier, "adjusted")
         return said + TEXT["none left, reversed" if overshoots else "none left"].format(who=told)
+    if float(after.gap) == 0:
+        return said + TEXT["now equal"].format(first=first, second=second)
     if overshoots:
         return said + TEXT["overshoot"].format(who=ranked(first, second, riskier, "adjusted"))
     if set(after.pair) != set(before.pair):
