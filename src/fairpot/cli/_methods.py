@@ -11,6 +11,7 @@ from typing import Any
 import click
 import click.shell_completion
 
+from fairpot.cli._documents import RuleSaid, UncertifiedDocument
 from fairpot.cli._errors import NotCertified
 from fairpot.cli._options import (
     FACTOR,
@@ -25,9 +26,10 @@ from fairpot.cli._options import (
     with_options,
 )
 from fairpot.cli._printing import Output
+from fairpot.cli._rows import RowOptions
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.repair.estimator import RULES, Repair
-from fairpot.repair.registry import find_method, method_name, names
+from fairpot.repair.registry import find_method, method_name, names, takes_reference
 from fairpot.repair.registry import method as method_called
 from fairpot.tradeoff.rules import Rule
 
@@ -107,12 +109,11 @@ class Wish:
         """Say what the rule asks for, and in which part of the list."""
         return Rule(**(self.rules or {})).in_words(where, self.confidence)
 
-    def document(self) -> dict[str, Any] | None:
+    def said(self) -> RuleSaid | None:
         """Return the rule for JSON."""
         if not self.is_rule:
             return None
-        sure = {} if self.confidence is None else {"confidence": self.confidence}
-        return {**(self.rules or {}), **sure} or {"smallest_gap": True}
+        return RuleSaid(**(self.rules or {}), confidence=self.confidence, smallest_gap=not self.rules)
 
 
 class MethodName(click.ParamType):  # type: ignore[type-arg]
@@ -165,7 +166,7 @@ def settings_for(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Keep the settings that the method has; one that was asked for and that it does not have is an error."""
     made = method_called(method)
     known = set(inspect.signature(made).parameters)
-    if "reference" not in inspect.signature(made.learn).parameters:  # it moves all groups
+    if not takes_reference(made):  # it moves all groups
         known.discard("reference")
     for name in given:
         if name not in known and was_given(name):
@@ -184,7 +185,7 @@ def make_method(method: str, wish: Wish, settings: Mapping[str, Any]) -> Repair:
 
 
 @contextmanager
-def certifying(out: Output, wish: Wish, document: Mapping[str, Any]) -> Iterator[None]:
+def certifying(out: Output, wish: Wish, method: str, rows: RowOptions) -> Iterator[None]:
     """Answer with an exit code and a document of its own where a gap is to be certified and none can be."""
     try:
         yield
@@ -194,5 +195,5 @@ def certifying(out: Output, wish: Wish, document: Mapping[str, Any]) -> Iterator
         missing = getattr(error, "shortfall", None)
         figures = None if missing is None else missing.to_dict()
         what = str(error).partition("\nHint:")[0]
-        out.document({**document, "rule": wish.document(), "certificate": None, "shortfall": figures, "message": what})
+        out.document(UncertifiedDocument(rows.said(), method, wish.said(), None, figures, what))
         raise NotCertified(str(error)) from error
