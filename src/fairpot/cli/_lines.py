@@ -185,7 +185,8 @@ def print_effect(out: Output, found: Effect, where: str, *, everything: bool) ->
         _print_moves(out, found, where)
     if everything or len(found.moves) <= _MOST_GROUPS:
         for action in found.actions:
-            _print_actions(out, action)
+            if everything or any(each.before != each.after for each in action.groups):
+                _print_actions(out, action)
     if everything:
         for when, rates in (("before", found.before.rates), ("after", found.after.rates)):
             out.heading(f"Flagged {when} the repair") if rates else None

@@ -25,6 +25,7 @@ from fairpot.cli._settings import settings_option, tell_settings
 from fairpot.engines.memory import Memory
 from fairpot.engines.protocol import MOST_DISTINCT
 from fairpot.files import CountedRows, RowSource, count_rows
+from fairpot.files.adjusting import AppliedRows
 from fairpot.files.layout import FORMATS
 from fairpot.files.source import files_inside
 from fairpot.table import ScoreTable
@@ -352,10 +353,10 @@ class OnThisMachine:
             progress=progress,
         )
 
-    def apply(self, model: Any, output: str, out: Output, **options: Any) -> dict[str, Any]:
+    def apply(self, model: Any, output: str, out: Output, **options: Any) -> AppliedRows:
         """Write the rows with their adjusted score; return what there is to say about it."""
         with out.progress("adjusting") as bar:
-            done = journeys.apply(
+            return journeys.apply(
                 model,
                 self.source,
                 output,
@@ -365,7 +366,6 @@ class OnThisMachine:
                 progress=None if bar is None else lambda done, total: bar(done / max(total, 1)),
                 **options,
             )
-        return dict(vars(done))
 
 
 @contextmanager
@@ -431,13 +431,13 @@ class OnSpark:
         missing_group: Any,
         other_scale: Any,
         **others: Any,
-    ) -> dict[str, Any]:
+    ) -> AppliedRows:
         """Write the rows with their adjusted score to a folder; return what there is to say about it."""
         wanted = [f"--{name.replace('_', '-')}" for name in ("drop_missing", *others) if was_given(name)]
         if wanted:
             raise click.UsageError(f"--engine spark writes the adjusted rows alone, without {', '.join(wanted)}.")
         ways = {"unknown_group": unknown_group, "missing_group": missing_group, "other_scale": other_scale}
-        return dict(vars(journeys.apply(model, self.source, output, column=column, overwrite=overwrite, **ways)))
+        return journeys.apply(model, self.source, output, column=column, overwrite=overwrite, **ways)
 
 
 def named_group(text: str | None, groups: Iterable[Hashable]) -> Hashable | None:

@@ -34,6 +34,7 @@ from fairpot.cli._options import (
     all_option,
     group_options,
     interval_options,
+    needs,
     one_or_several,
     output_options,
     ranking_options,
@@ -52,7 +53,7 @@ from fairpot.results.audit import GUARDS, Guards
 @click.command(cls=Sectioned, short_help="Measure who is ranked above whom.")
 @row_options()
 @ranking_options(
-    "Look at the top SHARE of the list, such as 0.1; repeatable.",
+    "Look at the top SHARE of the list, such as 10%; repeatable.",
     "Reference group for the sign of gaps; default: the one whose scores a repair would not change.",
 )
 @group_options
@@ -108,7 +109,13 @@ def audit(
     With --alpha, --fail-above and --bound look at the overall gap and at the gap in the top; the stricter decides.
     --fail-metric names one of them. Intervals take rows as independent, unless --cluster says which belong together.
     With --lower-is-riskier, --threshold 3 flags who has 3 or less.
+
+    Exit codes: 0 fine, 2 an error, 3 the gap is above --fail-above or not what --require asks for.
     """
+    if not alpha:
+        needs("region", "says whose top it is: it needs the top to look at, --alpha 10%.")
+    if html is None:
+        needs("force", "replaces a page: it needs --html FILE.")
     if require is not None and bound is None:
         raise click.UsageError("--require needs the bound to compare with: --bound 0.05, say.")
     if fail_metric is not None and fail_above is None and bound is None:

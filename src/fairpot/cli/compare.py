@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -11,20 +10,31 @@ from typing import Any
 import click
 
 from fairpot._defaults import Ties
-from fairpot.auditing import audit
-from fairpot.auditing.finding import Finding
-from fairpot.cli._lines import name_of, print_quantisation, quantisation_document
+from fairpot.cli._documents import (
+    ChosenSaid,
+    CompareDocument,
+    MethodLeftOut,
+    MethodSaid,
+    Possible,
+    Quantised,
+    Recommended,
+    RivalSaid,
+    Versus,
+)
+from fairpot.cli._lines import print_quantisation
 from fairpot.cli._methods import MethodName
-from fairpot.cli._options import SHARE, TOP, Sectioned, group_options, output_options
+from fairpot.cli._options import SHARE, TOP, Sectioned, group_options, needs, output_options
 from fairpot.cli._printing import Output, Report, shown
 from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
 from fairpot.comparison import Chosen, Comparison
 from fairpot.comparison import compare as compare_methods
 from fairpot.comparison.result import TABLE_SAYS
 from fairpot.exceptions import FairpotWarning, InfeasibleRuleError
-from fairpot.repair.registry import method, method_name, names
+from fairpot.repair.registry import method, method_name, names, takes_reference
+from fairpot.results import Finding, audit
 from fairpot.tradeoff import Limit, LimitBracket
 from fairpot.tradeoff.rules import top_share
+from fairpot.words import name_of
 
 
 @click.command(cls=Sectioned, short_help="Compare all methods on one file.")
@@ -77,6 +87,11 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
     knows their outcomes. `within reach` is what a repair fixed beforehand can be expected to have.
     With more than two groups the best possible lies between `at least` and `at most`.
     """
+    if held_out:
+        needs("folds", "splits rows into folds, and --validate judges on rows of their own.")
+        needs("seed", "draws the folds, and --validate judges on rows of their own.")
+    if options["methods"] and not any(takes_reference(method(name)) for name in options["methods"]):
+        needs("reference", "is for methods that keep a group's scores, and none of these does.")
     counted = rows.counted(out)
     table = counted.table
     other = None
@@ -98,10 +113,8 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
             top=options["top"],
             progress=False if bar is None else _phases(bar, options["methods"] or names()),
         )
-    document = {"evaluated_on": result.rows, **_document(result)}
-    out.document({**rows.document(), **document, "quantisation": quantisation_document(counted.quantisation)})
-    finding = _finding(result, options["ties"]).named(lambda group: name_of(group, rows.groups))
-    _print(out, result, document, finding, rows)
+    out.document(_document(result, rows, Quantised.of(counted.quantisation)))
+    _print(out, result, _finding(result, options["ties"]), rows)
     print_quantisation(out, counted.quantisation)
 
 
@@ -130,82 +143,80 @@ def _methods(chosen: Sequence[str], keep: Any) -> list[Any] | None:
     return [method(name)(keep=keep) for name in chosen or names()]
 
 
-def _document(result: Comparison) -> dict[str, Any]:
-    limit = result.limit
-    return {
-        "weights": result.table.weights,
-        "reference": result.reference,
-        "top": result.top,
-        "methods": [_method(result, name) for name in ("unrepaired", *result.methods)],
-        "limit": None if limit is None else [_possible(limit, bound) for bound in result.max_gaps],
-        "limit_notes": result.limit_notes,
-        "verdicts": [result.verdict(bound) for bound in result.max_gaps],
-        "recommended": [_recommended(result, bound) for bound in result.max_gaps],
-        "versus": [{"max_gap": bound, "rivals": _rivals(result, bound)} for bound in result.max_gaps],
-        "left_out": [{"method": name, "reason": reason} for name, reason in result.skipped.items()],
-    }
+def _document(result: Comparison, rows: RowOptions, bins: Quantised | None) -> CompareDocument:
+    gaps, limit = result.max_gaps, result.limit
+    return CompareDocument(
+        rows.said(),
+        result.rows,
+        result.table.weights,
+        result.reference,
+        result.top,
+        tuple(
+            MethodSaid(name, tuple(_chosen(result.at(bound, name)) for bound in gaps))
+            for name in ("unrepaired", *result.methods)
+        ),
+        None if limit is None else tuple(_possible(limit, bound) for bound in gaps),
+        tuple(result.limit_notes),
+        tuple(result.verdict(bound) for bound in gaps),
+        tuple(_recommended(result, bound) for bound in gaps),
+        tuple(Versus(bound, _rivals(result, bound)) for bound in gaps),
+        tuple(MethodLeftOut(name, reason) for name, reason in result.skipped.items()),
+        bins,
+    )
 
 
-def _possible(limit: Limit | LimitBracket, bound: float) -> dict[str, Any]:
+def _possible(limit: Limit | LimitBracket, bound: float) -> Possible:
     """Give what could be had at most, what of it is within reach, or why that is not known."""
     if isinstance(limit, LimitBracket):
         ends = limit.best(bound)
-        return {"max_gap": bound, "auc": ends.high, "low": ends.low, "reachable": None, "reason": limit.reason}
+        return Possible(bound, ends.high, ends.low, None, limit.reason)
     point = limit.best(bound)
-    reachable = None if limit.optimism is None else point.reachable
-    return {"max_gap": bound, "auc": point.auc, "reachable": reachable, "reason": limit.reason}
+    return Possible(bound, point.auc, None, None if limit.optimism is None else point.reachable, limit.reason)
 
 
-def _recommended(result: Comparison, bound: float) -> dict[str, Any]:
+def _recommended(result: Comparison, bound: float) -> Recommended:
     with suppress(InfeasibleRuleError):
-        return {"max_gap": bound, "method": result.recommended(bound).method, "highest": result.best(bound).method}
-    return {"max_gap": bound, "method": None, "highest": None}
+        return Recommended(bound, result.recommended(bound).method, result.best(bound).method)
+    return Recommended(bound, None, None)
 
 
-def _rivals(result: Comparison, bound: float) -> list[dict[str, Any]]:
+def _rivals(result: Comparison, bound: float) -> tuple[RivalSaid, ...]:
     """How far the method of highest AUC is ahead of each of the others."""
-    try:
-        return [rival._asdict() for rival in result.versus(bound)]
-    except InfeasibleRuleError:
-        return []
+    with suppress(InfeasibleRuleError):
+        return tuple(RivalSaid(*rival) for rival in result.versus(bound))
+    return ()
 
 
-def _method(result: Comparison, name: str) -> dict[str, Any]:
-    return {"method": name, "chosen": [_chosen(result.at(bound, name)) for bound in result.max_gaps]}
+def _chosen(found: Chosen) -> ChosenSaid:
+    """Give what a method does at a target."""
+    numbers = (found.max_gap, found.auc, found.gap, found.signed_gap, found.kept, found.folds, found.changed)
+    return ChosenSaid(*numbers, found.dial or None, tuple(found.strengths) if found.dial else (), found.reason)
 
 
-def _chosen(found: Chosen) -> dict[str, Any]:
-    """Give what a method does at a target; numbers that it has not are null."""
-    wanted = ("max_gap", "auc", "gap", "signed_gap", "kept", "folds", "changed", "reason")
-    numbers = {key: getattr(found, key) for key in wanted}
-    numbers = {key: None if value != value else value for key, value in numbers.items()}
-    return numbers | {"dial": found.dial or None, "strengths": list(found.strengths) if found.dial else []}
-
-
-def _print(out: Output, result: Comparison, document: dict[str, Any], finding: Finding, rows: RowOptions) -> None:
+def _print(out: Output, result: Comparison, finding: Finding, rows: RowOptions) -> None:
     """Say first what the gap is, which method to take and what is next; then the table."""
-    next_step = _next(result, finding, rows)
-    said = [*result.verdicts, next_step] if finding.clear else [next_step, *result.verdicts]
-    out.line(shown(finding.headline), "bold")
-    for text in said:
-        out.line(shown(text))
+    command = _next(result, finding, rows)
+    out.lines([finding.headline, *([] if finding.clear else [finding.next]), *result.verdicts])
+    if command is not None:
+        out.command(command)
+    elif finding.clear:
+        out.line("Next: allow a larger gap (--max-gap), or keep the original scores.")
     out.line()
     reference = shown(name_of(result.reference, rows.groups))
-    out.line(f"{document['evaluated_on']}; reference group: {reference}{result.gaps_where}")
+    out.line(f"{result.rows}; reference group: {reference}{result.gaps_where}")
     if result.weighed:
         out.line(result.weighed)
-    out.heading(f"{TABLE_SAYS}, on rows that were not fitted")
-    out.table(["method", *(f"gap <= {bound:g}" for bound in result.max_gaps)], result.lines)
-    for text in document["limit_notes"]:
+    title = f"{TABLE_SAYS}, on rows that were not fitted"
+    out.table(title, ["method", *(f"gap <= {bound:g}" for bound in result.max_gaps)], result.lines)
+    for text in result.limit_notes:
         out.line(text)
-    for each in document["left_out"]:
-        out.warning(f"{each['method']} is left out: {each['reason']}")
+    out.notes([f"{name} is left out: {reason}" for name, reason in result.skipped.items()])
 
 
-def _next(result: Comparison, finding: Finding, rows: RowOptions) -> str:
-    """Name the command that fits the recommended method, at the smallest target that takes a repair."""
+def _next(result: Comparison, finding: Finding, rows: RowOptions) -> list[str] | None:
+    """Give the command that fits the recommended method, at the smallest target that takes a repair."""
     if not finding.clear or "-" in rows.inputs:
-        return finding.next
+        return None
     for bound in sorted(result.max_gaps):
         with suppress(InfeasibleRuleError):
             taken = result.recommended(bound).method
@@ -213,8 +224,8 @@ def _next(result: Comparison, finding: Finding, rows: RowOptions) -> str:
                 among = [] if result.top is None else ["--top", _among(result.top)]
                 option = method_name(type(result.estimators[taken]))
                 again = ["--method", option, "--max-gap", f"{bound:g}", *among, "-o", "map.json"]
-                return f"Next: {shlex.join(['fairpot', 'fit', *rows.inputs, *rows.as_options(), *again])}"
-    return "Next: allow a larger gap (--max-gap), or keep the original scores."
+                return ["fairpot", "fit", *rows.inputs, *rows.as_options(), *again]
+    return None
 
 
 def _among(top: float | int) -> str:

@@ -34,7 +34,16 @@ from fairpot.cli._methods import (
     one_wish,
     settings_for,
 )
-from fairpot.cli._options import SCORE, Sectioned, all_option, group_options, output_options, repair_options
+from fairpot.cli._options import (
+    SCORE,
+    Sectioned,
+    all_option,
+    group_options,
+    needs,
+    output_options,
+    repair_options,
+    was_given,
+)
 from fairpot.cli._printing import Output, curve_picture, figure, shown
 from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
@@ -66,7 +75,7 @@ _DRAWABLE = 4_000_000
     help="Also show who is flagged at this score or above; repeatable.",
 )
 @afterwards
-@click.option("--monotone", is_flag=True, help="Let nobody be overtaken inside a group (fairpot).")
+@click.option("--monotone", is_flag=True, help="Keep the order of people within each group (fairpot).")
 @click.option(
     "--validate",
     "held_out",
@@ -106,10 +115,16 @@ def fit(
     Without -o nothing is written: look first, then save. `fairpot apply` uses the map. Exits with 4 if --confidence is
     given and no repair can be certified; --json then has what is missing.
 
+    Exit codes: 0 fine, 2 an error, 4 no repair could be certified with --confidence.
+
     A repair reads the group when it scores a person, which some laws forbid:
     https://fairpot.github.io/fairpot/understand/law.html
     """
+    if output is None and force:
+        needs("force", "replaces an output: it needs -o FILE.")
     wish = one_wish(method, {name: options.pop(name) for name in WISHES})
+    if options["top"] is None and not was_given("top_of"):
+        options["top_of"] = "all"  # settings may say whose top it is, and this repair is of no top
     ranking: dict[str, Any] = {"ties": options["ties"], "threshold": list(threshold)}
     options["repair"] = "top" if options.pop("repair_top") else "all"
     about = {"min_group": options.pop("min_group")}
@@ -262,8 +277,13 @@ def _print_effects(out: Output, done: FitDocument, everything: bool) -> None:
 
 
 def _notes(fitted: Effect, held_out: Effect | None) -> list[str]:
-    later = [] if held_out is None else [f"held out: {text}" for text in held_out.warnings]
-    return list(dict.fromkeys([*fitted.warnings, *later]))
+    """Say what may mislead; of held-out rows, what is not said of the fitted ones."""
+    told, later = (
+        () if each is None else (*each.spoken.notes, *each.spoken.before.notes) for each in (fitted, held_out)
+    )
+    known = {(note.kind, note.group, note.alpha) for note in told}
+    new = [f"held out: {note.text}" for note in later if (note.kind, note.group, note.alpha) not in known]
+    return [*(note.text for note in told), *new]
 
 
 def _print_map(out: Output, content: ModelFile, keep: str | None) -> None:

@@ -57,7 +57,7 @@ TEXT = {
     "compatible": " These rows agree: {gap}.",
     "contradicted": " These rows contradict it: {gap}.",
     "cannot tell": " These rows cannot tell whether it holds: {gap}.",
-    "same rows": " These are the rows that the repair was fitted on, which cannot test it.",
+    "same rows": " The other numbers are of the rows that the repair was fitted on.",
     "gap change": "The {metric} goes from {before} to {after}",
     "no gap change": "The {metric} stays at {after}",
     "still": ": {who}.",
