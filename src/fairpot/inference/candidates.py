@@ -10,9 +10,7 @@ from math import comb
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import betainc, chdtrc, ndtr, ndtri
-from scipy.stats import chi
 
 from fairpot._defaults import Region
 from fairpot.counts import Indices
@@ -223,6 +221,9 @@ def critical_values(at_risk: int, tail: float) -> tuple[float, float]:
     >>> [round(x, 3) for x in critical_values(2, 0.025)]
     [2.879, 2.125]
     """
+    from scipy.optimize import brentq  # these two take a while to load, and an audit needs neither
+    from scipy.stats import chi
+
     many = at_risk + 1
 
     def beyond(c: float) -> float:

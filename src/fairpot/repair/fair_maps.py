@@ -30,7 +30,6 @@ from fairpot.export import RowScorer, SimplifiedMaps, simplify, to_javascript, t
 from fairpot.inference import overview
 from fairpot.inference.certify import Certificate, certify_one
 from fairpot.inference.dial import Cut, Evidence, Part, SameMaps, Top, same_rows
-from fairpot.words import gap_name
 from fairpot.modelfile import MAX_BYTES, ModelFile, describe_table, naming, read, write
 from fairpot.modelfile.checks import refuse, shown
 from fairpot.repair.finish import Finished
@@ -52,6 +51,7 @@ from fairpot.repair.sigmoid import PROBES, LogitMap
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats, FollowedMap, ScoreMap, ShiftMap, followed, moving, parted
 from fairpot.transport.scoremap import part_words
+from fairpot.words import gap_name
 
 if TYPE_CHECKING:
     from fairpot.repair.estimator import Repair

@@ -26,7 +26,6 @@ from fairpot.auditing.measures import listed, tops
 from fairpot.counting import as_table
 from fairpot.display.display import table_of
 from fairpot.files.output import atomic_file
-from fairpot.words import gap_name
 from fairpot.repair.fair_maps import FairMaps, fair_maps
 from fairpot.repair.finish import in_words
 from fairpot.report.card import read_card
@@ -39,6 +38,7 @@ from fairpot.report.summary import About, renamed, shown_names, summarise
 from fairpot.report.text import TEXT
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
+from fairpot.words import gap_name
 
 FORMATS = (".html", ".json", ".md")
 

@@ -17,10 +17,10 @@ from fairpot._shown import display
 from fairpot._validation import as_double, check_share, is_number
 from fairpot.inference.certify import Certificate, Worth, choose_certified
 from fairpot.inference.dial import Band, DialEstimates, Evidence, band_of, thin
-from fairpot.words import gap_name
 from fairpot.tradeoff.choice import Choice
 from fairpot.tradeoff.rules import Rule
 from fairpot.transport import Floats, top_place
+from fairpot.words import gap_name
 
 
 def pareto_mask(gap: NDArray[np.float64], auc: NDArray[np.float64]) -> NDArray[np.bool_]:
