@@ -21,7 +21,18 @@ _OUTPUTS |= {"neutralise_formulas", "private", "everything", "as_json", "quiet",
 _OUTPUTS |= {"settings", "no_settings", "help_all", "key", "expect_sha256"}
 # What --help leaves to --help-all, with how files are read.
 _RARE = {"t", "theta", "slope", "shift", "strength", "net_benefit_at", "smallest_gap", "monotone", "private", "ties"}
-_RARE |= {"top_of", "repair_top", "only", "weights", "debug", "quiet", "settings", "no_settings", "key", "expect_sha256"}
+_RARE |= {
+    "top_of",
+    "repair_top",
+    "only",
+    "weights",
+    "debug",
+    "quiet",
+    "settings",
+    "no_settings",
+    "key",
+    "expect_sha256",
+}
 _RARE |= {"card", "title", "identity", "seed", "neutralise_formulas", "other_scale", "types"}
 _EVERYTHING = "every option is shown"
 

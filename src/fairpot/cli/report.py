@@ -98,8 +98,6 @@ def report(
     The file holds counts, no rows, unless --id asks for names. A repair looks better on the rows it was fitted on:
     report on others.
     """
-    from fairpot.report import FairnessReport  # loads what --help does not need
-
     _check_name(output)
     about = _card(card)
     wishes = {name: options.pop(name) for name in WISHES}
@@ -112,8 +110,10 @@ def report(
         raise click.UsageError(
             f"--{named.replace('_', '-')} goes with a repair: say how far it goes, with --max-gap, --lam, ..."
         )
+    if map_file is not None:
+        needs("top_of", "does not go with --map, a repair that is fitted already.")
     if not top or map_file is not None:
-        needs("top_of", "says whose top is repaired or looked at: it needs --top, and a map has its own.")
+        needs("top_of", "says something of the top: it needs --top.")
         top_of = "all"
     _check_id(rows, identity, repaired=map_file is not None or _asked(wishes))
     fitted = None if map_file is None else map_file.load()
@@ -133,6 +133,8 @@ def report(
         table = counted.table
         if fitted is not None:
             table = with_groups_of(table, fitted.groups_, "the file")
+        from fairpot.report import FairnessReport  # loads what a mistyped option does not need
+
         made = FairnessReport(
             table,
             fitted,
@@ -183,6 +185,8 @@ def _check_name(output: str) -> None:
 
 def _card(path: str | None) -> dict[str, list[str]] | None:
     """Read the card before the work begins."""
+    if path is None:
+        return None
     from fairpot.report.card import read_card
 
     try:

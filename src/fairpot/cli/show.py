@@ -121,8 +121,9 @@ def _ways(model: FairMaps, found: ScoreMap) -> list[tuple[str, str]]:
 
 
 def _shifts(model: FairMaps, found: ScoreMap) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give scores from the lowest to the highest that was fitted, and how far each moves; as the user's file has them."""
-    low, high = model.fitted_on_["score_range"]
+    """Give scores of the fitted range, and how far each moves; both as the user's file has them."""
+    low, high = model.fitted_on_["score_range"]  # of all groups; beyond its own scores a map has learnt nothing
+    high = min(high, float(found.knots[-1])) if len(found.knots) else high
     at = np.union1d(found.knots, np.linspace(low, high, 101))
     at = at[(at >= low) & (at <= high)]
     shift = found(at) - at
