@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
@@ -497,7 +498,7 @@ _GROUP = {"type": ["string", "number", "boolean", "null"]}
 
 def _object(properties: dict[str, Any], optional: tuple[str, ...] = ()) -> dict[str, Any]:
     needed = [name for name in properties if name not in optional]
-    return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
+    return {"type": "object", "properties": properties, "required": needed}
 
 
 def _changes() -> dict[str, Any]:
@@ -545,16 +546,32 @@ def documents_schema() -> dict[str, Any]:
             "properties": {"fairpot": head, **made["properties"], **_rows_of(name)},
             "required": ["fairpot", *made["required"]],
         }
-    return {
+    found = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "https://fairpot.github.io/fairpot/documents.schema.json",
         "title": "JSON documents of the fairpot command line",
-        "description": "Validate the output of a command with --json against #/$defs/COMMAND.",
+        "description": "Validate the output of a command with --json against #/$defs/COMMAND. Fields may be added.",
         "$defs": {**documents, **defs},
     }
+    return dict(_open(found))
+
+
+def _open(schema: Any) -> Any:
+    """Leave room for fields that later versions add."""
+    if isinstance(schema, list):
+        return [_open(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {key: _open(value) for key, value in schema.items() if key != "additionalProperties"}
+
+
+def schema_text() -> str:
+    """Write the schema as text, one definition a line."""
+    schema = documents_schema()
+    defs = ",\n".join(f"  {json.dumps(name)}: {json.dumps(each)}" for name, each in schema.pop("$defs").items())
+    head = "".join(f" {json.dumps(key)}: {json.dumps(value)},\n" for key, value in schema.items())
+    return f'{{\n{head} "$defs": {{\n{defs}\n }}\n}}\n'
 
 
 if __name__ == "__main__":
-    import json
-
-    print(json.dumps(documents_schema(), indent=1))
+    print(schema_text(), end="")
