@@ -8,8 +8,8 @@ from typing import Any
 from sklearn.base import clone
 
 from fairpot.comparison.trial import Setting
-from fairpot.repair.estimator import RULES, Repair, takes_reference
-from fairpot.repair.registry import find_method, methods
+from fairpot.repair.estimator import RULES, Repair
+from fairpot.repair.registry import find_method, methods, takes_reference
 from fairpot.words.comparison import UNREPAIRED
 
 
