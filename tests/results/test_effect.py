@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 import fairpot
 from fairpot import FairPOT, ScoreMap
-from fairpot.display import GapChangeDisplay
+from fairpot.display import EstimatesDisplay
 from fairpot.inference import verdict
 from fairpot.repair.fair_maps import fair_maps
 from fairpot.results.calibration import calibrations
@@ -195,12 +195,12 @@ def test_the_picture_shows_every_pair_before_and_after():
     axes = found.plot()
     assert len(axes.get_yticklabels()) == 3
     assert axes.get_legend_handles_labels()[1] == ["before", "after"]
-    shown = GapChangeDisplay.from_effect(found)
+    shown = EstimatesDisplay.from_effect(found)
     for state, numbers in (("before", found.before), ("after", found.after)):
-        for pair in numbers.ranking.gaps:
-            row = shown.where(first=pair.first, second=pair.second, state=state)
-            ends = (pair.signed_gap, pair.signed_gap.low, pair.signed_gap.high)
-            assert (row["gap"][0], row["low"][0], row["high"][0]) == pytest.approx(ends)
+        for first, second in (label.split(" over ") for label in shown.values("label")):
+            row, gap = shown.where(label=f"{first} over {second}", state=state), numbers.ranking.pair(first, second)
+            ends = (gap.signed_gap, gap.signed_gap.low, gap.signed_gap.high)
+            assert (row["value"][0], row["low"][0], row["high"][0]) == pytest.approx(ends)
     plt.close("all")
 
 
