@@ -299,9 +299,8 @@ class FairnessReport(ShownBars):
         """What the original scores do to each group: in the top, where the report is about one."""
         if self.effect is not None:
             return self.effect.before
-        return audit_table(
-            self.table, alpha=self._alphas[:1], region=self.region, ties=self.ties, threshold=self._thresholds
-        )
+        where = {"alpha": self._alphas, "region": self.region, "threshold": self._thresholds}
+        return audit_table(self.table, ties=self.ties, **where)
 
     @cached_property
     def notes(self) -> tuple[Note, ...]:
