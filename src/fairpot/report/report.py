@@ -299,8 +299,8 @@ class FairnessReport(ShownBars):
         """What the original scores do to each group: in the top, where the report is about one."""
         if self.effect is not None:
             return self.effect.before
-        where = {"alpha": self._alphas, "region": self.region, "threshold": self._thresholds}
-        return audit_table(self.table, ties=self.ties, **where)
+        asked: dict[str, Any] = {"alpha": self._alphas, "region": self.region, "threshold": self._thresholds}
+        return audit_table(self.table, ties=self.ties, **asked)
 
     @cached_property
     def notes(self) -> tuple[Note, ...]:
