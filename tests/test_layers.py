@@ -43,10 +43,8 @@ def imports_of(path):
     """Yield the part of fairpot that each import statement, and each text that is a module's name, leads to."""
     tree = ast.parse(path.read_text())
     typed = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
-    unread = {each for node in typed for each in ast.walk(node)}  # what only types need is not imported
-    for node in ast.walk(tree):
-        if node in unread:
-            continue
+    left_out = {inner for node in typed for inner in ast.walk(node)}  # read by type checkers alone
+    for node in (each for each in ast.walk(tree) if each not in left_out):
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 from fairpot._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from fairpot.results import audit, effect
     from fairpot.comparison import compare
     from fairpot.exceptions import InfeasibleRuleError, ModelFileError, UndefinedMetricWarning, UnseenGroupError
     from fairpot.journeys import apply, score_table
     from fairpot.methods import FairPOT, LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
     from fairpot.repair import FairMaps, FairScoreClassifier, load
     from fairpot.report import FairnessReport
+    from fairpot.results import audit, effect
     from fairpot.table import ScoreTable
     from fairpot.tradeoff import TradeoffCurve
     from fairpot.transport import ScoreMap

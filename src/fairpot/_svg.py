@@ -261,7 +261,7 @@ def short(name: Any, longest: int = _LONGEST) -> str:
     return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
 
 
-def intervals_svg(rows: Sequence[tuple[str, float, float, float]], title: str, place: int = 0) -> str:
+def intervals_svg(rows: Sequence[tuple[str, float, float, float]], title: str) -> str:
     """Draw numbers with their intervals, one line each, and a line at 0; rows are (label, value, low, high).
 
     A number without an interval says so beside it.
@@ -288,9 +288,9 @@ def intervals_svg(rows: Sequence[tuple[str, float, float, float]], title: str, p
         y, said = _LINE * row + _LINE // 2, f"{value:.3f}, no interval"
         parts.append(_label(label, x=_LABEL, y=y + 4, text_anchor="end"))
         if first == first and last == last:
-            parts.append(_straight(across(first), y, across(last), y, stroke=COLOURS[place], stroke_width=3))
+            parts.append(_straight(across(first), y, across(last), y, stroke="currentColor", stroke_width=3))
             said = f"{value:.3f} ({first:.3f} to {last:.3f})"
-        parts.append(tag("circle", cx=across(value), cy=y, r=4, fill=COLOURS[place]))
+        parts.append(tag("circle", cx=across(value), cy=y, r=4))
         parts.append(tag("text", said, x=_WIDTH - _TEXT, y=y + 4))
     feet = [(across(each), f"{each:.3g}") for each in dict.fromkeys((low, 0.0, low + span))]
     feet = [each for k, each in enumerate(feet) if k == 0 or abs(each[0] - feet[k - 1][0]) > 30]

@@ -571,6 +571,7 @@ def _largest(dial: DialEstimates, tail: float) -> tuple[Floats, Floats]:
     if dial.many == 1:
         return low, high
     gaps, many = dial.gaps, dial.many
-    blocks = [gaps.covariance[k : k + many, k : k + many] for k in range(0, len(gaps), many)]
+    covariance = gaps.covariance  # of all gaps: once
+    blocks = [covariance[k : k + many, k : k + many] for k in range(0, len(gaps), many)]
     tails = np.repeat([joint_tail(block, tail) for block in blocks], many)
     return fold(*gaps.limits(tails))[0].reshape(len(dial), many).max(axis=1), high

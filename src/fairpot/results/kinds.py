@@ -53,11 +53,16 @@ def kind_of(hint: Any) -> Kind:
 
 
 @cache
-def fields_of(cls: type) -> dict[str, Any]:
+def fields_of(cls: Any) -> dict[str, Any]:
     """Give the fields of a record with their types: what is derived from others first, as ``derived`` lists it."""
     hints = typing.get_type_hints(cls, include_extras=True)
     own = {each.name: hints[each.name] for each in dataclasses.fields(cls)}
     return {**getattr(cls, "derived", {}), **own}
+
+
+def _class(record: Any) -> Any:
+    """Give the class of a record."""
+    return type(record)
 
 
 def renamed(tree: Any, name: Callable[[Any], Any]) -> Any:
@@ -91,7 +96,7 @@ def renamed(tree: Any, name: Callable[[Any], Any]) -> Any:
 def to_dict(tree: Any) -> dict[str, Any]:
     """Write a record as plain values, ready for JSON; what is not a number is None."""
     found: dict[str, Any] = {}
-    for name, hint in fields_of(type(tree)).items():
+    for name, hint in fields_of(_class(tree)).items():
         found |= _written(name, getattr(tree, name), hint)
     return found
 
@@ -153,7 +158,7 @@ def rows_of(records: Iterable[Any], columns: Sequence[str] | None = None) -> lis
     found = []
     for record in records:
         row: dict[str, Any] = {}
-        for name, hint in fields_of(type(record)).items():
+        for name, hint in fields_of(_class(record)).items():
             row |= _cells(name, getattr(record, name), hint)
         found.append(row)
     if columns is None:
@@ -186,6 +191,8 @@ _JSON: dict[Any, dict[str, Any]] = {
     int: {"type": "integer"},
     float: _NULLABLE,
     bool: {"type": "boolean"},
+    type(None): {"type": "null"},
+    Mapping[str, Any]: {"type": "object"},
 }
 
 
@@ -223,17 +230,21 @@ def _describe(name: str, hint: Any, known: dict[str, Any], optional: set[str], d
         known[f"{name}_reason"] = {"type": "string"}
         optional.add(f"{name}_reason")
     else:
-        known[name] = _schema(hint, defs)
+        known[name] = schema_of_value(hint, defs)
 
 
-def _schema(hint: Any, defs: dict[str, Any]) -> dict[str, Any]:
+def schema_of_value(hint: Any, defs: dict[str, Any]) -> dict[str, Any]:
+    """Describe how a value of a type is written; records inside it go into ``defs``."""
     kind = kind_of(hint)
     if kind.name == "maybe":
-        return {"anyOf": [_schema(kind.inner, defs), {"type": "null"}]}
+        inner = schema_of_value(kind.inner, defs)
+        if isinstance(inner.get("type"), str):
+            return inner | {"type": [inner["type"], "null"]}
+        return inner if "null" in inner.get("type", ()) else {"anyOf": [inner, {"type": "null"}]}
     if kind.name == "many":
-        return {"type": "array", "items": _schema(kind.inner, defs)}
+        return {"type": "array", "items": schema_of_value(kind.inner, defs)}
     if kind.name == "each":
-        return {"type": "array", "prefixItems": [_schema(each, defs) for each in kind.inner], "items": False}
+        return {"type": "array", "prefixItems": [schema_of_value(each, defs) for each in kind.inner], "items": False}
     if kind.name == "record":
         return schema_of(kind.inner, defs)
     if kind.name == "estimate":

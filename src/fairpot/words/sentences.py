@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fairpot._validation import wording
-from fairpot.words.style import EVEN, FRACTIONS, Style, auc_name, gap_from, gap_name, level, listed, share
+from fairpot.words.style import EVEN, FRACTIONS, Style, auc_name, beside, gap_from, gap_name, level, listed, share
 
 if TYPE_CHECKING:
     from fairpot.inference import Change, Verdict
     from fairpot.results.calibration import CalibrationStages
+    from fairpot.results.effect import Effect
     from fairpot.results.finding import Finding, Trust
     from fairpot.results.people import Moved
     from fairpot.results.rates import Action
@@ -56,7 +57,7 @@ TEXT = {
     "compatible": " These rows agree: {gap}.",
     "contradicted": " These rows contradict it: {gap}.",
     "cannot tell": " These rows cannot tell whether it holds: {gap}.",
-    "same rows": " These are the rows that the repair was fitted on, which cannot test it.",
+    "same rows": " The other numbers are of the rows that the repair was fitted on.",
     "gap change": "The {metric} goes from {before} to {after}",
     "no gap change": "The {metric} stays at {after}",
     "still": ": {who}.",
@@ -71,8 +72,8 @@ TEXT = {
     "changes": "{changed} of {rows} scores in {group} change ({way})",
     "no change": "no score in {group} changes",
     "no change at all": "No score changes.",
-    "calibrated": "Then one common map makes every score a probability: right as a whole, not in each group. Mean score "
-    "minus rate is {groups}.",
+    "calibrated": "Then one common map makes every score a probability: right as a whole, not in each group. Mean "
+    "score minus rate is {groups}.",
     "at a score": "at {threshold} or {side}",
     "in the top": "in the top {top}",
     "acted on": "{group}, {where}: with the outcome {yes_before} -> {yes_after} of {yes}, without it {no_before} -> "
@@ -84,6 +85,17 @@ TEXT = {
     "selected as before": "{where}: as many of each group as before.",
     "group gains": " (gains)",
     "group loses": " (loses)",
+    "in short": "On the {rows} that were fitted: {metric} {before} -> {after}, AUC {auc_before} -> {auc}.",
+    "not needed": "No repair needed: the {metric} of the original scores is {gap}, at most {bound}{sure}.",
+    "surely": ", certified with {level} confidence",
+    "below the limit": "passed: the {metric}{between} is {gap}, at most {limit}",
+    "above the limit": "FAILED: the {metric}{between} is {gap}, above {limit}",
+    "between": " between {first} and {second}",
+    "not shown": "FAILED: the {metric} was not shown to be {required} {bound}",
+    "top begins": "That top begins at {starts}: nobody outside is moved.",
+    "top begins, crossed": "That top begins at an adjusted {starts}: {enter} rows enter it and {leave} leave it.",
+    "quantised": "there are so many distinct scores that they were put into bins: AUC can be off by {auc:.2g}, an xAUC "
+    "by {xauc:.2g}, a score by {score:.2g}.",
     "within": "the {metric} is within {bound}{of} with {level} confidence ({measured})",
     "exceeds": "the {metric} exceeds {bound}{of} with {level} confidence ({measured})",
     "unsure": "the rows cannot tell whether the {metric} is within {bound}{of} ({measured}){note}",
@@ -113,7 +125,7 @@ def who(finding: Finding) -> str:
         many = finding.groups > 2
         return TEXT["no difference of many" if many else "no difference"].format(**names, groups=finding.groups)
     if finding.state != "difference":
-        if finding.gap == 0:
+        if float(finding.gap) == 0.0:
             return TEXT["equal"].format(**names)
         return ranked(finding.ranked_higher, finding.ranked_lower, finding.lower_is_riskier, "in these rows")
     said = ranked(finding.ranked_higher, finding.ranked_lower, finding.lower_is_riskier)
@@ -149,7 +161,7 @@ def meaning(finding: Finding, outcome: str = "the outcome") -> str:
         top = TEXT["of each group"].format(top=top) if finding.region == "group" else top
         said = TEXT["pairs in the top"].format(top=top, pairs=said[1:])
         if finding.found is not None:
-            both = _both(*(100 * each for each in finding.found), "%")
+            both = _both(100 * finding.found[0], 100 * finding.found[1], "%")
             said = f"{TEXT['found'].format(**names, **both, top=top)} {said}"
     if finding.small_groups:
         said += TEXT["small groups"].format(groups=listed(finding.small_groups, 2))
@@ -222,7 +234,12 @@ def trust(found: Trust, style: Style = FRACTIONS) -> str:
     """Say what is known of a repair, and on what it stands."""
     if found.certificate is None:
         return TEXT[f"{found.state}: what"].format(rows=_new_rows(found))
-    how = {"turned": found.lower_is_riskier, "answer": found.answer, "gap": found.gap, "same_rows": found.same_rows}
+    how: dict[str, Any] = {
+        "turned": found.lower_is_riskier,
+        "answer": found.answer,
+        "gap": found.gap,
+        "same_rows": found.same_rows,
+    }
     return certificate(found.certificate, style, **how)
 
 
@@ -264,9 +281,9 @@ def price(before: float | None, after: float | None, change: Change | None, styl
     if before is None or after is None:
         return ""
     metric = auc_name(None)
-    if change is not None and change.reason is None:
-        if {style.auc(each) for each in (change.low, change.high, change.change)} == {style.auc(0.0)}:
-            return TEXT["no price"].format(metric=metric, after=style.auc(after))
+    ends = () if change is None or change.reason is not None else (change.low, change.high, change.change)
+    if {style.auc(each) for each in ends} == {style.auc(0.0)}:
+        return TEXT["no price"].format(metric=metric, after=style.auc(after))
     return TEXT["price"].format(
         metric=metric,
         before=style.auc(before),
@@ -380,3 +397,51 @@ def calibrated(stages: Sequence[CalibrationStages]) -> str:
             limits = FRACTIONS.limits(bias, auc=True).removeprefix(", ")
             found.append(f"{FRACTIONS.auc(bias, '+')} for {name}{f' ({limits})' if limits else ''}")
     return TEXT["calibrated"].format(groups=", ".join(found))
+
+
+def in_short(found: Effect, style: Style = FRACTIONS) -> str:
+    """Say in one line what a repair does to the rows it was fitted on."""
+    before, after = found.before, found.after
+    return TEXT["in short"].format(
+        rows=wording.rows_by(before.ranking.rows, before.weights),
+        metric=found.finding.metric,
+        before=style.gap(before.told.headline),
+        after=style.gap(after.told.headline),
+        auc_before=style.auc(before.auc),
+        auc=style.auc(after.auc),
+    )
+
+
+def not_needed(metric: str, gap: float, bound: float, confidence: float | None) -> str:
+    """Say that the original scores keep a target."""
+    sure = "" if confidence is None else TEXT["surely"].format(level=level(confidence))
+    return TEXT["not needed"].format(metric=metric, gap=beside(gap, bound), bound=f"{bound:g}", sure=sure)
+
+
+def gate(metric: str, pair: Sequence[Any], gap: float, limit: float) -> str:
+    """Say whether a measured gap is above a limit."""
+    between = TEXT["between"].format(first=pair[0], second=pair[1]) if pair else ""
+    said = TEXT["above the limit" if gap > limit else "below the limit"]
+    return said.format(metric=metric, between=between, gap=beside(gap, limit), limit=f"{limit:g}")
+
+
+def not_shown(found: Verdict, required: str) -> str:
+    """Say that a verdict is not what a gate requires."""
+    return TEXT["not shown"].format(metric=found.metric, required=required, bound=f"{found.bound:g}")
+
+
+def top_begins(starts: Mapping[Any, float], crossed: tuple[float, float] | None) -> str:
+    """Say at which score a repaired top begins, and how many rows enter and leave it; None where none can."""
+    values = list(starts.values())
+    said = f"score of {values[0]:.4g}"
+    if len(set(values)) > 1:
+        said = "score of " + ", ".join(f"{start:.4g} ({group})" for group, start in starts.items())
+    if crossed is None:
+        return TEXT["top begins"].format(starts=f"a {said}")
+    enter, leave = map(wording.shown_rows, crossed)
+    return TEXT["top begins, crossed"].format(starts=said, enter=enter, leave=leave)
+
+
+def quantised(auc: float, xauc: float, score: float) -> str:
+    """Say how far numbers can be off where scores were put into bins."""
+    return TEXT["quantised"].format(auc=auc, xauc=xauc, score=score)
