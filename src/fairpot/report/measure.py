@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from fairpot._defaults import Ties
 from fairpot.counts import GroupCounts
 from fairpot.display.calibration import reliability
 from fairpot.display.distributions import histogram, score_edges
 from fairpot.inference import Estimate
-from fairpot.report.content import Crossing, GroupAt, Line, Ranks, Setting
+from fairpot.report.content import Band, Crossing, Curve, GroupAt, Line, Marked, Ranks, Setting, Within
 from fairpot.report.dial import Dial
 from fairpot.report.people import above, band_shifts, bands, crossings, mean_places, top_scores
 from fairpot.report.ranks import Counted, count_at, count_top, ranks
@@ -22,6 +23,7 @@ from fairpot.results.people import LABELS, SMALLEST_BAND, Mapped, Marks, Moved, 
 from fairpot.results.ranking import Ranking, own_scale
 from fairpot.results.rates import SHARE
 from fairpot.table import Maps, ScoreTable
+from fairpot.tradeoff import Limit, LimitBracket, TradeoffCurve
 from fairpot.transport import Floats, parted
 
 # Above this many entries rows are counted in bins away from the reported setting; totals, AUC and gaps are not.
@@ -34,6 +36,8 @@ DRAWN, LISTED = 8, 24
 BINS, MAP_POINTS, ROC_POINTS, CALIBRATION_BINS = 48, 97, 80, 10
 # About so many marks show a group in the queue.
 MARKS = 30
+# With more groups than this the limit is not looked for.
+_MOST_IN_BRACKET = 8
 ALPHAS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 
 
@@ -354,3 +358,82 @@ def _reached(scores: Floats, weight: Any, thresholds: Floats) -> Floats:
     """Add up the weight at and above each threshold, beginning with none at all."""
     above = np.append(np.cumsum(weight[::-1])[::-1], 0)
     return np.concatenate(([0.0], above[np.searchsorted(scores, thresholds, side="left")]))
+
+
+def thresholds(table: ScoreTable, given: Sequence[float], most: int) -> Floats:
+    """Choose thresholds, as they are counted: round ones on [0, 1], else quantiles; those named are among them."""
+    scores = [c.score for c in table.counts if len(c.score)]
+    ends = [own_scale(table, each) for s in scores for each in (s[0], s[-1])]
+    low, high = min(ends), max(ends)
+    if low >= 0 and high <= 1 and high - low >= 0.25:
+        step = 0.02 if most >= 48 else 0.05
+        grid = np.arange(1, round(1 / step)) * step
+        grid = grid[(grid > low) & (grid <= high)].round(6)
+    else:
+        pooled = table.pooled()
+        reached = np.cumsum(pooled.weight) / float(pooled.weight.sum())
+        places = np.searchsorted(reached, np.arange(1, most // 2) / (most // 2))
+        found = pooled.score[np.minimum(places, len(reached) - 1)]
+        grid = np.array([float(f"{own_scale(table, each):.4g}") for each in found])
+    return np.unique([own_scale(table, each) for each in (*grid.tolist(), *given)])
+
+
+def curve_of(curve: TradeoffCurve | None) -> Curve | None:
+    """Keep what a picture of the curve needs: a bounded number of its points, the ends and the best among them."""
+    if curve is None:
+        return None
+    few = np.unique(np.linspace(0, len(curve) - 1, min(len(curve), 500)).round().astype(np.intp))
+    best = int(np.argmax(-np.nan_to_num(curve.gap, nan=2.0))), int(np.argmax(np.nan_to_num(curve.auc)))
+    few = np.union1d(few, best)
+    columns = (
+        tuple(column[few].tolist()) for column in (curve.lam, curve.auc, curve.gap, curve.signed_gap, curve.pareto)
+    )
+    return Curve(curve.exact, len(curve), curve.reference, *columns)
+
+
+def limit_of(found: Measured, audit: Audit) -> Within | None:
+    """Give the line that no repair which keeps the order inside each group can cross, and what is within reach."""
+    table, curve, ties = found.table, found.dial.curve, audit.ranking.ties
+    if curve is None or found.dial.top is not None or entries(table) > MOST_ENTRIES:
+        return None
+    if len(table.groups) != 2:
+        return _bracket(table, curve, ties)
+    first, second = audit.finding.pair
+    limit = Limit.of(table, reference=first, ties=ties)
+    gaps = [float(each.all.pair(first, second).signed_gap or 0.0) for each in found.settings]
+    shown = np.clip(np.linspace(min(*gaps, 0.0), max(*gaps, 0.0), 60), -1, 1)
+    reachable = None if limit.optimism is None else tuple(limit.reachable_at(shown).tolist())
+    return Within(tuple(shown.tolist()), tuple(limit.auc_at(shown).tolist()), reachable, None, limit.reason)
+
+
+def _bracket(table: ScoreTable, curve: TradeoffCurve, ties: Ties) -> Within | None:
+    """Give both ends of the limit of few groups, along the gaps of the curve."""
+    if {*curve.moved, curve.reference} != set(table.groups) or len(table.groups) > _MOST_IN_BRACKET:
+        return None
+    ends = float(np.nanmin(curve.gap)), float(np.nanmax(curve.gap))
+    limit, shown, some = LimitBracket.of(table, ties=ties), np.linspace(*ends, 30), np.linspace(*ends, 3)
+    low = np.interp(shown, some, [limit.low(float(gap)) for gap in some])
+    auc = tuple(np.asarray(limit.auc_at(shown)).tolist())
+    return Within(tuple(shown.tolist()), auc, None, tuple(low.tolist()), limit.reason)
+
+
+def marked(found: Measured) -> list[Marked]:
+    """Give the place in the list of a mark for every few rows, before and at the reported setting."""
+    first, later = (found.pictures[place].queue for place in (0, found.dial.chosen))
+    return [
+        Marked(found.table.groups[g], some.rows, *(tuple(each.tolist()) for each in (some.positive, was, now)))
+        for g, some, was, now in zip(found.drawn, found.marks, first, later)
+    ]
+
+
+def banded(found: Measured) -> list[Band]:
+    """Show how far scores move at the reported setting, by bands of people."""
+    made = []
+    for g, parts, shifts in zip(found.drawn, found.bands, found.pictures[found.dial.chosen].bands):
+        counts = found.people.counts[g]
+        for part, shift in zip(parts, shifts):
+            ends = sorted(own_scale(found.table, counts.score[part][at]) for at in (0, -1))
+            rows = counts.weight[part].sum().item()
+            if rows >= SMALLEST_BAND:
+                made.append(Band(found.table.groups[g], (ends[0], ends[1]), rows, *shift))
+    return made

@@ -52,6 +52,8 @@ class Screen:
         self.most_pairs = 3 if self.crowd else 5  # that the first screen has room for
         self.kind = "threshold" if self.report.line.top is None else "top"
         self.steady = steady(view)
+        at = self.steady[1][view.report.shown]
+        self.mark = "" if at is None else f"M{8 + 984 * at / (len(view.settings) - 1):g} 0V6"
 
     @property
     def small_print(self) -> str:
@@ -285,7 +287,8 @@ def steady(view: View) -> tuple[list[str], list[int | None]]:
     for i in range(len(view.report.lines)):
         changes = [False, *changed[:, i].tolist()]
         last = max((k for k, each in enumerate(changes) if each), default=None)
-        said.append(words.crossing_until(names, changes, view.line(i)))
+        line = view.line(i) if view.report.lines[i].top is not None else say("list", line=view.line(i))
+        said.append(words.crossing_until(names, changes, line))
         marks.append(None if last is None or last == len(changes) - 1 else last)
     return said, marks
 

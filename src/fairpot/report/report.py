@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike
@@ -13,7 +13,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from fairpot._defaults import REGIONS, TIES, Meaning, Region, Ties
+from fairpot._defaults import REGIONS, TIES, Meaning, Region, Ties, Weights
 from fairpot._shown import Bar, ShownBars, bar, ends_of
 from fairpot._svg import short
 from fairpot._validation import check_choice, check_share, is_number
@@ -25,31 +25,36 @@ from fairpot.inference.dial import Top
 from fairpot.repair.fair_maps import FairMaps, fair_maps
 from fairpot.repair.finish import in_words
 from fairpot.report.card import read_card
-from fairpot.report.content import SCHEMA, About, Band, Curve, Marked, Method, Named, Origin, Report, Turned, Within
+from fairpot.report.content import SCHEMA, About, Method, Named, Origin, Report, Turned
 from fairpot.report.dial import Dial, dial_of
 from fairpot.report.figures import Figure, make_figures, told_gap
 from fairpot.report.markdown import make_markdown
-from fairpot.report.measure import ALPHAS, MOST_ENTRIES, Lines, Measured, entries, measure
+from fairpot.report.measure import (
+    ALPHAS,
+    Lines,
+    Measured,
+    banded,
+    curve_of,
+    limit_of,
+    marked,
+    measure,
+    thresholds,
+)
 from fairpot.report.page import make_compact, make_page
 from fairpot.report.tables import View
 from fairpot.results import Audit, Effect
 from fairpot.results.audit import audit_table, several
 from fairpot.results.effect import effect
 from fairpot.results.kinds import number, renamed, to_dict
-from fairpot.results.people import SMALLEST_BAND
 from fairpot.results.ranking import own_scale
 from fairpot.results.rates import actions
 from fairpot.table import ScoreTable
-from fairpot.tradeoff import Limit, LimitBracket, TradeoffCurve
-from fairpot.transport import Floats
 from fairpot.words import Note, gap_name, name_of
 from fairpot.words.page import TEXT
 
 FORMATS = (".html", ".json", ".md")
 # Letters of a group's name in sentences, tables and pictures.
 _LONGEST_NAME = 60
-# With more groups than this the limit is not looked for.
-_MOST_IN_BRACKET = 8
 
 
 class FairnessReport(ShownBars):
@@ -147,8 +152,7 @@ class FairnessReport(ShownBars):
         method : fitted repair method or None, default None
             The repair to report on; None audits the original scores.
         **options
-            What the class takes: ``title``, ``source``, ``outcome``, ``threshold``, ``alpha``, ``region``, ``ties``,
-            ``high_score_means``, ``columns``, ``command``, ``created``, ``warnings``, ``card``.
+            What the class takes besides.
 
         Returns
         -------
@@ -175,8 +179,9 @@ class FairnessReport(ShownBars):
         sensitive_features: Any,
         sample_weight: Any = None,
         clusters: Any = None,
-        weights: str | None = None,
+        weights: Weights | None = None,
         pos_label: Any = None,
+        lower_is_riskier: bool = False,
         method: Any = None,
         ids: Any = None,
         most: int = 20,
@@ -186,21 +191,12 @@ class FairnessReport(ShownBars):
 
         Parameters
         ----------
-        y_true : column of shape (n,)
-            Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
-        y_score : column of shape (n,)
-            Scores of any model, on any scale.
+        y_true, y_score : columns of shape (n,)
+            Outcomes, 0/1 or booleans, and the scores of any model, on any scale.
         sensitive_features : column of shape (n,), or frame with several columns
             Group of each row; several columns form intersections.
-        sample_weight : column of shape (n,), default None
-            Weights; ``weights`` says what they mean.
-        clusters : column of shape (n,), default None
-            What rows have in common that are not independent of each other, such as the patient of each visit.
-        weights : {"frequency", "importance"} or None, default None
-            What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for
-            the first and others for the second.
-        pos_label : default None
-            The positive value where ``y_true`` is not 0/1.
+        sample_weight, clusters, weights, pos_label, lower_is_riskier
+            What the rows are, as :func:`fairpot.score_table` takes it.
         method : fitted repair method or None, default None
             The repair to report on; None audits the original scores.
         ids : column of shape (n,), default None
@@ -208,8 +204,7 @@ class FairnessReport(ShownBars):
         most : int, default 20
             How many are named.
         **options
-            What the class takes: ``title``, ``source``, ``outcome``, ``threshold``, ``alpha``, ``region``, ``ties``,
-            ``high_score_means``, ``columns``, ``command``, ``created``, ``warnings``, ``card``.
+            What the class takes besides.
 
         Returns
         -------
@@ -225,8 +220,9 @@ class FairnessReport(ShownBars):
         >>> report.audit.finding.pair
         ('a', 'b')
         """
-        known = {"sample_weight": sample_weight, "clusters": clusters, "weights": weights, "pos_label": pos_label}
-        table = as_table(y_true, y_score, sensitive_features=sensitive_features, **known)
+        rows = {"sample_weight": sample_weight, "clusters": clusters, "weights": weights, "pos_label": pos_label}
+        known = {"sensitive_features": sensitive_features, "lower_is_riskier": lower_is_riskier}
+        table = as_table(y_true, y_score, **rows, **known)
         if ids is not None:
             if method is None:
                 raise ValueError("ids name the people whose scores change most, and there is no method to change them.")
@@ -256,24 +252,16 @@ class FairnessReport(ShownBars):
             The repair to report on.
         scores : column of shape (n,) or (n, 1), ScoreTable, or None, default None
             Scores of the rows to report on; a table stands for all rows. None takes the fitted rows.
-        y : column of shape (n,), default None
-            Outcomes, 0/1.
-        sensitive_features : column of shape (n,), or frame with several columns, default None
-            Group of each row; several columns form intersections.
-        sample_weight : column of shape (n,), default None
-            Weights; ``weights`` says what they mean.
-        clusters : column of shape (n,), default None
-            What rows have in common that are not independent of each other, such as the patient of each visit.
-        weights : {"frequency", "importance"} or None, default None
-            What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for
-            the first and others for the second.
+        y, sensitive_features : columns of shape (n,), default None
+            Outcomes, 0/1, and the group of each row; a frame with several columns forms intersections.
+        sample_weight, clusters, weights
+            What the rows are, as :func:`fairpot.score_table` takes it.
         ids : column of shape (n,), default None
             Names of the rows. Only with them does the report name anybody: the ``most`` largest changes.
         most : int, default 20
             How many are named.
         **options
-            What the class takes: ``title``, ``source``, ``outcome``, ``threshold``, ``alpha``, ``region``, ``ties``,
-            ``high_score_means``, ``columns``, ``command``, ``created``, ``warnings``, ``card``.
+            What the class takes besides.
 
         Returns
         -------
@@ -311,9 +299,8 @@ class FairnessReport(ShownBars):
         """What the original scores do to each group: in the top, where the report is about one."""
         if self.effect is not None:
             return self.effect.before
-        return audit_table(
-            self.table, alpha=self._alphas[:1], region=self.region, ties=self.ties, threshold=self._thresholds
-        )
+        asked: dict[str, Any] = {"alpha": self._alphas, "region": self.region, "threshold": self._thresholds}
+        return audit_table(self.table, ties=self.ties, **asked)
 
     @cached_property
     def notes(self) -> tuple[Note, ...]:
@@ -346,7 +333,7 @@ class FairnessReport(ShownBars):
         top = self.audit.told.top
         alphas = (*self._alphas, *([] if top is None else [top.alpha]))
         lines = Lines(
-            _lines(self.table, self._thresholds, 48 if size <= 4 else 24),
+            thresholds(self.table, self._thresholds, 48 if size <= 4 else 24),
             tuple(sorted({*ALPHAS, *alphas})),
             own_scale(self.table, self._thresholds[0]) if self._thresholds else None,
             next(iter(alphas), None),
@@ -366,12 +353,12 @@ class FairnessReport(ShownBars):
             self.notes,
             None if self.maps is None else _describe(self.maps, self.table),
             Turned(found.dial.name, found.dial.chosen, tuple(found.settings)),
-            _curve(found.dial.curve),
-            _limit(found, self.audit, self.ties),
+            curve_of(found.dial.curve),
+            limit_of(found, self.audit),
             found.crossed(),
             found.shown,
-            tuple(_marked(found)),
-            tuple(_bands(found)),
+            tuple(marked(found)),
+            tuple(banded(found)),
             None if self._largest is None else tuple(Named(**each) for each in self._largest),
         )
 
@@ -548,24 +535,6 @@ def _check_thresholds(given: Any) -> list[float]:
     return [float(each) for each in several(listed)]
 
 
-def _lines(table: ScoreTable, given: Sequence[float], most: int) -> Floats:
-    """Choose thresholds, as they are counted: round ones on [0, 1], else quantiles; those named are among them."""
-    scores = [c.score for c in table.counts if len(c.score)]
-    ends = [own_scale(table, each) for s in scores for each in (s[0], s[-1])]
-    low, high = min(ends), max(ends)
-    if low >= 0 and high <= 1 and high - low >= 0.25:
-        step = 0.02 if most >= 48 else 0.05
-        grid = np.arange(1, round(1 / step)) * step
-        grid = grid[(grid > low) & (grid <= high)].round(6)
-    else:
-        pooled = table.pooled()
-        reached = np.cumsum(pooled.weight) / float(pooled.weight.sum())
-        places = np.searchsorted(reached, np.arange(1, most // 2) / (most // 2))
-        found = pooled.score[np.minimum(places, len(reached) - 1)]
-        grid = np.array([float(f"{own_scale(table, each):.4g}") for each in found])
-    return np.unique([own_scale(table, each) for each in (*grid.tolist(), *given)])
-
-
 def _maps_of(method: Any) -> FairMaps:
     """Insist on a fitted method, or maps from a file."""
     found = fair_maps(method)
@@ -596,67 +565,6 @@ def _names(table: ScoreTable, columns: Any) -> Callable[[Any], Any]:
     cut = {group: short(name, _LONGEST_NAME) for group, name in known.items()}
     names = cut if len(set(cut.values())) == len(set(known.values())) else known
     return lambda group: names.get(group, group)
-
-
-def _curve(curve: TradeoffCurve | None) -> Curve | None:
-    """Keep what a picture of the curve needs: a bounded number of its points, the ends and the best among them."""
-    if curve is None:
-        return None
-    few = np.unique(np.linspace(0, len(curve) - 1, min(len(curve), 500)).round().astype(np.intp))
-    best = int(np.argmax(-np.nan_to_num(curve.gap, nan=2.0))), int(np.argmax(np.nan_to_num(curve.auc)))
-    few = np.union1d(few, best)
-    columns = (
-        tuple(column[few].tolist()) for column in (curve.lam, curve.auc, curve.gap, curve.signed_gap, curve.pareto)
-    )
-    return Curve(curve.exact, len(curve), curve.reference, *columns)
-
-
-def _limit(found: Measured, audit: Audit, ties: Ties) -> Within | None:
-    """Give the line that no repair which keeps the order inside each group can cross, and what is within reach."""
-    table, curve = found.table, found.dial.curve
-    if curve is None or found.dial.top is not None or entries(table) > MOST_ENTRIES:
-        return None
-    if len(table.groups) != 2:
-        return _bracket(table, curve, ties)
-    first, second = audit.finding.pair
-    limit = Limit.of(table, reference=first, ties=ties)
-    gaps = [float(each.all.pair(first, second).signed_gap or 0.0) for each in found.settings]
-    shown = np.clip(np.linspace(min(*gaps, 0.0), max(*gaps, 0.0), 60), -1, 1)
-    reachable = None if limit.optimism is None else tuple(limit.reachable_at(shown).tolist())
-    return Within(tuple(shown.tolist()), tuple(limit.auc_at(shown).tolist()), reachable, None, limit.reason)
-
-
-def _bracket(table: ScoreTable, curve: TradeoffCurve, ties: Ties) -> Within | None:
-    """Give both ends of the limit of few groups, along the gaps of the curve."""
-    if {*curve.moved, curve.reference} != set(table.groups) or len(table.groups) > _MOST_IN_BRACKET:
-        return None
-    ends = float(np.nanmin(curve.gap)), float(np.nanmax(curve.gap))
-    limit, shown, some = LimitBracket.of(table, ties=ties), np.linspace(*ends, 30), np.linspace(*ends, 3)
-    low = np.interp(shown, some, [limit.low(float(gap)) for gap in some])
-    auc = tuple(np.asarray(limit.auc_at(shown)).tolist())
-    return Within(tuple(shown.tolist()), auc, None, tuple(low.tolist()), limit.reason)
-
-
-def _marked(found: Measured) -> list[Marked]:
-    """Give the place in the list of a mark for every few rows, before and at the reported setting."""
-    first, later = (found.pictures[place].queue for place in (0, found.dial.chosen))
-    return [
-        Marked(found.table.groups[g], some.rows, *(tuple(each.tolist()) for each in (some.positive, was, now)))
-        for g, some, was, now in zip(found.drawn, found.marks, first, later)
-    ]
-
-
-def _bands(found: Measured) -> list[Band]:
-    """Show how far scores move at the reported setting, by bands of people."""
-    made = []
-    for g, parts, shifts in zip(found.drawn, found.bands, found.pictures[found.dial.chosen].bands):
-        counts = found.people.counts[g]
-        for part, shift in zip(parts, shifts):
-            ends = sorted(own_scale(found.table, counts.score[part][at]) for at in (0, -1))
-            rows = counts.weight[part].sum().item()
-            if rows >= SMALLEST_BAND:
-                made.append(Band(found.table.groups[g], (ends[0], ends[1]), rows, *shift))
-    return made
 
 
 def _largest(method: Any, scores: Any, groups: Any, ids: Any, most: int) -> list[dict[str, Any]]:

@@ -265,27 +265,20 @@ def _share(found: Estimate | None) -> str:
 def pairs(view: View) -> Table:
     """Show both xAUC and the gap of every pair of three groups and more, all rows together."""
     shown = sorted(view.report.audit.ranking.gaps, key=lambda pair: -pair.size)
-    rows = []
+    rows: list[list[Any]] = []
+    writes: list[Callable[[Pair], str]] = [
+        lambda pair: percent(pair.xauc_first),
+        lambda pair: percent(pair.xauc_second),
+        lambda pair: POINTS.change(pair.signed_gap),
+        lambda pair: words.limits(pair.signed_gap, sign="+").strip("()") or POINTS.none,
+    ]
     for each in (pair.ranked for pair in shown[:MOST_PAIRS]):
-        names = each.first, each.second
-
-        def cells(k: int, names: tuple[Any, Any] = names) -> Pair:
-            return view.settings[k].all.pair(*names)
-
-        def ends(k: int, cells: Callable[[int], Pair] = cells) -> str:
-            return words.limits(cells(k).signed_gap, sign="+").strip("()") or POINTS.none
-
-        rows.append(
-            [
-                *names,
-                view.live(lambda k, cells=cells: percent(cells(k).xauc_first)),  # type: ignore[misc]
-                view.live(lambda k, cells=cells: percent(cells(k).xauc_second)),  # type: ignore[misc]
-                view.live(lambda k, cells=cells: POINTS.change(cells(k).signed_gap)),  # type: ignore[misc]
-                view.live(ends),
-            ]
-        )
+        at = [setting.all.pair(each.first, each.second) for setting in view.settings]
+        cells = [view.live(lambda k, write=write, at=at: write(at[k])) for write in writes]  # type: ignore[misc]
+        rows.append([each.first, each.second, *cells])
     left = len(shown) - len(rows)
-    note = " ".join(filter(None, [TEXT["pairs note"], away(view), say("pairs left out", left=left) if left else ""]))
+    unknown = away(view) if away(view) == TEXT["away all"] else ""
+    note = " ".join(filter(None, [TEXT["pairs note"], unknown, say("pairs left out", left=left) if left else ""]))
     return Table("pairs", TEXT["pairs"], HEADS["pairs"], rows, 2, note)
 
 

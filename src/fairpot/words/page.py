@@ -116,6 +116,7 @@ TEXT: dict[str, str] = {
     "live way": " ({lower} ranked higher)",
     "live many": "Largest gap {gap} points, AUC {auc}, {moved} scores changed.",
     "live top": "Gap in the top {alpha}: {gap} points{way}, AUC there {auc}, {moved} scores changed.",
+    "list": "the list ({line})",
     "nobody": "Nobody enters or leaves {line} at any strength: only the order changes.",
     "until": "Up to {setting} nobody enters or leaves {line}.",
     "steady": "From {setting} on nobody else enters or leaves {line} (marked).",
