@@ -55,6 +55,11 @@ def test_settings_for_a_fit_do_not_break_a_map(run, folder, fitted, tmp_path):
     plain_page = run(*page).json
     found = run(*page, "--settings", settings, "--force").json
     assert found["effect"]["moves"] == plain_page["effect"]["moves"]
+    settings.write_text('confidence = 0.9\nreference = "F"\ntop_of = "group"\n')
+    audited = run(
+        "report", folder / "held_out.csv", *COLUMNS, "-o", output, "--settings", settings, "--force", "--json"
+    )
+    assert audited.json["effect"] is None
     for typed in (["--max-gap", "0.05"], ["--method", "wasserstein"], ["--reference", "F"]):
         assert "does not go with it" in run(*page, *typed, "--force", expect=2).err
 

@@ -98,10 +98,16 @@ def empty(name: str) -> str:
     return f"{name} is empty: there are no rows to work on."
 
 
+def _drop_missing() -> str:
+    """Say how rows with missing values are left out, where there is an option for it."""
+    option = argument("drop_missing", True)
+    return f"leave those rows out with {option}" if option.startswith("--") else "drop those rows"
+
+
 def missing_numbers(name: str, rows: int, noun: str = "score") -> str:
     """Say that scores or weights are missing."""
     said = f"{name} has {counted(rows, 'missing (NaN) row')}; every row needs a {noun}."
-    return f"{said}\nHint: drop those rows or fill them first."
+    return f"{said}\nHint: {_drop_missing()} or fill them first."
 
 
 def infinite_scores(name: str, rows: int) -> str:
@@ -144,7 +150,7 @@ def wrong_kind(name: str, what: str, hint: str) -> str:
 def missing_groups(name: str, rows: int, noun: str = "group") -> str:
     """Say that groups or clusters are missing."""
     own = "a group of their own such as 'unknown'" if noun == "group" else f"each a {noun} of its own"
-    return f"{name} has {counted(rows, 'row')} without a {noun}.\nHint: drop those rows, or give them {own}."
+    return f"{name} has {counted(rows, 'row')} without a {noun}.\nHint: {_drop_missing()}, or give them {own}."
 
 
 def long_names(name: str, groups: int, most: int) -> str:

@@ -11,10 +11,11 @@ from fairpot.inference import Certificate, Estimate, Verdict
 from fairpot.results import Audit, Effect, Ranking
 from fairpot.results.calibration import Calibration, CalibrationStages
 from fairpot.results.effect import Row
+from fairpot.results.ranking import GroupNumbers
 from fairpot.results.rates import Action, Flagged, Rates
 from fairpot.table import QuantisationBound
 
-_MOST_PAIRS, _MOST_GROUPS, _WIDEST = 5, 12, 12
+_MOST_PAIRS, _MOST_GROUPS, _WIDEST, _MOST_CELLS = 5, 12, 12, 30
 
 
 def part_of(alpha: float | None) -> str:
@@ -52,31 +53,33 @@ def print_pairs(out: Output, ranking: Ranking, *, lower_is_riskier: bool, everyt
 
 
 def print_groups(out: Output, found: Audit) -> None:
-    """Show the size, AUC and calibration of each group."""
-    calibrated = found.calibration is not None
-    rows = []
-    for each in (*found.ranking.groups, found.ranking):
-        name, own = ("all", found.calibration) if each is found.ranking else (each.group, each.calibration)  # type: ignore[union-attr]
+    """Show the size, AUC and calibration of each group, and of all of them."""
+
+    def row(name: Any, each: GroupNumbers | Ranking, own: Calibration | None) -> list[str]:
         sizes = [count(each.rows), count(each.positives), percent(each.positives, each.rows)]
-        error = [figure(None if own is None else own.expected_calibration_error)] if calibrated else []
-        rows.append([shown(name), *sizes, *with_limits(each.auc), *error])
-    columns = ["group", "rows", "with outcome", "share", "AUC", "from", "to", *(["calibration error"] * calibrated)]
-    out.table("Groups over all rows", columns, rows)
+        error = [figure(None if own is None else own.expected_calibration_error)]
+        return [shown(name), *sizes, *with_limits(each.auc), *error[: int(found.calibration is not None)]]
+
+    rows = [row(each.group, each, each.calibration) for each in found.ranking.groups]
+    columns = ["group", "rows", "with outcome", "share", "AUC", "from", "to", "calibration error"]
+    columns = columns if found.calibration is not None else columns[:-1]
+    out.table("Groups over all rows", columns, [*rows, row("all", found.ranking, found.calibration)])
 
 
 def print_top(out: Output, ranking: Ranking, *, lower_is_riskier: bool) -> None:
     """Show how much of each group is in a top, how many of them are found there and how rightly."""
     assert ranking.top is not None
-    rows = []
-    for each in (*ranking.groups, ranking):
-        name = "all" if each is ranking else each.group  # type: ignore[union-attr]
-        start = "" if each is ranking else f"{each.start:.6g}"  # type: ignore[union-attr]
-        sizes = [count(each.rows), count(each.positives), figure(each.recall), figure(each.precision)]
-        rows.append([shown(name), *sizes, figure(each.auc), start])
+
+    def row(name: Any, each: GroupNumbers | Ranking, start: float | None) -> list[str]:
+        rates = [figure(number) for number in (each.recall, each.precision, each.auc)]
+        return [shown(name), count(each.rows), count(each.positives), *rates, "" if start is None else f"{start:.6g}"]
+
+    rows = [row(each.group, each, each.start) for each in ranking.groups]
     whose = "all rows" if ranking.top.region == "pooled" else "each group"
     title = f"Groups in the top {words.share(ranking.top.alpha)} of {whose}"
     edge = "to score" if lower_is_riskier else "from score"
-    out.table(title, ["group", "rows", "with outcome", "recall", "precision", "AUC", edge], rows)
+    columns = ["group", "rows", "with outcome", "recall", "precision", "AUC", edge]
+    out.table(title, columns, [*rows, row("all", ranking, None)])
 
 
 def print_matrix(out: Output, ranking: Ranking) -> None:
@@ -95,19 +98,15 @@ def print_matrix(out: Output, ranking: Ranking) -> None:
 
 def print_intervals(out: Output, ranking: Ranking) -> None:
     """Show every xAUC with its interval, and why one has none."""
-    cells = [each for each in ranking.xauc if each.xauc is not None]
-    if len(cells) > 30 or ranking.level is None:
+    named = [(f"{shown(c.positive)} over {shown(c.negative)}", c.xauc) for c in ranking.xauc]
+    known = [(name, found) for name, found in named if found is not None]
+    if len(known) > _MOST_CELLS or ranking.level is None:
         return
-    rows = [
-        [f"{shown(c.positive)} over {shown(c.negative)}", *with_limits(c.xauc), figure(c.xauc.se)]  # type: ignore[union-attr]
-        for c in cells
-    ]
-    out.table(f"xAUC with {words.level(ranking.level)} intervals {part_of(ranking.alpha)}", _ESTIMATED, rows)
-    for text in sorted({c.xauc.reason for c in cells if c.xauc is not None and c.xauc.reason}):
+    rows = [[name, *with_limits(found), figure(found.se)] for name, found in known]
+    title = f"xAUC with {words.level(ranking.level)} intervals {part_of(ranking.alpha)}"
+    out.table(title, ["", "xAUC", "from", "to", "se"], rows)
+    for text in sorted({found.reason for _, found in known if found.reason}):
         out.line(f"no interval: {shown(text)}")
-
-
-_ESTIMATED = ["", "xAUC", "from", "to", "se"]
 
 
 def print_against_others(out: Output, ranking: Ranking) -> None:

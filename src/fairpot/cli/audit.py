@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from fairpot import words
-from fairpot._defaults import ADJUSTED
+from fairpot._defaults import ADJUSTED, Region
 from fairpot._validation import wording
 from fairpot.cli._documents import AuditDocument, FailAbove, GapSeen, Quantised, Verdicts
 from fairpot.cli._errors import ABOVE_LIMIT, Failure
@@ -168,10 +168,10 @@ def _write_page(
     from fairpot.cli.report import origin
     from fairpot.report import FairnessReport
 
-    how = {"region": found.tops[0].top.region} if found.tops and found.tops[0].top else {}
-    made = FairnessReport(
-        found.table, threshold=threshold, alpha=alpha, ties=found.ranking.ties, **how, **origin(rows, counted)
-    )
+    top = found.told.top
+    region: Region = "pooled" if top is None else top.region
+    how: dict[str, Any] = {"threshold": threshold, "alpha": alpha, "region": region, "ties": found.ranking.ties}
+    made = FairnessReport(found.table, **how, **origin(rows, counted))
     place.write_text(made.to_html(), encoding="utf-8", newline="\n")
 
 

@@ -101,6 +101,8 @@ def report(
     _check_name(output)
     about = _card(card)
     wishes = {name: options.pop(name) for name in WISHES}
+    if map_file is not None or wishes["max_gap"] is None:
+        wishes |= typed({"confidence": wishes["confidence"]})  # of settings, it goes with a target gap alone
     wishes = typed(wishes) if map_file is not None else wishes
     after = typed({"method": method, "keep": options["keep"], "repair_top": repair_top})
     after |= typed({"reference": options["reference"]})
