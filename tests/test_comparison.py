@@ -37,8 +37,8 @@ from fairpot.inference import Estimate, confidence_interval
 from fairpot.methods import optimal_merge
 from fairpot.metrics import auc, partial_xauc_gap, xauc, xauc_gap
 from fairpot.metrics.wins import WinMatrix
-from fairpot.repair.estimator import takes_reference
 from fairpot.repair.registry import methods as all_methods
+from fairpot.repair.registry import takes_reference
 from fairpot.results.kinds import schema_of
 from fairpot.splitting import all_but, split_table
 from fairpot.tradeoff import auc_limit

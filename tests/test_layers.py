@@ -13,6 +13,7 @@ ROOT = Path(fairpot.__file__).parent
 MODULE = re.compile(r"fairpot(\.[a-z_]\w*)+")
 # From the bottom up; a layer imports only from those below it.
 ORDER = (
+    ("_svg",),
     ("_arguments", "_defaults", "_html", "_leftovers", "_version", "_warn", "exceptions"),
     ("_optional",),
     ("_shown",),
@@ -42,8 +43,10 @@ def imports_of(path):
     """Yield the part of fairpot that each import statement, and each text that is a module's name, leads to."""
     tree = ast.parse(path.read_text())
     typed = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
-    left_out = {inner for node in typed for inner in ast.walk(node)}  # read by type checkers alone
-    for node in (each for each in ast.walk(tree) if each not in left_out):
+    unread = {each for node in typed for each in ast.walk(node)}  # what only types need is not imported
+    for node in ast.walk(tree):
+        if node in unread:
+            continue
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]

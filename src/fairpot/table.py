@@ -411,9 +411,17 @@ class ScoreTable:
         """
         alpha = check_share(alpha, "alpha", zero=False)
         check_choice(region, "region", REGIONS)
-        if region == "pooled":
-            return dict.fromkeys(self.groups, self.pooled().top_score(alpha))
-        return {g: c.top_score(alpha) for g, c in zip(self.groups, self.counts)}
+        if (alpha, region) not in self._tops:
+            if region == "pooled":
+                self._tops[alpha, region] = dict.fromkeys(self.groups, self.pooled().top_score(alpha))
+            else:
+                self._tops[alpha, region] = {g: c.top_score(alpha) for g, c in zip(self.groups, self.counts)}
+        return dict(self._tops[alpha, region])
+
+    @cached_property
+    def _tops(self) -> dict[tuple[float, str], dict[Hashable, float]]:
+        """Where the tops begin that were asked for: all groups are pooled for it once."""
+        return {}
 
     def above(self, thresholds: Mapping[Hashable, float]) -> ScoreTable:
         """Cut every group at its threshold; scores equal to it stay in.

@@ -63,7 +63,11 @@ def test_every_group_and_all_rows_are_those_counted_row_by_row(known, digits, bi
         np.testing.assert_allclose(
             [large.low, large.high], large + large.se * 1.6448536269514722 * np.array([-1, 1]), rtol=1e-6
         )
-        assert found.expected_calibration_error.low <= found.expected_calibration_error <= found.expected_calibration_error.high
+        assert (
+            found.expected_calibration_error.low
+            <= found.expected_calibration_error
+            <= found.expected_calibration_error.high
+        )
         assert found.expected_calibration_error.level == 0.9
     slopes = [each.slope for each in (*own, everyone)]
     joined = [*table.counts, table.joined().counts[0]]

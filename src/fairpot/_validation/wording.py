@@ -16,7 +16,7 @@ from fairpot.exceptions import MissingGroupError
 LARGEST = 1e300  # larger magnitudes overflow when scores are subtracted or averaged
 _MOST_LISTED = 5  # with more values than this, a column is no label or group and what it holds is nobody's business
 _LONGEST = 40  # characters of a value
-_MOST_COLUMNS = 12  # that are named
+_MOST_COLUMNS = 20  # that are named
 _SAID: list[bool] = []  # of the whole process: rows are read in threads of other libraries too
 _QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
 
@@ -62,11 +62,19 @@ def without_quotes(text: str) -> str:
 
 
 def all_columns(columns: Sequence[str]) -> str:
-    """List the columns of a file in brackets, or say how many there are and how to see them."""
-    if not names_are_shown():
+    """List the columns of a file in brackets; where numbers stand for names, the first row may be somebody's."""
+    if not names_are_shown() and any(map(_is_figure, columns)):
         return f"({counted(len(columns), 'column')}; --debug names them)"
     more = f" and {len(columns) - _MOST_COLUMNS} more" if len(columns) > _MOST_COLUMNS else ""
     return f"(columns: {', '.join(map(quoted, columns[:_MOST_COLUMNS]))}{more})"
+
+
+def _is_figure(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return True
 
 
 def counted(number: float, noun: str, form: str = "") -> str:
@@ -90,10 +98,16 @@ def empty(name: str) -> str:
     return f"{name} is empty: there are no rows to work on."
 
 
+def _drop_missing() -> str:
+    """Say how rows with missing values are left out, where there is an option for it."""
+    option = argument("drop_missing", True)
+    return f"leave those rows out with {option}" if option.startswith("--") else "drop those rows"
+
+
 def missing_numbers(name: str, rows: int, noun: str = "score") -> str:
     """Say that scores or weights are missing."""
     said = f"{name} has {counted(rows, 'missing (NaN) row')}; every row needs a {noun}."
-    return f"{said}\nHint: drop those rows or fill them first."
+    return f"{said}\nHint: {_drop_missing()} or fill them first."
 
 
 def infinite_scores(name: str, rows: int) -> str:
@@ -136,7 +150,7 @@ def wrong_kind(name: str, what: str, hint: str) -> str:
 def missing_groups(name: str, rows: int, noun: str = "group") -> str:
     """Say that groups or clusters are missing."""
     own = "a group of their own such as 'unknown'" if noun == "group" else f"each a {noun} of its own"
-    return f"{name} has {counted(rows, 'row')} without a {noun}.\nHint: drop those rows, or give them {own}."
+    return f"{name} has {counted(rows, 'row')} without a {noun}.\nHint: {_drop_missing()}, or give them {own}."
 
 
 def long_names(name: str, groups: int, most: int) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_type_hints
 
 import click
 
@@ -25,6 +25,7 @@ from fairpot.cli._settings import settings_option, tell_settings
 from fairpot.engines.memory import Memory
 from fairpot.engines.protocol import MOST_DISTINCT
 from fairpot.files import CountedRows, RowSource, count_rows
+from fairpot.files.adjusting import AppliedRows
 from fairpot.files.layout import FORMATS
 from fairpot.files.source import files_inside
 from fairpot.table import ScoreTable
@@ -96,6 +97,15 @@ def _said(
 _column = functools.partial(_said, metavar="COLUMN")
 _file = functools.partial(_said, section="files", reads="scores")
 _scan = functools.partial(_said, section="scan", reads="scores", source=None)
+
+
+@dataclass(frozen=True)
+class RowsSaid:
+    """What was said of rows, as documents have it."""
+
+    columns: Mapping[str, Any]
+    inputs: tuple[str, ...]
+    files: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -198,7 +208,7 @@ class RowOptions:
         with out.progress(what, known=self.engine == "duckdb") as progress:
             counted = reader.count(progress)
         if counted.dropped is not None and counted.dropped["rows"]:
-            out.warning(wording.dropped_rows(counted.dropped, counted.rows))
+            out.note(wording.dropped_rows(counted.dropped, counted.rows))
         groups = len(counted.table.groups)
         if groups > _MOST_GROUPS:
             raise Failure(
@@ -224,14 +234,12 @@ class RowOptions:
         wanted = ("scores",) if of_map else _READS
         return [word for option, value in self._given() if option.reads in wanted for word in option.words(value)]
 
-    def document(self, reads: Reads = "outcomes") -> dict[str, Any]:
+    def said(self, reads: Reads = "outcomes") -> RowsSaid:
         """Return what was said of the rows, for JSON."""
         said: dict[str, dict[str, Any]] = {"columns": {}, "files": {}, "scan": {}}
         for option in _meant_for(reads):
             said[option.section][option.key] = _plain(getattr(self, option.name))
-        if reads == "names":
-            return {"columns": said["columns"]}
-        return {"columns": said["columns"], "inputs": list(self.inputs), "files": said["files"]}
+        return RowsSaid(said["columns"], self.inputs, said["files"])
 
     def _given(self) -> list[tuple[RowOption, Any]]:
         return [(option, value) for option in ROW_OPTIONS if (value := getattr(self, option.name))]
@@ -295,6 +303,12 @@ def _meant_for(reads: Reads) -> list[RowOption]:
     return [option for option in ROW_OPTIONS if _READS.index(option.reads) <= _READS.index(reads)]
 
 
+def types_of(reads: Reads, section: Section) -> dict[str, Any]:
+    """Give the keys of a section that a command's document has, with their types."""
+    types = get_type_hints(RowOptions)
+    return {each.key: types[each.name] for each in _meant_for(reads) if each.section == section}
+
+
 def row_options(reads: Reads = "outcomes") -> Callable[[Command], Callable[..., Any]]:
     """Add the options to a command, which then takes them as one argument, ``rows``."""
     options = [each for each in _meant_for(reads) if reads == "outcomes" or not each.map_decides]
@@ -339,10 +353,10 @@ class OnThisMachine:
             progress=progress,
         )
 
-    def apply(self, model: Any, output: str, out: Output, **options: Any) -> dict[str, Any]:
+    def apply(self, model: Any, output: str, out: Output, **options: Any) -> AppliedRows:
         """Write the rows with their adjusted score; return what there is to say about it."""
         with out.progress("adjusting") as bar:
-            done = journeys.apply(
+            return journeys.apply(
                 model,
                 self.source,
                 output,
@@ -352,7 +366,6 @@ class OnThisMachine:
                 progress=None if bar is None else lambda done, total: bar(done / max(total, 1)),
                 **options,
             )
-        return dict(vars(done))
 
 
 @contextmanager
@@ -418,13 +431,13 @@ class OnSpark:
         missing_group: Any,
         other_scale: Any,
         **others: Any,
-    ) -> dict[str, Any]:
+    ) -> AppliedRows:
         """Write the rows with their adjusted score to a folder; return what there is to say about it."""
         wanted = [f"--{name.replace('_', '-')}" for name in ("drop_missing", *others) if was_given(name)]
         if wanted:
             raise click.UsageError(f"--engine spark writes the adjusted rows alone, without {', '.join(wanted)}.")
         ways = {"unknown_group": unknown_group, "missing_group": missing_group, "other_scale": other_scale}
-        return dict(vars(journeys.apply(model, self.source, output, column=column, overwrite=overwrite, **ways)))
+        return journeys.apply(model, self.source, output, column=column, overwrite=overwrite, **ways)
 
 
 def named_group(text: str | None, groups: Iterable[Hashable]) -> Hashable | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -11,18 +10,19 @@ from typing import Any
 import click
 
 from fairpot._defaults import Ties
-from fairpot.cli._lines import name_of, print_quantisation, quantisation_document
+from fairpot.cli._documents import CompareDocument, Quantised
+from fairpot.cli._lines import print_quantisation
 from fairpot.cli._methods import MethodName
-from fairpot.cli._options import SHARE, TOP, Sectioned, group_options, output_options
+from fairpot.cli._options import SHARE, TOP, Sectioned, group_options, needs, output_options
 from fairpot.cli._printing import Output, Report, shown
 from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
-from fairpot.comparison import Chosen, Comparison
+from fairpot.comparison import Comparison
 from fairpot.comparison import compare as compare_methods
 from fairpot.exceptions import FairpotWarning, InfeasibleRuleError
-from fairpot.repair.registry import method, method_name, names
+from fairpot.repair.registry import method, method_name, names, takes_reference
 from fairpot.results import Finding, audit
-from fairpot.results.kinds import to_dict
 from fairpot.tradeoff.rules import top_share
+from fairpot.words import name_of
 from fairpot.words.comparison import COMPARED
 
 
@@ -76,6 +76,11 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
     knows their outcomes. `within reach` is what a repair fixed beforehand can be expected to have.
     With more than two groups the best possible lies between `at least` and `at most`.
     """
+    if held_out:
+        needs("folds", "splits rows into folds, and --validate judges on rows of their own.")
+        needs("seed", "draws the folds, and --validate judges on rows of their own.")
+    if options["methods"] and not any(takes_reference(method(name)) for name in options["methods"]):
+        needs("reference", "is for methods that keep a group's scores, and none of these does.")
     counted = rows.counted(out)
     table = counted.table
     other = None
@@ -97,10 +102,9 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
             top=options["top"],
             progress=False if bar is None else _phases(bar, options["methods"] or names()),
         )
-    document = {"evaluated_on": result.rows, **_document(result)}
-    out.document({**rows.document(), **document, "quantisation": quantisation_document(counted.quantisation)})
-    finding = _finding(result, options["ties"])
-    _print(out, result, document, finding, rows)
+    weights = None if result.table is None else result.table.weights
+    out.document(CompareDocument(rows.said(), weights, result, Quantised.of(counted.quantisation)))
+    _print(out, result, _finding(result, options["ties"]), rows)
     print_quantisation(out, counted.quantisation)
 
 
@@ -129,71 +133,30 @@ def _methods(chosen: Sequence[str], keep: Any) -> list[Any] | None:
     return [method(name)(keep=keep) for name in chosen or names()]
 
 
-def _document(result: Comparison) -> dict[str, Any]:
-    return {
-        "weights": result.table.weights,
-        "reference": result.reference,
-        "top": result.top,
-        "methods": [_method(result, name) for name in ("unrepaired", *result.methods)],
-        "limit": None if result.limit is None else [to_dict(each) for each in result.possible],
-        "limit_notes": list(result.limit_notes),
-        "verdicts": [result.verdict(bound) for bound in result.max_gaps],
-        "recommended": [_recommended(result, bound) for bound in result.max_gaps],
-        "versus": [{"max_gap": bound, "rivals": _rivals(result, bound)} for bound in result.max_gaps],
-        "left_out": [to_dict(each) for each in result.skipped],
-    }
-
-
-def _recommended(result: Comparison, bound: float) -> dict[str, Any]:
-    with suppress(InfeasibleRuleError):
-        return {"max_gap": bound, "method": result.recommended(bound).method, "highest": result.best(bound).method}
-    return {"max_gap": bound, "method": None, "highest": None}
-
-
-def _rivals(result: Comparison, bound: float) -> list[dict[str, Any]]:
-    """How far the method of highest AUC is ahead of each of the others."""
-    try:
-        return [to_dict(rival) for rival in result.versus(bound)]
-    except InfeasibleRuleError:
-        return []
-
-
-def _method(result: Comparison, name: str) -> dict[str, Any]:
-    return {"method": name, "chosen": [_chosen(result.at(bound, name)) for bound in result.max_gaps]}
-
-
-def _chosen(found: Chosen) -> dict[str, Any]:
-    """Give what a method does at a target; numbers that it has not are null."""
-    wanted = ("max_gap", "auc", "gap", "signed_gap", "kept", "folds", "changed", "reason")
-    written = to_dict(found)
-    numbers = {key: written[key] for key in wanted}
-    return numbers | {"dial": found.dial or None, "strengths": list(found.strengths) if found.dial else []}
-
-
-def _print(out: Output, result: Comparison, document: dict[str, Any], finding: Finding, rows: RowOptions) -> None:
+def _print(out: Output, result: Comparison, finding: Finding, rows: RowOptions) -> None:
     """Say first what the gap is, which method to take and what is next; then the table."""
-    next_step = _next(result, finding, rows)
-    said = [*result.verdicts, next_step] if finding.clear else [next_step, *result.verdicts]
-    out.line(shown(finding.headline), "bold")
-    for text in said:
-        out.line(shown(text))
+    command = _next(result, finding, rows)
+    out.lines([finding.headline, *([] if finding.clear else [finding.next]), *result.verdicts])
+    if command is not None:
+        out.command(command)
+    elif finding.clear:
+        out.line("Next: allow a larger gap (--max-gap), or keep the original scores.")
     out.line()
     reference = shown(name_of(result.reference, rows.groups))
-    out.line(f"{document['evaluated_on']}; reference group: {reference}{result.gaps_where}")
+    out.line(f"{result.rows}; reference group: {reference}{result.gaps_where}")
     if result.weighed:
         out.line(result.weighed)
-    out.heading(f"{COMPARED}, on rows that were not fitted")
-    out.table(["method", *(f"gap <= {bound:g}" for bound in result.max_gaps)], result.lines)
-    for text in document["limit_notes"]:
+    title = f"{COMPARED}, on rows that were not fitted"
+    out.table(title, ["method", *(f"gap <= {bound:g}" for bound in result.max_gaps)], result.lines)
+    for text in result.limit_notes:
         out.line(text)
-    for each in document["left_out"]:
-        out.warning(f"{each['method']} is left out: {each['reason']}")
+    out.notes([f"{each.method} is left out: {each.reason}" for each in result.skipped])
 
 
-def _next(result: Comparison, finding: Finding, rows: RowOptions) -> str:
-    """Name the command that fits the recommended method, at the smallest target that takes a repair."""
+def _next(result: Comparison, finding: Finding, rows: RowOptions) -> list[str] | None:
+    """Give the command that fits the recommended method, at the smallest target that takes a repair."""
     if not finding.clear or "-" in rows.inputs:
-        return finding.next
+        return None
     for bound in sorted(result.max_gaps):
         with suppress(InfeasibleRuleError):
             taken = result.recommended(bound).method
@@ -201,8 +164,8 @@ def _next(result: Comparison, finding: Finding, rows: RowOptions) -> str:
                 among = [] if result.top is None else ["--top", _among(result.top)]
                 option = method_name(type(result.estimators[taken]))
                 again = ["--method", option, "--max-gap", f"{bound:g}", *among, "-o", "map.json"]
-                return f"Next: {shlex.join(['fairpot', 'fit', *rows.inputs, *rows.as_options(), *again])}"
-    return "Next: allow a larger gap (--max-gap), or keep the original scores."
+                return ["fairpot", "fit", *rows.inputs, *rows.as_options(), *again]
+    return None
 
 
 def _among(top: float | int) -> str:

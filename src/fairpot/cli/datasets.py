@@ -14,6 +14,7 @@ from sklearn.utils import Bunch
 
 from fairpot import datasets as library
 from fairpot._optional import import_optional
+from fairpot.cli._documents import DatasetSaid, DatasetsDocument, FetchedDocument, WrittenDocument
 from fairpot.cli._errors import Failure
 from fairpot.cli._options import output_options
 from fairpot.cli._printing import Output, count, shown
@@ -66,10 +67,10 @@ def list_(out: Output) -> None:
     Example:
       fairpot datasets list --json
     """
-    found = [{"name": n, "what": what, "fetched": fetched} for n, (_, _, what, fetched) in _SETS.items()]
-    out.document({"datasets": found, "models": list(MODEL_NAMES)})
+    found = tuple(DatasetSaid(name, what, fetched) for name, (_, _, what, fetched) in _SETS.items())
+    out.document(DatasetsDocument(found, tuple(MODEL_NAMES)))
     rows = [[name, _SOURCE[fetched], what] for name, (_, _, what, fetched) in _SETS.items()]
-    out.table(["name", "source", "what"], rows, texts=3)
+    out.table("Datasets", ["name", "source", "what"], rows, texts=3)
     out.line()
     out.line("models: " + ", ".join(MODEL_NAMES))
 
@@ -91,7 +92,7 @@ def fetch(name: str, home: str | None, out: Output) -> None:
     _, make, _, _ = _SETS[name]
     data = make(data_home=home)
     rows, features = len(data.target), len(data.feature_names)
-    out.document({"name": name, "rows": rows, "features": features, "source": data.source, "licence": data.licence})
+    out.document(FetchedDocument(name, rows, features, data.source, data.licence))
     out.line(f"{name}: {count(rows)} rows, {features} features, verified")
     out.line(f"source: {data.source}, licence: {data.licence}")
 
@@ -130,11 +131,9 @@ def write(
         with out.progress(f"scoring {name}", known=False):
             table = scored_table(how(make, rows, seed, home), model, seed)
         write_table(table, place, Path(output))
-    out.document(
-        {"name": name, "model": model, "output": output, "rows": table.num_rows, "columns": table.column_names}
-    )
+    out.document(WrittenDocument(name, model, output, table.num_rows, tuple(table.column_names)))
     out.line(f"Written: {shown(output)}, {count(table.num_rows)} rows scored by {model}")
-    out.line(f"Next: fairpot audit {shown(output)}")
+    out.command(["fairpot", "audit", output])
 
 
 def scored_table(data: Bunch, model: str, seed: int) -> Any:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from fairpot.cli._documents import DemoDocument
 from fairpot.cli._errors import Failure
 from fairpot.cli._options import Sectioned, output_options
 from fairpot.cli._printing import Output
@@ -46,7 +47,7 @@ def demo(folder: str, force: bool, out: Output) -> None:
     for command in commands:
         _run(command, out)
     shown = ["fairpot " + shlex.join(command) for command in commands]
-    out.document({"folder": folder, "files": list(map(str, names.values())), "commands": shown})
+    out.document(DemoDocument(folder, tuple(map(str, names.values())), tuple(shown)))
     out.heading(f"Done. The files are in {folder}; `fairpot audit --help` is where your own file begins.")
 
 

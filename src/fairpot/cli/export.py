@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from fairpot._defaults import ADJUSTED, UNMAPPED
+from fairpot.cli._documents import ExportDocument
 from fairpot.cli._options import MapFile, Number, Sectioned, map_options, output_options
 from fairpot.cli._printing import Output, count, shown
 from fairpot.cli._rows import RowOptions, row_options
@@ -59,7 +60,8 @@ def export(
     error is printed and written down. BigQuery and Snowflake are written but have not been run; the output says so.
     """
     if (form == "sql") != (options["dialect"] is not None):
-        raise click.UsageError("--dialect goes with --to sql, and only with it.")
+        missing = "--to sql needs a --dialect, such as --dialect duckdb." if form == "sql" else None
+        raise click.UsageError(missing or "--dialect goes with --to sql, and only with it.")
     if form == "onnx" and output is None:
         raise click.UsageError("ONNX is no text: name a file with -o.")
     if options["table"] is not None and form != "sql":
@@ -75,7 +77,7 @@ def export(
     if output is not None:
         with complete_file(output, overwrite=force, inputs=[Path(map_file.path)]) as place:
             place.write_bytes(made if isinstance(made, bytes) else made.encode())
-    _print(out, model, maps, made, {**rows.document("names"), "to": form, "output": output})
+    _print(out, model, maps, made, rows, form, output)
 
 
 def _maps(model: Any, options: dict[str, Any]) -> Any:
@@ -116,19 +118,15 @@ _WRITERS: dict[str, Callable[[Any, RowOptions, dict[str, Any]], str | bytes]] = 
 }
 
 
-def _print(out: Output, model: FairMaps, maps: Any, made: str | bytes, document: dict[str, Any]) -> None:
-    output = document["output"]
+def _print(
+    out: Output, model: FairMaps, maps: Any, made: str | bytes, rows: RowOptions, form: str, output: str | None
+) -> None:
     simple = maps if isinstance(maps, SimplifiedMaps) else None
     pieces = count_pieces(formulas_of(maps))
-    out.document(
-        {
-            **document,
-            "groups": list(model.groups_),
-            "pieces": pieces,
-            "largest_error": 0.0 if simple is None else simple.error,
-            "text": made if output is None else None,
-        }
-    )
+    text = made if output is None and isinstance(made, str) else None
+    error = 0.0 if simple is None else simple.error
+    columns = rows.said("names").columns
+    out.document(ExportDocument(columns, form, output, tuple(model.groups_), pieces, error, text))
     if output is None:
         if not out.as_json:
             click.echo(made)

@@ -11,6 +11,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -134,7 +135,7 @@ def numbers_from_text(column: Any, name: str, decimal: str = ".") -> Any:
     """
     pa, pc = import_optional("pyarrow", "cli"), import_optional("pyarrow.compute", "cli")
     text = pc.utf8_trim(column, " ")
-    text = pc.if_else(pc.is_in(text, pa.array([*MISSING_WORDS], pa.string())), pa.scalar(None, pa.string()), text)
+    text = pc.if_else(pc.is_in(text, _missing_words(pa)), pa.nulls(1, pa.string())[0], text)
     try:
         if decimal != ".":
             raise pa.ArrowInvalid
@@ -144,6 +145,25 @@ def numbers_from_text(column: Any, name: str, decimal: str = ".") -> Any:
     if (pc.max(pc.abs(found)).as_py() or 0) >= EXACT and any(map(_too_long, text.to_pylist())):
         raise ValueError(wording.beyond_doubles(name))
     return found
+
+
+def as_numpy(column: Any) -> NDArray[Any]:
+    """Give an Arrow column as an array: numbers without gaps by their memory, as Arrow's own way loads pandas."""
+    kinds = {"int32": np.int32, "int64": np.int64, "double": np.float64}
+    kind = kinds.get(str(column.type))
+    if kind is None or column.null_count or not hasattr(column, "buffers"):
+        found: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+        return found
+    size = column.offset + len(column)
+    return np.frombuffer(column.buffers()[1], dtype=kind, count=size)[column.offset :]
+
+
+@cache
+def _missing_words(pa: Any) -> Any:
+    """Put the words for what is missing into an Arrow array; from a list or a scalar, Arrow would load pandas."""
+    words = [word.encode() for word in MISSING_WORDS]
+    ends = np.cumsum([0, *map(len, words)]).astype(np.int32)
+    return pa.StringArray.from_buffers(len(words), pa.py_buffer(ends.tobytes()), pa.py_buffer(b"".join(words)))
 
 
 def _number(word: str | None, decimal: str) -> float | None:
@@ -198,7 +218,7 @@ def _inside_doubles(column: Any) -> Any:
 
 def doubles(column: Any) -> NDArray[np.float64]:
     """Return an Arrow column of doubles; missing ones become NaN."""
-    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+    return np.asarray(as_numpy(column), dtype=np.float64)
 
 
 _NUMERIC = (bool, int, float, decimal.Decimal)
@@ -421,7 +441,7 @@ def _dictionary(column: Any) -> tuple[NDArray[np.int64], list[Any]]:
     if hasattr(column, "dictionary"):
         column = column.cast(column.type.value_type)
     encoded = column.dictionary_encode(null_encoding="encode")
-    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), encoded.dictionary.to_pylist()
+    return as_numpy(encoded.indices).astype(np.int64), encoded.dictionary.to_pylist()
 
 
 # Weights that are not whole are added up one by one, as in memory, up to this many rows.
@@ -461,7 +481,7 @@ class ClusterColumn:
         coded = whole.dictionary_encode(null_encoding="encode")
         if len({len(chunk.dictionary) for chunk in coded.chunks}) > 1:  # one for all, as far as is known
             coded = coded.unify_dictionaries()
-        codes = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in coded.chunks])
+        codes = np.concatenate([as_numpy(chunk.indices) for chunk in coded.chunks])
         names = self._decoded(coded.chunk(0).dictionary.to_pylist())
         gone = np.array([v is None or v != v for v in names])
         if gone.any():
@@ -511,7 +531,7 @@ class GroupedRows:
         except ValueError:
             self._refuse_swapped(batch)
             raise
-        n = batch.column("n").to_numpy(zero_copy_only=False) if "n" in batch.schema.names else None
+        n = as_numpy(batch.column("n")) if "n" in batch.schema.names else None
         if n is not None:
             self.columns["n"].append(n)
         for role in self.numbers:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._defaults import TIES, Ties
+from fairpot._defaults import Ties
 from fairpot.counts import Counts, GroupCounts, Indices
 from fairpot.inference.shares import Pairs, ShareEstimates, estimate_shares, merge_entries, small_sample_factor
 from fairpot.metrics.wins import WinMatrix
@@ -25,7 +25,7 @@ from fairpot.transport import Floats
 # Entries of all groups that are merged at a time; with many groups, entries times groups.
 _BLOCK, _PLACES = 1 << 16, 1 << 20
 # With more groups than this the scatter of all cells is too much to keep: pairs are counted alone.
-_MOST_GROUPS = 100
+MOST_GROUPS = 100
 # With more entries times groups than this, influences of rows that belong together come from a merged table.
 _MANY = 20_000_000
 # Whole numbers up to here are exact as floats.
@@ -68,8 +68,6 @@ class Counted:
         both are equal. Exact for whole weights.
     positives, negatives : arrays of shape (groups,)
         Weights.
-    independent : pair of arrays of shape (groups,)
-        How many independent positives, and negatives, there are: clusters, or what weights are worth.
     distinct : int
         Distinct scores of all groups together.
     cells : pair of tuples of Cell, or None
@@ -82,7 +80,6 @@ class Counted:
     tied: Counts
     positives: Counts
     negatives: Counts
-    independent: tuple[Floats, Floats]
     distinct: int
     cells: tuple[tuple[Cell, ...], tuple[Cell, ...]] | None
 
@@ -90,6 +87,11 @@ class Counted:
         """Give the pairs won, by the convention of ties that was asked for or by another one."""
         half_wins = 2 * self.won + (self.tied if (ties or self.ties) == "half" else 0)
         return WinMatrix(self.table.groups, half_wins, self.positives, self.negatives)
+
+    @property
+    def independent(self) -> tuple[Floats, Floats]:
+        """How many independent positives, and negatives, each group has: clusters, or what weights are worth."""
+        return self.table.independent
 
     @property
     def tied_share(self) -> float:
@@ -119,15 +121,14 @@ def count_ranking(table: ScoreTable, ties: Ties = "half") -> Counted:
     >>> found.won.tolist(), found.tied.tolist(), found.distinct
     ([[2, 0], [1, 2]], [[0, 2], [0, 0]], 4)
     """
-    if len(table.groups) > _MOST_GROUPS:
+    if len(table.groups) > MOST_GROUPS:
         won, tied, distinct, cells = *_many(table), len(table.pooled().score), None
     else:
         going = _Pass(table.for_pairs(), ties, spread=table.units is None)
         won, tied, distinct, cells = going.won, going.tied, going.distinct, going.finished()
-    known = table.positives, table.negatives, table.independent
-    found = Counted(table, ties, won, tied, *known, distinct, cells)
+    found = Counted(table, ties, won, tied, table.positives, table.negatives, distinct, cells)
     if won.dtype.kind == "i":  # exact, so that nobody can tell who counted them
-        WinMatrix.remember(table, {each: found.matrix(each) for each in TIES})
+        WinMatrix.remember(table, {"half": found.matrix("half"), "strict": found.matrix("strict")})
     return found
 
 
@@ -222,7 +223,7 @@ class _Block(NamedTuple):
 
     starts: Indices
     level: Indices
-    before: Indices
+    before: NDArray[np.int32]
     running: tuple[Counts, ...]
     totals: Counts
     distinct: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from fairpot._defaults import Region
 from fairpot.counts import Clusters, GroupCounts, Indices
 from fairpot.inference.candidates import Population, TooMany, candidates, open_note, populations, said
-from fairpot.inference.merged import Lines, count_ranking
-from fairpot.inference.merged import shares as shares_of
+from fairpot.inference.merged import MOST_GROUPS, Counted, Lines, count_ranking
+from fairpot.inference.merged import shares as counted_shares
 from fairpot.inference.shares import (
     FEWEST,
     CellRows,
@@ -49,6 +49,20 @@ class TopRegion:
         """Find the populations of a table that have a threshold."""
         return cls(table, kernel, populations(table, alpha, region))
 
+    @cached_property
+    def thresholds(self) -> dict[Hashable, float]:
+        """The lowest score of the sample's own top, for each group: as :meth:`ScoreTable.thresholds` has it."""
+        return dict(zip(self.table.groups, own_levels(self.populations)))
+
+    @cached_property
+    def counted(self) -> Counted:
+        """What there is to count in the sample's own top."""
+        return self._count(tuple(self.thresholds.values()))
+
+    def _count(self, levels: tuple[float, ...]) -> Counted:
+        assert self.kernel != "equal"
+        return count_ranking(self.table.above(dict(zip(self.table.groups, levels))), self.kernel)
+
     def rests_on(self, pairs: Sequence[Pairs]) -> list[Population]:
         """List the populations whose thresholds some shares depend on."""
         groups = {g for pair in pairs for side in pair for g in side}
@@ -69,12 +83,14 @@ class TopRegion:
     def _estimate(self, asked: tuple[tuple[Pairs, ...], tuple[float, ...]]) -> ShareEstimates:
         pairs, levels = asked
         table, kernel = self.table, self.kernel
-        top = table.above(dict(zip(table.groups, levels)))
         smooth = [p for p in self.populations if not p.coarse]
-        if table.units is None and kernel != "equal" and (counted := count_ranking(top, kernel)).cells is not None:
-            base, lines = shares_of(counted, pairs), Lines.of(counted, pairs)
+        if table.units is None and kernel != "equal" and len(table.groups) <= MOST_GROUPS:
+            counted = self.counted if levels == tuple(self.thresholds.values()) else self._count(levels)
+            assert counted.cells is not None
+            top, base, lines = counted.table, counted_shares(counted, pairs), Lines.of(counted, pairs)
             cuts, sums = threshold_cuts(table, top, pairs, lines, kernel, smooth), lines.sums(counted.cells)
         else:
+            top = table.above(dict(zip(table.groups, levels)))
             found = influences(top, pairs, kernel)
             cuts = threshold_cuts(table, top, pairs, found, kernel, smooth)
             if table.clusters is not None:

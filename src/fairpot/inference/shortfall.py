@@ -68,8 +68,8 @@ class Shortfall:
             return f"{said}: there are too few in the top"
         if even is None:
             return f"{said}; the smallest gap measured is {self.smallest_gap:.3g}: more rows alone would not help"
-        said += f"; {even:.3g} times as many rows would have an even chance of a certificate, "
-        said += "and no number of rows a chance of 90%" if likely is None else f"{likely:.3g} times as many one of 90%"
+        said += f"; about {even:.3g} times as many rows would give an even chance of a certificate"
+        said += ", more rows no chance of 90%" if likely is None else f", {likely:.3g} times as many a chance of 90%"
         whose = f"in {self.group!r}, which has {self.positives:,}"
         if self.more[0] is None:
             return f"{said}; what limits it most is the number of rows with the outcome {whose}"

@@ -12,7 +12,6 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from fairpot.counts import GroupCounts
@@ -181,6 +180,8 @@ def _most_likely(z: Floats, positive: Floats, weight: Floats, bends: Floats, sta
         slope[1:-1] -= 2 * _PENALTY * bend
         slope[2:] += 2 * _PENALTY * bend
         return float(value) / total, slope / total
+
+    from scipy.optimize import minimize  # takes a while to load
 
     bounds = [(None, None), *[(_LEAST, _MOST)] * (len(bends) + 1)]
     start = np.append(start[0], np.clip(start[1:], _LEAST, _MOST))

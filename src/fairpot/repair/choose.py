@@ -10,7 +10,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.exceptions import InfeasibleRuleError, UndefinedMetricWarning
+from fairpot import exceptions
+from fairpot.exceptions import InfeasibleRuleError
 from fairpot.repair.family import Family
 from fairpot.repair.ground import Ground
 from fairpot.tradeoff.choice import Choice
@@ -56,7 +57,7 @@ def _read_off(found: TradeoffCurve, family: Family, values: Floats) -> TradeoffC
 def passing_over() -> Iterator[None]:
     """Say nothing of strengths at which the gap is undefined: a search passes them over."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        warnings.simplefilter("ignore", exceptions.UndefinedMetricWarning)
         yield
 
 

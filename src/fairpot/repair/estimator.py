@@ -36,6 +36,7 @@ from fairpot.repair.groups import find_reference, kept_groups, require_outcomes
 from fairpot.repair.notices import warn_of_choice, warn_of_flat, warn_of_needless, warn_of_table
 from fairpot.repair.own_dials import Way, along, choose_own, find_way, looked_at
 from fairpot.repair.region import in_region
+from fairpot.repair.registry import takes_reference
 from fairpot.repair.scale import ScoreScale
 from fairpot.table import ScoreTable
 from fairpot.tradeoff import Limit, LimitBracket
@@ -821,11 +822,6 @@ def _checked(table: ScoreTable) -> ScoreTable:
     if empty:
         raise ValueError(f"the table has no rows of the group {empty[0]!r}.\nHint: leave it out, table.only([...]).")
     return table
-
-
-def takes_reference(method: type[Repair]) -> bool:
-    """Whether a method has a group whose scores do not change."""
-    return "reference" in signature(method.learn).parameters
 
 
 def _learner(model: Repair, reference: Hashable | None, grid: Floats | None, cut: Cut | None) -> Learn:

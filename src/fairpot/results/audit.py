@@ -125,10 +125,14 @@ class Audit:
     @property
     def answer(self) -> list[str]:
         """The answer in sentences: the finding and its meaning, findings of other parts of the list, the next step."""
-        main, others = self.finding, [each for each in self.findings if each is not self.finding]
-        clear = next((each for each in (main, *others) if each.clear), main)
-        said = [main.headline, main.meaning, *(each.headline for each in others), clear.next]
-        return [text for text in said if text]
+        main = self.finding
+        others = [each.headline for each in self.findings if each is not main]
+        return [text for text in (main.headline, main.meaning, *others, self.clearest.next) if text]
+
+    @property
+    def clearest(self) -> Finding:
+        """The finding that the next step is about: the one finding, or the first other one if it alone is clear."""
+        return next((each for each in (self.finding, *self.findings) if each.clear), self.finding)
 
     @property
     def warnings(self) -> list[str]:

@@ -222,7 +222,9 @@ class _Line(NamedTuple):
         if len(x) <= _MANY or x.min() == x.max():
             return cls(x, positive, weight)
         place = ((x - x.min()) * (_BINS_OF_LOG_ODDS / (x.max() - x.min()))).astype(np.intp)
-        positive, total, moment = (np.bincount(place, each) * 1.0 for each in (positive, weight, weight * x))
+        positive, total, moment = (
+            np.bincount(place, each).astype(np.float64) for each in (positive, weight, weight * x)
+        )
         kept = total > 0
         return cls(moment[kept] / total[kept], positive[kept], total[kept])
 

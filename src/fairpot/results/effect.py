@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
 
 from fairpot import words
 from fairpot._arguments import by_name
@@ -14,8 +14,6 @@ from fairpot._shown import display, frame_of
 from fairpot._validation import check_rows, check_scores, check_seen, check_share, wording
 from fairpot.counting import as_table
 from fairpot.inference import Change, Changes, Estimate, change_by_maps, change_of_scores, verdict
-from fairpot.modelfile.origin import describes, table_sha256
-from fairpot.repair.fair_maps import FairMaps, fair_maps
 from fairpot.results.audit import Audit, audit_table, several
 from fairpot.results.calibration import BINS, Calibrations, CalibrationStages, calibration_stages
 from fairpot.results.finding import Finding, Trust
@@ -28,6 +26,9 @@ from fairpot.results.rates import Action, actions
 from fairpot.table import Maps, ScoreTable
 from fairpot.transport import ScoreMap, moving, parted
 from fairpot.words import Note, name_of
+
+if TYPE_CHECKING:
+    from fairpot.repair.fair_maps import FairMaps
 
 Part = Literal["numbers", "moves", "actions"]
 _STANDS: dict[str, Literal["compatible", "contradicted", "cannot tell"]] = {
@@ -384,6 +385,8 @@ def effect(
     if before is not None or after is not None:
         _check_two_scores(model, scores, y, before, after)
         return _effect_of_scores(model, before, after, rows | {"lower_is_riskier": bool(lower_is_riskier)}, looked_at)
+    from fairpot.repair.fair_maps import fair_maps  # brings scikit-learn, which an audit does without
+
     known = fair_maps(model)
     if not isinstance(scores, ScoreTable):
         own = known is not None and known.lower_is_riskier_
@@ -512,6 +515,8 @@ def trust_in(maps: FairMaps, table: ScoreTable) -> Trust:
 
 def fitted_on(maps: FairMaps, table: ScoreTable) -> bool:
     """Whether maps were fitted on the same rows as a table; of maps from a file, as far as its counts tell."""
+    from fairpot.modelfile.origin import describes, table_sha256
+
     own = getattr(maps, "table_", None)
     if own is not None:
         return table_sha256(own) == table_sha256(table)

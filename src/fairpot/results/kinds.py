@@ -191,6 +191,8 @@ _JSON: dict[Any, dict[str, Any]] = {
     int: {"type": "integer"},
     float: _NULLABLE,
     bool: {"type": "boolean"},
+    type(None): {"type": "null"},
+    Mapping[str, Any]: {"type": "object"},
 }
 
 
@@ -228,17 +230,21 @@ def _describe(name: str, hint: Any, known: dict[str, Any], optional: set[str], d
         known[f"{name}_reason"] = {"type": "string"}
         optional.add(f"{name}_reason")
     else:
-        known[name] = _schema(hint, defs)
+        known[name] = schema_of_value(hint, defs)
 
 
-def _schema(hint: Any, defs: dict[str, Any]) -> dict[str, Any]:
+def schema_of_value(hint: Any, defs: dict[str, Any]) -> dict[str, Any]:
+    """Describe how a value of a type is written; records inside it go into ``defs``."""
     kind = kind_of(hint)
     if kind.name == "maybe":
-        return {"anyOf": [_schema(kind.inner, defs), {"type": "null"}]}
+        inner = schema_of_value(kind.inner, defs)
+        if isinstance(inner.get("type"), str):
+            return inner | {"type": [inner["type"], "null"]}
+        return inner if "null" in inner.get("type", ()) else {"anyOf": [inner, {"type": "null"}]}
     if kind.name == "many":
-        return {"type": "array", "items": _schema(kind.inner, defs)}
+        return {"type": "array", "items": schema_of_value(kind.inner, defs)}
     if kind.name == "each":
-        return {"type": "array", "prefixItems": [_schema(each, defs) for each in kind.inner], "items": False}
+        return {"type": "array", "prefixItems": [schema_of_value(each, defs) for each in kind.inner], "items": False}
     if kind.name == "record":
         return schema_of(kind.inner, defs)
     if kind.name == "estimate":

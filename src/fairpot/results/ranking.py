@@ -274,10 +274,9 @@ def rank(
     >>> print(found.gap, found.gap.groups)
     0.240 (95% interval 0.144 to 0.333) ('M', 'F')
     """
-    shown = table if top is None else table.above({g: own_scale(table, s) for g, s in zip(table.groups, top.starts)})
-    passed = count_ranking(shown, ties)
-    counted = _Counted.of(table, passed, level, top)
-    large = _large(passed, small)
+    counted, passed = _Counted.of(table, ties, level, top)
+    shown = passed.table
+    large = large_groups(shown, small)
     reference = _ahead(counted, passed) if reference is None else reference
     rows = range(len(table.groups))
     gap = counted.largest(rows)
@@ -320,25 +319,28 @@ class _Counted:
     note: str | None
 
     @classmethod
-    def of(cls, table: ScoreTable, passed: Counted, level: float | None, top: Top | None) -> _Counted:
-        """Estimate all shares of a ranking together."""
+    def of(cls, table: ScoreTable, ties: Ties, level: float | None, top: Top | None) -> tuple[_Counted, Counted]:
+        """Count a ranking, and estimate all its shares together."""
         every = [all_pairs(table), *cross_pairs(table)]
         every += [f for g in range(len(table.groups)) for f in _own(table, g)]
         distinct = list(dict.fromkeys(every))  # of two groups, BPSN and BNSP are the xAUCs
-        matrix, ties = passed.matrix(), passed.ties
         if level is None or len(table.groups) > MOST_GROUPS:
+            passed, empty = count_ranking(_shown(table, top), ties), np.full(len(distinct), nan)
             why = "none were asked for" if level is None else f"more than {MOST_GROUPS} groups"
-            empty = np.full(len(distinct), nan)
-            return cls(table.groups, matrix, LEVEL, distinct, None, [why] * len(distinct), empty, empty, None)
-        found, note = shares(passed, distinct), None
-        if top is not None:
-            inside = estimate_region(table, distinct, ties, top.alpha, top.region)
-            found, note = inside, inside.note
+            whys: list[str | None] = [why] * len(distinct)
+            return cls(table.groups, passed.matrix(), LEVEL, distinct, None, whys, empty, empty, None), passed
+        if top is None:
+            passed = count_ranking(table, ties)
+            found, note = shares(passed, distinct), None
+        else:
+            found = inside = estimate_region(table, distinct, ties, top.alpha, top.region)
+            assert inside.region is not None
+            passed, note = inside.region.counted, inside.note
         where = (None, "pooled") if top is None else (top.alpha, top.region)
         asked = [Question("", (pair,), False, ties, *where) for pair in distinct]
         reasons = [why_not(table, question, found.take([k])) for k, question in enumerate(asked)]
         low, high = found.limits((1 - level) / 2)
-        return cls(table.groups, matrix, level, distinct, found, reasons, low, high, note)
+        return cls(table.groups, passed.matrix(), level, distinct, found, reasons, low, high, note), passed
 
     def value(self, pairs: Pairs) -> float | None:
         """Give the share of pairs that positives of some groups win over negatives of others, as it was counted."""
@@ -406,16 +408,11 @@ class _Counted:
 
     def _with_limits(self, pairs: list[tuple[int, int]], clear: bool) -> Estimate:
         """Limit the gap of the first of some pairs, which was chosen for its size."""
-        gaps, tail = self._estimates(pairs), (1 - self.level) / 2
+        gaps = self._estimates(pairs)
         assert gaps is not None
-        low, high = seen_limits(gaps, tail)
-        place = 0
-        if clear and low <= 0 and len(pairs) > 1:
-            lows, highs = gaps.limits(joint_tail(gaps.covariance, tail))
-            found = np.flatnonzero((lows > 0) | (highs < 0))
-            if len(found):
-                place = int(found[0])
-                low, high = seen_limits(gaps.take([place]), joint_tail(gaps.covariance, tail))
+        place, low, high = 0, *seen_limits(gaps, (1 - self.level) / 2)
+        if clear:
+            place, low, high = headline_limits(gaps, (1 - self.level) / 2)
         i, j = pairs[place]
         value = self._difference(i, j) or 0.0
         i, j = (i, j) if value >= 0 else (j, i)
@@ -437,6 +434,27 @@ class _Counted:
             return None
         both = [self.distinct.index(Pairs((a,), (b,))) for i, j in pairs for a, b in ((i, j), (j, i))]
         return GapEstimates.side_by_side(self.found.take(both))
+
+
+def _shown(table: ScoreTable, top: Top | None) -> ScoreTable:
+    """Give the rows that are ranked: all, or those of the top."""
+    return table if top is None else table.above({g: own_scale(table, s) for g, s in zip(table.groups, top.starts)})
+
+
+def headline_limits(gaps: GapEstimates, tail: float) -> tuple[int, float, float]:
+    """Say which of some gaps, the largest first, a headline is about, and limit it from the group ranked higher.
+
+    The first, with what it costs that it was chosen for its size; where that may be chance and another gap is clear
+    of all that were looked at, the other.
+    """
+    low, high = seen_limits(gaps, tail)
+    if low > 0 or len(gaps) == 1:
+        return 0, low, high
+    lows, highs = gaps.limits(joint_tail(gaps.covariance, tail))
+    clear = np.flatnonzero((lows > 0) | (highs < 0))
+    if not len(clear):
+        return 0, low, high
+    return int(clear[0]), *seen_limits(gaps.take([int(clear[0])]), joint_tail(gaps.covariance, tail))
 
 
 def _own(table: ScoreTable, g: int) -> tuple[Pairs, Pairs, Pairs]:
@@ -502,13 +520,13 @@ def _top_rate(
     return found if level is not None else Estimate(metric, float(found), reason="none were asked for")
 
 
-def _large(passed: Counted, small: Collection[Hashable]) -> list[int]:
+def large_groups(shown: ScoreTable, small: Collection[Hashable]) -> list[int]:
     """Give the places of the groups that can carry a headline: those with 30 rows with and without the outcome.
 
     In a top where fewer than two have, those that have as many over all rows; where there are none, all groups.
     """
-    fewest = np.minimum(*passed.independent)
-    known = [g for g, name in enumerate(passed.table.groups) if name not in small]
+    fewest = np.minimum(*shown.independent)
+    known = [g for g, name in enumerate(shown.groups) if name not in small]
     large = [g for g in known if fewest[g] >= SMALL]
     if len(large) > 1:
         return large

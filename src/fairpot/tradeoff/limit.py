@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import isotonic_regression
 from scipy.special import expit, logit, ndtri
 
 from fairpot._defaults import Ties
@@ -463,6 +462,8 @@ def pool(counts: GroupCounts) -> GroupCounts:
 
 def block_starts(counts: GroupCounts) -> NDArray[np.intp]:
     """Give the place at which each pooled block begins."""
+    from scipy.optimize import isotonic_regression  # takes a while to load
+
     weight = counts.weight.astype(np.float64)
     fitted = isotonic_regression(counts.positive / weight, weights=weight)
     return np.asarray(fitted.blocks[:-1], dtype=np.intp)

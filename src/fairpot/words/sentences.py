@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fairpot._validation import wording
-from fairpot.words.style import EVEN, FRACTIONS, Style, auc_name, gap_from, gap_name, level, listed, share
+from fairpot.words.style import EVEN, FRACTIONS, Style, auc_name, beside, gap_from, gap_name, level, listed, share
 
 if TYPE_CHECKING:
     from fairpot.inference import Change, Verdict
     from fairpot.results.calibration import CalibrationStages
+    from fairpot.results.effect import Effect
     from fairpot.results.finding import Finding, Trust
     from fairpot.results.people import Moved
     from fairpot.results.rates import Action
@@ -56,11 +57,12 @@ TEXT = {
     "compatible": " These rows agree: {gap}.",
     "contradicted": " These rows contradict it: {gap}.",
     "cannot tell": " These rows cannot tell whether it holds: {gap}.",
-    "same rows": " These are the rows that the repair was fitted on, which cannot test it.",
+    "same rows": " The other numbers are of the rows that the repair was fitted on.",
     "gap change": "The {metric} goes from {before} to {after}",
     "no gap change": "The {metric} stays at {after}",
     "still": ": {who}.",
     "none left": ": no clear difference is left.",
+    "now equal": ": the adjusted score ranks {first} and {second} equally.",
     "none left, reversed": ": no clear difference is left; in these rows {who}, by what chance could explain.",
     "none before": ": there was no clear difference, and there is none now.",
     "another pair": "; the largest is now between {first} and {second}.",
@@ -83,6 +85,17 @@ TEXT = {
     "selected as before": "{where}: as many of each group as before.",
     "group gains": " (gains)",
     "group loses": " (loses)",
+    "in short": "On the {rows} that were fitted: {metric} {before} -> {after}, AUC {auc_before} -> {auc}.",
+    "not needed": "No repair needed: the {metric} of the original scores is {gap}, at most {bound}{sure}.",
+    "surely": ", certified with {level} confidence",
+    "below the limit": "passed: the {metric}{between} is {gap}, at most {limit}",
+    "above the limit": "FAILED: the {metric}{between} is {gap}, above {limit}",
+    "between": " between {first} and {second}",
+    "not shown": "FAILED: the {metric} was not shown to be {required} {bound}",
+    "top begins": "That top begins at {starts}: nobody outside is moved.",
+    "top begins, crossed": "That top begins at an adjusted {starts}: {enter} rows enter it and {leave} leave it.",
+    "quantised": "there are so many distinct scores that they were put into bins: AUC can be off by {auc:.2g}, an xAUC "
+    "by {xauc:.2g}, a score by {score:.2g}.",
     "within": "the {metric} is within {bound}{of} with {level} confidence ({measured})",
     "exceeds": "the {metric} exceeds {bound}{of} with {level} confidence ({measured})",
     "unsure": "the rows cannot tell whether the {metric} is within {bound}{of} ({measured}){note}",
@@ -254,6 +267,8 @@ def gap_change(before: Finding, after: Finding, style: Style = FRACTIONS) -> str
             return said + TEXT["none before"]
         told = ranked(first, second, riskier, "adjusted")
         return said + TEXT["none left, reversed" if overshoots else "none left"].format(who=told)
+    if float(after.gap) == 0:
+        return said + TEXT["now equal"].format(first=first, second=second)
     if overshoots:
         return said + TEXT["overshoot"].format(who=ranked(first, second, riskier, "adjusted"))
     if set(after.pair) != set(before.pair):
@@ -382,3 +397,51 @@ def calibrated(stages: Sequence[CalibrationStages]) -> str:
             limits = FRACTIONS.limits(bias, auc=True).removeprefix(", ")
             found.append(f"{FRACTIONS.auc(bias, '+')} for {name}{f' ({limits})' if limits else ''}")
     return TEXT["calibrated"].format(groups=", ".join(found))
+
+
+def in_short(found: Effect, style: Style = FRACTIONS) -> str:
+    """Say in one line what a repair does to the rows it was fitted on."""
+    before, after = found.before, found.after
+    return TEXT["in short"].format(
+        rows=wording.rows_by(before.ranking.rows, before.weights),
+        metric=found.finding.metric,
+        before=style.gap(before.told.headline),
+        after=style.gap(after.told.headline),
+        auc_before=style.auc(before.auc),
+        auc=style.auc(after.auc),
+    )
+
+
+def not_needed(metric: str, gap: float, bound: float, confidence: float | None) -> str:
+    """Say that the original scores keep a target."""
+    sure = "" if confidence is None else TEXT["surely"].format(level=level(confidence))
+    return TEXT["not needed"].format(metric=metric, gap=beside(gap, bound), bound=f"{bound:g}", sure=sure)
+
+
+def gate(metric: str, pair: Sequence[Any], gap: float, limit: float) -> str:
+    """Say whether a measured gap is above a limit."""
+    between = TEXT["between"].format(first=pair[0], second=pair[1]) if pair else ""
+    said = TEXT["above the limit" if gap > limit else "below the limit"]
+    return said.format(metric=metric, between=between, gap=beside(gap, limit), limit=f"{limit:g}")
+
+
+def not_shown(found: Verdict, required: str) -> str:
+    """Say that a verdict is not what a gate requires."""
+    return TEXT["not shown"].format(metric=found.metric, required=required, bound=f"{found.bound:g}")
+
+
+def top_begins(starts: Mapping[Any, float], crossed: tuple[float, float] | None) -> str:
+    """Say at which score a repaired top begins, and how many rows enter and leave it; None where none can."""
+    values = list(starts.values())
+    said = f"score of {values[0]:.4g}"
+    if len(set(values)) > 1:
+        said = "score of " + ", ".join(f"{start:.4g} ({group})" for group, start in starts.items())
+    if crossed is None:
+        return TEXT["top begins"].format(starts=f"a {said}")
+    enter, leave = map(wording.shown_rows, crossed)
+    return TEXT["top begins, crossed"].format(starts=said, enter=enter, leave=leave)
+
+
+def quantised(auc: float, xauc: float, score: float) -> str:
+    """Say how far numbers can be off where scores were put into bins."""
+    return TEXT["quantised"].format(auc=auc, xauc=xauc, score=score)

@@ -591,7 +591,11 @@ class Parts:
         """Count the rows whose text was no number: they come as NaN, missing ones as null."""
         if self.scan.kind == "typed":
             return 0
-        bad = import_optional("pyarrow.compute", "cli").is_nan(column).fill_null(False).to_numpy(zero_copy_only=False)
+        if column.null_count:
+            pc = import_optional("pyarrow.compute", "cli")
+            bad = pc.is_nan(column).fill_null(False).to_numpy(zero_copy_only=False)
+        else:
+            bad = np.isnan(doubles(column))
         return int(bad.sum() if rows is None else rows[bad].sum())
 
     def _check_plain(self) -> None:
