@@ -50,7 +50,7 @@ class GroupAt:
     group: Group
     auc: Estimate | None
     error_in_the_large: Estimate | None
-    expected_calibration_error: float | None
+    expected_calibration_error: Estimate | None
     place_change_with: float | None
     place_change_without: float | None
     moved: Annotated[Moved, "inline"]

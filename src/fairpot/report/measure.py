@@ -233,7 +233,7 @@ def _groups(
             auc = None if np.isnan(known.xauc[g, g]) else Estimate("group_auc", known.xauc[g, g], reason=_AWAY)
             errors = calibration_errors(as_risks(mapped.after.counts[g], found.turned))
             bias = None if errors is None else Estimate("error_in_the_large", errors[0], reason=_AWAY)
-            error = None if errors is None else errors[1]
+            error = None if errors is None else Estimate("expected_calibration_error", errors[1], reason=_AWAY)
         first, second = (None if np.isnan(each) else float(each) for each in change[g])
         listed.append(GroupAt(group, auc, bias, error, first, second, by_group[group]))
     return tuple(listed)

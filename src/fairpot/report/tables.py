@@ -235,20 +235,21 @@ def _rows(view: View) -> list[tuple[str, Callable[[Any], str], Read]]:
         name = say("row gap top", alpha=alpha, higher=higher, lower=lower)
         rows.append((name, gap, of_pair("told", higher, lower, "signed_gap")))
         rows += [(say("row largest top", alpha=alpha), with_limits, lambda s: s.told.gap)] if view.many else []
-    places = view.found.listed
-    rows += [(say("row inside", group=g), auc, _of(i, "auc")) for i, g in zip(places, view.listed)]
-    bias = lambda n: with_limits(n, auc=True, sign="+")  # noqa: E731
-    rows += [(say("row bias", group=g), bias, _of(i, "error_in_the_large")) for i, g in zip(places, view.listed)]
-    errors = [(i, g) for i, g in zip(places, view.listed)]
-    rows += [(say("row error", group=g), POINTS.auc, _of(i, "expected_calibration_error")) for i, g in errors]
+    groups = list(zip(view.found.listed, view.listed))
+    rows += [(say("row inside", group=g), auc, _of(i, "auc")) for i, g in groups]
+    if view.settings[0].groups[0].expected_calibration_error is not None:
+        rows += [(say("row bias", group=g), _signed, _of(i, "error_in_the_large")) for i, g in groups]
+        rows += [(say("row error", group=g), auc, _of(i, "expected_calibration_error")) for i, g in groups]
     if view.repaired:
-        for i, g in errors:
+        for i, g in groups:
             for label in ("with", "without"):
                 name = say("row place", group=g, label=TEXT[label])
                 rows.append((name, lambda v: POINTS.figure(v, 1, "+"), _of(i, f"place_change_{label}")))
-    if view.settings[0].groups[0].expected_calibration_error is None:
-        rows = [each for each in rows if each[1] is not bias and each[1] != POINTS.auc]
     return rows
+
+
+def _signed(found: Estimate | None) -> str:
+    return with_limits(found, auc=True, sign="+")
 
 
 def _of(place: int, name: str) -> Read:
