@@ -269,7 +269,7 @@ class Audit:
         Parameters
         ----------
         part : {"pairs", "groups", "calibration", "rates", "top"}, default "pairs"
-            Which table, as in :meth:`frame`.
+            Pairs of groups, groups, calibration by group, rates at each threshold, or numbers in each top.
 
         Examples
         --------
