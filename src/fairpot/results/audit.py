@@ -149,7 +149,22 @@ class Audit:
         return found
 
     def named(self, name: Callable[[Any], Any]) -> Audit:
-        """Call the groups by other names, for people."""
+        """Call the groups by other names, for people.
+
+        Parameters
+        ----------
+        name : function of a group
+            Gives its other name.
+
+        Examples
+        --------
+        >>> import fairpot
+        >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
+        >>> scores = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10
+        >>> found = fairpot.audit(y, scores, sensitive_features=sex).named({"F": "women", "M": "men"}.get)
+        >>> found.finding.pair
+        ('men', 'women')
+        """
         found: Audit = renamed(self, name)
         return found
 
@@ -182,7 +197,16 @@ class Audit:
         return strictest(self.verdicts(bound, level=level, guards=guards))
 
     def verdicts(self, bound: float, *, level: float = LEVEL, guards: Guards | None = None) -> list[Verdict]:
-        """Judge every gap that is guarded: over all rows, in the top, or in each; arguments as in :meth:`verdict`.
+        """Judge every gap that is guarded: over all rows, in the top, or in each.
+
+        Parameters
+        ----------
+        bound : float in [0, 1]
+            The target gap: the largest that you accept.
+        level : float, default 0.95
+            "within" and "exceeds" are each wrong at most ``1 - level`` of the time.
+        guards : {"overall", "top", "both"} or None, default None
+            Which gaps are judged; None takes both, where a top was asked for.
 
         Examples
         --------
@@ -240,7 +264,12 @@ class Audit:
         return frame_of([{name: _plain(value) for name, value in row.items()} for row in self.rows(part)])
 
     def rows(self, part: Part = "pairs") -> list[dict[str, Any]]:
-        """Return one of the tables as a list of rows; ``part`` as in :meth:`frame`.
+        """Return one of the tables as a list of rows.
+
+        Parameters
+        ----------
+        part : {"pairs", "groups", "calibration", "rates", "top"}, default "pairs"
+            Pairs of groups, groups, calibration by group, rates at each threshold, or numbers in each top.
 
         Examples
         --------

@@ -44,7 +44,16 @@ State = Literal["difference", "no clear difference", "no interval", "not measure
 
 @dataclass(frozen=True)
 class Top:
-    """The top of a list: how large a share, of all rows or of each group, and the score at which it begins."""
+    """The top of a list: how large a share, of all rows or of each group, and the score at which it begins.
+
+    Examples
+    --------
+    >>> import fairpot
+    >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
+    >>> scores = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10
+    >>> fairpot.audit(y, scores, sensitive_features=sex, alpha=0.25).tops[0].top
+    Top(alpha=0.25, region='pooled', starts=(0.8, 0.8))
+    """
 
     alpha: Share
     region: Region
@@ -157,6 +166,15 @@ class Ranking(Sizes):
     recall, precision : Estimate or None
         Of a top: the share of those with the outcome who are in it, and of the top who have the outcome.
     tied : Tied
+
+    Examples
+    --------
+    >>> import fairpot
+    >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
+    >>> scores = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10
+    >>> found = fairpot.audit(y, scores, sensitive_features=sex).ranking
+    >>> found.gap, found.gap.groups, found.pair("F", "M").signed_gap
+    (0.25, ('M', 'F'), -0.25)
     """
 
     top: Top | None
@@ -223,7 +241,24 @@ def state_of(gap: Estimate | None) -> State:
 
 
 def top_of(table: ScoreTable, alpha: float, region: Region = "pooled") -> Top:
-    """Find where the top of a list begins."""
+    """Find where the top of a list begins.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The list.
+    alpha : float in (0, 1]
+        How large a share of it.
+    region : {"pooled", "group"}, default "pooled"
+        Whether that is the top of all rows or of each group.
+
+    Examples
+    --------
+    >>> from fairpot import score_table
+    >>> from fairpot.results import top_of
+    >>> top_of(score_table([1, 0, 1, 0], [0.9, 0.4, 0.8, 0.1], sensitive_features=list("FFMM")), 0.5).starts
+    (0.8, 0.8)
+    """
     starts = table.thresholds(alpha, region)
     return Top(alpha, region, tuple(own_scale(table, starts[g]) for g in table.groups))
 
