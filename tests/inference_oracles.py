@@ -62,3 +62,14 @@ def paired(p1, p2, q1, q2, ties="half"):
     """DeLong's variance of the difference of two AUCs of the same rows."""
     d = kernel(p1, q1, ties) - kernel(p2, q2, ties)
     return d.mean(axis=1).var(ddof=1) / len(p1) + d.mean(axis=0).var(ddof=1) / len(q1)
+
+
+def size_limits(gap):
+    """Turn the limits of a gap that has a sign into limits of its size, as bands have them."""
+    ends = sorted((abs(gap.low), abs(gap.high)))
+    return [0.0 if gap.low <= 0 <= gap.high else ends[0], ends[1]]
+
+
+def signed(gap, first):
+    """Give a gap of two groups as seen from one of them."""
+    return gap.signed if gap.groups[0] == first else -gap.signed

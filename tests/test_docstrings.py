@@ -18,7 +18,7 @@ from test_words import IN_TEXTS, retired
 PARTS = [
     "fairpot",
     *(f"fairpot.{part}" for part in fairpot._PARTS),
-    *(f"fairpot.{part}" for part in ("auditing", "comparison", "modelfile", "engines.duckdb", "engines.spark")),
+    *(f"fairpot.{part}" for part in ("results", "comparison", "modelfile", "engines.duckdb", "engines.spark")),
 ]
 # Of these, people call the methods.
 HELD = [
@@ -26,11 +26,11 @@ HELD = [
         "fairpot.FairPOT",
         "fairpot.FairMaps",
         "fairpot.FairScoreClassifier",
-        "fairpot.auditing.Audit",
-        "fairpot.auditing.Effect",
+        "fairpot.results.Audit",
+        "fairpot.results.Effect",
     ),
     *("fairpot.comparison.Comparison", "fairpot.TradeoffCurve", "fairpot.ScoreTable", "fairpot.ScoreMap"),
-    *("fairpot.FairnessReport", "fairpot.auditing.Audits", "fairpot.datasets.CheckReport", "fairpot.inference.Band"),
+    *("fairpot.FairnessReport", "fairpot.results.Audits", "fairpot.datasets.CheckReport", "fairpot.inference.Band"),
     *("fairpot.tradeoff.Limit", "fairpot.tradeoff.LimitBracket", "fairpot.metrics.GroupScorer"),
     *("fairpot.training.PartialAUCBooster", "fairpot.training.PartialAUCClassifier"),
     *(f"fairpot.display.{name}" for name in fairpot.display.__all__),

@@ -13,11 +13,13 @@ ROOT = Path(fairpot.__file__).parent
 MODULE = re.compile(r"fairpot(\.[a-z_]\w*)+")
 # From the bottom up; a layer imports only from those below it.
 ORDER = (
+    ("_svg",),
     ("_arguments", "_defaults", "_html", "_leftovers", "_version", "_warn", "exceptions"),
     ("_optional",),
     ("_shown",),
     ("transport",),
     ("_validation",),
+    ("words",),
     ("counts",),
     ("table",),
     ("counting",),
@@ -26,7 +28,8 @@ ORDER = (
     ("export", "modelfile", "tradeoff", "training"),
     ("repair",),
     ("methods",),
-    ("auditing", "comparison", "display", "journeys"),
+    ("results",),
+    ("comparison", "display", "journeys"),
     ("report",),
     ("cli",),
 )
@@ -38,7 +41,12 @@ LAYERS = {part: layer for layer, parts in enumerate(ORDER) for part in parts}
 
 def imports_of(path):
     """Yield the part of fairpot that each import statement, and each text that is a module's name, leads to."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    tree = ast.parse(path.read_text())
+    typed = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    unread = {each for node in typed for each in ast.walk(node)}  # what only types need is not imported
+    for node in ast.walk(tree):
+        if node in unread:
+            continue
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]

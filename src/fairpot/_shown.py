@@ -97,7 +97,7 @@ class ShownBars:
         >>> found = fairpot.audit(y, {"old": old, "new": new}, sensitive_features=sex)
         >>> axes = found.plot()
         """
-        return display("EstimatesDisplay").from_bars(self._bars(), ax=ax).ax_
+        return display("EstimatesDisplay").from_bars(self._bars(), title=self._says()[0], ax=ax).ax_
 
     def _repr_html_(self) -> str:
         said, *more = self._says()

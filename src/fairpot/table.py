@@ -31,9 +31,10 @@ from fairpot.counts import (
     Sides,
     Units,
     add_up_units,
+    count_units,
     sort_by_score,
 )
-from fairpot.transport import Floats, top_place
+from fairpot.transport import Floats
 
 # Up to so many groups, finding each one's rows by comparison is cheaper than one sort.
 _FEW_GROUPS = 16
@@ -299,7 +300,7 @@ class ScoreTable:
         found: list[list[float]] = []
         for side in range(2):
             if self.units is not None:
-                found.append([0 if c.members is None else len(np.unique(c.members[side].unit)) for c in self.counts])
+                found.append([0 if c.members is None else count_units(c.members[side].unit) for c in self.counts])
             else:
                 weights = [(c.positive, c.negative)[side].sum() for c in self.counts]
                 squares = [c.squared(side == 0).sum() for c in self.counts]
@@ -367,11 +368,15 @@ class ScoreTable:
         return np.array([c.negative.sum() for c in self.counts])
 
     def pooled(self) -> GroupCounts:
-        """All groups as one: scores and weights, without what is known of rows beside them."""
+        """All groups as one: scores, weights and their squares, without the clusters of their rows."""
         if len(self.counts) == 1:
             return self.counts[0]
         parts = [np.concatenate([getattr(c, name) for c in self.counts]) for name in ("score", "positive", "negative")]
-        return GroupCounts(parts[0], parts[1], parts[2]).rescored(parts[0])
+        squares = None
+        if self.importance:
+            plus, minus = (np.concatenate([c.squared(side) for c in self.counts]) for side in (True, False))
+            squares = plus, minus
+        return GroupCounts(parts[0], parts[1], parts[2], squares).rescored(parts[0])
 
     def joined(self) -> ScoreTable:
         """All groups as one, "all", with what is known of their rows."""
@@ -406,9 +411,17 @@ class ScoreTable:
         """
         alpha = check_share(alpha, "alpha", zero=False)
         check_choice(region, "region", REGIONS)
-        if region == "pooled":
-            return dict.fromkeys(self.groups, _top_score(self.pooled(), alpha))
-        return {g: _top_score(c, alpha) for g, c in zip(self.groups, self.counts)}
+        if (alpha, region) not in self._tops:
+            if region == "pooled":
+                self._tops[alpha, region] = dict.fromkeys(self.groups, self.pooled().top_score(alpha))
+            else:
+                self._tops[alpha, region] = {g: c.top_score(alpha) for g, c in zip(self.groups, self.counts)}
+        return dict(self._tops[alpha, region])
+
+    @cached_property
+    def _tops(self) -> dict[tuple[float, str], dict[Hashable, float]]:
+        """Where the tops begin that were asked for: all groups are pooled for it once."""
+        return {}
 
     def above(self, thresholds: Mapping[Hashable, float]) -> ScoreTable:
         """Cut every group at its threshold; scores equal to it stay in.
@@ -725,9 +738,3 @@ def _count_group(
         weight = weight.take(rows)
         counts = GroupCounts.from_rows(scores.take(rows), own, weight, None if square is None else square.take(rows))
     return counts if unit is None else counts.with_members(scores.take(rows), own, weight, unit.take(rows))
-
-
-def _top_score(counts: GroupCounts, alpha: float) -> float:
-    """Return the ceil(alpha N)-th largest score."""
-    from_top = np.cumsum(counts.weight[::-1])
-    return float(counts.score[::-1][top_place(from_top, alpha)])

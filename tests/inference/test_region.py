@@ -3,8 +3,12 @@
 import numpy as np
 import pytest
 
+from fairpot import score_table
 from fairpot.inference import confidence_interval
+from fairpot.inference.region import estimate_region
+from fairpot.inference.shares import cross_pairs
 from fairpot.metrics import METRICS
+from fairpot.metrics.wins import WinMatrix
 
 NAMES = [("partial_auc", {}), ("partial_xauc", {"positive": "a", "negative": "b"}), ("partial_xauc_gap", {})]
 
@@ -127,3 +131,29 @@ def test_a_metric_without_a_closed_form_is_drawn(monkeypatch):
     found = confidence_interval("twice", y, s, method="bootstrap", replicates=200)
     once = confidence_interval("auc", y, s, method="bootstrap", replicates=200)
     np.testing.assert_allclose([found.value, found.se], [2 * once.value, 2 * once.se], rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_with_weights_too_a_recall_of_everybody_is_one(seed):
+    rng = np.random.default_rng(seed)
+    y = np.arange(80) % 4 == 0
+    s, w = rng.random(80) + y, rng.exponential(size=80)
+    found = confidence_interval("top_recall", y * 1, s, alpha=0.9, sample_weight=w, weights="importance")
+    assert found.value == found.high == 1
+    units = w[y].sum() ** 2 / (w[y] ** 2).sum()
+    edges = [units / (units + quantile**2) for quantile in (1.959964, 2.241403)]  # one region, or several left open
+    assert min(abs(found.low - edge) for edge in edges) < 1e-5
+
+
+@pytest.mark.parametrize("clusters", [False, True])
+@pytest.mark.parametrize("region", ["pooled", "group"])
+def test_a_region_knows_its_thresholds_and_what_is_counted_there(region, clusters):
+    y, s, g = rows(np.random.default_rng(4), 900)
+    known = {"clusters": np.arange(900) // 2} if clusters else {}
+    table = score_table(y, np.round(s, 2), sensitive_features=g, **known)
+    found = estimate_region(table, cross_pairs(table), "half", 0.3, region)
+    assert found.region.thresholds == table.thresholds(0.3, region)
+    counted, top = found.region.counted, table.top(0.3, region)
+    np.testing.assert_array_equal(counted.matrix().half_wins, WinMatrix._counted(top, "half").half_wins)
+    np.testing.assert_array_equal(counted.independent, top.independent)
+    np.testing.assert_array_equal(found.value, [counted.matrix().cell(0, 1), counted.matrix().cell(1, 0)])

@@ -669,7 +669,7 @@ def test_low_scores_that_mean_high_risk(method, tmp_path):
     with pytest.raises(ValueError, match="same direction"):
         fairpot.effect(model, fairpot.score_table(y, 1 - scores, sensitive_features=group))
     found = fairpot.effect(model, table)
-    assert found.before["gap"] == fairpot.effect(plain, plain.table_).before["gap"]
+    assert found.before.gap == fairpot.effect(plain, plain.table_).before.gap
 
 
 @methods

@@ -228,97 +228,6 @@ class ApplyDocument:
 
 
 @dataclass(frozen=True)
-class ChosenSaid:
-    """What a method does at a target gap; numbers that it has not are null."""
-
-    max_gap: float
-    auc: float | None
-    gap: float | None
-    signed_gap: float | None
-    kept: float | None
-    folds: int
-    changed: float | None
-    dial: str | None
-    strengths: tuple[float, ...]
-    reason: str | None
-
-
-@dataclass(frozen=True)
-class MethodSaid:
-    """What a method does at each target gap."""
-
-    method: str
-    chosen: tuple[ChosenSaid, ...]
-
-
-@dataclass(frozen=True)
-class Possible:
-    """The best possible AUC at a target gap: ``low`` is known to be had, where only a bracket is known."""
-
-    max_gap: float
-    auc: float | None
-    low: float | None
-    reachable: float | None
-    reason: str | None
-
-
-@dataclass(frozen=True)
-class Recommended:
-    """The method to take at a target gap, and that of the highest AUC."""
-
-    max_gap: float
-    method: str | None
-    highest: str | None
-
-
-@dataclass(frozen=True)
-class RivalSaid:
-    """How far the best method is ahead of another."""
-
-    method: str
-    lead: float | None
-    se: float | None
-    low: float | None
-    high: float | None
-    clear: bool
-
-
-@dataclass(frozen=True)
-class Versus:
-    """The lead of the best method over each of the others at a target gap."""
-
-    max_gap: float
-    rivals: tuple[RivalSaid, ...]
-
-
-@dataclass(frozen=True)
-class MethodLeftOut:
-    """A method that was not compared."""
-
-    method: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class CompareDocument:
-    """Repair methods at the same target gaps."""
-
-    said: Annotated[RowsSaid, Inline]
-    evaluated_on: str
-    weights: str | None
-    reference: Group | None
-    top: float | None
-    methods: tuple[MethodSaid, ...]
-    limit: tuple[Possible, ...] | None
-    limit_notes: tuple[str, ...]
-    verdicts: tuple[str, ...]
-    recommended: tuple[Recommended, ...]
-    versus: tuple[Versus, ...]
-    left_out: tuple[MethodLeftOut, ...]
-    quantisation: Quantised | None
-
-
-@dataclass(frozen=True)
 class PlannedGroup:
     """How many rows of a group a study needs."""
 
@@ -481,7 +390,6 @@ DOCUMENTS: dict[str, type] = {
     "fit": FitDocument,
     "uncertified": UncertifiedDocument,
     "apply": ApplyDocument,
-    "compare": CompareDocument,
     "plan": PlanDocument,
     "show": ShowDocument,
     "report": ReportDocument,
@@ -540,7 +448,9 @@ def documents_schema() -> Schema:
     defs: Schema = _changes()
     head = schema_of(Head, defs)
     documents = {}
-    for name, document in DOCUMENTS.items():
+    from fairpot.cli.compare import CompareDocument  # brings what other commands do without
+
+    for name, document in {**DOCUMENTS, "compare": CompareDocument}.items():
         schema_of(document, defs)
         made = defs.pop(document.__name__)
         documents[name] = made | {

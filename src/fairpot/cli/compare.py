@@ -5,36 +5,36 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import click
 
 from fairpot._defaults import Ties
-from fairpot.cli._documents import (
-    ChosenSaid,
-    CompareDocument,
-    MethodLeftOut,
-    MethodSaid,
-    Possible,
-    Quantised,
-    Recommended,
-    RivalSaid,
-    Versus,
-)
+from fairpot.cli._documents import Inline, Quantised
 from fairpot.cli._lines import print_quantisation
 from fairpot.cli._methods import MethodName
 from fairpot.cli._options import SHARE, TOP, Sectioned, group_options, needs, output_options
 from fairpot.cli._printing import Output, Report, shown
-from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
-from fairpot.comparison import Chosen, Comparison
+from fairpot.cli._rows import RowOptions, RowsSaid, listed_groups, named_group, row_options, with_groups_of
+from fairpot.comparison import Comparison
 from fairpot.comparison import compare as compare_methods
-from fairpot.comparison.result import TABLE_SAYS
 from fairpot.exceptions import FairpotWarning, InfeasibleRuleError
 from fairpot.repair.registry import method, method_name, names, takes_reference
 from fairpot.results import Finding, audit
-from fairpot.tradeoff import Limit, LimitBracket
 from fairpot.tradeoff.rules import top_share
 from fairpot.words import name_of
+from fairpot.words.comparison import COMPARED
+
+
+@dataclass(frozen=True)
+class CompareDocument:
+    """Repair methods at the same target gaps."""
+
+    said: Annotated[RowsSaid, Inline]
+    weights: str | None
+    comparison: Annotated[Comparison, Inline]
+    quantisation: Quantised | None
 
 
 @click.command(cls=Sectioned, short_help="Compare all methods on one file.")
@@ -113,7 +113,8 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
             top=options["top"],
             progress=False if bar is None else _phases(bar, options["methods"] or names()),
         )
-    out.document(_document(result, rows, Quantised.of(counted.quantisation)))
+    weights = None if result.table is None else result.table.weights
+    out.document(CompareDocument(rows.said(), weights, result, Quantised.of(counted.quantisation)))
     _print(out, result, _finding(result, options["ties"]), rows)
     print_quantisation(out, counted.quantisation)
 
@@ -143,56 +144,6 @@ def _methods(chosen: Sequence[str], keep: Any) -> list[Any] | None:
     return [method(name)(keep=keep) for name in chosen or names()]
 
 
-def _document(result: Comparison, rows: RowOptions, bins: Quantised | None) -> CompareDocument:
-    gaps, limit = result.max_gaps, result.limit
-    return CompareDocument(
-        rows.said(),
-        result.rows,
-        result.table.weights,
-        result.reference,
-        result.top,
-        tuple(
-            MethodSaid(name, tuple(_chosen(result.at(bound, name)) for bound in gaps))
-            for name in ("unrepaired", *result.methods)
-        ),
-        None if limit is None else tuple(_possible(limit, bound) for bound in gaps),
-        tuple(result.limit_notes),
-        tuple(result.verdict(bound) for bound in gaps),
-        tuple(_recommended(result, bound) for bound in gaps),
-        tuple(Versus(bound, _rivals(result, bound)) for bound in gaps),
-        tuple(MethodLeftOut(name, reason) for name, reason in result.skipped.items()),
-        bins,
-    )
-
-
-def _possible(limit: Limit | LimitBracket, bound: float) -> Possible:
-    """Give what could be had at most, what of it is within reach, or why that is not known."""
-    if isinstance(limit, LimitBracket):
-        ends = limit.best(bound)
-        return Possible(bound, ends.high, ends.low, None, limit.reason)
-    point = limit.best(bound)
-    return Possible(bound, point.auc, None, None if limit.optimism is None else point.reachable, limit.reason)
-
-
-def _recommended(result: Comparison, bound: float) -> Recommended:
-    with suppress(InfeasibleRuleError):
-        return Recommended(bound, result.recommended(bound).method, result.best(bound).method)
-    return Recommended(bound, None, None)
-
-
-def _rivals(result: Comparison, bound: float) -> tuple[RivalSaid, ...]:
-    """How far the method of highest AUC is ahead of each of the others."""
-    with suppress(InfeasibleRuleError):
-        return tuple(RivalSaid(*rival) for rival in result.versus(bound))
-    return ()
-
-
-def _chosen(found: Chosen) -> ChosenSaid:
-    """Give what a method does at a target."""
-    numbers = (found.max_gap, found.auc, found.gap, found.signed_gap, found.kept, found.folds, found.changed)
-    return ChosenSaid(*numbers, found.dial or None, tuple(found.strengths) if found.dial else (), found.reason)
-
-
 def _print(out: Output, result: Comparison, finding: Finding, rows: RowOptions) -> None:
     """Say first what the gap is, which method to take and what is next; then the table."""
     command = _next(result, finding, rows)
@@ -206,11 +157,11 @@ def _print(out: Output, result: Comparison, finding: Finding, rows: RowOptions) 
     out.line(f"{result.rows}; reference group: {reference}{result.gaps_where}")
     if result.weighed:
         out.line(result.weighed)
-    title = f"{TABLE_SAYS}, on rows that were not fitted"
+    title = f"{COMPARED}, on rows that were not fitted"
     out.table(title, ["method", *(f"gap <= {bound:g}" for bound in result.max_gaps)], result.lines)
     for text in result.limit_notes:
         out.line(text)
-    out.notes([f"{name} is left out: {reason}" for name, reason in result.skipped.items()])
+    out.notes([f"{each.method} is left out: {each.reason}" for each in result.skipped])
 
 
 def _next(result: Comparison, finding: Finding, rows: RowOptions) -> list[str] | None:

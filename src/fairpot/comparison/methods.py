@@ -7,9 +7,10 @@ from typing import Any
 
 from sklearn.base import clone
 
-from fairpot.comparison.trial import UNREPAIRED, Setting
+from fairpot.comparison.trial import Setting
 from fairpot.repair.estimator import RULES, Repair
 from fairpot.repair.registry import find_method, methods, takes_reference
+from fairpot.words.comparison import UNREPAIRED
 
 
 def find_methods(asked: Any) -> dict[str, Any]:

@@ -13,9 +13,11 @@ from sklearn.base import clone
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import Meaning, Ties
 from fairpot._validation import check_seen, check_share, is_number, wording
+from fairpot.comparison.answer import Skipped
 from fairpot.comparison.methods import find_methods, obstacle, prepare
-from fairpot.comparison.result import Comparison, mean_limit
-from fairpot.comparison.trial import UNREPAIRED, Fixed, Part, Ruled, Setting, Trial
+from fairpot.comparison.possible import mean_limit
+from fairpot.comparison.result import Comparison
+from fairpot.comparison.trial import Fixed, Part, Ruled, Setting, Trial
 from fairpot.counting import as_table
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.metrics.rank import check_ties
@@ -26,6 +28,7 @@ from fairpot.splitting import all_but, split_table
 from fairpot.table import ScoreTable
 from fairpot.tradeoff import Limit, LimitBracket
 from fairpot.tradeoff.rules import top_share
+from fairpot.words.comparison import UNREPAIRED
 
 Report = Callable[[int, int], object]
 _WIDTH = 30
@@ -158,9 +161,9 @@ def compare(
     >>> score = data.data.to_numpy() @ [0.4, 0.1, 0.4, 0.2, 0.5]
     >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "OptimalMerge", "LogitShift"])
     >>> print(result.verdict(max_gap=0.05))
-    at gap <= 0.05 take OptimalMerge (theta 3.11 to 3.26): AUC 0.597, 0.047 below the original 0.644; gap 0.052 on rows
-    it was not fitted on, within the target in 1 of 5 folds; chance could explain its lead over FairPOT; about 0.607 is
-    within reach (best possible on these rows 0.681)
+    at gap <= 0.05 take FairPOT (lam 0.446 to 0.507): AUC 0.596 (0.048 below the original 0.644), gap 0.049 on rows it
+    was not fitted on, within the target in 0 of 5 folds; chance cannot tell its AUC from that of OptimalMerge, and it
+    changes the fewest scores
     """
     checked, report = check_ties(ties), make_report(progress)
     bounds = _check_bounds(max_gaps)
@@ -200,10 +203,10 @@ def _run(
     report: Report,
     *,
     everyone: bool,
-) -> tuple[tuple[Trial, ...], dict[str, str]]:
+) -> tuple[tuple[Trial, ...], tuple[Skipped, ...]]:
     """Try every method on every part; where all are compared, say why those that cannot run do not."""
-    trials = [Trial(UNREPAIRED, tuple(Fixed.of(None, part, setting) for part in parts), setting.ties)]
-    skipped: dict[str, str] = {}
+    trials = [Trial(UNREPAIRED, tuple(Fixed.of(None, part, setting) for part in parts), setting)]
+    skipped: list[Skipped] = []
     total = len(estimators) * len(parts)
     for place, (name, estimator) in enumerate(estimators.items()):
         reason, folds = obstacle(estimator, setting) if everyone else None, []
@@ -217,11 +220,13 @@ def _run(
                 raise
             reason = str(error).split("\n")[0]
         if reason is None:
-            trials.append(Trial(name, tuple(folds), setting.ties))
+            trials.append(Trial(name, tuple(folds), setting))
+            for bound in bounds:  # before the last step is told
+                trials[-1].at(bound)
         else:
-            skipped[name] = reason
+            skipped.append(Skipped(name, reason))
         report((place + 1) * len(parts), total)
-    return tuple(trials), skipped
+    return tuple(trials), tuple(skipped)
 
 
 def _fold(estimator: Any, part: Part, setting: Setting, bounds: tuple[float, ...]) -> Ruled | Fixed:

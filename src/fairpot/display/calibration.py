@@ -8,7 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot.counts import GroupCounts
-from fairpot.display.display import AFTER, TableDisplay, add_legend, look, make_axes, named, stack, states, styled
+from fairpot.display.display import (
+    AFTER,
+    TableDisplay,
+    add_legend,
+    look,
+    make_axes,
+    named,
+    set_title,
+    stack,
+    states,
+    styled,
+)
 from fairpot.table import Maps, ScoreTable
 
 # Two-sided 95 %: the interval of a share by Wilson's method.
@@ -89,7 +100,8 @@ class GroupCalibrationDisplay(TableDisplay):
                 own = styled(look(place, marked=True) | {"ms": 5, "lw": 1.4, "label": named(group)}, style)
                 panel.plot(rows["mean_score"], rows["rate"], **own)
                 panel.vlines(rows["mean_score"], rows["rate_low"], rows["rate_high"], color=own["color"], lw=0.8)
-            panel.set(xlabel="mean score", title=state if AFTER in found else "")
+            panel.set(xlabel="mean score")
+            set_title(panel, "Calibration by group", state if AFTER in found else "")
         panels[0].set_ylabel("share with the outcome")
         add_legend(panels[-1], grow=ax is None, loc="upper left")
         return panels if len(panels) > 1 else panels[0]

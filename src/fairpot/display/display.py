@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -18,9 +19,14 @@ from fairpot.table import Maps, ScoreTable
 # line together repeat after 40 groups only, and colour and marker after 72.
 LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (6, 1.5, 1, 1.5, 1, 1.5)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
-_LONGEST_NAME = 40
+# Before and after look alike in every picture, and like no group.
+STATES: dict[str, dict[str, Any]] = {
+    "before": {"color": "#767676", "marker": "o", "mfc": "white"},
+    "after": {"color": "#111111", "marker": "s"},
+}
+_LONGEST_NAME, _WIDE = 40, 24  # letters of a name, and of a line of it
 _MOST_INSIDE = 6  # entries of a legend that leave room for the picture
-_ENTRY_INCHES = 0.19
+_LINE_INCHES, _LETTER_INCHES, _HANDLE_INCHES = 0.16, 0.064, 0.6
 
 
 def look(place: int, *, marked: bool = False) -> dict[str, Any]:
@@ -35,18 +41,34 @@ def look(place: int, *, marked: bool = False) -> dict[str, Any]:
     return style | ({"marker": MARKERS[place % len(MARKERS)]} if marked else {})
 
 
+def plain(group: Hashable) -> str:
+    """Give a group's name on one line, cut if it is very long."""
+    text = " ".join(str(group).split())
+    return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
+
+
 def named(group: Hashable) -> str:
-    """Show a group's name as plain text of bounded length: no part of it is read as a formula.
+    """Show a group's name, in lines of bounded width.
 
     Examples
     --------
-    >>> named("under $25")
+    >>> named("people who live further away")
+    'people who live further\\naway'
+    """
+    return wrapped(plain(group), _WIDE)
+
+
+def wrapped(text: str, wide: int) -> str:
+    """Break a text into lines of so many letters, at spaces where there are some; no part of it is read as a formula.
+
+    Examples
+    --------
+    >>> wrapped("under $25", 40)
     'under \\\\$25'
     """
-    text = " ".join(str(group).split())
-    text = text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
+    lines = "\n".join(textwrap.wrap(text, wide, break_on_hyphens=False))
     # A label that begins with an underscore would be left out of a legend, and $...$ would be set as mathematics.
-    return ("\u200b" if text.startswith("_") else "") + text.replace("$", r"\$")
+    return ("\u200b" if text.startswith("_") else "") + lines.replace("$", r"\$")
 
 
 def styled(own: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,12 +84,12 @@ def styled(own: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     return normalise(dict(own), line) | normalise(dict(given), line)
 
 
-def make_axes(ax: Any, count: int = 1, *, height: float = 4.2, **options: Any) -> list[Any]:
+def make_axes(ax: Any, count: int = 1, *, height: float = 4.4, width: float | None = None, **options: Any) -> list[Any]:
     """Return the axes to draw in: those given, or new ones side by side."""
     plt = import_optional("matplotlib.pyplot", "plot")
     if ax is None:
-        width = 6.4 if count == 1 else 4.8 * count
-        _, made = plt.subplots(1, count, figsize=(width, height), layout="constrained", squeeze=False, **options)
+        wide = (6.4 if count == 1 else 4.8) if width is None else width
+        _, made = plt.subplots(1, count, figsize=(wide * count, height), layout="constrained", squeeze=False, **options)
         return list(made[0])
     given = list(ax.ravel()) if hasattr(ax, "ravel") else list(ax) if isinstance(ax, Sequence) else [ax]
     if len(given) != count:
@@ -78,32 +100,46 @@ def make_axes(ax: Any, count: int = 1, *, height: float = 4.2, **options: Any) -
     return given
 
 
-def add_legend(ax: Any, *, outside: bool = False, grow: bool = False, **options: Any) -> None:
-    """Put a short legend where it covers least, and a long one, or one that belongs outside, beside the axes.
+def set_title(panel: Any, text: str, state: str = "") -> None:
+    """Say above a panel what it shows."""
+    panel.set_title(f"{text}, {state}" if state else text, loc="left", fontsize="medium")
 
-    ``grow`` makes the figure wider by the legend, where the figure is ours to change.
+
+def add_legend(ax: Any, *, grow: bool = False, of_all: bool = True, **options: Any) -> None:
+    """Put a short legend where it covers least, and one that is long, or of long names, below the axes.
+
+    ``grow`` makes the figure higher by the legend, where the figure is ours to change; ``of_all`` if the legend is that
+    of all its panels.
     """
     drawn = dict(zip(*reversed(ax.get_legend_handles_labels())))  # what is drawn again is named once
-    options.setdefault("handles", list(drawn.values()))
-    style, entries = {"frameon": False, "fontsize": "small", "handlelength": 3.2}, len(options["handles"])
-    if entries <= _MOST_INSIDE and not outside:
+    style = {"frameon": False, "fontsize": "small", "handlelength": 3.2, "handles": list(drawn.values())}
+    letters = max((len(line) for name in drawn for line in name.split("\n")), default=0)
+    lines = max((name.count("\n") + 1 for name in drawn), default=1)
+    if len(drawn) <= _MOST_INSIDE and lines == 1 and letters <= 2 * _WIDE:
         ax.legend(**style | options)
         return
-    rows = max(int(ax.get_window_extent().height / ax.figure.dpi / _ENTRY_INCHES), 1)
-    options |= {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0), "borderaxespad": 0.0, "ncols": -(-entries // rows)}
-    _make_room(ax, ax.legend(**style | options), grow)
-
-
-def _make_room(ax: Any, legend: Any, grow: bool) -> None:
-    """Keep a legend beside the axes inside the figure: widen it, or else make the axes narrower."""
-    figure, wide = ax.figure, legend.get_window_extent().width
+    figure, box = ax.figure, ax.get_window_extent()
+    inches = figure.get_figwidth() - 0.3 if grow and of_all else box.width / figure.dpi
+    columns = max(int(inches / (_HANDLE_INCHES + _LETTER_INCHES * letters)), 1)
+    high = _LINE_INCHES * lines * -(-len(drawn) // columns) + 0.2
     if grow:
-        figure.set_figwidth(figure.get_figwidth() + wide / figure.dpi)
-    elif figure.get_layout_engine() is None:  # an engine makes room by itself
-        place = ax.get_subplotspec()
-        box = ax.get_position() if place is None else place.get_position(figure)
-        left = box.width - wide / figure.bbox.width
-        ax.set_position((box.x0, box.y0, max(left / 1.02, box.width / 4), box.height))
+        figure.set_figheight(figure.get_figheight() + high + 0.6 * (not of_all))
+    if grow and of_all:
+        figure.legend(**style, loc="outside lower left", ncols=columns)
+        return
+    below = 0.62  # inches, for the ticks and their label
+    place = {"loc": "upper left", "borderaxespad": 0.0, "ncols": columns}
+    ax.legend(**style, **place, bbox_to_anchor=(0.0, -below / max(box.height / figure.dpi, 1.0)))
+    if figure.get_layout_engine() is None:  # an engine makes room by itself
+        _make_room(ax, (high + below) / figure.get_figheight())
+
+
+def _make_room(ax: Any, below: float) -> None:
+    """Lift axes by so much of the figure, of which half stays theirs."""
+    place = ax.get_subplotspec()
+    box = ax.get_position() if place is None else place.get_position(ax.figure)
+    lifted = max(box.y0, min(below, box.y0 + box.height / 2))
+    ax.set_position((box.x0, lifted, box.width, box.y1 - lifted))
 
 
 Columns = dict[str, NDArray[Any]]

@@ -8,7 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot.counts import Counts
-from fairpot.display.display import AFTER, TableDisplay, add_legend, look, make_axes, named, stack, states, styled
+from fairpot.display.display import (
+    AFTER,
+    TableDisplay,
+    add_legend,
+    look,
+    make_axes,
+    named,
+    set_title,
+    stack,
+    states,
+    styled,
+)
 from fairpot.table import Maps, ScoreTable
 
 LABELS = ("positive", "negative")
@@ -102,9 +113,10 @@ def _bins(edges: NDArray[np.float64], weight: NDArray[Any], share: NDArray[np.fl
     return {"low": edges[:-1], "high": edges[1:], "weight": weight, "share": share}
 
 
-def _finish(panel: Any, title: str) -> None:
+def _finish(panel: Any, state: str) -> None:
     panel.axhline(0, color="0.3", lw=0.8)
-    panel.set(xlabel="score", title=title)
+    panel.set(xlabel="score")
+    set_title(panel, "Scores by group and outcome", state)
     panel.yaxis.set_major_formatter(lambda value, _: f"{abs(value):.3g}")
 
 

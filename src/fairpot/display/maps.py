@@ -7,7 +7,18 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.display.display import Display, add_legend, look, make_axes, maps_of, named, stack, styled, table_of
+from fairpot.display.display import (
+    Display,
+    add_legend,
+    look,
+    make_axes,
+    maps_of,
+    named,
+    set_title,
+    stack,
+    styled,
+    table_of,
+)
 from fairpot.display.distributions import MOST_FILLED
 from fairpot.table import Maps, ScoreTable
 
@@ -126,10 +137,11 @@ class ScoreMapDisplay(Display):
         for place, group in enumerate(self.values("group")):
             rows = self.where(group=group)
             moved = bool((rows["score"] != rows["mapped"]).any())
-            own = look(place) | {"lw": 2, "label": named(group) if moved else f"{named(group)}, unchanged"}
+            own = look(place) | {"lw": 2, "label": named(group) if moved else f"{named(group)} (unchanged)"}
             line = (rows["score"], rows["mapped"]) if moved else ([], [])  # on the diagonal, which is there
             axes.plot(*line, **styled(own, style))
         axes.set(xlabel="score before", ylabel="score after")
+        set_title(axes, "What becomes of scores, by group")
         add_legend(axes, grow=ax is None, loc="upper left")
         if low < high and not np.isnan(self.columns["below"]).any():
             axes.set_xlim(low, high)

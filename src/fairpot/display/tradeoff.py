@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
-from fairpot.display.display import COLOURS, Display, add_legend, look, make_axes, named
+from fairpot.display.display import COLOURS, Display, add_legend, look, make_axes, plain, set_title, wrapped
 from fairpot.inference import Band
 from fairpot.tradeoff import Limit, LimitBracket, TradeoffCurve, TradeoffPoint
 
@@ -182,6 +182,7 @@ class TradeoffDisplay(Display):
         if self.signed:
             axes.axvline(0, color="0.5", lw=0.8)
         axes.set(xlabel=self._gap_label(), ylabel="AUC")
+        set_title(axes, "Trade-off of AUC and gap")
         axes.margins(x=0.08, y=0.1)
         add_legend(axes, grow=ax is None)
         return axes
@@ -190,7 +191,7 @@ class TradeoffDisplay(Display):
         alpha = self.curve.alpha
         gap = "xAUC gap" if alpha is None else f"xAUC gap in the top {100 * alpha:.4g}%"
         if self.signed:
-            return f"{gap} (above 0: {named(self.curve.reference)} ranked higher)"
+            return wrapped(f"{gap} (above 0: {plain(self.curve.reference)} ranked higher)", 60)
         return gap if self.curve.pairs is None else f"{gap}, the largest of any two groups"
 
     def _values_label(self) -> str:
@@ -309,7 +310,7 @@ class ComparisonDisplay(Display):
         >>> shown = ComparisonDisplay.from_comparison(result)
         """
         names = ("method", "dial", "value", "auc", "gap", "signed_gap", "distance_to_limit", "pareto")
-        return cls({name: getattr(result, name) for name in names}, result)._drawn(ax)
+        return cls({name: getattr(result.points, name) for name in names}, result)._drawn(ax)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw; points far beyond the gap of the unrepaired scores are left out of sight."""
@@ -325,7 +326,7 @@ class ComparisonDisplay(Display):
             most = "best possible on these rows, at most" if bracket else "best possible on these rows"
             axes.plot(line, self.result.limit.auc_at(line), color="black", lw=1, ls=":", label=most)
             if bracket:
-                ends = self.result.limit_lines["best possible, at least"]
+                ends = [each.low for each in self.result.possible]
                 axes.plot(self.result.max_gaps, ends, "_", color="black", label="best possible on these rows, at least")
             if self.result.limit.optimism is not None:
                 axes.plot(line, self.result.limit.reachable_at(line), color="black", lw=1, label="within reach")
@@ -336,7 +337,8 @@ class ComparisonDisplay(Display):
         axes.plot(gap[0], auc[0], "s", color="black", ms=7, label="original", zorder=4)
         if signed:
             axes.axvline(0, color="0.5", lw=0.8)
-        ahead = f" (above 0: {named(self.result.reference)} ranked higher)" if signed else ""
-        axes.set(xlim=(left, right), xlabel=f"xAUC gap{ahead}", ylabel="AUC")
+        ahead = f" (above 0: {plain(self.result.reference)} ranked higher)" if signed else ""
+        axes.set(xlim=(left, right), xlabel=wrapped(f"xAUC gap{ahead}", 60), ylabel="AUC")
+        set_title(axes, "Methods on rows that they were not fitted on")
         add_legend(axes, grow=ax is None)
         return axes

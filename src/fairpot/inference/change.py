@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -238,6 +238,16 @@ class Changes(ShownBars):
 
     def _says(self) -> list[str]:
         return ["Change by the repair on the same rows, with intervals", f"AUC {self.auc}", f"gap {self.gap}"]
+
+    def renamed(self, name: Callable[[Any], Any]) -> Changes:
+        """Call the groups by other names, for people."""
+
+        def named(found: dict[tuple[Hashable, Hashable], Change]) -> dict[tuple[Hashable, Hashable], Change]:
+            return {(name(first), name(second)): each for (first, second), each in found.items()}
+
+        groups = None if self.gap.groups is None else (name(self.gap.groups[0]), name(self.gap.groups[1]))
+        gap = replace(self.gap, groups=groups)
+        return Changes(self.auc, gap, named(self.signed_gap), named(self.xauc))
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values for JSON."""

@@ -118,10 +118,6 @@ class DialEstimates:
             return self.regions.limits(tail)[1].high
         return fold(*self.gaps.limits(tail))[1].reshape(len(self), self.many).max(axis=1)
 
-    def signed_limits(self, tail: float) -> tuple[Floats, Floats]:
-        """Give the limits of each signed gap, in the order of ``gaps``, each wrong with probability ``tail``."""
-        return self.gaps.limits(tail) if self.regions is None else self.regions.signed_limits(tail)
-
     def at(self, places: Sequence[int]) -> DialEstimates:
         """Keep some of the values."""
         wanted = np.asarray(places, dtype=np.intp)
@@ -135,6 +131,13 @@ class DialEstimates:
             regions=None if self.regions is None else self.regions.at(wanted),
             least=None if self.least is None else self.least[wanted],
         )
+
+    def shares_at(self, place: int) -> tuple[ShareEstimates, ShareEstimates]:
+        """Give AUC, and both directions of every pair, at one value: with limits of every region left open there."""
+        if self.regions is not None:
+            return self.regions.shares_at(place)
+        size = 2 * self.many
+        return self.auc.take([place]), self.xauc.take(np.arange(place * size, (place + 1) * size))
 
     def cell_names(self, gap: int) -> tuple[Hashable, Hashable]:
         """Name the two groups of one of the gaps."""
@@ -568,6 +571,7 @@ def _largest(dial: DialEstimates, tail: float) -> tuple[Floats, Floats]:
     if dial.many == 1:
         return low, high
     gaps, many = dial.gaps, dial.many
-    blocks = [gaps.covariance[k : k + many, k : k + many] for k in range(0, len(gaps), many)]
+    covariance = gaps.covariance  # of all gaps: once
+    blocks = [covariance[k : k + many, k : k + many] for k in range(0, len(gaps), many)]
     tails = np.repeat([joint_tail(block, tail) for block in blocks], many)
     return fold(*gaps.limits(tails))[0].reshape(len(dial), many).max(axis=1), high

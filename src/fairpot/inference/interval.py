@@ -13,6 +13,8 @@ from fairpot._validation import check_choice, check_group_name, check_level, che
 from fairpot.counting import as_table
 from fairpot.inference.bootstrap import bootstrap_shares, drawn_interval, shares_of
 from fairpot.inference.limits import Estimate, Verdict, fold, joint_tail_of, judge, seen_limits
+from fairpot.inference.merged import count_ranking
+from fairpot.inference.merged import shares as counted_shares
 from fairpot.inference.region import RegionShares, estimate_region
 from fairpot.inference.shares import (
     GapEstimates,
@@ -283,7 +285,9 @@ def _top_rate(
 def estimate(table: ScoreTable, question: Question) -> ShareEstimates:
     """Estimate the shares of a question with their covariance."""
     if question.alpha is None:
-        return estimate_shares(table, question.pairs, question.kernel)
+        if question.kernel == "equal":
+            return estimate_shares(table, question.pairs, question.kernel)
+        return counted_shares(count_ranking(table, question.kernel), question.pairs)
     return estimate_region(table, question.pairs, question.kernel, question.alpha, question.region)
 
 

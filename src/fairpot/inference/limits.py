@@ -227,7 +227,7 @@ def wilson(share: float, size: float, quantile: float) -> tuple[float, float]:
     extra = quantile**2 / size
     centre = (share + extra / 2) / (1 + extra)
     half = float(np.sqrt(extra * share * (1 - share) + extra**2 / 4)) / (1 + extra)
-    return max(centre - half, 0.0), min(centre + half, 1.0)
+    return min(max(centre - half, 0.0), share), max(min(centre + half, 1.0), share)  # never past it by a last bit
 
 
 class Estimate(float):
@@ -317,9 +317,9 @@ class Estimate(float):
         """Return the same with its groups called by other names."""
         if self.groups is None:
             return self
-        first, second = map(name, self.groups)
-        given = self.__getnewargs__()
-        return Estimate(*given[:8], (first, second), *given[9:])
+        made = Estimate(*self.__getnewargs__())
+        made.groups = (name(self.groups[0]), name(self.groups[1]))
+        return made
 
     def of(self, value: float) -> Estimate:
         """Return what is known of this number with the number itself as it was counted exactly."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._defaults import Region
-from fairpot.counts import Clusters, Counts, GroupCounts, Indices
+from fairpot.counts import Clusters, Counts, GroupCounts, Indices, count_units
 from fairpot.inference.limits import Parts, difference_limits, exceeding_tail, fold, share_limits
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
@@ -424,7 +424,7 @@ def clustered_covariance(
         total += part
     total += (shared + shared.T) * _factor(rests.in_either)
     if everyone is not None:
-        total += beside * float(_factor(np.array(len(np.unique(everyone.unit)), dtype=np.float64)))
+        total += beside * float(_factor(np.array(count_units(everyone.unit), dtype=np.float64)))
     return ShareEstimates(found.value, total, (variance[0], variance[1]), rests.units)
 
 

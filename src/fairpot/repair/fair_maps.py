@@ -27,11 +27,12 @@ from fairpot._warn import warn_user
 from fairpot.counting import as_table
 from fairpot.exceptions import ModelFileError, SmallGroupWarning
 from fairpot.export import RowScorer, SimplifiedMaps, simplify, to_javascript, to_onnx, to_python, to_sql
-from fairpot.inference import overview
+from fairpot.inference import confidence_interval
 from fairpot.inference.certify import Certificate, certify_one
 from fairpot.inference.dial import Cut, Evidence, Part, SameMaps, Top, same_rows
 from fairpot.modelfile import MAX_BYTES, ModelFile, describe_table, naming, read, write
 from fairpot.modelfile.checks import refuse, shown
+from fairpot.repair.achieved import Achieved
 from fairpot.repair.finish import Finished
 from fairpot.repair.ground import Ground
 from fairpot.repair.private import made_private
@@ -51,7 +52,7 @@ from fairpot.repair.sigmoid import PROBES, LogitMap
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats, FollowedMap, ScoreMap, ShiftMap, followed, moving, parted
 from fairpot.transport.scoremap import part_words
-from fairpot.words import gap_name
+from fairpot.words import FRACTIONS, gap_name
 
 if TYPE_CHECKING:
     from fairpot.repair.estimator import Repair
@@ -808,9 +809,9 @@ def certificate_on(maps: FairMaps, table: ScoreTable, ground: Ground, max_gap: f
     return certify_one(dial, max_gap, confidence, **known, top=evidence.seen_in)
 
 
-def shown_maps(maps: FairMaps, title: str, ground: Ground | None = None) -> str:
+def shown_maps(maps: FairMaps, title: str, ground: Ground | None = None, achieved: Achieved | None = None) -> str:
     """Show gap and maps in a notebook."""
-    said, bars = _measured_here(maps, ground)
+    said, bars = _measured_here(maps, ground, achieved)
     gaps = intervals_svg(bars, "The gap on the fitted rows, with its interval")
     scale, moved = maps.scale, [g for g in maps.groups_ if not maps.maps_[g].is_identity]
     x = np.linspace(scale.low, scale.high, 61)
@@ -821,20 +822,25 @@ def shown_maps(maps: FairMaps, title: str, ground: Ground | None = None) -> str:
     return f"<div>{paragraph(title, said)}{gaps}{picture}{html_table(rows, 'What becomes of scores')}</div>"
 
 
-def _measured_here(maps: FairMaps, ground: Ground | None) -> tuple[str, list[Bar]]:
-    """Measure the gap before and after on the fitted rows, for a picture; say why where that cannot be done."""
-    if ground is None:
+def _measured_here(maps: FairMaps, ground: Ground | None, achieved: Achieved | None) -> tuple[str, list[Bar]]:
+    """Say what is achieved on the fitted rows, and estimate the gap there for a picture; or say how to."""
+    if ground is None or achieved is None:
         return "A map file has no rows: fairpot.effect(model, scores, y, ...) measures gap and intervals.", []
-    kept = ground.rows
-    if not kept.labelled or len(kept.groups) > _MOST_MEASURED or sum(len(c.score) for c in kept.counts) > _FEW:
+    kept, name = ground.rows, gap_name(ground.alpha)
+    if not kept.labelled:
         return "fairpot.effect(model, scores, y, ...) measures gap and AUC with intervals.", []
+    known = (achieved.gap_before, achieved.gap, achieved.auc_before, achieved.auc)
+    if achieved.gap_top is not None and achieved.gap_top_before is not None:
+        known = (achieved.gap_top_before, achieved.gap_top, *known[2:])
+    was, now, auc_was, auc_now = map(FRACTIONS.auc, known)
+    said = f"On the fitted rows: {name} {was} -> {now}, AUC {auc_was} -> {auc_now}; new rows may differ."
+    if len(kept.groups) > _MOST_MEASURED or sum(len(c.score) for c in kept.counts) > _FEW:
+        return f"{said} fairpot.effect(model, scores, y, ...) has the intervals.", []
     moved = moving({g: m for g, m in maps.maps_.items() if g in kept.groups})
     asked: dict[str, Any] = {"ties": ground.ties}
     if ground.top is not None:
         asked |= {"alpha": ground.top.alpha, "region": ground.top.region}
-    gaps = [overview(each, **asked).gap for each in (kept, kept.rescored(moved))]
-    name = gap_name(ground.alpha)
-    said = f"{name[0].upper()}{name[1:]} on the fitted rows: {gaps[0]:.3f} -> {gaps[1]:.3f}; new rows may differ."
+    gaps = [confidence_interval("xauc_gap", each, **asked) for each in (kept, kept.rescored(moved))]
     return said, [bar(f"{name} {when}", gap) for when, gap in zip(("before", "after"), gaps)]
 
 

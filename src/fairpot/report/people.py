@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.auditing.queue import LABELS, SMALLEST_BAND, Mapped
 from fairpot.counts import GroupCounts
+from fairpot.results.people import LABELS, SMALLEST_BAND, Mapped
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 from fairpot.transport.plan import weight_to_reach

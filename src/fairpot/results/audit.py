@@ -124,7 +124,7 @@ class Audit:
 
     @property
     def answer(self) -> list[str]:
-        """The answer in sentences: the finding and what it means, the findings of other parts of the list, the next step."""
+        """The answer in sentences: the finding and its meaning, findings of other parts of the list, the next step."""
         main = self.finding
         others = [each.headline for each in self.findings if each is not main]
         return [text for text in (main.headline, main.meaning, *others, self.clearest.next) if text]
@@ -271,7 +271,8 @@ class Audit:
         sized = wording.rows_by(ranking.rows, self.weights)
         lines = [
             *self.answer,
-            f"{sized}, {wording.shown_rows(ranking.positives)} with the outcome, {len(ranking.groups)} groups, AUC {auc}",
+            f"{sized}, {wording.shown_rows(ranking.positives)} with the outcome, {len(told.ranking.groups)} groups",
+            f"AUC {auc}",
             *filter(None, [wording.weights_taken(self.weights, ranking.rows)]),
             *(_pair_line(pair) for pair in told.shown_pairs),
         ]
@@ -292,7 +293,7 @@ class Audit:
         return audit_html(self)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the gap of every two groups with its interval, see :class:`fairpot.display.GapChangeDisplay`.
+        """Draw the gap of every two groups with its interval, see :class:`fairpot.display.EstimatesDisplay`.
 
         Parameters
         ----------
@@ -310,7 +311,7 @@ class Audit:
         >>> data = make_synthetic(1000, random_state=0, as_frame=False)
         >>> axes = audit(data.target, data.probability, sensitive_features=data.group).plot()
         """
-        return display("GapChangeDisplay").from_audit(self).plot(ax)
+        return display("EstimatesDisplay").from_audit(self, ax=ax).ax_
 
 
 _MOST_PAIRS = 10
@@ -364,8 +365,8 @@ def audit_table(
     shares = [check_share(each, "alpha", zero=False) for each in several(alpha)]
     if reference is not None:
         check_group_name(reference, table.groups, "reference")
-    own, calibration = calibrations(table, bins, level)
-    whole = with_calibration(rank(table, ties=how, level=level, reference=reference), own)
+    calibrated = calibrations(table, bins, level)
+    whole = with_calibration(rank(table, ties=how, level=level, reference=reference), calibrated.groups)
     given: dict[str, Any] = {"ties": how, "level": level, "reference": whole.reference, "small": whole.small_groups}
     tops = tuple(rank(table, top=top_of(table, share, where), **given) for share in shares)
     gone = tuple(LeftOut(group, rows) for group, rows in (left_out or {}).items())
@@ -374,7 +375,7 @@ def audit_table(
         whole,
         tops,
         asked_rates(table, several(threshold), shares, level),
-        calibration,
+        calibrated.all,
         bins,
         table.weights,
         table.lower_is_riskier,
@@ -382,7 +383,7 @@ def audit_table(
         gone,
         (
             *(Note("left out", each.group, value=each.rows) for each in gone),
-            *notes_of_audit(table, whole, tops, calibration),
+            *notes_of_audit(table, whole, tops, calibrated.all),
         ),
     )
 

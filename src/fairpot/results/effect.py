@@ -15,7 +15,7 @@ from fairpot._validation import check_rows, check_scores, check_seen, check_shar
 from fairpot.counting import as_table
 from fairpot.inference import Change, Changes, Estimate, change_by_maps, change_of_scores, verdict
 from fairpot.results.audit import Audit, audit_table, several
-from fairpot.results.calibration import BINS, CalibrationStages, calibration_stages
+from fairpot.results.calibration import BINS, Calibrations, CalibrationStages, calibration_stages
 from fairpot.results.finding import Finding, Trust
 from fairpot.results.kinds import Derived, Group, renamed, rows_of, to_dict
 from fairpot.results.notebook import effect_html
@@ -188,16 +188,12 @@ class Effect:
             ends = _seen_alike(was, now)
             gap = gap.signed if gap is not None and len(was.gaps) == 1 else gap
             found.append(_row(words.gap_name(was.alpha), *ends, gap))
-        named = [(None, self.before.calibration, self.after.calibration)]
         both = zip(self.before.ranking.groups, self.after.ranking.groups)
-        named += [(b.group, b.calibration, a.calibration) for b, a in both]
-        for group, first, last in named:
+        named = [(f" of {b.group}", b.calibration, a.calibration) for b, a in both]
+        for of, first, last in (("", self.before.calibration, self.after.calibration), *named):
             if first is not None and last is not None:
-                name = "calibration error" if group is None else f"calibration error[{group}]"
-                ends = [
-                    Estimate(name, c.expected_calibration_error, reason="see error_by_chance") for c in (first, last)
-                ]
-                found.append(_row(name, *ends, None))
+                name = f"calibration error{of}"
+                found.append(_row(name, first.expected_calibration_error, last.expected_calibration_error, None))
         return found
 
     def frame(self, part: Part = "numbers") -> Any:
@@ -233,7 +229,7 @@ class Effect:
         return frame_of(plain)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the gap of every two groups before and after, see :class:`fairpot.display.GapChangeDisplay`.
+        """Draw the gap of every two groups before and after, see :class:`fairpot.display.EstimatesDisplay`.
 
         Parameters
         ----------
@@ -253,7 +249,7 @@ class Effect:
         >>> repair = FairPOT(max_gap=0.05).fit(score, y, sensitive_features=group)
         >>> axes = effect(repair, score, y, sensitive_features=group).plot()
         """
-        return display("GapChangeDisplay").from_effect(self).plot(ax)
+        return display("EstimatesDisplay").from_effect(self, ax=ax).ax_
 
     def __str__(self) -> str:
         weighed = wording.weights_taken(self.before.weights, self.before.ranking.rows)
@@ -422,7 +418,7 @@ def _effect_of_maps(model: Any, known: FairMaps | None, table: ScoreTable, looke
     if looked_at["level"] is not None and len(kept.groups) <= MOST_GROUPS:
         changes = change_by_maps(kept, effective, ties=looked_at["ties"], level=looked_at["level"])
     shifts = moves(table, parted(maps)[0])
-    stages = calibration_stages(kept, own, looked_at["level"], looked_at["bins"])
+    stages = calibration_stages(kept, own, _calibrations(first), _calibrations(second), looked_at["bins"])
     calibrated = stages is not None and stages[0].recalibrated is not None
     reference = None if known is None else known.reference_
     return Effect(
@@ -438,6 +434,11 @@ def _effect_of_maps(model: Any, known: FairMaps | None, table: ScoreTable, looke
         tuple(notes_of_effect(first, second, shifts, reference, calibrated)),
         effective,
     )
+
+
+def _calibrations(found: Audit) -> Calibrations:
+    """Give what an audit has measured of calibration."""
+    return Calibrations(tuple(each.calibration for each in found.ranking.groups), found.calibration)
 
 
 def _scale_notes(known: FairMaps | None, first: Audit) -> tuple[Note, ...]:
@@ -482,7 +483,7 @@ def _effect_of_scores(y_true: Any, before: Any, after: Any, known: dict[str, Any
         sign = -1.0 if known["lower_is_riskier"] else 1.0
         changes = change_of_scores(y_true, sign * rows.scores, sign * new, **asked, ties=looked_at["ties"], level=level)
     shifts = moves_of_rows(rows, new)
-    acted = actions(*tables, several(looked_at["threshold"]), looked_at["alpha"], level)
+    acted = actions(tables[0], tables[1], several(looked_at["threshold"]), looked_at["alpha"], level)
     notes = tuple(notes_of_effect(first, second, shifts, None, False))
     return Effect(first, second, changes, shifts, acted, None, None, None, (), notes)
 

@@ -53,11 +53,16 @@ def kind_of(hint: Any) -> Kind:
 
 
 @cache
-def fields_of(cls: type) -> dict[str, Any]:
+def fields_of(cls: Any) -> dict[str, Any]:
     """Give the fields of a record with their types: what is derived from others first, as ``derived`` lists it."""
     hints = typing.get_type_hints(cls, include_extras=True)
     own = {each.name: hints[each.name] for each in dataclasses.fields(cls)}
     return {**getattr(cls, "derived", {}), **own}
+
+
+def _class(record: Any) -> Any:
+    """Give the class of a record."""
+    return type(record)
 
 
 def renamed(tree: Any, name: Callable[[Any], Any]) -> Any:
@@ -91,7 +96,7 @@ def renamed(tree: Any, name: Callable[[Any], Any]) -> Any:
 def to_dict(tree: Any) -> dict[str, Any]:
     """Write a record as plain values, ready for JSON; what is not a number is None."""
     found: dict[str, Any] = {}
-    for name, hint in fields_of(type(tree)).items():
+    for name, hint in fields_of(_class(tree)).items():
         found |= _written(name, getattr(tree, name), hint)
     return found
 
@@ -153,7 +158,7 @@ def rows_of(records: Iterable[Any], columns: Sequence[str] | None = None) -> lis
     found = []
     for record in records:
         row: dict[str, Any] = {}
-        for name, hint in fields_of(type(record)).items():
+        for name, hint in fields_of(_class(record)).items():
             row |= _cells(name, getattr(record, name), hint)
         found.append(row)
     if columns is None:

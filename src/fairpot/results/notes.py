@@ -28,7 +28,8 @@ def notes_of_audit(
     table: ScoreTable, whole: Ranking, tops: Sequence[Ranking], calibration: Calibration | None
 ) -> Iterator[Note]:
     """Judge an audit: scores that rank the wrong way or nobody, small groups, ties that matter."""
-    yield from filter(None, (reversed_score(table, whole.tied and whole.tied.auc_half), hard_predictions(table)))
+    auc = None if whole.tied is None else whole.tied.auc_half
+    yield from filter(None, (reversed_score(table, auc), hard_predictions(table)))
     yield from small_cells(table)
     lost = tuple((pair.first, pair.second) for pair in whole.gaps if not pair.known)
     if lost and len(lost) < len(whole.gaps):

@@ -68,7 +68,7 @@ class Marks:
 def marks(counts: GroupCounts, most: int) -> Marks:
     """Choose about ``most`` marks: the middles of equal parts of those with, and of those without, the outcome.
 
-    None stands for fewer rows than a band has, and an outcome with fewer rows than that has no mark.
+    A mark stands for as many rows as a band has, at least; an outcome with fewer rows than that has one mark.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def marks(counts: GroupCounts, most: int) -> Marks:
     for label in LABELS:
         weight = getattr(counts, label)[::-1].astype(np.float64)
         reached, total = np.cumsum(weight), float(weight.sum())
-        size = 0 if total < SMALLEST_BAND else max(1, round(total / rows))
+        size = 0 if not total else max(1, round(total / rows))
         wanted = (np.arange(size) + 0.5) * (total / max(size, 1))
         place = np.searchsorted(reached, wanted, side="right")
         entry.append(len(weight) - 1 - place)

@@ -7,13 +7,14 @@ from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import nan
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from fairpot._defaults import LEVEL, Region, Ties
+from fairpot._defaults import LEVEL, TIES, Region, Ties
 from fairpot.counts import GroupCounts
 from fairpot.inference.limits import Estimate, joint_tail, seen_limits
+from fairpot.inference.merged import Counted, count_ranking, shares
 from fairpot.inference.region import estimate_region
 from fairpot.inference.shares import (
     GapEstimates,
@@ -22,15 +23,13 @@ from fairpot.inference.shares import (
     ShareEstimates,
     all_pairs,
     cross_pairs,
-    estimate_shares,
     inside,
-    merge_entries,
     others_over,
     over_others,
     why_not,
 )
 from fairpot.inference.top_rates import TopRate, top_rate_interval
-from fairpot.metrics.cells import SMALL, tied_pairs
+from fairpot.metrics.cells import SMALL
 from fairpot.metrics.wins import WinMatrix
 from fairpot.results.calibration import Calibration
 from fairpot.results.kinds import Count, Derived, Group, Range, Score, Share
@@ -39,8 +38,6 @@ from fairpot.transport import Floats
 
 # Beyond this many groups there are no intervals: one covariance of all pairs would not fit into memory.
 MOST_GROUPS = 20
-# With more entries times groups than this, covariances come from a merged table.
-_MANY = 20_000_000
 # Whether the interval of a gap leaves 0 out, holds it, is missing, or there is nothing to measure.
 State = Literal["difference", "no clear difference", "no interval", "not measured"]
 
@@ -206,6 +203,10 @@ class Ranking(Sizes):
         """Give the numbers of one group."""
         return next(each for each in self.groups if each.group == name)
 
+    def cell(self, positive: Hashable, negative: Hashable) -> Cell:
+        """Give how often someone in one group with the outcome is ranked above someone in another without it."""
+        return next(c for c in self.xauc if (c.positive, c.negative) == (positive, negative))
+
     def pair(self, first: Hashable, second: Hashable) -> Pair:
         """Give a pair of groups, seen from the first."""
         wanted = {first, second}
@@ -273,20 +274,19 @@ def rank(
     >>> print(found.gap, found.gap.groups)
     0.240 (95% interval 0.144 to 0.333) ('M', 'F')
     """
-    shown = table if top is None else table.above({g: own_scale(table, s) for g, s in zip(table.groups, top.starts)})
-    matrix = WinMatrix.of(shown, ties)
-    counted = _Counted.of(table, shown, matrix, ties, level, top)
-    large = _large(shown, small)
-    reference = _ahead(counted, shown) if reference is None else reference
+    counted, passed = _Counted.of(table, ties, level, top)
+    shown = passed.table
+    large = large_groups(shown, small)
+    reference = _ahead(counted, passed) if reference is None else reference
     rows = range(len(table.groups))
     gap = counted.largest(rows)
-    headline = gap if len(large) == len(table.groups) else counted.largest(large)
+    headline = counted.largest(large, clear=True)
     seen = {} if gap is None else {frozenset(gap.groups or ()): gap}
     seen |= {} if headline is None else {frozenset(headline.groups or ()): headline}
     pairs = [counted.pair(i, j, seen).seen_from(reference) for i, j in itertools.combinations(rows, 2)]
     whole = partial(_top_rate, table, top, level)
     return Ranking(
-        **_sizes(shown, shown.pooled()),
+        **_whole(passed),
         top=top,
         ties=ties,
         level=level if counted.found is not None else None,
@@ -300,7 +300,7 @@ def rank(
         groups=tuple(_group(counted, shown, top, whole, g) for g in rows),
         recall=whole("top_recall", None),
         precision=whole("top_precision", None),
-        tied=_tied(table, matrix, ties) if top is None else None,
+        tied=_tied(passed) if top is None else None,
     )
 
 
@@ -317,37 +317,30 @@ class _Counted:
     low: Floats
     high: Floats
     note: str | None
-    reason: str  # why there are no intervals at all
 
     @classmethod
-    def of(
-        cls, table: ScoreTable, shown: ScoreTable, matrix: WinMatrix, ties: Ties, level: float | None, top: Top | None
-    ) -> _Counted:
-        """Estimate all shares of a ranking together."""
+    def of(cls, table: ScoreTable, ties: Ties, level: float | None, top: Top | None) -> tuple[_Counted, Counted]:
+        """Count a ranking, and estimate all its shares together."""
         every = [all_pairs(table), *cross_pairs(table)]
         every += [f for g in range(len(table.groups)) for f in _own(table, g)]
         distinct = list(dict.fromkeys(every))  # of two groups, BPSN and BNSP are the xAUCs
         if level is None or len(table.groups) > MOST_GROUPS:
-            reason = "none were asked for" if level is None else f"more than {MOST_GROUPS} groups"
-            empty = np.full(len(distinct), nan)
-            return cls(
-                table.groups,
-                matrix,
-                level or LEVEL,
-                distinct,
-                None,
-                [reason] * len(distinct),
-                empty,
-                empty,
-                None,
-                reason,
-            )
-        found, note = _estimated(table, distinct, ties, top)
+            passed, empty = count_ranking(_shown(table, top), ties), np.full(len(distinct), nan)
+            why = "none were asked for" if level is None else f"more than {MOST_GROUPS} groups"
+            whys: list[str | None] = [why] * len(distinct)
+            return cls(table.groups, passed.matrix(), LEVEL, distinct, None, whys, empty, empty, None), passed
+        if top is None:
+            passed = count_ranking(table, ties)
+            found, note = shares(passed, distinct), None
+        else:
+            found = inside = estimate_region(table, distinct, ties, top.alpha, top.region)
+            assert inside.region is not None
+            passed, note = inside.region.counted, inside.note
         where = (None, "pooled") if top is None else (top.alpha, top.region)
         asked = [Question("", (pair,), False, ties, *where) for pair in distinct]
         reasons = [why_not(table, question, found.take([k])) for k, question in enumerate(asked)]
         low, high = found.limits((1 - level) / 2)
-        return cls(table.groups, matrix, level, distinct, found, reasons, low, high, note, "")
+        return cls(table.groups, passed.matrix(), level, distinct, found, reasons, low, high, note), passed
 
     def value(self, pairs: Pairs) -> float | None:
         """Give the share of pairs that positives of some groups win over negatives of others, as it was counted."""
@@ -389,23 +382,22 @@ class _Counted:
             return None
         gaps, reason = self._estimates([(i, j)]), self._reason(i, j)
         se = nan if gaps is None else float(gaps.se[0])
-        ends = [nan, nan]
+        low = high = nan
         if gaps is not None and reason is None:
-            ends = [float(each[0]) for each in gaps.limits((1 - self.level) / 2)]
-        known = (value, names, reason, self.note)
-        return Estimate("gap", value, se, *ends, self.level, "analytic", *known)
+            low, high = (float(each[0]) for each in gaps.limits((1 - self.level) / 2))
+        return Estimate("gap", value, se, low, high, self.level, "analytic", value, names, reason, self.note)
 
-    def largest(self, groups: Sequence[int]) -> Estimate | None:
-        """Give the largest gap between some groups; where that may be chance, and another surely is none, the other.
+    def largest(self, groups: Sequence[int], *, clear: bool = False) -> Estimate | None:
+        """Give the largest gap between some groups, seen from the group that is ranked higher.
 
-        It is seen from the group that is ranked higher.
+        With ``clear``, where the largest may be chance, the largest of those that are not, if there are any.
         """
         pairs = [p for p in itertools.combinations(groups, 2) if self._difference(*p) is not None]
         if not pairs:
             return None
         pairs.sort(key=lambda pair: -abs(self._difference(*pair) or 0.0))
         if all(self._reason(*pair) is None for pair in itertools.combinations(groups, 2)):
-            return self._with_limits(pairs)
+            return self._with_limits(pairs, clear)
         i, j = pairs[0]
         found, why = self.gap(i, j), next(filter(None, (self._reason(*p) for p in itertools.combinations(groups, 2))))
         assert found is not None
@@ -414,18 +406,13 @@ class _Counted:
             "gap", float(found), found.se, nan, nan, self.level, "analytic", found.signed, found.groups, why, self.note
         )
 
-    def _with_limits(self, pairs: list[tuple[int, int]]) -> Estimate:
+    def _with_limits(self, pairs: list[tuple[int, int]], clear: bool) -> Estimate:
         """Limit the gap of the first of some pairs, which was chosen for its size."""
-        gaps, tail = self._estimates(pairs), (1 - self.level) / 2
+        gaps = self._estimates(pairs)
         assert gaps is not None
-        low, high = seen_limits(gaps, tail)
-        place = 0
-        if low <= 0 and len(pairs) > 1:  # is another pair clear, of all that were looked at?
-            lows, highs = gaps.limits(joint_tail(gaps.covariance, tail))
-            clear = np.flatnonzero((lows > 0) | (highs < 0))
-            if len(clear):
-                place = int(clear[0])
-                low, high = seen_limits(gaps.take([place]), joint_tail(gaps.covariance, tail))
+        place, low, high = 0, *seen_limits(gaps, (1 - self.level) / 2)
+        if clear:
+            place, low, high = headline_limits(gaps, (1 - self.level) / 2)
         i, j = pairs[place]
         value = self._difference(i, j) or 0.0
         i, j = (i, j) if value >= 0 else (j, i)
@@ -448,25 +435,31 @@ class _Counted:
         both = [self.distinct.index(Pairs((a,), (b,))) for i, j in pairs for a, b in ((i, j), (j, i))]
         return GapEstimates.side_by_side(self.found.take(both))
 
-    def xauc(self) -> Floats:
-        """Give every xAUC; what cannot be measured is NaN."""
-        pairs = self.matrix.pairs
-        return np.asarray(np.divide(self.matrix.half_wins / 2, pairs, out=np.full(pairs.shape, nan), where=pairs > 0))
+
+def _shown(table: ScoreTable, top: Top | None) -> ScoreTable:
+    """Give the rows that are ranked: all, or those of the top."""
+    return table if top is None else table.above({g: own_scale(table, s) for g, s in zip(table.groups, top.starts)})
+
+
+def headline_limits(gaps: GapEstimates, tail: float) -> tuple[int, float, float]:
+    """Say which of some gaps, the largest first, a headline is about, and limit it from the group ranked higher.
+
+    The first, with what it costs that it was chosen for its size; where that may be chance and another gap is clear
+    of all that were looked at, the other.
+    """
+    low, high = seen_limits(gaps, tail)
+    if low > 0 or len(gaps) == 1:
+        return 0, low, high
+    lows, highs = gaps.limits(joint_tail(gaps.covariance, tail))
+    clear = np.flatnonzero((lows > 0) | (highs < 0))
+    if not len(clear):
+        return 0, low, high
+    return int(clear[0]), *seen_limits(gaps.take([int(clear[0])]), joint_tail(gaps.covariance, tail))
 
 
 def _own(table: ScoreTable, g: int) -> tuple[Pairs, Pairs, Pairs]:
     """Give the pairs of a group's own AUC, and of it against all others together."""
     return inside(g), others_over(table, g), over_others(table, g)
-
-
-def _estimated(
-    table: ScoreTable, pairs: Sequence[Pairs], ties: Ties, top: Top | None
-) -> tuple[ShareEstimates, str | None]:
-    if top is not None:
-        found = estimate_region(table, pairs, ties, top.alpha, top.region)
-        return found, found.note
-    many = sum(len(c.score) for c in table.counts) * len(table.groups) > _MANY
-    return estimate_shares(merge_entries(table) if many else table, pairs, ties), None
 
 
 def _group(
@@ -488,17 +481,30 @@ def _group(
     )
 
 
-def _sizes(table: ScoreTable, counts: GroupCounts) -> dict[str, object]:
+def _sizes(table: ScoreTable, counts: GroupCounts) -> dict[str, Any]:
+    """Give the sizes of one group."""
     positives, negatives = counts.positive.sum().item(), counts.negative.sum().item()
+    return _sized(table, positives, negatives, len(counts.score), [counts])
+
+
+def _whole(passed: Counted) -> dict[str, Any]:
+    """Give the sizes of all groups together."""
+    positives, negatives = passed.positives.sum().item(), passed.negatives.sum().item()
+    return _sized(passed.table, positives, negatives, passed.distinct, passed.table.counts)
+
+
+def _sized(
+    table: ScoreTable, positives: float, negatives: float, distinct: int, counts: Sequence[GroupCounts]
+) -> dict[str, Any]:
     rows = positives + negatives
-    ends = sorted(own_scale(table, each) for each in counts.score[[0, -1]]) if len(counts.score) else None
+    ends = [own_scale(table, end) for c in counts if len(c.score) for end in c.score[[0, -1]]]
     return {
         "rows": rows,
         "positives": positives,
         "negatives": negatives,
         "rate": positives / rows if rows else None,
-        "distinct_scores": len(counts.score),
-        "score_range": None if ends is None else tuple(ends),
+        "distinct_scores": distinct,
+        "score_range": (min(ends), max(ends)) if ends else None,
     }
 
 
@@ -514,54 +520,50 @@ def _top_rate(
     return found if level is not None else Estimate(metric, float(found), reason="none were asked for")
 
 
-def _large(shown: ScoreTable, small: Collection[Hashable]) -> list[int]:
+def large_groups(shown: ScoreTable, small: Collection[Hashable]) -> list[int]:
     """Give the places of the groups that can carry a headline: those with 30 rows with and without the outcome.
 
     In a top where fewer than two have, those that have as many over all rows; where there are none, all groups.
     """
-    positives, negatives = shown.independent
+    fewest = np.minimum(*shown.independent)
     known = [g for g, name in enumerate(shown.groups) if name not in small]
-    large = [g for g in known if min(positives[g], negatives[g]) >= SMALL]
+    large = [g for g in known if fewest[g] >= SMALL]
     if len(large) > 1:
         return large
-    return known if small and len(known) > 1 else list(range(len(shown.groups)))
+    return known if small and len(known) > 1 else list(range(len(fewest)))
 
 
-def _ahead(counted: _Counted, shown: ScoreTable) -> Hashable:
+def _ahead(counted: _Counted, passed: Counted) -> Hashable:
     """Name the group that a repair would keep: ranked highest, or lowest where a high place harms, of large groups."""
-    xauc = counted.xauc()
+    xauc = _xauc(counted.matrix)
     if np.isnan(xauc).any():
         return counted.groups[0]
-    positives, negatives = shown.independent
-    large = np.flatnonzero(np.minimum(positives, negatives) >= SMALL)
+    large = np.flatnonzero(np.minimum(*passed.independent) >= SMALL)
     large = large if len(large) else np.arange(len(counted.groups))
     won = xauc[np.ix_(large, large)]
     lead = np.zeros(len(large))
     for other in (won - won.T).T:  # in this order whatever the number of groups, so that equals stay equal
         lead += other
-    lowest = shown.ranked_high_means == "harm"
+    lowest = passed.table.ranked_high_means == "harm"
     return counted.groups[large[int(np.argmin(lead) if lowest else np.argmax(lead))]]
 
 
-def _tied(table: ScoreTable, matrix: WinMatrix, ties: Ties) -> Tied:
-    """Count pairs with equal scores, and rank by both conventions."""
-    other: Ties = "half" if ties == "strict" else "strict"
-    share = tied_pairs(table)
-    both = {ties: matrix, other: WinMatrix.of(table, other) if share else matrix}
-    found: dict[str, float | None] = {}
-    for how, each in both.items():
-        pairs = float(each.pairs.sum())
-        found[f"auc_{how}"] = float(each.half_wins.sum()) / 2 / pairs if pairs else None
-        found[f"gap_{how}"] = _largest_size(each)
-    return Tied(share, **found)
-
-
-def _largest_size(matrix: WinMatrix) -> float | None:
+def _xauc(matrix: WinMatrix) -> Floats:
+    """Give every xAUC; what cannot be measured is NaN."""
     pairs = matrix.pairs
-    xauc = np.divide(matrix.half_wins / 2, pairs, out=np.full(pairs.shape, nan), where=pairs > 0)
-    gaps = np.abs(xauc - xauc.T)[np.triu_indices(len(xauc), 1)]
-    known = gaps[~np.isnan(gaps)]
-    return float(known.max()) if len(known) else None
+    return np.asarray(np.divide(matrix.half_wins / 2, pairs, out=np.full(pairs.shape, nan), where=pairs > 0))
+
+
+def _tied(passed: Counted) -> Tied:
+    """Give the share of pairs with equal scores, and the ranking by both conventions."""
+    found: dict[str, float | None] = {}
+    for how in TIES:
+        matrix = passed.matrix(how)
+        pairs, xauc = float(matrix.pairs.sum()), _xauc(matrix)
+        found[f"auc_{how}"] = float(matrix.half_wins.sum()) / 2 / pairs if pairs else None
+        gaps = np.abs(xauc - xauc.T)[np.triu_indices(len(xauc), 1)]
+        found[f"gap_{how}"] = float(np.nanmax(gaps)) if np.isfinite(gaps).any() else None
+    return Tied(passed.tied_share, **found)
 
 
 def with_calibration(ranking: Ranking, own: Sequence[Calibration | None]) -> Ranking:

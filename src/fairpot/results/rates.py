@@ -13,7 +13,8 @@ from fairpot._shown import Bar, ShownBars, bar
 from fairpot._validation import is_number
 from fairpot.counts import GroupCounts
 from fairpot.inference import Estimate, rates_at
-from fairpot.inference.overview import Rates as Estimated
+from fairpot.inference.rates import Rates as Estimated
+from fairpot.inference.rates import rate_estimates
 from fairpot.results.kinds import Count, Derived, Group, Score, Share, rows_of, to_dict
 from fairpot.results.ranking import own_scale
 from fairpot.table import ScoreTable
@@ -84,7 +85,7 @@ def flagged(
         shown = float(threshold)  # type: ignore[arg-type]
         at = own_scale(table, shown)
     estimated = rates_at(table, at, level=level or LEVEL)
-    [everyone] = rates_at(table.joined(), at, level=level or LEVEL)
+    everyone = rate_estimates(table, None, at, level=level or LEVEL)
     groups = tuple(
         _rates(g, c, at, each, level) for g, c, each in zip(table.groups, table.counts, estimated, strict=True)
     )

@@ -57,8 +57,8 @@ def pareto_mask(gap: NDArray[np.float64], auc: NDArray[np.float64]) -> NDArray[n
 
 
 _NO_LIMITS = "a point of a curve has no interval of its own: curve.band(), or effect of the fitted model, has it"
-# Points at which a notebook shows the interval.
-_SHOWN_BAND = 33
+# Points at which a notebook shows the interval, and distinct scores of two groups up to which it does.
+_SHOWN_BAND, _SHOWN_ENTRIES = 33, 400_000
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,7 @@ class TradeoffCurve:
         best = int(np.nanargmin(self.gap)) if not np.isnan(self.gap).all() else 0
         named = {"first": 0, "smallest gap": best, "last": len(self) - 1}
         places = np.union1d(thin(len(self), _SHOWN_BAND), list(named.values())).astype(np.intp)
-        limits, reason = self._limits(places)
+        limits, reason = self._limits(places, cheap=True)
         rows = []
         for name, place in named.items():
             point, at = self.point(place), int(np.searchsorted(places, place))
@@ -222,15 +222,23 @@ class TradeoffCurve:
         title = f"{len(self):,} points, {'every' if self.exact else 'a grid of'} {self.dial}"
         return f"<div>{paragraph(repr(self)[1:-1])}{picture}{html_table(rows, title)}</div>"
 
-    def _limits(self, places: NDArray[np.intp]) -> tuple[dict[str, Floats], str | None]:
-        """Give limits of AUC and gap at some places; NaN, and why, where there are none."""
+    def _limits(self, places: NDArray[np.intp], *, cheap: bool = False) -> tuple[dict[str, Floats], str | None]:
+        """Give limits of AUC and gap at some places; NaN, and why, where there are none, or none that are ``cheap``."""
         nothing = np.full(len(places), np.nan)
         none = dict.fromkeys(("auc_low", "auc_high", "gap_low", "gap_high"), nothing)
         if self.evidence is None:
             return none, "this curve does not keep the rows it was counted from"
+        if cheap and sum(len(c.score) for part in self.evidence.parts for c in part.table.counts) > self._entries:
+            return none, "curve.band() computes them"
         found = band_of(self._estimates(places), LEVEL, self.dial)
         known = {"auc": found.auc, "gap": found.gap}
         return {f"{name}_{end}": getattr(known[name], end) for name in known for end in ("low", "high")}, found.reason
+
+    @property
+    def _entries(self) -> int:
+        """How many distinct scores a notebook waits for: fewer with more groups, which have more pairs."""
+        pairs: int = len(self.moved) * (len(self.moved) + 1) // 2
+        return _SHOWN_ENTRIES // pairs**2
 
     @property
     def gap_name(self) -> str:

@@ -77,7 +77,8 @@ def _small(note: Note, style: Style, outcome: str) -> str:
     if empty:
         return f"{note.group} has no rows {' and none '.join(empty)}{where}: what depends on them cannot be measured."
     few = [(number, what) for number, what in both if number is not None and number < SMALL]
-    cells = " and ".join(wording.counted(number, f"row {what}", ".3g") for number, what in few)
+    (number, what), *more = few
+    cells = wording.counted(number, f"row {what}", ".3g") + "".join(f" and {n:.3g} without it" for n, _ in more)
     return f"{note.group} has only {cells}{where} (under {SMALL}). Do not act on numbers that depend on them."
 
 
@@ -95,14 +96,14 @@ def _left_out(note: Note, style: Style, outcome: str) -> str:
 def _reversed(note: Note, style: Style, outcome: str) -> str:
     said = argument("lower_is_riskier", True)
     swapped = f"if 0 and 1 are swapped, name the outcome that is 1 ({argument('pos_label', ...)})."
-    auc = f"AUC is {note.value:.4f}, below 0.5"
+    auc = f"AUC is {note.value:.4f}"
     if note.other:  # low scores mean high risk
         return (
-            f"{auc}: with {said}, rows with the outcome have higher scores than rows without it.\n"
+            f"{auc}, below 0.5: with {said}, rows with the outcome have higher scores than rows without it.\n"
             f"Hint: if a high score means high risk, leave {said} out; {swapped}"
         )
     return (
-        f"{auc}: rows with the outcome have lower scores than rows without it.\n"
+        f"{auc}, below 0.5: rows with the outcome have lower scores than rows without it.\n"
         f"Hint: if a low score means high risk, say so ({said} where rows are counted); {swapped}"
     )
 
@@ -123,7 +124,8 @@ def _missing_pairs(note: Note, style: Style, outcome: str) -> str:
 
 def _ties(note: Note, style: Style, outcome: str) -> str:
     name, write, of = ("AUC", style.auc, "") if note.kind == "ties auc" else ("overall gap", style.gap, style.of)
-    return f"ties matter: the {name} is {write(note.value)}{of} if a tie is no win, {write(note.other)} if it is half of one."
+    strict, half = write(note.value), write(note.other)
+    return f"ties matter: the {name} is {strict}{of} if a tie is no win, {half} if it is half of one."
 
 
 def _ties_disagree(note: Note, style: Style, outcome: str) -> str:
@@ -169,7 +171,8 @@ def _same_rows(note: Note, style: Style, outcome: str) -> str:
 
 _SAID: dict[str, str] = {
     "constant": "all scores are {value:g}: they rank nobody.",
-    "not probabilities": "calibration is not measured: scores run from {value:g} to {other:g} and are not probabilities.",
+    "not probabilities": "calibration is not measured: scores run from {value:g} to {other:g}, and are not "
+    "probabilities.",
     "no difference": "These rows do not show a difference, so a repair has nothing to make smaller here.",
     "coarse": "There are so many distinct scores that rows are counted in {value:,.0f} bins of scores.",
     "lower is riskier": "A low score means high risk here: flagged is who has the threshold or less.",

@@ -62,6 +62,7 @@ TEXT = {
     "no gap change": "The {metric} stays at {after}",
     "still": ": {who}.",
     "none left": ": no clear difference is left.",
+    "now equal": ": the adjusted score ranks {first} and {second} equally.",
     "none left, reversed": ": no clear difference is left; in these rows {who}, by what chance could explain.",
     "none before": ": there was no clear difference, and there is none now.",
     "another pair": "; the largest is now between {first} and {second}.",
@@ -71,8 +72,8 @@ TEXT = {
     "changes": "{changed} of {rows} scores in {group} change ({way})",
     "no change": "no score in {group} changes",
     "no change at all": "No score changes.",
-    "calibrated": "Then one common map makes every score a probability: right as a whole, not in each group. Mean score "
-    "minus rate is {groups}.",
+    "calibrated": "Then one common map makes every score a probability: right as a whole, not in each group. Mean "
+    "score minus rate is {groups}.",
     "at a score": "at {threshold} or {side}",
     "in the top": "in the top {top}",
     "acted on": "{group}, {where}: with the outcome {yes_before} -> {yes_after} of {yes}, without it {no_before} -> "
@@ -124,7 +125,7 @@ def who(finding: Finding) -> str:
         many = finding.groups > 2
         return TEXT["no difference of many" if many else "no difference"].format(**names, groups=finding.groups)
     if finding.state != "difference":
-        if finding.gap == 0:
+        if float(finding.gap) == 0.0:
             return TEXT["equal"].format(**names)
         return ranked(finding.ranked_higher, finding.ranked_lower, finding.lower_is_riskier, "in these rows")
     said = ranked(finding.ranked_higher, finding.ranked_lower, finding.lower_is_riskier)
@@ -160,7 +161,7 @@ def meaning(finding: Finding, outcome: str = "the outcome") -> str:
         top = TEXT["of each group"].format(top=top) if finding.region == "group" else top
         said = TEXT["pairs in the top"].format(top=top, pairs=said[1:])
         if finding.found is not None:
-            both = _both(*(100 * each for each in finding.found), "%")
+            both = _both(100 * finding.found[0], 100 * finding.found[1], "%")
             said = f"{TEXT['found'].format(**names, **both, top=top)} {said}"
     if finding.small_groups:
         said += TEXT["small groups"].format(groups=listed(finding.small_groups, 2))
@@ -233,7 +234,12 @@ def trust(found: Trust, style: Style = FRACTIONS) -> str:
     """Say what is known of a repair, and on what it stands."""
     if found.certificate is None:
         return TEXT[f"{found.state}: what"].format(rows=_new_rows(found))
-    how = {"turned": found.lower_is_riskier, "answer": found.answer, "gap": found.gap, "same_rows": found.same_rows}
+    how: dict[str, Any] = {
+        "turned": found.lower_is_riskier,
+        "answer": found.answer,
+        "gap": found.gap,
+        "same_rows": found.same_rows,
+    }
     return certificate(found.certificate, style, **how)
 
 
@@ -261,6 +267,8 @@ def gap_change(before: Finding, after: Finding, style: Style = FRACTIONS) -> str
             return said + TEXT["none before"]
         told = ranked(first, second, riskier, "adjusted")
         return said + TEXT["none left, reversed" if overshoots else "none left"].format(who=told)
+    if float(after.gap) == 0:
+        return said + TEXT["now equal"].format(first=first, second=second)
     if overshoots:
         return said + TEXT["overshoot"].format(who=ranked(first, second, riskier, "adjusted"))
     if set(after.pair) != set(before.pair):
@@ -273,9 +281,9 @@ def price(before: float | None, after: float | None, change: Change | None, styl
     if before is None or after is None:
         return ""
     metric = auc_name(None)
-    if change is not None and change.reason is None:
-        if {style.auc(each) for each in (change.low, change.high, change.change)} == {style.auc(0.0)}:
-            return TEXT["no price"].format(metric=metric, after=style.auc(after))
+    ends = () if change is None or change.reason is not None else (change.low, change.high, change.change)
+    if {style.auc(each) for each in ends} == {style.auc(0.0)}:
+        return TEXT["no price"].format(metric=metric, after=style.auc(after))
     return TEXT["price"].format(
         metric=metric,
         before=style.auc(before),

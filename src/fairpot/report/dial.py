@@ -1,4 +1,4 @@
-"""The settings a report can show: the scores as they came, and a method at each value of its dial."""
+"""The settings that a report can show: the original scores, and a method at each value of its dial."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot.inference.dial import Top
 from fairpot.repair.fair_maps import FairMaps
+from fairpot.report.content import Strength
 from fairpot.table import Maps, ScoreTable
 from fairpot.tradeoff import TradeoffCurve, TradeoffPoint
 from fairpot.transport import ScoreMap
@@ -24,7 +26,7 @@ class Dial:
     Attributes
     ----------
     values : list
-        The first is None, the scores as they came; the others are strengths.
+        The first is None, the original scores; the others are strengths.
     chosen : int
         The place of the setting that the report is about.
     maps : function of the place, which returns the maps to use there
@@ -36,6 +38,8 @@ class Dial:
         A curve that has a point for each of the values.
     off : float or None
         The value of the dial that changes nothing.
+    top : Top or None
+        The top of the list that the report is about.
     """
 
     values: list[Any] = field(default_factory=lambda: [None])
@@ -45,6 +49,7 @@ class Dial:
     name: str = ""
     points: TradeoffCurve | None = None
     off: float | None = None
+    top: Top | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -61,21 +66,12 @@ class Dial:
         found = np.flatnonzero(self.points.lam == value)
         return self.points.point(int(found[0])) if len(found) else None
 
-    def strengths(self) -> list[list[dict[str, Any]] | None] | None:
-        """Give each moved group's own strength at every setting, where they have one each; None where they share it."""
-        points = [self.point(place) if place else None for place in range(len(self))]
-        each = [None if point is None else point.strengths for point in points]
-        if all(found is None for found in each):
+    def strengths(self, place: int) -> tuple[Strength, ...] | None:
+        """Give each moved group's own strength at one setting; None where they share it."""
+        point = self.point(place) if place else None
+        if point is None or point.strengths is None:
             return None
-        return [
-            None if found is None else [{"group": str(group), "value": value} for group, value in found.items()]
-            for found in each
-        ]
-
-
-def no_dial() -> Dial:
-    """Return the one setting of an audit: the scores as they came."""
-    return Dial()
+        return tuple(Strength(group, float(value)) for group, value in point.strengths.items())
 
 
 def dial_of(method: Any, maps: FairMaps, table: ScoreTable, ties: str, most: int = _STEPS) -> Dial:

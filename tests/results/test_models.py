@@ -55,7 +55,7 @@ def test_groups_that_are_left_out_are_left_out_of_differences():
     small = int((ward == "lake").sum()) + 1
     found = audit(y, models, sensitive_features=ward, min_group=small)
     kept = ward != "lake"
-    assert list(found["new"].left_out) == ["lake"]
+    assert [each.group for each in found["new"].left_out] == ["lake"]
     wanted = {name: xauc_gap(y[kept], s[kept], sensitive_features=ward[kept]) for name, s in models.items()}
     change = found.changes["coarse"].gap
     assert (change.before, change.after) == pytest.approx((wanted["old"], wanted["coarse"]), abs=1e-12)

@@ -8,9 +8,6 @@ from sklearn.linear_model import LogisticRegression
 
 from fairpot import FairPOT
 from fairpot._validation import check_rows
-from fairpot.auditing.calibration import calibration, logistic_slope
-from fairpot.auditing.measures import moves
-from fairpot.auditing.measures import summarise as audit
 from fairpot.counts import GroupCounts
 from fairpot.metrics import (
     auc,
@@ -24,6 +21,9 @@ from fairpot.metrics import (
     xauc,
     xauc_gap,
 )
+from fairpot.results.audit import audit_table as audit
+from fairpot.results.calibration import calibration_errors, logistic_slope
+from fairpot.results.people import moves
 from fairpot.table import ScoreTable
 
 
@@ -47,26 +47,26 @@ def test_equal_to_the_metrics(ties, weighted, groups):
     found = audit(table_of(scores, y, group, weight), ties=ties, alpha=0.3)
     given = {"sample_weight": weight, "ties": ties}
     by_group = given | {"sensitive_features": group}
-    assert found["auc"] == auc(y, scores, **given)
-    assert found["gap"] == xauc_gap(y, scores, **by_group)
-    for cell in found["xauc"]:
-        expected = xauc(y, scores, positive=cell["positive"], negative=cell["negative"], **by_group)
-        assert cell["xauc"] == expected
-    for each in found["groups"]:
-        name = each["group"]
-        assert each["auc"] == group_auc(y, scores, group=name, **by_group)
-        assert each["bpsn_auc"] == bpsn_auc(y, scores, group=name, **by_group)
-        assert each["bnsp_auc"] == bnsp_auc(y, scores, group=name, **by_group)
+    assert found.auc == auc(y, scores, **given)
+    assert found.gap == xauc_gap(y, scores, **by_group)
+    for cell in found.ranking.xauc:
+        expected = xauc(y, scores, positive=cell.positive, negative=cell.negative, **by_group)
+        assert cell.xauc == expected
+    for each in found.ranking.groups:
+        name = each.group
+        assert each.auc == group_auc(y, scores, group=name, **by_group)
+        assert each.bpsn_auc == bpsn_auc(y, scores, group=name, **by_group)
+        assert each.bnsp_auc == bnsp_auc(y, scores, group=name, **by_group)
         rows = np.ones(len(y)) if weight is None else weight
-        assert each["rows"] == rows[group == name].sum()
-        assert each["positives"] == rows[(group == name) & (y == 1)].sum()
-    assert found["tied"]["share"] == tied_share(y, scores, sample_weight=weight)
-    partial = found["partial"]
-    assert partial["auc"] == partial_auc(y, scores, alpha=0.3, **given)
-    assert partial["gap"] == partial_xauc_gap(y, scores, alpha=0.3, **by_group)
-    for cell in partial["xauc"]:
-        pair = {"positive": cell["positive"], "negative": cell["negative"]}
-        assert cell["xauc"] == partial_xauc(y, scores, alpha=0.3, **pair, **by_group)
+        assert each.rows == rows[group == name].sum()
+        assert each.positives == rows[(group == name) & (y == 1)].sum()
+    assert found.ranking.tied.share == tied_share(y, scores, sample_weight=weight)
+    [partial] = found.tops
+    assert partial.auc == partial_auc(y, scores, alpha=0.3, **given)
+    assert partial.gap == partial_xauc_gap(y, scores, alpha=0.3, **by_group)
+    for cell in partial.xauc:
+        pair = {"positive": cell.positive, "negative": cell.negative}
+        assert cell.xauc == partial_xauc(y, scores, alpha=0.3, **pair, **by_group)
 
 
 def test_both_ways_to_count_ties():
@@ -74,23 +74,23 @@ def test_both_ways_to_count_ties():
     table, by_group = table_of(scores, y, group), {"sensitive_features": group}
     for ties in ("half", "strict"):
         found = audit(table, ties=ties)
-        assert found["auc"] == found["tied"][f"auc_{ties}"]
+        assert found.auc == getattr(found.ranking.tied, f"auc_{ties}")
         for each in ("half", "strict"):
-            assert found["tied"][f"auc_{each}"] == auc(y, scores, ties=each)
-            assert found["tied"][f"gap_{each}"] == xauc_gap(y, scores, ties=each, **by_group)
-        assert any("ties matter" in text for text in found["warnings"])
-    assert audit(table) == audit(table, ties="half")
+            assert getattr(found.ranking.tied, f"auc_{each}") == auc(y, scores, ties=each)
+            assert getattr(found.ranking.tied, f"gap_{each}") == xauc_gap(y, scores, ties=each, **by_group)
+        assert {"ties auc", "ties gap"} & {note.kind for note in found.notes}
+    assert audit(table).to_dict() == audit(table, ties="half").to_dict()
 
 
 def test_reference_turns_the_signed_gap():
     scores, y, group, _ = draw(groups="ab")
     table = table_of(scores, y, group)
-    gap = {name: audit(table, reference=name)["gaps"][0] for name in "ab"}
-    assert gap["a"]["first"] == "a"
-    assert gap["a"]["signed_gap"] == -gap["b"]["signed_gap"]
-    ahead = audit(table)["gaps"][0]
-    assert ahead["signed_gap"] >= 0
-    assert ahead["first"] == FairPOT(0.4).fit(scores, y, sensitive_features=group).reference_
+    gap = {name: audit(table, reference=name).ranking.gaps[0] for name in "ab"}
+    assert gap["a"].first == "a"
+    assert gap["a"].signed_gap == -gap["b"].signed_gap
+    ahead = audit(table).ranking.gaps[0]
+    assert ahead.signed_gap >= 0
+    assert ahead.first == FairPOT(0.4).fit(scores, y, sensitive_features=group).reference_
     with pytest.raises(ValueError, match="not among the groups"):
         audit(table, reference="z")
 
@@ -98,20 +98,20 @@ def test_reference_turns_the_signed_gap():
 def test_what_cannot_be_measured_is_none():
     scores, y, group = np.linspace(0.1, 0.9, 9), np.array([0, 1, 0, 1, 0, 1, 0, 0, 0]), np.array(list("aaabbbccc"))
     found = audit(table_of(scores, y, group))
-    assert any("group 'c' has no rows with the outcome" in text for text in found["warnings"])
-    assert {c["xauc"] for c in found["xauc"] if c["positive"] == "c"} == {None}
-    assert [g["signed_gap"] is None for g in found["gaps"]] == [False, True, True]
+    assert any("c has no rows with the outcome" in text for text in found.warnings)
+    assert {c.xauc for c in found.ranking.xauc if c.positive == "c"} == {None}
+    assert [pair.signed_gap is None for pair in found.ranking.gaps] == [False, True, True]
     two = np.isin(group, ["a", "b"])
-    assert found["gap"] == xauc_gap(y[two], scores[two], sensitive_features=group[two])
-    json.dumps(found, allow_nan=False)
+    assert found.gap == xauc_gap(y[two], scores[two], sensitive_features=group[two])
+    json.dumps(found.to_dict(), allow_nan=False)
 
 
 def test_small_cells_are_named():
     scores, y, group, _ = draw(n=80, groups="ab")
-    few = audit(table_of(scores, y, group))["warnings"]
+    few = audit(table_of(scores, y, group)).warnings
     assert any("only" in text and "(under 30)" in text for text in few)
     scores, y, group, _ = draw(n=2000, groups="ab", digits=9)
-    assert audit(table_of(scores, y, group))["warnings"] == []
+    assert audit(table_of(scores, y, group)).notes == ()
 
 
 def test_needs_labels_and_groups():
@@ -125,10 +125,10 @@ def test_needs_labels_and_groups():
 def test_calibration_by_plain_loops():
     scores, y, group, weight = draw(seed=3, n=3000, groups="ab", digits=3)
     found = audit(table_of(scores, y, group, weight))
-    for each in found["groups"]:
-        mine = group == each["group"]
+    for each in found.ranking.groups:
+        mine = group == each.group
         s, outcome, w = scores[mine], y[mine], weight[mine]
-        assert each["calibration"]["error_in_the_large"] == pytest.approx(
+        assert each.calibration.error_in_the_large == pytest.approx(
             np.average(s, weights=w) - np.average(outcome, weights=w)
         )
         expected = 0.0
@@ -137,8 +137,8 @@ def test_calibration_by_plain_loops():
             if inside.any():
                 difference = np.average(s[inside], weights=w[inside]) - np.average(outcome[inside], weights=w[inside])
                 expected += w[inside].sum() / w.sum() * abs(difference)
-        assert each["calibration"]["expected_calibration_error"] == pytest.approx(expected, abs=2e-3)
-    assert found["calibration_bins"] == 10
+        assert each.calibration.expected_calibration_error == pytest.approx(expected, abs=2e-3)
+    assert found.calibration_bins == 10
 
 
 def test_slope_is_that_of_logistic_regression():
@@ -187,9 +187,9 @@ def test_slope_with_scores_of_zero_and_one():
 def test_scores_that_are_no_probabilities():
     scores, y, group, _ = draw(groups="ab")
     found = audit(table_of(scores * 100, y, group))
-    assert found["calibration"] is None
-    assert any("not probabilities" in text for text in found["warnings"])
-    assert calibration(GroupCounts(np.empty(0), np.empty(0), np.empty(0))) is None
+    assert found.calibration is None
+    assert any("not probabilities" in text for text in found.warnings)
+    assert calibration_errors(GroupCounts(np.empty(0), np.empty(0), np.empty(0))) is None
 
 
 def test_moves():
@@ -197,12 +197,12 @@ def test_moves():
     model = FairPOT(0.5).fit(scores, y, sensitive_features=group)
     after = model.transform(scores, sensitive_features=group)
     for each in moves(model.table_, model.maps_):
-        mine = group == each["group"]
+        mine = group == each.group
         shift = after[mine] - scores[mine]
-        assert each["rows"] == mine.sum()
-        assert each["moved"] == (shift != 0).sum()
-        assert (each["up"], each["down"]) == ((shift > 0).sum(), (shift < 0).sum())
-        assert each["largest_shift"] == np.abs(shift).max()
-        if each["moved"]:
-            assert each["mean_shift"] == pytest.approx(shift[shift != 0].mean())
-        assert each["mean_shift_of_all"] == pytest.approx(shift.mean())
+        assert each.rows == mine.sum()
+        assert each.moved == (shift != 0).sum()
+        assert (each.up, each.down) == ((shift > 0).sum(), (shift < 0).sum())
+        assert each.largest_shift == np.abs(shift).max()
+        if each.moved:
+            assert each.mean_shift == pytest.approx(shift[shift != 0].mean())
+        assert each.mean_shift_of_all == pytest.approx(shift.mean())
