@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
 from fairpot.cli._rows import Reads, RowsSaid, types_of
-from fairpot.comparison import Comparison
 from fairpot.inference import Estimate, Verdict
 from fairpot.repair.achieved import Achieved
 from fairpot.results import Audit, Effect
@@ -229,16 +228,6 @@ class ApplyDocument:
 
 
 @dataclass(frozen=True)
-class CompareDocument:
-    """Repair methods at the same target gaps."""
-
-    said: Annotated[RowsSaid, Inline]
-    weights: str | None
-    comparison: Annotated[Comparison, Inline]
-    quantisation: Quantised | None
-
-
-@dataclass(frozen=True)
 class PlannedGroup:
     """How many rows of a group a study needs."""
 
@@ -401,7 +390,6 @@ DOCUMENTS: dict[str, type] = {
     "fit": FitDocument,
     "uncertified": UncertifiedDocument,
     "apply": ApplyDocument,
-    "compare": CompareDocument,
     "plan": PlanDocument,
     "show": ShowDocument,
     "report": ReportDocument,
@@ -460,7 +448,9 @@ def documents_schema() -> Schema:
     defs: Schema = _changes()
     head = schema_of(Head, defs)
     documents = {}
-    for name, document in DOCUMENTS.items():
+    from fairpot.cli.compare import CompareDocument  # brings what other commands do without
+
+    for name, document in {**DOCUMENTS, "compare": CompareDocument}.items():
         schema_of(document, defs)
         made = defs.pop(document.__name__)
         documents[name] = made | {
