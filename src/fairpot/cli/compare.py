@@ -131,6 +131,7 @@ def _phases(bar: Report, names: Sequence[str]) -> Callable[[int, int], object]:
 
 def _finding(result: Comparison, ties: Ties) -> Finding:
     """Say what the original scores do, in the top where that is what gaps are of."""
+    assert result.table is not None  # it was made from rows
     top = None if result.top is None else top_share(result.top, result.table)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairpotWarning)
