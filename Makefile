@@ -81,6 +81,7 @@ bench: $(VENV)/.test  ## speed and memory as ratios against NumPy, scikit-learn 
 docs: $(VENV)/.test  ## build the site into site/, offline; a warning is an error
 	rm -rf site docs/gallery docs/reference/generated
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs site
+	@echo "open site/index.html"
 
 # Stopped and started again, it goes on where it stopped. DATA names the folder with the real data sets.
 reproduce: $(VENV)/.test  ## rerun the paper's experiments into reproduction/, and write docs/evidence/paper/ from them
