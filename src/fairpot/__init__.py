@@ -83,7 +83,6 @@ _PARTS = (
     "inference",
     "methods",
     "metrics",
-    "models",
     "repair",
     "report",
     "tradeoff",

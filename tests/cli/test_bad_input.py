@@ -230,7 +230,7 @@ OPTIONS = {
     "folds": (["compare", "CSV", *COLUMNS, "--folds", "1"], "--folds"),
     "too many folds": (["compare", "CSV", *COLUMNS, "--folds", "500"], "500"),
     "unknown data set": (["datasets", "write", "iris", "x.csv"], "synthetic"),
-    "unknown model": (["datasets", "write", "synthetic", "x.csv", "--model", "gpt"], "--model"),
+    "unknown dataset": (["datasets", "write", "clinical", "x.csv"], "clinical"),
     "data set to an unknown format": (["datasets", "write", "synthetic", "x.docx"], "format"),
     "rows of a fixed data set": (["datasets", "write", "compas", "x.csv", "--rows", "100"], "--rows"),
     "data set into no folder": (["datasets", "write", "synthetic", "no/where.csv"], "folder"),
