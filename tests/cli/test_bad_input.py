@@ -447,5 +447,5 @@ def test_nul_in_the_name_of_an_output(run, csv, fitted, tmp_path, output):
     assert "is no name of a file" in error
     assert "should not happen" not in error
     assert list(tmp_path.iterdir()) == []
-    for words in (["fit", csv, *COLUMNS, "--lam", "0.5", "-o"], ["report", csv, *COLUMNS, "-o"], ["sign", "--new-key"]):
+    for words in (["fit", csv, *COLUMNS, "--lam", "0.5", "-o"], ["report", csv, *COLUMNS, "-o"]):
         assert "no name of a file" in run(*words, f"{tmp_path}/a\0b.html", expect=2).err

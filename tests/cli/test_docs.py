@@ -49,7 +49,6 @@ def test_documents_have_the_fields_that_schema_and_page_name(run, tmp_path, monk
     schema = json.loads((PAGES / "documents.schema.json").read_text(encoding="utf-8"))
     page = (PAGES / "programs.md").read_text(encoding="utf-8")
     run("datasets", "write", "synthetic", "scores.csv")
-    run("sign", "--new-key", "team.key")
     gates = ["--threshold", 0.3, "--alpha", 0.5, "--bound", 0.9, "--require", "within", "--fail-above", 0.9]
     made = {
         "datasets write": ["datasets", "write", "synthetic", "again.csv", "--rows", 50],
@@ -61,8 +60,6 @@ def test_documents_have_the_fields_that_schema_and_page_name(run, tmp_path, monk
         "show": ["show", "map.json"],
         "report": ["report", "scores.csv", "--map", "map.json", "-o", "page.html"],
         "export": ["export", "map.json", "--to", "python"],
-        "sign": ["sign", "map.json", "--key", "team.key"],
-        "verify": ["verify", "map.json", "--key", "team.key"],
     }
     for name, arguments in made.items():
         document = json.loads(run(*arguments, "--json").out)

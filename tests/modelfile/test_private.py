@@ -13,7 +13,6 @@ from fairpot import FairPOT, ModelFileError, modelfile
 from fairpot.exceptions import SmallGroupWarning
 from fairpot.methods import LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
 from fairpot.metrics import auc
-from fairpot.modelfile.keys import HEADER
 from fairpot.repair.private import largest_difference
 from fairpot.table import ScoreTable
 
@@ -73,24 +72,6 @@ def test_outcomes_cannot_be_tried_against_the_file(tmp_path):
         FairPOT(0.5, reference="M").fit(scores, y, sensitive_features=group).save(tmp_path / "m", overwrite=True)
         written.add((tmp_path / "m").read_bytes())
     assert len(written) == 1
-
-
-def test_a_fingerprint_takes_a_key(tmp_path):
-    model = people().fit(FairPOT(0.4))
-    assert saved(model, tmp_path / "m")["fitted_on"]["fingerprint"] is None
-    found = []
-    for name, secret, end in (("a", b"k" * 32, b""), ("b", b"k" * 32, b"\n"), ("c", b"j" * 32, b"\n")):
-        (tmp_path / name).write_bytes(HEADER + secret.hex().encode() + end)
-        (tmp_path / name).chmod(0o600)
-        found.append(saved(model, tmp_path / "m", fingerprint_key=tmp_path / name)["fitted_on"]["fingerprint"])
-    assert found[0] == found[1] != found[2]
-    assert found[0] == modelfile.table_fingerprint(people().shuffled().fit(FairPOT(0.9)).table_, b"k" * 32)
-    assert found[0] != modelfile.table_sha256(model.table_)
-    loaded = fairpot.load(tmp_path / "m")
-    loaded.save(tmp_path / "again")
-    assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
-    with pytest.raises(ModelFileError, match="no rows to take a fingerprint of"):
-        loaded.save(tmp_path / "x", fingerprint_key=tmp_path / "a")
 
 
 @pytest.mark.parametrize("size", [1, 2, 9, 10])

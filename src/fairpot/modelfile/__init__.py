@@ -2,9 +2,7 @@
 
 from fairpot.modelfile.content import SCHEMA_VERSION, ModelFile, schema
 from fairpot.modelfile.files import read, write
-from fairpot.modelfile.keys import new_key, read_key
-from fairpot.modelfile.origin import FEWER_THAN, describe_table, describes, table_fingerprint, table_sha256
-from fairpot.modelfile.signing import Signature, sign, verify
+from fairpot.modelfile.origin import FEWER_THAN, describe_table, describes, table_sha256
 from fairpot.modelfile.text import MAX_BYTES, dumps, loads, naming
 
 __all__ = [
@@ -12,19 +10,13 @@ __all__ = [
     "MAX_BYTES",
     "SCHEMA_VERSION",
     "ModelFile",
-    "Signature",
     "describe_table",
     "describes",
     "dumps",
     "loads",
     "naming",
-    "new_key",
     "read",
-    "read_key",
     "schema",
-    "sign",
-    "table_fingerprint",
     "table_sha256",
-    "verify",
     "write",
 ]

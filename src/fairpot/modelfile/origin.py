@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
 import math
 from collections.abc import Iterator, Sequence
@@ -17,7 +16,6 @@ from fairpot.table import ScoreTable
 
 # What rests on fewer people than this is not put down.
 FEWER_THAN = 10
-_PURPOSE = b"fairpot-table-1\n"
 
 
 class People(NamedTuple):
@@ -45,8 +43,8 @@ def describe_table(table: ScoreTable) -> dict[str, Any]:
     dict
         ``rows`` (the sum of the weights, if rows had weights), ``score_range``, ``labelled``, ``groups`` (for
         each: rows, positives and negatives or None, distinct scores, score range), ``fewer_than``, ``fingerprint``
-        (None without a key), ``library_version``, and ``time``, None unless it is asked for. What depends on fewer
-        people than ``fewer_than`` is None; see :func:`suppressed`.
+        (None), ``library_version``, and ``time``, None unless it is asked for. What depends on fewer people than
+        ``fewer_than`` is None; see :func:`suppressed`.
 
     Examples
     --------
@@ -116,8 +114,7 @@ def describes(origin: dict[str, Any], table: ScoreTable) -> bool:
 def table_sha256(table: ScoreTable) -> str:
     """Hash a counts table: the same rows in any order give the same hash.
 
-    For comparing tables in memory. Not to be given away: who knows the scores can try outcomes until the hash
-    fits. :func:`table_fingerprint` needs a key for that.
+    For comparing tables in memory. Not to be given away: who knows the scores can try outcomes until the hash fits.
 
     Parameters
     ----------
@@ -137,37 +134,6 @@ def table_sha256(table: ScoreTable) -> str:
     True
     """
     digest = hashlib.sha256()
-    for part in _bytes_of(table):
-        digest.update(part)
-    return digest.hexdigest()
-
-
-def table_fingerprint(table: ScoreTable, key: bytes) -> str:
-    """Return a fingerprint of a counts table that only those who have the key can make or compare.
-
-    HMAC-SHA256 of: for each group the JSON text of [name, number of scores, labelled] and a line feed, then the
-    scores, the positives and the negatives, each as little-endian 64-bit floats.
-
-    Parameters
-    ----------
-    table : ScoreTable
-        The rows, counted.
-    key : bytes
-        The secret.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from fairpot import modelfile, score_table
-    >>> y, score = [0, 1] * 15, [0.01 * i for i in range(30)]
-    >>> table = score_table(y, score)
-    >>> modelfile.table_fingerprint(table, b"k" * 32) == modelfile.table_fingerprint(table, b"j" * 32)
-    False
-    """
-    digest = hmac.new(key, _PURPOSE, hashlib.sha256)
     for part in _bytes_of(table):
         digest.update(part)
     return digest.hexdigest()

@@ -45,7 +45,6 @@ from fairpot.repair.saving import (
     then_content,
     told,
     with_columns,
-    with_fingerprint,
 )
 from fairpot.repair.scale import ScoreScale, tell
 from fairpot.repair.sigmoid import PROBES, LogitMap
@@ -443,7 +442,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         timestamp: bool = False,
         columns: Mapping[str, Any] | None = None,
         private: bool = False,
-        fingerprint_key: str | PathLike[str] | None = None,
         max_bytes: int = MAX_BYTES,
     ) -> None:
         """Write the fitted maps to a JSON file, for :func:`fairpot.load`; equal fits give equal bytes.
@@ -464,9 +462,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         private : bool, default False
             Whether maps are simplified and breakpoints and counts rounded, so that no person's score is in the file.
             The file says by how much adjusted scores may differ: :meth:`private_content` has it.
-        fingerprint_key : str, path or None, default None
-            The file of a secret. With it a fingerprint of the fitted rows is stored, which only those who have the
-            secret can compare.
         max_bytes : int, default 100,000,000
             A larger file is refused, here and in ``load``.
 
@@ -495,8 +490,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "or keep the file as you keep the data.",
                 SmallGroupWarning,
             )
-        if fingerprint_key is not None:
-            content = with_fingerprint(content, self.table_, fingerprint_key)
         known = {"lower_is_riskier": self.lower_is_riskier_, "high_score_means": self.high_score_means_}
         if columns is not None or any(known.values()):
             content = with_columns(content, columns or USUAL_COLUMNS, **known)
@@ -846,13 +839,7 @@ def fair_maps(model: Any) -> FairMaps | None:
     return found if isinstance(found, FairMaps) else None
 
 
-def load(
-    path: str | PathLike[str],
-    *,
-    expect_sha256: str | None = None,
-    key: str | PathLike[str] | None = None,
-    max_bytes: int = MAX_BYTES,
-) -> FairMaps:
+def load(path: str | PathLike[str], *, expect_sha256: str | None = None, max_bytes: int = MAX_BYTES) -> FairMaps:
     """Load a map file that ``save`` wrote.
 
     Parameters
@@ -861,8 +848,6 @@ def load(
         The map file.
     expect_sha256 : str or None, default None
         The SHA-256 of the file, if you know it: any other file is refused.
-    key : str, path or None, default None
-        The file of a key: the signature beside the map file must be good, see :func:`fairpot.modelfile.verify`.
     max_bytes : int, default 100,000,000
         A larger file is refused unread.
 
@@ -875,8 +860,8 @@ def load(
     ------
     ModelFileError
         If the file is anything but a complete, unchanged map file of a known schema version, if no fit can give
-        its maps, or if it is not the file that was expected or signed. A good checksum does not say where a file
-        comes from: ``expect_sha256`` and ``key`` do.
+        its maps, or if it is not the file that was expected. A good checksum does not say where a file comes from:
+        ``expect_sha256`` does.
 
     Examples
     --------
@@ -889,7 +874,7 @@ def load(
     >>> fairpot.load(path).transform([0.2, 0.3, 0.8], sensitive_features=["F", "F", "M"])
     array([0.6, 0.7, 0.8])
     """
-    content = read(path, expect_sha256=expect_sha256, key=key, max_bytes=max_bytes)
+    content = read(path, expect_sha256=expect_sha256, max_bytes=max_bytes)
     with naming(path):
         return FairMaps.from_content(content)
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from os import PathLike
 from typing import Any, Protocol, runtime_checkable
 
 from fairpot.exceptions import ModelFileError
-from fairpot.modelfile import FEWER_THAN, ModelFile, read_key, table_fingerprint
+from fairpot.modelfile import FEWER_THAN, ModelFile
 from fairpot.modelfile.origin import people_of
 from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap, ShiftMap, parted
@@ -98,17 +97,3 @@ def with_columns(content: ModelFile, columns: Mapping[str, Any], **known: Any) -
         raise ModelFileError("columns must be {'score': name, 'group': [names]}.")
     named = {"score": str(columns["score"]), "group": [str(name) for name in columns["group"]]}
     return replace(content, columns=named | {name: value for name, value in known.items() if value})
-
-
-def with_fingerprint(content: ModelFile, table: ScoreTable | None, key: str | PathLike[str]) -> ModelFile:
-    """Put down the fingerprint of the fitted rows under a secret of the owner."""
-    if table is None:
-        raise ModelFileError(
-            "a model that comes from a file has no rows to take a fingerprint of.\nHint: save the fitted model."
-        )
-    found = read_key(key)
-    if not isinstance(found.secret, bytes):
-        raise ModelFileError(
-            "a fingerprint takes a shared secret, not an Ed25519 key.\nHint: fairpot sign --new-key FILE"
-        )
-    return replace(content, fitted_on=content.fitted_on | {"fingerprint": table_fingerprint(table, found.secret)})
