@@ -30,7 +30,7 @@ HELD = [
         "fairpot.auditing.Effect",
     ),
     *("fairpot.comparison.Comparison", "fairpot.TradeoffCurve", "fairpot.ScoreTable", "fairpot.ScoreMap"),
-    *("fairpot.FairnessReport", "fairpot.auditing.Audits", "fairpot.datasets.CheckReport", "fairpot.inference.Band"),
+    *("fairpot.FairnessReport", "fairpot.auditing.Audits", "fairpot.inference.Band"),
     *("fairpot.tradeoff.Limit", "fairpot.tradeoff.LimitBracket", "fairpot.metrics.GroupScorer"),
     *("fairpot.training.PartialAUCBooster", "fairpot.training.PartialAUCClassifier"),
     *(f"fairpot.display.{name}" for name in fairpot.display.__all__),
