@@ -1,4 +1,4 @@
-"""What a model was fitted on: counts and score ranges, without those that rest on a few people."""
+"""What a model was fitted on: counts and score ranges, without those that depend on a few rows."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from fairpot._version import __version__
 from fairpot.counts import GroupCounts
 from fairpot.table import ScoreTable
 
-# What rests on fewer people than this is not put down.
+# What depends on fewer rows than this is not stored.
 FEWER_THAN = 10
 
 
-class People(NamedTuple):
-    """How many people stand behind a group's counts."""
+class Behind(NamedTuple):
+    """How many rows are known to stand behind a group's counts, whatever they weigh."""
 
-    positives: float
-    negatives: float
+    positives: int
+    negatives: int
 
     @property
-    def rows(self) -> float:
+    def rows(self) -> int:
         """All of them."""
         return self.positives + self.negatives
 
@@ -43,8 +43,8 @@ def describe_table(table: ScoreTable) -> dict[str, Any]:
     dict
         ``rows`` (the sum of the weights, if rows had weights), ``score_range``, ``labelled``, ``groups`` (for
         each: rows, positives and negatives or None, distinct scores, score range), ``fewer_than``, ``fingerprint``
-        (None), ``library_version``, and ``time``, None unless it is asked for. What depends on fewer people than
-        ``fewer_than`` is None; see :func:`suppressed`.
+        (None), ``library_version``, and ``time``, None unless it is asked for. What depends on fewer rows than
+        ``fewer_than`` is None, whatever they weigh; see :func:`suppressed`.
 
     Examples
     --------
@@ -66,17 +66,17 @@ def describe_table(table: ScoreTable) -> dict[str, Any]:
         "score_range": [min(e["score_range"][0] for e in counts), max(e["score_range"][1] for e in counts)],
         "time": None,
     }
-    return suppressed(exact, [people_of(c) for c in table.counts])
+    return suppressed(exact, [rows_behind(c, table.weighted) for c in table.counts])
 
 
-def suppressed(exact: dict[str, Any], people: Sequence[People] | None = None) -> dict[str, Any]:
-    """Leave out what rests on fewer than ten people, and what it could be worked out from.
+def suppressed(exact: dict[str, Any], behind: Sequence[Behind] | None = None) -> dict[str, Any]:
+    """Leave out what depends on fewer than ten rows, and what it could be worked out from.
 
     A group of fewer has no counts and no score range; then the rows in all are left out too, as they are
     the sum of the groups', and the score range in all is rounded outwards. Where a group has fewer positives or
     fewer negatives, neither is put down.
     """
-    entries = [_without_few(each["counts"], None if people is None else people[i]) for i, each in _listed(exact)]
+    entries = [_without_few(each["counts"], None if behind is None else behind[i]) for i, each in _listed(exact)]
     hidden = any(counts["rows"] is None for counts in entries)
     return exact | {
         "groups": [{"group": each["group"], "counts": counts} for (_, each), counts in zip(_listed(exact), entries)],
@@ -139,6 +139,23 @@ def table_sha256(table: ScoreTable) -> str:
     return digest.hexdigest()
 
 
+def rounded(origin: dict[str, Any], coarse: ScoreTable | None) -> dict[str, Any]:
+    """Round counts to tens, and score ranges outwards from the means of the runs at either end."""
+    groups, ranges = [], []
+    for group, counts in ((each["group"], each["counts"]) for each in origin["groups"]):
+        made: dict[str, Any] = {name: _tens(value) for name, value in counts.items() if name != "score_range"}
+        found = counts["score_range"] if coarse is None else coarse[group].score[[0, -1]].tolist()
+        made["score_range"] = None if counts["score_range"] is None else rounded_outwards(*found)
+        ranges += [] if made["score_range"] is None else [made["score_range"]]
+        groups.append({"group": group, "counts": made})
+    whole = [min(low for low, _ in ranges), max(high for _, high in ranges)] if ranges else origin["score_range"]
+    return origin | {"groups": groups, "rows": _tens(origin["rows"]), "score_range": whole}
+
+
+def _tens(value: float | None) -> int | None:
+    return None if value is None else int(round(value / 10) * 10)
+
+
 def rounded_outwards(low: float, high: float) -> list[float]:
     """Round a range outwards to the first digit of its width."""
     size = high - low or abs(high) or 1.0
@@ -171,31 +188,23 @@ def _describe(counts: GroupCounts, labelled: bool) -> dict[str, Any]:
     }
 
 
-def people_of(counts: GroupCounts) -> People:
-    """Count people. Whole weights are so many rows; behind other weights stand as many as they are worth, or, where
-    that is not known, at least one for each score and outcome.
-    """
-    sides = (counts.positive, counts.negative)
-    if counts.members is not None:  # a person with several rows is one
+def rows_behind(counts: GroupCounts, weighted: bool) -> Behind:
+    """Count the rows behind a group's counts; where rows belong together, their clusters."""
+    if counts.members is not None:
         units = [np.unique(rows.unit) for rows in counts.members]
-        return People(float(len(units[0])), float(len(np.union1d(*units)) - len(units[0])))
-    if counts.squares is not None:
-        sums = [(float(c.sum()), float(q.sum())) for c, q in zip(sides, counts.squares)]
-        return People(*(c * c / q if q > 0 else 0.0 for c, q in sums))
-    if all(c.dtype.kind == "i" for c in sides):
-        return People(*(float(c.sum()) for c in sides))
-    return People(*(float(np.count_nonzero(c)) for c in sides))
+        return Behind(len(units[0]), len(np.union1d(*units)) - len(units[0]))
+    return Behind(*(int(rows.sum()) for rows in counts.rows_at(weighted)))
 
 
-def _without_few(counts: dict[str, Any], people: People | None) -> dict[str, Any]:
-    if people is None:
-        people = People(counts["positives"] or 0, counts["negatives"] or 0)
+def _without_few(counts: dict[str, Any], behind: Behind | None) -> dict[str, Any]:
+    if behind is None:
+        behind = Behind(counts["positives"] or 0, counts["negatives"] or 0)
         few = counts["rows"] is None or counts["rows"] < FEWER_THAN
     else:
-        few = people.rows < FEWER_THAN
+        few = behind.rows < FEWER_THAN
     if few:
         return dict.fromkeys(counts)
-    if min(people.positives, people.negatives) < FEWER_THAN:
+    if min(behind) < FEWER_THAN:
         return counts | {"positives": None, "negatives": None}
     return counts
 

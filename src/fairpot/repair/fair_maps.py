@@ -35,7 +35,7 @@ from fairpot.modelfile import MAX_BYTES, ModelFile, describe_table, naming, read
 from fairpot.modelfile.checks import refuse, shown
 from fairpot.repair.finish import Finished
 from fairpot.repair.ground import Ground
-from fairpot.repair.private import made_private
+from fairpot.repair.private import Learn, made_private
 from fairpot.repair.registry import method_of
 from fairpot.repair.saving import (
     USUAL_COLUMNS,
@@ -142,6 +142,8 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     lower_is_riskier_: bool = False
     # What a high score does to a person, if that was said.
     high_score_means_: Meaning | None = None
+    # What the method learns from other rows, where the maps are fitted ones.
+    _again: Learn | None = None
 
     # To scikit-learn's routing the first argument is data, whatever its name.
     __metadata_request__transform: ClassVar = dict.fromkeys(
@@ -157,6 +159,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         maps.groups_, maps.left_out_, maps.reference_ = model.groups_, model.left_out_, model.reference_
         maps.maps_, maps.simplified_ = done.maps, done.simplified
         maps.thresholds_, maps.table_ = model.starts_, model.table_
+        maps._again = facts["again"]
         maps.certified_ = None if model.certificate_ is None else model.certificate_.to_dict()
         maps.lower_is_riskier_ = model.table_.lower_is_riskier
         maps.high_score_means_ = model.table_.high_score_means
@@ -460,15 +463,15 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         columns : dict or None, default None
             ``{"score": name, "group": [names]}``: what `fairpot apply` looks for in a file.
         private : bool, default False
-            Whether maps are simplified and breakpoints and counts rounded, so that no person's score is in the file.
-            The file says by how much adjusted scores may differ: :meth:`private_content` has it.
+            Whether the maps are those learnt from means of at least ten rows, whatever these weigh, and counts are
+            rounded. The file says by how much adjusted scores may differ: :meth:`private_content` has it.
         max_bytes : int, default 100,000,000
             A larger file is refused, here and in ``load``.
 
         Warns
         -----
         SmallGroupWarning
-            If fewer than ten people of a group make up the maps: the file then shows their scores.
+            If fewer than ten rows of a group make up the maps: the file then shows their scores.
 
         Examples
         --------
@@ -497,7 +500,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def private_content(self) -> ModelFile:
         """Return what a private model file holds; ``private["largest_error"]`` says how far new scores differ."""
-        return made_private(self.file_content(), self.table_)
+        return made_private(self.file_content(), self.maps_, self.table_, self._again)
 
     def file_content(self) -> ModelFile:
         """Return what a model file holds of this model."""
@@ -923,7 +926,7 @@ def _check_method(content: ModelFile) -> None:
 
 
 def _left_out(content: ModelFile) -> tuple[Hashable, ...]:
-    """Name the groups that the parameters leave out; counts of fewer than ten people are not in the file."""
+    """Name the groups that the parameters leave out; counts of fewer than ten rows are not in the file."""
     few, named = content.parameters.get("min_group") or 0, content.parameters.get("groups")
     rows = {each["group"]: each["counts"]["rows"] for each in content.fitted_on["groups"]}
     return tuple(g for g in content.groups if (rows[g] or 0) < few or (named is not None and g not in named))

@@ -9,19 +9,19 @@ from typing import Any, Protocol, runtime_checkable
 
 from fairpot.exceptions import ModelFileError
 from fairpot.modelfile import FEWER_THAN, ModelFile
-from fairpot.modelfile.origin import people_of
+from fairpot.modelfile.origin import rows_behind
 from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap, ShiftMap, parted
 
 
 def small_groups(content: ModelFile, table: ScoreTable | None) -> list[Hashable]:
-    """Name the groups of which fewer than ten people stand behind the knots and values of the maps.
+    """Name the groups of which fewer than ten rows stand behind the knots and values of the maps.
 
     Parameters
     ----------
     content : ModelFile
     table : ScoreTable or None
-        The fitted rows, where they are at hand: of a group with many people, a few may be moved.
+        The fitted rows, where they are at hand: of a group with many rows, a few may be moved.
     """
     moving = {g: each for g, each in content.maps.items() if each.get("knots")}
     behind = {g: _begin(each) for g, each in moving.items()}
@@ -34,11 +34,12 @@ def small_groups(content: ModelFile, table: ScoreTable | None) -> list[Hashable]
 def told(groups: list[Hashable]) -> str:
     """Say what the file shows of whom."""
     names = ", ".join(map(repr, groups[:5])) + (", ..." if len(groups) > 5 else "")
-    return f"fewer than {FEWER_THAN} people of {names} make up the maps: who reads the file sees their scores"
+    few = f"fewer than {FEWER_THAN} rows (or clusters) of {names}"
+    return f"{few} make up the maps: who reads the file sees their scores"
 
 
 def _begin(content: dict[str, object]) -> float | None:
-    """Return the score from which a map moves people."""
+    """Return the score from which a map moves rows."""
     knots: list[float] = content["knots"]  # type: ignore[assignment]
     start = content["start"]
     return knots[0] if not isinstance(start, float) else max(start, knots[0])
@@ -47,7 +48,8 @@ def _begin(content: dict[str, object]) -> float | None:
 def _few(group: Hashable, begin: float | None, table: ScoreTable | None) -> bool:
     if table is None or group not in table.groups:
         return False
-    return people_of(table[group] if begin is None else table[group].above(begin)).rows < FEWER_THAN
+    counts = table[group] if begin is None else table[group].above(begin)
+    return rows_behind(counts, table.weighted).rows < FEWER_THAN
 
 
 @runtime_checkable
