@@ -1,7 +1,6 @@
 """What a fit says it delivers is what its transformed rows show; and a repair on a grid is quick."""
 
 import math
-import time
 
 import numpy as np
 import pytest

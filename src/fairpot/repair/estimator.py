@@ -765,7 +765,7 @@ def _check(model: Repair, labelled: bool) -> None:
         check_choice(model.keep, "keep", ("grid", "probabilities"))
     if not isinstance(getattr(model, "monotone", False), bool | np.bool_):
         raise TypeError(f"monotone must be True or False, got {model.monotone!r}.")
-    if model.reference is not None and not _takes(model, "reference"):
+    if model.reference is not None and not takes_reference(type(model)):
         raise ValueError(
             f"{argument('reference', model.reference)} names a group whose scores do not change, and "
             f"{type(model).__name__} moves all groups.\nHint: leave it out, or take a method with one, such as FairPOT."
@@ -820,7 +820,7 @@ def _check_without_outcomes(model: Repair, rule: Rule) -> None:
             "Hint: pass y; WassersteinRepair, or FairPOT with lam and reference, do without."
         )
     wanted = [name] if getattr(model, name) is None and (rule.given or model.unasked is None) else []
-    wanted += ["reference"] if model.reference is None and _takes(model, "reference") else []
+    wanted += ["reference"] if model.reference is None and takes_reference(type(model)) else []
     if wanted:
         why = "who is ranked higher is seen from outcomes"
         why = f"{name} is chosen by its effect on outcomes" if wanted[0] == name else why
@@ -840,8 +840,9 @@ def _checked(table: ScoreTable) -> ScoreTable:
     return table
 
 
-def _takes(model: Repair, name: str) -> bool:
-    return name in signature(type(model).learn).parameters
+def takes_reference(method: type[Repair]) -> bool:
+    """Whether a method has a group whose scores do not change."""
+    return "reference" in signature(method.learn).parameters
 
 
 def _learner(model: Repair, reference: Hashable | None, grid: Floats | None, cut: Cut | None) -> Learn:
@@ -869,7 +870,7 @@ def _start(model: Repair, kept: ScoreTable, table: ScoreTable, chosen: bool = Fa
     if chosen:
         require_outcomes(rows)
     reference = None
-    if _takes(model, "reference"):
+    if takes_reference(type(model)):
         reference = find_reference(rows, model.reference, model.ties, kept)
     grid = grid_of(table) if model.keep == "grid" else None
     learn = _learner(model, reference, grid, cut)
@@ -950,7 +951,8 @@ def _other_method(model: Repair, fit: Fit, rule: Rule) -> str:
     for other in tried:
         asked = {name: getattr(model, name) for name in (*RULES, "top", "top_of", "repair", "keep", "ties")}
         try:
-            made = begin(other(**asked, reference=fit.family.reference), ground.table)
+            named = {"reference": fit.family.reference} if takes_reference(other) else {}
+            made = begin(other(**asked, **named), ground.table)
             found.append((made.search(rule)[1].auc, other.__name__))
         except ValueError:  # it does not keep the rule, or is not for these scores
             continue
