@@ -1,7 +1,8 @@
 """Model files: JSON that holds what a fitted post-processor needs to be applied, and nothing that runs."""
 
-from fairpot.modelfile.content import SCHEMA_VERSION, ModelFile, schema
+from fairpot.modelfile.content import ModelFile
 from fairpot.modelfile.files import read, write
+from fairpot.modelfile.forms import SCHEMA_VERSION, schema
 from fairpot.modelfile.origin import FEWER_THAN, describe_table, describes, table_sha256
 from fairpot.modelfile.text import MAX_BYTES, dumps, loads, naming
 
