@@ -466,5 +466,5 @@ def test_old_files_lose_what_they_should_not_have(tmp_path):
         broken["fitted_on"]["table_sha256"] = wrong
         broken["checksum"] = modelfile.text.checksum(broken)
         (tmp_path / "broken").write_text(json.dumps(broken))
-        with pytest.raises(ModelFileError, match="table_sha256 must be (64 hexadecimal|text)"):
+        with pytest.raises(ModelFileError, match=r"table_sha256 must be (64 hexadecimal|text)"):
             fairpot.load(tmp_path / "broken")
