@@ -272,9 +272,8 @@ class TopModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return what the files of both models say: format, parameters, calibration and columns."""
         parameters = self.get_params()
         seed = parameters["random_state"]
-        parameters["random_state"] = (
-            int(seed) if isinstance(seed, int | np.integer) else None
-        )  # a generator has no text
+        # A generator has no text.
+        parameters["random_state"] = int(seed) if isinstance(seed, int | np.integer) else None
         names = [str(n) for n in self.feature_names_in_] if hasattr(self, "feature_names_in_") else None
         return {
             "format": self.FORMAT,
