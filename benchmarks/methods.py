@@ -122,7 +122,7 @@ def repaired(name: str, fitted: Rows, ties: Ties) -> Repair | None:
     plain = name.partition(",")[0]
     model = find_method(plain)(FIRST.get(plain, 0.0), ties=ties)
     table = score_table(*fitted[:2], sensitive_features=fitted.group)
-    return None if model.obstacle(table) else model.fit(table)
+    return None if model._obstacle(table) else model.fit(table)
 
 
 def curve_on(model: Repair, name: str, rows: Rows) -> TradeoffCurve:

@@ -38,7 +38,7 @@ HELD = [
 # Methods for other parts of fairpot and for scikit-learn, and those that say why there is nothing to do.
 INTERNAL = [
     *(f"FairMaps.{name}" for name in ("at", "certificate_on", "fit", "from_content", "made", "tradeoff")),
-    *("file_content", "for_pairs", "from_rows", "get_feature_names_out", "get_metadata_routing", "group_words"),
+    *("file_content", "for_pairs", "from_rows", "get_feature_names_out", "get_metadata_routing"),
     *(
         "joined",
         "judged",
@@ -47,7 +47,6 @@ INTERNAL = [
         "mean",
         "nameless",
         "of",
-        "obstacle",
         "pair_columns",
         "point",
         "pooled",

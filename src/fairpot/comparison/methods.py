@@ -73,4 +73,4 @@ def _takes_reference(estimator: Any) -> bool:
 
 def obstacle(estimator: Any, setting: Setting) -> str | None:
     """Say why a method is left out of a comparison of all; None if it is not."""
-    return estimator.obstacle(setting.table) if isinstance(estimator, Repair) else None
+    return estimator._obstacle(setting.table) if isinstance(estimator, Repair) else None

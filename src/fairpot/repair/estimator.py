@@ -661,7 +661,7 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Name the one output column, for ``set_output``."""
         return self.fair_maps_.get_feature_names_out(input_features)
 
-    def obstacle(self, table: ScoreTable) -> str | None:
+    def _obstacle(self, table: ScoreTable) -> str | None:
         """Say why the method cannot run on a table in reasonable time, or at all; None if it can."""
         return None
 
