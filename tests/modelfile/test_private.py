@@ -102,7 +102,7 @@ def test_weights_do_not_hide_that_there_are_few():
         sensitive_features=["few"] * 2 + ["M"] * 40,
         sample_weight=[500.5, 499.25, *([1.5] * 40)],
     )
-    counts = {each["group"]: each["counts"] for each in modelfile.describe_table(table)["groups"]}
+    counts = {each["group"]: each["counts"] for each in modelfile.origin.describe_table(table)["groups"]}
     assert counts["few"]["rows"] is None
     assert counts["M"]["rows"] == 60
 
@@ -110,7 +110,7 @@ def test_weights_do_not_hide_that_there_are_few():
 def test_few_of_one_outcome():
     y = np.zeros(60, dtype=np.int8)
     y[:3] = 1
-    counts = modelfile.describe_table(ScoreTable.from_rows(np.arange(60) / 60, y))["groups"][0]["counts"]
+    counts = modelfile.origin.describe_table(ScoreTable.from_rows(np.arange(60) / 60, y))["groups"][0]["counts"]
     assert (counts["rows"], counts["positives"], counts["negatives"]) == (60, None, None)
 
 
@@ -419,7 +419,7 @@ def as_version_1(content, table):
     origin = content["fitted_on"]
     for name in ("fewer_than", "fingerprint"):
         del origin[name]
-    origin["table_sha256"] = modelfile.table_sha256(table)
+    origin["table_sha256"] = modelfile.origin.table_sha256(table)
     for each in content["maps"]:
         if each["map"]["kind"] == "sigmoid":
             each["map"]["knots"] = table[each["group"]].score.tolist()

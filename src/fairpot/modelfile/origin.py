@@ -31,30 +31,7 @@ class Behind(NamedTuple):
 
 
 def describe_table(table: ScoreTable) -> dict[str, Any]:
-    """Describe the rows a model was fitted on.
-
-    Parameters
-    ----------
-    table : ScoreTable
-        The rows, counted.
-
-    Returns
-    -------
-    dict
-        ``rows`` (the sum of the weights, if rows had weights), ``score_range``, ``labelled``, ``groups`` (for
-        each: rows, positives and negatives or None, distinct scores, score range), ``fewer_than``, ``fingerprint``
-        (None), ``library_version``, and ``time``, None unless it is asked for. What depends on fewer rows than
-        ``fewer_than`` is None, whatever they weigh; see :func:`suppressed`.
-
-    Examples
-    --------
-    >>> from fairpot import modelfile, score_table
-    >>> y, score = [0, 1] * 15, [0.01 * i for i in range(30)]
-    >>> table = score_table(y, score)
-    >>> found = modelfile.describe_table(table)
-    >>> found["rows"], found["groups"][0]["counts"]["scores"]
-    (30, 30)
-    """
+    """Describe the rows a model was fitted on, as ``fitted_on`` of a map file; see :func:`suppressed`."""
     counts = [_describe(c, table.labelled) for c in table.counts]
     exact = {
         "fewer_than": FEWER_THAN,
@@ -86,27 +63,7 @@ def suppressed(exact: dict[str, Any], behind: Sequence[Behind] | None = None) ->
 
 
 def describes(origin: dict[str, Any], table: ScoreTable) -> bool:
-    """Say whether a model's description of its rows is that of a table: as far as it goes, the same rows.
-
-    Parameters
-    ----------
-    origin : dict
-        What :func:`describe_table` returned of the fitted rows; ``fitted_on`` of a map file.
-    table : ScoreTable
-        The rows to compare with.
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> from fairpot import modelfile, score_table
-    >>> y, score = [0, 1] * 15, [0.01 * i for i in range(30)]
-    >>> table = score_table(y, score)
-    >>> modelfile.describes(modelfile.describe_table(table), table)
-    True
-    """
+    """Say whether a model's description of its rows is that of a table: as far as it goes, the same rows."""
     found = describe_table(table)
     return all(origin.get(name) == found[name] for name in ("groups", "labelled", "rows", "score_range"))
 
@@ -115,23 +72,6 @@ def table_sha256(table: ScoreTable) -> str:
     """Hash a counts table: the same rows in any order give the same hash.
 
     For comparing tables in memory. Not to be given away: who knows the scores can try outcomes until the hash fits.
-
-    Parameters
-    ----------
-    table : ScoreTable
-        The rows, counted.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from fairpot import modelfile, score_table
-    >>> y, score = [0, 1] * 15, [0.01 * i for i in range(30)]
-    >>> table = score_table(y, score)
-    >>> modelfile.table_sha256(table) == modelfile.table_sha256(score_table(y[::-1], score[::-1]))
-    True
     """
     digest = hashlib.sha256()
     for part in _bytes_of(table):

@@ -254,24 +254,7 @@ MAX_BYTES = 100_000_000
 
 @contextmanager
 def naming(path: str | PathLike[str]) -> Iterator[None]:
-    """Put the file's name before the reason it is refused for.
-
-    Parameters
-    ----------
-    path : str or path
-        The file.
-
-    Examples
-    --------
-    >>> from fairpot import ModelFileError
-    >>> from fairpot.modelfile import loads, naming
-    >>> try:
-    ...     with naming("map.json"):
-    ...         loads(b"")
-    ... except ModelFileError as error:
-    ...     print(str(error).splitlines()[0])
-    the map file 'map.json' cannot be used: it is empty.
-    """
+    """Put the file's name before the reason it is refused for."""
     try:
         yield
     except ModelFileError as error:

@@ -31,8 +31,10 @@ from fairpot.inference import overview
 from fairpot.inference.certify import Certificate, certify_one
 from fairpot.inference.dial import Cut, Evidence, Part, SameMaps, Top, same_rows
 from fairpot.inference.limits import gap_name
-from fairpot.modelfile import MAX_BYTES, ModelFile, describe_table, naming, read, write
+from fairpot.modelfile import MAX_BYTES, ModelFile, read, write
 from fairpot.modelfile.checks import refuse, shown
+from fairpot.modelfile.origin import describe_table
+from fairpot.modelfile.text import naming
 from fairpot.repair.finish import Finished
 from fairpot.repair.ground import Ground
 from fairpot.repair.private import Learn, made_private

@@ -12,8 +12,8 @@ import numpy as np
 from fairpot.counts import run_means
 from fairpot.exceptions import ModelFileError
 from fairpot.export import simplify
-from fairpot.modelfile import FEWER_THAN, ModelFile
-from fairpot.modelfile.origin import rounded, rows_behind
+from fairpot.modelfile import ModelFile
+from fairpot.modelfile.origin import FEWER_THAN, rounded, rows_behind
 from fairpot.repair.calibrating import common_map
 from fairpot.repair.saving import map_content, small_groups, told
 from fairpot.table import ScoreTable

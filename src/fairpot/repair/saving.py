@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import Any, Protocol, runtime_checkable
 
 from fairpot.exceptions import ModelFileError
-from fairpot.modelfile import FEWER_THAN, ModelFile
-from fairpot.modelfile.origin import rows_behind
+from fairpot.modelfile import ModelFile
+from fairpot.modelfile.origin import FEWER_THAN, rows_behind
 from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap, ShiftMap, parted
 
