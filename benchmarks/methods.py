@@ -33,11 +33,11 @@ from fairpot.comparison import Comparison
 from fairpot.datasets import fetch_bank, fetch_compas, make_synthetic
 from fairpot.display.display import look
 from fairpot.metrics import auc, xauc_gap
-from fairpot.models import make_model
 from fairpot.repair import Repair
 from fairpot.repair.registry import find_method
 from fairpot.table import ScoreTable
 from fairpot.tradeoff import TradeoffCurve
+from fairpot_paper.models import make_model
 
 BOUNDS = (0.02, 0.05, 0.10)
 FIRST_SEED = 100
@@ -122,7 +122,7 @@ def repaired(name: str, fitted: Rows, ties: Ties) -> Repair | None:
     plain = name.partition(",")[0]
     model = find_method(plain)(FIRST.get(plain, 0.0), ties=ties)
     table = score_table(*fitted[:2], sensitive_features=fitted.group)
-    return None if model.obstacle(table) else model.fit(table)
+    return None if model._obstacle(table) else model.fit(table)
 
 
 def curve_on(model: Repair, name: str, rows: Rows) -> TradeoffCurve:

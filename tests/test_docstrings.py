@@ -30,7 +30,7 @@ HELD = [
         "fairpot.results.Effect",
     ),
     *("fairpot.comparison.Comparison", "fairpot.TradeoffCurve", "fairpot.ScoreTable", "fairpot.ScoreMap"),
-    *("fairpot.FairnessReport", "fairpot.results.Audits", "fairpot.datasets.CheckReport", "fairpot.inference.Band"),
+    *("fairpot.FairnessReport", "fairpot.results.Audits", "fairpot.inference.Band"),
     *("fairpot.tradeoff.Limit", "fairpot.tradeoff.LimitBracket", "fairpot.metrics.GroupScorer"),
     *("fairpot.training.PartialAUCBooster", "fairpot.training.PartialAUCClassifier"),
     *(f"fairpot.display.{name}" for name in fairpot.display.__all__),
@@ -38,7 +38,7 @@ HELD = [
 # Methods for other parts of fairpot and for scikit-learn, and those that say why there is nothing to do.
 INTERNAL = [
     *(f"FairMaps.{name}" for name in ("at", "certificate_on", "fit", "from_content", "made", "tradeoff")),
-    *("file_content", "for_pairs", "from_rows", "get_feature_names_out", "get_metadata_routing", "group_words"),
+    *("file_content", "for_pairs", "from_rows", "get_feature_names_out", "get_metadata_routing"),
     *(
         "joined",
         "judged",
@@ -47,7 +47,6 @@ INTERNAL = [
         "mean",
         "nameless",
         "of",
-        "obstacle",
         "pair_columns",
         "point",
         "pooled",

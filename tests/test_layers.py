@@ -23,7 +23,7 @@ ORDER = (
     ("counts",),
     ("table",),
     ("counting",),
-    ("datasets", "engines", "metrics", "models", "splitting"),
+    ("datasets", "engines", "metrics", "splitting"),
     ("files", "inference"),
     ("export", "modelfile", "tradeoff", "training"),
     ("repair",),

@@ -84,7 +84,6 @@ _PARTS = (
     "inference",
     "methods",
     "metrics",
-    "models",
     "repair",
     "report",
     "tradeoff",

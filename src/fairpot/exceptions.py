@@ -122,25 +122,6 @@ class ModelFileError(ValueError):
     """
 
 
-class SignatureError(ModelFileError):
-    """Tell that a signature is missing, damaged, or does not fit the file and the key; the message says which.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import mkdtemp
-    >>> from fairpot.exceptions import SignatureError
-    >>> from fairpot.modelfile import read_key
-    >>> path = Path(mkdtemp()) / "key"
-    >>> _ = path.write_text("not a key")
-    >>> try:
-    ...     read_key(path)
-    ... except SignatureError as error:
-    ...     print("cannot be used" in str(error))
-    True
-    """
-
-
 class InputFileError(ValueError):
     """Tell that rows could not be read from a file, a query or standard input; the message says how to go on.
 

@@ -191,7 +191,6 @@ def apply(
     missing_group: Unmapped = "error",
     drop_missing: bool = False,
     other_scale: Literal["warn", "error"] | None = None,
-    key: str | os.PathLike[str] | None = None,
     expect_sha256: str | None = None,
     overwrite: bool = False,
     memory_limit: str = "2GB",
@@ -221,8 +220,6 @@ def apply(
     other_scale : {"warn", "error"} or None, default None
         What to do if scores seem to be on another scale than in ``fit``. None is an error if more than 1% of them lie
         far outside the fitted range, and a warning if fewer do or all fill a small part of it.
-    key : path or None, default None
-        The file of a key, for the path of a map file: one whose signature is not good under it is refused.
     expect_sha256 : str or None, default None
         Refuse any map file but the one with this SHA-256.
     overwrite : bool, default False
@@ -266,10 +263,10 @@ def apply(
         check_choice(other_scale, "other_scale", ("warn", "error"))
     from fairpot.repair.fair_maps import fair_maps, group_words, load
 
-    if not _is_path(model) and (key is not None or expect_sha256 is not None):
-        named = "key" if key is not None else "expect_sha256"
-        raise TypeError(f"{named} says which map file alone will do, and model is {type(model).__name__}, not a path.")
-    fitted = load(model, key=key, expect_sha256=expect_sha256) if _is_path(model) else fair_maps(model)
+    if not _is_path(model) and expect_sha256 is not None:
+        is_not = f"and model is {type(model).__name__}, not a path"
+        raise TypeError(f"expect_sha256 says which map file alone will do, {is_not}.")
+    fitted = load(model, expect_sha256=expect_sha256) if _is_path(model) else fair_maps(model)
     if fitted is None:
         raise TypeError(
             f"apply takes a fitted repair method, a loaded model or a map file, got {type(model).__name__}."

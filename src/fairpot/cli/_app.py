@@ -31,8 +31,6 @@ COMMANDS = {
     "compare": "Compare all methods on one file.",
     "plan": "How many rows it takes to detect or certify a gap.",
     "export": "Write a map as SQL, ONNX, Python or JavaScript.",
-    "sign": "Sign a map with a key.",
-    "verify": "Check a map's signature.",
     "datasets": "Data to try every command on.",
     "demo": "Run the whole job on generated people.",
 }

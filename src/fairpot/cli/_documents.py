@@ -330,10 +330,9 @@ class DatasetSaid:
 
 @dataclass(frozen=True)
 class DatasetsDocument:
-    """The datasets and the models that can score them."""
+    """The datasets to try commands on."""
 
     datasets: tuple[DatasetSaid, ...]
-    models: tuple[str, ...]
 
 
 @dataclass(frozen=True)

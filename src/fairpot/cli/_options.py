@@ -249,22 +249,18 @@ def map_options(*names: str, text: str | None = None) -> Callable[[Command], Cal
 
     def decorate(command: Command) -> Callable[..., Any]:
         @functools.wraps(command)
-        def inner(*, model_file: str | None, key: str | None, expect_sha256: str | None, **values: Any) -> Any:
-            if model_file is None and (key is not None or expect_sha256 is not None):
-                flag = "--key" if key is not None else "--expect-sha256"
-                raise click.UsageError(f"{flag} says which map alone will do: it needs {names[0]}.")
-            found = None if model_file is None else MapFile(model_file, key, expect_sha256)
+        def inner(*, model_file: str | None, expect_sha256: str | None, **values: Any) -> Any:
+            if model_file is None and expect_sha256 is not None:
+                raise click.UsageError(f"--expect-sha256 says which map alone will do: it needs {names[0]}.")
+            found = None if model_file is None else MapFile(model_file, expect_sha256)
             return command(map_file=found, **values)
 
-        return with_options(inner, [named, *_ONLY_THIS_MAP])
+        return with_options(inner, [named, _ONLY_THIS_MAP])
 
     return decorate
 
 
-_ONLY_THIS_MAP = [
-    click.option("--key", metavar="FILE", help="Refuse a map whose signature MAP.sig is not good under this key."),
-    click.option("--expect-sha256", metavar="HEX", help="Refuse any map but the one with this SHA-256."),
-]
+_ONLY_THIS_MAP = click.option("--expect-sha256", metavar="HEX", help="Refuse any map but the one with this SHA-256.")
 
 
 @dataclass(frozen=True)
@@ -272,14 +268,13 @@ class MapFile:
     """A map that was named, and how it is told from others."""
 
     path: str
-    key: str | None = None
     expect_sha256: str | None = None
 
     def load(self) -> Any:
         """Load the map."""
         from fairpot.repair.fair_maps import load
 
-        return load(self.path, expect_sha256=self.expect_sha256, key=self.key)
+        return load(self.path, expect_sha256=self.expect_sha256)
 
 
 def group_options(command: Command) -> Callable[..., Any]:

@@ -73,8 +73,6 @@ def _print_origin(out: Output, model: Any) -> None:
         out.line(in_words(model.simplified_))
     if model.private_ is not None:
         out.line(f"private: counts rounded, maps simplified; scores within {model.private_['largest_error']:.3g}")
-    if origin["fingerprint"] is not None:
-        out.line(f"fingerprint of those rows under their owner's key: {origin['fingerprint'][:16]}...")
 
 
 def _groups(model: FairMaps) -> list[list[str]]:

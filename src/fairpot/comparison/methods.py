@@ -69,4 +69,4 @@ def prepare(estimator: Any, setting: Setting) -> Any:
 
 def obstacle(estimator: Any, setting: Setting) -> str | None:
     """Say why a method is left out of a comparison of all; None if it is not."""
-    return estimator.obstacle(setting.table) if isinstance(estimator, Repair) else None
+    return estimator._obstacle(setting.table) if isinstance(estimator, Repair) else None

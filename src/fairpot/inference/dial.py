@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
-from fairpot._defaults import LEVEL, Region
+from fairpot._defaults import LEVEL, Region, Ties
 from fairpot._html import html_table, lines_svg, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import display
 from fairpot._validation import check_level
 from fairpot.exceptions import InfeasibleRuleError
-from fairpot.inference.bootstrap import shares_of
 from fairpot.inference.candidates import Population, populations
 from fairpot.inference.limits import fold, joint_tail
 from fairpot.inference.open_regions import OpenRegions
@@ -248,14 +247,23 @@ def average_dials(folds: Sequence[DialEstimates]) -> DialEstimates:
     )
 
 
+def _shares(table: ScoreTable, pairs: Sequence[Pairs], ties: Ties) -> Floats:
+    """Count shares of pairs that are won, NaN where there are no pairs."""
+    wins = WinMatrix.of(table, ties).half_wins / 2
+    p, n = table.positives.astype(np.float64), table.negatives.astype(np.float64)
+    won = np.array([wins[np.ix_(winners, losers)].sum() for winners, losers in pairs])
+    count = np.array([p[list(winners)].sum() * n[list(losers)].sum() for winners, losers in pairs])
+    return np.divide(won, count, out=np.full(len(pairs), np.nan), where=count > 0)
+
+
 def _count(
     table: ScoreTable, steps: Iterable[Maps], pairs: Sequence[Pairs], ties: Kernel, top: Top | None
 ) -> tuple[Floats, Floats]:
     """Count AUC and xAUC at every value on the whole table."""
     assert ties != "equal"
     if top is not None:
-        read = shares_of(pairs, ties, top.alpha, top.region)
-        found = np.array([read(table.rescored(maps)) for maps in steps])
+        tops = (table.rescored(maps).top(top.alpha, top.region) for maps in steps)
+        found = np.array([_shares(inside, pairs, ties) for inside in tops])
         return found[:, 0], found[:, 1:]
     p, n = table.positives.astype(np.float64), table.negatives.astype(np.float64)
     count = np.outer(p, n)

@@ -9,10 +9,9 @@ import numpy as np
 
 from fairpot._arguments import by_name
 from fairpot._defaults import LEVEL, REGIONS, TIES, Region
-from fairpot._validation import check_choice, check_group_name, check_level, check_replicates, check_share
+from fairpot._validation import check_choice, check_group_name, check_level, check_share
 from fairpot.counting import as_table
-from fairpot.inference.bootstrap import bootstrap_shares, drawn_interval, shares_of
-from fairpot.inference.limits import Estimate, Verdict, fold, joint_tail_of, judge, seen_limits
+from fairpot.inference.limits import Estimate, Verdict, judge, seen_limits
 from fairpot.inference.merged import count_ranking
 from fairpot.inference.merged import shares as counted_shares
 from fairpot.inference.region import RegionShares, estimate_region
@@ -30,10 +29,9 @@ from fairpot.inference.shares import (
     over_others,
     why_not,
 )
-from fairpot.inference.top_rates import TopRate, read_top_rate, top_rate_interval
+from fairpot.inference.top_rates import TopRate, top_rate_interval
 from fairpot.metrics import METRICS
 from fairpot.table import ScoreTable
-from fairpot.transport import Floats
 
 # Rates of the top alpha: shares of rows, not of pairs.
 TOP_RATES = ("top_recall", "top_precision")
@@ -42,7 +40,7 @@ TOP_RATES = ("top_recall", "top_precision")
 _PARTIAL = {"auc": "partial_auc", "xauc": "partial_xauc", "xauc_gap": "partial_xauc_gap"}
 
 
-# What is known in closed form; anything else in the registry is drawn.
+# What has a standard error in closed form.
 KNOWN = (*_PARTIAL, *_PARTIAL.values(), *TOP_RATES, "group_auc", "bpsn_auc", "bnsp_auc", "tied_share")
 
 
@@ -80,7 +78,7 @@ def ask(
     share = None if alpha is None else check_share(alpha, "alpha", zero=False)
     if name not in KNOWN:
         raise ValueError(
-            f"{name} has no closed form for its standard error.\nHint: method='bootstrap' draws the table again."
+            f"{name} has no closed form for its standard error.\nHint: draw the rows again, and compute it each time."
         )
     if name in TOP_RATES:
         table.require("an interval")
@@ -119,14 +117,6 @@ def _pairs(name: str, table: ScoreTable, given: dict[str, Any]) -> tuple[tuple[P
     return (all_pairs(table),), False
 
 
-METHODS = ("analytic", "bootstrap")
-REPLICATES = 1000
-_NOT_DRAWN = (
-    "many rows share the score at which the top begins, and drawing them again does not show how far that moves; "
-    "method='analytic' does"
-)
-
-
 @by_name
 def confidence_interval(
     metric: str,
@@ -143,10 +133,7 @@ def confidence_interval(
     region: str = "pooled",
     ties: str = "half",
     level: float = LEVEL,
-    method: str = "analytic",
     weights: str | None = None,
-    replicates: int = REPLICATES,
-    random_state: int = 0,
     pos_label: Any = None,
 ) -> Estimate:
     """Compute a metric with its confidence limits.
@@ -179,15 +166,9 @@ def confidence_interval(
         Whether equal scores count as half a win or as none.
     level : float in (0, 1), default 0.95
         Confidence level of the intervals.
-    method : {"analytic", "bootstrap"}, default "analytic"
-        The closed form, or drawing the counts again ``replicates`` times.
     weights : {"frequency", "importance"} or None, default None
         What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for
         the first and others for the second.
-    replicates : int, default 1000
-        How often the bootstrap draws.
-    random_state : int, default 0
-        Seed of the bootstrap.
     pos_label : default None
         The positive value where ``y_true`` is not 0/1.
 
@@ -223,63 +204,20 @@ def confidence_interval(
         grouped=sensitive_features is not None,
     )
     asked = {"positive": positive, "negative": negative, "group": group, "alpha": alpha, "region": region, "ties": ties}
-    return _of_table(metric, table, asked, level, method, replicates, random_state)
+    return answer(table, ask(metric, table, **asked), level)
 
 
-def _of_table(
-    metric: str,
-    table: ScoreTable,
-    asked: dict[str, Any],
-    level: float,
-    method: str,
-    replicates: int,
-    random_state: int,
-) -> Estimate:
-    """Answer in closed form where there is one, else by drawing if that is asked for."""
-    name = metric_name(metric, asked["alpha"])
-    if method == "bootstrap" and name not in KNOWN:
-        return drawn_interval(name, table, asked, check_level(level), check_replicates(replicates), random_state)
-    question = ask(metric, table, **asked)
-    return answer(table, question, level=level, method=method, replicates=replicates, random_state=random_state)
-
-
-def answer(
-    table: ScoreTable, question: Question, *, level: float, method: str, replicates: int, random_state: int
-) -> Estimate:
+def answer(table: ScoreTable, question: Question, level: float) -> Estimate:
     """Estimate the shares of a question and put limits around them."""
     tail = (1 - check_level(level)) / 2
-    check_choice(method, "method", METHODS)
     if question.metric in TOP_RATES:
-        return _top_rate(table, question, level, method, replicates, random_state)
+        asked = TopRate(question.metric, float(question.alpha or 1.0), question.region, question.group)
+        return top_rate_interval(table, asked, level)
     found = estimate(table, question)
     reason = why_not(table, question, found)
     note = found.note if isinstance(found, RegionShares) else None
-    if method == "bootstrap" and reason is None and note is not None:
-        reason = _NOT_DRAWN
-    if method == "bootstrap" and reason is None:
-        replicates = check_replicates(replicates)
-        read = shares_of(question.pairs, question.kernel, question.alpha, question.region)
-        drawn, _ = bootstrap_shares(table, read, replicates, random_state)
-        return _from_draws(table, question, found, drawn, level)
     low, high = (np.nan, np.nan) if reason is not None else _limits(found, question, tail)
-    return _interval(table, question, found, low, high, level, "analytic", reason, note)
-
-
-def _top_rate(
-    table: ScoreTable, question: Question, level: float, method: str, replicates: int, random_state: int
-) -> Estimate:
-    """Answer for recall or precision of the top alpha."""
-    alpha = float(question.alpha or 1.0)
-    asked = TopRate(question.metric, alpha, question.region, question.group)
-    found = top_rate_interval(table, asked, level)
-    if found.reason is not None or method == "analytic":
-        return found
-    if found.note is not None:
-        return Estimate(found.metric, found.value, found.se, level=level, method="bootstrap", reason=_NOT_DRAWN)
-    drawn, _ = bootstrap_shares(table, read_top_rate(asked), check_replicates(replicates), random_state)
-    low, high = np.quantile(drawn[:, 0], [(1 - level) / 2, (1 + level) / 2])
-    se = float(drawn.std(ddof=1))
-    return Estimate(found.metric, found.value, se, float(low), float(high), level, "bootstrap")
+    return _interval(table, question, found, low, high, level, reason, note)
 
 
 def estimate(table: ScoreTable, question: Question) -> ShareEstimates:
@@ -305,13 +243,12 @@ def _interval(
     low: float,
     high: float,
     level: float,
-    method: str,
     reason: str | None,
-    note: str | None = None,
+    note: str | None,
 ) -> Estimate:
     if not question.gap:
         value, se = float(found.value[0]), float(found.se[0])
-        return Estimate(question.metric, value, se, low, high, level, method, reason=reason, note=note)
+        return Estimate(question.metric, value, se, low, high, level, "analytic", reason=reason, note=note)
     gaps = GapEstimates.side_by_side(found)
     sizes = np.abs(gaps.value)
     widest = 0 if np.isnan(sizes).all() else int(np.nanargmax(sizes))
@@ -320,23 +257,7 @@ def _interval(
     value = float(gaps.value[widest])
     seen = groups if not value < 0 else groups[::-1]  # from the group that is ranked higher, as its limits are
     size, se = abs(value), float(gaps.se[widest])
-    return Estimate(question.metric, size, se, low, high, level, method, size, seen, reason, note)
-
-
-def _from_draws(table: ScoreTable, question: Question, found: ShareEstimates, drawn: Floats, level: float) -> Estimate:
-    """Read limits off the draws: percentiles, and for the lower limit of the largest of gaps those of all together."""
-    tail = (1 - level) / 2
-    covariance = np.atleast_2d(np.cov(drawn, rowvar=False))
-    shares = ShareEstimates(found.value, covariance, found.variance, found.units)
-    if not question.gap:
-        low, high = np.quantile(drawn[:, 0], [tail, 1 - tail])
-        return _interval(table, question, shares, float(low), float(high), level, "bootstrap", None)
-    gaps = drawn[:, ::2] - drawn[:, 1::2]
-    errors = np.abs(gaps - gaps.mean(axis=0)) / np.maximum(gaps.std(axis=0), 1e-300)
-    joint = tail if gaps.shape[1] == 1 else joint_tail_of(errors.max(axis=1), tail, gaps.shape[1])
-    low = fold(*np.quantile(gaps, [joint, 1 - joint], axis=0))[0].max()
-    high = fold(*np.quantile(gaps, [tail, 1 - tail], axis=0))[1].max()
-    return _interval(table, question, shares, float(low), float(high), level, "bootstrap", None)
+    return Estimate(question.metric, size, se, low, high, level, "analytic", size, seen, reason, note)
 
 
 def verdict(
@@ -412,7 +333,7 @@ def verdict(
         pos_label=pos_label,
     )
     question = ask("xauc_gap", table, alpha=alpha, region=region, ties=ties)
-    gap = answer(table, question, level=level, method="analytic", replicates=0, random_state=0)
+    gap = answer(table, question, level)
     if gap.reason is not None:
         return Verdict("cannot tell", bound, level, gap, alpha)
     gaps = GapEstimates.side_by_side(estimate(table, question))

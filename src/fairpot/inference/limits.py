@@ -245,8 +245,8 @@ class Estimate(float):
         Limits at ``level``; NaN where there is no interval, and ``reason`` says why.
     level : float
         Confidence level.
-    method : {"analytic", "bootstrap"}
-        How the limits were found.
+    method : str
+        How the limits were found, such as "analytic".
     signed : float or None
         Of a gap, the signed one: xAUC(first over second) - xAUC(second over first) of the pair with the largest.
     groups : tuple or None

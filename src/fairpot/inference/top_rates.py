@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,17 +82,6 @@ def _at_levels(
     size = min(spread / variance, 1e300) if variance > 0 and spread > 1e-12 else units
     low, high = wilson(value, size, -float(ndtri(tail)))
     return Estimate(asked.metric, value, se, low, high, level)
-
-
-def read_top_rate(asked: TopRate) -> Callable[[ScoreTable], Floats]:
-    """Return the function that reads the rate off a table."""
-
-    def read(table: ScoreTable) -> Floats:
-        levels = table.thresholds(asked.alpha, asked.region)
-        value, total = _counted(table, asked, [levels[g] for g in table.groups])
-        return np.array([value if total > 0 else np.nan])
-
-    return read
 
 
 def _groups(table: ScoreTable, asked: TopRate) -> list[int]:

@@ -268,7 +268,7 @@ class XOrder(Repair):
 
     lam: float | None = None
 
-    def obstacle(self, table: ScoreTable) -> str | None:
+    def _obstacle(self, table: ScoreTable) -> str | None:
         """Say that the grid of cells is too large to walk unasked."""
         sizes = sorted(len(c.score) for c in table.counts)
         reference = self.reference if self.reference in table.groups else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
+from dataclasses import KW_ONLY, dataclass, field
 from functools import update_wrapper
 from types import MethodType
 from typing import Any, ClassVar, Self, cast
@@ -57,6 +58,7 @@ class _Gives:
         return MethodType(self.method, owner)
 
 
+@dataclass(eq=False, repr=False)
 class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Fit a classifier and a score map together, the map on out-of-fold scores.
 
@@ -134,37 +136,24 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     __metadata_request__decision_function: ClassVar = {"sensitive_features": True}
     __metadata_request__score: ClassVar = {"sensitive_features": True}
 
-    estimator_: Any
-    postprocessor_: Any
-    scores_: NDArray[np.float64]
-    classes_: NDArray[Any]
-    pos_label_: Any
-    response_method_: str
+    estimator: Any
+    postprocessor: Any = None
+    _: KW_ONLY
+    cv: Any = 5
+    sensitive_features: str | list[str] | None = None
+    drop_sensitive: bool = False
+    response_method: str = "auto"
+    threshold: float | str = "auto"
+    pos_label: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
 
-    def __init__(
-        self,
-        estimator: Any,
-        postprocessor: Any = None,
-        *,
-        cv: Any = 5,
-        sensitive_features: str | list[str] | None = None,
-        drop_sensitive: bool = False,
-        response_method: str = "auto",
-        threshold: float | str = "auto",
-        pos_label: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.postprocessor = postprocessor
-        self.cv = cv
-        self.sensitive_features = sensitive_features
-        self.drop_sensitive = drop_sensitive
-        self.response_method = response_method
-        self.threshold = threshold
-        self.pos_label = pos_label
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    estimator_: Any = field(init=False)
+    postprocessor_: Any = field(init=False)
+    scores_: NDArray[np.float64] = field(init=False)
+    classes_: NDArray[Any] = field(init=False)
+    pos_label_: Any = field(init=False)
+    response_method_: str = field(init=False)
 
     def fit(
         self,

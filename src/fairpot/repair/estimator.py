@@ -662,7 +662,7 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Name the one output column, for ``set_output``."""
         return self.fair_maps_.get_feature_names_out(input_features)
 
-    def obstacle(self, table: ScoreTable) -> str | None:
+    def _obstacle(self, table: ScoreTable) -> str | None:
         """Say why the method cannot run on a table in reasonable time, or at all; None if it can."""
         return None
 
@@ -707,6 +707,23 @@ class _Steps:
 
     def __call__(self, values: Any) -> Iterator[dict[Hashable, ScoreMap]]:
         return _fit_of(self.model).final.steps(np.asarray(values))
+
+
+@dataclass(frozen=True, eq=False)
+class _Again:
+    """The maps that a fitted method learns from other rows of its groups, at the strengths it has."""
+
+    model: Repair
+
+    def __call__(self, table: ScoreTable, starts: dict[Hashable, float] | None) -> dict[Hashable, ScoreMap]:
+        fit = _fit_of(self.model)
+        kept = table.only([g for g in table.groups if g not in self.model.left_out_])
+        cut = fit.ground.cut
+        if cut is not None and starts is not None:
+            cut = cut._replace(starts={g: starts[g] for g in kept.groups})
+        family = _learner(self.model, fit.family.reference, None, cut)(kept)
+        strengths = fit.final.strengths(self.model.strength_)
+        return {g: family.map(g, strengths[g]) if g in strengths else ScoreMap.identity() for g in table.groups}
 
 
 @dataclass(frozen=True, eq=False)
@@ -1015,4 +1032,5 @@ def _fair_maps(model: Repair) -> FairMaps:
         done,
         parameters=model.get_params(deep=False) | given,
         dial=(model._dial_name, strength),
+        again=_Again(model),
     )

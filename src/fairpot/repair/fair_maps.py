@@ -30,12 +30,14 @@ from fairpot.export import RowScorer, SimplifiedMaps, simplify, to_javascript, t
 from fairpot.inference import confidence_interval
 from fairpot.inference.certify import Certificate, certify_one
 from fairpot.inference.dial import Cut, Evidence, Part, SameMaps, Top, same_rows
-from fairpot.modelfile import MAX_BYTES, ModelFile, describe_table, naming, read, write
+from fairpot.modelfile import MAX_BYTES, ModelFile, read, write
 from fairpot.modelfile.checks import refuse, shown
+from fairpot.modelfile.origin import describe_table
+from fairpot.modelfile.text import naming
 from fairpot.repair.achieved import Achieved
 from fairpot.repair.finish import Finished
 from fairpot.repair.ground import Ground
-from fairpot.repair.private import made_private
+from fairpot.repair.private import Learn, made_private
 from fairpot.repair.registry import method_of
 from fairpot.repair.saving import (
     USUAL_COLUMNS,
@@ -45,7 +47,6 @@ from fairpot.repair.saving import (
     then_content,
     told,
     with_columns,
-    with_fingerprint,
 )
 from fairpot.repair.scale import ScoreScale, tell
 from fairpot.repair.sigmoid import PROBES, LogitMap
@@ -144,6 +145,8 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     lower_is_riskier_: bool = False
     # What a high score does to a person, if that was said.
     high_score_means_: Meaning | None = None
+    # What the method learns from other rows, where the maps are fitted ones.
+    _again: Learn | None = None
 
     # To scikit-learn's routing the first argument is data, whatever its name.
     __metadata_request__transform: ClassVar = dict.fromkeys(
@@ -159,6 +162,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         maps.groups_, maps.left_out_, maps.reference_ = model.groups_, model.left_out_, model.reference_
         maps.maps_, maps.simplified_ = done.maps, done.simplified
         maps.thresholds_, maps.table_ = model.starts_, model.table_
+        maps._again = facts["again"]
         maps.certified_ = None if model.certificate_ is None else model.certificate_.to_dict()
         maps.lower_is_riskier_ = model.table_.lower_is_riskier
         maps.high_score_means_ = model.table_.high_score_means
@@ -444,7 +448,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         timestamp: bool = False,
         columns: Mapping[str, Any] | None = None,
         private: bool = False,
-        fingerprint_key: str | PathLike[str] | None = None,
         max_bytes: int = MAX_BYTES,
     ) -> None:
         """Write the fitted maps to a JSON file, for :func:`fairpot.load`; equal fits give equal bytes.
@@ -463,18 +466,15 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         columns : dict or None, default None
             ``{"score": name, "group": [names]}``: what `fairpot apply` looks for in a file.
         private : bool, default False
-            Whether maps are simplified and breakpoints and counts rounded, so that no person's score is in the file.
-            The file says by how much adjusted scores may differ: :meth:`private_content` has it.
-        fingerprint_key : str, path or None, default None
-            The file of a secret. With it a fingerprint of the fitted rows is stored, which only those who have the
-            secret can compare.
+            Whether the maps are those learnt from means of at least ten rows, whatever these weigh, and counts are
+            rounded. The file says by how much adjusted scores may differ: :meth:`private_content` has it.
         max_bytes : int, default 100,000,000
             A larger file is refused, here and in ``load``.
 
         Warns
         -----
         SmallGroupWarning
-            If fewer than ten people of a group make up the maps: the file then shows their scores.
+            If fewer than ten rows of a group make up the maps: the file then shows their scores.
 
         Examples
         --------
@@ -496,8 +496,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "or keep the file as you keep the data.",
                 SmallGroupWarning,
             )
-        if fingerprint_key is not None:
-            content = with_fingerprint(content, self.table_, fingerprint_key)
         known = {"lower_is_riskier": self.lower_is_riskier_, "high_score_means": self.high_score_means_}
         if columns is not None or any(known.values()):
             content = with_columns(content, columns or USUAL_COLUMNS, **known)
@@ -505,7 +503,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def private_content(self) -> ModelFile:
         """Return what a private model file holds; ``private["largest_error"]`` says how far new scores differ."""
-        return made_private(self.file_content(), self.table_)
+        return made_private(self.file_content(), self.maps_, self.table_, self._again)
 
     def file_content(self) -> ModelFile:
         """Return what a model file holds of this model."""
@@ -852,13 +850,7 @@ def fair_maps(model: Any) -> FairMaps | None:
     return found if isinstance(found, FairMaps) else None
 
 
-def load(
-    path: str | PathLike[str],
-    *,
-    expect_sha256: str | None = None,
-    key: str | PathLike[str] | None = None,
-    max_bytes: int = MAX_BYTES,
-) -> FairMaps:
+def load(path: str | PathLike[str], *, expect_sha256: str | None = None, max_bytes: int = MAX_BYTES) -> FairMaps:
     """Load a map file that ``save`` wrote.
 
     Parameters
@@ -867,8 +859,6 @@ def load(
         The map file.
     expect_sha256 : str or None, default None
         The SHA-256 of the file, if you know it: any other file is refused.
-    key : str, path or None, default None
-        The file of a key: the signature beside the map file must be good, see :func:`fairpot.modelfile.verify`.
     max_bytes : int, default 100,000,000
         A larger file is refused unread.
 
@@ -881,8 +871,8 @@ def load(
     ------
     ModelFileError
         If the file is anything but a complete, unchanged map file of a known schema version, if no fit can give
-        its maps, or if it is not the file that was expected or signed. A good checksum does not say where a file
-        comes from: ``expect_sha256`` and ``key`` do.
+        its maps, or if it is not the file that was expected. A good checksum does not say where a file comes from:
+        ``expect_sha256`` does.
 
     Examples
     --------
@@ -895,7 +885,7 @@ def load(
     >>> fairpot.load(path).transform([0.2, 0.3, 0.8], sensitive_features=["F", "F", "M"])
     array([0.6, 0.7, 0.8])
     """
-    content = read(path, expect_sha256=expect_sha256, key=key, max_bytes=max_bytes)
+    content = read(path, expect_sha256=expect_sha256, max_bytes=max_bytes)
     with naming(path):
         return FairMaps.from_content(content)
 
@@ -944,7 +934,7 @@ def _check_method(content: ModelFile) -> None:
 
 
 def _left_out(content: ModelFile) -> tuple[Hashable, ...]:
-    """Name the groups that the parameters leave out; counts of fewer than ten people are not in the file."""
+    """Name the groups that the parameters leave out; counts of fewer than ten rows are not in the file."""
     few, named = content.parameters.get("min_group") or 0, content.parameters.get("groups")
     rows = {each["group"]: each["counts"]["rows"] for each in content.fitted_on["groups"]}
     return tuple(g for g in content.groups if (rows[g] or 0) < few or (named is not None and g not in named))

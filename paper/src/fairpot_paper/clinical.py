@@ -6,25 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import bisect
 from scipy.special import expit, logit
 from sklearn.utils import Bunch
 
 from fairpot._optional import make_frame
 from fairpot.datasets.fetch import check_whole, make_rng
+from fairpot.datasets.synthetic import calibrate_intercept
 from fairpot.transport import Floats
-
-
-def calibrate_intercept(linear: NDArray[np.float64], rate: float) -> float:
-    """Return, by bisection, the intercept that makes the mean of ``sigmoid(linear + intercept)`` the rate."""
-
-    def excess(intercept: float) -> Any:
-        return expit(linear + intercept).mean() - rate
-
-    # Below the first end every probability is under the rate, above the second every one is over it.
-    ends = logit(rate) - linear.max() - 1.0, logit(rate) - linear.min() + 1.0
-    return float(bisect(excess, *ends, xtol=1e-12))
-
 
 _NAMES_BY_CHAPTER = {
     "infections": (
@@ -189,7 +177,7 @@ def make_clinical(n: int = 43_945, *, random_state: int | np.random.Generator | 
 
     Examples
     --------
-    >>> from fairpot.datasets import make_clinical
+    >>> from fairpot_paper.clinical import make_clinical
     >>> cohort = make_clinical(2_000, random_state=0)
     >>> cohort.data.shape, cohort.simulated
     ((2000, 250), True)
@@ -218,7 +206,7 @@ def make_clinical(n: int = 43_945, *, random_state: int | np.random.Generator | 
         demographic_names=list(demographics),
         diagnosis_names=list(DIAGNOSES),
         DESCR=_DESCR.format(n=n, male=RATES["Male"], female=RATES["Female"], split=SPLIT_DAY),
-        source="simulated by fairpot.datasets.make_clinical",
+        source="simulated by fairpot_paper.clinical.make_clinical",
         licence="same as fairpot (simulated data)",
     )
 

@@ -84,7 +84,7 @@ def make_model(
     Examples
     --------
     >>> from fairpot.datasets import make_synthetic
-    >>> from fairpot.models import make_model
+    >>> from fairpot_paper.models import make_model
     >>> drawn = make_synthetic(n=400, random_state=0)
     >>> model = make_model("logistic_regression", random_state=0).fit(drawn.data, drawn.target)
     >>> model.predict_proba(drawn.data)[:, 1].shape

@@ -11,10 +11,9 @@ from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from fairpot._validation import check_choice
-from fairpot.models import make_model, make_preparation
-from fairpot.training.booster import PartialAUCBooster
-from fairpot.training.classifier import PartialAUCClassifier
+from fairpot.training import PartialAUCBooster, PartialAUCClassifier
 from fairpot.training.preparing import check_whole
+from fairpot_paper.models import make_model, make_preparation
 
 VARIANTS = ("boosted", "network", "stacked", "booster")
 
@@ -57,12 +56,12 @@ def make_variant(
     -------
     Pipeline
         With the steps ``prepare`` and ``model``. Text columns are one-hot encoded as in
-        :func:`fairpot.models.make_model`; missing numbers are left to the models.
+        :func:`fairpot_paper.models.make_model`; missing numbers are left to the models.
 
     Examples
     --------
     >>> from fairpot.datasets import make_synthetic
-    >>> from fairpot.training import make_variant
+    >>> from fairpot_paper.variants import make_variant
     >>> drawn = make_synthetic(n=400, random_state=0)
     >>> model = make_variant("stacked", alpha=0.3, cv=3, random_state=0, max_epochs=3).fit(drawn.data, drawn.target)
     >>> model["model"].final_estimator_.n_features_in_  # five features and one score
@@ -94,7 +93,7 @@ class InSample(BaseCrossValidator):  # type: ignore[misc]
 
     Examples
     --------
-    >>> from fairpot.training import InSample
+    >>> from fairpot_paper.variants import InSample
     >>> X, y = [[0.1], [0.4], [0.9]], [0, 0, 1]
     >>> [(train.tolist(), test.tolist()) for train, test in InSample().split(X, y)]
     [([0, 1, 2], [0, 1, 2])]

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from fairpot.datasets import make_clinical
-from fairpot.datasets.clinical import DIAGNOSES
+from fairpot_paper.clinical import DIAGNOSES, make_clinical
 
 
 @pytest.fixture(scope="module")

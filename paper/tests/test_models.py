@@ -1,7 +1,5 @@
-import os
 import pickle
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,19 +10,12 @@ from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 
-from fairpot.datasets import fetch_bank, fetch_compas, make_clinical, make_synthetic
+from fairpot.datasets import fetch_bank, fetch_compas, make_synthetic
 from fairpot.exceptions import MissingDependencyError
-from fairpot.models import MODEL_NAMES, make_model
+from fairpot_paper.clinical import make_clinical
+from fairpot_paper.models import MODEL_NAMES, make_model
 
 N = 500
-
-
-@pytest.fixture(scope="module")
-def data_home():
-    folder = Path(os.environ.get("FAIRPOT_DATA") or Path(__file__).parents[2] / "shared" / "data")
-    if not (folder / "bank-full.csv").is_file():
-        pytest.skip(f"the published files are not in {folder}; set FAIRPOT_DATA to their folder")
-    return folder
 
 
 @pytest.fixture(scope="module")
