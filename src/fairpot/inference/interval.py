@@ -186,7 +186,7 @@ def confidence_interval(
     >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
     >>> score = rng.normal(y)
     >>> print(confidence_interval("xauc_gap", y, score, sensitive_features=sex))
-    0.036 (95% interval 0.000 to 0.132)
+    0.036 (95% interval -0.060 to 0.132)
     >>> confidence_interval("auc", [1, 1, 0, 0], [4, 2, 3, 1]).reason
     'there are 2 rows with the outcome, and with fewer than 5 there is no interval'
     """
@@ -203,7 +203,8 @@ def confidence_interval(
         pos_label=pos_label,
         grouped=sensitive_features is not None,
     )
-    asked = {"positive": positive, "negative": negative, "group": group, "alpha": alpha, "region": region, "ties": ties}
+    asked: dict[str, Any] = {"positive": positive, "negative": negative, "group": group}
+    asked |= {"alpha": alpha, "region": region, "ties": ties}
     return answer(table, ask(metric, table, **asked), level)
 
 
