@@ -18,8 +18,8 @@ import numpy as np
 from bench_files import generate
 
 from fairpot.engines import DuckDBEngine
-from fairpot.engines.spark import SparkEngine, SparkRows, spark_session
-from fairpot.files import RowSource
+from fairpot.rows.readers.spark import SparkEngine, SparkRows, spark_session
+from fairpot.rows import RowSource
 from fairpot.transport import ScoreMap
 
 ROLES = {"score": "risk", "label": "outcome", "groups": "sex"}

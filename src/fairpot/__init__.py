@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from fairpot.auditing import audit, effect
     from fairpot.comparison import compare
     from fairpot.exceptions import InfeasibleRuleError, ModelFileError, UndefinedMetricWarning, UnseenGroupError
-    from fairpot.journeys import apply, score_table
     from fairpot.methods import FairPOT, LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
     from fairpot.repair import FairMaps, FairScoreClassifier, load
     from fairpot.report import FairnessReport
+    from fairpot.rows import apply, score_table
     from fairpot.table import ScoreTable
     from fairpot.tradeoff import TradeoffCurve
     from fairpot.transport import ScoreMap
@@ -66,26 +66,25 @@ _HOMES = {
     "UnseenGroupError": "exceptions",
     "WassersteinRepair": "methods",
     "XOrder": "methods",
-    "apply": "journeys",
+    "apply": "rows",
     "audit": "auditing",
     "compare": "comparison",
     "effect": "auditing",
     "load": "repair",
-    "score_table": "journeys",
+    "score_table": "rows",
 }
 _PARTS = (
     "datasets",
     "display",
-    "engines",
     "exceptions",
     "export",
-    "files",
     "inference",
     "methods",
     "metrics",
     "models",
     "repair",
     "report",
+    "rows",
     "tradeoff",
     "training",
     "transport",

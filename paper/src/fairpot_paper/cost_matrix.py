@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
-from fairpot.journeys import score_table
+from fairpot.rows.door import score_table
 from fairpot.methods.fairpot import transport_plans
 
 # Lambda = 0, 0.1, ..., 1.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from fairpot.files.output import atomic_file
+from fairpot.rows.output import atomic_file
 from fairpot.models import make_model
 from fairpot.repair.folds import deal_folds, score_fold, score_rows
 from fairpot.table import ScoreTable

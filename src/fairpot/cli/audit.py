@@ -49,10 +49,10 @@ from fairpot.cli._options import (
 from fairpot.cli._printing import Output, count, number, percent, shown
 from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options
 from fairpot.exceptions import FairpotWarning
-from fairpot.files import CountedRows
-from fairpot.files.output import complete_file
 from fairpot.inference import Estimate
 from fairpot.metrics.cells import small_cells
+from fairpot.rows.output import complete_file
+from fairpot.rows.readers.protocol import CountedRows
 
 
 @click.command(cls=Sectioned, short_help="Measure who is ranked above whom.")

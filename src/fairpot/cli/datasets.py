@@ -17,9 +17,10 @@ from fairpot._optional import import_optional
 from fairpot.cli._errors import Failure
 from fairpot.cli._options import output_options
 from fairpot.cli._printing import Output, count, shown
-from fairpot.files.formats import open_sink
-from fairpot.files.output import complete_file, format_of_output
 from fairpot.models import MODEL_NAMES, make_model
+from fairpot.rows.formats import open_sink
+from fairpot.rows.formats.layout import Batches, format_of_output
+from fairpot.rows.output import complete_file
 
 _OWN = ("score", "label", "group")
 
@@ -157,13 +158,10 @@ def scored_table(data: Bunch, model: str, seed: int) -> Any:
 
 def write_table(table: Any, place: Path, target: Path) -> None:
     """Write an Arrow table in the format that the target's name says."""
-
-    class Whole:
-        kind, exact_types, schema = "typed", True, table.schema
-
-    sink = open_sink(place, target, format_of_output(target), Whole(), None)  # type: ignore[arg-type]
+    batches = Batches(table.schema, lambda: iter(table.to_batches(1 << 16)))
+    sink = open_sink(place, target, format_of_output(target), batches, None)
     try:
-        for batch in table.to_batches(1 << 16):
+        for batch in batches:
             sink.write(batch, None)
     finally:
         sink.close()

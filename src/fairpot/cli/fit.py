@@ -36,7 +36,6 @@ from fairpot.cli._options import SCORE, Sectioned, all_option, group_options, ou
 from fairpot.cli._printing import Output, count, curve_picture, number, shown
 from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
-from fairpot.files.output import complete_file
 from fairpot.inference import Certificate
 from fairpot.inference.limits import gap_name
 from fairpot.metrics.benefit import net_benefit
@@ -45,6 +44,7 @@ from fairpot.repair.achieved import Achieved
 from fairpot.repair.certify import watching
 from fairpot.repair.estimator import RULES, Repair
 from fairpot.repair.finish import in_words
+from fairpot.rows.output import complete_file
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.rules import among
 

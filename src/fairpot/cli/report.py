@@ -13,7 +13,6 @@ from typing import Any
 
 import click
 
-from fairpot import journeys
 from fairpot._optional import import_optional
 from fairpot._validation import wording
 from fairpot.auditing import words as told
@@ -37,12 +36,13 @@ from fairpot.cli._options import SCORE, MapFile, Sectioned, map_options, output_
 from fairpot.cli._printing import Output, shown
 from fairpot.cli._rows import RowOptions, named_group, row_options, with_groups_of
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
-from fairpot.files import CountedRows
-from fairpot.files.output import complete_file
 from fairpot.repair.certify import watching
 from fairpot.report import FairnessReport, words
 from fairpot.report.card import read_card
 from fairpot.report.report import FORMATS
+from fairpot.rows.applying import apply
+from fairpot.rows.output import complete_file
+from fairpot.rows.readers.protocol import CountedRows
 from fairpot.tradeoff.rules import top_share
 from fairpot.transport import moving
 
@@ -241,7 +241,7 @@ def _largest_changes(rows: RowOptions, model: Any, column: str) -> list[dict[str
     duckdb = import_optional("duckdb", "cli")
     with tempfile.TemporaryDirectory(prefix="fairpot-") as folder:
         changes = Path(folder) / "changes.parquet"
-        journeys.apply(
+        apply(
             model,
             rows.source,
             Path(folder) / "rows.parquet",

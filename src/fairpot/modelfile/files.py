@@ -8,11 +8,11 @@ from pathlib import Path
 
 from fairpot._arguments import argument
 from fairpot.exceptions import ModelFileError
-from fairpot.files.output import atomic_file
 from fairpot.modelfile.content import ModelFile
 from fairpot.modelfile.keys import read_key
 from fairpot.modelfile.signing import check_signature, signature_path
 from fairpot.modelfile.text import MAX_BYTES, bytes_of, check_hash, dumps, loads, naming
+from fairpot.rows.output import atomic_file
 
 
 def read(

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from fairpot._optional import import_optional
 from fairpot._warn import warn_user
 from fairpot.exceptions import FairpotWarning, ModelFileError, SignatureError
-from fairpot.files.output import complete_file
 from fairpot.modelfile.text import bytes_of
+from fairpot.rows.output import complete_file
 
 HMAC, ED25519 = "hmac-sha256", "ed25519"
 ALGORITHMS = (HMAC, ED25519)

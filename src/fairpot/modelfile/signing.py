@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from fairpot._optional import import_optional
 from fairpot.exceptions import ModelFileError, SignatureError
-from fairpot.files.output import complete_file
 from fairpot.modelfile.json_schema import Schema
 from fairpot.modelfile.keys import ALGORITHMS, HMAC, Key, Name, read_key
 from fairpot.modelfile.text import MAX_BYTES, bytes_of, check_hash, loads, naming, strict_json
+from fairpot.rows.output import complete_file
 
 FORMAT = "fairpot-signature"
 

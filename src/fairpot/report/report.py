@@ -25,7 +25,6 @@ from fairpot.auditing.effect import (
 from fairpot.auditing.measures import listed, tops
 from fairpot.counting import as_table
 from fairpot.display.display import table_of
-from fairpot.files.output import atomic_file
 from fairpot.inference.limits import gap_name
 from fairpot.repair.fair_maps import FairMaps, fair_maps
 from fairpot.repair.finish import in_words
@@ -37,6 +36,7 @@ from fairpot.report.page import make_compact, make_page
 from fairpot.report.settings import dial_of, no_dial
 from fairpot.report.summary import About, renamed, shown_names, summarise
 from fairpot.report.text import TEXT
+from fairpot.rows.output import atomic_file
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 

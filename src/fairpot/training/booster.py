@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from fairpot._optional import import_optional
 from fairpot._validation import check_share
 from fairpot.exceptions import ModelFileError
-from fairpot.files.output import atomic_file
+from fairpot.rows.output import atomic_file
 from fairpot.training.classifier import describe, plain_labels
 from fairpot.training.monitor import Monitor, make_progress
 from fairpot.training.objective import binned_derivatives

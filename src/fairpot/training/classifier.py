@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from fairpot._validation import check_share, is_number
 from fairpot._version import __version__
 from fairpot.exceptions import ModelFileError
-from fairpot.files.output import atomic_file
+from fairpot.rows.output import atomic_file
 from fairpot.training.monitor import Monitor, make_progress
 from fairpot.training.network import Layers, Settings, Standardiser, draw_layers, run_layers, train_network
 from fairpot.training.preparing import (
