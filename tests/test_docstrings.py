@@ -139,7 +139,7 @@ def test_an_example_starts_with_its_import_and_uses_nothing_else(names):
 
 
 def test_every_example_is_run():
-    """By ``--doctest-modules``, which looks into what a module defines; tests/rows/readers/spark runs those of Spark."""
+    """By ``--doctest-modules``, which looks into what a module defines; those of Spark, in tests/rows/readers/spark."""
     found = {}
     missing = []
     for name, value in (NAMES | METHODS).items():

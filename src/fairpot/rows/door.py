@@ -304,10 +304,16 @@ def score_thresholds(
         Share of the rows in the top; rows tied with the lowest of them are in it too.
     region : {"pooled", "group"}, default "pooled"
         The top of all rows, or the top of each group.
-    memory_limit, threads, drop_missing, called
-        As in :func:`count_rows`.
+    memory_limit : str or None, default None
+        What the process may use; None is "2GB" for files.
+    threads : int or None, default None
+        Of the scan of files; None takes all cores.
     counted : CountedRows or None, default None
         The rows without outcome and weight, if they have been counted already.
+    drop_missing : bool, default False
+        Whether rows with a missing score or group are left out instead of an error.
+    called : callable or None, default None
+        Gives the groups other names: called with the values of the group columns.
 
     Returns
     -------

@@ -16,7 +16,7 @@ def cluster():
 @pytest.fixture(scope="session")
 def spark(cluster):
     """One session on the cluster for all tests; paths that name no folder are under the cluster's own."""
-    from fairpot.rows.readers.spark import spark_session
+    from fairpot.rows import spark_session
 
     with chdir(cluster.folder):  # where its Java starts is where it stays
         session = spark_session(cluster.url, config=SETTINGS)

@@ -15,11 +15,10 @@ from fairpot import FairPOT
 from fairpot.exceptions import InputFileError, OutputFileError, ScaleWarning, UnseenGroupError
 from fairpot.export import to_sql
 from fairpot.repair.sigmoid import LogitMap
-from fairpot.rows.readers.session import csv_options
-from fairpot.rows.readers.spark import SparkEngine, SparkRows, spark_session
+from fairpot.rows import SparkRows, spark_session
+from fairpot.rows.readers.spark import SparkReader, csv_options
 from fairpot.transport import FollowedMap, ScoreMap
 
-ENGINE = SparkEngine()
 MAPS = dict(zip(NAMES, hostile_maps().values()))
 SMALL = {group: each for group, each in MAPS.items() if len(each.knots) < 1000}
 
@@ -43,7 +42,7 @@ def in_order(frame, column):
 @pytest.mark.parametrize("maps", [SMALL, MAPS], ids=["native", "in Python"])
 def test_same_numbers(spark, maps):
     frame, expected = people(spark, maps)
-    after = ENGINE.apply(SparkRows(frame, score="score", groups="group"), maps, column="new")
+    after = fairpot.apply(maps, SparkRows(frame, score="score", groups="group"), column="new")
     assert after.columns == ["id", "score", "group", "new"]
     assert ("ArrowEvalPython" in plan(after)) == (maps is MAPS)
     same_numbers(in_order(after, "new"), expected)
@@ -83,7 +82,7 @@ def test_sigmoid(spark):
     """The exponential is Java's: the last digit may differ."""
     maps = {"F": LogitMap([0.5], 7.3, -2.0), "M": ScoreMap.identity()}
     frame, expected = people(spark, maps)
-    after = ENGINE.apply(SparkRows(frame, score="score", groups="group"), maps)
+    after = fairpot.apply(maps, SparkRows(frame, score="score", groups="group"))
     np.testing.assert_allclose(in_order(after, "score_adjusted"), expected, rtol=4e-16, atol=1e-307)
 
 
@@ -91,7 +90,7 @@ def test_sigmoid(spark):
 def test_shifts(spark, others):
     maps = shift_maps() | others
     frame, expected = people(spark, maps)
-    after = ENGINE.apply(SparkRows(frame, score="score", groups="group"), maps)
+    after = fairpot.apply(maps, SparkRows(frame, score="score", groups="group"))
     assert ("ArrowEvalPython" in plan(after)) == bool(others)
     same_numbers(in_order(after, "score_adjusted"), expected)
     if not others:
@@ -104,7 +103,7 @@ def test_one_map_follows_all(spark, others):
     maps = followed_maps()
     maps |= {"F": FollowedMap(MAPS["{}%s?"], maps["it's 0"].then)} if others else {}
     frame, expected = people(spark, maps)
-    after = ENGINE.apply(SparkRows(frame, score="score", groups="group"), maps)
+    after = fairpot.apply(maps, SparkRows(frame, score="score", groups="group"))
     assert ("ArrowEvalPython" in plan(after)) == bool(others)
     same_numbers(in_order(after, "score_adjusted"), expected)
     if not others:
@@ -128,7 +127,9 @@ def test_transform_of_a_fitted_method(spark):
     groups = frame[["old", "se.x"]]
     model = FairPOT(0.5).fit(frame["a`b $"], rng.integers(0, 2, n), sensitive_features=groups)
     rows = SparkRows(spark.createDataFrame(pa.Table.from_pandas(frame)), score="a`b $", groups=["old", "se.x"])
-    after = ENGINE.apply(rows, model.maps_, column="fair")
+    with pytest.raises(OutputFileError, match="has a column 'fair' already"):
+        fairpot.apply(model.maps_, rows, column="fair")
+    after = fairpot.apply(model.maps_, rows, column="fair", replace=True)
     assert after.columns == list(frame.columns)
     same_numbers(in_order(after, "fair"), model.transform(frame["a`b $"], sensitive_features=groups))
 
@@ -137,17 +138,17 @@ def test_rows_without_a_map(spark, tmp_path):
     maps = {"F": SMALL["F"]}
     strange = spark.createDataFrame([(0.5, "F"), (0.5, "X"), (0.5, "X")], "score double, g string")
     with pytest.raises(UnseenGroupError, match="2 rows with a group not seen in fit"):
-        ENGINE.apply(SparkRows(strange, score="score", groups="g"), maps)
+        fairpot.apply(maps, SparkRows(strange, score="score", groups="g"))
     gone = spark.createDataFrame([(0.5, "F"), (0.5, None)], "score double, g string")
     with pytest.raises(ValueError, match="1 row without a group"):
-        ENGINE.apply(SparkRows(gone, score="score", groups="g"), maps)
+        fairpot.apply(maps, SparkRows(gone, score="score", groups="g"))
     bad = spark.createDataFrame([(0.5, "F"), (math.nan, "F"), (None, "F")], "score double, g string")
     with pytest.raises(ValueError, match=r"2 missing \(NaN\) rows"):
-        ENGINE.write(SparkRows(bad, score="score", groups="g"), maps, str(tmp_path / "x.parquet"))
+        fairpot.apply(maps, SparkRows(bad, score="score", groups="g"), str(tmp_path / "x.parquet"))
     with pytest.raises(Exception, match="a score is missing, infinite or too large"):
-        ENGINE.apply(SparkRows(bad, score="score", groups="g"), maps).collect()
+        fairpot.apply(maps, SparkRows(bad, score="score", groups="g")).collect()
     with pytest.raises(InputFileError, match="no group column"):
-        ENGINE.apply(SparkRows(bad, score="score"), maps)
+        fairpot.apply(maps, SparkRows(bad, score="score"))
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
@@ -157,16 +158,16 @@ def test_written_files(spark, tmp_path, ending):
     source, output = str(tmp_path / f"in.{ending}"), str(tmp_path / f"out.{ending}")
     frame.write.options(**csv_options("csv")).format(ending).save(source)
     rows = SparkRows.read(spark, source, score="score", groups="group")
-    ENGINE.write(rows, maps, output)
+    fairpot.apply(maps, rows, output)
     again = SparkRows.read(spark, output, score="score").frame.selectExpr(
         "CAST(id AS INT) AS id", "double(score_adjusted) AS new"
     )
     same_numbers(in_order(again, "new"), expected)
     with pytest.raises(OutputFileError, match="already exists"):
-        ENGINE.write(rows, maps, output)
+        fairpot.apply(maps, rows, output)
     with pytest.raises(OutputFileError, match="holds the input"):
-        ENGINE.write(rows, maps, source, overwrite=True)
-    ENGINE.write(rows, maps, output, overwrite=True)
+        fairpot.apply(maps, rows, source, overwrite=True)
+    fairpot.apply(maps, rows, output, overwrite=True)
 
 
 def test_a_model_is_applied_to_a_frame_of_spark(spark, tmp_path):
@@ -207,14 +208,14 @@ def test_rows_without_a_map_have_their_way(spark, tmp_path, knots, kind):
     frame = spark.createDataFrame(rows, f"s {'double' if kind == 'typed' else 'string'}, g string").coalesce(1)
     source = SparkRows(frame, score="s", groups="g", kind=kind)
     with pytest.raises(UnseenGroupError, match=r"(?s)'g' has 1 row without a group.*2 rows with a group not seen"):
-        ENGINE.apply(source, maps)
+        fairpot.apply(maps, source)
     expected = [maps["a"](np.array([0.25]))[0], 0.5]
     for unknown, missing, last in (("keep", "null", [0.75, None, 0.375]), ("null", "keep", [None, 0.125, None])):
         ways = {"unknown_group": unknown, "missing_group": missing}
-        got = [row["s_adjusted"] for row in ENGINE.apply(source, maps, **ways).collect()]
+        got = [row["s_adjusted"] for row in fairpot.apply(maps, source, **ways).collect()]
         assert got == [*expected, *last]
-        done = ENGINE.write(source, maps, str(tmp_path / f"{unknown}.parquet"), **ways)
-        assert tuple(done) == (5, 2, 1)
+        done = fairpot.apply(maps, source, str(tmp_path / f"{unknown}.parquet"), **ways)
+        assert (done.rows, done.unknown, done.missing) == (5, 2, 1)
 
 
 def test_a_cluster_refuses_another_scale_and_its_own_input(spark, tmp_path):
@@ -233,7 +234,7 @@ def test_a_cluster_refuses_another_scale_and_its_own_input(spark, tmp_path):
         fairpot.apply(model, read, tmp_path / "in.parquet" / "out.parquet", **named)
 
 
-@pytest.mark.parametrize("value", [spark_session, SparkRows, SparkEngine], ids=lambda value: value.__name__)
+@pytest.mark.parametrize("value", [spark_session, SparkRows, SparkReader], ids=lambda value: value.__name__)
 def test_examples(spark, value):
     """They are marked as skipped where docstrings are run without a cluster."""
     found = doctest.DocTestParser().get_doctest(inspect.getdoc(value), {}, value.__name__, None, 0)

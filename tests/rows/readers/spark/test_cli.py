@@ -93,9 +93,9 @@ def test_a_map_of_the_top(spark, cluster, people, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["audit", "x.parquet", "--master", "local[1]"], "needs --engine spark"),
+        (["audit", "x.parquet", "--master", "local[1]"], "--master is not an option of --engine duckdb"),
         (["audit", "-", "--engine", "spark"], "names of files"),
-        (["audit", "--sql", "select 1", "--engine", "spark"], "ask DuckDB"),
+        (["audit", "--sql", "select 1", "--engine", "spark"], "--sql is not an option of --engine spark"),
         (["audit", "x.jsonl", "--engine", "spark"], "Spark reads files of one of the formats"),
     ],
 )

@@ -20,17 +20,17 @@ SCRIPT = """
 import json, sys, warnings
 warnings.simplefilter("ignore")
 import numpy as np
-from fairpot.rows.readers.spark import SparkEngine, SparkRows, spark_session
+from fairpot.rows import SparkRows, apply, count_rows, spark_session
 from fairpot.transport import ScoreMap
 
 path, maps = sys.argv[1], {g: ScoreMap.from_dict(m) for g, m in json.loads(sys.argv[2]).items()}
 spark = spark_session(sys.argv[3])
-engine, rows = SparkEngine(), SparkRows.read(spark, path, score="s", label="y", groups="g")
-counted = engine.count(rows)
+rows = SparkRows.read(spark, path, score="s", label="y", groups="g")
+counted = count_rows(rows)
 x = np.linspace(0, 1, 5000)
 large = {g: ScoreMap(x, x**2) for g in maps}
-fair = [engine.apply(rows, m, column="new").toArrow().sort_by("id").column("new").to_pylist() for m in (maps, large)]
-binned = engine.count(rows, max_distinct=10)
+fair = [apply(m, rows, column="new").toArrow().sort_by("id").column("new").to_pylist() for m in (maps, large)]
+binned = count_rows(rows, max_distinct=10)
 answer = {"kind": type(spark).__module__, "rows": counted.rows, "fair": fair, "bound": binned.quantisation.score}
 answer["table"] = [[c.score.tolist(), c.positive.tolist(), c.negative.tolist()] for c in counted.table.counts]
 print("ANSWER" + json.dumps(answer))

@@ -6,16 +6,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from fairpot.engines import DuckDBEngine, Engine
 
 from fairpot import score_table
 from fairpot._validation import check_rows
 from fairpot.exceptions import InputFileError
-from fairpot.rows import RowSource
-from fairpot.rows.readers.spark import SparkEngine, SparkRows
+from fairpot.rows import RowSource, SparkRows, count_rows, score_thresholds
 from rows_cases import assert_same_tables
 
-ENGINE: Engine = SparkEngine()
 SCORES = {
     "rounded": lambda rng, n: rng.normal(size=n).round(1),
     "distinct": lambda rng, n: rng.random(n) * 10.0 ** rng.integers(-300, 290, n),
@@ -68,7 +65,7 @@ def in_memory(frame, weighted=False):
 def test_twenty_tables(spark):
     for name, frame, weighted in tables():
         rows = SparkRows(to_spark(spark, frame), score="s", label="y", groups="g", weight="w" if weighted else None)
-        counted = ENGINE.count(rows)
+        counted = count_rows(rows)
         try:
             same_table(counted.table, in_memory(frame, weighted))
         except AssertionError as error:
@@ -87,7 +84,7 @@ def test_decimals_and_intersections(spark):
     expected = score_table(
         y == "yes", [float(s) for s in scores], sensitive_features=pd.DataFrame({"sex": sex, "age": age})
     )
-    same_table(ENGINE.count(rows).table, expected)
+    same_table(count_rows(rows).table, expected)
 
 
 N = 40
@@ -123,9 +120,9 @@ def test_bad_rows_are_told_as_in_memory(spark, case):
         check_rows(frame["s"], frame["y"], frame["g"], frame["w"])
     rows = SparkRows(to_spark(spark, frame), score="s", label="y", groups="g", weight="w")
     with pytest.raises(memory.type) as exact:
-        ENGINE.count(rows)
+        count_rows(rows)
     with pytest.raises(memory.type) as binned:
-        ENGINE.count(rows, max_distinct=4)
+        count_rows(rows, max_distinct=4)
     for said in (exact, binned):
         assert plain(str(said.value)).splitlines()[0] == plain(str(memory.value)).splitlines()[0]
 
@@ -135,9 +132,9 @@ def test_rows_with_missing_values_can_be_dropped(spark, max_distinct, tmp_path):
     frame = pd.DataFrame(GOOD | {"s": [np.nan, None, *GOOD["s"][2:]], "g": ["a", None, "b", None, *GOOD["g"][4:]]})
     frame.to_parquet(tmp_path / "x.parquet")
     roles = {"score": "s", "label": "y", "groups": "g", "weight": "w"}
-    got = ENGINE.count(SparkRows(to_spark(spark, frame), **roles), drop_missing=True, max_distinct=max_distinct)
+    got = count_rows(SparkRows(to_spark(spark, frame), **roles), drop_missing=True, max_distinct=max_distinct)
     source = RowSource(tmp_path / "x.parquet", **roles)
-    expected = DuckDBEngine().count(source, drop_missing=True, max_distinct=max_distinct)
+    expected = count_rows(source, drop_missing=True, max_distinct=max_distinct)
     same_table(got.table, expected.table)
     assert got.rows == expected.rows == N - 3
     assert got.dropped == expected.dropped
@@ -147,15 +144,15 @@ def test_scores_that_are_no_numbers(spark):
     frame = spark.createDataFrame([("a", True, [1.0], 1)], "text string, flag boolean, many array<double>, g int")
     for column, message in (("text", "got text"), ("flag", "got booleans"), ("many", "must be numbers")):
         with pytest.raises(TypeError, match=message):
-            ENGINE.count(SparkRows(frame, score=column, groups="g"))
+            count_rows(SparkRows(frame, score=column, groups="g"))
     with pytest.raises(TypeError, match="plain values"):
-        ENGINE.count(SparkRows(frame, score="g", groups="many"))
+        count_rows(SparkRows(frame, score="g", groups="many"))
     with pytest.raises(InputFileError, match="did you mean 'text'"):
         SparkRows(frame, score="texd", groups="g")
     with pytest.raises(ValueError, match="is empty"):
-        ENGINE.count(SparkRows(frame.filter("g > 1"), score="g", groups="text"))
+        count_rows(SparkRows(frame.filter("g > 1"), score="g", groups="text"))
     with pytest.raises(ValueError, match=r"beyond 2\*\*53"):
-        ENGINE.count(SparkRows(frame.selectExpr("1L << 60 AS s", "g"), score="s", groups="g"), several=False)
+        count_rows(SparkRows(frame.selectExpr("1L << 60 AS s", "g"), score="s", groups="g"), several=False)
 
 
 @pytest.fixture(scope="module")
@@ -175,8 +172,8 @@ def many(tmp_path_factory):
 def test_bins_and_bound_are_those_of_duckdb(spark, many, weight):
     _, path = many
     roles = {"score": "s", "label": "y", "groups": "g", "weight": weight}
-    got = ENGINE.count(SparkRows.read(spark, path, **roles), max_distinct=2000)
-    expected = DuckDBEngine().count(RowSource(path, **roles), max_distinct=2000)
+    got = count_rows(SparkRows.read(spark, path, **roles), max_distinct=2000)
+    expected = count_rows(RowSource(path, **roles), max_distinct=2000)
     assert got.rows == expected.rows
     same_table(got.table, expected.table)
     assert got.quantisation.auc == expected.quantisation.auc > 0
@@ -189,12 +186,12 @@ def test_thresholds(spark, many, region):
     frame, path = many
     rows = SparkRows.read(spark, path, score="s", label="y", groups="g", weight="w")
     expected = in_memory(frame)
-    quantised = ENGINE.count(rows.bare(), several=False, max_distinct=50)
+    quantised = count_rows(rows.bare(), several=False, max_distinct=50)
     assert quantised.quantisation is not None
     for alpha in (0.01, 0.3):
         wanted = expected.thresholds(alpha, region)
-        assert ENGINE.thresholds(rows, alpha, region=region, counted=quantised) == wanted
-    assert ENGINE.thresholds(rows, 0.3, region=region) == wanted
+        assert score_thresholds(rows, alpha, region=region, counted=quantised) == wanted
+    assert score_thresholds(rows, 0.3, region=region) == wanted
 
 
 def test_text_files(spark, tmp_path):
@@ -204,12 +201,12 @@ def test_text_files(spark, tmp_path):
         return SparkRows.read(spark, str(tmp_path / "x.csv"), score="s", label="y", groups="g", pos_label="yes")
 
     with pytest.raises(ValueError, match="'s' has 1 infinite row"):
-        ENGINE.count(rows())
+        count_rows(rows())
     (tmp_path / "x.csv").write_text('s,y,g\n0.5,yes,"a,""b"""\n 1e-3 ,no,1\n0x1p3,no,1\n1_0,no,1\nNA,no,1\n')
     with pytest.raises(TypeError, match="'s' must be numbers, got 2 rows that are not"):
-        ENGINE.count(rows())
+        count_rows(rows())
     (tmp_path / "x.csv").write_text('s,y,g\n0.5,yes,"a,""b"""\n 1e-3 ,no,1\n.25,no,1\n')
-    got = ENGINE.count(rows()).table
+    got = count_rows(rows()).table
     same_table(got, score_table([1, 0, 0], [0.5, 1e-3, 0.25], sensitive_features=['a,"b"', "1", "1"]))
     with pytest.raises(InputFileError, match="formats parquet, orc"):
         SparkRows.read(spark, "x.jsonl", score="s")
@@ -223,16 +220,16 @@ def test_skew_empty_and_many_partitions(spark):
     frame = spark.range(0, 20_000, 1, 25).selectExpr(*made, "IF(id % 997 = 0, 'rare', 'common') AS g")
     expected = in_memory(frame.toArrow().to_pandas())
     for each in (frame, frame.repartition(5, "g")):
-        same_table(ENGINE.count(SparkRows(each, score="s", label="y", groups="g")).table, expected)
+        same_table(count_rows(SparkRows(each, score="s", label="y", groups="g")).table, expected)
     empty = frame.repartitionByRange(20, "s")
-    same_table(ENGINE.count(SparkRows(empty, score="s", label="y", groups="g")).table, expected)
+    same_table(count_rows(SparkRows(empty, score="s", label="y", groups="g")).table, expected)
 
 
 def test_identifiers_are_no_groups(spark):
-    """Found out by an estimate, before any of them reaches the driver."""
+    """Found out before more than fifty thousand of them reach the driver."""
     frame = spark.range(0, 100_000, 1, 4).selectExpr("CAST(id AS DOUBLE) AS s", "CAST(id AS STRING) AS g")
     with pytest.raises(ValueError, match="more than 50,000 different values"):
-        ENGINE.count(SparkRows(frame, score="s", groups="g"), max_distinct=100)
+        count_rows(SparkRows(frame, score="s", groups="g"), max_distinct=100)
 
 
 def clustered(n=400):
@@ -271,7 +268,7 @@ def test_clusters_and_weights_that_say_how_much_a_row_counts(spark, tmp_path):
             SparkRows(to_spark(spark, frame), **roles, **more),
             SparkRows.read(spark, str(tmp_path / "rows.csv"), **roles, **more),
         ):
-            assert_same_tables(ENGINE.count(rows).table, expected)
+            assert_same_tables(count_rows(rows).table, expected)
 
 
 def test_missing_and_too_many_clusters(spark):
@@ -279,23 +276,23 @@ def test_missing_and_too_many_clusters(spark):
     holes = frame.assign(c=[None, None, *frame["c"][2:].astype(float)])
     rows = SparkRows(to_spark(spark, holes), score="s", label="y", groups="g", cluster="c")
     with pytest.raises(ValueError, match="column 'c' has 2 rows without a cluster"):
-        ENGINE.count(rows)
-    left = ENGINE.count(rows, drop_missing=True)
+        count_rows(rows)
+    left = count_rows(rows, drop_missing=True)
     assert left.dropped["c"] == 2
     assert_same_tables(left.table, counted_in_memory(frame[2:], cluster="c"))
     with pytest.raises(ValueError, match="more than 40 rows, and rows that belong together are counted one by one"):
-        ENGINE.count(rows, drop_missing=True, max_distinct=20)
+        count_rows(rows, drop_missing=True, max_distinct=20)
 
 
 def test_squares_in_bins(spark):
     rng = np.random.default_rng(2)
     frame = clustered(2000).assign(s=rng.random(2000))
     roles = {"score": "s", "label": "y", "groups": "g", "weight": "w", "weights": "importance"}
-    said, rows = ENGINE.count(SparkRows(to_spark(spark, frame), **roles), max_distinct=100), to_spark(spark, frame)
-    found = ENGINE.count(SparkRows(rows, **{**roles, "weights": None}), max_distinct=100)
+    said, rows = count_rows(SparkRows(to_spark(spark, frame), **roles), max_distinct=100), to_spark(spark, frame)
+    found = count_rows(SparkRows(rows, **{**roles, "weights": None}), max_distinct=100)
     assert found.quantisation is not None
     assert said.table.weights == found.table.weights == "importance"
-    whole_numbers = ENGINE.count(SparkRows(rows, **{**roles, "weight": "k", "weights": None}), max_distinct=100)
+    whole_numbers = count_rows(SparkRows(rows, **{**roles, "weight": "k", "weights": None}), max_distinct=100)
     assert whole_numbers.table.weights == "frequency"
     whole = counted_in_memory(frame, "w")
     for small, exact in zip(found.table.counts, whole.counts):
@@ -314,11 +311,13 @@ def test_the_door_counts_a_frame_of_spark_on_its_cluster(spark):
     rows = SparkRows(to_spark(spark, frame), score="s", label="y", groups="g", lower_is_riskier=True)
     expected = score_table(frame, score="s", label="y", group="g", lower_is_riskier=True)
     assert_same_tables(score_table(rows), expected)
-    quantised = ENGINE.count(rows.bare(), max_distinct=30, several=False)
+    quantised = count_rows(rows.bare(), max_distinct=30, several=False)
     assert quantised.quantisation is not None
     for region in ("pooled", "group"):
-        assert ENGINE.thresholds(rows, 0.3, region=region, counted=quantised) == expected.thresholds(0.3, region)
-    with pytest.raises(TypeError, match="'memory_limit' is an option for files; these rows are on a cluster"):
-        score_table(rows, memory_limit="1GB")
+        assert score_thresholds(rows, 0.3, region=region, counted=quantised) == expected.thresholds(0.3, region)
+    with pytest.raises(TypeError, match="threads is an option for files; these rows are on a cluster"):
+        score_table(rows, threads=2)
+    with pytest.raises(TypeError, match="'decimal' is an option for files; these rows are on a cluster"):
+        score_table(to_spark(spark, frame), **names, decimal=",")
     with pytest.raises(ValueError, match="no column 'x'"):
         score_table(to_spark(spark, frame), score="x")

@@ -5,8 +5,8 @@ import threading
 import numpy as np
 
 from fairpot import score_table
+from fairpot.rows import SparkRows, count_rows
 from fairpot.rows.readers.session import without_advice
-from fairpot.rows.readers.spark import SparkEngine, SparkRows
 
 
 def held_back(folder):
@@ -34,7 +34,7 @@ def test_lost_worker(spark, cluster, tmp_path):
         slow = frame.mapInArrow(held_back(str(tmp_path)), frame.schema)
     answers = []
     rows = SparkRows(slow, score="s", label="y", groups="g")
-    work = threading.Thread(target=lambda: answers.append(SparkEngine().count(rows)))
+    work = threading.Thread(target=lambda: answers.append(count_rows(rows)))
     work.start()
     waiting = threading.Event()
     while len(list(tmp_path.glob("begun-*"))) < 2:  # one task on each worker

@@ -3,7 +3,8 @@
 import pytest
 
 from fairpot.exceptions import InputFileError, UnreachableError
-from fairpot.rows.readers.session import format_of, spark_errors, spark_session
+from fairpot.rows.readers.session import spark_errors, spark_session
+from fairpot.rows.readers.spark import format_of
 
 errors = pytest.importorskip("pyspark.errors")
 
