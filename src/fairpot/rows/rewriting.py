@@ -167,28 +167,6 @@ def _finished(sink: Sink) -> Iterator[None]:
 
 def _check_rows(source: RowSource, read: int, written: int, dropped: int) -> None:
     """Insist that no row was lost on the way, by counts that do not come from the way itself."""
-    if source.files and all(layout.format == "parquet" for layout in source.files.values()):
-        there = sum(map(parquet.count_rows, source.files))
-        if there != read:
-            raise InputFileError(f"{read} rows were read, but there are {there}.\nHint: the file may be damaged.")
-    if written != read - dropped:
-        raise OutputFileError(
-            f"{read - dropped} rows were to be written, but {written} are there.\nHint: nothing is left of it; retry."
-        )
-
-
-def _format(output: str | Path, given: str | None, source: RowSource) -> Format:
-    """Tell the format of the output."""
-    if given is not None:
-        return cast(Format, check_choice(given, "output_format", FORMATS))
-    if str(output) != "-":
-        return format_of_output(Path(output))
-    layout = next(iter(source.files.values()), None)
-    return "csv" if layout is None else layout.format
-
-
-def _check_rows(source: RowSource, read: int, written: int, dropped: int) -> None:
-    """Insist that no row was lost on the way, by counts that do not come from the way itself."""
     there = source.known_rows()
     if there is not None and there != read:
         raise InputFileError(f"{read} rows were read, but there are {there}.\nHint: the file may be damaged.")

@@ -116,7 +116,7 @@ class Query:
                 f"count(*) FILTER (WHERE isnan({role})) AS {role}_nan",
                 f"count(*) FILTER (WHERE abs({role}) = {_INFINITE}) AS {role}_infinite",
                 f"count(*) FILTER (WHERE {usable} AND {role} < 0) AS {role}_negative",
-                f"count(*) FILTER (WHERE {usable} AND {role} <> floor({role})) AS {role}_broken",
+                f"count(*) FILTER (WHERE {usable} AND {role} % 1 <> 0) AS {role}_broken",
                 f"min({role}) FILTER (WHERE {usable}) AS {role}_low",
                 f"max({role}) FILTER (WHERE {usable}) AS {role}_high",
                 f"min({role}) FILTER (WHERE {usable} AND {role} > 0) AS {role}_least",
