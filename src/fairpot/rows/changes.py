@@ -13,7 +13,7 @@ from fairpot._optional import Lazy
 from fairpot.counts import GroupCounts
 from fairpot.exceptions import OutputFileError
 from fairpot.rows.formats import open_sink
-from fairpot.rows.formats.layout import Batches, Sink, format_of_output
+from fairpot.rows.formats.layout import Batches, Sink, format_of_output, plain
 from fairpot.rows.readers.protocol import CountedRows
 from fairpot.transport import Floats, ScoreMap
 from fairpot.transport.scoremap import PARTS, part_words
@@ -80,7 +80,8 @@ class Changes:
         if self.threshold is not None:
             step = np.where(np.isnan(new), 0, (new >= self.threshold).astype(int) - (old >= self.threshold))
             columns.append(np.array([None, "up", "down"], dtype=object)[step])
-        arrays = [pa.array(c, f.type) if isinstance(c, np.ndarray) else c for c, f in zip(columns, self.schema)]
+        made = [pa.array(each) if isinstance(each, np.ndarray) else each for each in columns]
+        arrays = [plain(each, field.type) for each, field in zip(made, self.schema)]
         self.sink.write(pa.RecordBatch.from_arrays(arrays, schema=self.schema), None)
 
     def _why(self, scores: Floats, codes: NDArray[np.int64]) -> Any:

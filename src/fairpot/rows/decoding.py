@@ -85,7 +85,7 @@ def numbers_from_text(column: Any, name: str, decimal: str = ".") -> Any:
         For whole numbers that doubles cannot tell apart.
     """
     text = pc.utf8_trim(column, " ")
-    text = pc.if_else(pc.is_in(text, pa.array([*MISSING_WORDS], pa.string())), pa.scalar(None, pa.string()), text)
+    text = pc.if_else(pc.is_in(text, texts(*MISSING_WORDS)), pa.nulls(1, pa.string())[0], text)
     try:
         if decimal != ".":
             raise pa.ArrowInvalid
@@ -145,17 +145,41 @@ def _inside_doubles(column: Any) -> Any:
     return pc.if_else(beyond, math.inf, found)
 
 
+# PyArrow's own ways between arrays and NumPy import pandas, which takes longer than all else that a small file needs.
+
+
+def as_numpy(column: Any) -> NDArray[Any]:
+    """Return an Arrow column of numbers; missing ones become NaN."""
+    if column.null_count or not pa.types.is_primitive(column.type) or column.type.bit_width < 8:
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    dtype = np.dtype(column.type.to_pandas_dtype())
+    return np.frombuffer(column.buffers()[1], dtype, len(column), column.offset * dtype.itemsize)
+
+
+def as_arrow(values: NDArray[np.float64]) -> Any:
+    """Return doubles as an Arrow column; NaN becomes a missing value."""
+    if np.isnan(values).any():
+        return pa.array(values, from_pandas=True)
+    return pa.Array.from_buffers(pa.float64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
+
+
+def texts(*words: str) -> Any:
+    """Return some words as an Arrow column."""
+    ends = np.cumsum([0, *(len(word.encode()) for word in words)], dtype=np.int32)
+    return pa.StringArray.from_buffers(len(words), pa.py_buffer(ends), pa.py_buffer("".join(words).encode()))
+
+
 def doubles(column: Any) -> NDArray[np.float64]:
     """Return an Arrow column of doubles; missing ones become NaN."""
-    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+    return np.asarray(as_numpy(column), dtype=np.float64)
 
 
 def count_words(column: Any, kind: Kind, rows: NDArray[np.int64] | None = None) -> int:
     """Count the rows, ``rows`` of each value, whose text was no number: they come as NaN, missing ones as null."""
-    if kind == "typed":
-        return 0
-    bad = pc.is_nan(column).fill_null(False).to_numpy(zero_copy_only=False)
-    return int(bad.sum() if rows is None else rows[bad].sum())
+    number = 0 if kind == "typed" else int(pc.sum(pc.is_nan(column)).as_py() or 0)
+    if number == 0 or rows is None:
+        return number
+    return int(rows[pc.is_nan(column).fill_null(False).to_numpy(zero_copy_only=False)].sum())
 
 
 def check_score_type(type_name: str, name: str) -> None:

@@ -17,7 +17,7 @@ from fairpot._validation import check_choice
 from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.rows.changes import Changes
 from fairpot.rows.folders import Paths, listed, would_read
-from fairpot.rows.formats import open_rows, open_sink, parquet
+from fairpot.rows.formats import open_rows, open_sink
 from fairpot.rows.formats.layout import FORMATS, Batches, Format, Sink, format_of_output
 from fairpot.rows.mapper import Mapper, group_namer
 from fairpot.rows.output import check_name, check_output, complete_file, there_already, to_standard_output
@@ -207,8 +207,7 @@ def _changes_place(changes: str | Path, output: str | Path, overwrite: bool, inp
 def _open(source: RowSource, wanted: Format, how: Applying) -> Batches:
     """Open the rows of the files, or of a query, which have the types that DuckDB gives them."""
     if source.sql is None:
-        fields = [source.score, *source.group_columns, *how.keep]
-        return open_rows(source.files, wanted, source.score, fields, how.types)
+        return open_rows(source.files, wanted, source, how.keep, how.types)
     stream = _rows_of_query(source, how)
     schema = next(stream)
     for name in source.roles.values():

@@ -15,7 +15,7 @@ from fairpot._validation import wording
 from fairpot.exceptions import InputFileError
 from fairpot.rows.formats import arrow, csv, jsonl, parquet
 from fairpot.rows.formats.layout import TEXT, Batches, Format, Layout, Reading, Sink, byte_stream, unreadable
-from fairpot.rows.roles import LONGEST_NAME, NUMBERS
+from fairpot.rows.roles import LONGEST_NAME, NUMBERS, Roles
 from fairpot.rows.streams import MOST_AT_ONCE, longest_cell
 
 __all__ = ["Layout", "csv", "open_rows", "open_sink", "parquet", "read_layout", "role_batches", "role_schema"]
@@ -37,18 +37,20 @@ def read_layout(path: Path, what: Format, reading: Reading) -> Layout:
     return found
 
 
-def open_rows(files: dict[Path, Layout], wanted: Format, score: str, fields: Sequence[str], types: str) -> Batches:
+def open_rows(files: dict[Path, Layout], wanted: Format, source: Roles, keep: Sequence[str], types: str) -> Batches:
     """Read so that nothing is lost on the way to the wanted format.
 
     Text stays text, unless ``types`` are to be found, JSON lines stay the lines they are where they become JSON lines
-    again, and otherwise have the types of JSON; Parquet and Arrow keep their types. ``fields`` are the columns that are
-    looked at.
+    again, and otherwise have the types of JSON; Parquet and Arrow keep their types. Of lines, score, groups and what is
+    to ``keep`` are looked at.
     """
     [what] = {"csv" if layout.format in TEXT else layout.format for layout in files.values()}
     if what == "csv" and types == "auto" and wanted not in TEXT:
-        return csv.typed_batches(files, score)
+        return csv.typed_batches(files, source.score)
     if what == wanted == "jsonl" and not any(layout.partitions for layout in files.values()):
-        return jsonl.line_batches(files, fields)
+        return jsonl.line_batches(files, [source.score, *source.group_columns, *keep])
+    if what == "parquet":
+        return parquet.batches(files, source.group_columns)
     found: Batches = _FILES[what].batches(files)
     return found
 

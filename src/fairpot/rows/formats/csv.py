@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fairpot._optional import Lazy
 from fairpot.exceptions import InputFileError, OutputFileError
-from fairpot.rows.decoding import numbers_from_text
+from fairpot.rows.decoding import as_arrow, numbers_from_text, texts
 from fairpot.rows.formats.layout import (
     Batches,
     Format,
@@ -295,9 +295,9 @@ class TextSink:
         if batch.num_rows == 0:
             return
         arrays = list(batch.columns)
-        if self.column is not None:
+        if self.column is not None and values is not None:
             place = self._names.index(self.column)
-            arrays[place : place + 1] = [self._new(pa.array(values, from_pandas=True))]
+            arrays[place : place + 1] = [self._new(as_arrow(values))]
         fields = [self._text(array, name) for array, name in zip(arrays, self._names)]
         between = _scalar(self.delimiter)
         rows = pc.binary_join_element_wise(*fields, between, null_handling="replace", null_replacement="")
@@ -351,7 +351,7 @@ def _neutralised(text: Any) -> Any:
 
 
 def _scalar(text: str) -> Any:
-    return pa.scalar(text, pa.large_string())
+    return texts(text).cast(pa.large_string())[0]
 
 
 def _characters(lines: Any) -> Any:

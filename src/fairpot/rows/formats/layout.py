@@ -12,6 +12,7 @@ from fairpot._arguments import argument
 from fairpot._optional import Lazy
 from fairpot._validation import wording
 from fairpot.exceptions import InputFileError, OutputFileError
+from fairpot.rows.decoding import as_arrow
 from fairpot.rows.roles import Kind, find_column
 from fairpot.rows.streams import PACKED, arrow_file, not_text, open_bytes
 from fairpot.transport import Floats
@@ -137,7 +138,7 @@ class Batches:
     ----------
     schema : pyarrow.Schema
     read : callable
-        Gives the batches in the order of the rows.
+        Gives the batches in the order of the rows; columns of text may come with a dictionary.
     kind : {"typed", "text", "json"}
         How values of score and group columns come.
     exact_types : bool
@@ -205,10 +206,8 @@ def guarded(batches: Iterator[Any], path: Path, what: str) -> Iterator[Any]:
 
 def with_partitions(batch: Any, layout: Layout, schema: Any) -> Any:
     """Give a batch the names of a schema, and the columns that the names of folders make."""
-    if batch.schema == schema and not layout.partitions:
-        return batch
     constant = [pa.repeat(pa.scalar(value, pa.string()), batch.num_rows) for _, value in layout.partitions]
-    return pa.RecordBatch.from_arrays([*batch.columns, *constant], schema=schema)
+    return pa.RecordBatch.from_arrays([*batch.columns, *constant], names=schema.names)
 
 
 def partitioned(schema: Any, layout: Layout) -> Any:
@@ -229,10 +228,15 @@ def with_column(schema: Any, column: str | None) -> Any:
 def joined(batch: Any, values: Floats | None, schema: Any, column: str | None) -> Any:
     """Put the values of a column into a batch, where the schema has it; NaN is none."""
     arrays = list(batch.columns)
-    if column is not None:
+    if column is not None and values is not None:
         place = schema.names.index(column)
-        arrays[place : place + 1] = [pa.array(values, from_pandas=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+        arrays[place : place + 1] = [as_arrow(values)]
+    return pa.RecordBatch.from_arrays([plain(array, field.type) for array, field in zip(arrays, schema)], schema=schema)
+
+
+def plain(array: Any, type_: Any) -> Any:
+    """Return a column that was read by its dictionary as it is written."""
+    return array if array.type == type_ else array.cast(type_)
 
 
 class Sink(Protocol):

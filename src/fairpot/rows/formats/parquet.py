@@ -49,11 +49,16 @@ def count_rows(path: Path) -> int:
     return int(pq.read_metadata(arrow_file(path)).num_rows)
 
 
-def read(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
-    """Yield batches of all columns, or of those that are named; small row groups come together in one."""
-    with _RowGroups(path, columns) as groups:
+def read(path: Path, columns: Sequence[str] | None = None, coded: Sequence[str] = ()) -> Iterator[Any]:
+    """Yield batches of all columns, or of those that are named; small row groups come together in one.
+
+    Columns in ``coded`` come with their dictionary, which is quicker where they hold few texts.
+    """
+    with _RowGroups(path, columns, coded) as groups:
         for run, size in groups.runs():
             for batch in groups.file.iter_batches(batch_size=size, row_groups=run, columns=columns):
+                for name in coded:  # a forged file may claim codes that lead out of the dictionary
+                    batch.column(name).validate(full=True)
                 yield from portions(batch)
 
 
@@ -64,11 +69,12 @@ def read_parts(path: Path, layout: Layout, own: dict[str, int], roles: Mapping[s
         yield batch.select(names)
 
 
-def batches(files: dict[Path, Layout]) -> Batches:
-    """Read files, a part of a row group at a time."""
+def batches(files: dict[Path, Layout], groups: Sequence[str]) -> Batches:
+    """Read files, a part of a row group at a time; texts of ``groups`` come with their dictionary."""
     layout = same_columns(files)
     schema = partitioned(schema_of(next(iter(files))), layout)
-    return file_batches(files, schema, lambda path, _: read(path))
+    coded = [name for name, type_ in zip(layout.columns, layout.types) if name in groups and type_ == "string"]
+    return file_batches(files, schema, lambda path, _: read(path, coded=coded))
 
 
 class _RowGroups:
@@ -77,8 +83,8 @@ class _RowGroups:
     To open a file costs its whole footer, which grows with the row groups: opened for each, it would cost their square.
     """
 
-    def __init__(self, path: Path, columns: Sequence[str] | None) -> None:
-        self.file = _opened(path)
+    def __init__(self, path: Path, columns: Sequence[str] | None, coded: Sequence[str]) -> None:
+        self.file = _opened(path, coded)
         leaves = {i: self.file.schema.column(i) for i in range(len(self.file.schema))}
         leaves = {i: leaf for i, leaf in leaves.items() if columns is None or _is_in(leaf.path, columns)}
         self.nested = {i: leaf for i, leaf in leaves.items() if leaf.path != leaf.name}
@@ -162,10 +168,8 @@ class ParquetSink:
         self.column, self.schema = column, with_column(batches.schema, column)
         self._waiting: list[Any] = []
         self._rows = self._bytes = 0  # that wait
-        layout = batches.layout
-        options = (
-            {} if layout is None or layout.format != "parquet" else _like(next(iter(batches.files)), column, score)
-        )
+        first, layout = next(iter(batches.files.items()), (place, None))
+        options = {} if layout is None or layout.format != "parquet" else _like(first, column, score)
         self._place, self._file = place, arrow_file(place, "wb")
         try:
             self.writer = pq.ParquetWriter(self._file, self.schema, **options)
@@ -199,17 +203,17 @@ class ParquetSink:
 
 
 def _like(path: Path, column: str | None, score: str | None) -> dict[str, Any]:
-    """Use the codec of a file, and dictionaries for the columns that have them there."""
+    """Use the codec of a file, and dictionaries for the columns that are at most half as large by them there."""
     metadata = pq.read_metadata(arrow_file(path))
     if metadata.num_row_groups == 0 or metadata.num_columns == 0:
         return {}
     group = metadata.row_group(0)
     columns = {c.path_in_schema: c for c in map(group.column, range(group.num_columns))}
     codec = columns[next(iter(columns))].compression
-    coded = [name for name, c in columns.items() if c.has_dictionary_page]
-    scores = columns.get(score)
-    if column is not None and scores is not None and scores.total_uncompressed_size < 4 * scores.num_values:
-        coded.append(column)  # half a double each: where scores are few, adjusted ones are
+    leaves = {leaf.path: width_of(leaf) or 8 for leaf in map(metadata.schema.column, range(metadata.num_columns))}
+    coded = [n for n, c in columns.items() if 2 * c.total_uncompressed_size < leaves[n] * c.num_values]
+    if column is not None and score in coded:
+        coded.append(column)  # where scores are few, adjusted ones are
     return {
         "compression": "none" if codec == "UNCOMPRESSED" else codec.lower().removesuffix("_raw"),
         "use_dictionary": coded or False,

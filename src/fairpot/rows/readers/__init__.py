@@ -9,12 +9,14 @@ from __future__ import annotations
 import difflib
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from fairpot._arguments import argument
 from fairpot.exceptions import InputFileError
 from fairpot.rows.readers.protocol import AppliedRows, Applying, CountedRows, Counting, Reader
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = ["AppliedRows", "Applying", "CountedRows", "Counting", "Reader", "names", "reader"]
 
@@ -51,4 +53,6 @@ def reader(name: str) -> Reader:
 
 @cache
 def _others() -> dict[str, EntryPoint]:
+    from importlib.metadata import entry_points  # which takes long, and DuckDB is not looked for
+
     return {found.name: found for found in entry_points(group=GROUP) if found.name not in _OWN}

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot.counts import GroupCounts, Indices
-from fairpot.rows.decoding import doubles
+from fairpot.rows.decoding import as_numpy, doubles
 from fairpot.rows.readers.grouped import KeyCoder
 from fairpot.rows.roles import Roles
 from fairpot.table import QuantisationBound, ScoreTable
@@ -100,7 +100,7 @@ class BinnedRows:
     def take(self, batch: Any) -> None:
         """Take what was counted in some bins: keys, bin, weight, squared weights, lowest and highest score."""
         key = self.coder.encode(batch.columns[: len(self.coder.names)], batch.num_rows).astype(np.int64)
-        bins = batch.column("bin").to_numpy(zero_copy_only=False)
+        bins = as_numpy(batch.column("bin"))
         for name, total in self.sums.items():
             np.add.at(total.reshape(-1), key * len(self.low) + bins, doubles(batch.column(name)))
         np.minimum.at(self.low, bins, doubles(batch.column("low")))

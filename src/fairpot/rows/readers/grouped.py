@@ -20,7 +20,7 @@ from fairpot._validation.values import named_label
 from fairpot.counting import are_whole, hash_names, number_units, weights_mean
 from fairpot.counts import Indices, Units
 from fairpot.exceptions import MissingGroupError
-from fairpot.rows.decoding import EXACT, MISSING_WORDS, count_words, decoded, doubles
+from fairpot.rows.decoding import EXACT, MISSING_WORDS, as_numpy, count_words, decoded, doubles
 from fairpot.rows.readers.protocol import CountedRows, Namer
 from fairpot.rows.roles import Kind, Roles
 from fairpot.table import ScoreTable
@@ -145,18 +145,16 @@ class KeyCoder:
             self.place(())
             return np.zeros(rows, dtype=np.int32)
         coded = [_dictionary(column) for column in columns]
-        self.limit(max(len(values) for _, values in coded))
         sizes = [len(values) for _, values in coded]
         combined = coded[0][0]
         for (codes, _), size in zip(coded[1:], sizes[1:]):
             combined = combined * size + codes
-        if len(sizes) == 1:  # every value is met
-            return np.array([self.place((value,)) for value in coded[0][1]], dtype=np.int32)[combined]
         met, inverse = _distinct(combined, int(np.prod(sizes, dtype=np.int64)))
-        places = np.empty(len(met), dtype=np.int32)
-        for i, where in enumerate(zip(*np.unravel_index(met, sizes))):
-            places[i] = self.place(tuple(values[int(j)] for j, (_, values) in zip(where, coded)))
-        return places[inverse]
+        self.limit(len(met))
+        values = [
+            each.take(pa.array(place)).to_pylist() for (_, each), place in zip(coded, np.unravel_index(met, sizes))
+        ]
+        return np.array([self.place(key) for key in zip(*values)], dtype=np.int32)[inverse]
 
     def place(self, key: Key) -> int:
         """Return the number of a combination, a new one if it has not been met."""
@@ -189,14 +187,15 @@ def _distinct(codes: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], N
     return met, lookup[codes]
 
 
-def _dictionary(column: Any) -> tuple[NDArray[np.int64], list[Any]]:
-    """Code one Arrow column; a missing value gets a code like any other."""
+def _dictionary(column: Any) -> tuple[NDArray[np.int64], Any]:
+    """Code one Arrow column, return codes and values; a missing value gets a code like any other."""
     if hasattr(column, "combine_chunks") and hasattr(column, "chunks"):
         column = column.combine_chunks()
-    if hasattr(column, "dictionary"):
+    if hasattr(column, "dictionary") and (column.null_count or column.dictionary.null_count):
         column = column.cast(column.type.value_type)
-    encoded = column.dictionary_encode(null_encoding="encode")
-    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), encoded.dictionary.to_pylist()
+    if not hasattr(column, "dictionary"):
+        column = column.dictionary_encode(null_encoding="encode")
+    return as_numpy(column.indices).astype(np.int64), column.dictionary
 
 
 # Weights that are not whole are added up one by one, as in memory, up to this many rows.
@@ -242,7 +241,7 @@ class ClusterColumn:
         coded = whole.dictionary_encode(null_encoding="encode")
         if len({len(chunk.dictionary) for chunk in coded.chunks}) > 1:  # one for all, as far as is known
             coded = coded.unify_dictionaries()
-        codes = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in coded.chunks])
+        codes = np.concatenate([as_numpy(chunk.indices) for chunk in coded.chunks])
         names = self._decoded(coded.chunk(0).dictionary.to_pylist())
         gone = _missing(names)
         if gone.any():
@@ -291,7 +290,7 @@ class GroupedRows:
         except ValueError:
             self._refuse_swapped(batch)
             raise
-        n = batch.column("n").to_numpy(zero_copy_only=False) if "n" in batch.schema.names else None
+        n = as_numpy(batch.column("n")) if "n" in batch.schema.names else None
         if n is not None:
             self.columns["n"].append(n)
         for role in self.numbers:
