@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from fairpot._optional import Lazy
 from fairpot.counts import GroupCounts
 from fairpot.exceptions import OutputFileError
+from fairpot.rows.decoding import plain
 from fairpot.rows.formats import open_sink
-from fairpot.rows.formats.layout import Batches, Sink, format_of_output, plain
+from fairpot.rows.formats.layout import Batches, Sink, format_of_output
 from fairpot.rows.readers.protocol import CountedRows
 from fairpot.transport import Floats, ScoreMap
 from fairpot.transport.scoremap import PARTS, part_words

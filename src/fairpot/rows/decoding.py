@@ -126,8 +126,7 @@ def number_from_json(value: Any, name: str) -> float | None:
 
 def numbers_from_column(column: Any) -> Any:
     """Turn a typed Arrow column of numbers into doubles; whole numbers that they cannot tell apart become infinite."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = plain(column)
     if pa.types.is_decimal(column.type):  # through their text, which rounds correctly
         column = column.cast(pa.string())
     elif pa.types.is_integer(column.type):
@@ -143,6 +142,12 @@ def _inside_doubles(column: Any) -> Any:
     if pa.types.is_signed_integer(column.type):
         beyond = pc.or_(beyond, pc.less(column, pa.scalar(-EXACT, column.type)))
     return pc.if_else(beyond, math.inf, found)
+
+
+def plain(column: Any, type_: Any = None) -> Any:
+    """Return an Arrow column without a dictionary, as a type if one is given."""
+    wanted = type_ or (column.type.value_type if hasattr(column, "dictionary") else column.type)
+    return column if column.type == wanted else column.cast(wanted)
 
 
 # PyArrow's own ways between arrays and NumPy import pandas, which takes longer than all else that a small file needs.

@@ -38,7 +38,7 @@ def open_bytes(path: Path) -> BinaryIO:
     if packing == "gzip":
         return gzip.open(path)  # type: ignore[return-value]
     if packing == "zstd":
-        return _Unpacked(pa.CompressedInputStream(arrow_file(path), "zstd"))
+        return io.BufferedReader(pa.CompressedInputStream(arrow_file(path), "zstd"), 1 << 20)
     return path.open("rb")
 
 
@@ -47,39 +47,8 @@ def arrow_file(path: Path, mode: Literal["rb", "wb"] = "rb") -> Any:
     return pa.OSFile(os.fsencode(path), mode)
 
 
-class _Unpacked(io.BufferedReader):
-    """An Arrow stream with the manners of a file."""
-
-    def __init__(self, stream: Any) -> None:
-        super().__init__(_Raw(stream), 1 << 20)
-
-
-class _Raw(io.RawIOBase):
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        found = self._stream.read(len(buffer))
-        buffer[: len(found)] = found
-        return len(found)
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()
-
-
 class Text:
-    """The text of a file as UTF-8 bytes, block by block; what is no text in its encoding is an error with its line.
-
-    Parameters
-    ----------
-    path : Path
-    encoding : str or None, default None
-        None is UTF-8.
-    """
+    """The text of a file as UTF-8 bytes, block by block; what is no text in its encoding is an error with its line."""
 
     def __init__(self, path: Path, encoding: str | None = None) -> None:
         self._path, self._encoding = path, encoding
@@ -242,13 +211,6 @@ class RecordCounter:
     Inside and outside are told by the number of quotes so far, which is right where quotes stand only around fields
     or are doubled inside. Where one stands elsewhere, ``odd`` becomes True and the count means nothing.
 
-    Parameters
-    ----------
-    delimiter : str
-        One character of ASCII.
-
-    Examples
-    --------
     >>> counter = RecordCounter(",")
     >>> counter.add(b'1,"a\\n')
     >>> counter.add(b'b"\\n2,c')

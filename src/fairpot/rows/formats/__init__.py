@@ -13,6 +13,7 @@ from typing import Any
 from fairpot._optional import Lazy
 from fairpot._validation import wording
 from fairpot.exceptions import InputFileError
+from fairpot.rows.decoding import plain
 from fairpot.rows.formats import arrow, csv, jsonl, parquet
 from fairpot.rows.formats.layout import TEXT, Batches, Format, Layout, Reading, Sink, byte_stream, unreadable
 from fairpot.rows.roles import LONGEST_NAME, NUMBERS, Roles
@@ -121,8 +122,6 @@ def role_batches(path: Path, layout: Layout, roles: Mapping[str, str]) -> Iterat
 
 
 def _cast(column: Any, type_: Any) -> Any:
-    if column.type == type_:
-        return column
-    if pa.types.is_dictionary(column.type):
-        return _cast(column.cast(column.type.value_type), type_)
-    return column.cast(pa.string()).cast(type_) if pa.types.is_decimal(column.type) else column.cast(type_)
+    column = plain(column)
+    through_text = pa.types.is_decimal(column.type) and column.type != type_  # which rounds correctly
+    return plain(column.cast(pa.string()) if through_text else column, type_)

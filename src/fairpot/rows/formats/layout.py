@@ -12,7 +12,7 @@ from fairpot._arguments import argument
 from fairpot._optional import Lazy
 from fairpot._validation import wording
 from fairpot.exceptions import InputFileError, OutputFileError
-from fairpot.rows.decoding import as_arrow
+from fairpot.rows.decoding import as_arrow, plain
 from fairpot.rows.roles import Kind, find_column
 from fairpot.rows.streams import PACKED, arrow_file, not_text, open_bytes
 from fairpot.transport import Floats
@@ -232,11 +232,6 @@ def joined(batch: Any, values: Floats | None, schema: Any, column: str | None) -
         place = schema.names.index(column)
         arrays[place : place + 1] = [as_arrow(values)]
     return pa.RecordBatch.from_arrays([plain(array, field.type) for array, field in zip(arrays, schema)], schema=schema)
-
-
-def plain(array: Any, type_: Any) -> Any:
-    """Return a column that was read by its dictionary as it is written."""
-    return array if array.type == type_ else array.cast(type_)
 
 
 class Sink(Protocol):

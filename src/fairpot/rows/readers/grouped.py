@@ -20,10 +20,11 @@ from fairpot._validation.values import named_label
 from fairpot.counting import are_whole, hash_names, number_units, weights_mean
 from fairpot.counts import Indices, Units
 from fairpot.exceptions import MissingGroupError
-from fairpot.rows.decoding import EXACT, MISSING_WORDS, as_numpy, count_words, decoded, doubles
+from fairpot.rows.decoding import EXACT, MISSING_WORDS, as_numpy, count_words, decoded, doubles, plain
 from fairpot.rows.readers.protocol import CountedRows, Namer
-from fairpot.rows.roles import Kind, Roles
+from fairpot.rows.roles import NUMBERS, Kind, Roles
 from fairpot.table import ScoreTable
+from fairpot.transport import Floats
 
 pa = Lazy("pyarrow", "cli")
 _NUMERIC = (bool, int, float, decimal.Decimal)
@@ -121,13 +122,7 @@ MOST_KEYS = 50_000
 
 
 class KeyCoder:
-    """Number the combinations of values of some columns in the order they are met.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The columns, for error messages.
-    """
+    """Number the combinations of values of some columns in the order they are met; errors name the columns."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
@@ -189,10 +184,8 @@ def _distinct(codes: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], N
 
 def _dictionary(column: Any) -> tuple[NDArray[np.int64], Any]:
     """Code one Arrow column, return codes and values; a missing value gets a code like any other."""
-    if hasattr(column, "combine_chunks") and hasattr(column, "chunks"):
-        column = column.combine_chunks()
     if hasattr(column, "dictionary") and (column.null_count or column.dictionary.null_count):
-        column = column.cast(column.type.value_type)
+        column = plain(column)
     if not hasattr(column, "dictionary"):
         column = column.dictionary_encode(null_encoding="encode")
     return as_numpy(column.indices).astype(np.int64), column.dictionary
@@ -215,95 +208,66 @@ def explain(
         check_weights(values, np.ones(len(values), dtype=np.int64) if rows is None else rows, name)
 
 
-class ClusterColumn:
-    """What rows belong together by, as an engine hands it over: pieces of one Arrow column.
+def number_clusters(pieces: Sequence[Any], source: Roles) -> tuple[Indices, Units]:
+    """Number what rows belong together by, which comes in pieces of one Arrow column; a missing name is an error.
 
-    Parameters
-    ----------
-    name : str
-        The column, for error messages.
-    kind : str
-        How its values come.
+    Each name is read by itself: what it is called must not depend on what else a file holds.
     """
-
-    def __init__(self, name: str, kind: Kind) -> None:
-        self.name, self.kind = f"column {name!r}", kind
-        self.pieces: list[Any] = []
-
-    def add(self, column: Any) -> None:
-        """Take a piece."""
-        self.pieces.append(column.cast(column.type.value_type) if hasattr(column, "dictionary") else column)
-
-    def units(self, rows: Counts | None) -> tuple[Indices, Units]:
-        """Number the clusters, ``rows`` of each value (None: one); missing ones are an error."""
-        whole = pa.chunked_array(self.pieces)
-        self.pieces = []
-        coded = whole.dictionary_encode(null_encoding="encode")
-        if len({len(chunk.dictionary) for chunk in coded.chunks}) > 1:  # one for all, as far as is known
-            coded = coded.unify_dictionaries()
-        codes = np.concatenate([as_numpy(chunk.indices) for chunk in coded.chunks])
-        names = self._decoded(coded.chunk(0).dictionary.to_pylist())
-        gone = _missing(names)
-        if gone.any():
-            lost = gone[codes]
-            number = int(lost.sum() if rows is None else rows[lost].sum())
-            raise ValueError(wording.missing_groups(self.name, number, "cluster"))
-        if any(isinstance(v, list | dict) for v in names):
-            raise TypeError(wording.not_plain(self.name))
-        return number_units(codes, hash_names(names))
-
-    def _decoded(self, values: list[Any]) -> list[Any]:
-        """Read each value by itself: what it is called must not depend on what else a file holds."""
-        if self.kind == "json":
-            return decoded(values, "json")
-        return [None if v in MISSING_WORDS else v for v in values] if self.kind == "text" else values
+    coded = pa.chunked_array([plain(piece) for piece in pieces]).dictionary_encode(null_encoding="encode")
+    if len({len(chunk.dictionary) for chunk in coded.chunks}) > 1:  # one for all, as far as is known
+        coded = coded.unify_dictionaries()
+    codes = np.concatenate([as_numpy(chunk.indices) for chunk in coded.chunks])
+    names = coded.chunk(0).dictionary.to_pylist()
+    if source.kind == "json":
+        names = decoded(names, "json")
+    elif source.kind == "text":
+        words = frozenset(MISSING_WORDS)
+        names = [None if name in words else name for name in names]
+    gone, called = _missing(names), f"column {source.cluster!r}"
+    if gone.any():
+        raise ValueError(wording.missing_groups(called, int(gone[codes].sum()), "cluster"))
+    if any(isinstance(name, list | dict) for name in names):
+        raise TypeError(wording.not_plain(called))
+    return number_units(codes, hash_names(names))
 
 
 class GroupedRows:
     """Distinct combinations of group, label, score and weight, and how many rows have each; or rows one by one.
 
-    Parameters
-    ----------
-    source : Roles
-    whole : bool
-        Whether scores are whole numbers: those that doubles cannot tell apart come as infinite.
+    ``whole`` says that scores are whole numbers: those that doubles cannot tell apart come as infinite.
     """
 
     def __init__(self, source: Roles, whole: bool) -> None:
         self.source, self.whole = source, whole
         self.coder = KeyCoder.of(source)
-        self.numbers = ("score", "weight") if source.weight is not None else ("score",)
-        self.columns: dict[str, list[NDArray[Any]]] = {"key": [], "score": [], "weight": [], "n": []}
-        self.words = {"score": 0, "weight": 0}
-        self.clusters = None if source.cluster is None else ClusterColumn(source.cluster, source.kind)
+        self.numbers = [role for role in NUMBERS if role in source.roles]
+        self.pieces: dict[str, list[Any]] = {name: [] for name in ("key", "score", "weight", "n", "cluster")}
+        self.words = dict.fromkeys(NUMBERS, 0)
         self.fetched = 0
 
-    def add(self, batch: Any) -> int:
-        """Take an Arrow batch, and return how many rows of batches there are.
+    def add(self, batch: Any) -> None:
+        """Take an Arrow batch: the columns of the key, then score, perhaps weight and cluster, and perhaps n.
 
-        It has the columns of the key, then score, perhaps weight and cluster, and n, which is left out where batches
-        have one row for each.
+        Without n, a batch has one row for each.
         """
-        width = len(self.coder.names)
         try:
-            self.columns["key"].append(self.coder.encode(batch.columns[:width], batch.num_rows))
+            key = self.coder.encode(batch.columns[: len(self.coder.names)], batch.num_rows)
         except ValueError:
             self._refuse_swapped(batch)
             raise
         n = as_numpy(batch.column("n")) if "n" in batch.schema.names else None
-        if n is not None:
-            self.columns["n"].append(n)
+        self.pieces["key"].append(key)
+        self.pieces["n"] += [] if n is None else [n]
         for role in self.numbers:
-            self.columns[role].append(doubles(batch.column(role)))
+            self.pieces[role].append(doubles(batch.column(role)))
             self.words[role] += count_words(batch.column(role), self.source.kind, n)
-        if self.clusters is not None:
-            self.clusters.add(batch.column("cluster"))
+        if self.source.cluster is not None:
+            self.pieces["cluster"].append(batch.column("cluster"))
         self.fetched += batch.num_rows
-        return self.fetched
 
     def finish(self, several: bool, called: Namer | None = None) -> CountedRows:
         """Check what was counted and put it into a table; ``called`` names groups, instead of the rules of memory."""
-        n = self._whole("n") if self.columns["n"] else None
+        n = self._whole("n") if self.pieces["n"] else None
         scores, key = self._whole("score"), self._whole("key")
         explain(self.source, "score", scores, n, self.words["score"], whole=self.whole)
         rows = np.bincount(key, weights=n, minlength=len(self.coder.keys)).astype(np.int64)
@@ -311,82 +275,69 @@ class GroupedRows:
         of_row = None if labels is None else labels[key]
         place = codes.astype(np.intp)[key] if len(groups) > 1 else None
         del key
-        found = _Found(scores, of_row, place, groups, None if self.source.weight is None else self._whole("weight"))
-        unit, units = (None, None) if self.clusters is None else self.clusters.units(n)
-        return CountedRows(self._table(found, n, unit, units), int(rows.sum()))
+        weight = None if self.source.weight is None else self._checked_weights(n, place, groups)
+        return CountedRows(self._table(_Found(scores, of_row, place, groups, weight), n), int(rows.sum()))
 
     def _refuse_swapped(self, batch: Any) -> None:
         """Say that labels of which there are too many are scores, if what stands for scores has two values."""
         if self.source.label is not None:
             labels = [*(key[-1] for key in self.coder.keys), *batch.columns[len(self.coder.names) - 1].to_pylist()]
-            scores = np.concatenate([*self.columns["score"], doubles(batch.column("score"))])
+            scores = np.concatenate([*self.pieces["score"], doubles(batch.column("score"))])
             refuse_swapped(self.source, labels, scores, more=True)
 
-    def _table(self, found: _Found, n: Counts | None, unit: Indices | None, units: Units | None) -> ScoreTable:
-        self._check_weights(found, n)
+    def _checked_weights(self, n: Counts | None, place: Indices | None, groups: Sequence[Hashable]) -> Floats:
+        weight = self._whole("weight")
+        explain(self.source, "weight", weight, n, self.words["weight"])
+        total = np.bincount(np.zeros(len(weight), dtype=np.intp) if place is None else place, weight, len(groups))
+        check_weight_of_groups(total, groups, f"column {self.source.weight!r}")
+        return weight
+
+    def _table(self, found: _Found, n: Counts | None) -> ScoreTable:
+        source, means = self.source, None
+        if found.weight is not None:
+            means = weights_mean(source.weights, are_whole(found.weight))
         if n is not None and n.max() == 1:
             n = None
-        means = self._weights_mean(found)
-        if n is not None and (unit is not None or (not _adds_up(found, n, means) and int(n.sum()) <= _ONE_BY_ONE)):
-            again = np.repeat(np.arange(len(n)), n)
-            found, unit, n = found.taken(again), None if unit is None else unit[again], None
-        weight: NDArray[Any] | None = n
-        square = None
+        if n is not None and not _adds_up(found, n, means) and int(n.sum()) <= _ONE_BY_ONE:
+            found, n = found.taken(np.repeat(np.arange(len(n)), n)), None
+        weight, square = n, None
         if found.weight is not None:
             times = 1 if n is None else n
             square = found.weight**2 * times if means == "importance" else None
             exact = _are_exact(found.weight, times)
             weight = (found.weight.astype(np.int64) if exact else found.weight) * times
+        unit, units = (None, None) if source.cluster is None else number_clusters(self.pieces.pop("cluster"), source)
         table = ScoreTable.from_rows(
-            found.scores,
-            found.labels,
-            found.place,
-            found.groups,
+            *found[:4],
             weight,
             square=square,
             unit=unit,
             units=units,
-            lower_is_riskier=self.source.lower_is_riskier,
-            high_score_means=self.source.high_score_means,
+            lower_is_riskier=source.lower_is_riskier,
+            high_score_means=source.high_score_means,
         )
-        return replace(table, weighted=means is not None, group_columns=tuple(self.source.group_columns))
-
-    def _weights_mean(self, found: _Found) -> Weights | None:
-        """Tell what weights mean, from all of them; None where there are none."""
-        return None if found.weight is None else weights_mean(self.source.weights, are_whole(found.weight))
-
-    def _check_weights(self, found: _Found, n: Counts | None) -> None:
-        weight, place = found.weight, found.place
-        if weight is None:
-            return
-        explain(self.source, "weight", weight, n, self.words["weight"])
-        total = np.bincount(np.zeros(len(weight), dtype=np.intp) if place is None else place, weight, len(found.groups))
-        check_weight_of_groups(total, found.groups, f"column {self.source.weight!r}")
+        return replace(table, weighted=means is not None, group_columns=tuple(source.group_columns))
 
     def _whole(self, name: str) -> NDArray[Any]:
         """Join the pieces of a column, letting go of them."""
-        pieces = self.columns.pop(name)
+        pieces = self.pieces.pop(name)
         return np.concatenate(pieces) if pieces else np.empty(0, dtype=np.float64 if name == "score" else np.int64)
 
 
 class _Found(NamedTuple):
     """Rows, or what several rows have in common: all that a table is made from."""
 
-    scores: NDArray[np.float64]
+    scores: Floats
     labels: NDArray[np.int8] | None
     place: Indices | None
     groups: tuple[Hashable, ...]
-    weight: NDArray[np.float64] | None
+    weight: Floats | None
 
     def taken(self, rows: Indices) -> _Found:
         """Take rows by their numbers."""
-        return _Found(
-            self.scores[rows],
-            None if self.labels is None else self.labels[rows],
-            None if self.place is None else self.place[rows],
-            self.groups,
-            None if self.weight is None else self.weight[rows],
-        )
+        scores, labels, place, groups, weight = self
+        some = [None if each is None else each[rows] for each in (labels, place, weight)]
+        return _Found(scores[rows], some[0], some[1], groups, some[2])
 
 
 def _adds_up(found: _Found, n: Counts, means: Weights | None) -> bool:
@@ -397,6 +348,6 @@ def _adds_up(found: _Found, n: Counts, means: Weights | None) -> bool:
     return _are_exact(found.weight, n) and squares < EXACT
 
 
-def _are_exact(weight: NDArray[np.float64], times: Counts | int) -> bool:
+def _are_exact(weight: Floats, times: Counts | int) -> bool:
     """Whether weights are whole numbers whose sum doubles hold."""
     return are_whole(weight) and float((weight * times).sum()) < EXACT
