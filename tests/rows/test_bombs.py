@@ -226,7 +226,7 @@ def test_one_text_for_all_rows(tmp_path, monkeypatch):
         monkeypatch.setattr(module, "MOST_AT_ONCE", most)
     path = coded(tmp_path / "x.parquet", "x" * 30_000)
     assert path.stat().st_size < 20_000
-    sizes = [batch.nbytes for batch in parquet.read(path)]
+    sizes = [batch.nbytes for batch in parquet.read_batches(path)]
     assert 6_000_000 < sum(sizes) < 6_200_000
     assert max(sizes) < 1.1 * most
     monkeypatch.setattr(reading, "MOST_AT_ONCE", 50_000)
@@ -264,7 +264,7 @@ def test_a_first_page_that_hides_the_dictionary(tmp_path, monkeypatch):
     assert pages.count(coded_page + b"\x01\x02\x00") == 1
     pages = pages.replace(coded_page + b"\x01\x02\x00", plain_page + bytes(4))  # an empty text
     path.write_bytes(pages + end.replace(varint(size), varint(size + 1)))
-    batches = [*parquet.read(path)]
+    batches = [*parquet.read_batches(path)]
     assert [text[:2] for text in batches[0].column(0).to_pylist()[:4]] == ["", "b", "c", "xx"]
     assert sum(batch.num_rows for batch in batches) == 200
     assert max(batch.nbytes for batch in batches) < 1.1 * (1 << 20)
@@ -423,7 +423,7 @@ def test_structures_that_hold_one_text_for_all_rows(tmp_path, rows):
     pa.parquet.write_table(beside(column), tmp_path / "x.parquet", compression="zstd")
     apply(MAPS, tmp_path / "x.parquet", output=tmp_path / "y.parquet", score="s", group="g")
     assert pa.parquet.read_table(tmp_path / "y.parquet")["x"].combine_chunks() == column
-    sizes = [batch.num_rows for batch in parquet.read(tmp_path / "x.parquet")]
+    sizes = [batch.num_rows for batch in parquet.read_batches(tmp_path / "x.parquet")]
     assert sum(sizes) == rows
     assert max(sizes) * len(LONG) <= 64 << 20
 

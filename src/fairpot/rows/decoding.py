@@ -113,7 +113,17 @@ def _too_long(word: str | None) -> bool:
     return word is not None and _INTEGER.fullmatch(word) is not None and (len(word) > 20 or abs(int(word)) > EXACT)
 
 
-def number_from_json(value: Any, name: str) -> float | None:
+def numbers(column: Any, kind: Kind, name: str, decimal: str = ".") -> Any:
+    """Read an Arrow column as doubles, however its values come; see the functions for each kind."""
+    if kind == "typed":
+        return numbers_from_column(column)
+    if kind == "text":
+        return numbers_from_text(column, name, decimal)
+    values = (None if text is None else json.loads(text) for text in column.to_pylist())
+    return pa.array([_number_from_json(value, name) for value in values], pa.float64())
+
+
+def _number_from_json(value: Any, name: str) -> float | None:
     """Read a value of JSON as a double: None where missing, NaN where it is no number."""
     if value is None or isinstance(value, float):
         return None if value != value else value

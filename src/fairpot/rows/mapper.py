@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, cast
@@ -14,16 +13,7 @@ from fairpot._optional import Lazy
 from fairpot._validation import GroupFinder, wording
 from fairpot._validation.checked_rows import bad_scores
 from fairpot.exceptions import MissingGroupError, UnseenGroupError
-from fairpot.rows.decoding import (
-    check_plain,
-    check_score_type,
-    count_words,
-    doubles,
-    number_from_json,
-    numbers_from_column,
-    numbers_from_text,
-    readings,
-)
+from fairpot.rows.decoding import check_plain, check_score_type, count_words, doubles, numbers, readings
 from fairpot.rows.readers.grouped import KeyCoder
 from fairpot.rows.readers.protocol import Applying, Namer
 from fairpot.rows.roles import Kind, Roles, find_column
@@ -47,18 +37,7 @@ UNKNOWN = _Unknown()
 class GroupPlaces:
     """Find the map of each row's group by its place: -1 for a group without one, -2 for a missing one.
 
-    Parameters
-    ----------
-    columns : sequence of str
-        The columns with the group.
-    known : sequence of groups
-        Those that have a map.
-    how : Applying
-        Says what becomes of others.
-    kind : {"typed", "text", "json"}
-        How values come.
-    exact_types : bool, default True
-        False where types were found by looking, so that groups may read otherwise than in fit.
+    ``exact_types`` is False where types were found by looking, so that groups may read otherwise than in fit.
     """
 
     def __init__(
@@ -158,20 +137,7 @@ def map_scores(scores: Floats, codes: Codes, maps: Sequence[ScoreMap]) -> Floats
 class Mapper:
     """Apply maps batch by batch; what is wrong with rows is counted to the end, then told at once.
 
-    Parameters
-    ----------
-    source : Roles
-        Names the columns.
-    schema : pyarrow.Schema
-        Of the batches.
-    maps : mapping of group to ScoreMap
-    how : Applying
-    kind : {"typed", "text", "json"}, default "typed"
-        How values come in the batches.
-    exact_types : bool, default True
-        False where types were found by looking, so that groups may read otherwise than in fit.
-    decimal : {".", ","}, default "."
-        The decimal mark of scores in text.
+    ``kind`` says how values come in batches, ``decimal`` is the decimal mark of scores in text.
     """
 
     def __init__(
@@ -241,12 +207,7 @@ class Mapper:
 
     def _scores(self, column: Any) -> Floats:
         """Return scores as doubles, keeping those that are no finite numbers for the complaint."""
-        if self.kind == "typed":
-            column = numbers_from_column(column)
-        elif self.kind == "text":
-            column = numbers_from_text(column, f"column {self.name!r}", self.decimal)
-        else:
-            column = self._from_json(column)
+        column = numbers(column, self.kind, f"column {self.name!r}", self.decimal)
         self.words += count_words(column, self.kind)
         scores = doubles(column)
         low, high = (float(scores.min()), float(scores.max())) if len(scores) else (np.inf, -np.inf)
@@ -263,10 +224,6 @@ class Mapper:
         if low < far[0] or high > far[1]:
             self.outside += int(((usable < far[0]) | (usable > far[1])).sum())
         return scores
-
-    def _from_json(self, column: Any) -> Any:
-        texts = [None if text is None else json.loads(text) for text in column.to_pylist()]
-        return pa.array([number_from_json(value, f"column {self.name!r}") for value in texts], "double")
 
     def complain(self, rows: int) -> None:
         """Raise if any row could not be mapped, or if there were none."""

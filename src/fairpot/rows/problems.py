@@ -86,7 +86,7 @@ def _add_examples(found: dict[tuple[str, str], _Problem], source: RowSource) -> 
 
 def _words(source: RowSource, name: str | None) -> Iterator[str]:
     for path, layout in source.files.items():
-        for batch in csv.checked(path, layout, [layout.columns.index(str(name))]):
+        for batch in csv.read(path, layout, [layout.columns.index(str(name))]):
             numbers = numbers_from_text(batch.column(0), f"column {name!r}", layout.decimal)
             nan = pc.is_nan(numbers).to_pylist()
             yield from (word for word, bad in zip(batch.column(0).to_pylist(), nan) if bad)

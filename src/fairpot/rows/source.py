@@ -27,7 +27,6 @@ from fairpot.rows.roles import Kind, Roles, find_column
 
 # How files are read, beside the parts of their columns.
 READING = ("format", "sql", "database", "delimiter", "decimal", "encoding", "partitions", "follow_links")
-_KINDS: dict[str, Kind] = {"csv": "text", "tsv": "text", "jsonl": "json"}
 _LEAST_BYTES = 4  # that a row of text takes
 
 
@@ -164,7 +163,7 @@ class RowSource(Roles):
     def kind(self) -> Kind:
         """How values of label and group columns come out: typed, as text or as JSON."""
         layout = next(iter(self.files.values()), None)
-        return "typed" if layout is None else _KINDS.get(layout.format, "typed")
+        return "typed" if layout is None else layout.kind
 
     @property
     def where(self) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from fairpot._optional import Lazy
 from fairpot._validation import wording
 from fairpot.exceptions import InputFileError
-from fairpot.rows.decoding import plain
+from fairpot.rows.decoding import numbers, plain
 from fairpot.rows.formats import arrow, csv, jsonl, parquet
 from fairpot.rows.formats.layout import TEXT, Batches, Format, Layout, Reading, Sink, byte_stream, unreadable
 from fairpot.rows.roles import LONGEST_NAME, NUMBERS, Roles
@@ -105,8 +105,10 @@ def role_batches(path: Path, layout: Layout, roles: Mapping[str, str]) -> Iterat
     """Yield the columns that play a part, named by their part, in the order of the rows."""
     schema, places = role_schema(path, layout, roles), layout.places(roles)
     own = {role: place for role, place in places.items() if place < len(layout.columns)}
-    for batch in _FILES[layout.format].read_parts(path, layout, own, roles, schema):
+    for batch in _FILES[layout.format].read(path, layout, list(own.values())):
         columns = dict(zip(own, batch.columns))
+        for role in [role for role in own if role in NUMBERS and layout.kind != "typed"]:
+            columns[role] = numbers(columns[role], layout.kind, f"column {roles[role]!r}", layout.decimal)
         for role in places.keys() - own.keys():
             value = layout.constant(places[role])
             value = json.dumps(value) if layout.format == "jsonl" else value

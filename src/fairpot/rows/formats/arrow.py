@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +53,13 @@ def opened(path: Path) -> Any:
     return pa.ipc.open_file(source) if as_file else pa.ipc.open_stream(source)
 
 
-def read(path: Path, places: Sequence[int] | None = None) -> Iterator[Any]:
-    """Yield the batches, of all columns or of those at some places.
+def read(path: Path, layout: Layout | None = None, places: Sequence[int] | None = None) -> Iterator[Any]:
+    """Yield the batches, of all columns or of those at some places."""
+    yield from guarded(_validated(path, places), path, "arrow")
+
+
+def _validated(path: Path, places: Sequence[int] | None) -> Iterator[Any]:
+    """Look at every batch before anything else does.
 
     A damaged or forged file can claim lengths, offsets and codes that lead out of its own bytes: the full validation
     looks at every value (about 0.02 s a million rows).
@@ -69,16 +74,11 @@ def read(path: Path, places: Sequence[int] | None = None) -> Iterator[Any]:
                 yield from portions(chosen.slice(start, _ROWS))
 
 
-def read_parts(path: Path, layout: Layout, own: dict[str, int], roles: Mapping[str, str], schema: Any) -> Iterator[Any]:
-    """Yield the columns that play a part."""
-    yield from guarded(read(path, list(own.values())), path, "arrow")
-
-
 def batches(files: dict[Path, Layout]) -> Batches:
     """Read files batch by batch as they were written."""
     layout = same_columns(files)
     schema = partitioned(schema_of(next(iter(files))), layout)
-    return file_batches(files, schema, lambda path, _: read(path))
+    return file_batches(files, schema, read)
 
 
 class ArrowSink:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,7 +25,6 @@ from fairpot.rows.formats.layout import (
     same_columns,
     with_column,
 )
-from fairpot.rows.roles import NUMBERS
 from fairpot.rows.streams import MAX_LINE, RecordCounter, Text, check_lines, packing_of
 
 pa, pc, parsing = Lazy("pyarrow", "cli"), Lazy("pyarrow.compute", "cli"), Lazy("pyarrow.csv", "cli")
@@ -119,15 +118,8 @@ class _Body:
         return False
 
 
-def read(path: Path, layout: Layout, places: Sequence[int] | None = None) -> Iterator[Any]:
-    """Yield batches of text, of all columns or of those at some places, named c0, c1, ...
-
-    Raises
-    ------
-    InputFileError
-        For a quote that is never closed, a line with more or fewer fields than there are columns, what is no text;
-        and if Arrow's parser found another number of rows than are there.
-    """
+def _read(path: Path, layout: Layout, places: Sequence[int] | None = None) -> Iterator[Any]:
+    """Yield batches; a quote that is never closed, ragged lines, what is no text and a lost row are errors."""
     body = _Body(path, layout)
     rows = 0
     try:
@@ -237,30 +229,20 @@ def ragged_lines(path: Path, layout: Layout) -> InputFileError:
     )
 
 
-def checked(path: Path, layout: Layout, places: Sequence[int] | None = None) -> Iterator[Any]:
-    """Yield as :func:`read`; where lines have the wrong number of fields, say which."""
+def read(path: Path, layout: Layout, places: Sequence[int] | None = None) -> Iterator[Any]:
+    """Yield batches of text, of all columns or of those at some places, named c0, c1, ..."""
     try:
-        yield from guarded(read(path, layout, places), path, layout.format)
+        yield from guarded(_read(path, layout, places), path, layout.format)
     except InputFileError as error:
         if isinstance(error.__cause__, _Ragged):
             raise ragged_lines(path, layout) from error
         raise
 
 
-def read_parts(path: Path, layout: Layout, own: dict[str, int], roles: Mapping[str, str], schema: Any) -> Iterator[Any]:
-    """Yield the columns that play a part: scores and weights as numbers, others as text."""
-    for batch in checked(path, layout, list(own.values())):
-        columns = [
-            numbers_from_text(column, f"column {roles[role]!r}", layout.decimal) if role in NUMBERS else column
-            for role, column in zip(own, batch.columns)
-        ]
-        yield pa.RecordBatch.from_arrays(columns, names=list(own))
-
-
 def batches(files: dict[Path, Layout]) -> Batches:
     """Read every field as the text it is."""
     schema = pa.schema([pa.field(name, pa.string()) for name in same_columns(files).all_columns])
-    return file_batches(files, schema, checked, "text")
+    return file_batches(files, schema, read, "text")
 
 
 class TextSink:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fairpot._optional import Lazy
 from fairpot._validation import wording
 from fairpot.exceptions import InputFileError, OutputFileError
-from fairpot.rows.decoding import EXACT, number_from_json
+from fairpot.rows.decoding import EXACT
 from fairpot.rows.formats.layout import (
     Batches,
     Format,
@@ -29,7 +29,6 @@ from fairpot.rows.formats.layout import (
     partitioned,
     with_column,
 )
-from fairpot.rows.roles import NUMBERS
 from fairpot.rows.streams import MAX_LINE, check_lines, not_text, open_bytes, packing_of
 
 pa = Lazy("pyarrow", "cli")
@@ -120,7 +119,14 @@ def _distinct(pairs: list[tuple[str, Any]]) -> Row:
     return made
 
 
-def read(path: Path, columns: Sequence[tuple[str, Callable[[Any], Any]]], schema: Any) -> Iterator[Any]:
+def read(path: Path, layout: Layout, places: Sequence[int]) -> Iterator[Any]:
+    """Yield batches of the JSON of some fields."""
+    names = [layout.columns[place] for place in places]
+    schema = pa.schema([pa.field(name, pa.string()) for name in names])
+    yield from guarded(_turned(path, [(name, as_json) for name in names], schema), path, "jsonl")
+
+
+def _turned(path: Path, columns: Sequence[tuple[str, Callable[[Any], Any]]], schema: Any) -> Iterator[Any]:
     """Yield batches with a column for each field that is named, as its function turns a value (None if absent)."""
     found = (row for _, row in rows(path))
     while part := list(islice(found, _LINES)):
@@ -132,17 +138,6 @@ def read(path: Path, columns: Sequence[tuple[str, Callable[[Any], Any]]], schema
 def as_json(value: Any) -> str | None:
     """Write a value as JSON again; a missing one stays missing."""
     return None if value is None else json.dumps(value)
-
-
-def read_parts(path: Path, layout: Layout, own: dict[str, int], roles: Mapping[str, str], schema: Any) -> Iterator[Any]:
-    """Yield the fields that play a part: scores and weights as numbers, others as their JSON."""
-    columns = [(roles[role], _number(roles[role]) if role in NUMBERS else as_json) for role in own]
-    kept = pa.schema([schema.field(role) for role in own])
-    yield from guarded(read(path, columns, kept), path, "jsonl")
-
-
-def _number(name: str) -> Callable[[Any], float | None]:
-    return lambda value: number_from_json(value, f"column {name!r}")
 
 
 def line_batches(files: dict[Path, Layout], fields: Sequence[str]) -> Batches:
@@ -170,7 +165,7 @@ def batches(files: dict[Path, Layout]) -> Batches:
     own = pa.schema([pa.field(name, _type(kind)) for name, kind in kinds.items()])
     turns = [(name, _turn(kind)) for name, kind in kinds.items()]
     schema = partitioned(own, next(iter(files.values())))
-    return file_batches(files, schema, lambda path, _: read(path, turns, own))
+    return file_batches(files, schema, lambda path, _: _turned(path, turns, own))
 
 
 def _kind(value: Any) -> str:

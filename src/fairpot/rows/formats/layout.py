@@ -70,6 +70,11 @@ class Layout:
     partitions: tuple[tuple[str, str], ...] = ()  # columns that the names of folders make, and their values
 
     @property
+    def kind(self) -> Kind:
+        """How values come out: typed, as text or as JSON."""
+        return "typed" if self.types else "json" if self.format == "jsonl" else "text"
+
+    @property
     def all_columns(self) -> tuple[str, ...]:
         """The columns of the file, then those of its folders."""
         return self.columns + tuple(name for name, _ in self.partitions)

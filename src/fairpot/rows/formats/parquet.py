@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,14 @@ def count_rows(path: Path) -> int:
     return int(pq.read_metadata(arrow_file(path)).num_rows)
 
 
-def read(path: Path, columns: Sequence[str] | None = None, coded: Sequence[str] = ()) -> Iterator[Any]:
+def read(path: Path, layout: Layout, places: Sequence[int]) -> Iterator[Any]:
+    """Yield batches of the columns at some places."""
+    names = [layout.columns[place] for place in places]
+    for batch in guarded(read_batches(path, names), path, "parquet"):
+        yield batch.select(names)
+
+
+def read_batches(path: Path, columns: Sequence[str] | None = None, coded: Sequence[str] = ()) -> Iterator[Any]:
     """Yield batches of all columns, or of those that are named; small row groups come together in one.
 
     Columns in ``coded`` come with their dictionary, which is quicker where they hold few texts.
@@ -62,19 +69,12 @@ def read(path: Path, columns: Sequence[str] | None = None, coded: Sequence[str] 
                 yield from portions(batch)
 
 
-def read_parts(path: Path, layout: Layout, own: dict[str, int], roles: Mapping[str, str], schema: Any) -> Iterator[Any]:
-    """Yield the columns that play a part."""
-    names = [roles[role] for role in own]
-    for batch in guarded(read(path, names), path, "parquet"):
-        yield batch.select(names)
-
-
 def batches(files: dict[Path, Layout], groups: Sequence[str]) -> Batches:
     """Read files, a part of a row group at a time; texts of ``groups`` come with their dictionary."""
     layout = same_columns(files)
     schema = partitioned(schema_of(next(iter(files))), layout)
     coded = [name for name, type_ in zip(layout.columns, layout.types) if name in groups and type_ == "string"]
-    return file_batches(files, schema, lambda path, _: read(path, coded=coded))
+    return file_batches(files, schema, lambda path, _: read_batches(path, coded=coded))
 
 
 class _RowGroups:
