@@ -16,8 +16,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from click.testing import CliRunner
 
 import fairpot
+from fairpot.cli._app import app
 from fairpot.exceptions import InputFileError, OutputFileError, UnseenGroupError
 from fairpot.rows import RowSource, apply, count_rows, score_thresholds
 from fairpot.transport import ScoreMap
@@ -350,3 +352,58 @@ def test_thousands_of_columns(tmp_path):
     (tmp_path / "x.csv").write_text(f"s,g,{','.join(names)}\n0.25,a,{fields}\n0.5,b,{fields}\n0.75,b,{fields}\n")
     assert scores(tmp_path / "x.csv") == EXPECTED
     assert apply(MAPS, tmp_path / "x.csv", output=tmp_path / "y.csv", **COLUMNS).rows == 3
+
+
+@pytest.fixture
+def workbook(tmp_path):
+    """A workbook with a cover and the rows."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.title = "About us"
+    book.active.append(["nothing", "here"])
+    sheet = book.create_sheet("Scores 2024")
+    for row in (["s", "y", "g"], [0.1, 0, "a"], [0.6, 1, "a"], [0.2, 0, "b"], [0.9, 1, "b"]):
+        sheet.append(row)
+    book.save(tmp_path / "x.xlsx")
+    return tmp_path / "x.xlsx"
+
+
+def test_a_workbook_with_several_sheets(workbook):
+    roles = {"score": "s", "label": "y", "groups": "g"}
+    with pytest.raises(InputFileError, match=r"(?s)x.xlsx has 2 sheets: 'About us', 'Scores 2024'.*sheet=\.\.\."):
+        count_rows(RowSource(workbook, **roles))
+    with pytest.raises(InputFileError, match=r"(?s)has no sheet 'scores'.*'About us', 'Scores 2024'"):
+        count_rows(RowSource(workbook, **roles, sheet="scores"))
+    table = count_rows(RowSource(workbook, **roles, sheet="Scores 2024")).table
+    assert table["a"].score.tolist() == [0.1, 0.6]
+    assert fairpot.score_table(workbook, score="s", label="y", group="g", sheet="Scores 2024").groups == table.groups
+    (workbook.parent / "x.csv").write_text("s,g\n0.1,a\n0.2,b\n")
+    with pytest.raises(InputFileError, match=r"x.csv is not a workbook, and has no sheet 'a'"):
+        count_rows(RowSource(workbook.parent / "x.csv", score="s", groups="g", sheet="a"))
+
+
+def test_the_command_line_names_sheets(workbook):
+    columns = ["--score", "s", "--label", "y", "--group", "g"]
+    told = CliRunner().invoke(app, ["audit", str(workbook), *columns])
+    assert told.exit_code == 2
+    assert "2 sheets: 'About us', 'Scores 2024'" in told.stderr
+    assert "--sheet" in told.stderr
+    done = CliRunner().invoke(app, ["audit", str(workbook), *columns, "--sheet", "Scores 2024", "--json"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["files"]["sheet"] == "Scores 2024"
+
+
+OTHERS = {
+    "xlsx": (b"PK\x03\x04rest", r"is a zip archive, as Excel workbooks are, not csv\.\nHint: name it \.xlsx"),
+    "xls": (b"\xd0\xcf\x11\xe0rest", r"is an old Excel or Word file, not csv\.\nHint: save the sheet"),
+    "pdf": (b"%PDF-1.7\n", r"is a PDF, not csv\.\nHint: save the table"),
+    "parquet": (b"PAR1rest", r"is Parquet, not csv\.\nHint: name it \.parquet"),
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_other_files_that_are_named_csv(tmp_path, kind):
+    content, message = OTHERS[kind]
+    (tmp_path / "x.csv").write_bytes(content)
+    with pytest.raises(InputFileError, match=message):
+        count_rows(RowSource(tmp_path / "x.csv", score="s", groups="g"))

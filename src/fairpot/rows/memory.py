@@ -23,15 +23,8 @@ _MOST_SCAN = 10**15  # more is no number that DuckDB takes
 
 @dataclass(frozen=True)
 class Memory:
-    """An amount of memory for the whole process, libraries included.
+    """An amount of memory for the whole process, libraries included, in bytes.
 
-    Parameters
-    ----------
-    size : int
-        In bytes.
-
-    Examples
-    --------
     >>> Memory.of("2GB").scan, Memory.of("2GB").entries
     ('500000000B', 5312500)
     """

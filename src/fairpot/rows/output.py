@@ -107,21 +107,8 @@ def complete_file(
 ) -> Iterator[Path]:
     """Give a temporary path beside ``target`` that becomes the target when the block ends without an error.
 
-    Parameters
-    ----------
-    target : path
-        A symbolic link is followed: what it points to is replaced.
-    overwrite : bool, default False
-        Whether a target that is there already may be replaced.
-    inputs : iterable of paths
-        Files that the target must not be, under any name or link.
-    private : bool, default False
-        Whether only its owner may read and write it.
-
-    Raises
-    ------
-    OutputFileError
-        If the target may not or cannot be written. Whatever the error, no part of the output is left.
+    What a link points to is replaced; a target that is there is an error without ``overwrite``, and so is one of
+    ``inputs``, under any name or link. ``private`` is for its owner alone. Whatever goes wrong, nothing is left of it.
     """
     inputs = list(inputs)
     place = check_output(target, overwrite=overwrite, inputs=inputs)

@@ -53,10 +53,14 @@ def rewrite(source: RowSource, maps: Mapping[Hashable, ScoreMap], how: Applying)
     with source.by_name(), ExitStack() as stack:
         # Left in reverse: the record is in place before the adjusted file is, and no other run's pair comes between.
         take_turn = stack.enter_context(turn_in(Path(os.path.realpath(target)).parent))
-        place = stack.enter_context(_place(output, how.overwrite, kept, f"output.{wanted}"))
+        safely: dict[str, Any] = {"overwrite": how.overwrite, "inputs": kept}
+        aside = to_standard_output(f"output.{wanted}") if output == "-" else complete_file(output, **safely)
+        place = stack.enter_context(aside)
         record = None
         if how.changes is not None:
-            beside = stack.enter_context(_changes_place(how.changes, output, how.overwrite, kept))
+            if os.path.realpath(how.changes) == os.path.realpath(output):
+                raise OutputFileError("the changes and the adjusted rows need two files.\nHint: name another file.")
+            beside = stack.enter_context(complete_file(how.changes, **safely))
             record = _record(source, maps, batches, how)
             stack.enter_context(_finished(record.open(beside, Path(how.changes), how.neutralise_formulas)))
         said = {"score": source.score, "neutralise": how.neutralise_formulas}
@@ -184,24 +188,6 @@ def _format(output: str | Path, given: str | None, source: RowSource) -> Format:
         return format_of_output(Path(output))
     layout = next(iter(source.files.values()), None)
     return "csv" if layout is None else layout.format
-
-
-@contextmanager
-def _place(output: str | Path, overwrite: bool, inputs: list[Path], name: str) -> Iterator[Path]:
-    if str(output) == "-":
-        with to_standard_output(name) as place:
-            yield place
-    else:
-        with complete_file(output, overwrite=overwrite, inputs=inputs) as place:
-            yield place
-
-
-@contextmanager
-def _changes_place(changes: str | Path, output: str | Path, overwrite: bool, inputs: list[Path]) -> Iterator[Path]:
-    if os.path.realpath(changes) == os.path.realpath(output):
-        raise OutputFileError("the changes and the adjusted rows need two files.\nHint: name another file.")
-    with complete_file(changes, overwrite=overwrite, inputs=inputs) as place:
-        yield place
 
 
 def _open(source: RowSource, wanted: Format, how: Applying) -> Batches:

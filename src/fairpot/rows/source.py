@@ -22,11 +22,11 @@ from fairpot.exceptions import InputFileError
 from fairpot.rows.folders import Paths, expanded
 from fairpot.rows.formats import parquet, read_layout
 from fairpot.rows.formats.layout import FORMATS, Format, Layout, Reading, format_of_bytes, format_of_name, way_out
-from fairpot.rows.formats.workbook import convert, converts
+from fairpot.rows.formats.workbook import convert, converts, is_workbook
 from fairpot.rows.roles import Kind, Roles, find_column
 
 # How files are read, beside the parts of their columns.
-READING = ("format", "sql", "database", "delimiter", "decimal", "encoding", "partitions", "follow_links")
+READING = ("format", "sql", "database", "delimiter", "decimal", "encoding", "sheet", "partitions", "follow_links")
 _LEAST_BYTES = 4  # that a row of text takes
 
 
@@ -38,7 +38,7 @@ class RowSource(Roles):
     ----------
     path : path, sequence of paths or None
         Files, folders or patterns such as ``"scores/*.parquet"``; ``"-"`` is standard input. Parquet, CSV
-        and TSV, JSON lines (also ``.gz`` and ``.zst``), Arrow IPC or Feather; JSON arrays, and the first sheet of
+        and TSV, JSON lines (also ``.gz`` and ``.zst``), Arrow IPC or Feather; JSON arrays, and sheets of
         Excel workbooks (with the extra ``excel``).
     score : str
         The column with the score.
@@ -72,6 +72,8 @@ class RowSource(Roles):
         The decimal mark of scores and weights in CSV.
     encoding : str or None, default None
         Of CSV, such as "latin-1"; None is UTF-8.
+    sheet : str or None, default None
+        The sheet of an Excel workbook; without it, a workbook with several is an error that names them.
     partitions : bool, default False
         Whether folders named such as ``sex=F`` make a column. A column of that name in a file is an error.
     follow_links : bool, default False
@@ -93,6 +95,7 @@ class RowSource(Roles):
     delimiter: str | None = None
     decimal: str = "."
     encoding: str | None = None
+    sheet: str | None = None
     partitions: bool = False
     follow_links: bool = False
 
@@ -203,10 +206,12 @@ class RowSource(Roles):
         if not path.is_file():
             with path.open("rb") as stream:
                 return self._spooled(str(path), stream)
+        if self.sheet is not None and not is_workbook(path):
+            raise InputFileError(f"{path} is not a workbook, and has no sheet {self.sheet!r}.\nHint: leave it out.")
         if self.format is None and converts(path):
             place = scratch_folder(self) / f"{path.name}.jsonl"
             self._spooled_as[place] = str(path)
-            convert(path, place)
+            convert(path, place, self.sheet)
             return place
         return path
 

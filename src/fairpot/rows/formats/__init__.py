@@ -15,7 +15,17 @@ from fairpot._validation import wording
 from fairpot.exceptions import InputFileError
 from fairpot.rows.decoding import numbers, plain
 from fairpot.rows.formats import arrow, csv, jsonl, parquet
-from fairpot.rows.formats.layout import TEXT, Batches, Format, Layout, Reading, Sink, byte_stream, unreadable
+from fairpot.rows.formats.layout import (
+    TEXT,
+    Batches,
+    Format,
+    Layout,
+    Reading,
+    Sink,
+    byte_stream,
+    refuse_others,
+    unreadable,
+)
 from fairpot.rows.roles import LONGEST_NAME, NUMBERS, Roles
 from fairpot.rows.streams import MOST_AT_ONCE, longest_cell
 
@@ -30,6 +40,8 @@ def read_layout(path: Path, what: Format, reading: Reading) -> Layout:
     try:
         if path.stat().st_size == 0:
             raise InputFileError(f"{path} is empty.\nHint: a file needs at least its column names and a row.")
+        if what in (*TEXT, "jsonl"):
+            refuse_others(path, what)
         found: Layout = _FILES[what].layout(path, what, reading)
     except InputFileError as error:
         raise error if str(path) in str(error) else InputFileError(f"{path}: {error}") from error

@@ -43,6 +43,14 @@ _TOLD = {
     ".sas7bdat": "save the data as .csv or Parquet",
     ".zip": "unpack it first, or pack single files with gzip",
 }
+# Files that are met under the name of a text file, by their first bytes, and what to do with them.
+_OTHERS = {
+    b"PK\x03\x04": ("a zip archive, as Excel workbooks are", "name it .xlsx if it is a workbook, or unpack it"),
+    b"\xd0\xcf\x11\xe0": ("an old Excel or Word file", "save the sheet as .xlsx or .csv"),
+    b"%PDF": ("a PDF", "save the table that is in it as .csv"),
+    b"PAR1": ("Parquet", "name it .parquet"),
+    b"ARROW1": ("Arrow IPC", "name it .arrow"),
+}
 _LOOK = 1 << 16
 _LONGEST = 300  # characters of somebody else's error message
 
@@ -109,6 +117,15 @@ def format_of_bytes(path: Path) -> Format:
     if first[:1] == b"{":
         return "jsonl"
     return "tsv" if first.count(b"\t") > first.count(b",") else "csv"
+
+
+def refuse_others(path: Path, what: str) -> None:
+    """Refuse, as what it is, a file that is no text but is named so."""
+    with path.open("rb") as stream:
+        head = stream.read(8)
+    for magic, (known, hint) in _OTHERS.items():
+        if head.startswith(magic):
+            raise InputFileError(f"{path} is {known}, not {what}.\nHint: {hint}.")
 
 
 def unreadable(path: Path | str, what: str, error: BaseException) -> InputFileError:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 from xml.parsers import expat
 
+from fairpot._arguments import argument
 from fairpot._optional import import_optional
 from fairpot._validation import wording
 from fairpot.exceptions import InputFileError
@@ -29,15 +30,19 @@ MOST_SHEET, MOST_STRINGS, MOST_OTHER = 1 << 30, 100 << 20, 20 << 20  # bytes of 
 CONVERTED = (".xlsx", ".xlsm", ".json")  # of the last, arrays alone
 
 
+def is_workbook(path: Path) -> bool:
+    """Whether a name is that of a workbook."""
+    return path.suffix.lower() in CONVERTED[:2]
+
+
 def converts(path: Path) -> bool:
     """Whether a file is one of those that become JSON lines first."""
-    suffix = path.suffix.lower()
-    return suffix in CONVERTED[:2] or (suffix == ".json" and path.is_file() and _is_array(path))
+    return is_workbook(path) or (path.suffix.lower() == ".json" and path.is_file() and _is_array(path))
 
 
-def convert(path: Path, place: Path) -> None:
-    """Write a JSON array, or the first sheet of a workbook, as JSON lines."""
-    lines = _objects(path) if path.suffix.lower() == ".json" else _sheet(path)
+def convert(path: Path, place: Path, sheet: str | None = None) -> None:
+    """Write a JSON array, or a sheet of a workbook, as JSON lines."""
+    lines = _objects(path) if path.suffix.lower() == ".json" else _rows_of_sheet(path, sheet)
     with place.open("w", encoding="utf-8") as out:
         for line in lines:
             out.write(line + "\n")
@@ -79,8 +84,8 @@ def _objects(path: Path) -> Iterator[str]:
         text.close()
 
 
-def _sheet(path: Path) -> Iterator[str]:
-    """Yield the rows of the first sheet."""
+def _rows_of_sheet(path: Path, named: str | None) -> Iterator[str]:
+    """Yield the rows of a sheet: the one that is named, or the only one there is to see."""
     openpyxl = import_optional("openpyxl", "excel")
     with _damaged(path):
         check_workbook(path)
@@ -89,9 +94,7 @@ def _sheet(path: Path) -> Iterator[str]:
             file = open_things.enter_context(path.open("rb"))
             book = openpyxl.load_workbook(file, read_only=True, data_only=True)
             open_things.callback(book.close)
-            sheet = book.worksheets[0]
-            if sheet.sheet_state != "visible":
-                raise _too_much(path, "a first sheet that is hidden, so that you would look at another")
+            sheet = _chosen(path, book.worksheets, named)
             sheet.reset_dimensions()  # a sheet that is longer than it says would be cut
             rows = sheet.iter_rows(values_only=True)
             names = {place: str(name) for place, name in enumerate(next(rows, ())) if name is not None}
@@ -107,6 +110,24 @@ def _sheet(path: Path) -> Iterator[str]:
                 return
             if any(value is not None for value in row):
                 yield json.dumps({name: _plain(row[i]) if i < len(row) else None for i, name in names.items()})
+
+
+def _chosen(path: Path, sheets: list[Any], named: str | None) -> Any:
+    """Choose a sheet; where nobody can know which, say what they are called."""
+    titles = [sheet.title for sheet in sheets if sheet.sheet_state == "visible"]
+    told = wording.listed(titles)
+    if named is not None:
+        found = next((sheet for sheet in sheets if sheet.title == named), None)
+        if found is None:
+            raise InputFileError(f"{path} has no sheet {named!r}.\nHint: name one of those there are: {told}.")
+        return found
+    if sheets[0].sheet_state != "visible":
+        raise _too_much(path, "a first sheet that is hidden, so that you would look at another")
+    if len(titles) > 1:
+        raise InputFileError(
+            f"{path} has {len(titles)} sheets: {told}.\nHint: say which of them has the rows, {argument('sheet', ...)}."
+        )
+    return sheets[0]
 
 
 @contextmanager

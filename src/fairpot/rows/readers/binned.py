@@ -79,18 +79,7 @@ def bin_counter(edges: Floats, width: int, weighted: bool) -> BinCounter:
 
 
 class BinnedRows:
-    """Weights of rows in bins, one array for each combination of group and label.
-
-    Parameters
-    ----------
-    source : Roles
-    coder : KeyCoder
-        Knows all combinations.
-    edges : array
-        Where bins begin; the first is -inf.
-    squared : bool
-        Whether squared weights are kept.
-    """
+    """Weights of rows in bins that begin at ``edges``, and perhaps their squares, by combination of the coder."""
 
     def __init__(self, source: Roles, coder: KeyCoder, edges: Floats, squared: bool) -> None:
         self.source, self.coder, self.squared = source, coder, squared

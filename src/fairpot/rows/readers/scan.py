@@ -48,16 +48,10 @@ def check_room() -> None:
 def in_background(
     work: Callable[[], Iterator[T]], stop: Callable[[], object], tick: Callable[[], object] | None = None
 ) -> Iterator[T]:
-    """Yield what ``work`` yields, made in a second thread, at most two items ahead.
+    """Yield what ``work`` yields, made in a second thread, at most two items ahead; what it raises is raised here.
 
-    Parameters
-    ----------
-    work : callable
-        Gives an iterator; what it raises is raised here.
-    stop : callable
-        Makes the work end soon; called when this iterator is left early, by Ctrl-C for example.
-    tick : callable or None, default None
-        Called every tenth of a second meanwhile.
+    ``stop`` makes the work end soon, where this iterator is left early, by Ctrl-C for example; ``tick`` is called every
+    tenth of a second meanwhile.
     """
     made: queue.Queue[tuple[str, Any]] = queue.Queue(maxsize=2)
     left = Event()
@@ -286,18 +280,7 @@ _LONGEST = 300  # characters of DuckDB's own message
 
 
 class DuckDBScan:
-    """A DuckDB connection and the rows of a source in it; use as a context manager.
-
-    Parameters
-    ----------
-    source : RowSource
-    memory_limit : str
-        What the process may use; DuckDB spills to disk what does not fit into its part.
-    threads : int or None
-        None takes all cores.
-    ordered : bool, default False
-        Whether rows come in their order.
-    """
+    """A DuckDB connection and the rows of a source in it, in their order if asked; use as a context manager."""
 
     def __init__(self, source: RowSource, memory_limit: str, threads: int | None, *, ordered: bool = False) -> None:
         check_room()

@@ -35,6 +35,7 @@ _ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".orc": "orc", ".csv": "csv
 _NUMBER = r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|(?i:inf|infinity))"
 # Up to this many pieces in all the native expression is the quicker way.
 MOST_NATIVE = 1000
+_COUNTING = ("memory_limit", "max_distinct", "progress")
 REFUSED = "fairpot: a score is missing, infinite or too large, or a group is new"
 
 
@@ -75,17 +76,9 @@ class SparkRows(Roles):
 
     @classmethod
     def read(cls, session: Any, paths: Paths, *, format: str | None = None, **roles: Any) -> SparkRows:  # noqa: A002
-        """Read files with Spark; as elsewhere, every field of a CSV file is a text that is looked at whole.
+        """Read files, folders or patterns that every worker can read: Parquet, ORC, CSV or TSV, by their names.
 
-        Parameters
-        ----------
-        session : pyspark.sql.SparkSession
-        paths : str or sequence of str
-            Files, folders or patterns that every worker can read.
-        format : {"parquet", "orc", "csv", "tsv"} or None, default None
-            None takes it from the names.
-        **roles
-            ``score``, ``label``, ``groups``, ``weight``, ``cluster``, ...
+        As elsewhere, every field of a CSV file is a text that is looked at whole.
         """
         named = [os.fspath(path) for path in listed(paths)]
         found = format_of(named, format)
