@@ -203,7 +203,7 @@ class RowOptions:
         """Count the rows into a score table, with a bar that shows how far it is."""
         source = self.source
         with out.progress(what, known="threads" in self.reader.options) as progress:
-            how = {"memory_limit": self.memory, "threads": self.threads, "progress": progress}
+            how: dict[str, Any] = {"memory_limit": self.memory, "threads": self.threads, "progress": progress}
             counted = count_rows(source, drop_missing=self.drop_missing, **how)
         if counted.dropped is not None and counted.dropped["rows"]:
             out.warning(wording.dropped_rows(counted.dropped, counted.rows))

@@ -14,6 +14,7 @@ from fairpot._validation import GroupFinder, wording
 from fairpot._validation.checked_rows import bad_scores
 from fairpot.exceptions import MissingGroupError, UnseenGroupError
 from fairpot.rows.decoding import check_plain, check_score_type, count_words, doubles, numbers, readings
+from fairpot.rows.formats.layout import Batches
 from fairpot.rows.readers.grouped import KeyCoder
 from fairpot.rows.readers.protocol import Applying, Namer
 from fairpot.rows.roles import Kind, Roles, find_column
@@ -128,31 +129,21 @@ def map_scores(scores: Floats, codes: Codes, maps: Sequence[ScoreMap]) -> Floats
     """Return the adjusted scores, given the place of each row's map; others stay as they are."""
     adjusted = scores.copy()
     for place, score_map in enumerate(maps):
-        rows = np.empty(0) if score_map.is_identity else np.flatnonzero(codes == place)
-        for block in blocks(len(rows)) if len(rows) else ():
-            adjusted[rows[block]] = score_map(scores.take(rows[block]))
+        if not score_map.is_identity:
+            rows = np.flatnonzero(codes == place)
+            for block in blocks(len(rows)):
+                adjusted[rows[block]] = score_map(scores.take(rows[block]))
     return adjusted
 
 
 class Mapper:
-    """Apply maps batch by batch; what is wrong with rows is counted to the end, then told at once.
+    """Apply maps batch by batch; what is wrong with rows is counted to the end, then told at once."""
 
-    ``kind`` says how values come in batches, ``decimal`` is the decimal mark of scores in text.
-    """
-
-    def __init__(
-        self,
-        source: Roles,
-        schema: Any,
-        maps: Mapping[Hashable, ScoreMap],
-        how: Applying,
-        *,
-        kind: Kind = "typed",
-        exact_types: bool = True,
-        decimal: str = ".",
-    ) -> None:
-        self.name, self.maps, self.how, self.kind, self.decimal = source.score, maps, how, kind, decimal
-        self.places = GroupPlaces(source.group_columns, list(maps), how, kind, exact_types)
+    def __init__(self, source: Roles, batches: Batches, maps: Mapping[Hashable, ScoreMap], how: Applying) -> None:
+        self.name, self.maps, self.how, self.kind = source.score, maps, how, batches.kind
+        self.decimal = "." if batches.layout is None else batches.layout.decimal
+        schema, named = batches.schema, source.group_columns
+        self.places = GroupPlaces(named, list(maps), how, batches.kind, batches.exact_types)
         self.dropped = self.outside = self.words = 0
         self.unmapped = {-1: 0, -2: 0}  # rows without a map that were let through
         self.whole_scores, self.whole_results = True, True
@@ -160,8 +151,8 @@ class Mapper:
         self.bad: list[Floats] = []
         self.whole = False
         self.score = find_column(source.score, schema.names, "the input", "score")
-        self.groups = [find_column(g, schema.names, "the input", "group") for g in source.group_columns]
-        if kind == "typed":
+        self.groups = [find_column(g, schema.names, "the input", "group") for g in named]
+        if self.kind == "typed":
             self._check_type(schema.field(self.score).type)
             for place in self.groups:
                 check_plain(schema.field(place).type, schema.names[place])

@@ -47,8 +47,7 @@ def rewrite(source: RowSource, maps: Mapping[Hashable, ScoreMap], how: Applying)
         batches = _open(source.bare(), wanted, how)
         _check_columns(source, batches, column, how)
     told = _teller(source, how)
-    of_batches = {"kind": batches.kind, "exact_types": batches.exact_types, "decimal": source.decimal}
-    mapper = Mapper(source, batches.schema, maps, how, **of_batches)
+    mapper = Mapper(source, batches, maps, how)
     kept = [*source.inputs, *map(Path, how.inputs)]
     with source.by_name(), ExitStack() as stack:
         # Left in reverse: the record is in place before the adjusted file is, and no other run's pair comes between.
@@ -63,8 +62,8 @@ def rewrite(source: RowSource, maps: Mapping[Hashable, ScoreMap], how: Applying)
             beside = stack.enter_context(complete_file(how.changes, **safely))
             record = _record(source, maps, batches, how)
             stack.enter_context(_finished(record.open(beside, Path(how.changes), how.neutralise_formulas)))
-        said = {"score": source.score, "neutralise": how.neutralise_formulas}
-        sink = open_sink(place, target, wanted, batches, column, **said)
+        as_text = how.neutralise_formulas
+        sink = open_sink(place, target, wanted, batches, column, score=source.score, neutralise=as_text)
         with _finished(sink):
             read, moved = _stream(batches, mapper, sink, record, told)
             _complain(mapper, read, source)

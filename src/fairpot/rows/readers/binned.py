@@ -114,7 +114,7 @@ class BinnedRows:
         source = self.source
         known = (None, source.lower_is_riskier, source.weight is not None, source.high_score_means)
         table = ScoreTable(groups, tuple(counts), labels is not None, *known, tuple(source.group_columns))
-        return table, self._bound(*mass, used)
+        return table, self._bound(mass[0], mass[1], used)
 
     def _by_label(
         self, name: str, codes: NDArray[Any], labels: NDArray[np.int8] | None, groups: int, used: Indices

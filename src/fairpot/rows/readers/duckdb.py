@@ -31,22 +31,23 @@ class DuckDBReader:
 
     def count(self, rows: RowSource, how: Counting) -> CountedRows:
         """Count rows into a score table; of bad ones, say where they are."""
-        how = _limited(how)
+        limit = how.memory_limit or DEFAULT_MEMORY
         with rows.by_name():
             try:
-                with _scan(rows, how) as scan:
-                    return query.count(scan, how)
+                with DuckDBScan(rows, limit, how.threads) as scan:
+                    return query.count(scan, replace(how, memory_limit=limit))
             except InputFileError:
                 raise
             except (ValueError, TypeError) as error:
-                raise with_places(error, rows, how.memory_limit, how.threads) from error
+                raise with_places(error, rows, limit, how.threads) from error
 
     def thresholds(
         self, rows: RowSource, alpha: float, region: Region, how: Counting, counted: CountedRows | None = None
     ) -> dict[Hashable, float]:
         """Find the lowest score of each group's top-alpha region; see :func:`fairpot.rows.score_thresholds`."""
-        bare, how = rows.bare(), _limited(replace(how, several=False))
-        with rows.by_name(), _scan(bare, how) as scan:
+        limit = how.memory_limit or DEFAULT_MEMORY
+        how = replace(how, several=False, memory_limit=limit)
+        with rows.by_name(), DuckDBScan(rows.bare(), limit, how.threads) as scan:
             return query.thresholds(scan, counted or query.count(scan, how), alpha, region, how)
 
     def apply(self, rows: RowSource, maps: Mapping[Hashable, ScoreMap], how: Applying) -> AppliedRows:
@@ -56,11 +57,3 @@ class DuckDBReader:
                 "output is missing.\nHint: name the file that the adjusted rows go to, apply(model, rows, output)."
             )
         return rewrite(rows, maps, how)
-
-
-def _limited(how: Counting) -> Counting:
-    return how if how.memory_limit is not None else replace(how, memory_limit=DEFAULT_MEMORY)
-
-
-def _scan(rows: RowSource, how: Counting) -> DuckDBScan:
-    return DuckDBScan(rows, how.memory_limit or DEFAULT_MEMORY, how.threads)

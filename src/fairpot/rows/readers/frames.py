@@ -50,7 +50,10 @@ class FrameReader:
 
     def open(self, rows: Any, parts: Mapping[str, Any], options: Mapping[str, Any]) -> FrameRows:
         """Wrap a frame."""
-        return FrameRows(as_frame(rows), **parts)
+        frame = as_frame(rows)
+        if frame is None:
+            raise TypeError(f"this needs a frame, got {type(rows).__name__}.")
+        return FrameRows(frame, **parts)
 
     def count(self, rows: FrameRows, how: Counting) -> CountedRows:
         """Count rows into a score table; of a lazy frame, the columns that are named are collected."""

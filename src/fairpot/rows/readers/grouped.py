@@ -300,7 +300,8 @@ class GroupedRows:
             n = None
         if n is not None and not _adds_up(found, n, means) and int(n.sum()) <= _ONE_BY_ONE:
             found, n = found.taken(np.repeat(np.arange(len(n)), n)), None
-        weight, square = n, None
+        weight: NDArray[Any] | None = n
+        square = None
         if found.weight is not None:
             times = 1 if n is None else n
             square = found.weight**2 * times if means == "importance" else None
@@ -335,9 +336,8 @@ class _Found(NamedTuple):
 
     def taken(self, rows: Indices) -> _Found:
         """Take rows by their numbers."""
-        scores, labels, place, groups, weight = self
-        some = [None if each is None else each[rows] for each in (labels, place, weight)]
-        return _Found(scores[rows], some[0], some[1], groups, some[2])
+        some: list[Any] = [None if each is None else each[rows] for each in (self.labels, self.place, self.weight)]
+        return _Found(self.scores[rows], some[0], some[1], self.groups, some[2])
 
 
 def _adds_up(found: _Found, n: Counts, means: Weights | None) -> bool:

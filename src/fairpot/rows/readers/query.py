@@ -30,8 +30,13 @@ _INFINITE = "CAST('inf' AS DOUBLE)"
 class Scan(Protocol):
     """Rows that answer queries: a table with one column for each part, by the name of the part."""
 
-    source: Roles
-    types: Mapping[str, str]  # of each part, in capitals
+    @property
+    def source(self) -> Roles:
+        """The rows, which columns play which part, and what they mean."""
+
+    @property
+    def types(self) -> Mapping[str, str]:
+        """The type of each part, in capitals."""
 
     def batches(self, select: str, progress: Progress | None = None) -> Iterator[Any]:
         """Run ``select``, whose ``{rows}`` is the table, and yield Arrow record batches."""
@@ -254,7 +259,10 @@ def check_numbers(query: Query) -> list[dict[str, Any]]:
         def all_of(what: str, role: str = role) -> list[Any]:
             return [found[f"{role}_{what}"] for found in surveyed if found[f"{role}_{what}"] is not None]
 
-        values = [(np.nan, sum(all_of("missing") + all_of("nan"))), (np.inf, sum(all_of("infinite")))]
+        values: list[tuple[float | None, int]] = [
+            (np.nan, sum(all_of("missing") + all_of("nan"))),
+            (np.inf, sum(all_of("infinite"))),
+        ]
         values += [(min(all_of("low"), default=None), max(sum(all_of("negative")), 1))]
         values += [(max(all_of("high"), default=None), 1), (min(all_of("least"), default=None), 1)]
         there = [(value, n) for value, n in values if n and value is not None]
