@@ -46,7 +46,7 @@ def bare(path):
 
 
 def table(path):
-    from fairpot.files import RowSource, count_rows
+    from fairpot.rows import RowSource, count_rows
 
     counted = count_rows(RowSource(path, score="risk", label="outcome", groups="sex"), memory_limit=MEMORY)
     bound = "exact" if counted.quantisation is None else f"AUC within {counted.quantisation.auc:.1e}"
@@ -87,8 +87,8 @@ def rewrite(path):
 def apply(path):
     import numpy as np
 
-    from fairpot.files import RowSource
-    from fairpot.files import apply as apply_maps
+    from fairpot.rows import RowSource
+    from fairpot.rows import apply as apply_maps
     from fairpot.transport import ScoreMap
 
     rng = np.random.default_rng(0)
@@ -108,7 +108,7 @@ def run_one(name, path):
     import duckdb  # noqa: F401, not part of the work
     import pyarrow.parquet  # noqa: F401
 
-    import fairpot.files  # noqa: F401
+    import fairpot.rows  # noqa: F401
 
     start, cpu = time.perf_counter(), time.process_time()
     found = globals()[name](path)

@@ -18,7 +18,7 @@ from test_words import IN_TEXTS, retired
 PARTS = [
     "fairpot",
     *(f"fairpot.{part}" for part in fairpot._PARTS),
-    *(f"fairpot.{part}" for part in ("results", "comparison", "modelfile", "engines.duckdb", "engines.spark")),
+    *(f"fairpot.{part}" for part in ("results", "comparison", "modelfile")),
 ]
 # Of these, people call the methods.
 HELD = [
@@ -138,7 +138,7 @@ def test_an_example_starts_with_its_import_and_uses_nothing_else(names):
 
 
 def test_every_example_is_run():
-    """By ``--doctest-modules``, which looks into what a module defines; tests/engines/spark runs those of Spark."""
+    """By ``--doctest-modules``, which looks into what a module defines; those of Spark, in tests/rows/readers/spark."""
     found = {}
     missing = []
     for name, value in (NAMES | METHODS).items():

@@ -23,19 +23,20 @@ ORDER = (
     ("counts",),
     ("table",),
     ("counting",),
-    ("datasets", "engines", "metrics", "splitting"),
-    ("files", "inference"),
+    ("datasets", "metrics", "splitting"),
+    ("inference", "rows"),
     ("export", "modelfile", "tradeoff", "training"),
     ("repair",),
     ("methods",),
     ("results",),
-    ("comparison", "display", "journeys"),
+    ("comparison", "display"),
     ("report",),
     ("cli",),
 )
 # Results draw themselves when they are asked to: one function leads to the pictures above them, by name. Another
-# leads from the name of a method to its file: a repair knows no method, and every file of maps names one.
-BY_NAME = {("_shown", "display"), ("registry", "methods")}
+# leads from the name of a method to its file: a repair knows no method, and every file of maps names one. A third leads
+# from the path of a map file to its maps, which are then applied to rows.
+BY_NAME = {("_shown", "display"), ("registry", "methods"), ("applying", "repair")}
 LAYERS = {part: layer for layer, parts in enumerate(ORDER) for part in parts}
 
 

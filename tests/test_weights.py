@@ -9,8 +9,8 @@ import fairpot
 from fairpot import FairPOT, ScoreTable, audit, compare, effect, score_table
 from fairpot._validation import check_rows
 from fairpot.exceptions import SmallGroupWarning
-from fairpot.files import RowSource, count_rows
 from fairpot.inference import change_of_scores, confidence_interval, plan_sample_size
+from fairpot.rows import RowSource, count_rows
 from files_cases import write
 from inference_oracles import share, weighted
 from rows_cases import assert_same_tables

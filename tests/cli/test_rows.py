@@ -60,7 +60,7 @@ SAID = {
     "memory": "1GB",
     "threads": 1,
 }
-ELSEWHERE = {"sql", "database", "engine", "master"}
+ELSEWHERE = {"sql", "database", "engine", "master", "sheet"}
 
 
 def draw_stays(n=900, seed=5):

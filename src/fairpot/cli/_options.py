@@ -222,7 +222,7 @@ def output_options(command: Command) -> Callable[..., Any]:
     def inner(*, as_json: bool, quiet: bool, debug: bool, **values: Any) -> Any:
         from fairpot._validation import wording
         from fairpot.cli._printing import Output
-        from fairpot.files.output import ending_cleanly
+        from fairpot.rows.output import ending_cleanly
 
         with ending_cleanly(), wording.showing_values(debug):
             return command(out=Output(as_json=as_json, quiet=quiet), **values)
@@ -275,6 +275,12 @@ class MapFile:
         from fairpot.repair.fair_maps import load
 
         return load(self.path, expect_sha256=self.expect_sha256)
+
+    def stored(self) -> Any:
+        """Load what applying the map needs, which is quicker."""
+        from fairpot.repair.stored import stored_maps
+
+        return stored_maps(self.path, expect_sha256=self.expect_sha256)
 
 
 def group_options(command: Command) -> Callable[..., Any]:

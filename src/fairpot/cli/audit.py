@@ -43,11 +43,11 @@ from fairpot.cli._options import (
 from fairpot.cli._printing import Output, shown
 from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options
 from fairpot.exceptions import FairpotWarning
-from fairpot.files import CountedRows
-from fairpot.files.output import complete_file
 from fairpot.results import Audit
 from fairpot.results import audit as audit_table
 from fairpot.results.audit import GUARDS, Guards
+from fairpot.rows.output import complete_file
+from fairpot.rows.readers.protocol import CountedRows
 
 
 @click.command(cls=Sectioned, short_help="Measure who is ranked above whom.")

@@ -22,8 +22,9 @@ from fairpot.cli._documents import DatasetSaid, DatasetsDocument, FetchedDocumen
 from fairpot.cli._errors import Failure
 from fairpot.cli._options import output_options
 from fairpot.cli._printing import Output, count, shown
-from fairpot.files.formats import open_sink
-from fairpot.files.output import complete_file, format_of_output
+from fairpot.rows.formats import open_sink
+from fairpot.rows.formats.layout import Batches, format_of_output
+from fairpot.rows.output import complete_file
 
 _OWN = ("score", "label", "group")
 _MODEL = "logistic_regression"
@@ -163,13 +164,10 @@ def _regression(texts: list[bool]) -> Pipeline:
 
 def write_table(table: Any, place: Path, target: Path) -> None:
     """Write an Arrow table in the format that the target's name says."""
-
-    class Whole:
-        kind, exact_types, schema = "typed", True, table.schema
-
-    sink = open_sink(place, target, format_of_output(target), Whole(), None)  # type: ignore[arg-type]
+    batches = Batches(table.schema, lambda: iter(table.to_batches(1 << 16)))
+    sink = open_sink(place, target, format_of_output(target), batches, None)
     try:
-        for batch in table.to_batches(1 << 16):
+        for batch in batches:
             sink.write(batch, None)
     finally:
         sink.close()

@@ -13,7 +13,7 @@ from fairpot.cli._options import Sectioned, output_options
 from fairpot.cli._printing import Output
 from fairpot.cli.datasets import scored_table, write_table
 from fairpot.datasets import make_synthetic
-from fairpot.files.output import complete_file
+from fairpot.rows.output import complete_file
 
 _PEOPLE, _SEED = 6000, 7
 

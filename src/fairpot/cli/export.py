@@ -16,8 +16,8 @@ from fairpot.cli._rows import RowOptions, row_options
 from fairpot.export import SimplifiedMaps, simplify, to_javascript, to_onnx, to_python, to_sql
 from fairpot.export.functions import MODULES, count_pieces, formulas_of
 from fairpot.export.sql_dialects import DIALECTS
-from fairpot.files.output import check_output, complete_file
 from fairpot.repair.fair_maps import FairMaps
+from fairpot.rows.output import check_output, complete_file
 
 _FORMS = ("sql", "onnx", "python", "javascript")
 

@@ -48,13 +48,13 @@ from fairpot.cli._options import (
 from fairpot.cli._printing import Output, curve_picture, figure, shown
 from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
-from fairpot.files.output import complete_file
 from fairpot.metrics.benefit import net_benefit
 from fairpot.modelfile import ModelFile
 from fairpot.repair.certify import watching
 from fairpot.repair.estimator import RULES, Repair
 from fairpot.repair.finish import in_words
 from fairpot.results import Effect, effect
+from fairpot.rows.output import complete_file
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.rules import among
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fairpot import journeys, words
+from fairpot import words
 from fairpot._optional import import_optional
 from fairpot._validation import wording
 from fairpot.cli._documents import ReportDocument
@@ -42,9 +42,10 @@ from fairpot.cli._options import (
 from fairpot.cli._printing import Output, shown
 from fairpot.cli._rows import RowOptions, named_group, row_options, with_groups_of
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
-from fairpot.files import CountedRows
-from fairpot.files.output import complete_file
 from fairpot.repair.certify import watching
+from fairpot.rows.applying import apply
+from fairpot.rows.output import complete_file
+from fairpot.rows.readers.protocol import CountedRows
 from fairpot.tradeoff.rules import top_share
 
 if TYPE_CHECKING:
@@ -259,7 +260,7 @@ def _largest_changes(rows: RowOptions, model: Any, column: str) -> list[Options]
     duckdb = import_optional("duckdb", "cli")
     with tempfile.TemporaryDirectory(prefix="fairpot-") as folder:
         changes = Path(folder) / "changes.parquet"
-        journeys.apply(
+        apply(
             model,
             rows.source,
             Path(folder) / "rows.parquet",

@@ -9,7 +9,6 @@ from typing import Literal
 
 from fairpot._defaults import ADJUSTED, Unmapped
 from fairpot._version import __version__
-from fairpot.engines.spark.applying import array_lookup
 from fairpot.export.functions import (
     Exportable,
     Formulas,
@@ -20,6 +19,7 @@ from fairpot.export.functions import (
     note_of,
 )
 from fairpot.export.sql_dialects import DIALECTS, Dialect
+from fairpot.rows.readers.spark_maps import array_lookup
 from fairpot.transport.pieces import LARGEST, Formula, Odds, Pieces, Sigmoid
 
 # Beyond these sigma is 1, or below 1e-307; some databases take a result out of the range for an error.

@@ -9,9 +9,9 @@ from pathlib import Path
 from fairpot._arguments import argument
 from fairpot._warn import warn_user
 from fairpot.exceptions import FairpotWarning, ModelFileError
-from fairpot.files.output import atomic_file
 from fairpot.modelfile.content import ModelFile
 from fairpot.modelfile.text import MAX_BYTES, bytes_of, check_hash, dumps, loads, naming
+from fairpot.rows.output import atomic_file
 
 # What a signature of an earlier version has at most.
 _MAX_SIGNATURE = 10_000

@@ -49,9 +49,9 @@ from fairpot.repair.saving import (
     with_columns,
 )
 from fairpot.repair.scale import ScoreScale, tell
-from fairpot.repair.sigmoid import PROBES, LogitMap
+from fairpot.repair.stored import TOPS, group_words, is_number, made_of, with_new_names
 from fairpot.table import ScoreTable
-from fairpot.transport import Floats, FollowedMap, ScoreMap, ShiftMap, followed, moving, parted
+from fairpot.transport import Floats, FollowedMap, ScoreMap, ShiftMap, moving
 from fairpot.transport.scoremap import part_words
 from fairpot.words import FRACTIONS, gap_name
 
@@ -171,20 +171,16 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def from_content(cls, content: ModelFile) -> Self:
         """Make them of the content of a map file."""
-        content = _with_new_names(content)
+        stored, content = made_of(content), with_new_names(content)
         _check_method(content)
         maps = cls()
         maps.method_, maps.params_ = content.method, content.parameters
         maps.dial_, maps.n_features_in_ = content.dial, 1
-        maps.groups_, maps.reference_ = content.groups, content.reference
-        own = {group: _make_map(each) for group, each in content.maps.items()}
-        maps.maps_ = followed(own, None if content.then is None else _make_map(content.then))
-        maps.thresholds_, maps.fitted_on_ = content.thresholds, content.fitted_on
+        maps.groups_, maps.reference_, maps.left_out_ = stored.groups_, stored.reference_, stored.left_out_
+        maps.maps_, maps.thresholds_, maps.fitted_on_ = stored.maps_, content.thresholds, content.fitted_on
         maps.columns_, maps.certified_ = content.columns, content.certificate
         maps.private_, maps.simplified_ = content.private, content.simplified
-        maps.lower_is_riskier_ = bool((content.columns or {}).get("lower_is_riskier", False))
-        maps.high_score_means_ = (content.columns or {}).get("high_score_means")
-        maps.left_out_ = _left_out(content)
+        maps.lower_is_riskier_, maps.high_score_means_ = stored.lower_is_riskier_, stored.high_score_means_
         return maps
 
     def __getattr__(self, name: str) -> Any:
@@ -226,7 +222,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def where(self) -> Top | None:
         """The top of the list that the repair is about; None where it is about all rows."""
         given = self.params_
-        share = next((given[name] for name in _TOPS if given.get(name) is not None), None)
+        share = next((given[name] for name in TOPS if given.get(name) is not None), None)
         if share is None:
             return None
         if isinstance(share, int):
@@ -688,17 +684,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 _ELSEWHERE = "maps at other strengths are made from"
 
 
-def group_words(maps: FairMaps) -> dict[Hashable, tuple[str, str, str]]:
-    """Return for each group what is said of those who are moved, of those who stay, and of all after that."""
-    reference, left_out = maps.reference_, maps.left_out_
-    moved = moves_by(maps.method_).format(reference=repr(reference))
-    stays = dict.fromkeys(maps.groups_, "nobody of the group is moved")
-    stays |= dict.fromkeys(left_out, "left out of the comparison: scores stay")
-    stays |= {group: "reference group: scores stay" for group in maps.groups_ if group == reference}
-    after = "" if parted(maps.maps_)[1] is None else "; then made a probability by the map common to all groups"
-    return {group: (moved, stays[group], after) for group in maps.groups_}
-
-
 def _reasons(maps: FairMaps, found: Adjusted) -> list[str]:
     """Say of each row in which part of its group's map it lies."""
     said = group_words(maps)
@@ -890,8 +875,6 @@ def load(path: str | PathLike[str], *, expect_sha256: str | None = None, max_byt
         return FairMaps.from_content(content)
 
 
-# What parameters and strengths were called in files of earlier versions.
-_RENAMED = {"FairPOT": {"threshold": "region_from"}, "PostLogit": {"alpha": "slope"}}
 # What methods of earlier versions were given, and none is now.
 _FORMER = {
     *("alpha", "region", "region_from", "capacity", "calibrate", "keep_grid", "high_score_means", "common_dial"),
@@ -899,25 +882,12 @@ _FORMER = {
 }
 
 
-def moves_by(method: str) -> str:
-    """Say how a method moves scores; ``{reference}`` stands for the group that they go to."""
-    known = method_of(method)
-    return "moved by the map of the group" if known is None else known.moves_by
-
-
 def _check_method(content: ModelFile) -> None:
-    """Insist on a strength and parameters that this version knows, and on maps that look at one row at a time.
+    """Insist on a strength and parameters that this version knows.
 
     A method that is not installed here may have made the maps all the same: they are data.
     """
     hint = f"Hint: it was written by fairpot {shown(content.fitted_on['library_version'])}, and this is {__version__}."
-    if content.apply.get("kind") != "maps":
-        raise ModelFileError(
-            "these maps are made anew from each batch that they are applied to, which fairpot no longer does.\n"
-            "Hint: fit and save again; the maps are then those of the fitted rows."
-        )
-    if not content.method.isidentifier():
-        raise ModelFileError(f"the method {shown(content.method)} is not the name of one.\n{hint}")
     method = method_of(content.method)
     if method is None:
         return
@@ -928,58 +898,13 @@ def _check_method(content: ModelFile) -> None:
     dial, _ = content.dial
     expected = method.dial.name
     for name, value in content.parameters.items():
-        _check_parameter(name, value, known.get(name), expected)
+        for each in value.values() if isinstance(value, dict) else [value]:
+            if type(known.get(name)) is bool and type(each) is not bool:
+                refuse(f"parameters.{name}", "true or false", each)
+            if name == expected and each is not None and not is_number(each):
+                refuse(f"parameters.{name}", "a number or null", each)
     if dial != expected:
         raise ModelFileError(f"{content.method} has no repair strength {shown(dial)}, but {expected!r}.\n{hint}")
-
-
-def _left_out(content: ModelFile) -> tuple[Hashable, ...]:
-    """Name the groups that the parameters leave out; counts of fewer than ten rows are not in the file."""
-    few, named = content.parameters.get("min_group") or 0, content.parameters.get("groups")
-    rows = {each["group"]: each["counts"]["rows"] for each in content.fitted_on["groups"]}
-    return tuple(g for g in content.groups if (rows[g] or 0) < few or (named is not None and g not in named))
-
-
-# Parameters that are numbers where they are given.
-_NUMBERS = ("alpha", "top", "max_gap", "max_auc_loss", "confidence", "min_group", "capacity", "net_benefit_at")
-# Those that are one of some words, and the numbers that a share lies between.
-_WORDS: dict[str, tuple[str | None, ...]] = {
-    "ties": ("half", "strict"),
-    "region": ("pooled", "group"),
-    "top_of": ("all", "group"),
-    "repair": ("all", "top"),
-    "keep": (None, "grid", "probabilities"),
-    "high_score_means": (None, "help", "harm"),
-}
-_SHARES = ("alpha", "max_gap", "max_auc_loss", "confidence", "net_benefit_at")
-# Those that say how large the top is.
-_TOPS = ("alpha", "top", "capacity")
-
-
-def _check_parameter(name: str, value: Any, default: Any, dial: str) -> None:
-    """Refuse what no fit was given: true or a text for a number, a word that is none, a share beyond 1."""
-    for each in value.values() if isinstance(value, dict) else [value]:
-        if type(default) is bool and type(each) is not bool:
-            refuse(f"parameters.{name}", "true or false", each)
-        number = isinstance(each, int | float) and type(each) is not bool
-        if name in (*_NUMBERS, dial) and each is not None and not number:
-            refuse(f"parameters.{name}", "a number or null", each)
-        if name in _SHARES and each is not None and not 0 <= each <= 1:
-            refuse(f"parameters.{name}", "from 0 to 1, or null", each)
-        if name in _TOPS and each is not None and not (each >= 1 if isinstance(each, int) else 0 < each <= 1):
-            refuse(f"parameters.{name}", "a share above 0 and up to 1, a number of rows, or null", each)
-        if name in _WORDS and each not in _WORDS[name]:
-            refuse(f"parameters.{name}", f"one of {', '.join(map(repr, _WORDS[name]))}", each)
-        if name == "groups" and each is not None and not isinstance(each, list):
-            refuse(f"parameters.{name}", "a list of groups or null", each)
-
-
-def _with_new_names(content: ModelFile) -> ModelFile:
-    """Call parameters and the dial of a file by the names they have now."""
-    names = _RENAMED.get(content.method, {})
-    parameters = {names.get(name, name): value for name, value in content.parameters.items()}
-    dial, value = content.dial
-    return replace(content, parameters=parameters, dial=(names.get(dial, dial), value))
 
 
 def _in_words(found: ScoreMap) -> str:
@@ -988,14 +913,3 @@ def _in_words(found: ScoreMap) -> str:
     if found.is_identity:
         return "does not change"
     return found.in_words() if isinstance(found, ShiftMap) else f"{len(found.knots)} knots"
-
-
-def _make_map(content: dict[str, Any]) -> ScoreMap:
-    fields = {key: value for key, value in content.items() if key != "kind"}
-    try:
-        with np.errstate(all="ignore"):  # numbers near the end of the range overflow where they are compared
-            if content["kind"] == "sigmoid":
-                return LogitMap(PROBES, **fields)
-            return (ShiftMap if content["kind"] == "shift" else ScoreMap).from_dict(fields)
-    except ValueError as error:
-        raise ModelFileError(f"a map is not one: {error}\nHint: fit and save the model again.") from error

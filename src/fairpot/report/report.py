@@ -20,7 +20,6 @@ from fairpot._validation import check_choice, check_share, is_number
 from fairpot._version import __version__
 from fairpot.counting import as_table
 from fairpot.display.display import table_of
-from fairpot.files.output import atomic_file
 from fairpot.inference.dial import Top
 from fairpot.repair.fair_maps import FairMaps, fair_maps
 from fairpot.repair.finish import in_words
@@ -48,6 +47,7 @@ from fairpot.results.effect import effect
 from fairpot.results.kinds import number, renamed, to_dict
 from fairpot.results.ranking import own_scale
 from fairpot.results.rates import actions
+from fairpot.rows.output import atomic_file
 from fairpot.table import ScoreTable
 from fairpot.words import Note, gap_name, name_of
 from fairpot.words.page import TEXT

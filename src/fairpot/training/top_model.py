@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairpot._version import __version__
 from fairpot.exceptions import ModelFileError
-from fairpot.files.output import atomic_file
+from fairpot.rows.output import atomic_file
 from fairpot.training.monitor import Monitor
 from fairpot.training.preparing import (
     Sigmoid,
