@@ -58,10 +58,13 @@ def test_documents_have_the_fields_that_schema_and_page_name(run, tmp_path, monk
         "compare": ["compare", "scores.csv", "--method", "fairpot", "--method", "wasserstein"],
         "plan": ["plan", "--gap", 0.2, "--auc", 0.75, "--share", 0.2, "--rate", 0.1],
         "show": ["show", "map.json"],
+        "show an export": ["show", "map.py", "--map", "map.json"],
         "report": ["report", "scores.csv", "--map", "map.json", "-o", "page.html"],
         "export": ["export", "map.json", "--to", "python"],
     }
     for name, arguments in made.items():
+        if name == "show an export":
+            run("export", "map.json", "--to", "python", "-o", "map.py")
         document = json.loads(run(*arguments, "--json").out)
         jsonschema.Draft202012Validator({**whole(schema), "$ref": f"#/$defs/{name}"}).validate(document)
         named = [field for field in schema["$defs"][name]["properties"] if field != "fairpot"]
