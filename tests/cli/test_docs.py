@@ -84,7 +84,9 @@ def test_documents_have_the_fields_that_schema_and_page_name(run, tmp_path, monk
     }
     for name, arguments in made.items():
         check(name, *arguments)
-    for name in (*made, "report", "uncertified"):
+    run("export", "map.json", "--to", "python", "-o", "map.py")
+    check("show an export", "show", "map.py", "--map", "map.json")
+    for name in (*made, "report", "uncertified", "show an export"):
         assert name == "datasets list" or fields(page, name) == told(schema["$defs"][name]["properties"]), name
     for name in ("Finding", "Change", "Effect"):
         heading = f"What is a{'n' * (name == 'Effect')} {name.lower()}?"

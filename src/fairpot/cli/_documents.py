@@ -293,6 +293,25 @@ class ShowDocument:
     simplified: Mapping[str, Any] | None
     then: Breakpoints | None
     maps: tuple[MapSaid, ...]
+    sha256: str
+    belongs: bool | None
+
+
+@dataclass(frozen=True)
+class ExportSaid:
+    """What an export says of itself: which fairpot wrote it, from the map file with which SHA-256."""
+
+    fairpot: str
+    map_sha256: str
+
+
+@dataclass(frozen=True)
+class ShownExport:
+    """What an export says of itself, and whether it was made from a map."""
+
+    file: str
+    export: ExportSaid
+    belongs: bool | None
 
 
 @dataclass(frozen=True)
@@ -391,6 +410,7 @@ DOCUMENTS: dict[str, type] = {
     "apply": ApplyDocument,
     "plan": PlanDocument,
     "show": ShowDocument,
+    "show an export": ShownExport,
     "report": ReportDocument,
     "export": ExportDocument,
     "datasets list": DatasetsDocument,

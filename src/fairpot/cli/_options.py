@@ -255,12 +255,12 @@ def map_options(*names: str, text: str | None = None) -> Callable[[Command], Cal
             found = None if model_file is None else MapFile(model_file, expect_sha256)
             return command(map_file=found, **values)
 
-        return with_options(inner, [named, _ONLY_THIS_MAP])
+        return with_options(inner, [named, only_this_map])
 
     return decorate
 
 
-_ONLY_THIS_MAP = click.option("--expect-sha256", metavar="HEX", help="Refuse any map but the one with this SHA-256.")
+only_this_map = click.option("--expect-sha256", metavar="HEX", help="Refuse any map but the one with this SHA-256.")
 
 
 @dataclass(frozen=True)

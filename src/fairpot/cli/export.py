@@ -73,7 +73,8 @@ def export(
     model = map_file.load()
     rows = rows.of_map(model)
     maps = _maps(model, options)
-    made = _WRITERS[form](maps, rows, {**options, "column": options["column"] or f"{rows.score}{ADJUSTED}"})
+    own = {"column": options["column"] or f"{rows.score}{ADJUSTED}", "map_sha256": model.sha256_}
+    made = _WRITERS[form](maps, rows, options | own)
     if output is not None:
         with complete_file(output, overwrite=force, inputs=[Path(map_file.path)]) as place:
             place.write_bytes(made if isinstance(made, bytes) else made.encode())
@@ -92,13 +93,13 @@ def _maps(model: Any, options: Options) -> Any:
 
 
 def _sql(maps: Any, rows: RowOptions, options: Options) -> str:
-    wanted = {name: options[name] for name in ("dialect", "table", "column")}
+    wanted = {name: options[name] for name in ("dialect", "table", "column", "map_sha256")}
     return to_sql(maps, score=rows.score, group=rows.groups, **wanted, **_unmapped(options))
 
 
 def _onnx(maps: Any, rows: RowOptions, options: Options) -> bytes:
     group = rows.groups[0] if len(rows.groups) == 1 else "group"
-    ways = {name: options[name] for name in ("unknown_group", "missing_group")}
+    ways = {name: options[name] for name in ("unknown_group", "missing_group", "map_sha256")}
     model = to_onnx(maps, score=rows.score, group=group, output=options["column"], **ways)
     return bytes(model.SerializeToString())
 
@@ -111,9 +112,9 @@ def _unmapped(options: Options) -> Options:
 _WRITERS: dict[str, Callable[[Any, RowOptions, Options], str | bytes]] = {
     "sql": _sql,
     "onnx": _onnx,
-    "python": lambda maps, rows, options: to_python(maps, **_unmapped(options)),
+    "python": lambda maps, rows, options: to_python(maps, map_sha256=options["map_sha256"], **_unmapped(options)),
     "javascript": lambda maps, rows, options: to_javascript(
-        maps, module=options["module"] or "commonjs", **_unmapped(options)
+        maps, module=options["module"] or "commonjs", map_sha256=options["map_sha256"], **_unmapped(options)
     ),
 }
 

@@ -1,4 +1,4 @@
-"""``fairpot show``: what a map is, for whom, and what it was fitted on."""
+"""``fairpot show``: what a map is, for whom, and what it was fitted on; and which map an export is of."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot import words
-from fairpot.cli._documents import Breakpoints, Dial, MapSaid, ShowDocument, Value
-from fairpot.cli._options import MapFile, Sectioned, map_options, output_options
+from fairpot.cli._documents import Breakpoints, Dial, ExportSaid, MapSaid, ShowDocument, ShownExport, Value
+from fairpot.cli._errors import ABOVE_LIMIT
+from fairpot.cli._options import MapFile, Sectioned, only_this_map, output_options
 from fairpot.cli._printing import Marks, Output, count, picture, shown
+from fairpot.export.lineage import Lineage, lineage_of
+from fairpot.modelfile.text import MAX_BYTES, bytes_of, check_digest, naming
 from fairpot.repair.fair_maps import FairMaps
 from fairpot.repair.finish import in_words
 from fairpot.transport import FollowedMap, ScoreMap, ShiftMap, parted
@@ -20,26 +23,49 @@ _MARKS = "o*+x#%@&"
 
 
 @click.command(cls=Sectioned, short_help="Show what a map does and where it comes from.")
-@map_options()
+@click.argument("file", metavar="FILE")
+@click.option("--map", "other", metavar="MAP", help="Say whether FILE is of this map; exit with 3 if it is not.")
+@only_this_map
 @output_options
-def show(map_file: MapFile, out: Output) -> None:
+def show(file: str, other: str | None, expect_sha256: str | None, out: Output) -> None:
     """Show a map: its method, the groups it is for, what it was fitted on, and how scores move.
 
     \b
     Example:
       fairpot show map.json
-      fairpot show map.json --json
+      fairpot show map.sql --map map.json
 
-    The file is checked first: one that is damaged, changed or of another version is refused, with the reason.
+    Of an export (SQL, ONNX, Python, JavaScript) it shows which fairpot wrote it, and the SHA-256 of its map file. A map
+    is checked first: one that is damaged, changed or of another version is refused, with the reason.
     """
-    model = map_file.load()
-    out.document(_document(model))
+    with naming(file):
+        made = lineage_of(bytes_of(file, MAX_BYTES))
+        if made is not None and expect_sha256 is not None:
+            check_digest(made.map_sha256, expect_sha256)
+    found: Lineage | FairMaps = MapFile(file, expect_sha256).load() if made is None else made
+    digest = found.map_sha256 if isinstance(found, Lineage) else found.sha256_
+    belongs = None if other is None else MapFile(other).load().sha256_ == digest
+    if isinstance(found, Lineage):
+        out.document(ShownExport(file, ExportSaid(*found), belongs))
+        out.line(f"An export, written by fairpot {found.fairpot} from the map file with SHA-256 {digest}")
+    else:
+        out.document(_document(found, digest, belongs))
+        _print_map(out, found, digest)
+    if belongs is not None:
+        said = f"is of {shown(other)}" if belongs else f"is not of {shown(other)}, which has another SHA-256"
+        out.line(f"{shown(file)} {said}", "green" if belongs else "red")
+    if belongs is False:
+        raise click.exceptions.Exit(ABOVE_LIMIT)
+
+
+def _print_map(out: Output, model: Any, digest: str) -> None:
     dial, value = model.dial_
     each = value.items() if isinstance(value, dict) else []
     chosen = f"{value:.3g}" if not each else ", ".join(f"{v:.3g} ({_name(model, g)})" for g, v in each)
     out.line(_what_it_does(model), "bold")
     out.line(f"{model.method_}, {dial} = {chosen}")
     _print_origin(out, model)
+    out.line(f"SHA-256 of the file: {digest}")
     given = {name: value for name, value in model.params_.items() if value is not None and value is not False}
     out.line("parameters: " + ", ".join(f"{name}={shown(repr(value))}" for name, value in given.items()))
     if model.columns_ is not None:
@@ -160,7 +186,7 @@ def _print_picture(out: Output, model: Any) -> None:
     out.line("   ".join(f"{mark} {_name(model, g)}" for g, mark in zip(moving, _MARKS)))
 
 
-def _document(model: FairMaps) -> ShowDocument:
+def _document(model: FairMaps, digest: str, belongs: bool | None) -> ShowDocument:
     own, then = parted(model.maps_)
     return ShowDocument(
         model.method_,
@@ -175,6 +201,8 @@ def _document(model: FairMaps) -> ShowDocument:
         model.simplified_,
         None if then is None else Breakpoints(tuple(then.knots.tolist()), tuple(then.values.tolist())),
         tuple(_map_document(group, own[group]) for group in model.groups_),
+        digest,
+        belongs,
     )
 
 

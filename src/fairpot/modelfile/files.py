@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from os import PathLike
 from pathlib import Path
@@ -53,13 +54,20 @@ def read(path: str | PathLike[str], *, expect_sha256: str | None = None, max_byt
     >>> found.method, found.groups
     ('FairPOT', ('F', 'M'))
     """
+    return read_known(path, expect_sha256=expect_sha256, max_bytes=max_bytes)[0]
+
+
+def read_known(
+    path: str | PathLike[str], *, expect_sha256: str | None = None, max_bytes: int = MAX_BYTES
+) -> tuple[ModelFile, str]:
+    """Read a map file and its SHA-256."""
     with naming(path):
         data = bytes_of(os.fspath(path), max_bytes)
         if expect_sha256 is not None:
             check_hash(data, expect_sha256)
         model = loads(data)
     _warn_of_signature(path)
-    return model
+    return model, hashlib.sha256(data).hexdigest()
 
 
 def _warn_of_signature(path: str | PathLike[str]) -> None:
@@ -78,7 +86,7 @@ def _warn_of_signature(path: str | PathLike[str]) -> None:
         )
 
 
-def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = False, max_bytes: int = MAX_BYTES) -> None:
+def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = False, max_bytes: int = MAX_BYTES) -> str:
     """Write a map file: at any moment ``path`` is what it was before, or complete.
 
     A model that would take more than ``max_bytes`` is refused: it would not be loaded again unless you ask.
@@ -93,6 +101,11 @@ def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = Fals
         Whether an existing file is replaced.
     max_bytes : int, default 100,000,000
         A model that takes more is refused.
+
+    Returns
+    -------
+    str
+        The SHA-256 of the file.
 
     Raises
     ------
@@ -112,8 +125,8 @@ def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = Fals
     >>> score, sex = range(40), ["F", "M"] * 20
     >>> repair = fairpot.FairPOT(lam=0.5, reference="M").fit(score, sensitive_features=sex)
     >>> path = Path(mkdtemp()) / "map.json"
-    >>> modelfile.write(repair.fair_maps_.file_content(), path)
-    >>> fairpot.load(path)
+    >>> digest = modelfile.write(repair.fair_maps_.file_content(), path)
+    >>> fairpot.load(path, expect_sha256=digest)
     <maps of FairPOT from a file: lam = 0.5>
     """
     data = dumps(model)
@@ -129,6 +142,7 @@ def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = Fals
             temporary.write_bytes(data)
     except FileExistsError:
         raise _exists(path) from None
+    return hashlib.sha256(data).hexdigest()
 
 
 def _target(path: str | PathLike[str], overwrite: bool) -> Path:

@@ -58,10 +58,14 @@ def _read(path: str, most: int, hint: str) -> bytes:
 
 def check_hash(data: bytes, expected: str) -> None:
     """Insist on the file whose hash the caller knows."""
+    check_digest(hashlib.sha256(data).hexdigest(), expected)
+
+
+def check_digest(found: str, expected: str) -> None:
+    """Insist on the hash that the caller knows."""
     wanted = expected.strip().lower() if isinstance(expected, str) else ""
     if not re.fullmatch("[0-9a-f]{64}", wanted):
         raise ValueError(f"expect_sha256 must be 64 hexadecimal digits, got {shown(expected)}.\nHint: sha256sum FILE")
-    found = hashlib.sha256(data).hexdigest()
     if not hmac.compare_digest(found, wanted):
         raise ModelFileError(
             f"its SHA-256 is {found}, expected is {wanted}.\nHint: this is another file than the one you know; "

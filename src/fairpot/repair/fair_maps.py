@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Hashable, Mapping
 from copy import copy
 from dataclasses import replace
@@ -30,8 +31,9 @@ from fairpot.export import RowScorer, SimplifiedMaps, simplify, to_javascript, t
 from fairpot.inference import confidence_interval
 from fairpot.inference.certify import Certificate, certify_one
 from fairpot.inference.dial import Cut, Evidence, Part, SameMaps, Top, same_rows
-from fairpot.modelfile import MAX_BYTES, ModelFile, read, write
+from fairpot.modelfile import MAX_BYTES, ModelFile, dumps, write
 from fairpot.modelfile.checks import refuse, shown
+from fairpot.modelfile.files import read_known
 from fairpot.modelfile.origin import describe_table
 from fairpot.modelfile.text import naming
 from fairpot.repair.achieved import Achieved
@@ -147,6 +149,8 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     high_score_means_: Meaning | None = None
     # What the method learns from other rows, where the maps are fitted ones.
     _again: Learn | None = None
+    # Of the map file that they were read from, or saved to last.
+    _sha256: str | None = None
 
     # To scikit-learn's routing the first argument is data, whatever its name.
     __metadata_request__transform: ClassVar = dict.fromkeys(
@@ -209,6 +213,13 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         said = f"{value:.6g}" if isinstance(value, float | int) else str(value)
         where = "" if self.table_ is not None else " from a file"
         return f"<maps of {getattr(self, 'method_', 'nothing')}{where}: {dial} = {said}>"
+
+    @property
+    def sha256_(self) -> str:
+        """The SHA-256 of the map file they were read from or saved to; before that, of what ``save(path)`` writes."""
+        if self._sha256 is None:
+            self._sha256 = hashlib.sha256(dumps(self.file_content())).hexdigest()
+        return self._sha256
 
     @property
     def scale(self) -> ScoreScale:
@@ -495,7 +506,8 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         known = {"lower_is_riskier": self.lower_is_riskier_, "high_score_means": self.high_score_means_}
         if columns is not None or any(known.values()):
             content = with_columns(content, columns or USUAL_COLUMNS, **known)
-        write(stamped(content) if timestamp else content, path, overwrite=overwrite, max_bytes=max_bytes)
+        digest = write(stamped(content) if timestamp else content, path, overwrite=overwrite, max_bytes=max_bytes)
+        self._sha256 = self._sha256 if private else digest  # a private file holds other maps than these
 
     def private_content(self) -> ModelFile:
         """Return what a private model file holds; ``private["largest_error"]`` says how far new scores differ."""
@@ -545,7 +557,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         >>> "CASE" in repair.fair_maps_.to_sql("duckdb", group="sex")
         True
         """
-        return to_sql(_own_scale(self), dialect=dialect, **options)
+        return to_sql(_own_scale(self), dialect=dialect, map_sha256=self.sha256_, **options)
 
     def to_onnx(self, model: Any = None, **options: Any) -> Any:
         """Write the maps as an ONNX model, after ``model`` if there is one; see :func:`fairpot.export.to_onnx`.
@@ -570,7 +582,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         >>> [each.name for each in repair.fair_maps_.to_onnx().graph.output]
         ['score_adjusted']
         """
-        return to_onnx(_own_scale(self), model=model, **options)
+        return to_onnx(_own_scale(self), model=model, map_sha256=self.sha256_, **options)
 
     def to_python(self, **options: Any) -> str:
         """Write the maps as a Python module, see :func:`fairpot.export.to_python`.
@@ -594,7 +606,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         >>> names["adjusted_score"](0.4, "F")
         0.8
         """
-        return to_python(_own_scale(self), **options)
+        return to_python(_own_scale(self), map_sha256=self.sha256_, **options)
 
     def to_javascript(self, **options: Any) -> str:
         """Write the maps as a JavaScript file, see :func:`fairpot.export.to_javascript`.
@@ -617,7 +629,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         >>> "function adjustedScore(score, group)" in repair.fair_maps_.to_javascript()
         True
         """
-        return to_javascript(_own_scale(self), **options)
+        return to_javascript(_own_scale(self), map_sha256=self.sha256_, **options)
 
     def row_scorer(self, **options: Any) -> RowScorer:
         """Return a function of one score and its group, see :class:`fairpot.export.RowScorer`.
@@ -870,9 +882,11 @@ def load(path: str | PathLike[str], *, expect_sha256: str | None = None, max_byt
     >>> fairpot.load(path).transform([0.2, 0.3, 0.8], sensitive_features=["F", "F", "M"])
     array([0.6, 0.7, 0.8])
     """
-    content = read(path, expect_sha256=expect_sha256, max_bytes=max_bytes)
+    content, digest = read_known(path, expect_sha256=expect_sha256, max_bytes=max_bytes)
     with naming(path):
-        return FairMaps.from_content(content)
+        maps = FairMaps.from_content(content)
+    maps._sha256 = digest
+    return maps
 
 
 # What methods of earlier versions were given, and none is now.
