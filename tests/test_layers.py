@@ -14,6 +14,7 @@ MODULE = re.compile(r"fairpot(\.[a-z_]\w*)+")
 # From the bottom up; a layer imports only from those below it.
 ORDER = (
     ("_svg",),
+    ("_docs",),
     ("_arguments", "_defaults", "_html", "_leftovers", "_version", "_warn", "exceptions"),
     ("_optional",),
     ("_shown",),

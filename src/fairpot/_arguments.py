@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
+from fairpot._docs import documented
+
 Speaker = Callable[[str, Any], str]
 NOTHING = object()
 
@@ -52,6 +54,8 @@ T = TypeVar("T")
 def by_name(function: Callable[P, T]) -> Callable[P, T]:
     """Say of arguments that are missing, or given by their place and not by name, what the call looks like.
 
+    Its docstring may name shared parameters, see :func:`fairpot._docs.documented`.
+
     Examples
     --------
     >>> @by_name
@@ -62,6 +66,7 @@ def by_name(function: Callable[P, T]) -> Callable[P, T]:
     TypeError: gap takes y_true and y_score by their place, and got 3 arguments: sensitive_features goes by its name.
     Hint: gap(y_true, y_score, sensitive_features=...)
     """
+    documented(function)
     known = inspect.signature(function).parameters
     parameters = known.values()
     open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters)

@@ -94,10 +94,7 @@ def compare(
     y_true : column of shape (n,), or ScoreTable
         Outcomes, 0/1. A table alone holds scores and groups as well; its rows are split into folds without being
         unrolled.
-    y_score : column of shape (n,)
-        Scores of any model, on any scale; higher means more likely.
-    sensitive_features : column of shape (n,), or frame with several columns
-        Group of each row; several columns form intersections.
+    {y_score, sensitive_features}
     methods : list of names and repair methods, dict of name to either, or None, default None
         None compares FairPOT, WassersteinRepair, PostLogit, XOrder, OptimalMerge, LogitShift and what other packages
         provide, and leaves out those that cannot run on these rows (see ``skipped``); of what is named here, nothing is
@@ -107,27 +104,7 @@ def compare(
         Number of folds, stratified by group and outcome.
     held_out : tuple (y_true, y_score, sensitive_features) or (..., sample_weight), or ScoreTable, default None
         Rows to evaluate on, in place of folds; with clusters, a table.
-    sample_weight : column of shape (n,), default None
-        Weights; a whole weight counts exactly like that many rows.
-    clusters : column of shape (n,), default None
-        What rows have in common that are not independent; whole clusters are split into folds.
-    weights : {"frequency", "importance"} or None, default None
-        What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for
-        the first and others for the second.
-    high_score_means : {"help", "harm"} or None, default None
-        What a high score does to the person who has it. Where it harms, the default reference is the group ranked
-        lowest.
-    reference : name of a group, default None
-        The group whose scores do not change, in all methods that have one. None takes the group ranked highest, or,
-        where a high score harms, the one ranked lowest; it is found once on all rows given to fit.
-    min_group : int, default 0
-        Groups with fewer rows are left out of the comparison, with a warning that names them.
-    groups : list of group names or None, default None
-        Compare these only.
-    ties : {"half", "strict"}, default "half"
-        Whether equal scores count as half a win or as none.
-    pos_label : default None
-        The positive value where ``y_true`` is not 0/1.
+    {sample_weight, clusters, weights, high_score_means, reference, min_group, groups, ties, pos_label}
     random_state : int, RandomState or None, default 0
         Splits the rows into folds; the same rows into the same folds, in whatever order they come, unless it is None.
     max_gaps : list of floats, default (0.02, 0.05, 0.10)
@@ -137,10 +114,6 @@ def compare(
         gap is then that in this top of the list; the AUC is still that of all rows, and there is no ``limit``.
     progress : bool, function or None, default None
         True draws a bar on stderr, None does so on a terminal; a function is called with (done, total).
-
-    Returns
-    -------
-    Comparison
 
     Notes
     -----

@@ -47,14 +47,7 @@ class SignedGaps(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PlainGaps:
-    """Signed gaps with symmetric limits, from estimates and their covariance alone.
-
-    Examples
-    --------
-    >>> gaps = PlainGaps(np.array([0.1, 0.0]), 0.01**2 * np.eye(2))
-    >>> step_down(gaps, bound=0.05, delta=0.05)
-    array([False,  True])
-    """
+    """Signed gaps with symmetric limits, from estimates and their covariance alone."""
 
     value: Floats
     covariance: Floats
@@ -78,7 +71,6 @@ def step_down(gaps: SignedGaps, bound: float, delta: float, pairs: int = 1) -> N
     ----------
     gaps : SignedGaps
         Those of all pairs of groups at the first value, then at the second, ...
-    bound, delta : float
     pairs : int, default 1
         Number of pairs of groups; a value is certified if all its gaps are.
     """

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._defaults import LEVEL, Region
+from fairpot._docs import documented
 from fairpot._html import html_table, lines_svg, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import display
@@ -160,15 +161,9 @@ def estimate_dial(
         Rows that the maps were not fitted on, at least two groups.
     maps_at : function
         From a value of the dial to the maps of the groups that it moves.
-    values : sequence
-    ties : {"half", "strict"}, default "half"
     exact : pair of arrays or None, default None
         AUCs (k,) and xAUCs (k, 2 * pairs) where they are known; None counts them on the whole table. Covariances come
         from a merged table in either case.
-
-    Returns
-    -------
-    DialEstimates
     """
     return estimate_steps(table, lambda given: (maps_at(value) for value in given), values, ties=ties, exact=exact)
 
@@ -302,7 +297,6 @@ class Evidence:
     ----------
     parts : tuple of Part
         One for rows that were held out; one a fold for a cross-fitted curve, whose numbers are averaged.
-    ties : {"half", "strict"}
     fitted : bool
         Whether the maps were fitted on these very rows: then nothing can be certified.
     top : Top or None
@@ -422,6 +416,7 @@ class Ribbon(NamedTuple):
     high_all: Floats
 
 
+@documented
 @dataclass(frozen=True, eq=False, repr=False)
 class Band:
     """Hold AUC and gap over the repair strength, with confidence limits.
@@ -486,37 +481,12 @@ class Band:
 
         Parameters
         ----------
-        ax : two matplotlib axes or None, default None
-            None makes new ones.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> band = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff(lams=[0, 0.5, 1]).band()
-        >>> axes = band.plot()
+        {ax}
         """
         return display("BandDisplay").from_band(self, ax=ax).ax_
 
     def frame(self) -> Any:
-        """Return the band as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
-
-        Returns
-        -------
-        frame
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> band = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff(lams=[0, 0.5, 1]).band()
-        >>> len(band.frame())
-        3
-        """
+        """Return the band as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
         return make_frame(self._columns())
 
     def _columns(self) -> dict[str, Floats]:
@@ -534,14 +504,8 @@ def band_of(dial: DialEstimates, level: float = LEVEL, name: str = "lam") -> Ban
 
     Parameters
     ----------
-    dial : DialEstimates
-    level : float, default 0.95
     name : str, default "lam"
         What the dial is called.
-
-    Returns
-    -------
-    Band
     """
     tail = (1 - check_level(level)) / 2
     if dial.reason is not None:

@@ -105,21 +105,8 @@ def count_ranking(table: ScoreTable, ties: Ties = "half") -> Counted:
 
     Parameters
     ----------
-    table : ScoreTable
     ties : {"half", "strict"}, default "half"
         Whether equal scores count as half a win or as none.
-
-    Returns
-    -------
-    Counted
-
-    Examples
-    --------
-    >>> import fairpot
-    >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.4], ["F", "F", "M", "M", "F", "M"]
-    >>> found = count_ranking(fairpot.score_table(y, score, sensitive_features=sex))
-    >>> found.won.tolist(), found.tied.tolist(), found.distinct
-    ([[2, 0], [1, 2]], [[0, 2], [0, 0]], 4)
     """
     if len(table.groups) > MOST_GROUPS:
         won, tied, distinct, cells = *_many(table), len(table.pooled().score), None
@@ -281,25 +268,8 @@ def shares(counted: Counted, pairs: Sequence[Pairs]) -> ShareEstimates:
 
     Parameters
     ----------
-    counted : Counted
     pairs : sequence of Pairs
         Whose positives are compared with whose negatives, for each share.
-
-    Returns
-    -------
-    ShareEstimates
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import fairpot
-    >>> from fairpot.inference.shares import all_pairs
-    >>> rng = np.random.default_rng(0)
-    >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
-    >>> table = fairpot.score_table(y, rng.normal(y), sensitive_features=sex)
-    >>> found = shares(count_ranking(table), [all_pairs(table)])
-    >>> found.value.round(3), found.se.round(3)
-    (array([0.753]), array([0.024]))
     """
     asked = Lines.of(counted, pairs)
     if counted.cells is None:

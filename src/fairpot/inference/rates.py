@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from fairpot._defaults import LEVEL
+from fairpot._docs import documented
 from fairpot._validation import check_group_name, check_level, is_number
 from fairpot.counts import Counts, GroupCounts, count_units
 from fairpot.inference.limits import Estimate, wilson
@@ -56,6 +57,7 @@ class Rates:
     counts: Flags
 
 
+@documented
 def rates_at(table: ScoreTable, threshold: float, *, level: float = LEVEL) -> list[Rates]:
     """Compute the rates of every group at a threshold, each with Wilson's interval.
 
@@ -65,12 +67,7 @@ def rates_at(table: ScoreTable, threshold: float, *, level: float = LEVEL) -> li
         With labels; a table with clusters adds up their rows before squaring.
     threshold : float
         Scores at or above it are flagged.
-    level : float in (0, 1), default 0.95
-        Confidence level of the intervals.
-
-    Returns
-    -------
-    list of Rates
+    {level}
 
     Examples
     --------
@@ -102,14 +99,6 @@ def rate_estimates(table: ScoreTable, group: Hashable | None, threshold: float, 
     -------
     Rates
         Those of all rows have the group None.
-
-    Examples
-    --------
-    >>> from fairpot import score_table
-    >>> y, score, sex = [0, 1] * 10, range(20), ["F"] * 10 + ["M"] * 10
-    >>> found = rate_estimates(score_table(y, score, sensitive_features=sex), None, 8.0)
-    >>> found.flagged, found.counts
-    (0.6, Flags(positives=10, negatives=10, flagged_positives=6, flagged_negatives=6))
     """
     if not is_number(threshold) or not np.isfinite(float(threshold)):
         raise ValueError(f"threshold must be a finite number, got {threshold!r}.")

@@ -84,7 +84,6 @@ def placements(
     ----------
     scores, positive, negative : for each group
         The score and the weights of each of its entries.
-    at : for each group, places of entries that stand for positives, and for negatives; None takes those with weight
     """
     ends = np.cumsum([len(s) for s in scores])
     first, last = _runs(np.concatenate(scores))
@@ -582,13 +581,6 @@ def merge_entries(table: ScoreTable, entries: int = ENTRIES) -> ScoreTable:
     """Merge neighbouring scores of each group, so that each run holds at most 1 / ``entries`` of either class.
 
     A single score of more than that stays alone. Entries are known by the mean of their scores.
-
-    Examples
-    --------
-    >>> table = ScoreTable.from_rows(np.arange(100.0), np.arange(100) % 2)
-    >>> small = merge_entries(table, 10).counts[0]
-    >>> len(small.score), int(small.positive.sum()), int(small.negative.sum())
-    (20, 50, 50)
     """
     places = [_merged_runs(c, entries) for c in table.counts]
     if all(len(first) == len(c.score) for first, c in zip(places, table.counts)):

@@ -24,6 +24,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
+from fairpot._docs import documented
 from fairpot._validation import check_alignment, check_choice, check_clusters, check_groups, is_number
 from fairpot._validation.columns import check_column_names, drop_columns, select_columns
 from fairpot._validation.values import check_labels
@@ -57,6 +58,7 @@ class _Gives:
         return MethodType(self.method, owner)
 
 
+@documented
 class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Fit a classifier and a score map together, the map on out-of-fold scores.
 
@@ -90,8 +92,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     threshold : float or "auto", default "auto"
         Adjusted score from which ``predict`` gives the positive class; "auto" is 0.5 for probabilities, 0 for
         decision values.
-    pos_label : default None
-        The positive value, where outcomes are not 0/1 or booleans: what the score is a score of.
+    {pos_label}
     n_jobs : int or None, default None
         Folds to fit at the same time.
     random_state : int, RandomState or None, default None
@@ -181,37 +182,12 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
 
         Parameters
         ----------
-        X : frame or array of shape (n, d)
-            Features, as the model takes them.
-        y : column of shape (n,)
-            Outcomes, 0/1 or booleans; any two labels with ``pos_label``.
-        sensitive_features : column of shape (n,), or frame with several columns, default None
-            Group of each row, unless the constructor names columns of ``X``.
+        {X, y, sensitive_features}
         sample_weight : column of shape (n,), default None
             Weights for the map, and for the model if it takes weights.
-        clusters : column of shape (n,), default None
-            What rows have in common that are not independent, such as the patient of each visit. Whole clusters are
-            split into folds, and a certificate counts them.
-        weights : {"frequency", "importance"} or None, default None
-            What ``sample_weight`` means to a certificate: a number of rows, or how much a row counts. None
-            takes whole numbers for the first and others for the second.
+        {clusters, weights}
         **fit_params
             Passed on to the model's ``fit``; with metadata routing, to the model and the splitter as they request.
-
-        Returns
-        -------
-        self
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from fairpot import FairPOT, FairScoreClassifier
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0)
-        >>> X, y, group = data.data, data.target, data.group
-        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
-        >>> model.postprocessor_.reference_
-        'a'
         """
         fresh = unfitted(self)
         fresh._fit(X, y, sensitive_features, sample_weight, clusters, weights, fit_params)
@@ -266,25 +242,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
 
         Parameters
         ----------
-        X : frame or array of shape (n, d)
-            Features, as the model takes them.
-        sensitive_features : column of shape (n,), or frame with several columns, default None
-            Group of each row, unless the constructor names columns of ``X``.
-
-        Returns
-        -------
-        array of shape (n,)
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from fairpot import FairPOT, FairScoreClassifier
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0)
-        >>> X, y, group = data.data, data.target, data.group
-        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
-        >>> model.adjusted_scores(X, sensitive_features=group).shape
-        (1000,)
+        {X, sensitive_features}
         """
         check_is_fitted(self, "postprocessor_")
         check_alignment(X=X, sensitive_features=sensitive_features)
@@ -300,21 +258,6 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         ----------
         value : float, or dict of moved group to float where the method takes one
             The repair strength.
-
-        Returns
-        -------
-        fitted copy
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from fairpot import FairPOT, FairScoreClassifier
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0)
-        >>> X, y, group = data.data, data.target, data.group
-        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
-        >>> model.at(0.3).postprocessor_.lam_
-        0.3
         """
         check_is_fitted(self, "postprocessor_")
         if not hasattr(self.postprocessor_, "at"):
@@ -330,17 +273,6 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         """Return the maps of the fitted repair as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
 
         One row per group and breakpoint: ``group``, ``score`` (of the model) and ``adjusted``.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from fairpot import FairPOT, FairScoreClassifier
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0)
-        >>> X, y, group = data.data, data.target, data.group
-        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
-        >>> list(model.frame().columns)
-        ['group', 'score', 'adjusted']
         """
         check_is_fitted(self, "postprocessor_")
         return self.postprocessor_.frame()
@@ -350,22 +282,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
 
         Parameters
         ----------
-        ax : matplotlib axes or None, default None
-            None makes new ones.
-
-        Returns
-        -------
-        axes
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from fairpot import FairPOT, FairScoreClassifier
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0)
-        >>> X, y, group = data.data, data.target, data.group
-        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
-        >>> axes = model.plot()
+        {ax}
         """
         check_is_fitted(self, "postprocessor_")
         return self.postprocessor_.plot(ax)
@@ -379,26 +296,12 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
 
         Parameters
         ----------
-        X : frame or array of shape (n, d)
-            Features, as the model takes them.
-        sensitive_features : column of shape (n,), or frame with several columns, default None
-            Group of each row, unless the constructor names columns of ``X``.
+        {X, sensitive_features}
 
         Returns
         -------
         array of shape (n, 2)
             Columns in the order of ``classes_``, clipped to [0, 1] where a repair method goes beyond.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from fairpot import FairPOT, FairScoreClassifier
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0)
-        >>> X, y, group = data.data, data.target, data.group
-        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
-        >>> model.predict_proba(X, sensitive_features=group).shape
-        (1000, 2)
         """
         positive = np.clip(self.adjusted_scores(X, sensitive_features=sensitive_features), 0.0, 1.0)
         return np.column_stack([1.0 - positive, positive][:: 1 if self._place == 1 else -1])
@@ -411,25 +314,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
 
         Parameters
         ----------
-        X : frame or array of shape (n, d)
-            Features, as the model takes them.
-        sensitive_features : column of shape (n,), or frame with several columns, default None
-            Group of each row, unless the constructor names columns of ``X``.
-
-        Returns
-        -------
-        array of shape (n,)
-
-        Examples
-        --------
-        >>> from sklearn.svm import LinearSVC
-        >>> from fairpot import FairPOT, FairScoreClassifier
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0)
-        >>> X, y, group = data.data, data.target, data.group
-        >>> model = FairScoreClassifier(LinearSVC(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
-        >>> model.decision_function(X, sensitive_features=group).shape
-        (1000,)
+        {X, sensitive_features}
         """
         scores = self.adjusted_scores(X, sensitive_features=sensitive_features)
         return scores if self._place == 1 else 0.0 - scores
@@ -439,25 +324,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
 
         Parameters
         ----------
-        X : frame or array of shape (n, d)
-            Features, as the model takes them.
-        sensitive_features : column of shape (n,), or frame with several columns, default None
-            Group of each row, unless the constructor names columns of ``X``.
-
-        Returns
-        -------
-        array of shape (n,)
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from fairpot import FairPOT, FairScoreClassifier
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0)
-        >>> X, y, group = data.data, data.target, data.group
-        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
-        >>> model.predict(X, sensitive_features=group).shape
-        (1000,)
+        {X, sensitive_features}
         """
         scores = self.adjusted_scores(X, sensitive_features=sensitive_features)
         threshold = self.threshold
@@ -471,29 +338,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
 
         Parameters
         ----------
-        X : frame or array of shape (n, d)
-            Features, as the model takes them.
-        y : column of shape (n,)
-            Outcomes.
-        sensitive_features : column of shape (n,), or frame with several columns, default None
-            Group of each row, unless the constructor names columns of ``X``.
-        sample_weight : column of shape (n,), default None
-            Weights.
-
-        Returns
-        -------
-        float
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from fairpot import FairPOT, FairScoreClassifier
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0)
-        >>> X, y, group = data.data, data.target, data.group
-        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
-        >>> 0.5 < model.score(X, y, sensitive_features=group) < 1
-        True
+        {X, y, sensitive_features, sample_weight}
         """
         check_alignment(X=X, y=y, sensitive_features=sensitive_features, sample_weight=sample_weight)
         predicted = self.predict(X, sensitive_features=sensitive_features)

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import LEVEL, UNMAPPED, Meaning, Unmapped
+from fairpot._docs import documented
 from fairpot._html import html_table, intervals_svg, lines_svg, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import Bar, bar, display
@@ -70,16 +71,11 @@ class Adjusted(NamedTuple):
 
 
 def descending_ranks(scores: Floats) -> NDArray[np.int64]:
-    """Rank scores from the highest, 1; equal ones share the best rank among them.
-
-    Examples
-    --------
-    >>> descending_ranks(np.array([0.3, 0.9, 0.9, 0.1]))
-    array([3, 1, 1, 4])
-    """
+    """Rank scores from the highest, 1; equal ones share the best rank among them."""
     return np.asarray(len(scores) - np.searchsorted(np.sort(scores), scores, side="right") + 1, dtype=np.int64)
 
 
+@documented
 class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Fitted maps: what ``transform``, files and exports need, without the method that made them.
 
@@ -252,12 +248,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         scores : column of shape (n,) or (n, 1), or ScoreTable
             Scores of new rows; a table stands for all rows.
-        y : column of shape (n,), default None
-            Outcomes, 0/1.
-        max_gap : float
-            The bound to certify.
-        confidence : float, default 0.95
-            With which confidence.
+        {y, max_gap, confidence}
         **rows
             What else is known of the rows: ``sensitive_features``, ``sample_weight``, ``clusters``, ``weights``, ...
 
@@ -265,17 +256,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -------
         FairMaps
             The same maps; ``certified_`` says how the bound is known.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(4000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> repair = FairPOT(max_gap=0.02).fit(score[:2000], y[:2000], sensitive_features=group[:2000])
-        >>> maps = repair.fair_maps_.certify(score[2000:], y[2000:], sensitive_features=group[2000:], max_gap=0.15)
-        >>> maps.certified_["bound"], maps.certified_["how"]
-        (0.15, 'map')
         """
         table = counted_like(self, scores, y, rows, "a certificate")
         table = table.only([g for g in table.groups if g not in self.left_out_])
@@ -301,18 +281,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        scores : column of shape (n,) or (n, 1)
-            Scores of the model: list, NumPy array, pandas, Polars or PyArrow column.
-        sensitive_features : column of shape (n,), or frame with several columns
-            Group of each row; several columns form intersections.
-        unknown_group : {"error", "keep", "null"}, default "error"
-            What becomes of rows whose group was not seen in ``fit``: an error that counts them, the original score, or
-            NaN.
-        missing_group : {"error", "keep", "null"}, default "error"
-            What becomes of rows that have no group, likewise.
-        other_scale : {"error", "warn"} or None, default None
-            What is done about scores that seem to be on another scale than those of ``fit``. None stops if nine in ten
-            lie far outside the fitted range, where some groups would be moved and others not, and warns otherwise.
+        {scores, sensitive_features, unknown_group, missing_group, other_scale}
 
         Returns
         -------
@@ -323,14 +292,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -----
         ScaleWarning
             If the scores seem to be on another scale than those of ``fit``.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
-        >>> repair.transform([0.3, 0.4, 0.7], sensitive_features=["F", "F", "M"])
-        array([0.7, 0.8, 0.7])
         """
         check_is_fitted(self)
         check_alignment(scores=scores, sensitive_features=sensitive_features)
@@ -343,12 +304,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        scores : column of shape (n,) or (n, 1)
-            Scores of the model: list, NumPy array, pandas, Polars or PyArrow column.
-        sensitive_features : column of shape (n,), or frame with several columns
-            Group of each row; several columns form intersections.
-        ids : column of shape (n,), default None
-            What the rows are known by; it becomes the first column.
+        {scores, sensitive_features, ids}
 
         Returns
         -------
@@ -356,16 +312,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             One row for each row, in the same order: its number from 1, group, original and adjusted score, old and new
             rank among these rows (1 is the highest score, equal scores share the best rank), and why. The columns are
             those of ``fairpot apply --changes``.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> fp = FairPOT(0.5, reference="M").fit([0.2, 0.4, 0.6, 0.8], sensitive_features=["F", "F", "M", "M"])
-        >>> found = fp.explain([0.2, 0.4, 0.6], sensitive_features=["F", "F", "M"], ids=["a", "b", "c"])
-        >>> list(found["why"])[0], list(found["why"])[1]
-        ('below the part that is moved: the score stays', "moved by transport towards 'M'")
-        >>> list(found["new_rank"])
-        [3, 1, 2]
         """
         check_alignment(scores=scores, sensitive_features=sensitive_features, ids=ids)
         found = _adjust(self, scores, sensitive_features)
@@ -388,16 +334,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         One row per group and breakpoint, on the scale of the scores: ``group``, ``score`` and ``adjusted``. Between
         breakpoints a map is a straight line; a group whose scores do not change has none. A map has no interval:
         ``fairpot.effect`` measures what it does, with intervals.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
-        >>> print(repair.frame().to_string(index=False))
-        group  score  adjusted
-            F    0.2       0.6
-            F    0.4       0.8
         """
         scale = self.scale
         ends = np.array([scale.low, scale.high])  # of a map that adds the same to every score
@@ -413,19 +349,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        ax : matplotlib axes, default None
-            None makes a new figure.
-
-        Returns
-        -------
-        axes
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
-        >>> axes = repair.plot()
+        {ax}
         """
         return display("ScoreMapDisplay").from_maps(self.maps_, self.table_, ax=ax).ax_
 
@@ -454,10 +378,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        path : str or path
-            Where the file goes.
-        overwrite : bool, default False
-            Whether an existing file is replaced.
+        {path, overwrite}
         timestamp : bool, default False
             Whether the time of saving is stored.
         columns : dict or None, default None
@@ -468,25 +389,12 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         fingerprint_key : str, path or None, default None
             The file of a secret. With it a fingerprint of the fitted rows is stored, which only those who have the
             secret can compare.
-        max_bytes : int, default 100,000,000
-            A larger file is refused, here and in ``load``.
+        {max_bytes}
 
         Warns
         -----
         SmallGroupWarning
             If fewer than ten people of a group make up the maps: the file then shows their scores.
-
-        Examples
-        --------
-        >>> from pathlib import Path
-        >>> from tempfile import mkdtemp
-        >>> import fairpot
-        >>> score, sex = range(40), ["F", "M"] * 20
-        >>> repair = fairpot.FairPOT(lam=0.5, reference="M").fit(score, sensitive_features=sex)
-        >>> path = Path(mkdtemp()) / "map.json"
-        >>> repair.save(path)
-        >>> fairpot.load(path).transform([30, 30], sensitive_features=["F", "M"])
-        array([31., 30.])
         """
         content = self.private_content() if private else self.file_content()
         few = small_groups(content, self.table_) if content.private is None else []
@@ -538,18 +446,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         **options
             Passed on to :func:`fairpot.export.to_sql`: ``score``, ``group``, ``table``, ``column``, ``unknown_group``,
             ``missing_group``, ``form``, ``pieces_table``.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
-        >>> "CASE" in repair.fair_maps_.to_sql("duckdb", group="sex")
-        True
         """
         return to_sql(_own_scale(self), dialect=dialect, **options)
 
@@ -563,18 +459,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         **options
             Passed on to :func:`fairpot.export.to_onnx`: ``model_output``, ``score``, ``group``, ``output``,
             ``unknown_group``, ``missing_group``.
-
-        Returns
-        -------
-        onnx.ModelProto
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
-        >>> [each.name for each in repair.fair_maps_.to_onnx().graph.output]
-        ['score_adjusted']
         """
         return to_onnx(_own_scale(self), model=model, **options)
 
@@ -585,20 +469,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         **options
             Passed on to :func:`fairpot.export.to_python`: ``name``, ``unknown_group``, ``missing_group``.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
-        >>> names = {}
-        >>> exec(repair.fair_maps_.to_python(), names)
-        >>> names["adjusted_score"](0.4, "F")
-        0.8
         """
         return to_python(_own_scale(self), **options)
 
@@ -610,18 +480,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         **options
             Passed on to :func:`fairpot.export.to_javascript`: ``name``, ``module``, ``unknown_group``,
             ``missing_group``.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
-        >>> "function adjustedScore(score, group)" in repair.fair_maps_.to_javascript()
-        True
         """
         return to_javascript(_own_scale(self), **options)
 
@@ -632,18 +490,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         **options
             Passed on to :class:`fairpot.export.RowScorer`: ``unknown_group``, ``missing_group``.
-
-        Returns
-        -------
-        RowScorer
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
-        >>> repair.fair_maps_.row_scorer()(0.4, "F")
-        0.8
         """
         return RowScorer(_own_scale(self), **options)
 
@@ -661,20 +507,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         keep_ranks : bool, default False
             Whether all fitted rows stay in their order, ties included. That needs the fitted table, which a model
             that comes from a file does not have.
-
-        Returns
-        -------
-        SimplifiedMaps
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> repair = FairPOT(max_gap=0.05).fit(score, y, sensitive_features=group)
-        >>> print(repair.fair_maps_.simplify(max_error=0.01))
-        simplified from 151 to 22 breakpoints, scores within 0.00956
         """
         maps = _own_scale(self)
         table = self.table_
@@ -852,6 +684,7 @@ def fair_maps(model: Any) -> FairMaps | None:
     return found if isinstance(found, FairMaps) else None
 
 
+@documented
 def load(
     path: str | PathLike[str],
     *,
@@ -869,8 +702,7 @@ def load(
         The SHA-256 of the file, if you know it: any other file is refused.
     key : str, path or None, default None
         The file of a key: the signature beside the map file must be good, see :func:`fairpot.modelfile.verify`.
-    max_bytes : int, default 100,000,000
-        A larger file is refused unread.
+    {max_bytes}
 
     Returns
     -------

@@ -31,7 +31,6 @@ class Ground:
     ----------
     table : ScoreTable
         All rows: their AUC counts.
-    ties : {"half", "strict"}
     top : Top or None
         The part of the list whose gap counts, found again at every strength; None for all of it.
     cut : Cut or None

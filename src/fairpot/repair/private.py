@@ -71,7 +71,6 @@ def made_private(content: ModelFile, table: ScoreTable | None = None) -> ModelFi
 
     Parameters
     ----------
-    content : ModelFile
     table : ScoreTable or None, default None
         The fitted rows: only they say how many people stand behind a knot.
 

@@ -20,7 +20,6 @@ def small_groups(content: ModelFile, table: ScoreTable | None) -> list[Hashable]
 
     Parameters
     ----------
-    content : ModelFile
     table : ScoreTable or None
         The fitted rows, where they are at hand: of a group with many people, a few may be moved.
     """

@@ -260,13 +260,7 @@ def heat(view: View) -> list[tuple[Any, list[tuple[Text | str, str]]]]:
 
 
 def shade_of(written: str) -> str:
-    """Name the shade of a gap as it is written.
-
-    Examples
-    --------
-    >>> shade_of("+9.3"), shade_of("-0.4"), shade_of("–")
-    ('p3', 'n1', '')
-    """
+    """Name the shade of a gap as it is written."""
     try:
         gap = float(written.replace("−", "-"))
     except ValueError:

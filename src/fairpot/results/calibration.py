@@ -65,7 +65,6 @@ def calibrations(table: ScoreTable, bins: int = BINS, level: float | None = LEVE
 
     Parameters
     ----------
-    table : ScoreTable
     bins : int, default 10
         Bins of the expected calibration error, of equal width on [0, 1].
     level : float in (0, 1) or None, default 0.95
@@ -75,19 +74,6 @@ def calibrations(table: ScoreTable, bins: int = BINS, level: float | None = LEVE
     -------
     Calibrations
         Of each group, and of all; None where scores are no probabilities.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import fairpot
-    >>> rng = np.random.default_rng(0)
-    >>> score, sex = rng.random(2000), rng.choice(["F", "M"], 2000)
-    >>> y = (rng.random(2000) < np.where(sex == "F", score, score**2)) * 1
-    >>> (women, men), everyone = calibrations(fairpot.score_table(y, score, sensitive_features=sex))
-    >>> print(men.error_in_the_large)
-    0.175 (95% interval 0.152 to 0.198)
-    >>> print(women.expected_calibration_error)
-    0.045 (95% interval 0.000 to 0.070)
     """
     counts = [as_risks(c, table.lower_is_riskier) for c in table.counts if len(c.score)]
     right = [bool(c.score[0] >= 0 and c.score[-1] <= 1) for c in counts]
@@ -295,14 +281,7 @@ def _estimate(
 
 
 def calibration_errors(counts: GroupCounts, bins: int = BINS) -> tuple[float, float] | None:
-    """Give mean score minus rate, and the expected calibration error; None if scores are no probabilities.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> calibration_errors(GroupCounts(np.array([0.25, 0.75]), np.array([1, 3]), np.array([3, 1])))
-    (0.0, 0.0)
-    """
+    """Give mean score minus rate, and the expected calibration error; None if scores are no probabilities."""
     score, weight = counts.score, counts.weight
     if len(score) == 0 or score[0] < 0 or score[-1] > 1:
         return None

@@ -69,13 +69,6 @@ def marks(counts: GroupCounts, most: int) -> Marks:
     """Choose about ``most`` marks: the middles of equal parts of those with, and of those without, the outcome.
 
     A mark stands for as many rows as a band has, at least; an outcome with fewer rows than that has one mark.
-
-    Examples
-    --------
-    >>> group = GroupCounts(np.array([0.2, 0.8]), np.array([10, 30]), np.array([30, 10]))
-    >>> found = marks(group, 4)
-    >>> found.entry.tolist(), found.positive.tolist(), found.rows
-    ([1, 0, 0, 0], [True, True, False, False], 20.0)
     """
     rows = max(float(counts.weight.sum()) / most, float(SMALLEST_BAND))
     entry, inside, positive = [], [], []
@@ -118,16 +111,7 @@ class Lane(NamedTuple):
 
 
 def lanes(table: ScoreTable, maps: Maps, pair: tuple[Any, Any] | None = None) -> list[Lane]:
-    """Place marks of up to four groups before and after maps; those of ``pair`` come first.
-
-    Examples
-    --------
-    >>> from fairpot.counting import as_table
-    >>> table = as_table([1, 0] * 20, range(40), sensitive_features=["F"] * 20 + ["M"] * 20)
-    >>> [one, _] = lanes(table, {"F": lambda s: s + 100.0})
-    >>> one.group, one.before.tolist(), one.after.tolist()
-    ('F', [0.775, 0.75], [0.275, 0.25])
-    """
+    """Place marks of up to four groups before and after maps; those of ``pair`` come first."""
     first = [g for g in pair or () if g in table.groups]
     shown = [*first, *(g for g in table.groups if g not in first)][:_MOST_LANES]
     states = [Mapped.of(table, {}), Mapped.of(table, maps)]
@@ -180,15 +164,7 @@ class Moved:
 
 
 def moves(table: ScoreTable, maps: Maps) -> tuple[Moved, ...]:
-    """Count, for each group, whose score a map changes, which way and how far.
-
-    Examples
-    --------
-    >>> table = ScoreTable.from_rows(np.array([0.2, 0.4]), None)
-    >>> [found] = moves(table, {"all": lambda s: s + 0.1 * (s > 0.3)})
-    >>> found.moved, found.up, round(found.largest_shift, 6)
-    (1, 1, 0.1)
-    """
+    """Count, for each group, whose score a map changes, which way and how far."""
     sign = -1.0 if table.lower_is_riskier else 1.0
     return tuple(
         _moved(g, c.weight, sign * ((maps[g](c.score) if g in maps else c.score) - c.score))

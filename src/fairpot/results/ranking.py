@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from fairpot._defaults import LEVEL, TIES, Region, Ties
+from fairpot._docs import documented
 from fairpot.counts import GroupCounts
 from fairpot.inference.limits import Estimate, joint_tail, seen_limits
 from fairpot.inference.merged import Counted, count_ranking, shares
@@ -233,6 +234,7 @@ def own_scale(table: ScoreTable, score: float) -> float:
     return 0.0 - float(score) if table.lower_is_riskier else float(score)
 
 
+@documented
 def rank(
     table: ScoreTable,
     *,
@@ -246,22 +248,12 @@ def rank(
 
     Parameters
     ----------
-    table : ScoreTable
-        With outcomes and at least two groups.
-    ties : {"half", "strict"}, default "half"
-        Whether equal scores count as half a win or as none.
-    level : float or None, default 0.95
-        Confidence level of the intervals; None computes none.
+    {table, ties, level}
     top : Top or None, default None
         Rank among the top of the list alone, see :func:`top_of`.
-    reference : name of a group or None, default None
-        The group that pairs are seen from; None takes the one that a repair would not change.
+    {reference}
     small : groups, default ()
         Groups that are too small over all rows, and so in any top.
-
-    Returns
-    -------
-    Ranking
 
     Examples
     --------

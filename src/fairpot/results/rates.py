@@ -64,16 +64,7 @@ class Flagged:
 def flagged(
     table: ScoreTable, *, threshold: float | None = None, alpha: float | None = None, level: float | None = LEVEL
 ) -> Flagged:
-    """Count who is flagged at a score, given as the rows have it, or in a top share; each rate with its interval.
-
-    Examples
-    --------
-    >>> from fairpot import score_table
-    >>> from fairpot.results.rates import flagged
-    >>> table = score_table([0, 1, 1], [0.3, 0.9, 0.3], sensitive_features=["F", "F", "M"])
-    >>> float(flagged(table, threshold=0.5).all.tpr)
-    0.5
-    """
+    """Count who is flagged at a score, given as the rows have it, or in a top share; each rate with its interval."""
     if alpha is not None:
         at = float(next(iter(table.thresholds(alpha).values())))
         shown = own_scale(table, at)

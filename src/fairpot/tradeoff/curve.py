@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._defaults import LEVEL
+from fairpot._docs import documented
 from fairpot._html import html_table, lines_svg, notes, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import display
@@ -106,6 +107,7 @@ class TradeoffPoint:
         return f"<div>{paragraph(said)}{notes([_NO_LIMITS])}</div>"
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class TradeoffCurve:
     """Trace AUC against the gap at each repair strength, in ascending order.
@@ -266,16 +268,6 @@ class TradeoffCurve:
         ``auc_low``, ``auc_high``, ``gap_low`` and ``gap_high`` are 95% limits, as :meth:`band` computes them; of a
         curve with more than 256 points at 256 of them, NaN between. With more than two groups the columns ``first`` and
         ``second`` name the pair with the largest gap.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> curve = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff()
-        >>> list(curve.frame().columns)[:7]
-        ['lam', 'auc', 'gap', 'signed_gap', 'xauc_ab', 'xauc_ba', 'pareto']
         """
         columns = {name: getattr(self, name) for name in ("auc", "gap", "signed_gap", "xauc_ab", "xauc_ba", "pareto")}
         places = thin(len(self))
@@ -301,23 +293,9 @@ class TradeoffCurve:
 
         Parameters
         ----------
-        ax : matplotlib axes, default None
-            None makes a new figure.
+        {ax}
         **options
             What :meth:`fairpot.display.TradeoffDisplay.from_curve` takes: a limit to draw, a band, a chosen point.
-
-        Returns
-        -------
-        The axes.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> curve = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff()
-        >>> axes = curve.plot()
         """
         return display("TradeoffDisplay").from_curve(self, ax=ax, **options).ax_
 
@@ -330,20 +308,6 @@ class TradeoffCurve:
         ----------
         lam : float
             The repair strength, whatever the method calls it.
-
-        Returns
-        -------
-        TradeoffPoint
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> curve = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff()
-        >>> round(curve.at(0.4).gap, 3)
-        0.013
         """
         if self.exact and self.lam[0] == 0 and self.lam[-1] == 1:
             # The next lambda upwards belongs to the same cut, with the round-off that TransportPlan.cut allows.
@@ -378,8 +342,7 @@ class TradeoffCurve:
 
         Parameters
         ----------
-        level : float, default 0.95
-            Confidence level.
+        {level}
 
         Returns
         -------
@@ -388,15 +351,6 @@ class TradeoffCurve:
             ``low_all``, ``high_all`` (right everywhere at once); ``frame()`` for a table. A curve with more than 256
             points has its band at 256 of them. The maps count as fixed: on the rows they were fitted on the curve
             itself is too good, and the band does not know.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(random_state=0)
-        >>> fp = FairPOT().fit(data.data["x1"], data.target, sensitive_features=data.group)
-        >>> fp.tradeoff(lams=[0, 0.5, 1]).band().gap.high.round(3)
-        array([0.543, 0.328, 0.157])
         """
         return replace(band_of(self._estimates(thin(len(self))), level, self.dial), names=tuple(self.settings()))
 
@@ -433,8 +387,7 @@ class TradeoffCurve:
 
         Parameters
         ----------
-        max_gap : float or None, default None
-            The largest gap you accept.
+        {max_gap}
         max_auc_loss : float or None, default None
             The largest loss of AUC you accept, against the original scores.
         confidence : float in (0, 1) or None, default None
@@ -442,24 +395,10 @@ class TradeoffCurve:
         net_benefit_at : float in (0, 1) or None, default None
             The score from which you act, a probability.
 
-        Returns
-        -------
-        TradeoffPoint
-
         Raises
         ------
         InfeasibleRuleError
             If no point keeps the rule; the message names the best that can be had.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(random_state=0)
-        >>> curve = FairPOT(0).fit(data.probability, data.target, sensitive_features=data.group).tradeoff()
-        >>> point = curve.select(max_gap=0.05)
-        >>> round(point.lam, 3), round(point.gap, 3)
-        (0.212, 0.05)
         """
         rule = Rule(max_gap, max_auc_loss, net_benefit_at).checked()
         if confidence is not None:

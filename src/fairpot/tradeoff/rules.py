@@ -82,14 +82,7 @@ def among(top: int | float) -> str:
 
 
 def top_share(top: int | float, table: ScoreTable) -> float:
-    """Give a top as a share of the rows of a table.
-
-    Examples
-    --------
-    >>> from fairpot import score_table
-    >>> top_share(3, score_table([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], sensitive_features=["F", "F", "M", "M"]))
-    0.75
-    """
+    """Give a top as a share of the rows of a table."""
     check_top(top)
     if not isinstance(top, int | np.integer):
         return as_double(top)

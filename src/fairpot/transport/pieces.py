@@ -128,25 +128,7 @@ def _shift(found: ShiftMap) -> Pieces | Odds:
 
 
 def pieces(score_map: ScoreMap) -> Pieces:
-    """Cut a piecewise linear map into its straight pieces.
-
-    Parameters
-    ----------
-    score_map : ScoreMap
-
-    Returns
-    -------
-    Pieces
-
-    Examples
-    --------
-    >>> from fairpot.transport import ScoreMap
-    >>> found = pieces(ScoreMap([0.2, 0.6], [0.2, 0.9], below="identity"))
-    >>> found.size
-    3
-    >>> found([0.1, 0.4, 0.6, 0.8])
-    array([0.1 , 0.55, 0.9 , 0.9 ])
-    """
+    """Cut a piecewise linear map into its straight pieces."""
     knots, values = score_map.knots, score_map.values
     if len(knots) == 0:
         return Pieces(*_identity(-LARGEST).T)
