@@ -41,9 +41,9 @@ reference : name of a group or None
     The group that a repair does not change and that pairs are seen from. None takes the one ranked highest, or, where a
     high score harms, the one ranked lowest.
 groups : list of group names or None
-    Compare these only; the others stay as they are.
+    Compare these only; the scores of others do not change.
 min_group : int
-    Groups with fewer rows are left out of the comparison and stay as they are; they are named.
+    Groups with fewer rows are left out of the comparison, and named; their scores do not change.
 group : name of a group
     The group to look at.
 positive : name of a group
@@ -59,7 +59,9 @@ ties : {"half", "strict"}
 undefined : {"nan", "paper"}
     What comes back, with an ``UndefinedMetricWarning``, if there are no pairs to count: NaN, or the paper's value.
 level : float in (0, 1)
-    Confidence level of the intervals.
+    Confidence level: an interval, or either answer of a verdict, is wrong at most ``1 - level`` of the time.
+guards : {"overall", "top", "both"} or None
+    Which gap is judged: over all rows, in the top, or both. None takes both, where a top was asked for.
 bins : int
     Bins of the expected calibration error, of equal width on [0, 1].
 max_gap : float

@@ -17,13 +17,7 @@ from numpy.typing import NDArray
 
 
 def printable(text: str) -> str:
-    """Show what is no character of a text (controls, surrogates, marks that turn its direction) as its code.
-
-    Examples
-    --------
-    >>> printable("a\\u202eb")
-    'a\\\\u202eb'
-    """
+    """Show what is no character of a text (controls, surrogates, marks that turn its direction) as its code."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in "\n\u200d" else c.encode("unicode_escape").decode() for c in text)

@@ -43,24 +43,12 @@ def plain(group: Hashable) -> str:
 
 
 def named(group: Hashable) -> str:
-    """Show a group's name, in lines of bounded width.
-
-    Examples
-    --------
-    >>> named("people who live further away")
-    'people who live further\\naway'
-    """
+    """Show a group's name, in lines of bounded width."""
     return wrapped(plain(group), _WIDE)
 
 
 def wrapped(text: str, wide: int) -> str:
-    """Break a text into lines of so many letters, at spaces where there are some; no part of it is read as a formula.
-
-    Examples
-    --------
-    >>> wrapped("under $25", 40)
-    'under \\\\$25'
-    """
+    """Break a text into lines of so many letters, at spaces where there are some; none of it is a formula."""
     lines = "\n".join(textwrap.wrap(text, wide, break_on_hyphens=False))
     # A label that begins with an underscore would be left out of a legend, and $...$ would be set as mathematics.
     return ("\u200b" if text.startswith("_") else "") + lines.replace("$", r"\$")

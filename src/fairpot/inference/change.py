@@ -194,20 +194,6 @@ class Changes(ShownBars):
         xAUC(first over second) - xAUC(second over first).
     xauc : dict of (positive, negative) to Change
         How often the first group's rows with the outcome are ranked above the second's without it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fairpot.inference import change_of_scores
-    >>> rng = np.random.default_rng(0)
-    >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
-    >>> score = rng.normal(y + 0.5 * (sex == "M"))
-    >>> adjusted = score + 0.5 * (sex == "F")
-    >>> found = change_of_scores(y, score, adjusted, sensitive_features=sex)
-    >>> print(found.gap)
-    0.240 -> 0.036; signed, M over F: a change of -0.204 (95% interval -0.229 to -0.179)
-    >>> round(found.xauc["F", "M"].change, 3)
-    0.118
     """
 
     auc: Change

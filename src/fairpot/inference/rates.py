@@ -34,18 +34,6 @@ class Rates:
 
     ``tpr``: of the positives; ``fpr``: of the negatives; ``flagged``: of all; ``ppv``: positives among the flagged.
     ``counts`` has the weights that they are shares of.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fairpot import score_table
-    >>> from fairpot.inference import rates_at
-    >>> rng = np.random.default_rng(0)
-    >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
-    >>> score = rng.normal(y + 0.5 * (sex == "M"))
-    >>> women, men = rates_at(score_table(y, score, sensitive_features=sex), 0.5)
-    >>> women.group, round(women.tpr, 2), round(women.fpr, 2)
-    ('F', 0.7, 0.23)
     """
 
     group: Hashable

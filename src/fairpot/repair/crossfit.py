@@ -43,7 +43,7 @@ class _Gives:
     """
 
     def __init__(self, method: Callable[..., Any]) -> None:
-        self.method = method
+        self.method = documented(method)
         update_wrapper(cast(Any, self), method)
 
     def __get__(self, owner: FairScoreClassifier | None, kind: type) -> Callable[..., Any]:

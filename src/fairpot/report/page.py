@@ -364,13 +364,7 @@ def _palette() -> str:
 
 
 def embedded_json(content: Any) -> str:
-    """Write JSON that cannot end the element it stands in.
-
-    Examples
-    --------
-    >>> embedded_json({"name": "</script>"})
-    '{"name":"\\\\u003c/script\\\\u003e"}'
-    """
+    """Write JSON that cannot end the element it stands in."""
     text = json.dumps(content, allow_nan=False, separators=(",", ":"), ensure_ascii=True)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

@@ -160,11 +160,7 @@ class Audit:
 
         Parameters
         ----------
-        {bound}
-        level : float, default 0.95
-            "within" and "exceeds" are each wrong at most ``1 - level`` of the time.
-        guards : {"overall", "top", "both"} or None, default None
-            Which gap is judged: over all rows, in the top, or both. None takes both, where a top was asked for.
+        {bound, level, guards}
 
         Returns
         -------
@@ -174,7 +170,12 @@ class Audit:
         return strictest(self.verdicts(bound, level=level, guards=guards))
 
     def verdicts(self, bound: float, *, level: float = LEVEL, guards: Guards | None = None) -> list[Verdict]:
-        """Judge every gap that is guarded: over all rows, in the top, or in each; arguments as in :meth:`verdict`."""
+        """Judge every gap that is guarded: over all rows, in the top, or in each.
+
+        Parameters
+        ----------
+        {bound, level, guards}
+        """
         wanted = check_choice("both" if guards is None else guards, "guards", GUARDS)
         if wanted == "top" and not self.tops:
             raise ValueError(f"guards='top' needs the top to look at.\nHint: {argument('alpha', 0.1)} in the audit.")
@@ -199,7 +200,13 @@ class Audit:
         return frame_of([{name: _plain(value) for name, value in row.items()} for row in self.rows(part)])
 
     def rows(self, part: Part = "pairs") -> list[dict[str, Any]]:
-        """Return one of the tables as a list of rows; ``part`` as in :meth:`frame`."""
+        """Return one of the tables as a list of rows.
+
+        Parameters
+        ----------
+        part : str, default "pairs"
+            One of those that :meth:`frame` takes.
+        """
         if part == "pairs":
             return rows_of(self.ranking.gaps)
         if part == "groups":

@@ -223,8 +223,21 @@ def state_of(gap: Estimate | None) -> State:
     return "difference" if gap.low > 0 else "no clear difference"
 
 
+@documented
 def top_of(table: ScoreTable, alpha: float, region: Region = "pooled") -> Top:
-    """Find where the top of a list begins."""
+    """Find where the top of a list begins.
+
+    Parameters
+    ----------
+    {table, alpha, region}
+
+    Examples
+    --------
+    >>> from fairpot import score_table
+    >>> from fairpot.results import top_of
+    >>> top_of(score_table([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], sensitive_features=list("FFMM")), 0.5).starts
+    (0.3, 0.3)
+    """
     starts = table.thresholds(alpha, region)
     return Top(alpha, region, tuple(own_scale(table, starts[g]) for g in table.groups))
 
@@ -248,7 +261,9 @@ def rank(
 
     Parameters
     ----------
-    {table, ties, level}
+    {table, ties}
+    level : float or None, default 0.95
+        Confidence level of the intervals; None computes none.
     top : Top or None, default None
         Rank among the top of the list alone, see :func:`top_of`.
     {reference}

@@ -46,19 +46,7 @@ _ALONG = 5
 
 
 class BracketPoint(NamedTuple):
-    """Hold what the highest AUC within a gap is between: a merge has ``low``, nothing is above ``high``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fairpot.tradeoff import auc_limit
-    >>> rng = np.random.default_rng(0)
-    >>> y, region = rng.integers(0, 2, 300), rng.choice(["east", "north", "west"], 300)
-    >>> score = rng.normal(y + 0.5 * (region == "east"))
-    >>> point = auc_limit(y, score, sensitive_features=region).best(max_gap=0.05)
-    >>> point.low <= point.high
-    True
-    """
+    """Hold what the highest AUC within a gap is between: a merge has ``low``, nothing is above ``high``."""
 
     max_gap: float
     low: float

@@ -71,17 +71,6 @@ class TradeoffPoint:
     between: ``signed_gap`` is above 0 where the first is ranked higher. ``net_benefit`` is that of a rule with
     ``net_benefit_at``. ``note`` is what else is to be said of a choice, such as that no repair is needed; ``print``
     shows it first.
-
-    Examples
-    --------
-    >>> from fairpot import FairPOT
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-    >>> score, y, group = data.probability, data.target, data.group
-    >>> curve = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff()
-    >>> point = curve.select(max_gap=0.05)
-    >>> round(point.auc, 3), round(point.gap, 3)
-    (0.847, 0.05)
     """
 
     lam: float

@@ -62,17 +62,6 @@ class LimitPoint(NamedTuple):
 
     ``reachable`` is ``auc`` without what chance adds to it: what a rule fixed beforehand can be expected to reach. NaN
     where that cannot be estimated.
-
-    Examples
-    --------
-    >>> from fairpot.tradeoff import auc_limit
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-    >>> score, y, group = data.probability, data.target, data.group
-    >>> limit = auc_limit(y, score, sensitive_features=group)
-    >>> point = limit.best(max_gap=0.05)
-    >>> round(point.auc, 3), round(point.gap, 3)
-    (0.875, 0.05)
     """
 
     theta: float

@@ -37,10 +37,11 @@ _LISTED = 6  # more pairs than these are counted, not listed
 
 @dataclass(frozen=True)
 class Note:
-    """What may mislead: its kind, the group and the part of the list it is about, and the numbers behind it.
+    """What may mislead: its kind, the group and the part of the list it is about, and its numbers.
 
     Examples
     --------
+    >>> from fairpot.results import Note
     >>> Note("small", "F", value=12.0, other=400.0).text
     'F has only 12 rows with the outcome (under 30). Do not act on numbers that depend on them.'
     """
