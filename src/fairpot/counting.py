@@ -48,20 +48,9 @@ def as_table(
 ) -> ScoreTable:
     """Count rows; a table stays as it is.
 
-    Parameters
-    ----------
-    high_score_means
-        As in :func:`fairpot.score_table`; ``y_true`` may be a :class:`ScoreTable`, which is everything but the last.
-    grouped : bool, default True
-        Whether groups are needed; if not, all rows are one group, "all".
-    labelled : bool, default True
-        Whether outcomes are needed.
-    names : tuple of str
-        What messages call outcomes, scores and, where that is not the usual, groups, weights and clusters.
-    order : str or None, default None
-        What to say where outcomes and scores look swapped; None tells the order that ``names`` have.
-    drop_missing : bool, default False
-        Whether rows with a missing value are left out, with a warning that counts them, instead of an error.
+    Rows are told as to :func:`fairpot.score_table`. Without ``grouped`` all rows are one group, "all", and without
+    ``labelled`` outcomes may be missing. ``names`` are what messages call outcomes, scores and, where that is not the
+    usual, groups, weights and clusters; ``order`` is what they say where outcomes and scores look swapped.
     """
     names = (*names, *("sensitive_features", "sample_weight", "clusters")[len(names) - 2 :])
     columns = dict(zip(names, (y_true, y_score, sensitive_features, sample_weight, clusters)))

@@ -48,15 +48,8 @@ def split_table(table: ScoreTable, n_splits: int, random_state: Any = None) -> l
     worth; entries of other fractional weights go to one fold each. Where rows
     belong together, whole clusters are dealt, those of each group with and without positives evenly.
 
-    Parameters
-    ----------
-    random_state : int, RandomState or None, default None
-        None deals the rows in the order of their scores, so that every fold has low and high ones.
-
-    Returns
-    -------
-    list of ScoreTable
-        They add up to the table; all of them have all its groups.
+    ``random_state``: None deals the rows in the order of their scores, so that every fold has low and high ones.
+    Returns: they add up to the table; all of them have all its groups.
     """
     generator = None if random_state is None else _generator(random_state)
     if table.clusters is not None:

@@ -45,13 +45,7 @@ def make_report(progress: bool | Report | None) -> Report:
 
 
 def draw_bar(done: int, total: int) -> None:
-    """Draw the bar over itself; the last one ends the line.
-
-    Parameters
-    ----------
-    done, total : int
-        Steps done, of how many.
-    """
+    """Draw the bar over itself; the last one ends the line."""
     full = _WIDTH * done // total
     end = "\n" if done == total else ""
     sys.stderr.write(f"\rcomparing [{'#' * full}{'.' * (_WIDTH - full)}] {done}/{total}{end}")

@@ -125,19 +125,10 @@ BEFORE, AFTER = "before", "after"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Display:
-    """A picture and the tidy table it is drawn from. What begins with ``from_`` draws at once; ``plot`` draws again.
+    """A picture and the tidy table it is drawn from. What begins with ``from_`` draws at once; ``plot`` draws again."""
 
-    Attributes
-    ----------
-    columns : dict of name to array
-        The table, one array a column, all of the same length.
-    ax_ : matplotlib axes, or a list of them
-        Where ``from_`` drew; a picture of two panels has two.
-    figure_ : matplotlib figure
-    """
-
-    columns: Columns
-    ax_: Any = field(default=None, init=False)
+    columns: Columns  # the table, one array a column, all of the same length
+    ax_: Any = field(default=None, init=False)  # where ``from_`` drew; a picture of two panels has two
     figure_: Any = field(default=None, init=False)
 
     def __repr__(self) -> str:

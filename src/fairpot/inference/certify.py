@@ -67,12 +67,8 @@ class PlainGaps:
 def step_down(gaps: SignedGaps, bound: float, delta: float, pairs: int = 1) -> NDArray[np.bool_]:
     """Mark the values whose gaps are certified within a bound: any of them false at most ``delta`` of the time.
 
-    Parameters
-    ----------
-    gaps : SignedGaps
-        Those of all pairs of groups at the first value, then at the second, ...
-    pairs : int, default 1
-        Number of pairs of groups; a value is certified if all its gaps are.
+    ``gaps``: those of all pairs of groups at the first value, then at the second, ... ``pairs``: number of pairs of
+    groups; a value is certified if all its gaps are.
     """
     size = len(gaps.value) // pairs
     # An error counts if it makes a gap beyond the bound look small: it points from the gap towards 0.
@@ -317,10 +313,8 @@ def choose_certified(
     ``unmoved`` is the place of the value that leaves the scores as they came, if there is one: it is chosen if it is
     certified, and otherwise an AUC above that of the original scores counts as equal to it, as in a plain rule.
 
-    Raises
-    ------
-    InfeasibleRuleError
-        If nothing can be certified: with the smallest bound that can be, and how many more rows it would take.
+    Raises :class:`InfeasibleRuleError` if nothing can be certified: with the smallest bound that can be, and how many
+    more rows it would take.
     """
     check_share(bound, "max_gap", zero=True)
     delta = 1 - check_level(confidence, "confidence")
@@ -365,10 +359,7 @@ def certify_one(
 ) -> Certificate:
     """Certify the gap at the one value that a dial has, which was not chosen on these rows.
 
-    Raises
-    ------
-    InfeasibleRuleError
-        If the upper limit of the gap is above the bound, with that limit.
+    Raises :class:`InfeasibleRuleError` if the upper limit of the gap is above the bound, with that limit.
     """
     check_share(bound, "max_gap", zero=True)
     delta = 1 - check_level(confidence, "confidence")

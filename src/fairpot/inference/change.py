@@ -481,16 +481,7 @@ Chosen = tuple[Evidence, Any]
 def auc_difference(first: Chosen, second: Chosen, values: tuple[float, float], *, level: float = LEVEL) -> Change:
     """Compare the AUCs of two repairs on the same rows, or the same folds of them.
 
-    Parameters
-    ----------
-    values : pair of floats
-        Their AUCs, as they were counted.
-
-    Returns
-    -------
-    Change
-        From the first to the second; the standard error is that of the difference, in which what both have in common
-        cancels.
+    ``values`` are their AUCs, as they were counted; what both have in common cancels in the standard error.
     """
     ones, others = first[0].parts, second[0].parts
     found = [_fold(one, other, (first[1], second[1]), first[0].ties) for one, other in zip(ones, others, strict=True)]

@@ -68,31 +68,16 @@ Count = Callable[[Any], tuple[Floats, Floats]]
 
 @dataclass(frozen=True, eq=False)
 class DialEstimates:
-    """What a method's dial does to AUC and gaps, on rows that its maps were not fitted on.
+    """What a method's dial does to AUC and gaps, on rows that its maps were not fitted on."""
 
-    Attributes
-    ----------
-    values : array of shape (k,)
-        Values of the dial.
-    groups : names of the groups
-    auc : ShareEstimates
-        AUC at each value.
-    xauc : ShareEstimates
-        For each value, both directions of every pair of groups, side by side.
-    reason : str or None
-        Why no interval is honest, if none is.
-    regions : OpenRegions or None
-        Where the top alpha may begin at each value, if many rows share the scores there.
-    least : array of shape (k,) or None
-        Bounds that each value cannot be certified below, whatever its own gap is; None if there are none.
-    """
-
-    values: Floats
+    values: Floats  # values of the dial
     groups: tuple[Hashable, ...]
-    auc: ShareEstimates
-    xauc: ShareEstimates
-    reason: str | None = None
+    auc: ShareEstimates  # AUC at each value
+    xauc: ShareEstimates  # for each value, both directions of every pair of groups, side by side
+    reason: str | None = None  # why no interval is honest, if none is
+    # Where the top alpha may begin at each value, if many rows share the scores there.
     regions: OpenRegions | None = None
+    # Bounds that each value cannot be certified below, whatever its own gap is; None if there are none.
     least: Floats | None = None
 
     def __len__(self) -> int:
@@ -155,15 +140,9 @@ def estimate_dial(
 ) -> DialEstimates:
     """Estimate AUC and gaps at every value of a dial.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        Rows that the maps were not fitted on, at least two groups.
-    maps_at : function
-        From a value of the dial to the maps of the groups that it moves.
-    exact : pair of arrays or None, default None
-        AUCs (k,) and xAUCs (k, 2 * pairs) where they are known; None counts them on the whole table. Covariances come
-        from a merged table in either case.
+    ``table``: rows that the maps were not fitted on, at least two groups. ``maps_at``: from a value of the dial to the
+    maps of the groups that it moves. ``exact``: AUCs (k,) and xAUCs (k, 2 * pairs) where they are known; None counts
+    them on the whole table. Covariances come from a merged table in either case.
     """
     return estimate_steps(table, lambda given: (maps_at(value) for value in given), values, ties=ties, exact=exact)
 
@@ -291,25 +270,14 @@ class SameMaps:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The rows behind a curve.
+    """The rows behind a curve."""
 
-    Parameters
-    ----------
-    parts : tuple of Part
-        One for rows that were held out; one a fold for a cross-fitted curve, whose numbers are averaged.
-    fitted : bool
-        Whether the maps were fitted on these very rows: then nothing can be certified.
-    top : Top or None
-        The region that the numbers are those of, found again at every value; None for all rows.
-    cut : Cut or None
-        Where the rows themselves are those of a top, from which score on.
-    """
-
+    # One for rows that were held out; one a fold for a cross-fitted curve, whose numbers are averaged.
     parts: tuple[Part, ...]
     ties: Kernel = "half"
-    fitted: bool = False
-    top: Top | None = None
-    cut: Cut | None = None
+    fitted: bool = False  # whether the maps were fitted on these very rows: then nothing can be certified
+    top: Top | None = None  # the region that the numbers are those of, found again at every value; None for all rows
+    cut: Cut | None = None  # where the rows themselves are those of a top, from which score on
 
     @property
     def rows(self) -> str:
@@ -500,13 +468,7 @@ class Band:
 
 
 def band_of(dial: DialEstimates, level: float = LEVEL, name: str = "lam") -> Band:
-    """Put limits around the estimates of a dial.
-
-    Parameters
-    ----------
-    name : str, default "lam"
-        What the dial is called.
-    """
+    """Put limits around the estimates of a dial."""
     tail = (1 - check_level(level)) / 2
     if dial.reason is not None:
         none = np.full(len(dial), np.nan)

@@ -72,21 +72,7 @@ def rates_at(table: ScoreTable, threshold: float, *, level: float = LEVEL) -> li
 def rate_estimates(table: ScoreTable, group: Hashable | None, threshold: float, *, level: float = LEVEL) -> Rates:
     """Compute the rates of one group, or of all rows, at a threshold, each with Wilson's interval.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        With labels; a table with clusters adds up their rows before squaring.
-    group : name of a group or None
-        None takes all rows together.
-    threshold : float
-        Scores at or above it are flagged.
-    level : float in (0, 1), default 0.95
-        Confidence level of the intervals.
-
-    Returns
-    -------
-    Rates
-        Those of all rows have the group None.
+    A table with clusters adds up their rows before squaring. ``group`` None takes all rows together.
     """
     if not is_number(threshold) or not np.isfinite(float(threshold)):
         raise ValueError(f"threshold must be a finite number, got {threshold!r}.")

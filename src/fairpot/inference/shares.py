@@ -80,10 +80,7 @@ def placements(
 ) -> Placements:
     """Place every entry among the entries of all groups: one sort of all scores, which may come in any order.
 
-    Parameters
-    ----------
-    scores, positive, negative : for each group
-        The score and the weights of each of its entries.
+    ``scores``, ``positive`` and ``negative`` have, for each group, the score and the weights of its entries.
     """
     ends = np.cumsum([len(s) for s in scores])
     first, last = _runs(np.concatenate(scores))
@@ -232,24 +229,13 @@ def _cell(found: list[tuple[int, Floats]], counts: Any, value: Floats, own: Floa
 
 @dataclass(frozen=True, eq=False)
 class ShareEstimates:
-    """Several shares (AUC, xAUCs, ...) and the covariance of their errors.
-
-    Attributes
-    ----------
-    value : array of shape (k,)
-    covariance : array of shape (k, k)
-    variance : pair of arrays of shape (k,)
-        What the positives, and what the negatives, add to the variance.
-    units : pair of arrays of shape (k,)
-        How many independent positives, and negatives, each share rests on.
-    refused : tuple of str or None
-        Why a share has no honest limits for another reason than its units; empty if none has one.
-    """
+    """Several shares (AUC, xAUCs, ...) and the covariance of their errors."""
 
     value: Floats
     covariance: Floats
-    variance: tuple[Floats, Floats]
-    units: tuple[Floats, Floats]
+    variance: tuple[Floats, Floats]  # what the positives, and what the negatives, add to the variance
+    units: tuple[Floats, Floats]  # how many independent positives, and negatives, each share rests on
+    # Why a share has no honest limits for another reason than its units; empty if none has one.
     refused: tuple[str | None, ...] = ()
 
     def __len__(self) -> int:

@@ -51,10 +51,7 @@ class Plan(Protocol):
 def make_plans(table: ScoreTable, reference: Hashable, smoothing: str) -> dict[Hashable, Plan]:
     """Learn the plan of every group but the reference.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        Labelled, with both outcomes in every group; in rows, as :func:`in_rows` counts them.
+    ``table``: labelled, with both outcomes in every group; in rows, as :func:`in_rows` counts them.
     """
     scores = table.pooled().score
     scale = Scale.of(scores)

@@ -66,13 +66,7 @@ class GroupScorer:
     def __call__(
         self, estimator: Any, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> float:
-        """Score a fitted model.
-
-        Returns
-        -------
-        float
-            The metric, negated if it is better when small.
-        """
+        """Score a fitted model; the metric is negated if it is better when small."""
         check_alignment(X=X, y=y, sensitive_features=sensitive_features, sample_weight=sample_weight)
         groups = self._groups(X, sensitive_features)
         model = _chosen_model(estimator)

@@ -69,16 +69,9 @@ def made_private(content: ModelFile, table: ScoreTable | None = None) -> ModelFi
     scores. Maps that are made anew from each batch are left out, and so is a certificate: it is signed for
     the full maps, not for these.
 
-    Parameters
-    ----------
-    table : ScoreTable or None, default None
-        The fitted rows: only they say how many people stand behind a knot.
-
-    Raises
-    ------
-    ModelFileError
-        If fewer than ten people of a group stand behind the maps: rounding does not hide them. And if there are knots
-        but no rows to count people in.
+    ``table``: the fitted rows: only they say how many people stand behind a knot. Raises :class:`ModelFileError` if
+    fewer than ten people of a group stand behind the maps: rounding does not hide them. And if there are knots but no
+    rows to count people in.
     """
     if content.private is not None:
         return content

@@ -45,24 +45,12 @@ def _again(counts: GroupCounts, scores: Floats) -> GroupCounts:
 
 @dataclass(frozen=True, eq=False)
 class Marks:
-    """Rows of one group, a mark for every few of them: where each stands in the group's counts.
+    """Rows of one group, a mark for every few of them: where each stands in the group's counts."""
 
-    Attributes
-    ----------
-    entry : array of whole numbers
-        Which distinct score of the group a mark has.
-    inside : array
-        How far a mark is through the rows of its outcome that have this score, from the top.
-    positive : array of bool
-        Whether it stands for rows with the outcome.
-    rows : float
-        How many rows one mark stands for, about.
-    """
-
-    entry: NDArray[np.intp]
-    inside: Floats
-    positive: NDArray[np.bool_]
-    rows: float
+    entry: NDArray[np.intp]  # which distinct score of the group a mark has
+    inside: Floats  # how far a mark is through the rows of its outcome that have this score, from the top
+    positive: NDArray[np.bool_]  # whether it stands for rows with the outcome
+    rows: float  # how many rows one mark stands for, about
 
 
 def marks(counts: GroupCounts, most: int) -> Marks:

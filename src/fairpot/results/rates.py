@@ -156,22 +156,12 @@ class Acted:
 
 @dataclass(frozen=True, repr=False)
 class Action(ShownBars):
-    """Who is acted on at a threshold or in a top share, before and after a repair, by group and outcome.
-
-    Attributes
-    ----------
-    threshold : float or None
-        Those with this score or a riskier one are acted on; on the rows' own scale.
-    alpha : float or None
-        Or so large a share of the ranking.
-    groups : tuple of Acted
-    lower_is_riskier : bool
-    """
+    """Who is acted on at a threshold or in a top share, before and after a repair, by group and outcome."""
 
     derived: ClassVar[Derived] = {}
 
-    threshold: Score | None
-    alpha: Share | None
+    threshold: Score | None  # those with this score or a riskier one are acted on; on the rows' own scale
+    alpha: Share | None  # or so large a share of the ranking
     groups: tuple[Acted, ...]
     lower_is_riskier: bool = False
 

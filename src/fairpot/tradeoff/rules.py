@@ -16,13 +16,6 @@ from fairpot.table import ScoreTable
 class Rule:
     """What a strength is chosen by.
 
-    Parameters
-    ----------
-    max_gap, max_auc_loss : float or None
-        The largest gap, and the largest loss of AUC.
-    net_benefit_at : float or None
-        The threshold at which is acted: net benefit there takes the place of AUC.
-
     Examples
     --------
     >>> Rule(max_gap=0.05).in_words("among the 200 highest")
@@ -33,9 +26,9 @@ class Rule:
     'the smallest gap in the top 10%'
     """
 
-    max_gap: float | None = None
+    max_gap: float | None = None  # the largest gap, and the largest loss of AUC
     max_auc_loss: float | None = None
-    net_benefit_at: float | None = None
+    net_benefit_at: float | None = None  # the threshold at which is acted: net benefit there takes the place of AUC
 
     def checked(self) -> Rule:
         """Insist on numbers that mean something, and on rules that go together."""

@@ -103,12 +103,8 @@ Formula = Pieces | Sigmoid | Odds
 def formula_of(score_map: ScoreMap) -> Formula:
     """Return the numbers that say all about a map: its pieces, or those of a sigmoid or of a factor on odds.
 
-    Raises
-    ------
-    TypeError
-        If it is a map of a kind of its own.
-    ValueError
-        If a piece is wider or higher than any number.
+    Raises :class:`TypeError` if it is a map of a kind of its own. Raises :class:`ValueError` if a piece is wider or
+    higher than any number.
     """
     if isinstance(score_map, ScoreMap) and hasattr(score_map, "alpha") and hasattr(score_map, "beta"):
         return Sigmoid(float(score_map.alpha), float(score_map.beta))
