@@ -1,7 +1,8 @@
 """What docstrings say of parameters that many functions share: written here once, filled in where they are named.
 
 A line ``{y_true, y_score}`` in a docstring stands for the entries of those parameters, with the defaults that the
-function itself has. What a function says differently it says in its own docstring.
+function itself has, below the heading ``Parameters`` where it stands alone. What a function says differently it says in
+its own docstring.
 """
 
 from __future__ import annotations
@@ -139,7 +140,7 @@ starts_, table_ : dict of group to float or None, and ScoreTable
 
 Named = TypeVar("Named", bound=Callable[..., Any])
 _ENTRIES = {found[1]: found[0] for found in re.finditer(r"^(\S.*?)(?: : .*)?\n(?: .*\n)+", _PARAMETERS, re.MULTILINE)}
-_PLACE = re.compile(r"^( *)\{([\w*, \n]+)\}$", re.MULTILINE)
+_PLACE = re.compile(r"(\n\n)?^( *)\{([\w*, \n]+)\}$", re.MULTILINE)
 
 
 def _filled(doc: str, of: Callable[..., Any]) -> str:
@@ -156,8 +157,10 @@ def _filled(doc: str, of: Callable[..., Any]) -> str:
         return f"{head}\n{body}"
 
     def entries(found: re.Match[str]) -> str:
-        lines = "\n".join(entry(name) for name in re.split(r",\s*", found[2])).split("\n")
-        return "\n".join(f"{found[1]}{line}" for line in lines)
+        alone, indent, names = found.groups()
+        text = "\n".join(entry(name) for name in re.split(r",\s*", names))
+        text = f"Parameters\n----------\n{text}" if alone else text
+        return (alone or "") + "\n".join(f"{indent}{line}" for line in text.split("\n"))
 
     return _PLACE.sub(entries, doc)
 
@@ -177,6 +180,8 @@ def documented(named: Named) -> Named:
     >>> print(inspect.getdoc(halve))
     Halve.
     <BLANKLINE>
+    Parameters
+    ----------
     y : column of shape (n,)
         Outcomes, 0/1.
     ties : {"half", "strict"}, default "half"

@@ -72,8 +72,6 @@ class ShownBars:
     def plot(self, ax: Any = None) -> Any:
         """Draw each number with its interval; return the axes.
 
-        Parameters
-        ----------
         {ax}
         """
         return display("EstimatesDisplay").from_bars(self._bars(), title=self._says()[0], ax=ax).ax_

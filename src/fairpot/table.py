@@ -203,8 +203,6 @@ class ScoreTable:
     def plot(self, ax: Any = None) -> Any:
         """Draw the scores of each group by outcome, see :class:`fairpot.display.ScoreDistributionDisplay`.
 
-        Parameters
-        ----------
         {ax}
         """
         return display("ScoreDistributionDisplay").from_table(self, ax=ax).ax_
@@ -354,8 +352,6 @@ class ScoreTable:
     def thresholds(self, alpha: float, region: Region = "pooled") -> dict[Hashable, float]:
         """Return the lowest score of the top, for each group.
 
-        Parameters
-        ----------
         {alpha, region}
         """
         alpha = check_share(alpha, "alpha", zero=False)
@@ -385,8 +381,6 @@ class ScoreTable:
     def top(self, alpha: float, region: Region = "pooled") -> ScoreTable:
         """Keep the top of the list: of all rows, or of each group.
 
-        Parameters
-        ----------
         {alpha, region}
         """
         return self.above(self.thresholds(alpha, region))

@@ -78,11 +78,10 @@ class Comparison:
 
     Examples
     --------
-    >>> from fairpot import compare
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(600, random_state=0, as_frame=False)
+    >>> import fairpot
+    >>> data = fairpot.datasets.make_synthetic(600, random_state=0, as_frame=False)
     >>> score, y, group = data.probability, data.target, data.group
-    >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
+    >>> result = fairpot.compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
     >>> best = result.best(max_gap=0.1)
     >>> best.method, round(best.auc, 3), round(best.gap, 3), best.kept
     ('LogitShift', 0.903, 0.097, 0.5)
@@ -192,8 +191,6 @@ class Comparison:
     def best(self, max_gap: float) -> Chosen:
         """Return the method of highest AUC at a target gap; of equals the first, the original scores before all.
 
-        Parameters
-        ----------
         {max_gap}
 
         Raises
@@ -217,8 +214,6 @@ class Comparison:
     def answer(self, max_gap: float) -> Answer:
         """Say which method to take at a target gap, and how sure its lead is.
 
-        Parameters
-        ----------
         {max_gap}
 
         Returns
@@ -269,8 +264,6 @@ class Comparison:
 
         That is the one which changes the fewest scores; of equals the one with the fewest breakpoints.
 
-        Parameters
-        ----------
         {max_gap}
         """
         self.best(max_gap)  # says what can be had where there is none
@@ -310,8 +303,6 @@ class Comparison:
 
         A method is called the best only if chance does not explain its lead over each of the others.
 
-        Parameters
-        ----------
         {max_gap}
         """
         return self.answer(check_share(max_gap, "max_gap", zero=True)).text
@@ -348,8 +339,6 @@ class Comparison:
     def plot(self, ax: Any = None) -> Any:
         """Draw AUC against the gap for every method, see :class:`fairpot.display.ComparisonDisplay`.
 
-        Parameters
-        ----------
         {ax}
         """
         return display("ComparisonDisplay").from_comparison(self, ax=ax).ax_

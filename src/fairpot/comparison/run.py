@@ -121,12 +121,11 @@ def compare(
 
     Examples
     --------
-    >>> from fairpot import compare
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(n=1000, random_state=5)
+    >>> import fairpot
+    >>> data = fairpot.datasets.make_synthetic(n=1000, random_state=5)
     >>> y, group = data.target, data.group
     >>> score = data.data.to_numpy() @ [0.4, 0.1, 0.4, 0.2, 0.5]
-    >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "OptimalMerge", "LogitShift"])
+    >>> result = fairpot.compare(y, score, sensitive_features=group, methods=["FairPOT", "OptimalMerge", "LogitShift"])
     >>> print(result.verdict(max_gap=0.05))
     at gap <= 0.05 take FairPOT (lam 0.446 to 0.507): AUC 0.596 (0.048 below the original 0.644), gap 0.049 on rows it
     was not fitted on, within the target in 0 of 5 folds; chance cannot tell its AUC from that of OptimalMerge, and it

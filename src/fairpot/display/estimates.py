@@ -164,11 +164,10 @@ class BandDisplay(Display):
 
     Examples
     --------
-    >>> from fairpot import FairPOT
-    >>> from fairpot.datasets import make_synthetic
+    >>> import fairpot
     >>> from fairpot.display import BandDisplay
-    >>> data = make_synthetic(random_state=0)
-    >>> fp = FairPOT().fit(data.data["x1"], data.target, sensitive_features=data.group)
+    >>> data = fairpot.datasets.make_synthetic(random_state=0)
+    >>> fp = fairpot.FairPOT().fit(data.data["x1"], data.target, sensitive_features=data.group)
     >>> BandDisplay.from_band(fp.tradeoff(lams=[0, 0.5, 1]).band()).values("number")
     ['auc', 'gap']
     """

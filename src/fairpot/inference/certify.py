@@ -199,11 +199,10 @@ class Certificate(ShownBars):
 
     Examples
     --------
-    >>> from fairpot import FairPOT
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(4000, random_state=0, as_frame=False)
+    >>> import fairpot
+    >>> data = fairpot.datasets.make_synthetic(4000, random_state=0, as_frame=False)
     >>> score, y, group = data.probability, data.target, data.group
-    >>> repair = FairPOT(max_gap=0.1, confidence=0.95).fit(score, y, sensitive_features=group)
+    >>> repair = fairpot.FairPOT(max_gap=0.1, confidence=0.95).fit(score, y, sensitive_features=group)
     >>> found = repair.certificate_
     >>> found.bound, found.confidence, found.limit <= found.bound
     (0.1, 0.95, True)

@@ -407,11 +407,10 @@ class Band:
 
     Examples
     --------
-    >>> from fairpot import FairPOT
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+    >>> import fairpot
+    >>> data = fairpot.datasets.make_synthetic(1000, random_state=0, as_frame=False)
     >>> score, y, group = data.probability, data.target, data.group
-    >>> curve = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff(lams=[0, 0.5, 1])
+    >>> curve = fairpot.FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff(lams=[0, 0.5, 1])
     >>> band = curve.band()
     >>> band.gap.high.round(2)
     array([0.36, 0.11, 0.15])
@@ -447,8 +446,6 @@ class Band:
     def plot(self, ax: Any = None) -> Any:
         """Draw AUC and gap over the repair strength with their limits; return the two axes.
 
-        Parameters
-        ----------
         {ax}
         """
         return display("BandDisplay").from_band(self, ax=ax).ax_

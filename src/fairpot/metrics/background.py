@@ -29,8 +29,6 @@ def group_auc(
 ) -> float:
     """Compute the AUC inside one group.
 
-    Parameters
-    ----------
     {y_true, y_score, sensitive_features, group, sample_weight, ties, pos_label, undefined}
 
     Examples
@@ -59,8 +57,6 @@ def bpsn_auc(
 
     Low values mean that the group's negatives are scored too high.
 
-    Parameters
-    ----------
     {y_true, y_score, sensitive_features, group, sample_weight, ties, pos_label, undefined}
 
     Examples
@@ -89,8 +85,6 @@ def bnsp_auc(
 
     Low values mean that the group's positives are scored too low.
 
-    Parameters
-    ----------
     {y_true, y_score, sensitive_features, group, sample_weight, ties, pos_label, undefined}
 
     Examples
@@ -111,8 +105,6 @@ def tied_share(
 
     Strict AUC and scikit-learn's AUC differ by half of it.
 
-    Parameters
-    ----------
     {y_true, y_score, sample_weight, pos_label, undefined}
 
     Examples
@@ -146,8 +138,6 @@ def by_group(
 ) -> Any:
     """Return a frame with a row for each group: counts, AUC, BPSN and BNSP AUC.
 
-    Parameters
-    ----------
     {y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined}
 
     Returns

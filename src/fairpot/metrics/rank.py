@@ -47,8 +47,6 @@ def auc(
 ) -> float:
     """Compute the share of (positive, negative) pairs in which the positive has the higher score.
 
-    Parameters
-    ----------
     {y_true, y_score, sample_weight, ties, pos_label, undefined}
 
     Examples
@@ -78,8 +76,6 @@ def xauc(
 ) -> float:
     """Compute how often a positive of one group has a higher score than a negative of another.
 
-    Parameters
-    ----------
     {y_true, y_score, sensitive_features, positive, negative, sample_weight, ties, pos_label, undefined}
 
     Examples
@@ -168,8 +164,6 @@ def xauc_matrix(
     One row for each group of positives (column ``positive``, or ``positive_group`` if a group is called that), one
     further column for each group of negatives. The diagonal holds each group's own AUC.
 
-    Parameters
-    ----------
     {y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined}
 
     Returns
@@ -265,8 +259,6 @@ def partial_xauc(
 ) -> float:
     """Compute the xAUC of two groups among the rows with the highest scores.
 
-    Parameters
-    ----------
     {y_true, y_score, alpha, sensitive_features, positive, negative, region, sample_weight, ties, pos_label, undefined}
 
     Examples
@@ -299,8 +291,6 @@ def partial_xauc_gap(
 ) -> float:
     """Compute the xAUC gap among the rows with the highest scores; of more groups, the largest.
 
-    Parameters
-    ----------
     {y_true, y_score, alpha, sensitive_features, region, sample_weight, ties, pos_label, undefined}
 
     Returns

@@ -113,8 +113,6 @@ def top_by_group(
     ``share`` is the part of the group's rows that is in the region, ``threshold`` its lowest score. What has nothing
     to count is NaN.
 
-    Parameters
-    ----------
     {y_true, y_score, alpha, sensitive_features, region, sample_weight, pos_label}
 
     Returns

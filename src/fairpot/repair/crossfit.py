@@ -240,8 +240,6 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     def adjusted_scores(self, X: Any, *, sensitive_features: Any = None) -> NDArray[np.float64]:
         """Score rows with the model and adjust the scores; on the scale of the model's scores.
 
-        Parameters
-        ----------
         {X, sensitive_features}
         """
         check_is_fitted(self, "postprocessor_")
@@ -280,8 +278,6 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     def plot(self, ax: Any = None) -> Any:
         """Draw what each group's scores become, see :class:`fairpot.display.ScoreMapDisplay`.
 
-        Parameters
-        ----------
         {ax}
         """
         check_is_fitted(self, "postprocessor_")
@@ -294,8 +290,6 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         A moved probability is one of the reference group, and no longer the chance of the outcome. With a repair
         method that has ``keep="probabilities"`` they are calibrated over all rows, whatever scores the model gives.
 
-        Parameters
-        ----------
         {X, sensitive_features}
 
         Returns
@@ -312,8 +306,6 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
 
         As in scikit-learn they are those of the second class: where the first one is positive, with a minus.
 
-        Parameters
-        ----------
         {X, sensitive_features}
         """
         scores = self.adjusted_scores(X, sensitive_features=sensitive_features)
@@ -322,8 +314,6 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     def predict(self, X: Any, *, sensitive_features: Any = None) -> NDArray[Any]:
         """Predict an outcome: the positive one where the adjusted score is at or above ``threshold``.
 
-        Parameters
-        ----------
         {X, sensitive_features}
         """
         scores = self.adjusted_scores(X, sensitive_features=sensitive_features)
@@ -336,8 +326,6 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     def score(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy of ``predict``.
 
-        Parameters
-        ----------
         {X, y, sensitive_features, sample_weight}
         """
         check_alignment(X=X, y=y, sensitive_features=sensitive_features, sample_weight=sample_weight)

@@ -203,8 +203,6 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Any:
         """Adjust scores with the fitted maps.
 
-        Parameters
-        ----------
         {scores, sensitive_features, unknown_group, missing_group, other_scale}
 
         Returns
@@ -362,8 +360,6 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def explain(self, scores: Any, *, sensitive_features: Any, ids: Any = None) -> Any:
         """Say for each row what becomes of its score and its rank, and why; see :meth:`FairMaps.explain`.
 
-        Parameters
-        ----------
         {scores, sensitive_features, ids}
         """
         return self.fair_maps_.explain(scores, sensitive_features=sensitive_features, ids=ids)
@@ -386,8 +382,6 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def plot(self, ax: Any = None) -> Any:
         """Draw what each group's scores become.
 
-        Parameters
-        ----------
         {ax}
         """
         return self.fair_maps_.plot(ax)

@@ -279,8 +279,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Any:
         """Adjust scores with the fitted maps.
 
-        Parameters
-        ----------
         {scores, sensitive_features, unknown_group, missing_group, other_scale}
 
         Returns
@@ -302,8 +300,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def explain(self, scores: Any, *, sensitive_features: Any, ids: Any = None) -> Any:
         """Say for each row what becomes of its score and its rank, and why: a record for the person it is about.
 
-        Parameters
-        ----------
         {scores, sensitive_features, ids}
 
         Returns
@@ -347,8 +343,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def plot(self, ax: Any = None) -> Any:
         """Draw what each group's scores become.
 
-        Parameters
-        ----------
         {ax}
         """
         return display("ScoreMapDisplay").from_maps(self.maps_, self.table_, ax=ax).ax_

@@ -91,12 +91,11 @@ class FairnessReport(ShownBars):
 
     Examples
     --------
-    >>> from fairpot import FairPOT, FairnessReport
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+    >>> import fairpot
+    >>> data = fairpot.datasets.make_synthetic(1000, random_state=0, as_frame=False)
     >>> score, y, group = data.probability, data.target, data.group
-    >>> repair = FairPOT(max_gap=0.02).fit(score, y, sensitive_features=group)
-    >>> report = FairnessReport.from_estimator(repair)
+    >>> repair = fairpot.FairPOT(max_gap=0.02).fit(score, y, sensitive_features=group)
+    >>> report = fairpot.FairnessReport.from_estimator(repair)
     >>> report.audit.finding.pair
     ('a', 'b')
     >>> len(report.to_html()) < 3_000_000
@@ -355,8 +354,6 @@ class FairnessReport(ShownBars):
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the report to a file: .html, .json or .md, as its name ends; return its path.
 
-        Parameters
-        ----------
         {path, overwrite}
         """
         place = Path(path)

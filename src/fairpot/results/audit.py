@@ -70,10 +70,9 @@ class Audit:
 
     Examples
     --------
-    >>> from fairpot import audit
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-    >>> found = audit(data.target, data.probability, sensitive_features=data.group)
+    >>> import fairpot
+    >>> data = fairpot.datasets.make_synthetic(1000, random_state=0, as_frame=False)
+    >>> found = fairpot.audit(data.target, data.probability, sensitive_features=data.group)
     >>> round(found.gap, 3), round(found.gap.low, 3), round(found.gap.high, 3), found.finding.pair
     (0.275, 0.197, 0.362, ('a', 'b'))
     >>> found.verdict(0.05).answer
@@ -158,8 +157,6 @@ class Audit:
     def verdict(self, bound: float, *, level: float = LEVEL, guards: Guards | None = None) -> Verdict:
         """Say whether the gap is within a bound, exceeds it, or whether the rows cannot tell.
 
-        Parameters
-        ----------
         {bound, level, guards}
 
         Returns
@@ -172,8 +169,6 @@ class Audit:
     def verdicts(self, bound: float, *, level: float = LEVEL, guards: Guards | None = None) -> list[Verdict]:
         """Judge every gap that is guarded: over all rows, in the top, or in each.
 
-        Parameters
-        ----------
         {bound, level, guards}
         """
         wanted = check_choice("both" if guards is None else guards, "guards", GUARDS)
@@ -251,8 +246,6 @@ class Audit:
     def plot(self, ax: Any = None) -> Any:
         """Draw the gap of every two groups with its interval, see :class:`fairpot.display.EstimatesDisplay`.
 
-        Parameters
-        ----------
         {ax}
         """
         return display("EstimatesDisplay").from_audit(self, ax=ax).ax_

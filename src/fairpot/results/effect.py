@@ -80,12 +80,11 @@ class Effect:
 
     Examples
     --------
-    >>> from fairpot import FairPOT, effect
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+    >>> import fairpot
+    >>> data = fairpot.datasets.make_synthetic(1000, random_state=0, as_frame=False)
     >>> score, y, group = data.probability, data.target, data.group
-    >>> repair = FairPOT(max_gap=0.05).fit(score, y, sensitive_features=group)
-    >>> found = effect(repair, score, y, sensitive_features=group)
+    >>> repair = fairpot.FairPOT(max_gap=0.05).fit(score, y, sensitive_features=group)
+    >>> found = fairpot.effect(repair, score, y, sensitive_features=group)
     >>> round(found.before.gap, 3), round(found.after.gap, 3)
     (0.275, 0.05)
     >>> [(each.group, each.moved) for each in found.moves]
@@ -196,8 +195,6 @@ class Effect:
     def plot(self, ax: Any = None) -> Any:
         """Draw the gap of every two groups before and after, see :class:`fairpot.display.EstimatesDisplay`.
 
-        Parameters
-        ----------
         {ax}
         """
         return display("EstimatesDisplay").from_effect(self, ax=ax).ax_

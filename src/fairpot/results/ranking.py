@@ -227,8 +227,6 @@ def state_of(gap: Estimate | None) -> State:
 def top_of(table: ScoreTable, alpha: float, region: Region = "pooled") -> Top:
     """Find where the top of a list begins.
 
-    Parameters
-    ----------
     {table, alpha, region}
 
     Examples

@@ -138,8 +138,6 @@ class LimitBracket:
     def high(self, max_gap: float) -> float:
         """Return what no repair that keeps the order inside each group exceeds within a gap.
 
-        Parameters
-        ----------
         {max_gap}
         """
         bound = check_share(max_gap, "max_gap", zero=True)
@@ -148,8 +146,6 @@ class LimitBracket:
     def low(self, max_gap: float) -> float:
         """Return the AUC of the best merge that was found within a gap.
 
-        Parameters
-        ----------
         {max_gap}
         """
         bound = check_share(max_gap, "max_gap", zero=True)
@@ -160,8 +156,6 @@ class LimitBracket:
     def best(self, max_gap: float = 1.0) -> BracketPoint:
         """Return both ends for gaps of at most ``max_gap``.
 
-        Parameters
-        ----------
         {max_gap}
         """
         return BracketPoint(float(max_gap), self.low(max_gap), self.high(max_gap))
@@ -210,8 +204,6 @@ class LimitBracket:
     def plot(self, ax: Any = None) -> Any:
         """Draw both ends over the target gap.
 
-        Parameters
-        ----------
         {ax}
         """
         return display("LimitDisplay").from_limit(self, ax=ax).ax_

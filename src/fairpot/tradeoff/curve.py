@@ -151,11 +151,10 @@ class TradeoffCurve:
 
     Examples
     --------
-    >>> from fairpot import FairPOT
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+    >>> import fairpot
+    >>> data = fairpot.datasets.make_synthetic(1000, random_state=0, as_frame=False)
     >>> score, y, group = data.probability, data.target, data.group
-    >>> curve = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff()
+    >>> curve = fairpot.FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff()
     >>> len(curve.lam), curve.auc.round(3).max().item(), curve.gap.round(3).min().item()
     (501, 0.878, 0.001)
     >>> curve.select(max_gap=0.05).lam
@@ -329,8 +328,6 @@ class TradeoffCurve:
     def band(self, level: float = LEVEL) -> Band:
         """Compute confidence limits of the curve, at each repair strength and at all of them together.
 
-        Parameters
-        ----------
         {level}
 
         Returns

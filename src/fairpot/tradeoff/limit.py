@@ -193,8 +193,6 @@ class Limit:
     def best(self, max_gap: float = 1.0) -> LimitPoint:
         """Return the point of highest AUC whose gap is at most ``max_gap``.
 
-        Parameters
-        ----------
         {max_gap}
         """
         share = check_share(max_gap, "max_gap", zero=True)
@@ -225,8 +223,6 @@ class Limit:
     def plot(self, ax: Any = None) -> Any:
         """Draw the line over the signed gap, and what is within reach.
 
-        Parameters
-        ----------
         {ax}
         """
         return display("LimitDisplay").from_limit(self, ax=ax).ax_

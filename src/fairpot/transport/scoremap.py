@@ -350,8 +350,6 @@ class ScoreMap:
     def plot(self, ax: Any = None) -> Any:
         """Draw what scores become, see :class:`fairpot.display.ScoreMapDisplay`.
 
-        Parameters
-        ----------
         {ax}
         """
         from fairpot._shown import display
