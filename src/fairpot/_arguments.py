@@ -27,13 +27,7 @@ _speaker: list[Speaker] = [in_python]
 
 
 def argument(name: str, value: Any = NOTHING) -> str:
-    """Name an argument that a message is about, with its value if one is given; ``...`` asks for one.
-
-    Examples
-    --------
-    >>> argument("max_gap", 0.02), argument("reference", ...)
-    ('max_gap=0.02', 'reference=...')
-    """
+    """Name an argument that a message is about, with its value if one is given; ``...`` asks for one."""
     return _speaker[-1](name, value)
 
 

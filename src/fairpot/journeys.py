@@ -70,7 +70,15 @@ def score_table(
         Scores on any scale, where ``rows`` are outcomes.
     sensitive_features : column of shape (n,), or frame with several columns, default None
         Group of each row; several columns form intersections. None makes all rows one group, "all".
-    {sample_weight, clusters, weights, pos_label}
+    sample_weight : column of shape (n,), default None
+        Weights; ``weights`` says what they mean.
+    clusters : column or None, default None
+        What rows have in common that are not independent: the patient of each visit.
+    weights : {"frequency", "importance"} or None, default None
+        What a weight means: a number of rows, or how much a row counts. None takes whole numbers for the first and
+        others for the second; ``weights`` of the table says which.
+    pos_label : default None
+        The positive value of outcomes that are not 0/1 or booleans.
     lower_is_riskier : bool, default False
         Whether a low score means high risk; scores are then counted with a minus.
     high_score_means : {"help", "harm"} or None, default None
@@ -81,7 +89,8 @@ def score_table(
     score, label, group, weight, cluster : str
         Names of columns of a frame or of files; several groups form intersections. Without ``label`` outcomes are not
         known, without ``group`` all rows are one group, "all".
-    {drop_missing}
+    drop_missing : bool, default False
+        Whether rows with a missing value are left out, with a warning that counts them, instead of an error.
     **options
         For files: ``format``, ``sql``, ``database``, ``delimiter``, ``decimal``, ``encoding``, ``partitions`` and
         ``follow_links``, which :class:`fairpot.files.RowSource` takes; ``memory_limit``, ``threads``, ``max_distinct``

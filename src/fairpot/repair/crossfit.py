@@ -62,12 +62,10 @@ class _Gives:
 class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Fit a classifier and a score map together, the map on out-of-fold scores.
 
-    A model gives its own training rows scores that are too good, and a map fitted on those repairs a gap
-    that new data do not have. Here the map is fitted on out-of-fold scores: each row is scored by a copy of the
-    model that was trained without it. The model that scores new rows is trained on all of them.
-
-    Groups come with each call (``sensitive_features=...``, which scikit-learn's metadata routing passes through
-    pipelines, cross-validation and searches without further settings), or from named columns of ``X``.
+    A model gives its own training rows scores that are too good. So each row is scored by a copy of the model that was
+    trained without it, and the map is fitted on these scores; the model that scores new rows is trained on all of them.
+    Groups come with each call (``sensitive_features=...``, which scikit-learn's metadata routing passes on without
+    further settings), or from named columns of ``X``.
 
     Parameters
     ----------
@@ -77,11 +75,10 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         :class:`FairPOT` or another one of :mod:`fairpot.methods`; None takes ``FairPOT()``. To search
         over its parameters (``postprocessor__lam``), pass one.
     cv : int, splitter, iterable, "prefit" or None, default 5
-        How the scores for the map are made. An int: that many folds, stratified by outcome and group. A splitter or
-        an iterable of (train, test) rows: those; each row is tested at most once, and the map is fitted on the
-        rows that are. "prefit": ``estimator`` is fitted already and scores the given rows, which should be new to
-        it; a ``FrozenEstimator`` is always taken so. None: the model scores its own training rows, the
-        paper's way.
+        How the scores for the map are made. An int: that many folds, stratified by outcome and group. A splitter or an
+        iterable of (train, test) rows: those, each row tested at most once. "prefit": ``estimator`` (as is every
+        ``FrozenEstimator``) is fitted already and scores the given rows, which should be new to it. None: the model
+        scores its own training rows, the paper's way.
     sensitive_features : str, list of str or None, default None
         Columns of ``X`` that hold the groups, where ``X`` is a frame; several form intersections. None: the
         groups are passed to each call.
@@ -100,22 +97,16 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
 
     Attributes
     ----------
-    estimator_ : the model, fitted on all rows
-    postprocessor_ : the repair method, fitted on ``scores_``
-        ``postprocessor_.tradeoff()`` traces AUC and gap over every lambda on these scores at no further fit.
+    estimator_, postprocessor_ : the model, fitted on all rows; and the repair method, fitted on ``scores_``
+        ``postprocessor_.tradeoff()`` traces AUC and gap over every lambda at no further fit.
     scores_ : array of shape (n,)
         Scores the map was fitted on; NaN in rows that no fold tested.
-    classes_ : array of shape (2,)
-        The labels, in the order of the model.
-    pos_label_ : the positive one of them
+    classes_, pos_label_ : array of shape (2,), and one of them
+        The labels, in the order of the model, and the positive one.
     response_method_ : str
         Which scores of the model are used.
     n_features_in_, feature_names_in_
         Number and names of the features.
-
-    See Also
-    --------
-    FairPOT.tradeoff : every lambda from one fit; cheaper than a search over ``postprocessor__lam``.
 
     Examples
     --------

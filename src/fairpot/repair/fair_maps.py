@@ -83,31 +83,22 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    method_ : str
-        Name of the method, such as "FairPOT".
-    params_ : dict
-        What the method was given.
-    dial_ : (str, value)
-        Name of the method's strength (lam, t, slope, theta, shift) and its value, given or chosen in ``fit``; a dict
-        where groups have their own.
-    groups_ : tuple of the groups' names
+    method_, params_, dial_ : str, dict, and (str, value)
+        Name of the method, such as "FairPOT"; what it was given; and name and value of its strength (lam, t, slope,
+        theta, shift), a dict where groups have their own.
+    groups_, reference_, left_out_ : names of groups
+        All groups, the one whose scores do not change (or None), and those left out of the comparison.
     maps_ : dict of group to ScoreMap
-    reference_ : name of the group that does not change, or None
-    left_out_ : tuple of the groups left out of the comparison
     thresholds_ : dict of group to float, or None
         The scores at which a repaired top begins.
-    fitted_on_ : dict
-        Counts and score ranges, None where they depend on few people; version of the library; a fingerprint and the
-        time if they were stored.
-    columns_ : dict or None
-        What the columns of score and group were called, if that was stored.
+    fitted_on_, columns_ : dict, and dict or None
+        Counts, score ranges (None where they depend on few people), version, and, if they were stored, fingerprint,
+        time, and what the columns of score and group were called.
     certified_ : dict or None
         What the gap was certified to be within, if it was.
-    private_ : dict or None
-        The ``largest_error`` of any adjusted score and the ``step`` of the knots, if the file is a private one.
-    simplified_ : dict or None
-        What it changes that maps of very many breakpoints were simplified, if they were: ``largest_error`` of any
-        adjusted score, ``knots_before``, ``knots``, and ``auc_change`` and ``gap_change`` of the fitted rows.
+    private_, simplified_ : dict or None
+        The ``largest_error`` of any adjusted score, where a private file was rounded, or maps of very many breakpoints
+        were simplified; with the ``step`` of the knots, or what it changes.
     table_ : ScoreTable or None
         The fitted rows, counted; None where the maps come from a file.
 

@@ -109,45 +109,36 @@ class TradeoffCurve:
     auc : array of shape (k,)
         AUC of all rows.
     xauc_ab, xauc_ba : arrays of shape (k,)
-        How often a positive of the reference group is above a negative of the moved group, and the
-        reverse; with more than two groups, those of the pair with the largest gap, see ``pairs``.
-    moved : tuple of groups
-        The groups whose scores the repair changes.
-    reference : name of a group
-        The group whose scores do not change.
+        How often a positive of the reference group is above a negative of the moved group, and the reverse; with more
+        than two groups, those of the pair with the largest gap, see ``pairs``.
+    moved, reference : tuple of groups, and name of a group
+        The groups whose scores the repair changes, and the one whose scores do not change.
     exact : bool
         Whether every distinct lambda is on the curve.
-    dial : str
-        What the method that the curve belongs to calls its repair strength.
+    dial, identity : str, and float or None
+        What the method calls its repair strength, and the one that changes nothing; None if there is none.
     unrepaired_auc : float or None
-        AUC of the original scores, from which ``max_auc_loss`` is measured; None where ``lam`` 0 is on the
-        curve and leaves them so.
-    evidence : Evidence or None
-        The rows that band and certificates are computed from.
+        AUC of the original scores, where ``lam`` 0 is not on the curve: ``max_auc_loss`` is measured from it.
+    evidence, whole : Evidence or None
+        The rows that band and certificates are computed from; and those whose AUC it is, where they are more.
     pairs : tuple of pairs of groups, one for each point, or None
-        With more than two groups, the pair with the largest gap at each point. Numbers are seen from its first group:
-        the reference where it is one of the two, else the one that is ranked higher. None with two groups.
+        With more than two groups, the pair with the largest gap at each point, seen from its first group: the reference
+        where it is one of the two, else the one that is ranked higher.
     alpha : float or None
         The share of the list whose gap it is; None for all of it.
     orders : boolean array of shape (k,) or None
-        Whether something of the order inside every group is left. Where it is not, all scores of a group are equal,
-        and no rule chooses such a point. None: it is so everywhere.
-    identity : float or None
-        The repair strength that changes nothing; None if there is none.
+        Whether something of the order inside every group is left; where all scores of a group are equal, no rule
+        chooses the point. None: it is so everywhere.
     strengths : dict of moved group to array of shape (k,), or None
         Where several groups have their own: the value of each at every point.
-    whole : Evidence or None
-        The rows whose AUC it is, where the gap is that of a part of them.
     search : function of a Rule, or None
         How a rule is kept best, also between the points of the curve; None chooses among the points.
 
     Attributes
     ----------
-    gap, signed_gap : arrays of shape (k,)
+    gap, signed_gap, pareto : arrays of shape (k,)
         ``signed_gap = xauc_ab - xauc_ba``: above 0 where the reference (with more than two groups, the first of the
-        pair) is ranked higher. With two groups it changes its sign where the repair overshoots.
-    pareto : boolean array of shape (k,)
-        The points that no other point beats in both gap and AUC.
+        pair) is ranked higher; and the points that no other point beats in both gap and AUC.
 
     Examples
     --------
