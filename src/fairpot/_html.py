@@ -49,13 +49,7 @@ _HEADS |= {"flagged_positives": "flagged with the outcome", "flagged_negatives":
 
 
 def _with_limits(row: dict[str, Any]) -> dict[str, str]:
-    """Write a row's values, each with its limits in one cell where columns beside it have them.
-
-    Examples
-    --------
-    >>> _with_limits({"auc": 0.8, "auc_low": 0.75, "auc_high": 0.84})
-    {'auc': '0.800 (0.750 to 0.840)'}
-    """
+    """Write a row's values, each with its limits in one cell where columns beside it have them."""
     limits = {f"{name}{end}": name for name in row for end in _ENDS if f"{name}_low" in row and f"{name}_high" in row}
     shown = {}
     for name, value in row.items():

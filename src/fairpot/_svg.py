@@ -17,13 +17,7 @@ from numpy.typing import NDArray
 
 
 def printable(text: str) -> str:
-    """Show what is no character of a text (controls, surrogates, marks that turn its direction) as its code.
-
-    Examples
-    --------
-    >>> printable("a\\u202eb")
-    'a\\\\u202eb'
-    """
+    """Show what is no character of a text (controls, surrogates, marks that turn its direction) as its code."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in "\n\u200d" else c.encode("unicode_escape").decode() for c in text)
@@ -59,13 +53,7 @@ def tag(name: str, /, *children: Any, **attributes: Any) -> Markup:
 
 
 def join(*children: Any) -> Markup:
-    """Put children one after another; lists are taken apart.
-
-    Examples
-    --------
-    >>> join("<", [Markup("<g></g>"), None])
-    '&lt;<g></g>'
-    """
+    """Put children one after another; lists are taken apart."""
     parts: list[str] = []
     for child in children:
         if isinstance(child, list | tuple):
@@ -151,13 +139,7 @@ def _placed(values: Any, span: tuple[float, float], start: int, end: int) -> NDA
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Choose round values inside a range.
-
-    Examples
-    --------
-    >>> ticks(0.0, 1.0), ticks(-3e5, 1e5)
-    ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [-300000.0, -200000.0, -100000.0, 0.0, 100000.0])
-    """
+    """Choose round values inside a range."""
     rough = (high / 2 - low / 2) / about * 2
     size = 10.0 ** math.floor(math.log10(rough))
     step = next(size * nice for nice in (1, 2, 5, 10) if size * nice >= rough * 0.99)
@@ -166,13 +148,7 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
 
 
 def tick_text(value: float, span: Sequence[float]) -> str:
-    """Write a tick with the decimals that its axis needs.
-
-    Examples
-    --------
-    >>> tick_text(0.2, (0, 1)), tick_text(123456.0, (0, 2e5)), tick_text(0.7, (0.7, 0.71))
-    ('0.2', '1.2e5', '0.700')
-    """
+    """Write a tick with the decimals that its axis needs."""
     width = abs(span[1] / 2 - span[0] / 2) * 2
     size = max(abs(span[0]), abs(span[1]))
     if size >= 1e5 or size < 1e-3:
@@ -183,25 +159,13 @@ def tick_text(value: float, span: Sequence[float]) -> str:
 
 
 def line(xs: Iterable[int], ys: Iterable[int]) -> str:
-    """Write a line through points as a path.
-
-    Examples
-    --------
-    >>> line([0, 2], [5, 6])
-    'M0 5L2 6'
-    """
+    """Write a line through points as a path."""
     corners = "L".join(f"{x} {y}" for x, y in zip(xs, ys))
     return "M" + corners if corners else ""
 
 
 def steps(edges: Sequence[int], tops: Sequence[int], base: int) -> str:
-    """Write a histogram as a closed path on its base.
-
-    Examples
-    --------
-    >>> steps([0, 2, 4], [5, 6], 9)
-    'M0 9V5H2V6H4V9'
-    """
+    """Write a histogram as a closed path on its base."""
     return f"M{edges[0]} {base}" + "".join(f"V{top}H{edge}" for top, edge in zip(tops, edges[1:])) + f"V{base}"
 
 
@@ -250,13 +214,7 @@ _LONGEST = 30  # of a label
 
 
 def short(name: Any, longest: int = _LONGEST) -> str:
-    """Cut a long name.
-
-    Examples
-    --------
-    >>> short("a name that goes on and on and on", 12)
-    'a name that…'
-    """
+    """Cut a long name."""
     text = " ".join(str(name).split())
     return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
 
@@ -265,13 +223,6 @@ def intervals_svg(rows: Sequence[tuple[str, float, float, float]], title: str) -
     """Draw numbers with their intervals, one line each, and a line at 0; rows are (label, value, low, high).
 
     A number without an interval says so beside it.
-
-    Examples
-    --------
-    >>> intervals_svg([("M over F", 0.13, 0.09, 0.18)], "Gaps").startswith("<svg")
-    True
-    >>> "no interval" in intervals_svg([("M over F", 0.13, float("nan"), float("nan"))], "Gaps")
-    True
     """
     known = [(label, float(value), float(first), float(last)) for label, value, first, last in rows if value == value]
     if not known:
@@ -321,11 +272,6 @@ def lines_svg(
     """Draw lines, each labelled at its end; lines are (label, x, y), ``axes`` what x and y are.
 
     ``shaded`` is a band, (x low, x high, y) one after the other, and ``note`` is written below the picture.
-
-    Examples
-    --------
-    >>> lines_svg([("FairPOT", [0.0, 0.1], [0.7, 0.8])], "Trade-off", ("gap", "AUC")).startswith("<svg")
-    True
     """
     points = [(float(x), float(y)) for _, xs, ys in lines for x, y in zip(xs, ys) if x == x and y == y]
     if not points:
@@ -367,13 +313,7 @@ def lines_svg(
 
 
 def histograms_svg(panels: Sequence[tuple[str, Sequence[float], Sequence[float]]], title: str, feet: str) -> str:
-    """Draw shares of rows by score, a strip for each group: with the outcome upwards, without it downwards.
-
-    Examples
-    --------
-    >>> histograms_svg([("F", [0.2, 0.8], [0.9, 0.1])], "Scores", "0 to 1").startswith("<svg")
-    True
-    """
+    """Draw shares of rows by score, a strip for each group: with the outcome upwards, without it downwards."""
     strip, most = 56, max((each for _, up, down in panels for each in (*up, *down)), default=0.0) or 1.0
     parts = []
     for number, (label, up, down) in enumerate(panels):
@@ -399,11 +339,6 @@ def queue_svg(
 
     Places are shares of the list, 0 for the first, which have more room; ``acted`` is how much is acted on, before and
     after. Marks that cross that line are drawn bold.
-
-    Examples
-    --------
-    >>> queue_svg([("F", [0.3], [0.1], [True], "#0072b2")], "Places", (0.2, 0.2), True).count("<circle")
-    2
     """
     top, bottom, wide = 34, 214, _WIDTH / max(len(lanes), 2)
 

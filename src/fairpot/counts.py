@@ -298,13 +298,7 @@ class Clusters:
 
 
 def count_units(unit: Indices) -> int:
-    """Count the different units among rows by marking them: a hundredth of the price of sorting.
-
-    Examples
-    --------
-    >>> count_units(np.array([3, 0, 3]))
-    2
-    """
+    """Count the different units among rows by marking them: a hundredth of the price of sorting."""
     there = np.zeros(int(unit.max(initial=-1)) + 1, dtype=bool)
     there[unit] = True
     return int(np.count_nonzero(there))

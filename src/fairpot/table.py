@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._defaults import MEANINGS, REGIONS, Meaning, Region, Weights
+from fairpot._docs import documented
 from fairpot._html import histograms_svg, html_table, notes, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import display
@@ -56,6 +57,7 @@ class QuantisationBound:
     score: float
 
 
+@documented
 @dataclass(frozen=True, eq=False, repr=False)
 class ScoreTable:
     """Count rows: how many with and without the outcome have each score, in each group.
@@ -158,19 +160,6 @@ class ScoreTable:
         """Return the counts as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
 
         One row per group and distinct score, with the weight of rows with and without the outcome.
-
-        Examples
-        --------
-        >>> import fairpot
-        >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.3], ["F", "F", "M", "M", "F", "M"]
-        >>> table = fairpot.score_table(y, score, sensitive_features=sex)
-        >>> print(table.frame().to_string(index=False))
-        group  score  positive  negative
-            F    0.1         0         1
-            F    0.4         2         0
-            M    0.3         0         1
-            M    0.6         0         1
-            M    0.9         1         0
         """
         parts = ("score", "positive", "negative")
         groups = [g for g, c in zip(self.groups, self.counts) for _ in range(len(c.score))]
@@ -214,20 +203,7 @@ class ScoreTable:
     def plot(self, ax: Any = None) -> Any:
         """Draw the scores of each group by outcome, see :class:`fairpot.display.ScoreDistributionDisplay`.
 
-        Parameters
-        ----------
-        ax : matplotlib axes or None, default None
-            None makes new ones.
-
-        Returns
-        -------
-        axes
-
-        Examples
-        --------
-        >>> import fairpot
-        >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
-        >>> axes = fairpot.score_table(y, score, sensitive_features=sex).plot()
+        {ax}
         """
         return display("ScoreDistributionDisplay").from_table(self, ax=ax).ax_
 
@@ -326,18 +302,6 @@ class ScoreTable:
         ----------
         high_score_means : {"help", "harm"} or None
             What a high score does to the person who has it; None keeps what the table knows.
-
-        Returns
-        -------
-        ScoreTable
-
-        Examples
-        --------
-        >>> import fairpot
-        >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.3], ["F", "F", "M", "M", "F", "M"]
-        >>> table = fairpot.score_table(y, score, sensitive_features=sex)
-        >>> table.meaning("harm").high_score_means
-        'harm'
         """
         given = replace(self, high_score_means=high_score_means) if high_score_means is not None else self
         if self.high_score_means is not None and given.high_score_means != self.high_score_means:
@@ -388,26 +352,7 @@ class ScoreTable:
     def thresholds(self, alpha: float, region: Region = "pooled") -> dict[Hashable, float]:
         """Return the lowest score of the top, for each group.
 
-        Parameters
-        ----------
-        alpha : float in (0, 1]
-            Share of the rows in the top; rows tied with the lowest of them are in it too.
-        region : {"pooled", "group"}, default "pooled"
-            The top of all rows, or the top of each group.
-
-        Returns
-        -------
-        dict of group to float
-
-        Examples
-        --------
-        >>> import fairpot
-        >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.3], ["F", "F", "M", "M", "F", "M"]
-        >>> table = fairpot.score_table(y, score, sensitive_features=sex)
-        >>> table.thresholds(0.5)
-        {'F': 0.4, 'M': 0.4}
-        >>> table.thresholds(0.5, region="group")
-        {'F': 0.4, 'M': 0.6}
+        {alpha, region}
         """
         alpha = check_share(alpha, "alpha", zero=False)
         check_choice(region, "region", REGIONS)
@@ -430,42 +375,13 @@ class ScoreTable:
         ----------
         thresholds : dict of group to float
             The lowest score that stays in, for each group.
-
-        Returns
-        -------
-        ScoreTable
-
-        Examples
-        --------
-        >>> import fairpot
-        >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.3], ["F", "F", "M", "M", "F", "M"]
-        >>> table = fairpot.score_table(y, score, sensitive_features=sex)
-        >>> table.above({"F": 0.2, "M": 0.5}).rows
-        4
         """
         return self._with(c.above(thresholds[g]) for g, c in zip(self.groups, self.counts))
 
     def top(self, alpha: float, region: Region = "pooled") -> ScoreTable:
         """Keep the top of the list: of all rows, or of each group.
 
-        Parameters
-        ----------
-        alpha : float in (0, 1]
-            Share of the rows in the top; rows tied with the lowest of them are in it too.
-        region : {"pooled", "group"}, default "pooled"
-            The top of all rows, or the top of each group.
-
-        Returns
-        -------
-        ScoreTable
-
-        Examples
-        --------
-        >>> import fairpot
-        >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.3], ["F", "F", "M", "M", "F", "M"]
-        >>> table = fairpot.score_table(y, score, sensitive_features=sex)
-        >>> table.top(0.5).rows
-        4
+        {alpha, region}
         """
         return self.above(self.thresholds(alpha, region))
 
@@ -476,18 +392,6 @@ class ScoreTable:
         ----------
         groups : list of group names
             The groups to keep.
-
-        Returns
-        -------
-        ScoreTable
-
-        Examples
-        --------
-        >>> import fairpot
-        >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.3], ["F", "F", "M", "M", "F", "M"]
-        >>> table = fairpot.score_table(y, score, sensitive_features=sex)
-        >>> table.only(["F"]).groups
-        ('F',)
         """
         unknown = [g for g in groups if g not in self.groups]
         if unknown:
@@ -505,19 +409,6 @@ class ScoreTable:
         ----------
         maps : dict of group to ScoreMap, or to any function of an array
             The groups that are not named keep their scores.
-
-        Returns
-        -------
-        ScoreTable
-
-        Examples
-        --------
-        >>> import fairpot
-        >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.3], ["F", "F", "M", "M", "F", "M"]
-        >>> table = fairpot.score_table(y, score, sensitive_features=sex)
-        >>> move = fairpot.ScoreMap([0.0, 0.6], [0.0, 0.9])
-        >>> table.rescored({"F": move})["F"].score.round(2)
-        array([0.15, 0.6 ])
         """
         return self._with(c.rescored(maps[g](c.score)) if g in maps else c for g, c in zip(self.groups, self.counts))
 
@@ -551,18 +442,6 @@ class ScoreTable:
         ----------
         other : ScoreTable
             A table of other rows, with outcomes if this one has them.
-
-        Returns
-        -------
-        ScoreTable
-
-        Examples
-        --------
-        >>> import fairpot
-        >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.3], ["F", "F", "M", "M", "F", "M"]
-        >>> table = fairpot.score_table(y, score, sensitive_features=sex)
-        >>> table.merge(table).rows
-        12
         """
         if self.labelled != other.labelled:
             raise ValueError(
@@ -599,15 +478,6 @@ class ScoreTable:
         -------
         (ScoreTable, QuantisationBound)
             The smaller table, and how far any metric made from it can be off.
-
-        Examples
-        --------
-        >>> import fairpot
-        >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.3], ["F", "F", "M", "M", "F", "M"]
-        >>> table = fairpot.score_table(y, score, sensitive_features=sex)
-        >>> small, bound = table.quantise(2)
-        >>> small.pooled().score.round(2), round(bound.auc, 3)
-        (array([0.2 , 0.57]), 0.333)
         """
         if not isinstance(bins, int | np.integer) or bins < 1:
             raise ValueError(f"bins must be a whole number, at least 1, got {bins!r}.")

@@ -1,13 +1,7 @@
 """The paper's nine base classifiers as ready, seeded pipelines.
 
-`make_model` gives each of them the preprocessing it needs, on pandas, Polars and PyArrow frames and on
-NumPy arrays. All nine have `predict_proba`, so every one of them gives scores that can be ranked and
-repaired.
-
-XGBoost comes from the extra ``boost``, which installs the distribution ``xgboost-cpu``: the same package
-without the GPU code. The plain ``xgboost`` distribution brings 130 MB of it on Linux and pulls NVIDIA's
-communication library along, for models that train in seconds on a processor. Where ``xgboost-cpu`` is not
-published (macOS, ARM), install ``xgboost``, which is imported by the same name.
+XGBoost comes from the extra ``boost``, which installs ``xgboost-cpu``: the same package without 130 MB of GPU code.
+Where that is not published (macOS, ARM), install ``xgboost``, which is imported by the same name.
 """
 
 from collections.abc import Callable, Mapping

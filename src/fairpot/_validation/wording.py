@@ -78,13 +78,7 @@ def _is_figure(name: str) -> bool:
 
 
 def counted(number: float, noun: str, form: str = "") -> str:
-    """Say how many of something there are.
-
-    Examples
-    --------
-    >>> counted(1, "row"), counted(2, "missing row"), counted(1234, "row with the outcome", ",")
-    ('1 row', '2 missing rows', '1,234 rows with the outcome')
-    """
+    """Say how many of something there are."""
     what, tie, more = noun.partition(" with")
     return f"{number:{form}} {what}{'' if number == 1 else 's'}{tie}{more}"
 
@@ -349,13 +343,7 @@ def in_order(values: set[Any]) -> list[Any]:
 
 
 def other_length(name: str, rows: int, than: int, of: str = "there are {than} scores") -> str:
-    """Say that a column is not of the same rows as another.
-
-    Examples
-    --------
-    >>> other_length("y_true", 3, 2).splitlines()[0]
-    'y_true has 3 rows, but there are 2 scores.'
-    """
+    """Say that a column is not of the same rows as another."""
     return (
         f"{name} has {rows} rows, but {of.format(than=than)}.\n"
         "Hint: pass columns of the same rows; take all of them from one frame, after rows were dropped."
@@ -363,24 +351,12 @@ def other_length(name: str, rows: int, than: int, of: str = "there are {than} sc
 
 
 def shown_rows(value: float) -> str:
-    """Write a number of rows, which weights may have made a fraction: to the row, or to three digits of a few.
-
-    Examples
-    --------
-    >>> shown_rows(5220), shown_rows(5220.380695), shown_rows(2.5)
-    ('5,220', '5,220', '2.5')
-    """
+    """Write a number of rows, which weights may have made a fraction: to the row, or to three digits of a few."""
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
 
 
 def rows_by(value: float, weights: str | None, what: str = "rows") -> str:
-    """Say how many rows there are; where weights say how much a row counts, that they were weighed.
-
-    Examples
-    --------
-    >>> rows_by(5220, None), rows_by(5220.380695, "importance")
-    ('5,220 rows', '5,220 rows by weight')
-    """
+    """Say how many rows there are; where weights say how much a row counts, that they were weighed."""
     weighed = weights == "importance" or value != int(value)
     return f"{shown_rows(value)} {what}{' by weight' if weighed else ''}"
 
@@ -389,13 +365,7 @@ _WEIGHTS = {"frequency": "each as so many rows", "importance": "not as so many r
 
 
 def weights_taken(weights: str | None, rows: float) -> str:
-    """Say what weights were taken for, and why; nothing where there were none. Whole weights make ``rows`` an int.
-
-    Examples
-    --------
-    >>> weights_taken("importance", 5220.380695)
-    'Weights count as importance, not as so many rows (they are not whole numbers).'
-    """
+    """Say what weights were taken for, and why; nothing where there were none. Whole weights make ``rows`` an int."""
     if weights is None:
         return ""
     whole = isinstance(rows, int)

@@ -14,19 +14,7 @@ from fairpot.words import comparison as words
 
 @dataclass(frozen=True)
 class Rival:
-    """Hold the lead of the method of highest AUC over another, and whether it is more than chance explains.
-
-    Examples
-    --------
-    >>> from fairpot import compare
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(600, random_state=0, as_frame=False)
-    >>> score, y, group = data.probability, data.target, data.group
-    >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
-    >>> [rival] = result.versus(max_gap=0.1)
-    >>> rival.method, round(rival.lead, 3), rival.clear
-    ('FairPOT', 0.008, False)
-    """
+    """Hold the lead of the method of highest AUC over another, and whether it is more than chance explains."""
 
     method: str
     lead: Estimate

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from fairpot._defaults import LEVEL
+from fairpot._docs import documented
 from fairpot._html import html_table, lines_svg, notes, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import display, frame_of
@@ -35,6 +36,7 @@ from fairpot.words.comparison import UNREPAIRED
 _BOUNDS = "{bounds}"
 
 
+@documented
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     """Hold what every method does at the target gaps on the same held-out rows; the first is the original scores.
@@ -76,11 +78,10 @@ class Comparison:
 
     Examples
     --------
-    >>> from fairpot import compare
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(600, random_state=0, as_frame=False)
+    >>> import fairpot
+    >>> data = fairpot.datasets.make_synthetic(600, random_state=0, as_frame=False)
     >>> score, y, group = data.probability, data.target, data.group
-    >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
+    >>> result = fairpot.compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
     >>> best = result.best(max_gap=0.1)
     >>> best.method, round(best.auc, 3), round(best.gap, 3), best.kept
     ('LogitShift', 0.903, 0.097, 0.5)
@@ -169,8 +170,7 @@ class Comparison:
 
         Parameters
         ----------
-        max_gap : float
-            The target gap: the largest that you accept.
+        {max_gap}
         method : str
             The name of a method; the first of ``frame("chosen")`` are the original scores.
 
@@ -178,17 +178,6 @@ class Comparison:
         -------
         Chosen
             With a ``reason`` instead of numbers where the fitted rows cannot keep the target.
-
-        Examples
-        --------
-        >>> from fairpot import compare
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
-        >>> found = result.at(0.1, "LogitShift")
-        >>> round(found.gap, 3), found.times_kept
-        (0.097, '1 of 2')
         """
         bound = check_share(max_gap, "max_gap", zero=True)
         found = next((trial for trial in self.trials if trial.method == method), None)
@@ -202,29 +191,12 @@ class Comparison:
     def best(self, max_gap: float) -> Chosen:
         """Return the method of highest AUC at a target gap; of equals the first, the original scores before all.
 
-        Parameters
-        ----------
-        max_gap : float
-            The target gap: the largest that you accept.
-
-        Returns
-        -------
-        Chosen
+        {max_gap}
 
         Raises
         ------
         InfeasibleRuleError
             If no method keeps the target on the rows it is fitted on; the message says what there is.
-
-        Examples
-        --------
-        >>> from fairpot import compare
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
-        >>> round(result.best(max_gap=0.1).auc, 3)
-        0.903
         """
         reached = self._reached(max_gap)
         if not reached:
@@ -242,27 +214,13 @@ class Comparison:
     def answer(self, max_gap: float) -> Answer:
         """Say which method to take at a target gap, and how sure its lead is.
 
-        Parameters
-        ----------
-        max_gap : float
-            The target gap: the largest that you accept.
+        {max_gap}
 
         Returns
         -------
         Answer
             Where chance could explain the lead of the method of highest AUC, the one that changes the fewest scores of
             those that it cannot tell apart; XOrder, which is the hardest to write down, only where its lead is clear.
-
-        Examples
-        --------
-        >>> from fairpot import compare
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
-        >>> found = result.answer(0.1)
-        >>> found.recommended, found.highest
-        ('FairPOT', 'LogitShift')
         """
         first, before = self.trials[:2][-1].at(max_gap), self.trials[0].at(max_gap).auc
         original = np.nan if before is None else float(before)
@@ -284,8 +242,7 @@ class Comparison:
 
         Parameters
         ----------
-        max_gap : float, default 0.05
-            The target gap: the largest that you accept.
+        {max_gap}
         level : float, default 0.95
             Confidence level of all intervals together.
 
@@ -295,16 +252,6 @@ class Comparison:
             ``method``, ``lead`` (AUC of the best minus that of this one, with its limits) and ``clear`` (whether the
             lead is more than chance explains). Methods that do not reach the target have none, nor
             those that only know rows.
-
-        Examples
-        --------
-        >>> from fairpot import compare
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
-        >>> [rival.method for rival in result.versus(max_gap=0.1)]
-        ['FairPOT']
         """
         best = self.best(max_gap)
         others = [each for each in self._reached(max_gap) if each.method != best.method]
@@ -317,24 +264,7 @@ class Comparison:
 
         That is the one which changes the fewest scores; of equals the one with the fewest breakpoints.
 
-        Parameters
-        ----------
-        max_gap : float, default 0.05
-            The target gap: the largest that you accept.
-
-        Returns
-        -------
-        Chosen
-
-        Examples
-        --------
-        >>> from fairpot import compare
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
-        >>> result.recommended(max_gap=0.1).method
-        'FairPOT'
+        {max_gap}
         """
         self.best(max_gap)  # says what can be had where there is none
         taken = self.answer(max_gap).taken
@@ -346,29 +276,14 @@ class Comparison:
 
         Parameters
         ----------
-        max_gap : float
-            The target gap: the largest that you accept.
+        {max_gap}
         method : str or None, default None
             Fit this method instead.
-
-        Returns
-        -------
-        A fitted repair method
 
         Raises
         ------
         InfeasibleRuleError
             If no method reaches the gap, or if the original scores already keep it: there is nothing to fit.
-
-        Examples
-        --------
-        >>> from fairpot import compare
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
-        >>> type(result.fit_best(max_gap=0.1)).__name__
-        'FairPOT'
         """
         name = (self.recommended(max_gap) if method is None else self.at(max_gap, method)).method
         if name == UNREPAIRED:
@@ -388,26 +303,7 @@ class Comparison:
 
         A method is called the best only if chance does not explain its lead over each of the others.
 
-        Parameters
-        ----------
-        max_gap : float, default 0.05
-            The target gap: the largest that you accept.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> from fairpot import compare
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
-        >>> print(result.verdict(max_gap=0.1))
-        at gap <= 0.1 take FairPOT (lam 0.141 to 0.185): AUC 0.895 (0.009 below the original 0.904), gap 0.073 on rows
-        it was not fitted on, within the target in 1 of 2 folds; chance cannot tell its AUC from that of LogitShift, and
-        it changes the fewest scores
+        {max_gap}
         """
         return self.answer(check_share(max_gap, "max_gap", zero=True)).text
 
@@ -420,18 +316,7 @@ class Comparison:
         return [said.replace(_BOUNDS, words.some(bounds, len(bounds))) for said, bounds in found.items()]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all numbers as plain values, ready for JSON: each with its limits beside it.
-
-        Examples
-        --------
-        >>> from fairpot import compare
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
-        >>> [each["recommended"] for each in result.to_dict()["answers"]]
-        ['FairPOT', 'FairPOT', 'FairPOT']
-        """
+        """Return all numbers as plain values, ready for JSON: each with its limits beside it."""
         return to_dict(self)
 
     def frame(self, part: Literal["points", "chosen"] = "points") -> Any:
@@ -445,22 +330,6 @@ class Comparison:
         part : {"points", "chosen"}, default "points"
             Every method at many strengths, judged on the held-out rows; or every method at each of ``max_gaps``, its
             strength chosen on the fitted rows.
-
-        Returns
-        -------
-        frame
-
-        Examples
-        --------
-        >>> from fairpot import compare
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
-        >>> len(result.frame()) == len(result.points)
-        True
-        >>> len(result.frame("chosen"))
-        9
         """
         if check_choice(part, "part", ("points", "chosen")) == "points":
             return make_frame(self.points.columns())
@@ -470,23 +339,7 @@ class Comparison:
     def plot(self, ax: Any = None) -> Any:
         """Draw AUC against the gap for every method, see :class:`fairpot.display.ComparisonDisplay`.
 
-        Parameters
-        ----------
-        ax : matplotlib axes, default None
-            None makes a new figure.
-
-        Returns
-        -------
-        axes
-
-        Examples
-        --------
-        >>> from fairpot import compare
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
-        >>> axes = result.plot()
+        {ax}
         """
         return display("ComparisonDisplay").from_comparison(self, ax=ax).ax_
 

@@ -270,17 +270,6 @@ class Chosen:
         The repair strength of each fold.
     reason : str or None
         In how many folds the fitted rows do not keep the target, and why; None where all do.
-
-    Examples
-    --------
-    >>> from fairpot import compare
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(600, random_state=0, as_frame=False)
-    >>> score, y, group = data.probability, data.target, data.group
-    >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
-    >>> found = result.at(0.1, "FairPOT")
-    >>> round(found.gap, 3), found.times_kept, found.label
-    (0.073, '1 of 2', 'FairPOT (lam 0.141 to 0.185)')
     """
 
     method: str

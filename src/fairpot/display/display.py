@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._docs import documented
 from fairpot._html import COLOURS as COLOURS
 from fairpot._optional import import_optional, make_frame
 from fairpot.counting import as_table
@@ -30,13 +31,7 @@ _LINE_INCHES, _LETTER_INCHES, _HANDLE_INCHES = 0.16, 0.064, 0.6
 
 
 def look(place: int, *, marked: bool = False) -> dict[str, Any]:
-    """Return colour and line (and marker, if ``marked``) of the group at one place: no two of 40 look alike.
-
-    Examples
-    --------
-    >>> look(1)
-    {'color': '#b84300', 'linestyle': '--'}
-    """
+    """Return colour and line (and marker, if ``marked``) of the group at one place: no two of 40 look alike."""
     style = {"color": COLOURS[place % len(COLOURS)], "linestyle": LINES[place % len(LINES)]}
     return style | ({"marker": MARKERS[place % len(MARKERS)]} if marked else {})
 
@@ -48,37 +43,19 @@ def plain(group: Hashable) -> str:
 
 
 def named(group: Hashable) -> str:
-    """Show a group's name, in lines of bounded width.
-
-    Examples
-    --------
-    >>> named("people who live further away")
-    'people who live further\\naway'
-    """
+    """Show a group's name, in lines of bounded width."""
     return wrapped(plain(group), _WIDE)
 
 
 def wrapped(text: str, wide: int) -> str:
-    """Break a text into lines of so many letters, at spaces where there are some; no part of it is read as a formula.
-
-    Examples
-    --------
-    >>> wrapped("under $25", 40)
-    'under \\\\$25'
-    """
+    """Break a text into lines of so many letters, at spaces where there are some; none of it is a formula."""
     lines = "\n".join(textwrap.wrap(text, wide, break_on_hyphens=False))
     # A label that begins with an underscore would be left out of a legend, and $...$ would be set as mathematics.
     return ("\u200b" if text.startswith("_") else "") + lines.replace("$", r"\$")
 
 
 def styled(own: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return matplotlib's keywords of a line by their long names; what the caller gave comes before our own.
-
-    Examples
-    --------
-    >>> styled({"color": "black", "lw": 2}, {"linewidth": 3})
-    {'color': 'black', 'linewidth': 3}
-    """
+    """Return matplotlib's keywords of a line by their long names; what the caller gave comes before our own."""
     normalise = import_optional("matplotlib.cbook", "plot").normalize_kwargs
     line = import_optional("matplotlib.lines", "plot").Line2D
     return normalise(dict(own), line) | normalise(dict(given), line)
@@ -148,37 +125,17 @@ BEFORE, AFTER = "before", "after"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Display:
-    """A picture and the tidy table it is drawn from. What begins with ``from_`` draws at once; ``plot`` draws again.
+    """A picture and the tidy table it is drawn from. What begins with ``from_`` draws at once; ``plot`` draws again."""
 
-    Attributes
-    ----------
-    columns : dict of name to array
-        The table, one array a column, all of the same length.
-    ax_ : matplotlib axes, or a list of them
-        Where ``from_`` drew; a picture of two panels has two.
-    figure_ : matplotlib figure
-    """
-
-    columns: Columns
-    ax_: Any = field(default=None, init=False)
+    columns: Columns  # the table, one array a column, all of the same length
+    ax_: Any = field(default=None, init=False)  # where ``from_`` drew; a picture of two panels has two
     figure_: Any = field(default=None, init=False)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(next(iter(self.columns.values())))} rows: {', '.join(self.columns)})"
 
     def frame(self) -> Any:
-        """Return the table that the picture shows (pandas, Polars or PyArrow, whichever is in use).
-
-        Examples
-        --------
-        >>> from fairpot.display import CrossRocDisplay
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> shown = CrossRocDisplay.from_predictions(y, score, sensitive_features=group)
-        >>> len(shown.frame()) > 0
-        True
-        """
+        """Return the table that the picture shows (pandas, Polars or PyArrow, whichever is in use)."""
         return make_frame(self.columns)
 
     def plot(self, ax: Any = None) -> Any:
@@ -194,13 +151,7 @@ class Display:
         return self
 
     def where(self, **values: Any) -> Columns:
-        """Return the rows in which columns have these values.
-
-        Examples
-        --------
-        >>> Display({"group": np.array(["F", "M"]), "share": np.array([0.4, 0.6])}).where(group="M")["share"]
-        array([0.6])
-        """
+        """Return the rows in which columns have these values."""
         keep = np.ones(len(next(iter(self.columns.values()))), dtype=bool)
         for name, value in values.items():
             keep &= self.columns[name] == value
@@ -211,6 +162,7 @@ class Display:
         return list(dict.fromkeys(self.columns[name].tolist()))
 
 
+@documented
 class TableDisplay(Display):
     """A Display of a score table, and with maps of what they make of it."""
 
@@ -238,41 +190,9 @@ class TableDisplay(Display):
 
         Parameters
         ----------
-        y_true : column of shape (n,)
-            Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
-        y_score : column of shape (n,)
-            Scores of any model, on any scale.
-        sensitive_features : column of shape (n,), or frame with several columns
-            Group of each row; several columns form intersections.
-        sample_weight : column of shape (n,), default None
-            Weights; ``weights`` says what they mean.
-        clusters : column of shape (n,), default None
-            What rows have in common that are not independent of each other, such as the patient of each visit.
-        weights : {"frequency", "importance"} or None, default None
-            What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for
-            the first and others for the second.
-        pos_label : default None
-            The positive value where ``y_true`` is not 0/1.
-        maps : dict of group to ScoreMap, default None
-            Also show what these make of the scores, such as ``repair.maps_``.
-        ax : matplotlib axes, default None
-            None makes a new figure.
+        {y_true, y_score, sensitive_features, sample_weight, clusters, weights, pos_label, maps, ax}
         **options
             What ``from_table`` takes, and matplotlib's for the lines.
-
-        Returns
-        -------
-        The display, drawn: its axes are ``ax_``.
-
-        Examples
-        --------
-        >>> from fairpot.display import CrossRocDisplay
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> shown = CrossRocDisplay.from_predictions(y, score, sensitive_features=group)
-        >>> shown.values("state")
-        ['before']
         """
         known = {"sample_weight": sample_weight, "clusters": clusters, "weights": weights, "pos_label": pos_label}
         table = as_table(y_true, y_score, sensitive_features=sensitive_features, **known)
@@ -301,37 +221,9 @@ class TableDisplay(Display):
             The repair to show.
         scores : column of shape (n,) or (n, 1), ScoreTable, or None, default None
             The rows to show it on; None takes the fitted rows.
-        y : column of shape (n,), default None
-            Outcomes, 0/1.
-        sensitive_features : column of shape (n,), or frame with several columns, default None
-            Group of each row; several columns form intersections.
-        sample_weight : column of shape (n,), default None
-            Weights; ``weights`` says what they mean.
-        clusters : column of shape (n,), default None
-            What rows have in common that are not independent of each other, such as the patient of each visit.
-        weights : {"frequency", "importance"} or None, default None
-            What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for
-            the first and others for the second.
-        ax : matplotlib axes, default None
-            None makes a new figure. Before and after are two panels and take two axes.
+        {y, sensitive_features, sample_weight, clusters, weights, ax}
         **options
             What ``from_table`` takes, and matplotlib's for the lines.
-
-        Returns
-        -------
-        The display, drawn: its axes are ``ax_``.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.display import ScoreDistributionDisplay
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> repair = FairPOT(lam=0.5).fit(score, y, sensitive_features=group)
-        >>> shown = ScoreDistributionDisplay.from_estimator(repair)
-        >>> len(shown.ax_)
-        2
         """
         table = table_of(estimator, scores, y, sensitive_features, sample_weight, clusters, weights)
         make: Any = cls.from_table

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._docs import documented
 from fairpot.counts import Counts
 from fairpot.display.display import (
     AFTER,
@@ -26,6 +27,7 @@ LABELS = ("positive", "negative")
 MOST_FILLED = 4  # hills of more groups than these hide each other
 
 
+@documented
 class ScoreDistributionDisplay(TableDisplay):
     """Draw histograms of the scores of each group, positives upwards and negatives downwards.
 
@@ -49,30 +51,10 @@ class ScoreDistributionDisplay(TableDisplay):
 
         Parameters
         ----------
-        table : ScoreTable
-            Counted rows, with outcomes.
-        maps : dict of group to ScoreMap, default None
-            Also show what these make of the scores, such as ``repair.maps_``.
+        {table, maps}
         bins : int, default 40
             Bins of equal width, the same for all.
-        ax : matplotlib axes, default None
-            None makes a new figure.
-        **style
-            Passed to matplotlib for the lines, such as ``linewidth=1``.
-
-        Returns
-        -------
-        The display, drawn: its axes are ``ax_``.
-
-        Examples
-        --------
-        >>> from fairpot import score_table
-        >>> from fairpot.display import ScoreDistributionDisplay
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> table = score_table(y, score, sensitive_features=group)
-        >>> shown = ScoreDistributionDisplay.from_table(table, bins=20)
+        {ax, **style}
         """
         shown = states(table, maps)
         edges = score_edges(list(shown.values()), bins)
@@ -121,13 +103,7 @@ def _finish(panel: Any, state: str) -> None:
 
 
 def score_edges(tables: list[ScoreTable], bins: int) -> NDArray[np.float64]:
-    """Return the edges of bins of equal width over all scores; over [0, 1] where these nearly fill it.
-
-    Examples
-    --------
-    >>> score_edges([ScoreTable.from_rows(np.array([0.1, 0.9]), None)], 2)
-    array([0. , 0.5, 1. ])
-    """
+    """Return the edges of bins of equal width over all scores; over [0, 1] where these nearly fill it."""
     if not isinstance(bins, int | np.integer) or bins < 1:
         raise ValueError(f"bins must be a whole number, at least 1, got {bins!r}.")
     scores = [c.score for table in tables for c in table.counts if len(c.score)]
@@ -142,13 +118,7 @@ def score_edges(tables: list[ScoreTable], bins: int) -> NDArray[np.float64]:
 
 
 def histogram(scores: NDArray[np.float64], weight: Counts, edges: NDArray[np.float64]) -> NDArray[Any]:
-    """Add up weights by bin, of ascending scores; what lies outside goes to the nearest bin.
-
-    Examples
-    --------
-    >>> histogram(np.array([0.1, 0.5, 0.9]), np.array([1, 2, 4]), np.array([0.0, 0.5, 1.0]))
-    array([1, 6])
-    """
+    """Add up weights by bin, of ascending scores; what lies outside goes to the nearest bin."""
     total = np.concatenate((np.zeros(1, dtype=weight.dtype), np.cumsum(weight)))
     places = np.searchsorted(scores, edges[1:-1], side="left")
     return np.diff(total[np.concatenate(([0], places, [len(scores)]))])

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from fairpot._docs import documented
 from fairpot._shown import Bar, bar
 from fairpot.display.display import (
     COLOURS,
@@ -31,6 +32,7 @@ _WIDE = 30  # letters of a line of a label
 _GAP = "gap: xAUC of the first over the second, minus the reverse"
 
 
+@documented
 @dataclass(frozen=True, eq=False, repr=False)
 class EstimatesDisplay(Display):
     """Draw numbers with their intervals, before and after where there are both.
@@ -66,17 +68,7 @@ class EstimatesDisplay(Display):
             The numbers with their limits.
         title : str, default ""
             What stands above the picture.
-        ax : matplotlib axes, default None
-            None makes a new figure.
-
-        Returns
-        -------
-        The display, drawn: its axes are ``ax_``.
-
-        Examples
-        --------
-        >>> from fairpot.display import EstimatesDisplay
-        >>> shown = EstimatesDisplay.from_bars([("AUC", 0.75, 0.70, 0.80), ("gap", 0.12, 0.05, 0.19)])
+        {ax}
         """
         return cls(_columns([("", Bar(*each)) for each in bars]), title)._drawn(ax)
 
@@ -88,23 +80,7 @@ class EstimatesDisplay(Display):
         ----------
         audit : Audit
             What :func:`fairpot.audit` returned.
-        ax : matplotlib axes, default None
-            None makes a new figure.
-
-        Returns
-        -------
-        The display, drawn: its axes are ``ax_``.
-
-        Examples
-        --------
-        >>> from fairpot import audit
-        >>> from fairpot.display import EstimatesDisplay
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> shown = EstimatesDisplay.from_audit(audit(y, score, sensitive_features=group))
-        >>> shown.values("label")
-        ['a over b']
+        {ax}
         """
         told = audit.spoken.told
         rows = [("", _gap(pair)) for pair in _known(told.gaps)]
@@ -118,23 +94,7 @@ class EstimatesDisplay(Display):
         ----------
         effect : Effect
             What :func:`fairpot.effect` returned.
-        ax : matplotlib axes, default None
-            None makes a new figure.
-
-        Returns
-        -------
-        The display, drawn: its axes are ``ax_``.
-
-        Examples
-        --------
-        >>> import fairpot
-        >>> from fairpot.display import EstimatesDisplay
-        >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
-        >>> score = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10
-        >>> lifted = [s + 0.2 * (g == "F") for s, g in zip(score, sex)]
-        >>> found = fairpot.effect(y, before=score, after=lifted, sensitive_features=sex)
-        >>> EstimatesDisplay.from_effect(found).where(state="before")["value"]
-        array([0.25])
+        {ax}
         """
         before, after = effect.before.spoken.told, effect.after.spoken.told
         both = [(pair, after.pair(pair.first, pair.second)) for pair in _known(before.gaps)]
@@ -195,6 +155,7 @@ def draw_intervals(axes: Any, value: Any, heights: Any, low: Any, high: Any, **s
         axes.annotate("no interval", (value[place], heights[place]), **beside)
 
 
+@documented
 class BandDisplay(Display):
     """Draw AUC and gap along the repair strength, with limits at each value and at all values together.
 
@@ -203,11 +164,10 @@ class BandDisplay(Display):
 
     Examples
     --------
-    >>> from fairpot import FairPOT
-    >>> from fairpot.datasets import make_synthetic
+    >>> import fairpot
     >>> from fairpot.display import BandDisplay
-    >>> data = make_synthetic(random_state=0)
-    >>> fp = FairPOT().fit(data.data["x1"], data.target, sensitive_features=data.group)
+    >>> data = fairpot.datasets.make_synthetic(random_state=0)
+    >>> fp = fairpot.FairPOT().fit(data.data["x1"], data.target, sensitive_features=data.group)
     >>> BandDisplay.from_band(fp.tradeoff(lams=[0, 0.5, 1]).band()).values("number")
     ['auc', 'gap']
     """
@@ -220,22 +180,7 @@ class BandDisplay(Display):
         ----------
         band : Band
             What ``curve.band()`` returned.
-        ax : two matplotlib axes, default None
-            None makes a new figure.
-
-        Returns
-        -------
-        The display, drawn: its axes are ``ax_``.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.display import BandDisplay
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> repair = FairPOT(lam=0.5).fit(score, y, sensitive_features=group)
-        >>> shown = BandDisplay.from_band(repair.tradeoff(lams=[0, 0.5, 1]).band())
+        {ax}
         """
         own = band.values.ndim == 1
         place = band.values if own else np.arange(len(band), dtype=np.float64)
@@ -265,6 +210,7 @@ class BandDisplay(Display):
         return panels
 
 
+@documented
 class LimitDisplay(Display):
     """Draw the best possible AUC over the gap, and what is within reach of a repair fixed beforehand.
 
@@ -288,21 +234,7 @@ class LimitDisplay(Display):
         ----------
         limit : Limit or LimitBracket
             What :func:`fairpot.tradeoff.auc_limit` returned.
-        ax : matplotlib axes, default None
-            None makes a new figure.
-
-        Returns
-        -------
-        The display, drawn: its axes are ``ax_``.
-
-        Examples
-        --------
-        >>> from fairpot.display import LimitDisplay
-        >>> from fairpot.tradeoff import auc_limit
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> shown = LimitDisplay.from_limit(auc_limit(y, score, sensitive_features=group))
+        {ax}
         """
         if isinstance(limit, Limit):
             parts = [{"line": "best possible", "gap": limit.signed_gap, "auc": limit.auc}]

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._docs import documented
 from fairpot.display.display import (
     Display,
     add_legend,
@@ -25,6 +26,7 @@ from fairpot.table import Maps, ScoreTable
 _KNOTS, _GRID, _BARS = 400, 201, 50
 
 
+@documented
 class ScoreMapDisplay(Display):
     """Draw what each group's scores become, and how many people are where.
 
@@ -51,20 +53,7 @@ class ScoreMapDisplay(Display):
             The maps to draw.
         table : ScoreTable, default None
             The rows to show along the maps, with or without outcomes.
-        ax : matplotlib axes, default None
-            None makes a new figure.
-        **style
-            Passed to matplotlib for the lines, such as ``linewidth=1``.
-
-        Returns
-        -------
-        The display, drawn: its axes are ``ax_``.
-
-        Examples
-        --------
-        >>> from fairpot import ScoreMap
-        >>> from fairpot.display import ScoreMapDisplay
-        >>> shown = ScoreMapDisplay.from_maps({"F": ScoreMap([0.2, 0.6], [0.2, 0.9]), "M": ScoreMap.identity()})
+        {ax, **style}
         """
         low, high = _range(maps, table)
         parts = []
@@ -96,35 +85,7 @@ class ScoreMapDisplay(Display):
             The repair to show.
         scores : column of shape (n,) or (n, 1), ScoreTable, or None, default None
             The rows to show it on; None takes the fitted rows.
-        y : column of shape (n,), default None
-            Outcomes, 0/1.
-        sensitive_features : column of shape (n,), or frame with several columns, default None
-            Group of each row; several columns form intersections.
-        sample_weight : column of shape (n,), default None
-            Weights; ``weights`` says what they mean.
-        clusters : column of shape (n,), default None
-            What rows have in common that are not independent of each other, such as the patient of each visit.
-        weights : {"frequency", "importance"} or None, default None
-            What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for
-            the first and others for the second.
-        ax : matplotlib axes, default None
-            None makes a new figure.
-        **style
-            Passed to matplotlib for the lines, such as ``linewidth=1``.
-
-        Returns
-        -------
-        The display, drawn: its axes are ``ax_``.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.display import ScoreMapDisplay
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> repair = FairPOT(lam=0.5).fit(score, y, sensitive_features=group)
-        >>> shown = ScoreMapDisplay.from_estimator(repair)
+        {y, sensitive_features, sample_weight, clusters, weights, ax, **style}
         """
         table = table_of(estimator, scores, y, sensitive_features, sample_weight, clusters, weights)
         return cls.from_maps(maps_of(estimator, table), table, ax=ax, **style)

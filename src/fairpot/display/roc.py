@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._docs import documented
 from fairpot._shown import bar
 from fairpot.counts import GroupCounts
 from fairpot.display.display import (
@@ -28,6 +29,7 @@ from fairpot.results import Ranking, rank
 from fairpot.table import Maps, ScoreTable
 
 
+@documented
 class CrossRocDisplay(TableDisplay):
     """Draw ROC curves inside groups and between them: positives of one group against negatives of the other.
 
@@ -59,32 +61,12 @@ class CrossRocDisplay(TableDisplay):
 
         Parameters
         ----------
-        table : ScoreTable
-            Counted rows, with outcomes.
-        maps : dict of group to ScoreMap, default None
-            Also show what these make of the scores, such as ``repair.maps_``.
+        {table, maps}
         pair : two names of groups, default None
             None takes the two that an audit speaks of: those with the largest gap.
         points : int, default 1000
             No curve keeps more points than this; areas are exact all the same.
-        ax : matplotlib axes, default None
-            None makes a new figure.
-        **style
-            Passed to matplotlib for the lines, such as ``linewidth=1``.
-
-        Returns
-        -------
-        The display, drawn: its axes are ``ax_``.
-
-        Examples
-        --------
-        >>> from fairpot import score_table
-        >>> from fairpot.display import CrossRocDisplay
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> table = score_table(y, score, sensitive_features=group)
-        >>> shown = CrossRocDisplay.from_table(table, points=100)
+        {ax, **style}
         """
         rankings = {
             state: (each, rank(each)) for state, each in states(table.require("this picture", groups=2), maps).items()
@@ -128,14 +110,7 @@ class CrossRocDisplay(TableDisplay):
 
 
 def roc_curve(winners: GroupCounts, losers: GroupCounts, points: int = 1000) -> dict[str, Any]:
-    """Trace the share of one group's positives against that of another's negatives from every threshold up.
-
-    Examples
-    --------
-    >>> group = GroupCounts(np.array([0.2, 0.8]), np.array([1, 3]), np.array([2, 2]))
-    >>> roc_curve(group, group)["true_positive_rate"]
-    array([0.  , 0.75, 1.  ])
-    """
+    """Trace the share of one group's positives against that of another's negatives from every threshold up."""
     positives, negatives = float(winners.positive.sum()), float(losers.negative.sum())
     if not positives or not negatives:
         return dict.fromkeys(("false_positive_rate", "true_positive_rate"), np.full(1, np.nan))

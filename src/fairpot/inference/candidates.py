@@ -37,30 +37,16 @@ MOST_REGIONS = 400
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """Rows that have one threshold: all of them, or those of a group.
+    """Rows that have one threshold: all of them, or those of a group."""
 
-    Attributes
-    ----------
-    groups : tuple of int
-        Places of its groups in the table.
-    score, rows : arrays
-        Its distinct scores, ascending, and the weight of the rows at each.
-    deviation : array
-        How many standard errors each score is from being the lowest of the top alpha; 0 at the sample's own, infinite
-        beyond 12.
-    own : int
-        Place of the sample's own threshold.
-    size : float
-        Independent rows.
-    alpha : float
-    """
-
-    groups: tuple[int, ...]
-    score: Floats
+    groups: tuple[int, ...]  # places of its groups in the table
+    score: Floats  # its distinct scores, ascending, and the weight of the rows at each
     rows: Floats
+    # How many standard errors each score is from being the lowest of the top alpha; 0 at the sample's own, infinite
+    # beyond 12.
     deviation: Floats
-    own: int
-    size: float
+    own: int  # place of the sample's own threshold
+    size: float  # independent rows
     alpha: float
 
     @cached_property
@@ -183,10 +169,7 @@ def candidates(found: Sequence[Population], tail: float) -> Candidates:
     A limit that holds in all of them is wrong with probability ``tail`` at most. Populations that are smooth have
     their own threshold only.
 
-    Raises
-    ------
-    TooMany
-        With the reason, where there are too many regions or the region may be above all rows.
+    Raises :class:`TooMany`: with the reason, where there are too many regions or the region may be above all rows.
     """
     own = np.array([[p.own for p in found]], dtype=np.intp)
     rough = [p.coarse for p in found]

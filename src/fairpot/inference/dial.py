@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._defaults import LEVEL, Region, Ties
+from fairpot._docs import documented
 from fairpot._html import html_table, lines_svg, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import display
@@ -66,31 +67,16 @@ Count = Callable[[Any], tuple[Floats, Floats]]
 
 @dataclass(frozen=True, eq=False)
 class DialEstimates:
-    """What a method's dial does to AUC and gaps, on rows that its maps were not fitted on.
+    """What a method's dial does to AUC and gaps, on rows that its maps were not fitted on."""
 
-    Attributes
-    ----------
-    values : array of shape (k,)
-        Values of the dial.
-    groups : names of the groups
-    auc : ShareEstimates
-        AUC at each value.
-    xauc : ShareEstimates
-        For each value, both directions of every pair of groups, side by side.
-    reason : str or None
-        Why no interval is honest, if none is.
-    regions : OpenRegions or None
-        Where the top alpha may begin at each value, if many rows share the scores there.
-    least : array of shape (k,) or None
-        Bounds that each value cannot be certified below, whatever its own gap is; None if there are none.
-    """
-
-    values: Floats
+    values: Floats  # values of the dial
     groups: tuple[Hashable, ...]
-    auc: ShareEstimates
-    xauc: ShareEstimates
-    reason: str | None = None
+    auc: ShareEstimates  # AUC at each value
+    xauc: ShareEstimates  # for each value, both directions of every pair of groups, side by side
+    reason: str | None = None  # why no interval is honest, if none is
+    # Where the top alpha may begin at each value, if many rows share the scores there.
     regions: OpenRegions | None = None
+    # Bounds that each value cannot be certified below, whatever its own gap is; None if there are none.
     least: Floats | None = None
 
     def __len__(self) -> int:
@@ -153,21 +139,9 @@ def estimate_dial(
 ) -> DialEstimates:
     """Estimate AUC and gaps at every value of a dial.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        Rows that the maps were not fitted on, at least two groups.
-    maps_at : function
-        From a value of the dial to the maps of the groups that it moves.
-    values : sequence
-    ties : {"half", "strict"}, default "half"
-    exact : pair of arrays or None, default None
-        AUCs (k,) and xAUCs (k, 2 * pairs) where they are known; None counts them on the whole table. Covariances come
-        from a merged table in either case.
-
-    Returns
-    -------
-    DialEstimates
+    ``table``: rows that the maps were not fitted on, at least two groups. ``maps_at``: from a value of the dial to the
+    maps of the groups that it moves. ``exact``: AUCs (k,) and xAUCs (k, 2 * pairs) where they are known; None counts
+    them on the whole table. Covariances come from a merged table in either case.
     """
     return estimate_steps(table, lambda given: (maps_at(value) for value in given), values, ties=ties, exact=exact)
 
@@ -304,26 +278,14 @@ class SameMaps:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The rows behind a curve.
+    """The rows behind a curve."""
 
-    Parameters
-    ----------
-    parts : tuple of Part
-        One for rows that were held out; one a fold for a cross-fitted curve, whose numbers are averaged.
-    ties : {"half", "strict"}
-    fitted : bool
-        Whether the maps were fitted on these very rows: then nothing can be certified.
-    top : Top or None
-        The region that the numbers are those of, found again at every value; None for all rows.
-    cut : Cut or None
-        Where the rows themselves are those of a top, from which score on.
-    """
-
+    # One for rows that were held out; one a fold for a cross-fitted curve, whose numbers are averaged.
     parts: tuple[Part, ...]
     ties: Kernel = "half"
-    fitted: bool = False
-    top: Top | None = None
-    cut: Cut | None = None
+    fitted: bool = False  # whether the maps were fitted on these very rows: then nothing can be certified
+    top: Top | None = None  # the region that the numbers are those of, found again at every value; None for all rows
+    cut: Cut | None = None  # where the rows themselves are those of a top, from which score on
 
     @property
     def rows(self) -> str:
@@ -430,6 +392,7 @@ class Ribbon(NamedTuple):
     high_all: Floats
 
 
+@documented
 @dataclass(frozen=True, eq=False, repr=False)
 class Band:
     """Hold AUC and gap over the repair strength, with confidence limits.
@@ -452,11 +415,10 @@ class Band:
 
     Examples
     --------
-    >>> from fairpot import FairPOT
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+    >>> import fairpot
+    >>> data = fairpot.datasets.make_synthetic(1000, random_state=0, as_frame=False)
     >>> score, y, group = data.probability, data.target, data.group
-    >>> curve = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff(lams=[0, 0.5, 1])
+    >>> curve = fairpot.FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff(lams=[0, 0.5, 1])
     >>> band = curve.band()
     >>> band.gap.high.round(2)
     array([0.36, 0.11, 0.15])
@@ -492,39 +454,12 @@ class Band:
     def plot(self, ax: Any = None) -> Any:
         """Draw AUC and gap over the repair strength with their limits; return the two axes.
 
-        Parameters
-        ----------
-        ax : two matplotlib axes or None, default None
-            None makes new ones.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> band = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff(lams=[0, 0.5, 1]).band()
-        >>> axes = band.plot()
+        {ax}
         """
         return display("BandDisplay").from_band(self, ax=ax).ax_
 
     def frame(self) -> Any:
-        """Return the band as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
-
-        Returns
-        -------
-        frame
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> band = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff(lams=[0, 0.5, 1]).band()
-        >>> len(band.frame())
-        3
-        """
+        """Return the band as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
         return make_frame(self._columns())
 
     def _columns(self) -> dict[str, Floats]:
@@ -538,19 +473,7 @@ class Band:
 
 
 def band_of(dial: DialEstimates, level: float = LEVEL, name: str = "lam") -> Band:
-    """Put limits around the estimates of a dial.
-
-    Parameters
-    ----------
-    dial : DialEstimates
-    level : float, default 0.95
-    name : str, default "lam"
-        What the dial is called.
-
-    Returns
-    -------
-    Band
-    """
+    """Put limits around the estimates of a dial."""
     tail = (1 - check_level(level)) / 2
     if dial.reason is not None:
         none = np.full(len(dial), np.nan)

@@ -9,6 +9,7 @@ import numpy as np
 
 from fairpot._arguments import by_name
 from fairpot._defaults import LEVEL, REGIONS, TIES, Region
+from fairpot._docs import documented
 from fairpot._validation import check_choice, check_group_name, check_level, check_share
 from fairpot.counting import as_table
 from fairpot.inference.limits import Estimate, Verdict, judge, seen_limits
@@ -150,27 +151,16 @@ def confidence_interval(
     sensitive_features : column of shape (n,), or frame with several columns, default None
         Group of each row; several columns form intersections. None for
         metrics without groups.
-    sample_weight : column of shape (n,), default None
-        Weights; ``weights`` says what they mean.
-    clusters : column of shape (n,), default None
-        What rows have in common that are not independent of each other, such as the patient of each visit.
+    {sample_weight, clusters}
     positive, negative : names of groups, default None
         For xAUC: the group whose rows with the outcome, and the group whose rows without it, are compared.
     group : name of a group, default None
         For metrics of one group.
     alpha : float in (0, 1] or None, default None
         Look at this share of the rows with the highest scores; None looks at all rows.
-    region : {"pooled", "group"}, default "pooled"
-        With ``alpha``: the top of all rows, or the top of each group.
-    ties : {"half", "strict"}, default "half"
-        Whether equal scores count as half a win or as none.
-    level : float in (0, 1), default 0.95
-        Confidence level of the intervals.
-    weights : {"frequency", "importance"} or None, default None
-        What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for
-        the first and others for the second.
-    pos_label : default None
-        The positive value where ``y_true`` is not 0/1.
+    {region, ties, level}
+    {weights}
+    {pos_label}
 
     Returns
     -------
@@ -261,6 +251,7 @@ def _interval(
     return Estimate(question.metric, size, se, low, high, level, "analytic", size, seen, reason, note)
 
 
+@documented
 def verdict(
     y_true: Any,
     y_score: Any = None,
@@ -286,29 +277,13 @@ def verdict(
         Scores on any scale; None with a table.
     sensitive_features : column of shape (n,), or frame with several columns
         Group of each row; several columns form intersections.
-    bound : float in [0, 1]
-        The target gap: the largest that you accept.
-    sample_weight : column of shape (n,), default None
-        Weights; ``weights`` says what they mean.
-    clusters : column of shape (n,), default None
-        What rows have in common that are not independent of each other, such as the patient of each visit.
+    {bound, sample_weight, clusters}
     alpha : float in (0, 1] or None, default None
         Look at this share of the rows with the highest scores; None looks at all rows.
-    region : {"pooled", "group"}, default "pooled"
-        With ``alpha``: the top of all rows, or the top of each group.
-    ties : {"half", "strict"}, default "half"
-        Whether equal scores count as half a win or as none.
+    {region, ties}
     level : float in (0.5, 1), default 0.95
         "within" and "exceeds" are each wrong at most ``1 - level`` of the time.
-    weights : {"frequency", "importance"} or None, default None
-        What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for
-        the first and others for the second.
-    pos_label : default None
-        The positive value where ``y_true`` is not 0/1.
-
-    Returns
-    -------
-    Verdict
+    {weights, pos_label}
 
     Examples
     --------

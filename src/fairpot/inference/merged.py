@@ -56,31 +56,18 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """What one pass counts of a ranking.
-
-    Attributes
-    ----------
-    table : ScoreTable
-    ties : {"half", "strict"}
-        How equal scores count in the shares.
-    won, tied : arrays of shape (groups, groups)
-        Pairs of a positive of the first and a negative of the second group in which the positive is ahead, and in which
-        both are equal. Exact for whole weights.
-    positives, negatives : arrays of shape (groups,)
-        Weights.
-    distinct : int
-        Distinct scores of all groups together.
-    cells : pair of tuples of Cell, or None
-        Positives first; None where rows belong together or groups are very many.
-    """
+    """What one pass counts of a ranking."""
 
     table: ScoreTable
-    ties: Ties
+    ties: Ties  # how equal scores count in the shares
+    # Pairs of a positive of the first and a negative of the second group in which the positive is ahead, and in which
+    # both are equal. Exact for whole weights.
     won: Counts
     tied: Counts
-    positives: Counts
+    positives: Counts  # weights
     negatives: Counts
-    distinct: int
+    distinct: int  # distinct scores of all groups together
+    # Positives first; None where rows belong together or groups are very many.
     cells: tuple[tuple[Cell, ...], tuple[Cell, ...]] | None
 
     def matrix(self, ties: Ties | None = None) -> WinMatrix:
@@ -101,26 +88,7 @@ class Counted:
 
 
 def count_ranking(table: ScoreTable, ties: Ties = "half") -> Counted:
-    """Count everything about a ranking in one pass over a table with outcomes.
-
-    Parameters
-    ----------
-    table : ScoreTable
-    ties : {"half", "strict"}, default "half"
-        Whether equal scores count as half a win or as none.
-
-    Returns
-    -------
-    Counted
-
-    Examples
-    --------
-    >>> import fairpot
-    >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.4], ["F", "F", "M", "M", "F", "M"]
-    >>> found = count_ranking(fairpot.score_table(y, score, sensitive_features=sex))
-    >>> found.won.tolist(), found.tied.tolist(), found.distinct
-    ([[2, 0], [1, 2]], [[0, 2], [0, 0]], 4)
-    """
+    """Count everything about a ranking in one pass over a table with outcomes."""
     if len(table.groups) > MOST_GROUPS:
         won, tied, distinct, cells = *_many(table), len(table.pooled().score), None
     else:
@@ -279,27 +247,7 @@ def shares(counted: Counted, pairs: Sequence[Pairs]) -> ShareEstimates:
     Equal to :func:`fairpot.inference.shares.estimate_shares`, which clustered rows are left to, without its array of
     shares times rows.
 
-    Parameters
-    ----------
-    counted : Counted
-    pairs : sequence of Pairs
-        Whose positives are compared with whose negatives, for each share.
-
-    Returns
-    -------
-    ShareEstimates
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import fairpot
-    >>> from fairpot.inference.shares import all_pairs
-    >>> rng = np.random.default_rng(0)
-    >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
-    >>> table = fairpot.score_table(y, rng.normal(y), sensitive_features=sex)
-    >>> found = shares(count_ranking(table), [all_pairs(table)])
-    >>> found.value.round(3), found.se.round(3)
-    (array([0.753]), array([0.024]))
+    ``pairs``: whose positives are compared with whose negatives, for each share.
     """
     asked = Lines.of(counted, pairs)
     if counted.cells is None:

@@ -47,25 +47,13 @@ class Limits(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class OpenRegions:
-    """The moved tables of a dial whose top alpha may begin at one of several scores.
-
-    Attributes
-    ----------
-    table : ScoreTable
-    kernel : {"half", "strict"}
-    views : tuple
-        The scores of the table's entries in each distinct moved table.
-    populations : tuple
-        The thresholds of each.
-    which : array of shape (k,)
-        Which of them belongs to each value of the dial.
-    """
+    """The moved tables of a dial whose top alpha may begin at one of several scores."""
 
     table: ScoreTable
     kernel: Kernel
-    views: tuple[View, ...]
-    populations: tuple[tuple[Population, ...], ...]
-    which: Indices
+    views: tuple[View, ...]  # the scores of the table's entries in each distinct moved table
+    populations: tuple[tuple[Population, ...], ...]  # the thresholds of each
+    which: Indices  # which of them belongs to each value of the dial
 
     @classmethod
     def of(

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from fairpot._defaults import LEVEL
+from fairpot._docs import documented
 from fairpot._validation import check_group_name, check_level, is_number
 from fairpot.counts import Counts, GroupCounts, count_units
 from fairpot.inference.limits import Estimate, wilson
@@ -33,18 +34,6 @@ class Rates:
 
     ``tpr``: of the positives; ``fpr``: of the negatives; ``flagged``: of all; ``ppv``: positives among the flagged.
     ``counts`` has the weights that they are shares of.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fairpot import score_table
-    >>> from fairpot.inference import rates_at
-    >>> rng = np.random.default_rng(0)
-    >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
-    >>> score = rng.normal(y + 0.5 * (sex == "M"))
-    >>> women, men = rates_at(score_table(y, score, sensitive_features=sex), 0.5)
-    >>> women.group, round(women.tpr, 2), round(women.fpr, 2)
-    ('F', 0.7, 0.23)
     """
 
     group: Hashable
@@ -56,6 +45,7 @@ class Rates:
     counts: Flags
 
 
+@documented
 def rates_at(table: ScoreTable, threshold: float, *, level: float = LEVEL) -> list[Rates]:
     """Compute the rates of every group at a threshold, each with Wilson's interval.
 
@@ -65,12 +55,7 @@ def rates_at(table: ScoreTable, threshold: float, *, level: float = LEVEL) -> li
         With labels; a table with clusters adds up their rows before squaring.
     threshold : float
         Scores at or above it are flagged.
-    level : float in (0, 1), default 0.95
-        Confidence level of the intervals.
-
-    Returns
-    -------
-    list of Rates
+    {level}
 
     Examples
     --------
@@ -87,29 +72,7 @@ def rates_at(table: ScoreTable, threshold: float, *, level: float = LEVEL) -> li
 def rate_estimates(table: ScoreTable, group: Hashable | None, threshold: float, *, level: float = LEVEL) -> Rates:
     """Compute the rates of one group, or of all rows, at a threshold, each with Wilson's interval.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        With labels; a table with clusters adds up their rows before squaring.
-    group : name of a group or None
-        None takes all rows together.
-    threshold : float
-        Scores at or above it are flagged.
-    level : float in (0, 1), default 0.95
-        Confidence level of the intervals.
-
-    Returns
-    -------
-    Rates
-        Those of all rows have the group None.
-
-    Examples
-    --------
-    >>> from fairpot import score_table
-    >>> y, score, sex = [0, 1] * 10, range(20), ["F"] * 10 + ["M"] * 10
-    >>> found = rate_estimates(score_table(y, score, sensitive_features=sex), None, 8.0)
-    >>> found.flagged, found.counts
-    (0.6, Flags(positives=10, negatives=10, flagged_positives=6, flagged_negatives=6))
+    A table with clusters adds up their rows before squaring. ``group`` None takes all rows together.
     """
     if not is_number(threshold) or not np.isfinite(float(threshold)):
         raise ValueError(f"threshold must be a finite number, got {threshold!r}.")

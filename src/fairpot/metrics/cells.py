@@ -18,13 +18,6 @@ def small_cells(table: ScoreTable, alpha: float | None = None) -> list[Note]:
     """Name the groups with few or no rows with or without the outcome; weights count for the rows they are worth.
 
     ``alpha`` says that the table is the top of a list.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> table = ScoreTable.from_rows(np.array([0.4, 0.1]), np.array([1, 0], dtype=np.int8))
-    >>> [(note.kind, note.group, note.value, note.other) for note in small_cells(table)]
-    [('small', 'all', 1.0, 1.0)]
     """
     counted = table.independent if table.units is None else (table.positives, table.negatives)
     return [
@@ -39,14 +32,6 @@ def carrying_groups(table: ScoreTable) -> tuple[Hashable, ...]:
 
     They have at least 30 positives and 30 negatives: as many clusters where rows belong together, and as many rows as
     they are worth where weights say how much a row counts.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> score, y = np.arange(100) % 7 / 7, (np.arange(100) % 2).astype(np.int8)
-    >>> table = ScoreTable.from_rows(score, y, (np.arange(100) >= 80) * 1, ("many", "few"))
-    >>> carrying_groups(table)
-    ('many',)
     """
     positives, negatives = table.independent
     enough = tuple(g for g, p, n in zip(table.groups, positives, negatives) if min(p, n) >= SMALL)

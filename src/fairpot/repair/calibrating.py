@@ -34,18 +34,10 @@ _ENTRIES = 1 << 14
 
 @dataclass(frozen=True)
 class Scale:
-    """How scores are turned into what the curve is straight in: log-odds of probabilities, else spreads of the scores.
+    """What the curve is straight in: log-odds of scores that are probabilities, else spreads of the scores."""
 
-    Attributes
-    ----------
-    probability : bool
-        Whether all scores lie in [0, 1].
-    centre, spread : float
-        Of other scores.
-    """
-
-    probability: bool
-    centre: float = 0.0
+    probability: bool  # whether all scores lie in [0, 1]
+    centre: float = 0.0  # of other scores
     spread: float = 1.0
 
     @classmethod
@@ -71,18 +63,10 @@ class Scale:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Log-odds of the outcome over the scale of the scores: straight pieces between bends.
-
-    Attributes
-    ----------
-    bends : array of shape (k,)
-    level : float
-        The value at the middle bend, or at 0 where there is none.
-    slopes : array of shape (k + 1,)
-    """
+    """Log-odds of the outcome over the scale of the scores: straight pieces between bends."""
 
     bends: Floats
-    level: float
+    level: float  # the value at the middle bend, or at 0 where there is none
     slopes: Floats
 
     def __call__(self, z: Floats) -> Floats:
@@ -97,10 +81,7 @@ def common_map(table: ScoreTable) -> ScoreMap:
     them. Where a low score means high risk, a score becomes the probability that the outcome does not happen: low
     scores stay those at risk.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        With the scores after the repair, and outcomes.
+    ``table``: with the scores after the repair, and outcomes.
     """
     pooled = table.pooled()
     if not table.lower_is_riskier:

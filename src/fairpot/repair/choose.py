@@ -66,10 +66,7 @@ def choose(family: Family, ground: Ground, rule: Rule, seen: TradeoffCurve | Non
 
     ``seen`` is the curve of the family on the same rows, where it is known.
 
-    Raises
-    ------
-    InfeasibleRuleError
-        If none keeps the rule; the message names the best there is.
+    Raises :class:`InfeasibleRuleError` if none keeps the rule; the message names the best there is.
     """
     with passing_over():
         point = search(family, ground, rule, seen).chosen()

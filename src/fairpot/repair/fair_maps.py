@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import LEVEL, UNMAPPED, Meaning, Unmapped
+from fairpot._docs import documented
 from fairpot._html import html_table, intervals_svg, lines_svg, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import Bar, bar, display
@@ -73,16 +74,11 @@ class Adjusted(NamedTuple):
 
 
 def descending_ranks(scores: Floats) -> NDArray[np.int64]:
-    """Rank scores from the highest, 1; equal ones share the best rank among them.
-
-    Examples
-    --------
-    >>> descending_ranks(np.array([0.3, 0.9, 0.9, 0.1]))
-    array([3, 1, 1, 4])
-    """
+    """Rank scores from the highest, 1; equal ones share the best rank among them."""
     return np.asarray(len(scores) - np.searchsorted(np.sort(scores), scores, side="right") + 1, dtype=np.int64)
 
 
+@documented
 class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Fitted maps: what ``transform``, files and exports need, without the method that made them.
 
@@ -90,31 +86,22 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    method_ : str
-        Name of the method, such as "FairPOT".
-    params_ : dict
-        What the method was given.
-    dial_ : (str, value)
-        Name of the method's strength (lam, t, slope, theta, shift) and its value, given or chosen in ``fit``; a dict
-        where groups have their own.
-    groups_ : tuple of the groups' names
+    method_, params_, dial_ : str, dict, and (str, value)
+        Name of the method, such as "FairPOT"; what it was given; and name and value of its strength (lam, t, slope,
+        theta, shift), a dict where groups have their own.
+    groups_, reference_, left_out_ : names of groups
+        All groups, the one whose scores do not change (or None), and those left out of the comparison.
     maps_ : dict of group to ScoreMap
-    reference_ : name of the group that does not change, or None
-    left_out_ : tuple of the groups left out of the comparison
     thresholds_ : dict of group to float, or None
         The scores at which a repaired top begins.
-    fitted_on_ : dict
-        Counts and score ranges, None where they depend on few people; version of the library; a fingerprint and the
-        time if they were stored.
-    columns_ : dict or None
-        What the columns of score and group were called, if that was stored.
+    fitted_on_, columns_ : dict, and dict or None
+        Counts, score ranges (None where they depend on few people), version, and, if they were stored, fingerprint,
+        time, and what the columns of score and group were called.
     certified_ : dict or None
         What the gap was certified to be within, if it was.
-    private_ : dict or None
-        The ``largest_error`` of any adjusted score and the ``step`` of the knots, if the file is a private one.
-    simplified_ : dict or None
-        What it changes that maps of very many breakpoints were simplified, if they were: ``largest_error`` of any
-        adjusted score, ``knots_before``, ``knots``, and ``auc_change`` and ``gap_change`` of the fitted rows.
+    private_, simplified_ : dict or None
+        The ``largest_error`` of any adjusted score, where a private file was rounded, or maps of very many breakpoints
+        were simplified; with the ``step`` of the knots, or what it changes.
     table_ : ScoreTable or None
         The fitted rows, counted; None where the maps come from a file.
 
@@ -263,12 +250,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         scores : column of shape (n,) or (n, 1), or ScoreTable
             Scores of new rows; a table stands for all rows.
-        y : column of shape (n,), default None
-            Outcomes, 0/1.
-        max_gap : float
-            The bound to certify.
-        confidence : float, default 0.95
-            With which confidence.
+        {y, max_gap, confidence}
         **rows
             What else is known of the rows: ``sensitive_features``, ``sample_weight``, ``clusters``, ``weights``, ...
 
@@ -276,17 +258,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -------
         FairMaps
             The same maps; ``certified_`` says how the bound is known.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(4000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> repair = FairPOT(max_gap=0.02).fit(score[:2000], y[:2000], sensitive_features=group[:2000])
-        >>> maps = repair.fair_maps_.certify(score[2000:], y[2000:], sensitive_features=group[2000:], max_gap=0.15)
-        >>> maps.certified_["bound"], maps.certified_["how"]
-        (0.15, 'map')
         """
         table = counted_like(self, scores, y, rows, "a certificate")
         table = table.only([g for g in table.groups if g not in self.left_out_])
@@ -310,20 +281,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Any:
         """Adjust scores with the fitted maps.
 
-        Parameters
-        ----------
-        scores : column of shape (n,) or (n, 1)
-            Scores of the model: list, NumPy array, pandas, Polars or PyArrow column.
-        sensitive_features : column of shape (n,), or frame with several columns
-            Group of each row; several columns form intersections.
-        unknown_group : {"error", "keep", "null"}, default "error"
-            What becomes of rows whose group was not seen in ``fit``: an error that counts them, the original score, or
-            NaN.
-        missing_group : {"error", "keep", "null"}, default "error"
-            What becomes of rows that have no group, likewise.
-        other_scale : {"error", "warn"} or None, default None
-            What is done about scores that seem to be on another scale than those of ``fit``. None stops if nine in ten
-            lie far outside the fitted range, where some groups would be moved and others not, and warns otherwise.
+        {scores, sensitive_features, unknown_group, missing_group, other_scale}
 
         Returns
         -------
@@ -334,14 +292,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -----
         ScaleWarning
             If the scores seem to be on another scale than those of ``fit``.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
-        >>> repair.transform([0.3, 0.4, 0.7], sensitive_features=["F", "F", "M"])
-        array([0.7, 0.8, 0.7])
         """
         check_is_fitted(self)
         check_alignment(scores=scores, sensitive_features=sensitive_features)
@@ -352,14 +302,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def explain(self, scores: Any, *, sensitive_features: Any, ids: Any = None) -> Any:
         """Say for each row what becomes of its score and its rank, and why: a record for the person it is about.
 
-        Parameters
-        ----------
-        scores : column of shape (n,) or (n, 1)
-            Scores of the model: list, NumPy array, pandas, Polars or PyArrow column.
-        sensitive_features : column of shape (n,), or frame with several columns
-            Group of each row; several columns form intersections.
-        ids : column of shape (n,), default None
-            What the rows are known by; it becomes the first column.
+        {scores, sensitive_features, ids}
 
         Returns
         -------
@@ -367,16 +310,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             One row for each row, in the same order: its number from 1, group, original and adjusted score, old and new
             rank among these rows (1 is the highest score, equal scores share the best rank), and why. The columns are
             those of ``fairpot apply --changes``.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> fp = FairPOT(0.5, reference="M").fit([0.2, 0.4, 0.6, 0.8], sensitive_features=["F", "F", "M", "M"])
-        >>> found = fp.explain([0.2, 0.4, 0.6], sensitive_features=["F", "F", "M"], ids=["a", "b", "c"])
-        >>> list(found["why"])[0], list(found["why"])[1]
-        ('below the part that is moved: the score stays', "moved by transport towards 'M'")
-        >>> list(found["new_rank"])
-        [3, 1, 2]
         """
         check_alignment(scores=scores, sensitive_features=sensitive_features, ids=ids)
         found = _adjust(self, scores, sensitive_features)
@@ -399,16 +332,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         One row per group and breakpoint, on the scale of the scores: ``group``, ``score`` and ``adjusted``. Between
         breakpoints a map is a straight line; a group whose scores do not change has none. A map has no interval:
         ``fairpot.effect`` measures what it does, with intervals.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
-        >>> print(repair.frame().to_string(index=False))
-        group  score  adjusted
-            F    0.2       0.6
-            F    0.4       0.8
         """
         scale = self.scale
         ends = np.array([scale.low, scale.high])  # of a map that adds the same to every score
@@ -422,21 +345,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def plot(self, ax: Any = None) -> Any:
         """Draw what each group's scores become.
 
-        Parameters
-        ----------
-        ax : matplotlib axes, default None
-            None makes a new figure.
-
-        Returns
-        -------
-        axes
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
-        >>> axes = repair.plot()
+        {ax}
         """
         return display("ScoreMapDisplay").from_maps(self.maps_, self.table_, ax=ax).ax_
 
@@ -464,10 +373,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        path : str or path
-            Where the file goes.
-        overwrite : bool, default False
-            Whether an existing file is replaced.
+        {path, overwrite}
         timestamp : bool, default False
             Whether the time of saving is stored.
         columns : dict or None, default None
@@ -475,25 +381,12 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         private : bool, default False
             Whether the maps are those learnt from means of at least ten rows, whatever these weigh, and counts are
             rounded. The file says by how much adjusted scores may differ: :meth:`private_content` has it.
-        max_bytes : int, default 100,000,000
-            A larger file is refused, here and in ``load``.
+        {max_bytes}
 
         Warns
         -----
         SmallGroupWarning
             If fewer than ten rows of a group make up the maps: the file then shows their scores.
-
-        Examples
-        --------
-        >>> from pathlib import Path
-        >>> from tempfile import mkdtemp
-        >>> import fairpot
-        >>> score, sex = range(40), ["F", "M"] * 20
-        >>> repair = fairpot.FairPOT(lam=0.5, reference="M").fit(score, sensitive_features=sex)
-        >>> path = Path(mkdtemp()) / "map.json"
-        >>> repair.save(path)
-        >>> fairpot.load(path).transform([30, 30], sensitive_features=["F", "M"])
-        array([31., 30.])
         """
         content = self.private_content() if private else self.file_content()
         few = small_groups(content, self.table_) if content.private is None else []
@@ -544,18 +437,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         **options
             Passed on to :func:`fairpot.export.to_sql`: ``score``, ``group``, ``table``, ``column``, ``unknown_group``,
             ``missing_group``, ``form``, ``pieces_table``.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
-        >>> "CASE" in repair.fair_maps_.to_sql("duckdb", group="sex")
-        True
         """
         return to_sql(_own_scale(self), dialect=dialect, map_sha256=self.sha256_, **options)
 
@@ -569,18 +450,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         **options
             Passed on to :func:`fairpot.export.to_onnx`: ``model_output``, ``score``, ``group``, ``output``,
             ``unknown_group``, ``missing_group``.
-
-        Returns
-        -------
-        onnx.ModelProto
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
-        >>> [each.name for each in repair.fair_maps_.to_onnx().graph.output]
-        ['score_adjusted']
         """
         return to_onnx(_own_scale(self), model=model, map_sha256=self.sha256_, **options)
 
@@ -591,20 +460,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         **options
             Passed on to :func:`fairpot.export.to_python`: ``name``, ``unknown_group``, ``missing_group``.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
-        >>> names = {}
-        >>> exec(repair.fair_maps_.to_python(), names)
-        >>> names["adjusted_score"](0.4, "F")
-        0.8
         """
         return to_python(_own_scale(self), map_sha256=self.sha256_, **options)
 
@@ -616,18 +471,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         **options
             Passed on to :func:`fairpot.export.to_javascript`: ``name``, ``module``, ``unknown_group``,
             ``missing_group``.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
-        >>> "function adjustedScore(score, group)" in repair.fair_maps_.to_javascript()
-        True
         """
         return to_javascript(_own_scale(self), map_sha256=self.sha256_, **options)
 
@@ -638,18 +481,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         **options
             Passed on to :class:`fairpot.export.RowScorer`: ``unknown_group``, ``missing_group``.
-
-        Returns
-        -------
-        RowScorer
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
-        >>> repair.fair_maps_.row_scorer()(0.4, "F")
-        0.8
         """
         return RowScorer(_own_scale(self), **options)
 
@@ -667,20 +498,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         keep_ranks : bool, default False
             Whether all fitted rows stay in their order, ties included. That needs the fitted table, which a model
             that comes from a file does not have.
-
-        Returns
-        -------
-        SimplifiedMaps
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> repair = FairPOT(max_gap=0.05).fit(score, y, sensitive_features=group)
-        >>> print(repair.fair_maps_.simplify(max_error=0.01))
-        simplified from 151 to 22 breakpoints, scores within 0.00956
         """
         maps = _own_scale(self)
         table = self.table_
@@ -847,6 +664,7 @@ def fair_maps(model: Any) -> FairMaps | None:
     return found if isinstance(found, FairMaps) else None
 
 
+@documented
 def load(path: str | PathLike[str], *, expect_sha256: str | None = None, max_bytes: int = MAX_BYTES) -> FairMaps:
     """Load a map file that ``save`` wrote.
 
@@ -856,8 +674,7 @@ def load(path: str | PathLike[str], *, expect_sha256: str | None = None, max_byt
         The map file.
     expect_sha256 : str or None, default None
         The SHA-256 of the file, if you know it: any other file is refused.
-    max_bytes : int, default 100,000,000
-        A larger file is refused unread.
+    {max_bytes}
 
     Returns
     -------

@@ -17,11 +17,7 @@ from fairpot.transport import ScoreMap, ShiftMap, parted
 def small_groups(content: ModelFile, table: ScoreTable | None) -> list[Hashable]:
     """Name the groups of which fewer than ten rows stand behind the knots and values of the maps.
 
-    Parameters
-    ----------
-    content : ModelFile
-    table : ScoreTable or None
-        The fitted rows, where they are at hand: of a group with many rows, a few may be moved.
+    ``table``: the fitted rows, where they are at hand: of a group with many rows, a few may be moved.
     """
     moving = {g: each for g, each in content.maps.items() if each.get("knots")}
     behind = {g: _begin(each) for g, each in moving.items()}

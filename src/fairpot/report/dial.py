@@ -21,35 +21,17 @@ _STEPS = 100
 
 @dataclass(frozen=True, eq=False)
 class Dial:
-    """What can be turned, and what each turn does.
+    """What can be turned, and what each turn does."""
 
-    Attributes
-    ----------
-    values : list
-        The first is None, the original scores; the others are strengths.
-    chosen : int
-        The place of the setting that the report is about.
-    maps : function of the place, which returns the maps to use there
-    curve : TradeoffCurve or None
-        The whole trade-off on the table.
-    name : str
-        What the method calls its dial; empty where there is nothing to turn.
-    points : TradeoffCurve or None
-        A curve that has a point for each of the values.
-    off : float or None
-        The value of the dial that changes nothing.
-    top : Top or None
-        The top of the list that the report is about.
-    """
-
+    # The first is None, the original scores; the others are strengths.
     values: list[Any] = field(default_factory=lambda: [None])
-    chosen: int = 0
-    maps: Callable[[int], Maps] = lambda place: {}
-    curve: TradeoffCurve | None = None
-    name: str = ""
-    points: TradeoffCurve | None = None
-    off: float | None = None
-    top: Top | None = None
+    chosen: int = 0  # the place of the setting that the report is about
+    maps: Callable[[int], Maps] = lambda place: {}  # function of the place, which returns the maps to use there
+    curve: TradeoffCurve | None = None  # the whole trade-off on the table
+    name: str = ""  # what the method calls its dial; empty where there is nothing to turn
+    points: TradeoffCurve | None = None  # a curve that has a point for each of the values
+    off: float | None = None  # the value of the dial that changes nothing
+    top: Top | None = None  # the top of the list that the report is about
 
     def __len__(self) -> int:
         return len(self.values)

@@ -77,13 +77,7 @@ def _lines(view: View) -> Table:
 
 
 def plain_line(text: Any) -> str:
-    """Write a text so that none of it is taken for Markdown or HTML.
-
-    Examples
-    --------
-    >>> plain_line("a|b <i>")
-    'a\\\\|b &lt;i&gt;'
-    """
+    """Write a text so that none of it is taken for Markdown or HTML."""
     line = " ".join(printable(str(text)).split())
     for sign in "\\`*_[]|#":
         line = line.replace(sign, "\\" + sign)

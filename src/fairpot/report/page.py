@@ -260,13 +260,7 @@ def heat(view: View) -> list[tuple[Any, list[tuple[Text | str, str]]]]:
 
 
 def shade_of(written: str) -> str:
-    """Name the shade of a gap as it is written.
-
-    Examples
-    --------
-    >>> shade_of("+9.3"), shade_of("-0.4"), shade_of("–")
-    ('p3', 'n1', '')
-    """
+    """Name the shade of a gap as it is written."""
     try:
         gap = float(written.replace("−", "-"))
     except ValueError:
@@ -370,13 +364,7 @@ def _palette() -> str:
 
 
 def embedded_json(content: Any) -> str:
-    """Write JSON that cannot end the element it stands in.
-
-    Examples
-    --------
-    >>> embedded_json({"name": "</script>"})
-    '{"name":"\\\\u003c/script\\\\u003e"}'
-    """
+    """Write JSON that cannot end the element it stands in."""
     text = json.dumps(content, allow_nan=False, separators=(",", ":"), ensure_ascii=True)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

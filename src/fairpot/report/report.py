@@ -14,6 +14,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from fairpot._defaults import REGIONS, TIES, Meaning, Region, Ties, Weights
+from fairpot._docs import documented
 from fairpot._shown import Bar, ShownBars, bar, ends_of
 from fairpot._svg import short
 from fairpot._validation import check_choice, check_share, is_number
@@ -57,6 +58,7 @@ FORMATS = (".html", ".json", ".md")
 _LONGEST_NAME = 60
 
 
+@documented
 class FairnessReport(ShownBars):
     """Write a report on a score, with or without a repair: a page, JSON or Markdown.
 
@@ -74,10 +76,7 @@ class FairnessReport(ShownBars):
         Shares of the ranking that are acted on, to be shown among others. An audit is about the first of them.
     region : {"pooled", "group"}, default "pooled"
         Whether an audit's share is that of the whole list or of each group.
-    ties : {"half", "strict"}, default "half"
-        Whether equal scores count as half a win or as none.
-    high_score_means : {"help", "harm"} or None, default None
-        What a high score does to the person who has it; table or method may say it as well.
+    {ties, high_score_means}
     columns : dict or None, default None
         What the columns are called, by the part they play.
     command, created : str, default ""
@@ -92,12 +91,11 @@ class FairnessReport(ShownBars):
 
     Examples
     --------
-    >>> from fairpot import FairPOT, FairnessReport
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+    >>> import fairpot
+    >>> data = fairpot.datasets.make_synthetic(1000, random_state=0, as_frame=False)
     >>> score, y, group = data.probability, data.target, data.group
-    >>> repair = FairPOT(max_gap=0.02).fit(score, y, sensitive_features=group)
-    >>> report = FairnessReport.from_estimator(repair)
+    >>> repair = fairpot.FairPOT(max_gap=0.02).fit(score, y, sensitive_features=group)
+    >>> report = fairpot.FairnessReport.from_estimator(repair)
     >>> report.audit.finding.pair
     ('a', 'b')
     >>> len(report.to_html()) < 3_000_000
@@ -147,26 +145,11 @@ class FairnessReport(ShownBars):
 
         Parameters
         ----------
-        table : ScoreTable
-            With outcomes and at least two groups.
+        {table}
         method : fitted repair method or None, default None
             The repair to report on; None audits the original scores.
         **options
             What the class takes besides.
-
-        Returns
-        -------
-        FairnessReport
-
-        Examples
-        --------
-        >>> from fairpot import FairnessReport, score_table
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> table = score_table(y, score, sensitive_features=group)
-        >>> FairnessReport.from_table(table, title="Screening").audit.finding.pair
-        ('a', 'b')
         """
         return cls(table, method, **options)
 
@@ -193,8 +176,7 @@ class FairnessReport(ShownBars):
         ----------
         y_true, y_score : columns of shape (n,)
             Outcomes, 0/1 or booleans, and the scores of any model, on any scale.
-        sensitive_features : column of shape (n,), or frame with several columns
-            Group of each row; several columns form intersections.
+        {sensitive_features}
         sample_weight, clusters, weights, pos_label, lower_is_riskier
             What the rows are, as :func:`fairpot.score_table` takes it.
         method : fitted repair method or None, default None
@@ -205,20 +187,6 @@ class FairnessReport(ShownBars):
             How many are named.
         **options
             What the class takes besides.
-
-        Returns
-        -------
-        FairnessReport
-
-        Examples
-        --------
-        >>> from fairpot import FairnessReport
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> report = FairnessReport.from_predictions(y, score, sensitive_features=group)
-        >>> report.audit.finding.pair
-        ('a', 'b')
         """
         rows = {"sample_weight": sample_weight, "clusters": clusters, "weights": weights, "pos_label": pos_label}
         known = {"sensitive_features": sensitive_features, "lower_is_riskier": lower_is_riskier}
@@ -262,20 +230,6 @@ class FairnessReport(ShownBars):
             How many are named.
         **options
             What the class takes besides.
-
-        Returns
-        -------
-        FairnessReport
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT, FairnessReport
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> repair = FairPOT(max_gap=0.02).fit(score, y, sensitive_features=group)
-        >>> round(FairnessReport.from_estimator(repair).effect.after.gap, 3)
-        0.02
         """
         table = table_of(estimator, scores, y, sensitive_features, sample_weight, clusters, weights)
         if ids is not None:
@@ -382,91 +336,25 @@ class FairnessReport(ShownBars):
         return View(self._measured, self._spoken, self.figures)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain numbers, lists, dicts and texts.
-
-        Examples
-        --------
-        >>> from fairpot import FairnessReport
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> report = FairnessReport.from_predictions(y, score, sensitive_features=group)
-        >>> "finding" in report.to_dict()
-        True
-        """
+        """Return the report as plain numbers, lists, dicts and texts."""
         return to_dict(self.content)
 
     def to_json(self) -> str:
-        """Write the report as JSON.
-
-        Examples
-        --------
-        >>> import json
-        >>> from fairpot import FairnessReport
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> report = FairnessReport.from_predictions(y, score, sensitive_features=group)
-        >>> json.loads(report.to_json()) == report.to_dict()
-        True
-        """
+        """Write the report as JSON."""
         return json.dumps(self.to_dict(), allow_nan=False, indent=1) + "\n"
 
     def to_html(self) -> str:
-        """Write the report as one page that needs nothing else.
-
-        Examples
-        --------
-        >>> from fairpot import FairnessReport
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> report = FairnessReport.from_predictions(y, score, sensitive_features=group)
-        >>> report.to_html()[:15]
-        '<!doctype html>'
-        """
+        """Write the report as one page that needs nothing else."""
         return make_page(self._view)
 
     def to_markdown(self) -> str:
-        """Write the report as Markdown.
-
-        Examples
-        --------
-        >>> from fairpot import FairnessReport
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> report = FairnessReport.from_predictions(y, score, sensitive_features=group)
-        >>> report.to_markdown().startswith("#")
-        True
-        """
+        """Write the report as Markdown."""
         return make_markdown(self._view)
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the report to a file: .html, .json or .md, as its name ends; return its path.
 
-        Parameters
-        ----------
-        path : str or path
-            Where it goes.
-        overwrite : bool, default False
-            Whether an existing file is replaced.
-
-        Returns
-        -------
-        Path
-
-        Examples
-        --------
-        >>> from pathlib import Path
-        >>> from tempfile import mkdtemp
-        >>> from fairpot import FairnessReport
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> report = FairnessReport.from_predictions(y, score, sensitive_features=group)
-        >>> report.save(Path(mkdtemp()) / "report.html").name
-        'report.html'
+        {path, overwrite}
         """
         place = Path(path)
         writers = dict(zip(FORMATS, (self.to_html, self.to_json, self.to_markdown)))

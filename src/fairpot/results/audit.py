@@ -12,6 +12,7 @@ import numpy as np
 from fairpot import words
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import LEVEL, REGIONS, TIES, Meaning, Region, Ties, Weights
+from fairpot._docs import documented
 from fairpot._shown import Bar, ShownBars, bar, display, ends_of, frame_of
 from fairpot._validation import check_choice, check_group_name, check_share, wording
 from fairpot.counting import as_table
@@ -45,6 +46,7 @@ class LeftOut:
     rows: Count
 
 
+@documented
 @dataclass(frozen=True, eq=False, repr=False)
 class Audit:
     """Hold what :func:`audit` found.
@@ -68,10 +70,9 @@ class Audit:
 
     Examples
     --------
-    >>> from fairpot import audit
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-    >>> found = audit(data.target, data.probability, sensitive_features=data.group)
+    >>> import fairpot
+    >>> data = fairpot.datasets.make_synthetic(1000, random_state=0, as_frame=False)
+    >>> found = fairpot.audit(data.target, data.probability, sensitive_features=data.group)
     >>> round(found.gap, 3), round(found.gap.low, 3), round(found.gap.high, 3), found.finding.pair
     (0.275, 0.197, 0.362, ('a', 'b'))
     >>> found.verdict(0.05).answer
@@ -171,51 +172,19 @@ class Audit:
     def verdict(self, bound: float, *, level: float = LEVEL, guards: Guards | None = None) -> Verdict:
         """Say whether the gap is within a bound, exceeds it, or whether the rows cannot tell.
 
-        Parameters
-        ----------
-        bound : float in [0, 1]
-            The target gap: the largest that you accept.
-        level : float, default 0.95
-            "within" and "exceeds" are each wrong at most ``1 - level`` of the time.
-        guards : {"overall", "top", "both"} or None, default None
-            Which gap is judged: over all rows, in the top, or both. None takes both, where a top was asked for.
+        {bound, level, guards}
 
         Returns
         -------
         Verdict
             The strictest of :meth:`verdicts`; its ``metric`` names the gap that it is of.
-
-        Examples
-        --------
-        >>> from fairpot import audit
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> found = audit(data.target, data.probability, sensitive_features=data.group)
-        >>> found.verdict(0.05).answer
-        'exceeds'
         """
         return strictest(self.verdicts(bound, level=level, guards=guards))
 
     def verdicts(self, bound: float, *, level: float = LEVEL, guards: Guards | None = None) -> list[Verdict]:
         """Judge every gap that is guarded: over all rows, in the top, or in each.
 
-        Parameters
-        ----------
-        bound : float in [0, 1]
-            The target gap: the largest that you accept.
-        level : float, default 0.95
-            "within" and "exceeds" are each wrong at most ``1 - level`` of the time.
-        guards : {"overall", "top", "both"} or None, default None
-            Which gaps are judged; None takes both, where a top was asked for.
-
-        Examples
-        --------
-        >>> from fairpot import audit
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> found = audit(data.target, data.probability, sensitive_features=data.group, alpha=0.2)
-        >>> [each.answer for each in found.verdicts(0.05)]
-        ['exceeds', 'exceeds']
+        {bound, level, guards}
         """
         wanted = check_choice("both" if guards is None else guards, "guards", GUARDS)
         if wanted == "top" and not self.tops:
@@ -226,17 +195,7 @@ class Audit:
         return found + [verdict(self.table, alpha=top.alpha, region=top.region, **given) for top in tops]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all numbers as plain values, ready for JSON: each with its limits beside it.
-
-        Examples
-        --------
-        >>> from fairpot import audit
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> found = audit(data.target, data.probability, sensitive_features=data.group).to_dict()
-        >>> [round(found[name], 3) for name in ("gap", "gap_low", "gap_high")]
-        [0.275, 0.197, 0.362]
-        """
+        """Return all numbers as plain values, ready for JSON: each with its limits beside it."""
         return to_dict(self)
 
     def frame(self, part: Part = "pairs") -> Any:
@@ -247,19 +206,6 @@ class Audit:
         part : {"pairs", "groups", "calibration", "rates", "top"}, default "pairs"
             Pairs of groups with both xAUC and the gap; groups with their sizes and AUC; calibration by group; rates
             at each threshold and in each top; AUC, gap, recall and precision in each top.
-
-        Returns
-        -------
-        frame
-
-        Examples
-        --------
-        >>> from fairpot import audit
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> found = audit(data.target, data.probability, sensitive_features=data.group)
-        >>> list(found.frame("groups")["group"])
-        ['a', 'b']
         """
         return frame_of([{name: _plain(value) for name, value in row.items()} for row in self.rows(part)])
 
@@ -268,17 +214,8 @@ class Audit:
 
         Parameters
         ----------
-        part : {"pairs", "groups", "calibration", "rates", "top"}, default "pairs"
-            Pairs of groups, groups, calibration by group, rates at each threshold, or numbers in each top.
-
-        Examples
-        --------
-        >>> from fairpot import audit
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> found = audit(data.target, data.probability, sensitive_features=data.group)
-        >>> [row["group"] for row in found.rows("groups")]
-        ['a', 'b']
+        part : str, default "pairs"
+            One of those that :meth:`frame` takes.
         """
         if part == "pairs":
             return rows_of(self.ranking.gaps)
@@ -324,21 +261,7 @@ class Audit:
     def plot(self, ax: Any = None) -> Any:
         """Draw the gap of every two groups with its interval, see :class:`fairpot.display.EstimatesDisplay`.
 
-        Parameters
-        ----------
-        ax : matplotlib axes or None, default None
-            None makes new ones.
-
-        Returns
-        -------
-        axes
-
-        Examples
-        --------
-        >>> from fairpot import audit
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> axes = audit(data.target, data.probability, sensitive_features=data.group).plot()
+        {ax}
         """
         return display("EstimatesDisplay").from_audit(self, ax=ax).ax_
 
@@ -362,13 +285,7 @@ def strictest(found: list[Verdict]) -> Verdict:
 
 
 def several(given: Any) -> list[Any]:
-    """Give no value, one or several as a list, each once, in their order.
-
-    Examples
-    --------
-    >>> several(None), several(0.3), several([0.3, 0.2, 0.3])
-    ([], [0.3], [0.3, 0.2])
-    """
+    """Give no value, one or several as a list, each once, in their order."""
     if given is None:
         return []
     found = list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes | dict) else [given]
@@ -474,41 +391,18 @@ def audit(
     y_score : column of shape (n,), or dict of names to such columns
         Scores of any model, on any scale. A dict holds the scores of several models for the same rows: each is audited
         and compared with the first.
-    sensitive_features : column of shape (n,), or frame with several columns
-        Group of each row; several columns form intersections.
-    sample_weight : column of shape (n,), default None
-        Weights; ``weights`` says what they mean.
-    pos_label : default None
-        The positive value where ``y_true`` is not 0/1.
+    {sensitive_features, sample_weight, pos_label}
     alpha : float in (0, 1], list of them, or None, default None
         Also rank among the rows with the highest scores alone, this share of them: ``tops`` has one ranking for each.
     region : {"pooled", "group"}, default "pooled"
         Whether that is the top alpha of all rows or of each group.
-    ties : {"half", "strict"}, default "half"
-        Whether equal scores count as half a win or as none.
-    reference : name of a group or None, default None
-        The group that pairs are seen from; None takes the one that a repair would not change: ranked highest, or, where
-        a high score harms, ranked lowest.
+    {ties, reference}
     threshold : float, list of floats, or None, default None
         Also count who is flagged at this score or above, with TPR, FPR and PPV by group: ``frame("rates")``.
-    min_group : int, default 0
-        Leave groups with fewer rows out of the comparison; ``left_out`` names them.
-    groups : list of group names or None, default None
-        Look at these only.
-    bins : int, default 10
-        Bins of the expected calibration error, of equal width on [0, 1].
+    {min_group, groups, bins}
     level : float or None, default 0.95
         Confidence level of the intervals; None computes none.
-    clusters : column of shape (n,), default None
-        What rows have in common that are not independent of each other, such as the patient of each visit.
-    weights : {"frequency", "importance"} or None, default None
-        What ``sample_weight`` means for the intervals: a number of rows, or how much a row counts. None takes whole
-        numbers for the first and others for the second.
-    lower_is_riskier : bool, default False
-        Whether a low score means high risk, as with credit scores.
-    high_score_means : {"help", "harm"} or None, default None
-        What a high score does to the person who has it: "help" (offered screening, a place, a loan) or "harm" (denied,
-        detained, flagged). Sentences then say whom a difference benefits or harms. A table may say it as well.
+    {clusters, weights, lower_is_riskier, high_score_means}
 
     Returns
     -------
@@ -638,17 +532,7 @@ class Audits(ShownBars):
         return [f"{name}: {text}" for name, each in self.audits.items() for text in each.warnings]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all numbers as plain values, ready for JSON.
-
-        Examples
-        --------
-        >>> import fairpot
-        >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
-        >>> old, new = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10, [0.6, 0.3, 0.5, 0.2, 0.6, 0.3, 0.5, 0.2] * 10
-        >>> found = fairpot.audit(y, {"old": old, "new": new}, sensitive_features=sex)
-        >>> list(found.to_dict()["models"])
-        ['old', 'new']
-        """
+        """Return all numbers as plain values, ready for JSON."""
         changes = {name: change.to_dict() for name, change in self.changes.items()}
         return {"models": {name: {**a.to_dict(), "change": changes.get(name)} for name, a in self.audits.items()}}
 

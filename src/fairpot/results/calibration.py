@@ -31,25 +31,15 @@ _MANY, _BINS_OF_LOG_ODDS = 1 << 16, 1 << 14
 
 @dataclass(frozen=True)
 class Calibration:
-    """How well probabilities agree with outcomes.
+    """How well probabilities agree with outcomes."""
 
-    Attributes
-    ----------
-    error_in_the_large : Estimate
-        Mean score minus share of rows with the outcome.
-    expected_calibration_error : Estimate
-        The same by bins of equal width on [0, 1], absolute, averaged over the rows. It is never 0 with finitely many
-        rows. Its limits allow for that, and are wider than they need to be.
-    error_by_chance : float
-        What it would be expected to be if the scores were right.
-    slope : float or None
-        Of the logistic regression of the outcome on the score's log-odds: 1 is right, below 1 the scores are too
-        extreme. None if it has no finite value.
-    """
-
-    error_in_the_large: Estimate
+    error_in_the_large: Estimate  # mean score minus share of rows with the outcome
+    # The same by bins of equal width on [0, 1], absolute, averaged over the rows. It is never 0 with finitely many
+    # rows. Its limits allow for that, and are wider than they need to be.
     expected_calibration_error: Estimate
-    error_by_chance: float
+    error_by_chance: float  # what it would be expected to be if the scores were right
+    # Of the logistic regression of the outcome on the score's log-odds: 1 is right, below 1 the scores are too extreme.
+    # None if it has no finite value.
     slope: float | None
 
 
@@ -63,31 +53,8 @@ class Calibrations(NamedTuple):
 def calibrations(table: ScoreTable, bins: int = BINS, level: float | None = LEVEL) -> Calibrations:
     """Compare probabilities with outcomes in every group and among all rows, which are the sum of the groups.
 
-    Parameters
-    ----------
-    table : ScoreTable
-    bins : int, default 10
-        Bins of the expected calibration error, of equal width on [0, 1].
-    level : float in (0, 1) or None, default 0.95
-        Confidence level of the intervals; None computes none.
-
-    Returns
-    -------
-    Calibrations
-        Of each group, and of all; None where scores are no probabilities.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import fairpot
-    >>> rng = np.random.default_rng(0)
-    >>> score, sex = rng.random(2000), rng.choice(["F", "M"], 2000)
-    >>> y = (rng.random(2000) < np.where(sex == "F", score, score**2)) * 1
-    >>> (women, men), everyone = calibrations(fairpot.score_table(y, score, sensitive_features=sex))
-    >>> print(men.error_in_the_large)
-    0.175 (95% interval 0.152 to 0.198)
-    >>> print(women.expected_calibration_error)
-    0.045 (95% interval 0.000 to 0.070)
+    ``bins``: bins of the expected calibration error, of equal width on [0, 1]. ``level``: confidence level of the
+    intervals; None computes none. Returns: of each group, and of all; None where scores are no probabilities.
     """
     counts = [as_risks(c, table.lower_is_riskier) for c in table.counts if len(c.score)]
     right = [bool(c.score[0] >= 0 and c.score[-1] <= 1) for c in counts]
@@ -295,14 +262,7 @@ def _estimate(
 
 
 def calibration_errors(counts: GroupCounts, bins: int = BINS) -> tuple[float, float] | None:
-    """Give mean score minus rate, and the expected calibration error; None if scores are no probabilities.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> calibration_errors(GroupCounts(np.array([0.25, 0.75]), np.array([1, 3]), np.array([3, 1])))
-    (0.0, 0.0)
-    """
+    """Give mean score minus rate, and the expected calibration error; None if scores are no probabilities."""
     score, weight = counts.score, counts.weight
     if len(score) == 0 or score[0] < 0 or score[-1] > 1:
         return None

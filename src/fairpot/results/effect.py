@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
 from fairpot import words
 from fairpot._arguments import by_name
 from fairpot._defaults import LEVEL, Meaning, Region, Ties, Weights
+from fairpot._docs import documented
 from fairpot._shown import display, frame_of
 from fairpot._validation import check_rows, check_scores, check_seen, check_share, wording
 from fairpot.counting import as_table
@@ -48,6 +49,7 @@ class Row:
     change: Estimate | None
 
 
+@documented
 @dataclass(frozen=True, eq=False, repr=False)
 class Effect:
     """Hold what :func:`effect` found: audits before and after, and whose scores change.
@@ -78,12 +80,11 @@ class Effect:
 
     Examples
     --------
-    >>> from fairpot import FairPOT, effect
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+    >>> import fairpot
+    >>> data = fairpot.datasets.make_synthetic(1000, random_state=0, as_frame=False)
     >>> score, y, group = data.probability, data.target, data.group
-    >>> repair = FairPOT(max_gap=0.05).fit(score, y, sensitive_features=group)
-    >>> found = effect(repair, score, y, sensitive_features=group)
+    >>> repair = fairpot.FairPOT(max_gap=0.05).fit(score, y, sensitive_features=group)
+    >>> found = fairpot.effect(repair, score, y, sensitive_features=group)
     >>> round(found.before.gap, 3), round(found.after.gap, 3)
     (0.275, 0.05)
     >>> [(each.group, each.moved) for each in found.moves]
@@ -165,35 +166,13 @@ class Effect:
         return [note.text for note in (*told.notes, *told.before.notes)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all numbers as plain values, ready for JSON: each with its limits beside it.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT, effect
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> repair = FairPOT(max_gap=0.05).fit(score, y, sensitive_features=group)
-        >>> found = effect(repair, score, y, sensitive_features=group).to_dict()
-        >>> round(found["after"]["gap"], 3)
-        0.05
-        """
+        """Return all numbers as plain values, ready for JSON: each with its limits beside it."""
         return to_dict(self)
 
     def rows(self) -> list[Row]:
         """Return the main numbers before and after: AUC and gap over all rows and in the top, calibration.
 
         The gap of two groups is seen from the one that was ranked higher before: below 0 the repair overshoots.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT, effect
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> repair = FairPOT(max_gap=0.05).fit(score, y, sensitive_features=group)
-        >>> [row.metric for row in effect(repair, score, y, sensitive_features=group).rows()][:2]
-        ['AUC', 'overall gap']
         """
         found, changes = [], self.changes
         for was, now in zip((self.before.ranking, *self.before.tops), (self.after.ranking, *self.after.tops)):
@@ -220,21 +199,6 @@ class Effect:
         part : {"numbers", "moves", "actions"}, default "numbers"
             AUC, gap and calibration before and after with their limits; whose scores change, by group; who is acted
             on before and after, by group and outcome.
-
-        Returns
-        -------
-        frame
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT, effect
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> repair = FairPOT(max_gap=0.05).fit(score, y, sensitive_features=group)
-        >>> found = effect(repair, score, y, sensitive_features=group)
-        >>> list(found.frame("moves")["group"])
-        ['a', 'b']
         """
         if part not in get_args(Part):
             raise ValueError(f"part must be one of {', '.join(map(repr, get_args(Part)))}, got {part!r}.")
@@ -247,23 +211,7 @@ class Effect:
     def plot(self, ax: Any = None) -> Any:
         """Draw the gap of every two groups before and after, see :class:`fairpot.display.EstimatesDisplay`.
 
-        Parameters
-        ----------
-        ax : matplotlib axes or None, default None
-            None makes new ones.
-
-        Returns
-        -------
-        axes
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT, effect
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> repair = FairPOT(max_gap=0.05).fit(score, y, sensitive_features=group)
-        >>> axes = effect(repair, score, y, sensitive_features=group).plot()
+        {ax}
         """
         return display("EstimatesDisplay").from_effect(self, ax=ax).ax_
 
@@ -334,21 +282,10 @@ def effect(
     scores : column of shape (n,), or ScoreTable
         Scores before the repair, best of rows that the method was not fitted on. A :class:`ScoreTable` stands for all
         rows.
-    y : column of shape (n,)
-        Outcomes, 0/1.
+    {y}
     before, after : columns of shape (n,), default None
         Two scores of the same rows, in place of ``scores`` and ``y``; of any package, on any scale.
-    sensitive_features : column of shape (n,), or frame with several columns
-        Group of each row; several columns form intersections.
-    sample_weight : column of shape (n,), default None
-        Weights; ``weights`` says what they mean.
-    clusters : column of shape (n,), default None
-        What rows have in common that are not independent of each other, such as the patient of each visit.
-    weights : {"frequency", "importance"} or None, default None
-        What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for
-        the first and others for the second.
-    pos_label : default None
-        The positive value where outcomes are not 0/1.
+    {sensitive_features, sample_weight, clusters, weights, pos_label}
     lower_is_riskier : bool or None, default None
         Whether a low score means high risk; None takes what the model knows of it.
     high_score_means : {"help", "harm"} or None, default None
@@ -356,23 +293,15 @@ def effect(
     alpha : float in (0, 1] or None, default None
         Also look at this share of the rows with the highest scores; None takes that of the model, if it repairs a top.
         The top is that of the scores before, and of the scores after.
-    region : {"pooled", "group"}, default "pooled"
-        Whether that is the top of all rows or of each group.
-    ties : {"half", "strict"}, default "half"
-        Whether equal scores count as half a win or as none.
+    {region, ties}
     reference : name of a group or None, default None
         The group that pairs are seen from; None takes the model's own.
     threshold : float, list of floats, or None, default None
         Also count who is flagged at this score or above. ``actions`` counts who is acted on at the threshold or in the
         top; where neither is given, in the top tenth.
-    bins : int, default 10
-        Bins of the expected calibration error, of equal width on [0, 1].
+    {bins}
     level : float or None, default 0.95
         Confidence level of the intervals; None computes none.
-
-    Returns
-    -------
-    Effect
 
     Examples
     --------

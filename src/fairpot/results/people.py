@@ -45,37 +45,18 @@ def _again(counts: GroupCounts, scores: Floats) -> GroupCounts:
 
 @dataclass(frozen=True, eq=False)
 class Marks:
-    """Rows of one group, a mark for every few of them: where each stands in the group's counts.
+    """Rows of one group, a mark for every few of them: where each stands in the group's counts."""
 
-    Attributes
-    ----------
-    entry : array of whole numbers
-        Which distinct score of the group a mark has.
-    inside : array
-        How far a mark is through the rows of its outcome that have this score, from the top.
-    positive : array of bool
-        Whether it stands for rows with the outcome.
-    rows : float
-        How many rows one mark stands for, about.
-    """
-
-    entry: NDArray[np.intp]
-    inside: Floats
-    positive: NDArray[np.bool_]
-    rows: float
+    entry: NDArray[np.intp]  # which distinct score of the group a mark has
+    inside: Floats  # how far a mark is through the rows of its outcome that have this score, from the top
+    positive: NDArray[np.bool_]  # whether it stands for rows with the outcome
+    rows: float  # how many rows one mark stands for, about
 
 
 def marks(counts: GroupCounts, most: int) -> Marks:
     """Choose about ``most`` marks: the middles of equal parts of those with, and of those without, the outcome.
 
     A mark stands for as many rows as a band has, at least; an outcome with fewer rows than that has one mark.
-
-    Examples
-    --------
-    >>> group = GroupCounts(np.array([0.2, 0.8]), np.array([10, 30]), np.array([30, 10]))
-    >>> found = marks(group, 4)
-    >>> found.entry.tolist(), found.positive.tolist(), found.rows
-    ([1, 0, 0, 0], [True, True, False, False], 20.0)
     """
     rows = max(float(counts.weight.sum()) / most, float(SMALLEST_BAND))
     entry, inside, positive = [], [], []
@@ -118,16 +99,7 @@ class Lane(NamedTuple):
 
 
 def lanes(table: ScoreTable, maps: Maps, pair: tuple[Any, Any] | None = None) -> list[Lane]:
-    """Place marks of up to four groups before and after maps; those of ``pair`` come first.
-
-    Examples
-    --------
-    >>> from fairpot.counting import as_table
-    >>> table = as_table([1, 0] * 20, range(40), sensitive_features=["F"] * 20 + ["M"] * 20)
-    >>> [one, _] = lanes(table, {"F": lambda s: s + 100.0})
-    >>> one.group, one.before.tolist(), one.after.tolist()
-    ('F', [0.775, 0.75], [0.275, 0.25])
-    """
+    """Place marks of up to four groups before and after maps; those of ``pair`` come first."""
     first = [g for g in pair or () if g in table.groups]
     shown = [*first, *(g for g in table.groups if g not in first)][:_MOST_LANES]
     states = [Mapped.of(table, {}), Mapped.of(table, maps)]
@@ -180,15 +152,7 @@ class Moved:
 
 
 def moves(table: ScoreTable, maps: Maps) -> tuple[Moved, ...]:
-    """Count, for each group, whose score a map changes, which way and how far.
-
-    Examples
-    --------
-    >>> table = ScoreTable.from_rows(np.array([0.2, 0.4]), None)
-    >>> [found] = moves(table, {"all": lambda s: s + 0.1 * (s > 0.3)})
-    >>> found.moved, found.up, round(found.largest_shift, 6)
-    (1, 1, 0.1)
-    """
+    """Count, for each group, whose score a map changes, which way and how far."""
     sign = -1.0 if table.lower_is_riskier else 1.0
     return tuple(
         _moved(g, c.weight, sign * ((maps[g](c.score) if g in maps else c.score) - c.score))

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from fairpot._defaults import LEVEL, TIES, Region, Ties
+from fairpot._docs import documented
 from fairpot.counts import GroupCounts
 from fairpot.inference.limits import Estimate, joint_tail, seen_limits
 from fairpot.inference.merged import Counted, count_ranking, shares
@@ -240,24 +241,18 @@ def state_of(gap: Estimate | None) -> State:
     return "difference" if gap.low > 0 else "no clear difference"
 
 
+@documented
 def top_of(table: ScoreTable, alpha: float, region: Region = "pooled") -> Top:
     """Find where the top of a list begins.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        The list.
-    alpha : float in (0, 1]
-        How large a share of it.
-    region : {"pooled", "group"}, default "pooled"
-        Whether that is the top of all rows or of each group.
+    {table, alpha, region}
 
     Examples
     --------
     >>> from fairpot import score_table
     >>> from fairpot.results import top_of
-    >>> top_of(score_table([1, 0, 1, 0], [0.9, 0.4, 0.8, 0.1], sensitive_features=list("FFMM")), 0.5).starts
-    (0.8, 0.8)
+    >>> top_of(score_table([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], sensitive_features=list("FFMM")), 0.5).starts
+    (0.3, 0.3)
     """
     starts = table.thresholds(alpha, region)
     return Top(alpha, region, tuple(own_scale(table, starts[g]) for g in table.groups))
@@ -268,6 +263,7 @@ def own_scale(table: ScoreTable, score: float) -> float:
     return 0.0 - float(score) if table.lower_is_riskier else float(score)
 
 
+@documented
 def rank(
     table: ScoreTable,
     *,
@@ -281,22 +277,14 @@ def rank(
 
     Parameters
     ----------
-    table : ScoreTable
-        With outcomes and at least two groups.
-    ties : {"half", "strict"}, default "half"
-        Whether equal scores count as half a win or as none.
+    {table, ties}
     level : float or None, default 0.95
         Confidence level of the intervals; None computes none.
     top : Top or None, default None
         Rank among the top of the list alone, see :func:`top_of`.
-    reference : name of a group or None, default None
-        The group that pairs are seen from; None takes the one that a repair would not change.
+    {reference}
     small : groups, default ()
         Groups that are too small over all rows, and so in any top.
-
-    Returns
-    -------
-    Ranking
 
     Examples
     --------

@@ -64,16 +64,7 @@ class Flagged:
 def flagged(
     table: ScoreTable, *, threshold: float | None = None, alpha: float | None = None, level: float | None = LEVEL
 ) -> Flagged:
-    """Count who is flagged at a score, given as the rows have it, or in a top share; each rate with its interval.
-
-    Examples
-    --------
-    >>> from fairpot import score_table
-    >>> from fairpot.results.rates import flagged
-    >>> table = score_table([0, 1, 1], [0.3, 0.9, 0.3], sensitive_features=["F", "F", "M"])
-    >>> float(flagged(table, threshold=0.5).all.tpr)
-    0.5
-    """
+    """Count who is flagged at a score, given as the rows have it, or in a top share; each rate with its interval."""
     if alpha is not None:
         at = float(next(iter(table.thresholds(alpha).values())))
         shown = own_scale(table, at)
@@ -165,22 +156,12 @@ class Acted:
 
 @dataclass(frozen=True, repr=False)
 class Action(ShownBars):
-    """Who is acted on at a threshold or in a top share, before and after a repair, by group and outcome.
-
-    Attributes
-    ----------
-    threshold : float or None
-        Those with this score or a riskier one are acted on; on the rows' own scale.
-    alpha : float or None
-        Or so large a share of the ranking.
-    groups : tuple of Acted
-    lower_is_riskier : bool
-    """
+    """Who is acted on at a threshold or in a top share, before and after a repair, by group and outcome."""
 
     derived: ClassVar[Derived] = {}
 
-    threshold: Score | None
-    alpha: Share | None
+    threshold: Score | None  # those with this score or a riskier one are acted on; on the rows' own scale
+    alpha: Share | None  # or so large a share of the ranking
     groups: tuple[Acted, ...]
     lower_is_riskier: bool = False
 

@@ -38,7 +38,6 @@ class Search:
     ----------
     detail : three lists of Entries, one for each group
         The same groups with few entries, with more, and whole; the lists of values are the same.
-    ties : {"half", "strict"}
     shy : float
         Groups that are nearer than this must not be moved differently; see :func:`tabulate`.
     threshold : float or None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from fairpot._arguments import argument
@@ -60,10 +60,6 @@ class Note:
     def text(self) -> str:
         """The note in words, as terminal and Python write numbers."""
         return written(self)
-
-    def to_group(self, name: Callable[[Any], Any]) -> Note:
-        """Call its group by another name."""
-        return replace(self, group=None if self.group is None else name(self.group))
 
 
 def written(note: Note, style: Style = FRACTIONS, outcome: str = "the outcome") -> str:

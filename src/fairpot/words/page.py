@@ -331,46 +331,22 @@ NOT_SHOWN = (
 
 
 def say(key: str, **values: Any) -> str:
-    """Fill in a text.
-
-    Examples
-    --------
-    >>> say("line top", value="20%")
-    'the top 20%'
-    """
+    """Fill in a text."""
     return TEXT[key].format(**values)
 
 
 def percent(value: float | None, digits: int = 1) -> str:
-    """Write a share in hundredths; what cannot be measured is a dash.
-
-    Examples
-    --------
-    >>> percent(0.7123), percent(None)
-    ('71.2%', '–')
-    """
+    """Write a share in hundredths; what cannot be measured is a dash."""
     return POINTS.none if value is None else f"{100 * value:.{digits}f}%"
 
 
 def rate(part: float, whole: float) -> str:
-    """Write a share of rows in whole hundredths, halves upwards, as the page's script does.
-
-    Examples
-    --------
-    >>> rate(1, 8), rate(0, 0)
-    ('13%', '–')
-    """
+    """Write a share of rows in whole hundredths, halves upwards, as the page's script does."""
     return f"{math.floor(100 * part / whole + 0.5)}%" if whole else POINTS.none
 
 
 def score(value: float | None, sign: str = "") -> str:
-    """Write a score, of whatever size, in three digits; with ``sign="+"`` a change of one.
-
-    Examples
-    --------
-    >>> score(0.123456), score(123456.0), score(0.02, "+"), score(0.0, "+")
-    ('0.123', '1.23e+05', '+0.02', '0')
-    """
+    """Write a score, of whatever size, in three digits; with ``sign="+"`` a change of one."""
     return POINTS.none if value is None else f"{value:{sign if value else ''}.3g}"
 
 
@@ -388,14 +364,7 @@ def limits(found: Estimate | None, auc: bool = False, sign: str = "") -> str:
 
 
 def with_limits(found: Estimate | None, auc: bool = False, sign: str = "") -> str:
-    """Write a number with its interval in brackets.
-
-    Examples
-    --------
-    >>> from fairpot.inference import Estimate
-    >>> with_limits(Estimate("gap", 0.1312, 0.02, 0.0871, 0.1764)), with_limits(None)
-    ('13.1 (8.7 to 17.6)', '–')
-    """
+    """Write a number with its interval in brackets."""
     write = POINTS.auc if auc else POINTS.gap
     return f"{write(found, sign)} {limits(found, auc, sign)}".strip()
 

@@ -105,13 +105,7 @@ TEXT = {
 
 
 def ranked(first: Any, second: Any, lower_is_riskier: bool = False, score: str = "the score") -> str:
-    """Say that a score ranks a group higher than another: the same words whether the name is a plural or not.
-
-    Examples
-    --------
-    >>> ranked("men", "women"), ranked("Black", "White", score="still adjusted")
-    ('The score ranks men higher than women', 'the adjusted score still ranks Black higher than White')
-    """
+    """Say that a score ranks a group higher than another: the same words whether the name is a plural or not."""
     said = TEXT["riskier" if lower_is_riskier else "higher"]
     return said.format(score=TEXT[score], first=first, second=second)
 

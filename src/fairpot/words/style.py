@@ -56,14 +56,7 @@ class Style:
         return f"{value:g}" if self.unit == "fraction" else f"{100 * value:.4g}"
 
     def with_interval(self, found: Any, *, auc: bool = False) -> str:
-        """Write an estimate with its interval, or why it has none.
-
-        Examples
-        --------
-        >>> from fairpot.inference import Estimate
-        >>> POINTS.with_interval(Estimate("gap", 0.1312, 0.02, 0.0871, 0.1764))
-        '13.1 points (95% interval 8.7 to 17.6)'
-        """
+        """Write an estimate with its interval, or why it has none."""
         write = self.auc if auc else self.gap
         value = f"{write(found)}{'' if auc else self.of}"
         if found.reason is not None or found.low != found.low:
@@ -82,13 +75,7 @@ FRACTIONS, POINTS = Style(), Style("points", "−", "–")
 
 
 def level(value: float) -> str:
-    """Write a confidence level.
-
-    Examples
-    --------
-    >>> level(0.95), level(0.995)
-    ('95%', '99.5%')
-    """
+    """Write a confidence level."""
     return f"{100 * value:.4g}%"
 
 
@@ -109,13 +96,7 @@ def beside(value: float, limit: float) -> str:
 
 
 def gap_name(alpha: float | None) -> str:
-    """Name a gap in words, over all rows or in the top.
-
-    Examples
-    --------
-    >>> gap_name(None), gap_name(0.1)
-    ('overall gap', 'gap in the top 10%')
-    """
+    """Name a gap in words, over all rows or in the top."""
     return "overall gap" if alpha is None else f"gap in the top {share(alpha)}"
 
 
@@ -143,13 +124,7 @@ def gap_from(starts: Mapping[Hashable, float], turned: bool = False) -> str:
 
 
 def listed(names: Sequence[Any], most: int = 5) -> str:
-    """List names, and say how many more there are.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c"], most=2), listed(["a", "b"])
-    ('a, b and 1 more', 'a, b')
-    """
+    """List names, and say how many more there are."""
     shown = ", ".join(map(str, names[:most]))
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
