@@ -201,8 +201,8 @@ def confidence_interval(
         pos_label=pos_label,
         grouped=sensitive_features is not None,
     )
-    asked = {"positive": positive, "negative": negative, "group": group, "alpha": alpha, "region": region, "ties": ties}
-    return answer(table, ask(metric, table, **asked), level)
+    names: dict[str, Any] = {"positive": positive, "negative": negative, "group": group}
+    return answer(table, ask(metric, table, **names, alpha=alpha, region=region, ties=ties), level)
 
 
 def answer(table: ScoreTable, question: Question, level: float) -> Estimate:
