@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from fairpot.methods import FairPOT, LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
     from fairpot.repair import FairMaps, FairScoreClassifier, load
     from fairpot.report import FairnessReport
-    from fairpot.results import audit, effect
+    from fairpot.results.audit import audit
+    from fairpot.results.effect import effect
     from fairpot.table import ScoreTable
     from fairpot.tradeoff import TradeoffCurve
     from fairpot.transport import ScoreMap

@@ -153,9 +153,7 @@ def _tell(outcome: Outcome, place: Path, written: list[Path], page: str | None, 
         out.note(f"{DATA_SETS[name].title} is left out: {why}")
     for record in outcome.failed:
         run = record["run"]
-        out.note(
-            f"{run['kind']} {run['data']} seed {run['seed']} {run['model']} failed: {record['error']['message']}"
-        )
+        out.note(f"{run['kind']} {run['data']} seed {run['seed']} {run['model']} failed: {record['error']['message']}")
     out.line(f"Written: {shown(place / 'pages' / 'index.md')}, and {len(written) - 1} pages, tables and figures")
     if page is not None:
         out.line(f"Published: {shown(page)}")

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
 from fairpot.cli._rows import Reads, RowsSaid, types_of
-from fairpot.comparison import Comparison
 from fairpot.inference import Estimate, Verdict
 from fairpot.repair.achieved import Achieved
 from fairpot.results import Audit, Effect
@@ -18,6 +17,7 @@ from fairpot.table import QuantisationBound
 from fairpot.words import Note, gap_name
 
 Inline = "inline"
+Schema = dict[str, Any]  # what JSON Schema is written in
 
 
 @dataclass(frozen=True)
@@ -228,16 +228,6 @@ class ApplyDocument:
 
 
 @dataclass(frozen=True)
-class CompareDocument:
-    """Repair methods at the same target gaps."""
-
-    said: Annotated[RowsSaid, Inline]
-    weights: str | None
-    comparison: Annotated[Comparison, Inline]
-    quantisation: Quantised | None
-
-
-@dataclass(frozen=True)
 class PlannedGroup:
     """How many rows of a group a study needs."""
 
@@ -400,7 +390,6 @@ DOCUMENTS: dict[str, type] = {
     "fit": FitDocument,
     "uncertified": UncertifiedDocument,
     "apply": ApplyDocument,
-    "compare": CompareDocument,
     "plan": PlanDocument,
     "show": ShowDocument,
     "report": ReportDocument,
@@ -412,16 +401,16 @@ DOCUMENTS: dict[str, type] = {
 }
 _NUMBER = {"type": ["number", "null"]}
 _LEVEL = {"level": {"type": "number"}, "reason": {"type": ["string", "null"]}}
-_CHANGE: dict[str, Any] = dict.fromkeys(("before", "after", "change", "se", "low", "high"), _NUMBER) | _LEVEL
+_CHANGE: Schema = dict.fromkeys(("before", "after", "change", "se", "low", "high"), _NUMBER) | _LEVEL
 _GROUP = {"type": ["string", "number", "boolean", "null"]}
 
 
-def _object(properties: dict[str, Any], optional: tuple[str, ...] = ()) -> dict[str, Any]:
+def _object(properties: Schema, optional: tuple[str, ...] = ()) -> Schema:
     needed = [name for name in properties if name not in optional]
     return {"type": "object", "properties": properties, "required": needed}
 
 
-def _changes() -> dict[str, Any]:
+def _changes() -> Schema:
     """Describe a change and the changes of a repair, which write themselves."""
     signed = _object({"groups": {"type": "array", "items": _GROUP}, **_CHANGE})
     pairs = {
@@ -435,7 +424,7 @@ def _changes() -> dict[str, Any]:
     }
 
 
-def _rows_of(document: str) -> dict[str, Any]:
+def _rows_of(document: str) -> Schema:
     """Describe what a document says of its rows, as the options of rows declare it."""
     reads: dict[str, Reads] = dict.fromkeys(("audit", "fit", "uncertified", "compare", "report"), "outcomes")
     reads |= {"apply": "scores", "export": "names"}
@@ -448,7 +437,7 @@ def _rows_of(document: str) -> dict[str, Any]:
     return parts if document != "export" else {"columns": parts["columns"]}
 
 
-def documents_schema() -> dict[str, Any]:
+def documents_schema() -> Schema:
     """Describe every document, as JSON Schema (draft 2020-12).
 
     Examples
@@ -456,10 +445,12 @@ def documents_schema() -> dict[str, Any]:
     >>> list(documents_schema()["$defs"]["demo"]["properties"])
     ['fairpot', 'folder', 'files', 'commands']
     """
-    defs: dict[str, Any] = _changes()
+    defs: Schema = _changes()
     head = schema_of(Head, defs)
     documents = {}
-    for name, document in DOCUMENTS.items():
+    from fairpot.cli.compare import CompareDocument  # brings what other commands do without
+
+    for name, document in {**DOCUMENTS, "compare": CompareDocument}.items():
         schema_of(document, defs)
         made = defs.pop(document.__name__)
         documents[name] = made | {

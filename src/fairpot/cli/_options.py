@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import click
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+Options = dict[str, Any]  # of a command, or of what it calls, by name
 
 
 # The sections of --help, in their order; a command's own options are what to do.
@@ -185,7 +186,7 @@ def with_options(command: Callable[..., Any], options: Sequence[Callable[..., An
     return command
 
 
-def typed(values: dict[str, Any]) -> dict[str, Any]:
+def typed(values: Options) -> Options:
     """Keep the values of parameters that the command line gave; what settings say is a default, which gives way."""
     return {name: value if was_given(name) else None for name, value in values.items()}
 

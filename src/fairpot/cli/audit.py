@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -30,6 +29,7 @@ from fairpot.cli._lines import (
 from fairpot.cli._options import (
     SCORE,
     SHARE,
+    Options,
     Sectioned,
     all_option,
     group_options,
@@ -125,12 +125,12 @@ def audit(
     with _page(html, force, rows) as place:
         counted = rows.counted(out)
         seen_from = named_group(reference, counted.table.groups)
-        how: dict[str, Any] = {"region": region, "ties": ties, "reference": seen_from}
+        how: Options = {"region": region, "ties": ties, "reference": seen_from}
         how |= {"alpha": one_or_several(alpha), "threshold": one_or_several(threshold), "level": level}
-        chosen: dict[str, Any] = {"min_group": min_group, "groups": listed_groups(only, counted.table.groups)}
+        chosen: Options = {"min_group": min_group, "groups": listed_groups(only, counted.table.groups)}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FairpotWarning)  # the answer itself says it
-            found = audit_table(counted.table, **how, **chosen)
+            found = audit_table(counted.table, None, **how, **chosen)
         limit = None if fail_above is None else _compared(found, fail_above, fail_metric)
         judged = [] if bound is None else found.verdicts(bound, level=level, guards=fail_metric)
         if place is not None:
@@ -170,7 +170,7 @@ def _write_page(
 
     top = found.told.top
     region: Region = "pooled" if top is None else top.region
-    how: dict[str, Any] = {"threshold": threshold, "alpha": alpha, "region": region, "ties": found.ranking.ties}
+    how: Options = {"threshold": threshold, "alpha": alpha, "region": region, "ties": found.ranking.ties}
     made = FairnessReport(found.table, **how, **origin(rows, counted))
     place.write_text(made.to_html(), encoding="utf-8", newline="\n")
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import click
 
 from fairpot._defaults import Ties
-from fairpot.cli._documents import CompareDocument, Quantised
+from fairpot.cli._documents import Inline, Quantised
 from fairpot.cli._lines import print_quantisation
 from fairpot.cli._methods import MethodName
 from fairpot.cli._options import SHARE, TOP, Sectioned, group_options, needs, output_options
 from fairpot.cli._printing import Output, Report, shown
-from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
+from fairpot.cli._rows import RowOptions, RowsSaid, listed_groups, named_group, row_options, with_groups_of
 from fairpot.comparison import Comparison
 from fairpot.comparison import compare as compare_methods
 from fairpot.exceptions import FairpotWarning, InfeasibleRuleError
@@ -24,6 +25,16 @@ from fairpot.results import Finding, audit
 from fairpot.tradeoff.rules import top_share
 from fairpot.words import name_of
 from fairpot.words.comparison import COMPARED
+
+
+@dataclass(frozen=True)
+class CompareDocument:
+    """Repair methods at the same target gaps."""
+
+    said: Annotated[RowsSaid, Inline]
+    weights: str | None
+    comparison: Annotated[Comparison, Inline]
+    quantisation: Quantised | None
 
 
 @click.command(cls=Sectioned, short_help="Compare all methods on one file.")
@@ -120,6 +131,7 @@ def _phases(bar: Report, names: Sequence[str]) -> Callable[[int, int], object]:
 
 def _finding(result: Comparison, ties: Ties) -> Finding:
     """Say what the original scores do, in the top where that is what gaps are of."""
+    assert result.table is not None  # it was made from rows
     top = None if result.top is None else top_share(result.top, result.table)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairpotWarning)

@@ -10,7 +10,7 @@ import click
 
 from fairpot._defaults import ADJUSTED, UNMAPPED
 from fairpot.cli._documents import ExportDocument
-from fairpot.cli._options import MapFile, Number, Sectioned, map_options, output_options
+from fairpot.cli._options import MapFile, Number, Options, Sectioned, map_options, output_options
 from fairpot.cli._printing import Output, count, shown
 from fairpot.cli._rows import RowOptions, row_options
 from fairpot.export import SimplifiedMaps, simplify, to_javascript, to_onnx, to_python, to_sql
@@ -80,7 +80,7 @@ def export(
     _print(out, model, maps, made, rows, form, output)
 
 
-def _maps(model: Any, options: dict[str, Any]) -> Any:
+def _maps(model: Any, options: Options) -> Any:
     """Return the maps, simplified if that is asked for."""
     maps = model.maps_
     if model.lower_is_riskier_:  # they are of scores with a minus, and an export is of scores as they are
@@ -91,24 +91,24 @@ def _maps(model: Any, options: dict[str, Any]) -> Any:
     return simplify(maps, max_error=error, max_knots=knots)
 
 
-def _sql(maps: Any, rows: RowOptions, options: dict[str, Any]) -> str:
+def _sql(maps: Any, rows: RowOptions, options: Options) -> str:
     wanted = {name: options[name] for name in ("dialect", "table", "column")}
     return to_sql(maps, score=rows.score, group=rows.groups, **wanted, **_unmapped(options))
 
 
-def _onnx(maps: Any, rows: RowOptions, options: dict[str, Any]) -> bytes:
+def _onnx(maps: Any, rows: RowOptions, options: Options) -> bytes:
     group = rows.groups[0] if len(rows.groups) == 1 else "group"
     ways = {name: options[name] for name in ("unknown_group", "missing_group")}
     model = to_onnx(maps, score=rows.score, group=group, output=options["column"], **ways)
     return bytes(model.SerializeToString())
 
 
-def _unmapped(options: dict[str, Any]) -> dict[str, Any]:
+def _unmapped(options: Options) -> Options:
     """Return what is to become of rows that no map belongs to."""
     return {"unknown_group": options["unknown_group"], "missing_group": options["missing_group"] or "error"}
 
 
-_WRITERS: dict[str, Callable[[Any, RowOptions, dict[str, Any]], str | bytes]] = {
+_WRITERS: dict[str, Callable[[Any, RowOptions, Options], str | bytes]] = {
     "sql": _sql,
     "onnx": _onnx,
     "python": lambda maps, rows, options: to_python(maps, **_unmapped(options)),

@@ -36,6 +36,7 @@ from fairpot.cli._methods import (
 )
 from fairpot.cli._options import (
     SCORE,
+    Options,
     Sectioned,
     all_option,
     group_options,
@@ -125,7 +126,7 @@ def fit(
     wish = one_wish(method, {name: options.pop(name) for name in WISHES})
     if options["top"] is None and not was_given("top_of"):
         options["top_of"] = "all"  # settings may say whose top it is, and this repair is of no top
-    ranking: dict[str, Any] = {"ties": options["ties"], "threshold": list(threshold)}
+    ranking: Options = {"ties": options["ties"], "threshold": list(threshold)}
     options["repair"] = "top" if options.pop("repair_top") else "all"
     about = {"min_group": options.pop("min_group")}
     settings_for(method, options)
@@ -189,7 +190,7 @@ def _target(output: str | None, force: bool, inputs: Sequence[RowOptions]) -> It
 
 
 def _fitted(
-    model: Repair, table: ScoreTable, held_out: ScoreTable | None, about: dict[str, Any]
+    model: Repair, table: ScoreTable, held_out: ScoreTable | None, about: Options
 ) -> tuple[Repair, ScoreTable | None]:
     """Fit; what the fit says of small groups and reversed scores stands in the answer as well.
 
@@ -211,7 +212,7 @@ def _fitted(
     return model, known
 
 
-def _effect(model: Repair, table: ScoreTable, ranking: dict[str, Any]) -> Effect:
+def _effect(model: Repair, table: ScoreTable, ranking: Options) -> Effect:
     """Measure the repair; what was certified a moment ago cannot be judged by the rows that certified it."""
     found = effect(model, table, **ranking)
     return found if found.trust is None else replace(found, trust=replace(found.trust, answer=None, gap=None))

@@ -8,7 +8,7 @@ import click
 
 from fairpot._validation import wording
 from fairpot.cli._documents import PlanDocument, PlannedGroup
-from fairpot.cli._options import LEVEL, TOP_SHARE, Number, Sectioned, output_options, was_given
+from fairpot.cli._options import LEVEL, TOP_SHARE, Number, Options, Sectioned, output_options, was_given
 from fairpot.cli._printing import Output, count, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, row_options
 from fairpot.inference import SamplePlan, plan_sample_size
@@ -100,7 +100,7 @@ def plan(rows: RowOptions, out: Output, **options: Any) -> None:
 _EXPECTED = ("share", "rate", "auc", "visits", "icc", "outcome_icc")
 
 
-def _arguments(rows: RowOptions, out: Output, options: dict[str, Any]) -> dict[str, Any]:
+def _arguments(rows: RowOptions, out: Output, options: Options) -> Options:
     """Take shares, rates, spread and clusters from the file if one is named, else from the options."""
     options = {name: value for name, value in options.items() if name != "gap"}
     expected = {name: options.pop(name) for name in _EXPECTED}

@@ -28,7 +28,17 @@ from fairpot.cli._methods import (
     one_wish,
     settings_for,
 )
-from fairpot.cli._options import SCORE, MapFile, Sectioned, map_options, needs, output_options, repair_options, typed
+from fairpot.cli._options import (
+    SCORE,
+    MapFile,
+    Options,
+    Sectioned,
+    map_options,
+    needs,
+    output_options,
+    repair_options,
+    typed,
+)
 from fairpot.cli._printing import Output, shown
 from fairpot.cli._rows import RowOptions, named_group, row_options, with_groups_of
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
@@ -156,7 +166,7 @@ def report(
     _print(out, made, output)
 
 
-def origin(rows: RowOptions, counted: CountedRows) -> dict[str, Any]:
+def origin(rows: RowOptions, counted: CountedRows) -> Options:
     """Say where a report comes from."""
     return {
         "source": _source(rows),
@@ -197,7 +207,7 @@ def _card(path: str | None) -> dict[str, list[str]] | None:
         raise Failure(str(fault)) from None
 
 
-def _check_choices(map_file: MapFile | None, fit_on: tuple[str, ...], wishes: dict[str, Any]) -> None:
+def _check_choices(map_file: MapFile | None, fit_on: tuple[str, ...], wishes: Options) -> None:
     asked = [name for name, value in wishes.items() if value is not None and value is not False]
     if map_file is not None and (asked or fit_on):
         named = f"--{asked[0].replace('_', '-')}" if asked else "--fit-on"
@@ -206,12 +216,12 @@ def _check_choices(map_file: MapFile | None, fit_on: tuple[str, ...], wishes: di
         raise click.UsageError("--fit-on fits a repair: say how far it goes, with --max-gap, --lam, ...")
 
 
-def _asked(wishes: dict[str, Any]) -> bool:
+def _asked(wishes: Options) -> bool:
     """Whether it was said how far to go."""
     return any(value is not None and value is not False for value in wishes.values())
 
 
-def _fitted(method: str, wish: Wish, options: dict[str, Any], counted: CountedRows) -> Any:
+def _fitted(method: str, wish: Wish, options: Options, counted: CountedRows) -> Any:
     """Fit the repair."""
     options = options | {"reference": named_group(options["reference"], counted.table.groups)}
     estimator = make_method(method, wish, settings_for(method, options))
@@ -244,7 +254,7 @@ def _check_id(rows: RowOptions, column: str | None, repaired: bool) -> None:
         raise click.UsageError("--id reads the rows a second time, which standard input (-) cannot give.")
 
 
-def _largest_changes(rows: RowOptions, model: Any, column: str) -> list[dict[str, Any]]:
+def _largest_changes(rows: RowOptions, model: Any, column: str) -> list[Options]:
     """Name the people whose scores change most, the largest change first."""
     duckdb = import_optional("duckdb", "cli")
     with tempfile.TemporaryDirectory(prefix="fairpot-") as folder:

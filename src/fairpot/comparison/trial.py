@@ -345,9 +345,12 @@ class Trial:
             why = "a group has nobody with, or nobody without, the outcome at the top of the held-out rows"
             return replace(nothing, reason=f"its gap is undefined: {why}")
         evidence = self._evidence([_with_maps(fold, one.maps) for fold, one in zip(self.folds, found)])
+        auc, gap, signed = _estimated(float(np.mean([one.judged.auc for one in found])), gaps, evidence, self.setting)
         return replace(
             nothing,
-            **_estimated(float(np.mean([one.judged.auc for one in found])), gaps, evidence, self.setting),
+            auc=auc,
+            gap=gap,
+            signed_gap=signed,
             kept=float(np.mean([one.judged.gap <= max_gap + ROUND_OFF for one in found])),
             changed=float(np.mean([one.changed for one in found])),
             strengths=tuple(one.strength for one in found),
@@ -378,7 +381,9 @@ def _with_maps(fold: Ruled | Fixed, maps: Maps | None) -> Rows | None:
     return None if fold.rows is None or maps is None else Rows(fold.rows.table, SameMaps(maps))
 
 
-def _estimated(auc: float, gaps: Floats, evidence: Evidence | None, setting: Setting) -> dict[str, Estimate | None]:
+def _estimated(
+    auc: float, gaps: Floats, evidence: Evidence | None, setting: Setting
+) -> tuple[Estimate, Estimate, Estimate | None]:
     """Put limits around AUC and gap of a choice; of two groups the signed gap is seen from the reference."""
     groups, largest = setting.table.groups, int(np.argmax(np.abs(gaps)))
     if len(gaps) == 1:
@@ -401,8 +406,4 @@ def _estimated(auc: float, gaps: Floats, evidence: Evidence | None, setting: Set
             gap_ends = (float(dial.gaps.se[largest]), *seen_limits(dial.gaps, tail))
     gap = Estimate("gap", size, *gap_ends, LEVEL, "analytic", size, names, gap_why)
     one = gap if signed >= 0 else gap.reversed()
-    return {
-        "auc": Estimate("auc", auc, *auc_ends, reason=why),
-        "gap": gap,
-        "signed_gap": one if len(gaps) == 1 else None,
-    }
+    return Estimate("auc", auc, *auc_ends, reason=why), gap, one if len(gaps) == 1 else None

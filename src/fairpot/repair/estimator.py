@@ -690,8 +690,8 @@ def _other_method(model: Repair, fit: Fit, rule: Rule) -> str:
     for other in tried:
         asked = {name: getattr(model, name) for name in (*RULES, "top", "top_of", "repair", "keep", "ties")}
         try:
-            named = {"reference": fit.family.reference} if takes_reference(other) else {}
-            made = begin(other(**asked, **named), ground.table)
+            asked |= {"reference": fit.family.reference} if takes_reference(other) else {}
+            made = begin(other(**asked), ground.table)
             found.append((made.search(rule)[1].auc, other.__name__))
         except ValueError:  # it does not keep the rule, or is not for these scores
             continue

@@ -150,7 +150,13 @@ class Audit:
         return found
 
     def named(self, name: Callable[[Any], Any]) -> Audit:
-        """Call the groups by other names, for people."""
+        """Call the groups by other names, for people.
+
+        Parameters
+        ----------
+        name : function of a group
+            Gives its other name.
+        """
         found: Audit = renamed(self, name)
         return found
 

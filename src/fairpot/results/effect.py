@@ -122,7 +122,13 @@ class Effect:
         return self.named(lambda group: name_of(group, columns)) if columns else self
 
     def named(self, name: Callable[[Any], Any]) -> Effect:
-        """Call the groups by other names, for people."""
+        """Call the groups by other names, for people.
+
+        Parameters
+        ----------
+        name : function of a group
+            Gives its other name.
+        """
         found: Effect = renamed(self, name)
         return found
 

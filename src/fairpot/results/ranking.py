@@ -158,6 +158,15 @@ class Ranking(Sizes):
     recall, precision : Estimate or None
         Of a top: the share of those with the outcome who are in it, and of the top who have the outcome.
     tied : Tied
+
+    Examples
+    --------
+    >>> import fairpot
+    >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
+    >>> scores = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10
+    >>> found = fairpot.audit(y, scores, sensitive_features=sex).ranking
+    >>> found.gap, found.gap.groups, found.pair("F", "M").signed_gap
+    (0.25, ('M', 'F'), -0.25)
     """
 
     top: Top | None

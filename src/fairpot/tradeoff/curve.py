@@ -346,8 +346,8 @@ class TradeoffCurve:
         one that is nearest to changing nothing. A curve that a fitted method traced with its own strengths looks
         between its points as well, as ``fit`` does; of strengths that you listed, one of those is chosen.
 
-        Nobody is moved without need: if the original scores keep ``max_gap``, they are the choice, and its ``note`` says
-        so; if not, an AUC or net benefit above theirs counts as equal to it. A point that makes all scores of a group
+        Nobody is moved without need: if the original scores keep ``max_gap``, they are the choice, as its ``note``
+        says; if not, an AUC or net benefit above theirs counts as equal to it. A point that makes all scores of a group
         equal (see ``orders``) is never chosen.
 
         Parameters

@@ -93,6 +93,7 @@ def cell_with_interval(found: Chosen) -> str:
 
 def possible_lines(found: Sequence[Possible]) -> dict[str, list[str]]:
     """Write the lines of a table that say what is within reach, where that is known, and what is possible."""
+    ends: dict[str, list[float | None]]
     if any(each.low is not None for each in found):
         ends = {"best possible, at least": [e.low for e in found], "best possible, at most": [e.auc for e in found]}
     else:

@@ -60,14 +60,14 @@ def wrapped(text: str, width: int | None) -> list[str]:
 
 
 def command_lines(command: Sequence[str], width: int | None) -> list[str]:
-    """Write a command so that it can be pasted: where it is too wide, a line ends as a shell wants it to.
+    r"""Write a command so that it can be pasted: where it is too wide, a line ends as a shell wants it to.
 
     Examples
     --------
-    >>> print(*command_lines(["fairpot", "audit", "my file.csv", "--group", "sex"], 24), sep="\\n")
-    fairpot audit \\
-      'my file.csv' --group \\
-      sex
+    >>> print(*command_lines(["fairpot", "audit", "my file.csv", "--group", "sex"], 24), sep="\n")
+    fairpot audit \
+      'my file.csv' \
+      --group sex
     """
     lines = [""]
     for word in map(shlex.quote, command):
