@@ -45,7 +45,6 @@ INTERNAL = [
         "learn",
         "maps_on",
         "mean",
-        "named",
         "nameless",
         "of",
         "pair_columns",
@@ -62,7 +61,7 @@ INTERNAL = [
 PARTS_OF_RESULTS = [
     *(f"comparison.{name}" for name in ("Answer", "Chosen", "Possible", "Rival", "Skipped")),
     *(f"inference.{name}" for name in ("Changes", "Rates")),
-    *(f"results.{name}" for name in ("Ranking", "Top", "Trust")),
+    "results.Top",
     *(f"tradeoff.{name}" for name in ("BracketPoint", "LimitPoint", "TradeoffPoint")),
 ]
 

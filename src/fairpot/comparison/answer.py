@@ -33,17 +33,7 @@ class Rival:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A method that cannot run on these rows, and why.
-
-    Examples
-    --------
-    >>> from fairpot import compare
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(600, random_state=0, as_frame=False)
-    >>> result = compare(data.target, 10 * data.probability, sensitive_features=data.group, cv=2)
-    >>> [each.method for each in result.skipped]
-    ['PostLogit']
-    """
+    """A method that cannot run on these rows, and why."""
 
     method: str
     reason: str
@@ -61,17 +51,6 @@ class Answer:
         The method to take, and the one of highest AUC; None where no method keeps the target on its fitted rows.
     rivals : tuple of Rival
         The lead of the highest over each of the others.
-
-    Examples
-    --------
-    >>> from fairpot import compare
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(600, random_state=0, as_frame=False)
-    >>> score, y, group = data.probability, data.target, data.group
-    >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
-    >>> found = result.answer(0.1)
-    >>> found.recommended, found.highest, found.close
-    ('FairPOT', 'LogitShift', ['LogitShift', 'FairPOT'])
     """
 
     derived: ClassVar[Derived] = {"text": str}

@@ -29,16 +29,6 @@ class Possible:
         What a repair fixed beforehand can be expected to have: without what chance adds to it.
     reason : str or None
         Why that is not known.
-
-    Examples
-    --------
-    >>> from fairpot import compare
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(600, random_state=0, as_frame=False)
-    >>> score, y, group = data.probability, data.target, data.group
-    >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
-    >>> round(result.possible[-1].auc, 3), round(result.possible[-1].reachable, 3)
-    (0.927, 0.902)
     """
 
     max_gap: Share

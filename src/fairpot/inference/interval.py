@@ -275,15 +275,10 @@ def verdict(
         Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``. A table stands for all rows.
     y_score : column of shape (n,), default None
         Scores on any scale; None with a table.
-    sensitive_features : column of shape (n,), or frame with several columns
-        Group of each row; several columns form intersections.
-    {bound, sample_weight, clusters}
+    {sensitive_features, bound, sample_weight, clusters}
     alpha : float in (0, 1] or None, default None
         Look at this share of the rows with the highest scores; None looks at all rows.
-    {region, ties}
-    level : float in (0.5, 1), default 0.95
-        "within" and "exceeds" are each wrong at most ``1 - level`` of the time.
-    {weights, pos_label}
+    {region, ties, level, weights, pos_label}
 
     Examples
     --------

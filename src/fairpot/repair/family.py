@@ -119,8 +119,7 @@ class Family:
         Brings those of a group that stays to the scale of ``move``; None: it is theirs.
     shy, settle : float, and function of a table, a group and a strength or None
         Scores of two groups that are nearer than this on the scale of ``move`` tie by rounding alone, and such
-        strengths are not chosen (0 where ties are real); and what moves a strength off such ties without changing an
-        order.
+        strengths are not chosen (0 where ties are real); and what moves a strength off such ties, changing no order.
     own : function of a strength, or None
         Gives that of every moved group, where each has its own.
 

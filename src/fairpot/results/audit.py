@@ -156,15 +156,6 @@ class Audit:
         ----------
         name : function of a group
             Gives its other name.
-
-        Examples
-        --------
-        >>> import fairpot
-        >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
-        >>> scores = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10
-        >>> found = fairpot.audit(y, scores, sensitive_features=sex).named({"F": "women", "M": "men"}.get)
-        >>> found.finding.pair
-        ('men', 'women')
         """
         found: Audit = renamed(self, name)
         return found

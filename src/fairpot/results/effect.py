@@ -128,16 +128,6 @@ class Effect:
         ----------
         name : function of a group
             Gives its other name.
-
-        Examples
-        --------
-        >>> import fairpot
-        >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
-        >>> scores = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10
-        >>> repair = fairpot.FairPOT().fit(scores, y, sensitive_features=sex)
-        >>> found = fairpot.effect(repair, scores, y, sensitive_features=sex).named({"F": "women", "M": "men"}.get)
-        >>> [each.group for each in found.moves]
-        ['women', 'men']
         """
         found: Effect = renamed(self, name)
         return found

@@ -45,16 +45,7 @@ State = Literal["difference", "no clear difference", "no interval", "not measure
 
 @dataclass(frozen=True)
 class Top:
-    """The top of a list: how large a share, of all rows or of each group, and the score at which it begins.
-
-    Examples
-    --------
-    >>> import fairpot
-    >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
-    >>> scores = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10
-    >>> fairpot.audit(y, scores, sensitive_features=sex, alpha=0.25).tops[0].top
-    Top(alpha=0.25, region='pooled', starts=(0.8, 0.8))
-    """
+    """The top of a list: how large a share, of all rows or of each group, and the score at which it begins."""
 
     alpha: Share
     region: Region

@@ -341,26 +341,14 @@ class TradeoffCurve:
     ) -> TradeoffPoint:
         """Choose a point by rule.
 
-        With ``max_gap``: the highest AUC whose gap is at most that. With ``max_auc_loss`` alone: the smallest
-        gap that costs at most that much AUC against lambda = 0. With both: the highest AUC that keeps both.
-        Without a rule: the smallest gap. Of equals, the one that is nearest to changing nothing.
+        With ``max_gap``: the highest AUC whose gap is at most that. With ``max_auc_loss`` alone: the smallest gap that
+        costs at most that. With both: the highest AUC that keeps both. Without a rule: the smallest gap. Of equals, the
+        one that is nearest to changing nothing. A curve that a fitted method traced with its own strengths looks
+        between its points as well, as ``fit`` does; of strengths that you listed, one of those is chosen.
 
-        With ``net_benefit_at``, a threshold between 0 and 1, and ``max_gap``: the highest net benefit of acting from
-        that score on, in place of the highest AUC.
-
-        A curve that a fitted method traced with its own strengths looks between its points as well, as ``fit`` does:
-        both choose the same. Of strengths that you listed, one of those is chosen.
-
-        Nobody is moved without need. If the original scores keep ``max_gap``, they are the choice, and its ``note``
-        says so. If they do not, an AUC or net benefit above theirs counts as equal to it: nobody is moved for an AUC
-        that ties and chance can add. (Where no repair strength changes nothing, see ``identity``, the highest is
-        chosen.)
-
-        A point that makes all scores of a group equal (see ``orders``) is never chosen.
-
-        With ``confidence`` and ``max_gap``, on a curve of rows that the map was not fitted on: a point whose true gap
-        is within ``max_gap`` with that confidence, however many points it was chosen from; its ``certificate``
-        says how that is known.
+        Nobody is moved without need: if the original scores keep ``max_gap``, they are the choice, as its ``note``
+        says; if not, an AUC or net benefit above theirs counts as equal to it. A point that makes all scores of a group
+        equal (see ``orders``) is never chosen.
 
         Parameters
         ----------
@@ -368,9 +356,10 @@ class TradeoffCurve:
         max_auc_loss : float or None, default None
             The largest loss of AUC you accept, against the original scores.
         confidence : float in (0, 1) or None, default None
-            Certify the choice, with ``max_gap``.
+            Certify the choice, with ``max_gap``, on a curve of rows that the map was not fitted on: the true gap is
+            within it with this confidence, however many points there were; see the point's ``certificate``.
         net_benefit_at : float in (0, 1) or None, default None
-            The score from which you act, a probability.
+            The score from which you act, a probability: the highest net benefit there, in place of AUC.
 
         Raises
         ------
