@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from bench_files import generate
 
-from fairpot.rows import RowSource, SparkRows, count_rows, spark_session
+from fairpot.rows import RowSource, SparkRows, apply, count_rows, spark_session
 from fairpot.transport import ScoreMap
 
 ROLES = {"score": "risk", "label": "outcome", "groups": "sex"}
