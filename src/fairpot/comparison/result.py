@@ -23,7 +23,7 @@ from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference import Estimate
 from fairpot.methods.xorder import XOrder
 from fairpot.repair.estimator import Repair
-from fairpot.results.kinds import Derived, Group, rows_of, to_dict
+from fairpot.results.kinds import Derived, Group, Plain, rows_of, to_dict
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.bracket import LimitBracket
 from fairpot.tradeoff.choice import ROUND_OFF
@@ -315,7 +315,7 @@ class Comparison:
             found.setdefault(words.answer(each, _BOUNDS), []).append(f"{each.max_gap:g}")
         return [said.replace(_BOUNDS, words.some(bounds, len(bounds))) for said, bounds in found.items()]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Plain:
         """Return all numbers as plain values, ready for JSON: each with its limits beside it."""
         return to_dict(self)
 

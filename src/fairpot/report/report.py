@@ -45,7 +45,7 @@ from fairpot.report.tables import View
 from fairpot.results import Audit, Effect
 from fairpot.results.audit import audit_table, several
 from fairpot.results.effect import effect
-from fairpot.results.kinds import number, renamed, to_dict
+from fairpot.results.kinds import Plain, number, renamed, to_dict
 from fairpot.results.ranking import own_scale
 from fairpot.results.rates import actions
 from fairpot.rows.output import atomic_file
@@ -335,7 +335,7 @@ class FairnessReport(ShownBars):
         """A view to write from, with texts of its own."""
         return View(self._measured, self._spoken, self.figures)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Plain:
         """Return the report as plain numbers, lists, dicts and texts."""
         return to_dict(self.content)
 
@@ -367,7 +367,7 @@ class FairnessReport(ShownBars):
             temporary.write_text(content, encoding="utf-8", newline="\n")
         return place
 
-    def _listed(self) -> list[dict[str, Any]]:
+    def _listed(self) -> list[Plain]:
         """Give AUC and gap before and, with a repair, after, with their limits; those of the top as well."""
         audits = {"before": self.audit} | ({} if self.effect is None else {"after": self.effect.after})
         return [
@@ -396,7 +396,7 @@ class FairnessReport(ShownBars):
         return f"<FairnessReport: {what} of {rows} rows, {len(self.table.groups)} groups>"
 
 
-def _column_names(y_true: Any, y_score: Any, sensitive_features: Any) -> dict[str, Any]:
+def _column_names(y_true: Any, y_score: Any, sensitive_features: Any) -> Plain:
     """Read what columns are called, where they say so, as those of pandas and Polars do."""
     given = {"score": y_score, "label": y_true, "group": sensitive_features}
     names = {part: getattr(column, "name", None) for part, column in given.items()}
@@ -455,7 +455,7 @@ def _names(table: ScoreTable, columns: Any) -> Callable[[Any], Any]:
     return lambda group: names.get(group, group)
 
 
-def _largest(method: Any, scores: Any, groups: Any, ids: Any, most: int) -> list[dict[str, Any]]:
+def _largest(method: Any, scores: Any, groups: Any, ids: Any, most: int) -> list[Plain]:
     """Name the people whose scores change most."""
     before = np.asarray(scores, dtype=np.float64).ravel()
     after = np.asarray(method.transform(before, sensitive_features=groups), dtype=np.float64)

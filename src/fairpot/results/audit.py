@@ -22,7 +22,7 @@ from fairpot.repair.groups import kept_groups
 from fairpot.repair.notices import warn_of_table
 from fairpot.results.calibration import BINS, Calibration, calibrations
 from fairpot.results.finding import Finding
-from fairpot.results.kinds import Count, Derived, Group, renamed, rows_of, to_dict
+from fairpot.results.kinds import Count, Derived, Group, Plain, renamed, rows_of, to_dict
 from fairpot.results.notebook import audit_html
 from fairpot.results.notes import notes_of_audit
 from fairpot.results.ranking import MOST_GROUPS, Pair, Ranking, rank, top_of, with_calibration
@@ -185,7 +185,7 @@ class Audit:
         tops = [] if wanted == "overall" else [each.top for each in self.tops if each.top is not None]
         return found + [verdict(self.table, alpha=top.alpha, region=top.region, **given) for top in tops]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Plain:
         """Return all numbers as plain values, ready for JSON: each with its limits beside it."""
         return to_dict(self)
 
@@ -200,7 +200,7 @@ class Audit:
         """
         return frame_of([{name: _plain(value) for name, value in row.items()} for row in self.rows(part)])
 
-    def rows(self, part: Part = "pairs") -> list[dict[str, Any]]:
+    def rows(self, part: Part = "pairs") -> list[Plain]:
         """Return one of the tables as a list of rows.
 
         Parameters
@@ -498,11 +498,11 @@ class Audits(ShownBars):
     def __len__(self) -> int:
         return len(self.audits)
 
-    def _listed(self) -> list[dict[str, Any]]:
+    def _listed(self) -> list[Plain]:
         """Give a row for each model: AUC and gap with their limits, and how they differ from the first model's."""
         found = []
         for name, each in self.audits.items():
-            row: dict[str, Any] = {"model": name, **ends_of("auc", each.auc), **ends_of("gap", each.gap)}
+            row: Plain = {"model": name, **ends_of("auc", each.auc), **ends_of("gap", each.gap)}
             for metric in ("auc", "gap"):
                 row |= ends_of(f"{metric}_change", getattr(self.changes.get(name), metric, None))
             found.append(row)
@@ -522,7 +522,7 @@ class Audits(ShownBars):
     def _notes(self) -> list[str]:
         return [f"{name}: {text}" for name, each in self.audits.items() for text in each.warnings]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Plain:
         """Return all numbers as plain values, ready for JSON."""
         changes = {name: change.to_dict() for name, change in self.changes.items()}
         return {"models": {name: {**a.to_dict(), "change": changes.get(name)} for name, a in self.audits.items()}}

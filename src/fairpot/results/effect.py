@@ -18,7 +18,7 @@ from fairpot.inference import Change, Changes, Estimate, change_by_maps, change_
 from fairpot.results.audit import Audit, audit_table, several
 from fairpot.results.calibration import BINS, Calibrations, CalibrationStages, calibration_stages
 from fairpot.results.finding import Finding, Trust
-from fairpot.results.kinds import Derived, Group, renamed, rows_of, to_dict
+from fairpot.results.kinds import Derived, Group, Plain, renamed, rows_of, to_dict
 from fairpot.results.notebook import effect_html
 from fairpot.results.notes import notes_of_effect
 from fairpot.results.people import Lane, Moved, lanes, moves, moves_of_rows
@@ -155,7 +155,7 @@ class Effect:
         told = self.spoken
         return [note.text for note in (*told.notes, *told.before.notes)]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Plain:
         """Return all numbers as plain values, ready for JSON: each with its limits beside it."""
         return to_dict(self)
 

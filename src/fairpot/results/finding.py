@@ -11,7 +11,7 @@ from fairpot._defaults import Meaning, Region
 from fairpot._html import intervals_svg, paragraph
 from fairpot._shown import bar
 from fairpot.inference import Estimate
-from fairpot.results.kinds import Count, Derived, Group, Share, renamed, to_dict
+from fairpot.results.kinds import Count, Derived, Group, Plain, Share, renamed, to_dict
 from fairpot.results.ranking import Ranking, State
 from fairpot.table import ScoreTable
 from fairpot.words import name_of
@@ -164,7 +164,7 @@ class Finding:
         picture = "" if self.gap is None else intervals_svg([bar(self.metric, self.gap)], self.headline)
         return f"<div>{paragraph(*self.sentences)}{picture}</div>"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Plain:
         """Return plain values, ready for JSON."""
         return to_dict(self)
 
@@ -223,6 +223,6 @@ class Trust:
         """The badge, and on what it stands."""
         return words.trust(self)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Plain:
         """Return plain values, ready for JSON."""
         return to_dict(self)

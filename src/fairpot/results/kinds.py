@@ -21,6 +21,9 @@ Range = Annotated[tuple[float, float], "range"]
 Share = Annotated[float, "share"]
 Count = Annotated[float, "count"]  # weights may make it a fraction
 
+# Plain values, ready for JSON or for a row of a frame; and a JSON Schema.
+Plain = dict[str, Any]
+Schema = dict[str, Any]
 # Fields that are written as those of the record they stand in, and fields that are not written.
 INLINE, HIDDEN = "inline", "hidden"
 _LEAVES = ("group", "score", "range", "share", "count")
@@ -93,15 +96,15 @@ def renamed(tree: Any, name: Callable[[Any], Any]) -> Any:
     return again(tree, type(tree))
 
 
-def to_dict(tree: Any) -> dict[str, Any]:
+def to_dict(tree: Any) -> Plain:
     """Write a record as plain values, ready for JSON; what is not a number is None."""
-    found: dict[str, Any] = {}
+    found: Plain = {}
     for name, hint in fields_of(_class(tree)).items():
         found |= _written(name, getattr(tree, name), hint)
     return found
 
 
-def _written(name: str, value: Any, hint: Any) -> dict[str, Any]:
+def _written(name: str, value: Any, hint: Any) -> Plain:
     """Write one field: an estimate as a number with its limits beside it."""
     kind = kind_of(hint)
     if kind.name == "maybe":
@@ -153,11 +156,11 @@ def number(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int | bool | Mapping) else str(value)
 
 
-def rows_of(records: Iterable[Any], columns: Sequence[str] | None = None) -> list[dict[str, Any]]:
+def rows_of(records: Iterable[Any], columns: Sequence[str] | None = None) -> list[Plain]:
     """List records as the rows of a frame: an estimate as three columns, without records and lists inside."""
     found = []
     for record in records:
-        row: dict[str, Any] = {}
+        row: Plain = {}
         for name, hint in fields_of(_class(record)).items():
             row |= _cells(name, getattr(record, name), hint)
         found.append(row)
@@ -168,7 +171,7 @@ def rows_of(records: Iterable[Any], columns: Sequence[str] | None = None) -> lis
     return [{f"{n}{end}": row[f"{n}{end}"] for n in wanted for end in ends if f"{n}{end}" in row} for row in found]
 
 
-def _cells(name: str, value: Any, hint: Any) -> dict[str, Any]:
+def _cells(name: str, value: Any, hint: Any) -> Plain:
     kind = kind_of(hint)
     if kind.name == "maybe":
         kind = kind_of(kind.inner)
@@ -181,7 +184,7 @@ def _cells(name: str, value: Any, hint: Any) -> dict[str, Any]:
 
 
 _NULLABLE = {"type": ["number", "null"]}
-_JSON: dict[Any, dict[str, Any]] = {
+_JSON: dict[Any, Schema] = {
     "group": {"type": ["string", "number", "boolean", "null"]},
     "score": _NULLABLE,
     "share": _NULLABLE,
@@ -196,11 +199,11 @@ _JSON: dict[Any, dict[str, Any]] = {
 }
 
 
-def schema_of(cls: type, defs: dict[str, Any]) -> dict[str, Any]:
+def schema_of(cls: type, defs: Schema) -> Schema:
     """Describe how a record is written, as JSON Schema (draft 2020-12); records inside it go into ``defs``."""
     if cls.__name__ not in defs:
         defs[cls.__name__] = {}  # before its fields: a record may hold itself
-        known: dict[str, Any] = {}
+        known: Schema = {}
         optional: set[str] = set()
         for name, hint in fields_of(cls).items():
             _describe(name, hint, known, optional, defs)
@@ -216,7 +219,7 @@ def schema_of(cls: type, defs: dict[str, Any]) -> dict[str, Any]:
     return {"$ref": f"#/$defs/{cls.__name__}"}
 
 
-def _describe(name: str, hint: Any, known: dict[str, Any], optional: set[str], defs: dict[str, Any]) -> None:
+def _describe(name: str, hint: Any, known: Schema, optional: set[str], defs: Schema) -> None:
     """Describe one field, in as many keys as it is written."""
     kind = kind_of(hint)
     inner = kind_of(kind.inner) if kind.name == "maybe" else kind
@@ -233,7 +236,7 @@ def _describe(name: str, hint: Any, known: dict[str, Any], optional: set[str], d
         known[name] = schema_of_value(hint, defs)
 
 
-def schema_of_value(hint: Any, defs: dict[str, Any]) -> dict[str, Any]:
+def schema_of_value(hint: Any, defs: Schema) -> Schema:
     """Describe how a value of a type is written; records inside it go into ``defs``."""
     kind = kind_of(hint)
     if kind.name == "maybe":

@@ -8,7 +8,7 @@ from fairpot import words
 from fairpot._html import html_table, intervals_svg, notes, paragraph
 from fairpot._shown import bar
 from fairpot._validation import wording
-from fairpot.results.kinds import rows_of
+from fairpot.results.kinds import Plain, rows_of
 from fairpot.results.people import lanes, lanes_html
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def audit_html(audit: Audit) -> str:
     return f"<div>{paragraph(*audit.answer)}{picture}{tables}{notes([*said, *audit.warnings])}</div>"
 
 
-def _pairs(pairs: list[Any]) -> list[dict[str, Any]]:
+def _pairs(pairs: list[Any]) -> list[Plain]:
     """List pairs as people read them: from the group ranked higher."""
     names = {"first": "ranked_higher", "second": "ranked_lower", "signed_gap": "gap"}
     names |= {"xauc_first": "xauc", "xauc_second": "reverse"}

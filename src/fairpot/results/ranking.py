@@ -7,7 +7,7 @@ from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import nan
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from fairpot.inference.top_rates import TopRate, top_rate_interval
 from fairpot.metrics.cells import SMALL
 from fairpot.metrics.wins import WinMatrix
 from fairpot.results.calibration import Calibration
-from fairpot.results.kinds import Count, Derived, Group, Range, Score, Share
+from fairpot.results.kinds import Count, Derived, Group, Plain, Range, Score, Share
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
@@ -495,13 +495,13 @@ def _group(
     )
 
 
-def _sizes(table: ScoreTable, counts: GroupCounts) -> dict[str, Any]:
+def _sizes(table: ScoreTable, counts: GroupCounts) -> Plain:
     """Give the sizes of one group."""
     positives, negatives = counts.positive.sum().item(), counts.negative.sum().item()
     return _sized(table, positives, negatives, len(counts.score), [counts])
 
 
-def _whole(passed: Counted) -> dict[str, Any]:
+def _whole(passed: Counted) -> Plain:
     """Give the sizes of all groups together."""
     positives, negatives = passed.positives.sum().item(), passed.negatives.sum().item()
     return _sized(passed.table, positives, negatives, passed.distinct, passed.table.counts)
@@ -509,7 +509,7 @@ def _whole(passed: Counted) -> dict[str, Any]:
 
 def _sized(
     table: ScoreTable, positives: float, negatives: float, distinct: int, counts: Sequence[GroupCounts]
-) -> dict[str, Any]:
+) -> Plain:
     rows = positives + negatives
     ends = [own_scale(table, end) for c in counts if len(c.score) for end in c.score[[0, -1]]]
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from math import nan
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from fairpot import words
 from fairpot._defaults import LEVEL, Meaning
@@ -15,7 +15,7 @@ from fairpot.counts import GroupCounts
 from fairpot.inference import Estimate, rates_at
 from fairpot.inference.rates import Rates as Estimated
 from fairpot.inference.rates import rate_estimates
-from fairpot.results.kinds import Count, Derived, Group, Score, Share, rows_of, to_dict
+from fairpot.results.kinds import Count, Derived, Group, Plain, Score, Share, rows_of, to_dict
 from fairpot.results.ranking import own_scale
 from fairpot.table import ScoreTable
 
@@ -54,7 +54,7 @@ class Flagged:
     groups: tuple[Rates, ...]
     all: Rates
 
-    def listed(self) -> list[dict[str, Any]]:
+    def listed(self) -> list[Plain]:
         """List the groups, then all of them, as rows of a frame."""
         head = {"at": self.at, "alpha": self.alpha, "threshold": self.threshold}
         rows = rows_of((*self.groups, self.all))
@@ -188,11 +188,11 @@ class Action(ShownBars):
             found += [(each, "with", each.positives, yes), (each, "without", each.negatives, no)]
         return found
 
-    def _listed(self) -> list[dict[str, Any]]:
+    def _listed(self) -> list[Plain]:
         """One row per group and outcome, with rates before and after."""
         rows = []
         for each, outcome, total, both in self._rates():
-            row: dict[str, Any] = {
+            row: Plain = {
                 "acted on": words.where(self),
                 "group": each.group,
                 "outcome": outcome,
@@ -217,7 +217,7 @@ class Action(ShownBars):
         said = f"Who is acted on {words.where(self)}: share of each group and outcome, with 95% intervals"
         return [said, *self.sentences]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Plain:
         """Return plain values, ready for JSON."""
         return to_dict(self)
 
