@@ -225,7 +225,7 @@ OPTIONS = {
         ],
         "'id'",
     ),
-    "show nothing": (["show"], "MAP"),
+    "show nothing": (["show"], "FILE"),
     "show a folder": (["show", "TMP"], "directory"),
     "folds": (["compare", "CSV", *COLUMNS, "--folds", "1"], "--folds"),
     "too many folds": (["compare", "CSV", *COLUMNS, "--folds", "500"], "500"),
