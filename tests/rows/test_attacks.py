@@ -889,3 +889,17 @@ def test_nothing_stays_open(scored):
     for _ in range(3):
         once()
     assert len(os.listdir("/proc/self/fd")) <= before
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.feather"])
+def test_groups_that_are_not_utf8(tmp_path, name):
+    """Bytes that a file claims to be text."""
+    bytes_ = pa.array([b"a", b"\xee"], pa.binary())
+    group = pa.Array.from_buffers(pa.string(), 2, bytes_.buffers())
+    table = pa.table({"s": [0.1, 0.2], "g": group})
+    (pa.parquet.write_table if name == "x.parquet" else pa.feather.write_feather)(table, tmp_path / name)
+    with pytest.raises(InputFileError, match="Hint"):
+        apply(MAPS, tmp_path / name, tmp_path / "y.csv", **COLUMNS)
+    with pytest.raises(InputFileError, match="Hint"):
+        count_rows(RowSource(tmp_path / name, score="s", groups="g"))
+    assert not (tmp_path / "y.csv").exists()

@@ -45,7 +45,7 @@ def read_layout(path: Path, what: Format, reading: Reading) -> Layout:
         found: Layout = _FILES[what].layout(path, what, reading)
     except InputFileError as error:
         raise error if str(path) in str(error) else InputFileError(f"{path}: {error}") from error
-    except (OSError, EOFError, ValueError, zlib.error, MemoryError, csv_module.Error) as error:
+    except (OSError, EOFError, ValueError, NotImplementedError, zlib.error, MemoryError, csv_module.Error) as error:
         raise unreadable(path, what, error) from error
     return found
 

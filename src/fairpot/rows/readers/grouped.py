@@ -19,7 +19,7 @@ from fairpot._validation.checked_rows import check_counted_scores, check_weight_
 from fairpot._validation.values import named_label
 from fairpot.counting import are_whole, hash_names, number_units, weights_mean
 from fairpot.counts import Indices, Units
-from fairpot.exceptions import MissingGroupError
+from fairpot.exceptions import InputFileError, MissingGroupError
 from fairpot.rows.decoding import EXACT, MISSING_WORDS, as_numpy, count_words, decoded, doubles, plain
 from fairpot.rows.readers.protocol import CountedRows, Namer
 from fairpot.rows.roles import NUMBERS, Kind, Roles
@@ -146,10 +146,13 @@ class KeyCoder:
             combined = combined * size + codes
         met, inverse = _distinct(combined, int(np.prod(sizes, dtype=np.int64)))
         self.limit(len(met))
-        values = [
-            each.take(pa.array(place)).to_pylist() for (_, each), place in zip(coded, np.unravel_index(met, sizes))
-        ]
-        return np.array([self.place(key) for key in zip(*values)], dtype=np.int32)[inverse]
+        where = zip(*np.unravel_index(met, sizes))
+        try:
+            keys = [tuple(values[int(i)].as_py() for i, (_, values) in zip(each, coded)) for each in where]
+        except UnicodeDecodeError:
+            told = f"the columns {list(self.names)} hold text that is not UTF-8.\nHint: the file may be damaged."
+            raise InputFileError(told) from None
+        return np.array([self.place(key) for key in keys], dtype=np.int32)[inverse]
 
     def place(self, key: Key) -> int:
         """Return the number of a combination, a new one if it has not been met."""
