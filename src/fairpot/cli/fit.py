@@ -85,7 +85,7 @@ _DRAWABLE = 4_000_000
     help="Show the same on these held-out rows; with --confidence, certify on them.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Where the map is saved; without it nothing is.")
-@click.option("--private", is_flag=True, help="Save simplified maps and rounded counts: nobody's score is in the file.")
+@click.option("--private", is_flag=True, help="Save maps learnt from means of ten rows or more, and rounded counts.")
 @click.option("--force", is_flag=True, help="Replace the output if it already exists.")
 @all_option
 @output_options
