@@ -197,7 +197,7 @@ def test_the_answer_says_what_was_used(rows):
     page = fairpot.FairnessReport.from_predictions(rows["y"], rows["s"], **columns(rows))
     assert SAID in plain_text(page.to_markdown())
     assert f"{rows['w'].sum():,.0f} rows" in page.to_markdown()
-    assert page.summary["data"]["weights"] == "importance"
+    assert page.audit.weights == "importance"
 
 
 def plain_text(markdown):
@@ -220,8 +220,8 @@ def test_few_rows_are_few_however_much_they_weigh(rows):
     with pytest.warns(SmallGroupWarning, match="b has only 20 rows with the outcome"):
         found = audit(few["y"], few["s"], **columns(few))
     assert any("b has only 20 rows with the outcome (under 30)" in text for text in found.warnings)
-    report = fairpot.FairnessReport.from_predictions(few["y"], few["s"], **columns(few)).summary["warnings"]
-    assert [w["rows"] for w in report if w["kind"] == "small_cell"] == [pytest.approx(20)]
+    notes = fairpot.FairnessReport.from_predictions(few["y"], few["s"], **columns(few)).notes
+    assert [note.value for note in notes if note.kind == "small"] == [pytest.approx(20)]
     light = audit(rows["y"], rows["s"], **columns(rows.assign(w=rows["w"] / rows["w"].sum())))
     assert not any("has only" in text for text in light.warnings)
     np.testing.assert_allclose(light.gap.se, audit(table_of(rows)).gap.se)

@@ -159,7 +159,7 @@ def test_what_is_printed(run, csv, folder, tmp_path):
     titles = [line for line in answer.out.splitlines() if line.endswith("before and after")]
     assert titles == ["On 400 held-out rows, before and after", "Who is in the top 10%, before and after"]
     everything = run("fit", csv, *COLUMNS, "--lam", 0.3, "--validate", folder / "held_out.csv", "--all").out
-    for part in ("calibration error[F]", "mean change of changed", "On the fitted rows, before and after"):
+    for part in ("calibration error of F", "mean change of changed", "On the fitted rows, before and after"):
         assert part in everything
     assert all(line.startswith("warning: ties matter") for line in answer.err.splitlines())
 

@@ -256,11 +256,11 @@ def test_compare_calls_no_winner_that_chance_explains(fitted, held_out, many):
         model = models[name](max_gap=0.1).fit(fitted[0], fitted[1], sensitive_features=fitted[2])
         columns.append(model.transform(held_out[0], sensitive_features=held_out[2]))
     change = change_of_scores(held_out[1], *columns, sensitive_features=held_out[2]).auc
-    np.testing.assert_allclose([rival.lead, rival.se], [change.change, change.se], rtol=2e-2, atol=1e-6)
-    assert rival.clear == (rival.low > 0) == (many == 5000)
+    np.testing.assert_allclose([rival.lead, rival.lead.se], [change.change, change.se], rtol=2e-2, atol=1e-6)
+    assert rival.clear == (rival.lead.low > 0) == (many == 5000)
     assert ("the best is" in result.verdict(0.1)) == rival.clear
     folds = compare(fitted[1], fitted[0], random_state=0, **rows)
-    assert all(np.isfinite(r.se) for r in folds.versus(0.1))
+    assert all(np.isfinite(r.lead.se) for r in folds.versus(0.1))
 
 
 @pytest.mark.parametrize("region", ["pooled", "group"])

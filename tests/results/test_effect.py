@@ -115,7 +115,8 @@ def test_the_fitted_rows_do_not_judge_a_certificate():
     sure = FairPOT(max_gap=0.12, confidence=0.9).fit(**rows)
     found = fairpot.effect(sure, **rows).trust
     assert (found.answer, found.gap) == (None, None)
-    assert "cannot test it" in found.sentence
+    assert found.same_rows
+    assert "of the rows that the repair was fitted on" in found.sentence
     assert fairpot.effect(sure.at(0.3), **rows_of(1, 0.5)).trust.certificate is None
 
 

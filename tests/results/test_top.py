@@ -109,7 +109,7 @@ def test_several_are_shown_everywhere():
     assert all(f"<td>{each:.3f}</td>" in page for each in (0.25, 1.5, 0.35))
     assert [each.alpha for each in found.verdicts(0.3)] == [None, 0.2, 0.35]
     assert [each.alpha for each in found.verdicts(0.3, guards="top")] == [0.2, 0.35]
-    report = FairnessReport(found.table, threshold=[0.25, 1.5], alpha=[0.2, 0.35]).to_dict()["who"]["choices"]
+    report = FairnessReport(found.table, threshold=[0.25, 1.5], alpha=[0.2, 0.35]).to_dict()["lines"]
     assert {0.25, 1.5} <= {each.get("threshold") for each in report}
     assert {0.2, 0.35} <= {each.get("top") for each in report}
 

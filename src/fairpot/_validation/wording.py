@@ -61,9 +61,12 @@ def without_quotes(text: str) -> str:
     return text if values_are_shown() else _QUOTED.sub("'...'", text)
 
 
-def all_columns(columns: Sequence[str]) -> str:
-    """List the columns of a file in brackets; where numbers stand for names, the first row may be somebody's."""
-    if not names_are_shown() and any(map(_is_figure, columns)):
+def all_columns(columns: Sequence[str], known: bool = True) -> str:
+    """List the columns of a file in brackets; where it is perhaps another file, its first row may be somebody's.
+
+    ``known`` says that other columns were found under their names.
+    """
+    if not names_are_shown() and (not known or any(map(_is_figure, columns))):
         return f"({counted(len(columns), 'column')}; --debug names them)"
     more = f" and {len(columns) - _MOST_COLUMNS} more" if len(columns) > _MOST_COLUMNS else ""
     return f"(columns: {', '.join(map(quoted, columns[:_MOST_COLUMNS]))}{more})"
