@@ -89,4 +89,4 @@ def find_column(name: str, columns: Sequence[str], where: str, role: str = "", k
     if role and not near:
         part = "group" if role.startswith("group") else role
         hint = f"say which column holds the {part}, {argument(part, ...)}"
-    raise InputFileError(f"{where} has no column {name!r} {wording.all_columns(columns, known)}.\nHint: {hint}")
+    raise InputFileError(f"{where} has no column {name!r} {wording.all_columns(columns, known and bool(role))}.\nHint: {hint}")
